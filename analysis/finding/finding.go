@@ -1,0 +1,92 @@
+// Package finding is what analyses give: findings as data, in terms of the
+// event model's identifiers. It knows neither names nor files nor output
+// formats: the report floor resolves and prints.
+package finding
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// Analysis takes the events of a run in trace order and gives its findings
+// at the end. It never sees BPF, a ring buffer or an ELF file, so that a
+// recorded trace, a live process and a hand-written test are the same to it.
+type Analysis interface {
+	// Event is called once for each event, in trace order. The event is
+	// reused: what is kept must be copied.
+	Event(*event.Event)
+	// Finish is called once, after the last event.
+	Finish() []Finding
+}
+
+// Kind is the sort of error.
+type Kind string
+
+// The kinds of finding, as reports spell them.
+const (
+	Race     Kind = "race"
+	Deadlock Kind = "deadlock"
+	Misuse   Kind = "misuse"
+)
+
+// Confidence says what a finding rests on.
+type Confidence string
+
+// The confidences, from strongest.
+const (
+	// Observed: this run did it.
+	Observed Confidence = "observed"
+	// Predicted: there is a witness that the checker accepts.
+	Predicted Confidence = "predicted"
+	// Potential: a heuristic such as a lockset or a lock graph says so, or
+	// something unseen could order it.
+	Potential Confidence = "potential"
+)
+
+// Order is the tier that predicted the finding.
+type Order string
+
+// The tiers.
+const (
+	OrderNone           Order = ""
+	OrderSync           Order = "sync"
+	OrderSyncPreserving Order = "sync-preserving"
+)
+
+// Step is one event of evidence or of a witness.
+type Step struct {
+	Seq    uint64 // of the observed event; 0 for a step that was only attempted
+	Time   uint64
+	Thread event.ThreadID
+	Op     event.Op
+	Flags  event.Flags
+	Object event.ObjectID
+	Peer   event.ThreadID // of fork, join
+	Place  event.PlaceID
+	Value  uint64           // with event.HasValue in Flags
+	Held   []event.ObjectID // locks held before the step, in order of acquisition
+	// HeldAt[i] is where Held[i] was acquired.
+	HeldAt []event.PlaceID
+	// Blocked marks a last step of a deadlock witness: the thread waits here.
+	Blocked bool
+}
+
+// Finding is one error that this run or another schedule of it shows.
+type Finding struct {
+	Kind       Kind
+	Confidence Confidence
+	// Reason says, where Confidence is potential although a witness might
+	// be expected, why: one sentence, for the user.
+	Reason   string
+	Property string // the name of the specification's property, or ""
+	// Message is for findings whose sentence the report cannot make of kind
+	// and evidence; else "".
+	Message string
+	Objects []event.ObjectID // locks in cycle order, or the variable
+	Threads []event.ThreadID // in the order of Evidence
+	// Evidence has one step a side: the two accesses of a race; for a
+	// deadlock, for each thread of the cycle the acquire that would block,
+	// with what it holds.
+	Evidence []Step
+	Witness  []Step // the interleaving, where there is one
+	Order    Order
+	Assumes  []string // "race-free", "guarded-data"
+	Count    int      // how many instances were merged into this one, at least 1
+}

@@ -1,0 +1,110 @@
+package bpf
+
+// Op is what a record says its thread did; enum op of record.h.
+type Op uint8
+
+// The operations of record.h, in its order.
+const (
+	OpNone Op = iota
+	OpAcquire
+	OpAcquireRead
+	OpRelease
+	OpWait
+	OpSignal
+	OpBroadcast
+	OpBarrier
+	OpSemPost
+	OpSemWait
+	OpOnce
+	OpGuardAcquire
+	OpGuardRelease
+	OpGuardAbort
+	OpInit
+	OpDestroy
+	OpCreate
+	OpJoin
+	OpDetach
+	OpRead
+	OpWrite
+	OpUpdate
+	OpFork
+	OpExit
+	OpLibrary
+	OpExec
+	OpStack
+	OpTask
+	OpCall
+
+	numOps
+)
+
+var opNames = [numOps]string{
+	"none", "acquire", "acquire-read", "release", "wait", "signal", "broadcast",
+	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
+	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
+	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "call",
+}
+
+// String gives the operation's name, as tables of calls and plans spell it.
+func (o Op) String() string {
+	if o < numOps {
+		return opNames[o]
+	}
+	return "unknown"
+}
+
+// ParseOp finds an operation by its name.
+func ParseOp(name string) (Op, bool) {
+	for i, n := range opNames {
+		if n == name {
+			return Op(i), true
+		}
+	}
+	return OpNone, false
+}
+
+// Record flags; REC_… of record.h.
+const (
+	RecLeave   = 1  // made after the operation
+	RecFailed  = 2  // the operation did not have its effect
+	RecValue   = 4  // Value holds the variable's value
+	RecProcess = 8  // OpFork of a process, not of a thread
+	RecLost    = 16 // records of this thread were lost before this one
+)
+
+// Action is what a probe does when it fires; enum action of record.h.
+type Action uint8
+
+// The actions of record.h, in its order.
+const (
+	ActionEmit Action = iota
+	ActionSave
+	ActionBoth
+	ActionReturn
+)
+
+// Operand is where an operand is; enum operand of record.h.
+type Operand uint8
+
+// The operand sources of record.h, in its order.
+const (
+	FromNowhere Operand = iota
+	FromReg
+	FromFixed
+	FromImm
+	FromMemory
+	FromStack
+)
+
+// Success says when an operation had its effect, by what the function
+// returned; enum success of record.h.
+type Success uint8
+
+// The success rules of record.h, in its order.
+const (
+	SuccessAlways Success = iota
+	SuccessZero
+	SuccessNonzero
+	SuccessBarrier
+	SuccessTrue8
+)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the BPF programs share with Go: the record, the site, and the
+ * operations. Go's twins are generated from the object's BTF; bpf_test.go
+ * compares sizes and offsets again, and the operations by name.
+ */
+#ifndef TRACEPREDICT_RECORD_H
+#define TRACEPREDICT_RECORD_H
+
+/* What a record says its thread did. Order and values are part of the
+ * contract with Go (bpf.Op); add at the end. */
+enum op {
+	OP_NONE,
+	OP_ACQUIRE,	 /* exclusive, after it returned; result says if it was had */
+	OP_ACQUIRE_READ, /* shared, likewise */
+	OP_RELEASE,	 /* before it happens */
+	OP_WAIT,	 /* PHASE_ENTER: gives the mutex (second) up; PHASE_LEAVE: has it again */
+	OP_SIGNAL,
+	OP_BROADCAST,
+	OP_BARRIER,	/* PHASE_ENTER: arrives; PHASE_LEAVE: departs */
+	OP_SEM_POST,	/* before it happens */
+	OP_SEM_WAIT,	/* after it returned */
+	OP_ONCE,	/* PHASE_ENTER, PHASE_LEAVE */
+	OP_GUARD_ACQUIRE, /* __cxa_guard_acquire: after it returned */
+	OP_GUARD_RELEASE, /* __cxa_guard_release: before it happens */
+	OP_GUARD_ABORT,
+	OP_INIT,	/* the object is made; value is the second argument (sem_init: third) */
+	OP_DESTROY,
+	OP_CREATE,	/* pthread_create was entered */
+	OP_JOIN,	/* after it returned; object is the pthread_t */
+	OP_DETACH,	/* object is the pthread_t */
+	OP_READ,
+	OP_WRITE,
+	OP_UPDATE,
+	OP_FORK,	/* task_newtask: object is the child's tid, value its thread pointer */
+	OP_EXIT,	/* sched_process_exit */
+	OP_LIBRARY,	/* the dynamic loader has changed the list of libraries */
+	OP_EXEC,	/* sched_process_exec */
+	OP_STACK,	/* a stack record, see struct stack_record */
+	OP_TASK,	/* a thread that lived when observation began: object tid, value thread pointer */
+	OP_CALL,	/* a call of no synchronising meaning */
+};
+
+/* record.flags */
+enum {
+	REC_LEAVE = 1,	  /* made after the operation (PHASE_LEAVE) */
+	REC_FAILED = 2,	  /* the operation did not have its effect */
+	REC_VALUE = 4,	  /* value holds the variable's value */
+	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
+	REC_LOST = 16,	  /* records of this thread were lost before this one */
+};
+
+/* One event. One ring buffer for all CPUs: the order of reservation is the
+ * order of the run. */
+struct record {
+	__u64 time;   /* bpf_ktime_get_ns when made */
+	__u64 object; /* address the operation acts on */
+	__u64 value;  /* variable's value, or the operation's second operand */
+	__u64 sp;     /* user stack pointer at function entry, or at the access */
+	__u64 entered; /* for records made at return: time of the entry; else 0 */
+	__u32 tid;    /* in the tool's PID namespace */
+	__u32 tgid;
+	__u32 site;   /* index into sites */
+	__u32 place;  /* identifies site and calling chain; 0: not recorded */
+	__u8 op;      /* enum op */
+	__u8 flags;   /* REC_… */
+	__u16 lost;   /* with REC_LOST: how many, 65535 for more */
+	__s32 result; /* what the function returned, low 32 bits */
+};
+
+#define MAX_FRAMES 32
+
+/* The calling chain of a place, sent once when the place is new. It shares
+ * its op field's offset with struct record. */
+struct stack_record {
+	__u64 time;
+	__u64 frames[MAX_FRAMES]; /* innermost first; 0 ends them */
+	__u64 caller; /* return address on top of the stack, if the site is at an entry; else 0 */
+	__u32 tid;
+	__u32 tgid;
+	__u32 site;
+	__u32 place;
+	__u8 op; /* OP_STACK */
+	__u8 pad[7];
+};
+
+/* What a probe does when it fires. */
+enum action {
+	ACTION_EMIT,	/* a record now */
+	ACTION_SAVE,	/* remember operands, a record at the return */
+	ACTION_BOTH,	/* a record now and one at the return */
+	ACTION_RETURN,	/* the return of something saved by tid and stack pointer */
+};
+
+/* Where an operand is. */
+enum operand {
+	FROM_NOWHERE,
+	FROM_REG,     /* register reg */
+	FROM_FIXED,   /* address disp relative to the probed instruction */
+	FROM_IMM,     /* the constant imm */
+	FROM_MEMORY,  /* width bytes at the object's address */
+	FROM_STACK,   /* 8 bytes at stack pointer + disp */
+};
+
+/* When an operation had its effect, by what the function returned. */
+enum success {
+	SUCCESS_ALWAYS,
+	SUCCESS_ZERO,	 /* 0, or EOWNERDEAD for robust mutexes */
+	SUCCESS_NONZERO, /* true */
+	SUCCESS_BARRIER, /* 0 or PTHREAD_BARRIER_SERIAL_THREAD */
+	SUCCESS_TRUE8,	 /* C++ bool: low byte not 0 */
+};
+
+/* One thing that one probe observes. Sites at one address are chained by
+ * next, in program order. */
+struct site {
+	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added to the register */
+	__s64 second_disp;
+	__u64 imm;
+	__u32 next;	/* site index, 0 ends the chain */
+	__s32 sp_delta; /* stack pointer at entry minus the one at the probe */
+	__u8 op;
+	__u8 action;
+	__u8 object_from, object_reg;
+	__u8 second_from, second_reg; /* second operand, or the variable's value */
+	__u8 width;	/* bytes of the value */
+	__u8 success;
+	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
+	__u8 flags;	/* REC_… to add */
+	__u8 pad[6];
+};
+
+#endif

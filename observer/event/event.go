@@ -1,0 +1,182 @@
+// Package event is the event model: what a thread did, to which object, in
+// which order. It is the ground floor that every analysis, the pipeline and
+// the trace files stand on, and it imports nothing of ours.
+//
+// What goes in are facts of one run, already put right by the observer:
+// thread and object identifiers are dense and never used again within a run
+// (identity is address and lifetime), only the outermost level of a recursive
+// lock is an event, a condition wait is split into its parts, and failed
+// attempts are told from acquisitions. What it never knows: addresses of
+// probes, kernel thread ids, ELF files.
+package event
+
+// ThreadID names a thread of the run: 1 for the first thread seen, then in
+// order of creation. It is never used again, even if the kernel's id is.
+type ThreadID uint32
+
+// ObjectID names an object (variable, lock, condition, …) by address and
+// lifetime: 1 for the first object seen. An object destroyed and made anew at
+// the same address has a new ObjectID. 0 is no object.
+type ObjectID uint32
+
+// PlaceID names a place in the program with its calling chain. 0 is unknown.
+type PlaceID uint32
+
+// Op is what the thread did.
+type Op uint8
+
+// The operations. The order of a run is the order of its events; each event
+// stands on the right side of its operation (an acquire after it succeeded, a
+// release before it happens).
+const (
+	None Op = iota
+
+	Read   // of a variable
+	Write  // of a variable
+	Update // read-modify-write of a variable; indivisible only with flag Atomic
+
+	Acquire       // exclusive: mutex, spin lock, write side of a rwlock
+	AcquireRead   // shared: read side of a rwlock
+	AcquireFailed // a try that failed, or a wait for the lock that timed out
+	Release       // either side
+
+	Fork   // Object2 unused, Peer is the child
+	Begin  // first event of a thread
+	End    // last event of a thread
+	Join   // Peer is the thread whose end was awaited
+	Detach // Peer will not be joined
+
+	// A condition wait is four events: Release of the mutex, Wait, then
+	// Wake and Acquire of the mutex.
+	Wait      // Object is the condition, Object2 the mutex (already released)
+	Wake      // likewise; flag TimedOut if nobody signalled
+	Signal    // wakes one
+	Broadcast // wakes all
+
+	BarrierArrive
+	BarrierDepart
+	SemPost
+	SemWait
+	SemFailed // a try that failed, or timed out
+
+	OnceEnter // pthread_once was called, or a static guard asked for
+	OnceDone  // the initialiser has returned
+	OnceLeave // returned to a caller that did not run the initialiser
+
+	Init    // the object's lifetime begins
+	Destroy // the object's lifetime ends
+
+	NumOps
+)
+
+// Kind is the sort of an object.
+type Kind uint8
+
+// The kinds of object.
+const (
+	KindUnknown Kind = iota
+	KindVariable
+	KindMutex
+	KindRWLock
+	KindSpin
+	KindCond
+	KindBarrier
+	KindSemaphore
+	KindOnce
+)
+
+// Flags qualify an event.
+type Flags uint16
+
+// The flags.
+const (
+	// Try: a trylock, which cannot be the waiting end of a deadlock.
+	Try Flags = 1 << iota
+	// Timed: an acquisition that would give up after a while.
+	Timed
+	// TimedOut: the wait ended by its time limit.
+	TimedOut
+	// Atomic: a read-modify-write in one indivisible instruction, or an
+	// access of a variable of atomic type.
+	Atomic
+	// HasValue: Value holds the value read or written.
+	HasValue
+	// InCondWait: this Release or Acquire is part of a condition wait.
+	InCondWait
+	// Inferred: the observer deduced the event (a lock held before
+	// observation began, a wait left by cancellation); nobody recorded it.
+	Inferred
+)
+
+// Epoch counts the events of one clock slot, from 1.
+type Epoch uint32
+
+// Event is one thing a thread did. The pipeline reuses one Event for all: an
+// analysis that keeps something copies it.
+type Event struct {
+	Seq     uint64 // position in the run, from 1
+	Time    uint64 // CLOCK_MONOTONIC, ns; 0 in traces that carry no time
+	Value   uint64 // of the variable, zero-extended, with HasValue
+	Thread  ThreadID
+	Object  ObjectID
+	Object2 ObjectID // the mutex of Wait and Wake
+	Peer    ThreadID // of Fork, Join, Detach
+	Place   PlaceID
+	Op      Op
+	Kind    Kind // of Object
+	Flags   Flags
+
+	// Slot and Epoch identify this event in clocks: event e comes before f
+	// in every feasible reordering (edges M of the order table) if
+	// e.Epoch <= f.Must[e.Slot]. Slots are reused by threads that must
+	// come after the slot's last user.
+	Slot  uint32
+	Epoch Epoch
+	// Must is the clock of the must-order up to and including this event,
+	// indexed by slot; shorter than needed means zero. For a Read (and
+	// Update) it does not yet include the edge from the write that it reads:
+	// that is joined after the analyses have seen the event (SHB, Mathur et
+	// al., OOPSLA 2018). Valid during the call only.
+	Must []Epoch
+}
+
+// Before reports whether the event at (slot, epoch) must come before e.
+func (e *Event) Before(slot uint32, epoch Epoch) bool {
+	return int(slot) < len(e.Must) && epoch <= e.Must[slot]
+}
+
+// IsAccess reports whether the event accesses a variable.
+func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
+
+// IsWrite reports whether the event changes a variable.
+func (o Op) IsWrite() bool { return o == Write || o == Update }
+
+// IsAcquire reports whether the event took a lock, in either mode.
+func (o Op) IsAcquire() bool { return o == Acquire || o == AcquireRead }
+
+var opNames = [NumOps]string{
+	"none", "read", "write", "update",
+	"acquire", "acquire-read", "acquire-failed", "release",
+	"fork", "begin", "end", "join", "detach",
+	"wait", "wake", "signal", "broadcast",
+	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
+	"once-enter", "once-done", "once-leave", "init", "destroy",
+}
+
+// String gives the operation's name as the reports and traces spell it.
+func (o Op) String() string {
+	if o < NumOps {
+		return opNames[o]
+	}
+	return "unknown"
+}
+
+var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once"}
+
+// String gives the kind's name as the reports spell it.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "object"
+}

@@ -1,0 +1,123 @@
+// Package insn decodes machine instructions into what probes need to know of
+// them: length, how control leaves them, which registers and memory they read
+// and write, and whether the kernel can emulate them under a uprobe. It wraps
+// golang.org/x/arch, which answers some instructions wrongly or not at all
+// (endbr64; arm64's LSE atomics), and says "unknown" where it is not sure:
+// an instruction with Known false stops every argument about the code.
+package insn
+
+import "fmt"
+
+// Arch is a machine architecture.
+type Arch uint8
+
+// The architectures that probes can be placed on.
+const (
+	ArchUnknown Arch = iota
+	AMD64
+	ARM64
+)
+
+// String gives the name as Go and Debian spell it.
+func (a Arch) String() string {
+	switch a {
+	case AMD64:
+		return "amd64"
+	case ARM64:
+		return "arm64"
+	}
+	return "unknown"
+}
+
+// Reg is a general-purpose register by its hardware number (AMD64: rax 0, rcx
+// 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8 to r15; ARM64: x0 to x30,
+// 31 is sp).
+type Reg uint8
+
+// NoReg is the absence of a register.
+const NoReg Reg = 0xff
+
+// RegSet is a set of general-purpose registers, bit n for register n. Flags
+// and vector registers are not in it: no probe reads them.
+type RegSet uint64
+
+// Has reports whether the set contains r.
+func (s RegSet) Has(r Reg) bool { return r < 64 && s&(1<<r) != 0 }
+
+// With returns the set with r added.
+func (s RegSet) With(r Reg) RegSet {
+	if r >= 64 {
+		return s
+	}
+	return s | 1<<r
+}
+
+// Kind is how control leaves an instruction.
+type Kind uint8
+
+// The kinds.
+const (
+	Plain        Kind = iota // falls through
+	Nop                      // falls through and does nothing
+	Push                     // AMD64 push of a 64-bit general register
+	Jump                     // unconditional, direct
+	CondJump                 // conditional, direct
+	IndirectJump             // target in a register or in memory
+	Call                     // direct
+	IndirectCall
+	Return
+	Syscall // enters the kernel and falls through
+	Stop    // does not continue: hlt, ud2, int3, brk
+)
+
+// Mem is a memory operand.
+type Mem struct {
+	Base, Index Reg // NoReg where absent, and for PC-relative operands
+	Scale       uint8
+	Disp        int64
+	// Fixed is true if the address does not depend on registers (PC-relative
+	// or absolute); Addr is then the address.
+	Fixed   bool
+	Addr    uint64
+	Segment bool // relative to fs or gs: thread-local
+	Size    int  // bytes; 0 if unknown
+	Read    bool
+	Write   bool
+}
+
+// Inst is one decoded instruction.
+type Inst struct {
+	Addr   uint64
+	Len    int
+	Kind   Kind
+	Target uint64 // of Jump, CondJump, Call
+	// Known is false if length and control flow are right but effects are
+	// not (an instruction that this package does not model): Reads, Writes
+	// and Mem then say nothing.
+	Known         bool
+	Reads, Writes RegSet
+	Mem           [2]Mem // memory operands, stack pushes and pops excluded
+	NMem          int
+	StackWrite    bool // writes memory at or below its new stack pointer (push, call)
+	Locked        bool // indivisible read-modify-write, or a fence
+	// Emulated: the kernel emulates this instruction under a uprobe instead
+	// of stepping a copy of it out of line, at about a twentieth of the price.
+	Emulated bool
+	// ValueReg, ValueImm: for an instruction that plainly stores (mov to
+	// memory), where the stored value comes from. ValueReg is NoReg if it is
+	// not a general register; HasImm if it is the constant ValueImm.
+	// For a plain load into a general register, ValueReg is that register.
+	ValueReg Reg
+	HasImm   bool
+	ValueImm uint64
+	Text     string // empty unless asked for by Format
+}
+
+// Error is an instruction that cannot be decoded.
+type Error struct {
+	Addr   uint64
+	Reason string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("decode at 0x%x: %s", e.Addr, e.Reason) }
