@@ -1,0 +1,35 @@
+// Package bpf holds the programs that run in the kernel, the record that they
+// share with Go, and the objects that clang made of them, committed so that
+// building needs Go alone.
+//
+// It gives the generated loader (LoadTracepredict) and the types Record,
+// StackRecord, Site and TaskLine. What a probe means is data in a Site; it
+// knows nothing of ELF files, processes or analyses.
+package bpf
+
+//go:generate go tool bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+
+// The types that the programs share with Go.
+type (
+	// Record is one event; struct record of record.h.
+	Record = TracepredictRecord
+	// StackRecord is the calling chain of a place; struct stack_record.
+	StackRecord = TracepredictStackRecord
+	// Site says what a probe observes; struct site.
+	Site = TracepredictSite
+	// TaskLine is a thread that lives when observation begins.
+	TaskLine = TracepredictTaskLine
+)
+
+// CookieFilter marks, in a link's cookie, that the program must look for the
+// process in the targets map because the link has no PID filter.
+const CookieFilter = 1 << 63
+
+// MaxFrames is how many frames of a calling chain are recorded at most.
+const MaxFrames = 32
+
+// MaxSites is how many sites one run can have.
+const MaxSites = 1 << 16
+
+// MaxChain is how many sites can stand at one address.
+const MaxChain = 8

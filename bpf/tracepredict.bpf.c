@@ -1,0 +1,680 @@
+//go:build ignore
+
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * What runs in the kernel. Two kinds of program: probes, which turn the hit of
+ * a site into a record (on_probe at any instruction, on_return at a return),
+ * and tracepoints for the life of threads. All records go through one ring
+ * buffer, whose order of reservation is the order of the run, so each program
+ * reserves as late, or as early, as its operation demands, and does all else
+ * before.
+ *
+ * What a probe means is data (struct site), written by user space, so that the
+ * table of synchronisation calls never becomes code here.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "record.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* The parts of kernel types that are used; the loader relocates them. */
+#define CORE __attribute__((preserve_access_index))
+
+struct ns_common {
+	unsigned int inum;
+} CORE;
+struct pid_namespace {
+	struct ns_common ns;
+} CORE;
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+} CORE;
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
+} CORE;
+struct mm_struct;
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+} CORE;
+#define THREAD_POINTER(task) BPF_CORE_READ(task, thread.fsbase)
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_struct {
+	struct {
+		unsigned long tp_value;
+	} uw;
+} CORE;
+#define THREAD_POINTER(task) BPF_CORE_READ(task, thread.uw.tp_value)
+#endif
+struct task_struct {
+	int pid;
+	int tgid;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
+	struct thread_struct thread;
+	char comm[16];
+} CORE;
+
+/* Set before loading. */
+const volatile __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
+const volatile __u64 pidns_ino = 0xEFFFFFFC;
+const volatile __u32 wake_bytes = 1 << 18; /* wake the reader when so much is unread */
+const volatile bool want_stacks = true;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 26);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u32);
+	__type(value, struct site);
+} sites SEC(".maps");
+
+/* Operands between a function's entry and its return. By stack pointer, so
+ * that frames left by an exception or a cancellation are never mistaken for
+ * live ones, and a function entered by a tail call is one with its caller. */
+struct pending_key {
+	__u64 sp;
+	__u32 tid;
+	__u32 pad;
+};
+struct pending {
+	__u64 object;
+	__u64 second;
+	__u64 entered;
+	__u32 site;
+	__u32 place;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, struct pending_key);
+	__type(value, struct pending);
+} pending SEC(".maps");
+
+/* Places seen. Chains under one site and caller are told apart by the depth of
+ * the stack, which is the same for the same chain in each thread. */
+struct place_key {
+	__u64 caller;
+	__u64 depth;
+	__u64 site;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 15);
+	__type(key, struct place_key);
+	__type(value, __u32);
+} places SEC(".maps");
+
+/* Processes that the tracepoints report, by id in the tool's namespace. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u8);
+} targets SEC(".maps");
+
+/* Records lost and not yet told of, by thread. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u32);
+	__type(value, __u64);
+} lost SEC(".maps");
+
+__u64 lost_records;  /* all of them */
+__u64 lost_stacks;   /* places whose chain could not be sent */
+__u64 lost_pending;  /* operations whose return will not be recognised */
+__u64 lost_places;   /* events at places beyond the table */
+__u32 last_place;
+__u32 any_lost;
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+#define REG_SP(ctx) ((ctx)->sp)
+#define REG_IP(ctx) ((ctx)->ip)
+#define REG_RESULT(ctx) ((ctx)->ax)
+
+/* A context may not be read at a variable offset. */
+#define REG_CASE(n, field)                                                                  \
+	case n:                                                                             \
+		asm volatile("%0 = *(u64 *)(%1 + %2)"                                       \
+			     : "=r"(v)                                                      \
+			     : "r"(ctx), "i"(__builtin_offsetof(struct pt_regs, field)));   \
+		break;
+
+static __always_inline __u64 reg(struct pt_regs *ctx, __u8 number)
+{
+	__u64 v = 0;
+
+	if (number == 7) /* rdi, the first argument, before all others */
+		return ctx->di;
+	switch (number) {
+	REG_CASE(0, ax)
+	REG_CASE(1, cx)
+	REG_CASE(2, dx)
+	REG_CASE(3, bx)
+	REG_CASE(4, sp)
+	REG_CASE(5, bp)
+	REG_CASE(6, si)
+	REG_CASE(8, r8)
+	REG_CASE(9, r9)
+	REG_CASE(10, r10)
+	REG_CASE(11, r11)
+	REG_CASE(12, r12)
+	REG_CASE(13, r13)
+	REG_CASE(14, r14)
+	REG_CASE(15, r15)
+	}
+	return v;
+}
+
+static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_user(&address, sizeof(address), (void *)sp);
+	return address;
+}
+/* The call pushed the return address, the return popped it. */
+#define ENTRY_SP_AT_RETURN(ctx) (REG_SP(ctx) - 8)
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
+#define REG_SP(ctx) ((ctx)->sp)
+#define REG_IP(ctx) ((ctx)->pc)
+#define REG_RESULT(ctx) ((ctx)->regs[0])
+
+static __always_inline __u64 reg(struct pt_regs *ctx, __u8 number)
+{
+	__u64 v = 0;
+
+	if (number == 31)
+		return ctx->sp;
+	bpf_probe_read_kernel(&v, sizeof(v), &ctx->regs[number & 31]);
+	return v;
+}
+
+static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
+{
+	return ctx->regs[30];
+}
+#define ENTRY_SP_AT_RETURN(ctx) (REG_SP(ctx))
+#endif
+
+struct who {
+	__u32 tid, tgid;
+};
+
+/* The current thread, as the tool's /proc names it. */
+static __always_inline struct who current_thread(void)
+{
+	struct who w;
+
+	if (pidns_dev) {
+		struct bpf_pidns_info ns = {};
+
+		bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns));
+		w.tid = ns.pid;
+		w.tgid = ns.tgid;
+	} else {
+		__u64 id = bpf_get_current_pid_tgid();
+
+		w.tid = id;
+		w.tgid = id >> 32;
+	}
+	return w;
+}
+
+/* The id of any task, as the tool's /proc names it; 0 if it does not. */
+static __always_inline __u32 task_id(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = BPF_CORE_READ(pid, level);
+
+	for (unsigned int i = 0; i < 8; i++) {
+		struct upid *u = (void *)pid + bpf_core_field_offset(pid->numbers) +
+				 i * bpf_core_type_size(struct upid);
+		if (i > level)
+			break;
+		if (BPF_CORE_READ(u, ns, ns.inum) == pidns_ino)
+			return BPF_CORE_READ(u, nr);
+	}
+	return 0;
+}
+
+static __always_inline __u64 wake_flags(bool now)
+{
+	__u64 unread;
+
+	if (now)
+		return BPF_RB_FORCE_WAKEUP;
+	unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	/* Once, when the mark is crossed: a wake-up costs more than a record. */
+	if (unread >= wake_bytes && unread - wake_bytes <= sizeof(struct record) + 8)
+		return BPF_RB_FORCE_WAKEUP;
+	return BPF_RB_NO_WAKEUP;
+}
+
+static __noinline int count_lost(__u32 tid)
+{
+	__u64 one = 1, *n = bpf_map_lookup_elem(&lost, &tid);
+
+	__sync_fetch_and_add(&lost_records, 1);
+	if (n)
+		__sync_fetch_and_add(n, 1);
+	else
+		bpf_map_update_elem(&lost, &tid, &one, BPF_ANY);
+	any_lost = 1;
+	return 0;
+}
+
+/* What was lost before this record, told by it. */
+static __noinline int tell_lost(struct record *r)
+{
+	__u32 tid;
+	__u64 *n;
+
+	if (!r)
+		return 0;
+	tid = r->tid;
+	n = bpf_map_lookup_elem(&lost, &tid);
+	if (n && *n) {
+		__u64 lost_now = *n;
+
+		__sync_fetch_and_add(n, -lost_now);
+		r->lost = lost_now > 65535 ? 65535 : lost_now;
+		r->flags |= REC_LOST;
+	}
+	return 0;
+}
+
+static __always_inline void submit(struct record *r, bool now)
+{
+	if (any_lost)
+		tell_lost(r);
+	bpf_ringbuf_submit(r, wake_flags(now));
+}
+
+/* Sends the calling chain of a new place; returns the place, 0 if it cannot. */
+static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __u32 tid, __u32 tgid)
+{
+	struct stack_record *s;
+	__u32 place, *other;
+
+	if (!key)
+		return 0;
+	place = __sync_fetch_and_add(&last_place, 1) + 1;
+	s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+	if (!s) {
+		__sync_fetch_and_add(&lost_stacks, 1);
+		return 0;
+	}
+	for (int i = 0; i < MAX_FRAMES; i++)
+		s->frames[i] = 0;
+	bpf_get_stack(ctx, s->frames, sizeof(s->frames), BPF_F_USER_STACK);
+	s->time = bpf_ktime_get_ns();
+	s->caller = key->caller;
+	s->tid = tid;
+	s->tgid = tgid;
+	s->site = key->site;
+	s->place = place;
+	s->op = OP_STACK;
+	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
+	if (bpf_map_update_elem(&places, key, &place, BPF_NOEXIST)) {
+		other = bpf_map_lookup_elem(&places, key);
+		if (other)
+			return *other;
+		__sync_fetch_and_add(&lost_places, 1);
+	}
+	return place;
+}
+
+static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index,
+				      __u64 sp, struct who *w)
+{
+	struct place_key key = {};
+	struct task_struct *task;
+	__u32 *known;
+
+	if (!want_stacks)
+		return 0;
+	task = (void *)bpf_get_current_task();
+	key.caller = site->at_entry ? return_address(ctx, sp) : REG_IP(ctx);
+	key.depth = THREAD_POINTER(task) - sp;
+	key.site = index;
+	known = bpf_map_lookup_elem(&places, &key);
+	if (known)
+		return *known;
+	return new_place(ctx, &key, w->tid, w->tgid);
+}
+
+static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm,
+				     __u64 sp)
+{
+	__u64 v = 0;
+
+	switch (from) {
+	case FROM_REG:
+		return reg(ctx, number) + disp;
+	case FROM_FIXED:
+		return REG_IP(ctx) + disp;
+	case FROM_IMM:
+		return imm;
+	case FROM_STACK:
+		bpf_probe_read_user(&v, sizeof(v), (void *)(sp + disp));
+		return v;
+	}
+	return 0;
+}
+
+/* A variable's value, cut to its width; how a register or memory holds it. */
+static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 object, __u64 sp, __u64 *v)
+{
+	__u64 x = 0;
+	__u8 width = site->width;
+
+	switch (site->second_from) {
+	case FROM_NOWHERE:
+		return false;
+	case FROM_MEMORY:
+		if (width > 8 || bpf_probe_read_user(&x, width & 15 ?: 1, (void *)object))
+			return false;
+		break;
+	default:
+		x = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm, sp);
+	}
+	if (width < 8)
+		x &= (1ULL << (width * 8)) - 1;
+	*v = x;
+	return true;
+}
+
+static __always_inline struct record *reserve(__u32 tid)
+{
+	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+
+	if (!r)
+		count_lost(tid);
+	return r;
+}
+
+static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
+				 __u64 object, __u64 second, __u8 flags, __u64 sp, __u32 place)
+{
+	struct record *r = reserve(w->tid);
+
+	if (!r)
+		return;
+	r->time = bpf_ktime_get_ns();
+	r->object = object;
+	r->value = second;
+	r->sp = sp;
+	r->entered = 0;
+	r->tid = w->tid;
+	r->tgid = w->tgid;
+	r->site = index;
+	r->place = place;
+	r->op = site->op;
+	r->flags = flags | site->flags;
+	r->lost = 0;
+	r->result = 0;
+	submit(r, site->op == OP_LIBRARY);
+}
+
+static __always_inline bool succeeded(__u8 rule, __s64 result)
+{
+	__s32 r = result;
+
+	switch (rule) {
+	case SUCCESS_ZERO:
+		return r == 0 || r == 130; /* EOWNERDEAD: had, from a dead owner */
+	case SUCCESS_NONZERO:
+		return result != 0;
+	case SUCCESS_BARRIER:
+		return r == 0 || r == -1;
+	case SUCCESS_TRUE8:
+		return (result & 0xff) != 0;
+	}
+	return true;
+}
+
+/* The return of something saved at stack pointer sp, if there is one. */
+static __always_inline void leave(struct pt_regs *ctx, struct who *w, __u64 sp)
+{
+	struct pending_key key = {.sp = sp, .tid = w->tid};
+	struct pending *saved = bpf_map_lookup_elem(&pending, &key), p;
+	__s64 result = REG_RESULT(ctx);
+	struct site *site;
+	struct record *r;
+
+	if (!saved)
+		return;
+	p = *saved;
+	bpf_map_delete_elem(&pending, &key);
+	site = bpf_map_lookup_elem(&sites, &p.site);
+	if (!site)
+		return;
+	r = reserve(w->tid);
+	if (!r)
+		return;
+	r->time = bpf_ktime_get_ns();
+	r->object = p.object;
+	r->value = p.second;
+	r->sp = sp;
+	r->entered = p.entered;
+	r->tid = w->tid;
+	r->tgid = w->tgid;
+	r->site = p.site;
+	r->place = p.place;
+	r->op = site->op;
+	r->flags = REC_LEAVE | site->flags;
+	if (!succeeded(site->success, result))
+		r->flags |= REC_FAILED;
+	r->lost = 0;
+	r->result = result;
+	submit(r, false);
+}
+
+static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w, __u64 sp)
+{
+	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm, sp);
+	__u64 second = 0;
+	__u8 flags = 0;
+	__u32 place;
+
+	if (site->op >= OP_READ && site->op <= OP_UPDATE) {
+		if (value(ctx, site, object, sp, &second))
+			flags = REC_VALUE;
+	} else {
+		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm, sp);
+	}
+	if (site->action != ACTION_EMIT) {
+		struct pending_key key = {.sp = sp, .tid = w->tid};
+		struct pending *had = bpf_map_lookup_elem(&pending, &key);
+		struct pending p = {.object = object, .second = second, .site = index};
+
+		/* Entered by a tail call from another of ours (musl's lock jumps to
+		 * its timedlock): one operation, already remembered. */
+		if (had && had->object == object && had->site != index)
+			return;
+		p.entered = bpf_ktime_get_ns();
+		p.place = place = place_of(ctx, site, index, sp, w);
+		if (bpf_map_update_elem(&pending, &key, &p, BPF_ANY))
+			__sync_fetch_and_add(&lost_pending, 1);
+		if (site->action == ACTION_SAVE)
+			return;
+	} else {
+		place = place_of(ctx, site, index, sp, w);
+	}
+	emit(ctx, site, index, w, object, second, flags, sp, place);
+}
+
+#define MAX_CHAIN 8
+#define COOKIE_FILTER (1ULL << 63) /* the link has no PID filter of its own */
+
+/* One site of a chain; returns the next one's index, 0 at the end. Not inlined,
+ * so that the verifier sees it once and not once a turn. */
+static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	__u64 sp;
+
+	if (!site)
+		return 0;
+	sp = REG_SP(ctx) + site->sp_delta;
+	if (site->action == ACTION_RETURN)
+		leave(ctx, &w, sp);
+	else
+		enter(ctx, site, index, &w, sp);
+	return site->next;
+}
+
+SEC("uprobe.multi")
+int on_probe(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u32 next;
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	next = one_site(ctx, cookie, id);
+#pragma unroll
+	for (int i = 1; i < MAX_CHAIN; i++) {
+		if (!next)
+			break;
+		next = one_site(ctx, next, id);
+	}
+	return 0;
+}
+
+SEC("uprobe.multi")
+int on_return(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	leave(ctx, &w, ENTRY_SP_AT_RETURN(ctx));
+	return 0;
+}
+
+static __always_inline void thread_record(struct who *w, __u8 op, __u8 flags, __u64 object, __u64 value,
+					  __u32 place)
+{
+	struct record *r = reserve(w->tid);
+
+	if (!r)
+		return;
+	r->time = bpf_ktime_get_ns();
+	r->object = object;
+	r->value = value;
+	r->sp = 0;
+	r->entered = 0;
+	r->tid = w->tid;
+	r->tgid = w->tgid;
+	r->site = 0;
+	r->place = place;
+	r->op = op;
+	r->flags = flags;
+	r->lost = 0;
+	r->result = 0;
+	submit(r, op != OP_FORK);
+}
+
+#define CLONE_THREAD 0x10000
+
+/* In the parent, before the child runs: knows both. */
+SEC("tp_btf/task_newtask")
+int on_fork(__u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[0];
+	__u64 clone_flags = ctx[1];
+	struct who w = current_thread();
+
+	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	thread_record(&w, OP_FORK, clone_flags & CLONE_THREAD ? 0 : REC_PROCESS, task_id(child),
+		      THREAD_POINTER(child), 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	struct who w = current_thread();
+
+	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	thread_record(&w, OP_EXIT, 0, w.tid, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	struct who w = current_thread();
+
+	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	thread_record(&w, OP_EXEC, 0, (__u32)ctx[1], 0, 0);
+	return 0;
+}
+
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+} CORE;
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} CORE;
+
+struct task_line {
+	__u32 tid, tgid;
+	__u64 thread_pointer;
+};
+
+/* The threads that live already when observation begins. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_line line = {};
+
+	if (!task)
+		return 0;
+	line.tgid = task_id(BPF_CORE_READ(task, group_leader));
+	if (!line.tgid || !bpf_map_lookup_elem(&targets, &line.tgid))
+		return 0;
+	line.tid = task_id(task);
+	line.thread_pointer = THREAD_POINTER(task);
+	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
+	return 0;
+}
+
+/* Types that no map names, for the generator. */
+struct record *unused_record __attribute__((unused));
+struct stack_record *unused_stack_record __attribute__((unused));
+struct task_line *unused_task_line __attribute__((unused));
