@@ -1,0 +1,246 @@
+// Package eraser watches which locks protect which variables. A variable that
+// several threads use, some of them writing, ought to have a lock that all of
+// them hold: the candidate set, refined at every access, must not run empty
+// (Savage et al., Eraser, TOCS 15(4) 1997; as told by Havelund, Using Runtime
+// Analysis to Guide Model Checking of Java Programs, SPIN 2000, section 2).
+//
+// The plain algorithm also warns of accesses that no schedule can bring
+// together, since it knows neither fork nor join. This one uses the
+// must-order that the events carry: ownership of a variable passes on where
+// all earlier accesses must come before the next, and a finding names two
+// concrete accesses of two threads, one of them a write, not both atomic,
+// whose held locks do not exclude one another and which nothing orders.
+//
+// In go the events of a run with their clocks, out come findings of kind race
+// and confidence potential. What it never knows: names, files, schedules.
+package eraser
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// State is where a variable stands (Havelund, section 2.2, Figure 3).
+type State uint8
+
+// The states.
+const (
+	Virgin         State = iota // not accessed yet
+	Exclusive                   // accessed by one thread, its owner
+	Shared                      // read by several
+	SharedModified              // used by several, written by at least one
+)
+
+var stateNames = [...]string{"VIRGIN", "EXCLUSIVE", "SHARED", "SHARED-MODIFIED"}
+
+// String gives the state's name as the paper spells it.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "UNKNOWN"
+}
+
+// Leave says which first access takes a variable out of Virgin; the paper
+// names none for a read.
+type Leave uint8
+
+// The readings of Leave.
+const (
+	LeaveOnAny   Leave = iota // any first access
+	LeaveOnWrite              // the first write; reads before it count for nothing
+)
+
+// Seed says where the candidate set starts; the paper's two examples need
+// different answers.
+type Seed uint8
+
+// The readings of Seed.
+const (
+	SeedShared Seed = iota // with the first access by a second thread
+	SeedFirst              // with the first access that leaves Virgin
+)
+
+const (
+	defaultHistory  = 64
+	defaultMaxPairs = 256
+)
+
+// Options chooses a reading of the algorithm and bounds its memory. The zero
+// value is what a user should get.
+type Options struct {
+	// Plain leaves the must-order out: the verdicts are those of the paper,
+	// and each variable warned of gives one finding.
+	Plain bool
+	// Leave defaults to LeaveOnAny.
+	Leave Leave
+	// Seed defaults to SeedShared.
+	Seed Seed
+	// History is how many accesses are kept for a variable: the last of each
+	// thread, lockset, place, operation and atomicity. Default 64.
+	History int
+	// MaxPairs is how many pairs of places a variable can be reported for.
+	// Default 256.
+	MaxPairs int
+	// OnAccess, if not nil, is told the verdict of each access. The verdict
+	// is valid during the call only.
+	OnAccess func(*Verdict)
+}
+
+// Verdict is what the state machine says after one access.
+type Verdict struct {
+	Seq      uint64 // of the access
+	Variable event.ObjectID
+	State    State
+	// Seeded reports whether there is a candidate set yet.
+	Seeded bool
+	// Candidates are the locks that all accesses so far had in common, sorted.
+	Candidates []event.ObjectID
+	// Warning: the variable is SharedModified and has no candidate left.
+	Warning bool
+}
+
+// Stats counts what bounds made the analysis forget.
+type Stats struct {
+	Variables       int    // in memory now
+	Locksets        int    // interned now
+	EvictedAccesses uint64 // accesses forgotten for want of room (History)
+	DroppedPairs    uint64 // pairs not kept for want of room (MaxPairs)
+}
+
+// Analysis is the lockset analysis. It implements finding.Analysis.
+type Analysis struct {
+	opts    Options
+	sets    *table
+	threads map[event.ThreadID]*thread
+	vars    map[event.ObjectID]*variable
+	done    []*raceReport // of variables whose lifetime ended
+	stats   Stats
+	verdict Verdict
+	limit   int // of interned sets, before unused ones are dropped
+}
+
+var _ finding.Analysis = (*Analysis)(nil)
+
+// New makes an analysis.
+func New(opts Options) *Analysis {
+	if opts.History <= 0 {
+		opts.History = defaultHistory
+	}
+	if opts.MaxPairs <= 0 {
+		opts.MaxPairs = defaultMaxPairs
+	}
+	return &Analysis{
+		opts:    opts,
+		sets:    newTable(),
+		threads: map[event.ThreadID]*thread{},
+		vars:    map[event.ObjectID]*variable{},
+		limit:   cacheLimit,
+	}
+}
+
+// Stats tells what is in memory and what was forgotten.
+func (a *Analysis) Stats() Stats {
+	s := a.stats
+	s.Variables, s.Locksets = len(a.vars), len(a.sets.sets)
+	return s
+}
+
+// Event takes the next event of the run.
+func (a *Analysis) Event(e *event.Event) {
+	switch {
+	case e.Op.IsAccess():
+		a.access(e)
+	case e.Op.IsAcquire():
+		a.acquire(e)
+	case e.Op == event.Release:
+		a.release(e)
+	case e.Op == event.End:
+		delete(a.threads, e.Thread)
+	case e.Op == event.Init, e.Op == event.Destroy:
+		a.retire(e.Object)
+	}
+}
+
+// thread is what one thread holds.
+type thread struct {
+	set     setID
+	held    []heldLock // in order of acquisition
+	version uint64     // counts changes of held
+}
+
+type heldLock struct {
+	m     member
+	place event.PlaceID
+}
+
+func (a *Analysis) thread(id event.ThreadID) *thread {
+	t := a.threads[id]
+	if t == nil {
+		t = &thread{}
+		a.threads[id] = t
+	}
+	return t
+}
+
+func (t *thread) find(lock event.ObjectID) int {
+	for i := len(t.held) - 1; i >= 0; i-- {
+		if t.held[i].m.lock() == lock {
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *Analysis) acquire(e *event.Event) {
+	t := a.thread(e.Thread)
+	if t.find(e.Object) >= 0 {
+		return
+	}
+	m := memberOf(e.Object, e.Op == event.AcquireRead)
+	t.held = append(t.held, heldLock{m, e.Place})
+	t.set = a.sets.add(t.set, m)
+	t.version++
+	if len(a.sets.sets) > a.limit {
+		a.compact()
+	}
+}
+
+func (a *Analysis) release(e *event.Event) {
+	t := a.thread(e.Thread)
+	i := t.find(e.Object)
+	if i < 0 {
+		return
+	}
+	t.set = a.sets.remove(t.set, t.held[i].m)
+	t.held = append(t.held[:i], t.held[i+1:]...)
+	t.version++
+}
+
+// retire ends the lifetime of a variable: what was found stays, the rest goes.
+func (a *Analysis) retire(id event.ObjectID) {
+	v := a.vars[id]
+	if v == nil {
+		return
+	}
+	a.done = append(a.done, a.reports(id, v)...)
+	delete(a.vars, id)
+}
+
+// compact drops the interned sets that nothing names any longer: programs
+// that make and destroy locks would fill the table in the long run.
+func (a *Analysis) compact() {
+	old := a.sets.sets
+	a.sets.reset()
+	renew := func(id *setID) { *id = a.sets.intern(old[*id]) }
+	for _, t := range a.threads {
+		renew(&t.set)
+	}
+	for _, v := range a.vars {
+		renew(&v.candidates)
+		for _, x := range v.accesses {
+			renew(&x.set)
+		}
+	}
+	a.limit = max(cacheLimit, 2*len(a.sets.sets))
+}

@@ -1,0 +1,203 @@
+package eraser
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// setID names an interned lockset; 0 is the empty one.
+type setID int32
+
+// A member of a lockset is a lock with the mode that it is held in. The even
+// number is the exclusive mode, so that a candidate set (plain locks) is a
+// lockset of exclusive members.
+type member uint64
+
+func memberOf(lock event.ObjectID, shared bool) member {
+	m := member(lock) << 1
+	if shared {
+		m |= 1
+	}
+	return m
+}
+
+func (m member) lock() event.ObjectID { return event.ObjectID(m >> 1) }
+func (m member) shared() bool         { return m&1 != 0 }
+
+// cacheLimit bounds each table of remembered set operations: beyond it the
+// table starts anew, which costs time and never an answer.
+const cacheLimit = 1 << 16
+
+type stepKey struct {
+	set setID
+	m   member
+}
+
+type meetKey struct {
+	candidates, held setID
+	write            bool
+}
+
+// table interns locksets as sorted slices and remembers what the operations
+// on them gave, so that a program in its steady state allocates nothing
+// (Savage et al., Eraser, TOCS 15(4) 1997, section 3.2, does the same).
+type table struct {
+	sets    [][]member
+	buckets map[uint64][]setID
+	added   map[stepKey]setID
+	removed map[stepKey]setID
+	met     map[meetKey]setID
+	clash   map[[2]setID]bool
+	scratch []member
+}
+
+func newTable() *table {
+	t := &table{
+		added:   map[stepKey]setID{},
+		removed: map[stepKey]setID{},
+		met:     map[meetKey]setID{},
+		clash:   map[[2]setID]bool{},
+	}
+	t.reset()
+	return t
+}
+
+// reset forgets every set but the empty one.
+func (t *table) reset() {
+	t.sets = [][]member{nil}
+	t.buckets = map[uint64][]setID{hash(nil): {0}}
+	clear(t.added)
+	clear(t.removed)
+	clear(t.met)
+	clear(t.clash)
+}
+
+// hash is FNV-1a over the members.
+func hash(s []member) uint64 {
+	h := uint64(14695981039346656037)
+	for _, m := range s {
+		for range 8 {
+			h = (h ^ uint64(m&0xff)) * 1099511628211
+			m >>= 8
+		}
+	}
+	return h
+}
+
+// intern gives the name of a sorted set, which is copied if it is new.
+func (t *table) intern(s []member) setID {
+	h := hash(s)
+	for _, id := range t.buckets[h] {
+		if slices.Equal(t.sets[id], s) {
+			return id
+		}
+	}
+	id := setID(len(t.sets))
+	t.sets = append(t.sets, slices.Clone(s))
+	t.buckets[h] = append(t.buckets[h], id)
+	return id
+}
+
+func remember[K comparable, V any](cache map[K]V, k K, v V) V {
+	if len(cache) >= cacheLimit {
+		clear(cache)
+	}
+	cache[k] = v
+	return v
+}
+
+func (t *table) add(s setID, m member) setID {
+	if r, ok := t.added[stepKey{s, m}]; ok {
+		return r
+	}
+	t.scratch = append(t.scratch[:0], t.sets[s]...)
+	i, found := slices.BinarySearch(t.scratch, m)
+	if !found {
+		t.scratch = slices.Insert(t.scratch, i, m)
+	}
+	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
+}
+
+func (t *table) remove(s setID, m member) setID {
+	if r, ok := t.removed[stepKey{s, m}]; ok {
+		return r
+	}
+	t.scratch = append(t.scratch[:0], t.sets[s]...)
+	if i, found := slices.BinarySearch(t.scratch, m); found {
+		t.scratch = slices.Delete(t.scratch, i, i+1)
+	}
+	return remember(t.removed, stepKey{s, m}, t.intern(t.scratch))
+}
+
+// protecting gives, as a candidate set, the locks that protect an access made
+// under held: a write only those held exclusively.
+func (t *table) protecting(held setID, write bool) setID {
+	t.scratch = t.scratch[:0]
+	for _, m := range t.sets[held] {
+		if write && m.shared() {
+			continue
+		}
+		t.scratch = append(t.scratch, memberOf(m.lock(), false))
+	}
+	return t.intern(t.scratch)
+}
+
+// meet refines a candidate set by an access made under held.
+func (t *table) meet(candidates, held setID, write bool) setID {
+	k := meetKey{candidates, held, write}
+	if r, ok := t.met[k]; ok {
+		return r
+	}
+	t.scratch = t.scratch[:0]
+	for _, c := range t.sets[candidates] {
+		if covers(t.sets[held], c.lock(), write) {
+			t.scratch = append(t.scratch, c)
+		}
+	}
+	return remember(t.met, k, t.intern(t.scratch))
+}
+
+// covers reports whether a set protects an access by the lock.
+func covers(s []member, lock event.ObjectID, write bool) bool {
+	if _, ok := slices.BinarySearch(s, memberOf(lock, false)); ok {
+		return true
+	}
+	if write {
+		return false
+	}
+	_, ok := slices.BinarySearch(s, memberOf(lock, true))
+	return ok
+}
+
+// excludes reports whether two threads cannot hold the two sets at one time:
+// some lock is in both, and one of them has it exclusively.
+func (t *table) excludes(a, b setID) bool {
+	if a == 0 || b == 0 {
+		return false
+	}
+	if a > b {
+		a, b = b, a
+	}
+	k := [2]setID{a, b}
+	if r, ok := t.clash[k]; ok {
+		return r
+	}
+	return remember(t.clash, k, excludes(t.sets[a], t.sets[b]))
+}
+
+func excludes(a, b []member) bool {
+	for len(a) > 0 && len(b) > 0 {
+		switch la, lb := a[0].lock(), b[0].lock(); {
+		case la < lb:
+			a = a[1:]
+		case lb < la:
+			b = b[1:]
+		case a[0].shared() && b[0].shared():
+			a, b = a[1:], b[1:]
+		default:
+			return true
+		}
+	}
+	return false
+}

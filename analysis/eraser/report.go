@@ -1,0 +1,108 @@
+package eraser
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// pairKey says which pairs are one finding: those of the same two places.
+type pairKey struct {
+	placeA, placeB event.PlaceID
+	opA, opB       event.Op
+}
+
+func keyOf(x *access, e *event.Event) pairKey {
+	k := pairKey{x.place, e.Place, x.op, e.Op}
+	if k.placeB < k.placeA || k.placeB == k.placeA && k.opB < k.opA {
+		return pairKey{k.placeB, k.placeA, k.opB, k.opA}
+	}
+	return k
+}
+
+type raceReport struct {
+	variable event.ObjectID
+	steps    [2]finding.Step // in order of the run
+	count    int
+}
+
+// found remembers that x and e may race.
+func (a *Analysis) found(v *variable, x *access, t *thread, e *event.Event) {
+	k := keyOf(x, e)
+	if r := v.pairs[k]; r != nil {
+		r.count++
+		return
+	}
+	if len(v.pairs) >= a.opts.MaxPairs {
+		a.stats.DroppedPairs++
+		return
+	}
+	if v.pairs == nil {
+		v.pairs = map[pairKey]*raceReport{}
+	}
+	r := newReport(x, t, e)
+	v.pairs[k] = r
+	v.order = append(v.order, r)
+}
+
+func newReport(x *access, t *thread, e *event.Event) *raceReport {
+	var y access
+	y.version = ^t.version // whatever it is, the locks are not copied yet
+	y.take(t, e)
+	return &raceReport{e.Object, [2]finding.Step{x.step(e.Object), y.step(e.Object)}, 1}
+}
+
+func (x *access) step(object event.ObjectID) finding.Step {
+	return finding.Step{
+		Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object,
+		Place: x.place, Value: x.value, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+	}
+}
+
+// reports gives what is known against a variable. Without a warning of the
+// state machine there is nothing: it forgives a first owner who prepares the
+// variable without a lock.
+func (a *Analysis) reports(id event.ObjectID, v *variable) []*raceReport {
+	switch {
+	case !v.warned:
+		return nil
+	case !a.opts.Plain:
+		return v.order
+	case len(v.order) > 0:
+		return v.order[:1]
+	case v.fallback != nil:
+		return []*raceReport{v.fallback}
+	}
+	return nil
+}
+
+// Finish gives the findings, sorted by variable, then by where in the run the
+// second access stands.
+func (a *Analysis) Finish() []finding.Finding {
+	all := a.done
+	for id, v := range a.vars {
+		all = append(all, a.reports(id, v)...)
+	}
+	slices.SortFunc(all, func(x, y *raceReport) int {
+		return cmp.Or(cmp.Compare(x.variable, y.variable), cmp.Compare(x.steps[1].Seq, y.steps[1].Seq),
+			cmp.Compare(x.steps[0].Seq, y.steps[0].Seq))
+	})
+	out := make([]finding.Finding, 0, len(all))
+	for _, r := range all {
+		out = append(out, r.finding())
+	}
+	return out
+}
+
+func (r *raceReport) finding() finding.Finding {
+	return finding.Finding{
+		Kind:       finding.Race,
+		Confidence: finding.Potential,
+		Objects:    []event.ObjectID{r.variable},
+		Threads:    []event.ThreadID{r.steps[0].Thread, r.steps[1].Thread},
+		Evidence:   []finding.Step{r.steps[0], r.steps[1]},
+		Count:      r.count,
+	}
+}

@@ -1,0 +1,256 @@
+package eraser
+
+import (
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// variable is the state machine of one variable, and what is remembered of
+// the accesses that a later one may race with.
+type variable struct {
+	state      State
+	seeded     bool
+	warned     bool
+	candidates setID
+	owner      event.ThreadID
+	last       *access // the latest of all
+	// since has, for each clock slot, the last access since ownership began.
+	since    []stamp
+	accesses []*access
+	pairs    map[pairKey]*raceReport
+	order    []*raceReport // of pairs, as they came
+	fallback *raceReport   // Plain: a warning that no two accesses explain alone
+}
+
+type stamp struct {
+	slot  uint32
+	epoch event.Epoch
+}
+
+// access is the last one of its thread, lockset, operation, atomicity and
+// place. The last is enough: if it must come before a later access then so
+// must all that the thread did earlier.
+type access struct {
+	thread  event.ThreadID
+	set     setID
+	version uint64 // of the thread's held locks, when held was copied
+	stamp   stamp
+	seq     uint64
+	time    uint64
+	value   uint64
+	flags   event.Flags
+	op      event.Op
+	place   event.PlaceID
+	held    []event.ObjectID
+	heldAt  []event.PlaceID
+}
+
+func (a *Analysis) access(e *event.Event) {
+	t := a.thread(e.Thread)
+	v := a.vars[e.Object]
+	if v == nil {
+		v = &variable{}
+		a.vars[e.Object] = v
+	}
+	a.advance(v, t, e)
+	a.pair(v, t, e)
+	if a.opts.OnAccess != nil {
+		a.tell(v, e)
+	}
+}
+
+// advance moves the state machine and refines the candidate set.
+func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
+	write := e.Op.IsWrite()
+	if v.state == Virgin && !write && a.opts.Leave == LeaveOnWrite {
+		return
+	}
+	if v.state == Virgin || a.handedOver(v, e) {
+		a.own(v, t, e)
+	} else {
+		a.share(v, t, e)
+	}
+	v.note(e)
+	if v.state == SharedModified && v.candidates == 0 {
+		v.warned = true
+	}
+}
+
+// own makes the accessing thread the owner.
+func (a *Analysis) own(v *variable, t *thread, e *event.Event) {
+	v.state, v.owner, v.candidates, v.seeded = Exclusive, e.Thread, 0, false
+	v.since = v.since[:0]
+	if a.opts.Seed == SeedFirst {
+		v.candidates, v.seeded = a.sets.protecting(t.set, e.Op.IsWrite()), true
+	}
+}
+
+// share takes an access to a variable that has an owner, or several users.
+func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
+	write := e.Op.IsWrite()
+	if v.state == Exclusive && v.owner == e.Thread {
+		return
+	}
+	switch {
+	case write:
+		v.state = SharedModified
+	case v.state == Exclusive:
+		v.state = Shared
+	}
+	if !v.seeded {
+		v.candidates, v.seeded = a.sets.protecting(t.set, write), true
+		return
+	}
+	v.candidates = a.sets.meet(v.candidates, t.set, write)
+}
+
+// handedOver reports whether every access so far must come before e, so that
+// no schedule can bring one of them together with it: ownership passes on.
+func (a *Analysis) handedOver(v *variable, e *event.Event) bool {
+	if a.opts.Plain || v.state == Exclusive && v.owner == e.Thread {
+		return false
+	}
+	for i, s := range v.since {
+		if !e.Before(s.slot, s.epoch) {
+			// It will likely be the same one next time: look at it first.
+			v.since[0], v.since[i] = v.since[i], v.since[0]
+			return false
+		}
+	}
+	return true
+}
+
+// note remembers the access in since. A slot has one user at a time, and the
+// next must come after the last, so the latest epoch stands for all.
+func (v *variable) note(e *event.Event) {
+	for i := range v.since {
+		if v.since[i].slot == e.Slot {
+			v.since[i].epoch = e.Epoch
+			return
+		}
+	}
+	v.since = append(v.since, stamp{e.Slot, e.Epoch})
+}
+
+// pair looks for kept accesses that e may race with, then keeps e.
+func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
+	if v.state == Virgin {
+		return
+	}
+	if x := v.last; x != nil && x.is(t, e) {
+		// Nobody came between: what e races with, x raced with already.
+		x.take(t, e)
+		return
+	}
+	var mine *access
+	for _, x := range v.accesses {
+		if x.thread == e.Thread {
+			if x.is(t, e) {
+				mine = x
+			}
+			continue
+		}
+		if a.races(x, t, e) {
+			a.found(v, x, t, e)
+		}
+	}
+	if a.opts.Plain && v.warned && v.fallback == nil {
+		v.fallback = a.lastOther(v, t, e)
+	}
+	if mine == nil {
+		mine = a.keep(v)
+	}
+	mine.take(t, e)
+	v.last = mine
+}
+
+// lastOther pairs e with the latest access of another thread, if need be of
+// one that holds a lock of e's: three accesses under {a,b}, {b,c} and {a,c}
+// are warned of although each two have a lock in common.
+func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport {
+	var best *access
+	for _, x := range v.accesses {
+		if x.thread != e.Thread && (best == nil || x.seq > best.seq) {
+			best = x
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return newReport(best, t, e)
+}
+
+// is reports whether e would take the place of x.
+func (x *access) is(t *thread, e *event.Event) bool {
+	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Place &&
+		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.version || x.sameHeld(t))
+}
+
+func (x *access) sameHeld(t *thread) bool {
+	if len(x.held) != len(t.held) {
+		return false
+	}
+	for i, h := range t.held {
+		if x.held[i] != h.m.lock() || x.heldAt[i] != h.place {
+			return false
+		}
+	}
+	return true
+}
+
+// races reports whether x and e conflict, may come in either order, and hold
+// no locks that exclude one another.
+func (a *Analysis) races(x *access, t *thread, e *event.Event) bool {
+	if !x.op.IsWrite() && !e.Op.IsWrite() {
+		return false
+	}
+	if x.flags&e.Flags&event.Atomic != 0 {
+		return false
+	}
+	if !a.opts.Plain && e.Before(x.stamp.slot, x.stamp.epoch) {
+		return false
+	}
+	return !a.sets.excludes(x.set, t.set)
+}
+
+// take makes e the access that x stands for.
+func (x *access) take(t *thread, e *event.Event) {
+	if x.version != t.version || x.thread != e.Thread {
+		x.held, x.heldAt = x.held[:0], x.heldAt[:0]
+		for _, h := range t.held {
+			x.held = append(x.held, h.m.lock())
+			x.heldAt = append(x.heldAt, h.place)
+		}
+	}
+	x.thread, x.set, x.version = e.Thread, t.set, t.version
+	x.stamp = stamp{e.Slot, e.Epoch}
+	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
+	x.flags, x.op, x.place = e.Flags, e.Op, e.Place
+}
+
+// keep gives room for one more access, the oldest one's if need be.
+func (a *Analysis) keep(v *variable) *access {
+	if len(v.accesses) < a.opts.History {
+		x := &access{}
+		v.accesses = append(v.accesses, x)
+		return x
+	}
+	a.stats.EvictedAccesses++
+	oldest := v.accesses[0]
+	for _, x := range v.accesses {
+		if x.seq < oldest.seq {
+			oldest = x
+		}
+	}
+	return oldest
+}
+
+func (a *Analysis) tell(v *variable, e *event.Event) {
+	d := &a.verdict
+	d.Seq, d.Variable, d.State, d.Seeded = e.Seq, e.Object, v.state, v.seeded
+	d.Candidates = d.Candidates[:0]
+	for _, m := range a.sets.sets[v.candidates] {
+		d.Candidates = append(d.Candidates, m.lock())
+	}
+	d.Warning = v.state == SharedModified && v.candidates == 0
+	a.opts.OnAccess(d)
+}
