@@ -1,0 +1,138 @@
+package synctab
+
+import "strings"
+
+// The TOML library keeps one position a key, so in an array of tables only
+// that of the last row. This file finds the others: in a text that the library
+// has accepted, it looks for the lines that begin rows and those that begin
+// keys. What it cannot see (rows written as inline tables) has the position of
+// the nearest thing that it saw, so a message is never without a line.
+
+// position is a place in the text, from 1.
+type position struct{ line, col int }
+
+// place names a key of row (-1: of the document); "" is the row's beginning.
+type place struct {
+	row int
+	key string
+}
+
+type positions map[place]position
+
+// key gives the position of a row's key, else of the row, else of the first
+// row or line.
+func (p positions) key(row int, key string) position {
+	for _, at := range []place{{row, key}, {row, ""}, {-1, "call"}} {
+		if pos, ok := p[at]; ok {
+			return pos
+		}
+	}
+	return position{1, 1}
+}
+
+// locate finds rows and keys of a valid TOML text.
+func locate(text string) positions {
+	l := locator{positions: positions{}, row: -1}
+	for i, line := range strings.Split(text, "\n") {
+		l.line(i+1, strings.TrimSuffix(line, "\r"))
+	}
+	return l.positions
+}
+
+// locator walks over lines, remembering what is open across their ends.
+type locator struct {
+	positions
+	row   int
+	other bool   // in a table that is no row
+	depth int    // open brackets of a value
+	quote string // the delimiter of a multi-line string that is open
+}
+
+func (l *locator) line(number int, line string) {
+	rest := line
+	if l.depth == 0 && l.quote == "" {
+		trimmed := strings.TrimLeft(line, " \t")
+		at := position{number, len(line) - len(trimmed) + 1}
+		switch {
+		case strings.HasPrefix(trimmed, "["):
+			l.header(at, trimmed)
+			return
+		case trimmed == "" || trimmed[0] == '#':
+			return
+		}
+		var key string
+		key, rest = splitKey(trimmed)
+		if !l.other {
+			l.note(place{l.row, key}, at)
+		}
+	}
+	l.value(rest)
+}
+
+func (l *locator) note(p place, at position) {
+	if _, ok := l.positions[p]; !ok {
+		l.positions[p] = at
+	}
+}
+
+func (l *locator) header(at position, text string) {
+	name := strings.TrimLeft(text, "[ \t")
+	key, _, _ := strings.Cut(name, "]")
+	key = strings.Trim(key, " \t\"'")
+	l.other = key != "call"
+	l.note(place{-1, key}, at)
+	if !l.other && strings.HasPrefix(text, "[[") {
+		l.row++
+		l.note(place{l.row, ""}, at)
+	}
+}
+
+// splitKey parts a line at the equals sign after its key.
+func splitKey(line string) (key, rest string) {
+	if q := line[0]; q == '"' || q == '\'' {
+		if end := strings.IndexByte(line[1:], q); end >= 0 {
+			return line[1 : 1+end], line[end+2:]
+		}
+	}
+	key, rest, _ = strings.Cut(line, "=")
+	return strings.TrimSpace(key), rest
+}
+
+// value follows strings and brackets to the end of a line.
+func (l *locator) value(s string) {
+	for s != "" {
+		switch {
+		case l.quote != "":
+			s = l.closeQuote(s)
+		case s[0] == '#':
+			return
+		case strings.HasPrefix(s, `"""`), strings.HasPrefix(s, `'''`):
+			l.quote, s = s[:3], s[3:]
+		case s[0] == '"' || s[0] == '\'':
+			l.quote, s = s[:1], s[1:]
+		default:
+			switch s[0] {
+			case '[', '{':
+				l.depth++
+			case ']', '}':
+				l.depth = max(0, l.depth-1)
+			}
+			s = s[1:]
+		}
+	}
+	if len(l.quote) == 1 { // cannot be in a valid text
+		l.quote = ""
+	}
+}
+
+func (l *locator) closeQuote(s string) string {
+	if l.quote[0] == '"' && s[0] == '\\' {
+		return s[min(2, len(s)):]
+	}
+	if strings.HasPrefix(s, l.quote) {
+		s = s[len(l.quote):]
+		l.quote = ""
+		return s
+	}
+	return s[1:]
+}

@@ -1,0 +1,176 @@
+package synctab
+
+import (
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Match finds the entry of a function by its linkage name (without symbol
+// version) and its demangled name, which may have parameters and may be empty.
+// A name of the table without template arguments matches every instance. Parts
+// of a function that the compiler split off or cloned (".cold", ".constprop.0")
+// match nothing: their arguments are not where the entry says. It takes time
+// proportional to the names, not to the table.
+func (t Table) Match(linkage, demangled string) (Entry, bool) {
+	i, ok := t.linkage[linkage]
+	if !ok && demangled != "" {
+		i, ok = t.matchPretty(demangled)
+	}
+	if !ok || t.entries[i].Op == bpf.OpNone {
+		return Entry{}, false
+	}
+	return t.entries[i], true
+}
+
+func (t Table) matchPretty(demangled string) (int, bool) {
+	if len(t.pretty) == 0 || strings.Contains(demangled, "[clone ") {
+		return 0, false
+	}
+	name := withoutReturnType(withoutParameters(demangled))
+	i, ok := t.pretty[squeeze(name)]
+	if !ok {
+		i, ok = t.pretty[squeeze(withoutTemplates(name))]
+	}
+	return i, ok
+}
+
+// NeedsDemangling reports whether Match could find the symbol only by its
+// demangled name. It is cheap and errs towards yes, so that a caller demangles
+// a few of the hundreds of thousands of symbols of a large program.
+func (t Table) NeedsDemangling(linkage string) bool {
+	if !strings.HasPrefix(linkage, "_Z") && !strings.HasPrefix(linkage, "_R") {
+		return false
+	}
+	for _, tail := range t.tails {
+		if strings.Contains(linkage, tail) {
+			return true
+		}
+	}
+	return false
+}
+
+// mangledTail is a text that the mangled form of the name is sure to contain:
+// its last component if that is an ASCII identifier, else "" (which every name
+// contains: operators and constructors are spelt in code, Rust writes other
+// letters in Punycode).
+func mangledTail(name string) string {
+	name = withoutTemplates(name)
+	parts := strings.Split(name, "::")
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && (last == parts[len(parts)-2] || strings.HasPrefix(last, "~")) {
+		return ""
+	}
+	if strings.HasPrefix(last, "operator") || !isIdentifier(last) {
+		return ""
+	}
+	return last
+}
+
+func isIdentifier(s string) bool {
+	for i, c := range s {
+		letter := c == '_' || c == '$' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// withoutParameters cuts a demangled C++ name before its list of parameters,
+// and with it what follows (const, &, ABI tags), and cuts the hash from a Rust
+// name of the old mangling.
+func withoutParameters(name string) string {
+	open := parameterList(name)
+	if open >= 0 && !strings.HasSuffix(name[:open], "operator") {
+		name = name[:open]
+	}
+	if i := strings.LastIndex(name, "[abi:"); i > 0 && strings.HasSuffix(name, "]") {
+		name = name[:i]
+	}
+	if n := len(name) - len("::h0123456789abcdef"); n > 0 && strings.HasPrefix(name[n:], "::h") && isHex(name[n+3:]) {
+		name = name[:n]
+	}
+	return name
+}
+
+// parameterList finds the bracket that opens the last list at the outermost
+// level, provided that no name follows it; -1 if there is none.
+func parameterList(name string) int {
+	end := strings.LastIndexByte(name, ')')
+	if end < 0 || strings.Contains(name[end:], "::") {
+		return -1
+	}
+	depth := 0
+	for i := end; i >= 0; i-- {
+		switch name[i] {
+		case ')':
+			depth++
+		case '(':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutTemplates drops template arguments. Names of operators with angle
+// brackets keep theirs.
+func withoutTemplates(name string) string {
+	if !strings.ContainsRune(name, '<') {
+		return name
+	}
+	head, operator := name, ""
+	if i := strings.LastIndex(name, "operator"); i >= 0 && i+8 < len(name) && strings.ContainsRune("<>-", rune(name[i+8])) {
+		head, operator = name[:i], name[i:]
+	}
+	var out strings.Builder
+	depth := 0
+	for i := range len(head) {
+		switch c := head[i]; {
+		case c == '<':
+			depth++
+		case c == '>' && depth > 0:
+			depth--
+		case depth == 0:
+			out.WriteByte(c)
+		}
+	}
+	return out.String() + operator
+}
+
+// withoutReturnType drops what stands before the last space that is outside of
+// all brackets: the demangled name of a template function begins with the type
+// that it returns.
+func withoutReturnType(name string) string {
+	if strings.Contains(name, "operator") {
+		return name
+	}
+	depth := 0
+	for i := len(name) - 1; i >= 0; i-- {
+		switch name[i] {
+		case '>', ')', '}':
+			depth++
+		case '<', '(', '{':
+			depth--
+		case ' ':
+			if depth == 0 {
+				return name[i+1:]
+			}
+		}
+	}
+	return name
+}
+
+// squeeze drops spaces, which demanglers put at different places.
+func squeeze(name string) string { return strings.ReplaceAll(name, " ", "") }

@@ -1,0 +1,153 @@
+// Package synctab is the table of synchronisation calls: which functions
+// synchronise, what each does and where its operands are. The operations are
+// data, not code: what ships with tracepredict is builtin.toml, and a user adds
+// a library's locks with a few lines of the same format.
+//
+// In go TOML texts and, for a match, the names of a symbol; out come entries.
+// The package knows no ELF file, no probe and no process. A table is safe for
+// concurrent use once made.
+package synctab
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Kind is the sort of object that a call acts on.
+type Kind uint8
+
+// The kinds, with the names that tables give them.
+const (
+	KindNone      Kind = iota
+	KindMutex          // "mutex"
+	KindRWLock         // "rwlock"
+	KindSpin           // "spinlock"
+	KindCond           // "condition"
+	KindBarrier        // "barrier"
+	KindSemaphore      // "semaphore"
+	KindOnce           // "once"
+	KindThread         // "thread"
+)
+
+var kindNames = [...]string{"none", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "thread"}
+
+// String gives the kind's name as tables spell it.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// ParseKind finds a kind by its name; "none" is not one.
+func ParseKind(name string) (Kind, bool) {
+	i := slices.Index(kindNames[1:], name)
+	return Kind(i + 1), i >= 0
+}
+
+// MaxArgument is the greatest argument number that an entry may name: the
+// arguments passed in registers on every architecture we know.
+const MaxArgument = 6
+
+// Entry is one row of the table: functions that do the same.
+type Entry struct {
+	// Names are linkage names, or demangled names without parameters.
+	Names []string
+	Op    bpf.Op // OpNone: a row that takes its names out of the table
+	Kind  Kind
+	// Object and Second are argument numbers from 1 to MaxArgument; Second
+	// is 0 if there is none. Second is the mutex of a wait and the initial
+	// value (semaphore) or number of threads (barrier) of an init.
+	Object, Second int
+	// Success says when the operation had its effect, by the returned value.
+	Success bpf.Success
+	// Try: the call does not wait. Timed: it gives up after a while.
+	Try, Timed bool
+	// Unwinds: a frame of the call can be unwound (a cancellation point, a
+	// call that throws or runs the user's code), so its return address must
+	// not be replaced: its return instructions are probed instead.
+	Unwinds bool
+	// Builtin: the row ships with tracepredict.
+	Builtin bool
+	// Source is where the row stands, as file:line.
+	Source string
+}
+
+// Table finds the entry of a function. The zero Table is empty.
+type Table struct {
+	entries []Entry
+	linkage map[string]int // name as linked → index into entries
+	pretty  map[string]int // demangled name without spaces → index
+	// tails are the last components of the names in pretty as mangled names
+	// contain them, for NeedsDemangling.
+	tails []string
+}
+
+//go:embed builtin.toml
+var builtin []byte
+
+// Builtin returns the table of glibc's and musl's calls. An error is a fault
+// of the program's own table.
+func Builtin() (Table, error) {
+	entries, err := parse(bytes.NewReader(builtin), "builtin.toml")
+	if err != nil {
+		return Table{}, fmt.Errorf("read the built-in table: %w", err)
+	}
+	for i := range entries {
+		entries[i].Builtin = true
+	}
+	return newTable(entries), nil
+}
+
+// Entries returns the table's rows, those of later tables first. Rows without
+// operation are not among them, and names that another row has taken over are
+// not in theirs.
+func (t Table) Entries() []Entry {
+	var out []Entry
+	for i, e := range t.entries {
+		e.Names = slices.DeleteFunc(slices.Clone(e.Names), func(n string) bool { return t.linkage[n] != i })
+		if e.Op != bpf.OpNone && len(e.Names) > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Merge returns a table in which the rows of user come before those of t: a
+// name that both have is user's. A row of user without operation takes its
+// names out.
+func (t Table) Merge(user Table) Table {
+	return newTable(slices.Concat(user.entries, t.entries))
+}
+
+func newTable(entries []Entry) Table {
+	t := Table{entries: entries, linkage: map[string]int{}, pretty: map[string]int{}}
+	for i, e := range entries {
+		for _, name := range e.Names {
+			if _, taken := t.linkage[name]; !taken {
+				t.linkage[name] = i
+			}
+			// A C++ function that happens to be called sem_wait is not
+			// the C library's.
+			if !e.Builtin {
+				t.addPretty(name, i)
+			}
+		}
+	}
+	slices.Sort(t.tails)
+	t.tails = slices.Compact(t.tails)
+	return t
+}
+
+func (t *Table) addPretty(name string, i int) {
+	key := squeeze(name)
+	if _, taken := t.pretty[key]; taken {
+		return
+	}
+	t.pretty[key] = i
+	t.tails = append(t.tails, mangledTail(key))
+}
