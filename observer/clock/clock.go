@@ -1,0 +1,231 @@
+// Package clock gives each event its place in the orders of the run: dynamic
+// vector clocks over the edges of the order table.
+//
+// New draws the edges M alone (must: kept by every feasible reordering); NewSync
+// adds the edges O of synchronisation (observed: the order in which this run
+// took its locks). In goes each event of a run, in trace order, well formed as
+// package event says; out come its slot, its epoch and its clock. A Must is not
+// safe for concurrent use. It knows no analysis, and no value but the one that
+// tells a read from whom it cannot have come.
+//
+// # Two halves of a read
+//
+// A race detector must see a read before the edge from the write that it reads
+// is joined, and everything after the read with that edge (SHB: Mathur, Kini,
+// Viswanathan, "What Happens-After the First Race?", OOPSLA 2018, Algorithm 1).
+// Hence Stamp before the analyses, Done after them. Reads take the *write* clock
+// of the variable (V_x^w), so that consecutive reads stay unordered.
+//
+// # Slots
+//
+// Clocks are indexed by slot, not by thread. A new thread takes the slot of an
+// ended one whose last event the forking thread knows, and counts on from its
+// epoch: every event of the new thread then comes after every event of the old
+// one, so (slot, epoch) still identifies an event, and Event.Before still answers
+// exactly. Clocks are as long as the most threads that were unordered at once.
+// The plain model, without slots, is in naive_test.go, and a property test holds
+// the two together.
+//
+// # Cost
+//
+// Time for an event is O(slots) at worst, O(1) for a join that brings nothing new:
+// clocks are closed downwards, so who knows an event's epoch knows its clock.
+// Memory is O((live threads + live objects) × slots); Destroy frees an object's
+// part. Steady state does not allocate.
+package clock
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// maxIdle is the number of slots of ended threads, unknown to whoever forks, that
+// are kept. Beyond it (detached threads by the thousand) the oldest is reused all
+// the same, by drawing an edge that agrees with the run; see Must.Forced.
+const maxIdle = 1024
+
+// Must stamps events with the clocks of one order. Make it with New or NewSync.
+type Must struct {
+	sync    bool
+	slots   uint32
+	order   uint64 // stamps so far: orders sleepers and notifications
+	threads map[event.ThreadID]*thread
+	objects map[event.ObjectID]*object
+	idle    []*thread // ended, slot not yet taken again; oldest first
+	spare   []*thread
+	spareOb []*object
+	pick    []event.Epoch // scratch of kth
+	scratch clock
+
+	forced       uint64
+	contradicted uint64
+}
+
+// New returns the clocks of the must-order: edges M of the order table.
+func New() *Must {
+	return &Must{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}}
+}
+
+// NewSync returns the clocks of the must-order and of the observed order of
+// synchronisation: unlock to next lock (readers unordered), every notification to
+// the wakes that it might have caused, semaphore posts to the waits that they let
+// through whoever posts. Accesses of plain variables give it the M edge only, as SHB has it.
+func NewSync() *Must {
+	m := New()
+	m.sync = true
+	return m
+}
+
+// Forced is the number of edges drawn from the end of a thread to the begin of a
+// later one only to bound the number of slots. Each agrees with the run; a
+// prediction that needs the two reordered is lost.
+func (m *Must) Forced() uint64 { return m.forced }
+
+// Contradicted is the number of reads whose recorded value is not that of the
+// last write; they carry no edge.
+func (m *Must) Contradicted() uint64 { return m.contradicted }
+
+// Slots is the length that a clock may have: the most slots in use so far.
+func (m *Must) Slots() int { return int(m.slots) }
+
+// Stamp fills e.Slot, e.Epoch and e.Must. For an access of a plain variable
+// e.Must lacks the edge from the write that it reads; Done joins it.
+// Call it once for each event, in trace order; e.Must is valid until the next call
+// of any method.
+func (m *Must) Stamp(e *event.Event) {
+	m.order++
+	t := m.thread(e.Thread)
+	o := m.object(e)
+	m.before(t, o, e)
+	t.tick()
+	e.Slot, e.Epoch, e.Must = t.slot, t.epoch, t.clock
+	m.after(t, o, e)
+	e.Must = t.clock
+}
+
+// Done ends the event that was stamped last, once all analyses have seen it: it
+// joins the edge from the write that a plain read reads and remembers a write.
+// A read whose value is not the last write's (both with event.HasValue) gets no
+// edge: the record of racing accesses may be in the wrong order, and an edge that
+// the values contradict would carry false causality.
+func (m *Must) Done(e *event.Event) { m.done(e, true) }
+
+// DoneWithout is Done for a read that the caller knows not to have read the last
+// write recorded: no edge is joined.
+func (m *Must) DoneWithout(e *event.Event) { m.done(e, false) }
+
+func (m *Must) done(e *event.Event, edge bool) {
+	if !e.Op.IsAccess() {
+		return
+	}
+	t := m.threads[e.Thread]
+	o := m.objects[e.Object]
+	if t == nil || o == nil {
+		return
+	}
+	if e.Op != event.Write && edge {
+		m.joinWrite(t, o, e)
+	}
+	if e.Op.IsWrite() {
+		o.setWrite(t, e)
+	}
+	o.use(t)
+}
+
+// joinWrite draws write → read, unless the values contradict it.
+func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
+	if e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value {
+		m.contradicted++
+		return
+	}
+	t.join(&o.write)
+}
+
+// before joins what must come before e.
+func (m *Must) before(t *thread, o *object, e *event.Event) {
+	if o != nil {
+		t.join(&o.init)
+	}
+	switch e.Op {
+	case event.Read, event.Update:
+		// Two atomic accesses do not race, so their edge need not wait for Done.
+		if o != nil && o.atomic && e.Flags&event.Atomic != 0 && (e.Op == event.Update || !o.contradicts(e)) {
+			t.join(&o.write)
+		}
+	case event.Join:
+		m.joinThread(t, e.Peer)
+	case event.OnceLeave:
+		if o != nil {
+			t.join(&o.once)
+		}
+	case event.Destroy:
+		if o != nil {
+			t.clock.join(o.uses)
+		}
+	case event.Wake:
+		m.wake(t, o, e)
+	case event.Signal, event.Broadcast:
+		m.notify(t, o, e.Op == event.Broadcast)
+	case event.BarrierDepart:
+		o.barrierDepart(t, e.Thread)
+	case event.SemWait:
+		m.semWait(t, o)
+	case event.SemPost:
+		if m.sync && o != nil && o.sem != nil {
+			t.clock.join(o.sem.failed)
+		}
+	case event.SemFailed:
+		if m.sync && o != nil && o.sem != nil {
+			t.join(&o.sem.last)
+		}
+	case event.Acquire, event.AcquireRead, event.AcquireFailed:
+		m.acquire(t, o, e.Op)
+	case event.Release:
+		if m.sync && o != nil && o.lock != nil {
+			t.clock.join(o.lock.failed)
+		}
+	}
+}
+
+// after remembers e for what must come after it.
+func (m *Must) after(t *thread, o *object, e *event.Event) {
+	switch e.Op {
+	case event.Fork:
+		m.fork(t, e.Peer)
+	case event.Join:
+		m.forget(e.Peer)
+	case event.Detach:
+		m.detach(e.Peer)
+	case event.End:
+		m.end(t, e.Thread)
+	}
+	if o == nil {
+		return
+	}
+	switch e.Op {
+	case event.Init:
+		o.init.set(t)
+		o.setup(e)
+	case event.Destroy:
+		m.dropObject(e.Object, o)
+		return
+	case event.OnceDone:
+		o.once.set(t)
+	case event.Wait:
+		o.conditions().wait(t, e.Thread, m.order)
+	case event.Signal, event.Broadcast:
+		o.conditions().notified(t, m.order, e.Op == event.Broadcast)
+	case event.BarrierArrive:
+		o.barrierArrive(t, e.Thread)
+	case event.SemPost:
+		m.semPost(t, o, e.Thread)
+	case event.SemWait, event.SemFailed:
+		if m.sync {
+			o.semaphore().settle(t, e.Op)
+		}
+	case event.Acquire, event.AcquireRead, event.AcquireFailed, event.Release:
+		if m.sync {
+			o.locking().passed(t, e)
+		}
+	}
+	if !e.Op.IsAccess() {
+		o.use(t)
+	}
+}

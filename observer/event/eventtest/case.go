@@ -1,0 +1,110 @@
+package eventtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Case is one worked example: a run and what is expected of it.
+type Case struct {
+	Name   string
+	Kind   string
+	Events []event.Event // stamped
+	Names  *Names
+	// Index[i] is the position in Events of the first event that event i of the file
+	// became; -1 if it became none (inner levels of a recursive lock, internal events).
+	Index  []int
+	Expect json.RawMessage
+	// Executions are further runs, for files that hold many.
+	Executions []Case
+}
+
+type caseFile struct {
+	Name       string            `json:"name"`
+	Kind       string            `json:"kind"`
+	Events     []caseEvent       `json:"events"`
+	Expect     json.RawMessage   `json:"expect"`
+	Executions []json.RawMessage `json:"executions"`
+}
+
+type caseEvent struct {
+	Thread string       `json:"thread"`
+	Op     string       `json:"op"`
+	Object string       `json:"object"`
+	Value  *json.Number `json:"value"`
+}
+
+// ReadCase reads a worked example in JSON: name, kind, events (thread, op,
+// object, value) and expect. For a run among many whose outcome stands beside its
+// events, Expect is the whole of that run's JSON.
+func ReadCase(path string) (*Case, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read case: %w", err)
+	}
+	c, err := parseCase(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+func parseCase(text []byte) (*Case, error) {
+	var f caseFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("parse case: %w", err)
+	}
+	c := &Case{Name: f.Name, Kind: f.Kind, Expect: f.Expect}
+	if c.Expect == nil {
+		c.Expect = text
+	}
+	if err := c.build(f.Events); err != nil {
+		return nil, err
+	}
+	for i, run := range f.Executions {
+		x, err := parseCase(run)
+		if err != nil {
+			return nil, fmt.Errorf("execution %d: %w", i, err)
+		}
+		c.Executions = append(c.Executions, *x)
+	}
+	return c, nil
+}
+
+func (c *Case) build(events []caseEvent) error {
+	b := newBuilder()
+	for i, e := range events {
+		before := len(b.events)
+		op := e.Op
+		value, err := number(e.Value)
+		if err == nil {
+			err = b.add(e.Thread, op, e.Object, value)
+		}
+		if err != nil {
+			return fmt.Errorf("event %d: %w", i, err)
+		}
+		at := -1
+		if len(b.events) > before {
+			at = before
+		}
+		c.Index = append(c.Index, at)
+	}
+	Stamp(b.events)
+	c.Events, c.Names = b.events, b.names
+	return nil
+}
+
+func number(n *json.Number) (*uint64, error) {
+	if n == nil {
+		return nil, nil
+	}
+	v, err := n.Int64()
+	if err != nil {
+		return nil, fmt.Errorf("value %q: %w", n.String(), err)
+	}
+	u := uint64(v)
+	return &u, nil
+}

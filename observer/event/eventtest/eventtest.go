@@ -1,0 +1,248 @@
+// Package eventtest turns hand-written traces into events, for the tests of
+// analyses: STD lines (one event a line, thread|op(operand)|location) and the JSON
+// of worked examples. Out come events as the observer would give them: stamped by
+// the clocks of the must-order, outermost lock levels only, condition waits split.
+// It is for tests alone: what it cannot read it refuses, but it does not judge
+// whether a trace is feasible.
+package eventtest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Names are the names that a trace gave to its threads and objects, by identifier;
+// element 0 is empty.
+type Names struct {
+	Threads []string // by event.ThreadID
+	Objects []string // by event.ObjectID
+	Places  []string // by event.PlaceID
+}
+
+// Thread finds a thread by its name, 0 if the trace has none of that name.
+func (n *Names) Thread(name string) event.ThreadID { return event.ThreadID(index(n.Threads, name)) }
+
+// Object finds an object by its name, 0 if the trace has none of that name.
+func (n *Names) Object(name string) event.ObjectID { return event.ObjectID(index(n.Objects, name)) }
+
+func index(s []string, name string) int { return max(0, slices.Index(s, name)) }
+
+// Stamp gives the events their clocks, each with a clock of its own so that it may
+// be kept: Must is the clock before the edge from the write that a read reads.
+func Stamp(events []event.Event) {
+	m := clock.New()
+	for i := range events {
+		e := &events[i]
+		m.Stamp(e)
+		e.Must = slices.Clone(e.Must)
+		m.Done(e)
+	}
+}
+
+// ReadSTD reads a trace in STD format: acq, rel, r or rd, w or wr, fork, join,
+// begin, end, req (ignored: the acquire says as much). Seq is the line's number,
+// Place its location. The error names the file and the line.
+func ReadSTD(path string) ([]event.Event, *Names, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read trace: %w", err)
+	}
+	defer f.Close()
+	events, names, err := ParseSTD(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s:%w", path, err)
+	}
+	return events, names, nil
+}
+
+// ParseSTD reads STD lines; see ReadSTD. Its errors begin with the line's number.
+func ParseSTD(r io.Reader) ([]event.Event, *Names, error) {
+	b := newBuilder()
+	lines := bufio.NewScanner(r)
+	for line := 1; lines.Scan(); line++ {
+		text := strings.TrimSpace(lines.Text())
+		if text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if err := b.std(uint64(line), text); err != nil {
+			return nil, nil, fmt.Errorf("%d: %w", line, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, nil, fmt.Errorf("read lines: %w", err)
+	}
+	Stamp(b.events)
+	return b.events, b.names, nil
+}
+
+func (b *builder) std(line uint64, text string) error {
+	fields := strings.Split(text, "|")
+	if len(fields) != 3 {
+		return fmt.Errorf("%q has %d fields, want thread|op(operand)|location", text, len(fields))
+	}
+	op, operand, _ := strings.Cut(fields[1], "(")
+	operand, closed := strings.CutSuffix(operand, ")")
+	if !closed && op != "begin" && op != "end" {
+		return fmt.Errorf("%q: want op(operand)", fields[1])
+	}
+	if fields[0] == "" {
+		return fmt.Errorf("%q names no thread", text)
+	}
+	if op == "fork" || op == "join" {
+		if _, err := strconv.Atoi(operand); err == nil {
+			operand = "T" + operand
+		}
+	}
+	name, ok := map[string]string{
+		"acq": "acquire", "rel": "release", "r": "read", "rd": "read", "w": "write", "wr": "write",
+		"fork": "fork", "join": "join", "begin": "internal", "end": "internal", "req": "internal",
+	}[op]
+	if !ok {
+		return fmt.Errorf("unknown operation %q", op)
+	}
+	b.seq, b.place = line, b.place0(fields[2])
+	return b.add(fields[0], name, operand, nil)
+}
+
+// builder gives identifiers and splits what is more than one event.
+type builder struct {
+	events  []event.Event
+	names   *Names
+	threads map[string]event.ThreadID
+	objects map[string]event.ObjectID
+	places  map[string]event.PlaceID
+	depth   map[held]int
+	saved   map[held]int // depth given up by a wait
+	seq     uint64
+	place   event.PlaceID
+}
+
+type held struct {
+	thread event.ThreadID
+	lock   event.ObjectID
+}
+
+func newBuilder() *builder {
+	return &builder{
+		names:   &Names{Threads: []string{""}, Objects: []string{""}, Places: []string{""}},
+		threads: map[string]event.ThreadID{}, objects: map[string]event.ObjectID{}, places: map[string]event.PlaceID{},
+		depth: map[held]int{}, saved: map[held]int{},
+	}
+}
+
+func (b *builder) thread(name string) event.ThreadID {
+	return event.ThreadID(intern(b.threads, &b.names.Threads, name))
+}
+
+func (b *builder) object(name string) event.ObjectID {
+	return event.ObjectID(intern(b.objects, &b.names.Objects, name))
+}
+
+func (b *builder) place0(name string) event.PlaceID {
+	return event.PlaceID(intern(b.places, &b.names.Places, name))
+}
+
+func intern[T ~uint32](ids map[string]T, names *[]string, name string) T {
+	if id, ok := ids[name]; ok {
+		return id
+	}
+	id := T(len(*names))
+	ids[name] = id
+	*names = append(*names, name)
+	return id
+}
+
+func (b *builder) emit(e event.Event) {
+	if e.Seq == 0 {
+		e.Seq = uint64(len(b.events) + 1)
+	}
+	e.Place = b.place
+	b.events = append(b.events, e)
+}
+
+// add appends what op, in the spelling of the JSON cases, means. Seq is b.seq, or
+// counted where that is 0.
+func (b *builder) add(thread, op, object string, value *uint64) error {
+	e := event.Event{Seq: b.seq, Thread: b.thread(thread)}
+	if value != nil {
+		e.Value, e.Flags = *value, event.HasValue
+	}
+	switch op {
+	case "internal":
+	case "read", "write":
+		e.Op, e.Kind, e.Object = event.Read, event.KindVariable, b.object(object)
+		if op == "write" {
+			e.Op = event.Write
+		}
+		b.emit(e)
+	case "acquire", "release":
+		b.lock(e, op == "acquire", b.object(object))
+	case "fork", "join":
+		e.Op, e.Peer = event.Fork, b.thread(object)
+		if op == "join" {
+			e.Op = event.Join
+		}
+		b.emit(e)
+	case "begin", "end":
+		e.Op = event.Begin
+		if op == "end" {
+			e.Op = event.End
+		}
+		b.emit(e)
+	case "wait", "wake", "notify":
+		b.condition(e, op, object)
+	default:
+		return fmt.Errorf("unknown operation %q", op)
+	}
+	return nil
+}
+
+func (b *builder) lock(e event.Event, acquire bool, lock event.ObjectID) {
+	e.Object, e.Kind, e.Op = lock, event.KindMutex, event.Release
+	k := held{e.Thread, lock}
+	if acquire {
+		e.Op = event.Acquire
+		if b.depth[k]++; b.depth[k] == 1 {
+			b.emit(e)
+		}
+		return
+	}
+	if b.depth[k]--; b.depth[k] <= 0 {
+		delete(b.depth, k)
+		b.emit(e)
+	}
+}
+
+// condition splits the wait of a monitor, whose lock and condition have one name.
+func (b *builder) condition(e event.Event, op, object string) {
+	lock, cond := b.object(object), b.object("cond:"+object)
+	k := held{e.Thread, lock}
+	c := e
+	c.Object, c.Object2, c.Kind = cond, lock, event.KindCond
+	l := e
+	l.Object, l.Kind, l.Flags = lock, event.KindMutex, event.InCondWait
+	switch op {
+	case "wait":
+		b.saved[k] = b.depth[k]
+		delete(b.depth, k)
+		l.Op, c.Op = event.Release, event.Wait
+		b.emit(l)
+		b.emit(c)
+	case "wake":
+		b.depth[k] = b.saved[k]
+		l.Op, c.Op = event.Acquire, event.Wake
+		b.emit(c)
+		b.emit(l)
+	case "notify":
+		c.Op, c.Object2 = event.Broadcast, 0
+		b.emit(c)
+	}
+}
