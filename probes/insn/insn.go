@@ -111,6 +111,57 @@ type Inst struct {
 	HasImm   bool
 	ValueImm uint64
 	Text     string // empty unless asked for by Format
+	// Sum, where Sum.Dst is not NoReg: the one effect on general registers
+	// is Dst = Src + Imm in 64 bits; Src NoReg means the constant Imm. It
+	// covers mov and lea, add and sub of constants, ADR and ADRP.
+	Sum Sum
+	// SPChange is what the instruction adds to the stack pointer when it
+	// falls through (push -8, pop +8; 0 for a call, which returns). SPLost
+	// is true if it writes the stack pointer by an amount not known here.
+	SPChange int64
+	SPLost   bool
+	// Refused: the kernel takes no uprobe here (a lock or segment prefix, an
+	// opcode missing from its table) or would execute the instruction
+	// wrongly under one (VEX, see x86kernel.go). No probe may sit here.
+	Refused bool
+}
+
+// Sum is a register's new value as a constant offset of an old one.
+type Sum struct {
+	Dst, Src Reg
+	Imm      int64
+}
+
+// SP gives the number of the stack pointer, NoReg for an unknown architecture.
+func (a Arch) SP() Reg {
+	switch a {
+	case AMD64:
+		return RSP
+	case ARM64:
+		return 31
+	}
+	return NoReg
+}
+
+// MaxLen is the longest instruction of the architecture in bytes.
+func (a Arch) MaxLen() int {
+	if a == ARM64 {
+		return 4
+	}
+	return 15
+}
+
+// Decode decodes the first instruction of code, which lies at addr. It fails
+// with an *Error if the bytes are cut short or are no instruction; where the
+// length alone is certain it succeeds with Known false.
+func Decode(arch Arch, code []byte, addr uint64) (Inst, error) {
+	switch arch {
+	case AMD64:
+		return decodeX86(code, addr)
+	case ARM64:
+		return decodeARM(code, addr)
+	}
+	return Inst{}, &Error{addr, "unknown architecture"}
 }
 
 // Error is an instruction that cannot be decoded.

@@ -1,0 +1,120 @@
+// Package cheapsite decides where exactly a probe sits. A uprobe costs one
+// trap, and a second, dearer one unless the kernel can emulate the instruction
+// under it; so a probe that must fire at instruction A may as well sit at a
+// later (for returns: an earlier) instruction B of the same straight line,
+// if B is one that the kernel emulates and nothing in between can be noticed:
+// whatever passes A passes B, next, with the same registers, the same memory
+// and the same place in the order of synchronisation.
+//
+// In goes code (Code: bytes, function extents, executable ranges) and a Want:
+// an address, what the probe reads there and which side of its operation it
+// stands for. Out comes a Site: address, cost class, and in words why. The
+// package proves its conditions from the bytes alone and takes every doubt (an
+// instruction that is not modelled, an indirect jump whose targets are not
+// known, bytes that do not decode) as a refusal to move: a site is correct
+// always, cheap if possible. It never knows what the probe is for, which
+// process runs the code, or what a call does.
+package cheapsite
+
+import (
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Code is what an Image is made from. Addresses are virtual ones as linked.
+type Code interface {
+	// Arch gives the machine whose instructions the code is made of.
+	Arch() insn.Arch
+	// Bytes gives up to n bytes from addr on; fewer where the section ends.
+	Bytes(addr uint64, n int) ([]byte, error)
+	// Functions gives the extents of functions, sorted and disjoint, from
+	// unwind tables or symbols.
+	Functions() []binary.Range
+	// Text gives the executable sections, sorted.
+	Text() []binary.Range
+}
+
+// Class is what a hit costs.
+type Class uint8
+
+// The classes.
+const (
+	// Stepped: the kernel steps a copy of the instruction, about 20 times
+	// as dear as Emulated.
+	Stepped Class = iota
+	Emulated
+	// Refused: the kernel takes no probe at the address, and no other
+	// address serves. Nothing can be attached.
+	Refused
+)
+
+// String gives the word that `tracepredict sites` prints.
+func (c Class) String() string {
+	switch c {
+	case Stepped:
+		return "stepped"
+	case Emulated:
+		return "emulated"
+	case Refused:
+		return "refused"
+	}
+	return "unknown"
+}
+
+// Sense is which side of its operation a probe stands for.
+type Sense uint8
+
+// The senses.
+const (
+	// Before: the record must be made before the operation happens (a
+	// release, a signal): the probe may pass no store but to its own stack.
+	Before Sense = iota
+	// Entry: only operands are captured here; the record is made elsewhere.
+	// The probe may pass stores.
+	Entry
+	// After: the record of an access made by the instruction at At. A probe
+	// that stays fires just before the access, one that moved just after.
+	After
+)
+
+// Want is what a probe must see.
+type Want struct {
+	At    uint64
+	Reads insn.RegSet // registers that the probe reads; sp included when it reads the stack
+	Mem   []insn.Mem  // memory that it reads when it fires, e.g. a variable after a store to it
+	Sense Sense
+	// Return: a uretprobe's entry: sp must be that of the function's entry,
+	// with the return address on top.
+	Return bool
+	// Stop says which addresses the probe may neither pass nor move to; nil
+	// is none.
+	Stop func(addr uint64) bool
+}
+
+// Site is where a probe sits.
+type Site struct {
+	Addr  uint64
+	Class Class
+	Moved bool // Addr is not At
+	// Before, for Sense After with Mem: no instruction after the access
+	// serves, so the probe fires before it and finds no new value.
+	Before bool
+	// SPDelta is sp at At minus sp at Addr in bytes: added to sp at the
+	// site, it gives sp at At (for PlaceReturn: at the ret).
+	SPDelta int64
+	// Why is one line for people: "jne +0xe", or why the probe stays.
+	Why string
+}
+
+// Exits is how control leaves a function.
+type Exits struct {
+	Returns []uint64 // every ret reachable, sorted
+	// TailJumps are jumps out of the code that can be followed: indirect
+	// ones that are no switch, and direct ones to a stub that is one (the PLT).
+	TailJumps []uint64
+	// Complete is false if an indirect jump could not be resolved or code
+	// could not be decoded; Reason says where. Returns then has every ret of
+	// all extents touched.
+	Complete bool
+	Reason   string
+}
