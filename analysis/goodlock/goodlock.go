@@ -1,0 +1,290 @@
+// Package goodlock predicts deadlocks from the order in which locks are taken:
+// threads that hold one lock and want the next, in a ring, would block for
+// ever if they met (Havelund, Using Runtime Analysis to Guide Model Checking
+// of Java Programs, SPIN 2000, section 3; generalised to rings of any length
+// as in Agarwal et al., IBM J. Res. Dev. 54(5) 2010, and pruned by the order
+// that every schedule keeps).
+//
+// What a thread does is reduced to patterns: it wanted this lock while it
+// held those. The lock tree of Figure 9 is kept as the path of locks held, in
+// the order of their acquisition, so that releases may come in any order. A
+// ring of patterns is reported if it can be taken by distinct threads, holding
+// no lock in common (Figure 10's gate locks), of which no two must come one
+// after the other. A lock that a parent holds from before a thread's creation
+// until after its join is held for that thread too (Sulzmann, Beyond
+// Per-Thread Lock Sets, arXiv 2512.23552).
+//
+// In go the events of a run with their clocks, out come findings of kind
+// deadlock and confidence potential. What it never knows: names, files,
+// schedules.
+//
+// Memory. Patterns are shared by all threads, so ten thousand threads that do
+// the same are one pattern; of its instances a bounded number is kept, the
+// first and the latest, spread over threads. Instances of one thread between
+// which it neither influenced another nor was influenced are one. A thread
+// that has been joined lives on only in the instances that name it.
+package goodlock
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const (
+	defaultHistory       = 32
+	defaultMaxPatterns   = 1 << 16
+	defaultBudget        = 1 << 22
+	defaultMaxCandidates = 32
+)
+
+// Options bounds memory and search. The zero value is what a user should get.
+type Options struct {
+	// History is how many instances are kept of a pattern, half of them the
+	// first and half the latest. Default 32, at least 2.
+	History int
+	// MaxPatterns is how many patterns are kept at a time. Default 65536.
+	// Patterns that need a destroyed lock make room; beyond that new ones are
+	// dropped and counted.
+	MaxPatterns int
+	// MaxThreads is the longest ring searched for. Default 0: no limit.
+	MaxThreads int
+	// Budget bounds a search for rings, in steps of well below a
+	// microsecond. Short rings are searched first. Default 4194304.
+	Budget int
+	// MaxCandidates is how many alternatives Candidates gives a finding.
+	// Default 32.
+	MaxCandidates int
+	// Explain, if not nil, is told the rings of lock orders that are not
+	// reported, and why. It is called by Finish.
+	Explain func(*Pruned)
+	// OnPattern, if not nil, is told of each new pattern when it is first
+	// seen: once they stay away, the program has likely shown all it does.
+	OnPattern func(held []event.ObjectID, wanted event.ObjectID)
+}
+
+// Stats counts what is in memory and what bounds made the analysis forget.
+type Stats struct {
+	Patterns         int    // in memory now
+	EvictedInstances uint64 // forgotten for want of room (History)
+	EvictedPatterns  uint64 // of destroyed locks, forgotten to make room (MaxPatterns)
+	DroppedPatterns  uint64 // instances of patterns for which there was no room (MaxPatterns)
+	// BudgetHit: a search ended before all rings were looked at (Budget).
+	BudgetHit bool
+}
+
+// Analysis is the lock order analysis. It implements finding.Analysis.
+type Analysis struct {
+	opts     Options
+	threads  map[event.ThreadID]*thread
+	root     *node
+	nodes    int
+	patterns map[string]*pattern
+	ordered  []*pattern // by id
+	nextID   int
+	dead     map[event.ObjectID]bool // destroyed locks that some pattern names
+	inUse    map[event.ObjectID]int  // patterns that name a lock
+	clocks   clockPool
+	reports  map[string]*report
+	final    []*report
+	stats    Stats
+	retryAt  uint64 // of DroppedPatterns, when making room is tried again
+}
+
+var _ finding.Analysis = (*Analysis)(nil)
+
+// New makes an analysis.
+func New(opts Options) *Analysis {
+	setDefault(&opts.History, defaultHistory)
+	setDefault(&opts.MaxPatterns, defaultMaxPatterns)
+	setDefault(&opts.Budget, defaultBudget)
+	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
+	opts.History = max(opts.History, 2)
+	return &Analysis{
+		opts:     opts,
+		threads:  map[event.ThreadID]*thread{},
+		root:     &node{},
+		patterns: map[string]*pattern{},
+		dead:     map[event.ObjectID]bool{},
+		inUse:    map[event.ObjectID]int{},
+		reports:  map[string]*report{},
+	}
+}
+
+func setDefault(v *int, def int) {
+	if *v <= 0 {
+		*v = def
+	}
+}
+
+// Stats tells what is in memory and what was forgotten.
+func (a *Analysis) Stats() Stats {
+	s := a.stats
+	s.Patterns = len(a.ordered)
+	return s
+}
+
+// thread is what one thread holds, and which locks its parent held around it.
+type thread struct {
+	id      event.ThreadID
+	cur     *node
+	held    []heldLock // in order of acquisition, as the path to cur
+	segment uint64     // counts what may order the thread with others
+	clock   *clock     // the latest snapshot, without the thread's own slot
+
+	parent   *thread   // until joined or detached
+	forkHeld []section // what the parent held when it made the thread
+	within   *thread   // the parent, if it joined the thread
+	guards   []section // of forkHeld, those held until the join
+	ended    bool
+	detached bool
+}
+
+type heldLock struct {
+	m     member
+	place event.PlaceID
+	seq   uint64 // of the acquire: names the critical section
+}
+
+// section is a critical section of a thread.
+type section struct {
+	m      member
+	seq    uint64
+	holder *thread
+}
+
+func (a *Analysis) thread(id event.ThreadID) *thread {
+	t := a.threads[id]
+	if t == nil {
+		t = &thread{id: id, cur: a.root}
+		a.threads[id] = t
+	}
+	return t
+}
+
+// Event takes the next event of the run.
+func (a *Analysis) Event(e *event.Event) {
+	switch e.Op {
+	case event.None, event.AcquireFailed, event.Init:
+		return
+	case event.Destroy:
+		a.destroyed(e.Object)
+		return
+	}
+	t := a.thread(e.Thread)
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		a.acquire(t, e)
+		return
+	case event.Release:
+		a.release(t, e.Object)
+		if e.Flags&event.InCondWait == 0 {
+			return
+		}
+	case event.Fork:
+		a.fork(t, e.Peer)
+	case event.Join:
+		a.join(t, e.Peer)
+	case event.Detach:
+		a.detach(e.Peer)
+	case event.End:
+		a.end(t)
+	}
+	t.segment++ // the event may have an edge of the must-order
+}
+
+func (a *Analysis) acquire(t *thread, e *event.Event) {
+	if t.find(e.Object) >= 0 {
+		return
+	}
+	m := memberOf(e.Object, e.Op == event.AcquireRead)
+	root := a.root
+	n := a.child(t.cur, m)
+	if len(t.held) > 0 && e.Flags&(event.Try|event.Inferred) == 0 {
+		a.wanted(t, n, e)
+	}
+	t.held = append(t.held, heldLock{m, e.Place, e.Seq})
+	t.cur = n
+	if a.root != root {
+		t.cur = a.path(t.held) // making room for the pattern replanted the tree
+	}
+	if a.nodes > 4*a.opts.MaxPatterns {
+		a.replant()
+	}
+}
+
+func (a *Analysis) release(t *thread, lock event.ObjectID) {
+	i := t.find(lock)
+	if i < 0 {
+		return
+	}
+	if i == len(t.held)-1 {
+		t.held, t.cur = t.held[:i], t.cur.parent
+		return
+	}
+	t.held = slices.Delete(t.held, i, i+1)
+	t.cur = a.path(t.held)
+}
+
+func (t *thread) find(lock event.ObjectID) int {
+	for i := len(t.held) - 1; i >= 0; i-- {
+		if t.held[i].m.lock() == lock {
+			return i
+		}
+	}
+	return -1
+}
+
+func (a *Analysis) fork(t *thread, child event.ThreadID) {
+	c := a.thread(child)
+	c.parent = t
+	for _, h := range t.held {
+		c.forkHeld = append(c.forkHeld, section{h.m, h.seq, t})
+	}
+}
+
+// join learns which locks the parent held all through its child's life.
+func (a *Analysis) join(t *thread, child event.ThreadID) {
+	c := a.threads[child]
+	if c == nil {
+		return
+	}
+	if c.parent == t {
+		c.within = t
+		for _, s := range c.forkHeld {
+			if i := t.find(s.m.lock()); i >= 0 && t.held[i].seq == s.seq {
+				c.guards = append(c.guards, s)
+			}
+		}
+	}
+	a.end(c)
+	a.forget(c)
+}
+
+func (a *Analysis) detach(id event.ThreadID) {
+	c := a.threads[id]
+	if c == nil {
+		return
+	}
+	c.detached = true
+	if c.ended {
+		a.forget(c)
+	}
+}
+
+// end drops what only a running thread needs.
+func (a *Analysis) end(t *thread) {
+	t.ended = true
+	t.held, t.cur = nil, a.root
+	a.clocks.drop(t.clock)
+	t.clock = nil
+	if t.detached {
+		a.forget(t)
+	}
+}
+
+func (a *Analysis) forget(t *thread) {
+	t.parent, t.forkHeld = nil, nil
+	delete(a.threads, t.id)
+}

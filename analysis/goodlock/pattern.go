@@ -1,0 +1,287 @@
+package goodlock
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// pattern is: some thread wanted a lock while it held a set of others. It is
+// free of threads, places and times; its instances have them.
+type pattern struct {
+	id      int
+	wanted  member
+	held    []member // sorted
+	kept    []*instance
+	hit     *instance // the one last found again
+	evicted bool
+}
+
+// instance is one or more acquisitions of a pattern by a thread, at one place
+// with the held locks taken at the same places, between which nothing ordered
+// the thread with others anew. The first and the last stand for all.
+type instance struct {
+	thread      *thread
+	segment     uint64
+	place       event.PlaceID
+	held        []event.ObjectID // in order of acquisition
+	heldAt      []event.PlaceID
+	slot        uint32
+	clock       *clock
+	first, last moment
+}
+
+// moment is one acquisition.
+type moment struct {
+	seq, time uint64
+	epoch     event.Epoch
+	flags     event.Flags
+}
+
+func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.Flags} }
+
+// wanted records that t took the lock of n while it held those above.
+func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
+	if n.pattern == nil {
+		n.pattern = a.patternOf(n)
+	}
+	p := n.pattern
+	if p == nil {
+		a.stats.DroppedPatterns++
+		return
+	}
+	a.snapshot(t, e)
+	if x := p.find(t, n, e); x != nil {
+		x.last = momentOf(e)
+		p.hit = x
+		return
+	}
+	x := a.room(p)
+	*x = instance{
+		thread: t, segment: t.segment, place: e.Place, held: n.parent.path, heldAt: x.heldAt[:0],
+		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
+	}
+	for _, h := range t.held {
+		x.heldAt = append(x.heldAt, h.place)
+	}
+	p.kept = append(p.kept, x)
+	p.hit = x
+}
+
+// patternOf finds or makes the pattern of a node, or gives nil for want of room.
+func (a *Analysis) patternOf(n *node) *pattern {
+	held := n.heldAbove()
+	key := patternKey(held, n.m)
+	if p := a.patterns[key]; p != nil {
+		return p
+	}
+	if len(a.ordered) >= a.opts.MaxPatterns && !a.makeRoom() {
+		return nil
+	}
+	a.nextID++
+	p := &pattern{id: a.nextID, wanted: n.m, held: held}
+	a.patterns[key] = p
+	a.ordered = append(a.ordered, p)
+	a.use(p, 1)
+	if a.opts.OnPattern != nil {
+		a.opts.OnPattern(slices.Clone(n.parent.path), n.m.lock())
+	}
+	return p
+}
+
+func patternKey(held []member, wanted member) string {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(wanted))
+	for _, m := range held {
+		b = binary.LittleEndian.AppendUint64(b, uint64(m))
+	}
+	return string(b)
+}
+
+// use counts the patterns that name a lock.
+func (a *Analysis) use(p *pattern, n int) {
+	count := func(lock event.ObjectID) {
+		if a.inUse[lock] += n; a.inUse[lock] == 0 {
+			delete(a.inUse, lock)
+			delete(a.dead, lock)
+		}
+	}
+	count(p.wanted.lock())
+	for _, m := range p.held {
+		count(m.lock())
+	}
+}
+
+func (a *Analysis) destroyed(lock event.ObjectID) {
+	if a.inUse[lock] > 0 {
+		a.dead[lock] = true
+	}
+}
+
+// makeRoom drops the patterns of destroyed locks, after the rings among those
+// that are there have been found. It is not tried again until a good many
+// instances were refused.
+func (a *Analysis) makeRoom() bool {
+	if a.stats.DroppedPatterns < a.retryAt {
+		return false
+	}
+	a.search()
+	keep := a.ordered[:0]
+	for _, p := range a.ordered {
+		if !a.finished(p) {
+			keep = append(keep, p)
+			continue
+		}
+		a.stats.EvictedPatterns++
+		a.use(p, -1)
+		delete(a.patterns, patternKey(p.held, p.wanted))
+		for _, x := range p.kept {
+			a.clocks.drop(x.clock)
+		}
+	}
+	clear(a.ordered[len(keep):])
+	a.ordered = keep
+	a.replant()
+	if len(keep) < a.opts.MaxPatterns {
+		return true
+	}
+	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
+	return false
+}
+
+// finished reports whether no later pattern can hold what p wants, or none can
+// want what p holds. So p is in no later ring of two; a longer one, of which
+// the neighbour on the dead side is old too and the rest is new, is lost.
+func (a *Analysis) finished(p *pattern) bool {
+	if a.dead[p.wanted.lock()] {
+		return true
+	}
+	for _, m := range p.held {
+		if !a.dead[m.lock()] {
+			return false
+		}
+	}
+	return true
+}
+
+// find gives the instance that the event is one more of.
+func (p *pattern) find(t *thread, n *node, e *event.Event) *instance {
+	if p.hit != nil && p.hit.is(t, n, e) {
+		return p.hit
+	}
+	for i := len(p.kept) - 1; i >= 0; i-- {
+		if p.kept[i].is(t, n, e) {
+			return p.kept[i]
+		}
+	}
+	return nil
+}
+
+func (x *instance) is(t *thread, n *node, e *event.Event) bool {
+	if x.thread != t || x.segment != t.segment || x.place != e.Place || x.clock != t.clock {
+		return false
+	}
+	for i, h := range t.held {
+		if x.heldAt[i] != h.place || x.held[i] != h.m.lock() {
+			return false
+		}
+	}
+	return true
+}
+
+// room gives an instance to fill: a new one, or when there are enough the
+// oldest, outside the first half, of the thread that has most there.
+func (a *Analysis) room(p *pattern) *instance {
+	if len(p.kept) < a.opts.History {
+		return &instance{}
+	}
+	a.stats.EvictedInstances++
+	p.evicted = true
+	i := p.victim(a.opts.History / 2)
+	x := p.kept[i]
+	a.clocks.drop(x.clock)
+	p.kept = slices.Delete(p.kept, i, i+1)
+	return x
+}
+
+func (p *pattern) victim(from int) int {
+	best, most := from, 0
+	for i := from; i < len(p.kept); i++ {
+		n := 0
+		for _, y := range p.kept[i:] {
+			if y.thread == p.kept[i].thread {
+				n++
+			}
+		}
+		if n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// clock is the must-order clock of a stretch of a thread, shared by the
+// instances in it. The component of the thread's own slot is that of the
+// first of them, which is enough: distinct threads are compared, and an
+// earlier user of the slot is below it.
+type clock struct {
+	users int
+	must  []event.Epoch
+}
+
+func (c *clock) at(slot uint32) event.Epoch {
+	if int(slot) < len(c.must) {
+		return c.must[slot]
+	}
+	return 0
+}
+
+// equalBut reports whether the clock says the same, slot apart.
+func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
+	if len(c.must) != len(must) {
+		return false
+	}
+	for i, x := range c.must {
+		if x != must[i] && uint32(i) != slot {
+			return false
+		}
+	}
+	return true
+}
+
+// clockPool reuses clocks that nobody needs any longer.
+type clockPool struct{ free []*clock }
+
+func (p *clockPool) take(must []event.Epoch) *clock {
+	if n := len(p.free); n > 0 {
+		c := p.free[n-1]
+		p.free = p.free[:n-1]
+		c.must = append(c.must[:0], must...)
+		c.users = 1
+		return c
+	}
+	return &clock{1, slices.Clone(must)}
+}
+
+func (p *clockPool) share(c *clock) *clock {
+	c.users++
+	return c
+}
+
+func (p *clockPool) drop(c *clock) {
+	if c == nil {
+		return
+	}
+	if c.users--; c.users == 0 && len(p.free) < 64 {
+		p.free = append(p.free, c)
+	}
+}
+
+// snapshot makes t.clock say what e.Must says.
+func (a *Analysis) snapshot(t *thread, e *event.Event) {
+	if t.clock != nil && t.clock.equalBut(e.Slot, e.Must) {
+		return
+	}
+	a.clocks.drop(t.clock)
+	t.clock = a.clocks.take(e.Must)
+}

@@ -1,0 +1,212 @@
+package goodlock
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
+
+// report is one finding in the making: rings of the same locks, wanted and
+// held from the same places.
+type report struct {
+	steps      []finding.Step // from the ring's smallest wanted lock on
+	timed      bool
+	threads    map[string]struct{} // the sets of threads merged, as keys
+	candidates [][]uint64
+}
+
+// maxMerged bounds the sets of threads told apart in one report.
+const maxMerged = 1 << 12
+
+// report takes a ring of instances.
+func (a *Analysis) report(ring []*pattern, choice []*instance) {
+	start := smallest(ring)
+	key := ringKey(ring, choice, start)
+	r := a.reports[key]
+	if r == nil {
+		r = &report{threads: map[string]struct{}{}}
+		for i := range ring {
+			j := (start + i) % len(ring)
+			s := choice[j].step(ring[j])
+			r.timed = r.timed || s.Flags&event.Timed != 0
+			r.steps = append(r.steps, s)
+		}
+		a.reports[key] = r
+	}
+	if len(r.threads) < maxMerged {
+		r.threads[threadKey(ring, choice, start)] = struct{}{}
+	}
+	r.alternatives(choice, start, a.opts.MaxCandidates)
+}
+
+func smallest(ring []*pattern) int {
+	best := 0
+	for i, p := range ring {
+		if p.wanted < ring[best].wanted {
+			best = i
+		}
+	}
+	return best
+}
+
+// ringKey is the same for rings that are one finding: the locks, where each
+// is wanted, and where the one that blocks was taken.
+func ringKey(ring []*pattern, choice []*instance, start int) string {
+	var b []byte
+	for i := range ring {
+		j := (start + i) % len(ring)
+		before := ring[(j+len(ring)-1)%len(ring)]
+		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].wanted))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].place))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].takenAt(before.wanted.lock())))
+	}
+	return string(b)
+}
+
+// takenAt gives where the instance took a lock that it holds.
+func (x *instance) takenAt(lock event.ObjectID) event.PlaceID {
+	if i := slices.Index(x.held, lock); i >= 0 {
+		return x.heldAt[i]
+	}
+	return 0
+}
+
+// threadKey is the same for rings of the same threads in the same nestings.
+func threadKey(ring []*pattern, choice []*instance, start int) string {
+	var b []byte
+	for i := range ring {
+		j := (start + i) % len(ring)
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].thread.id))
+		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].id))
+	}
+	return string(b)
+}
+
+func (x *instance) step(p *pattern) finding.Step {
+	op := event.Acquire
+	if p.wanted.shared() {
+		op = event.AcquireRead
+	}
+	return finding.Step{
+		Seq: x.first.seq, Time: x.first.time, Thread: x.thread.id, Op: op, Flags: x.first.flags,
+		Object: p.wanted.lock(), Place: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+	}
+}
+
+// alternatives adds to the candidates the acquisitions of the chosen
+// instances, first and last, that pairwise may come in either order.
+func (r *report) alternatives(choice []*instance, start, limit int) {
+	var seqs []uint64
+	var moments []moment
+	var pick func(i int)
+	pick = func(i int) {
+		if len(r.candidates) >= limit {
+			return
+		}
+		if i == len(choice) {
+			if !slices.ContainsFunc(r.candidates, func(c []uint64) bool { return slices.Equal(c, seqs) }) {
+				r.candidates = append(r.candidates, slices.Clone(seqs))
+			}
+			return
+		}
+		x := choice[(start+i)%len(choice)]
+		for _, m := range x.moments() {
+			if !meetsAll(choice, start, moments, x, m) {
+				continue
+			}
+			moments, seqs = append(moments, m), append(seqs, m.seq)
+			pick(i + 1)
+			moments, seqs = moments[:i], seqs[:i]
+		}
+	}
+	pick(0)
+}
+
+func (x *instance) moments() []moment {
+	if x.first.seq == x.last.seq {
+		return []moment{x.first}
+	}
+	return []moment{x.first, x.last}
+}
+
+func meetsAll(choice []*instance, start int, moments []moment, x *instance, m moment) bool {
+	for j, o := range moments {
+		if !unordered(choice[(start+j)%len(choice)], o, x, m) {
+			return false
+		}
+	}
+	return true
+}
+
+// Finish gives the findings, by their earliest acquisition. The reports of
+// pruned rings, if asked for, are made here too.
+func (a *Analysis) Finish() []finding.Finding {
+	a.search()
+	if a.opts.Explain != nil {
+		a.explain()
+	}
+	for _, r := range a.reports {
+		r.rotate()
+		a.final = append(a.final, r)
+	}
+	a.reports = map[string]*report{}
+	slices.SortFunc(a.final, func(x, y *report) int {
+		return cmp.Or(
+			slices.CompareFunc(x.steps, y.steps, func(s, t finding.Step) int { return cmp.Compare(s.Seq, t.Seq) }),
+			slices.CompareFunc(x.steps, y.steps, func(s, t finding.Step) int { return slices.Compare(s.HeldAt, t.HeldAt) }))
+	})
+	out := make([]finding.Finding, 0, len(a.final))
+	for _, r := range a.final {
+		out = append(out, r.finding())
+	}
+	return out
+}
+
+// Candidates gives, for each finding of Finish in its order, alternative
+// choices of observed acquisitions that could block one another: each has the
+// sequence numbers of one acquisition a thread, in the order of Evidence,
+// which need not be the threads named there. The first choice is Evidence's
+// own unless only later acquisitions of its instances can meet.
+func (a *Analysis) Candidates() [][][]uint64 {
+	out := make([][][]uint64, 0, len(a.final))
+	for _, r := range a.final {
+		out = append(out, r.candidates)
+	}
+	return out
+}
+
+// rotate starts the ring with its earliest acquisition.
+func (r *report) rotate() {
+	first := 0
+	for i, s := range r.steps {
+		if s.Seq < r.steps[first].Seq {
+			first = i
+		}
+	}
+	r.steps = append(slices.Clone(r.steps[first:]), r.steps[:first]...)
+	for i, c := range r.candidates {
+		r.candidates[i] = append(slices.Clone(c[first:]), c[:first]...)
+	}
+}
+
+func (r *report) finding() finding.Finding {
+	f := finding.Finding{
+		Kind:       finding.Deadlock,
+		Confidence: finding.Potential,
+		Evidence:   r.steps,
+		Count:      max(1, len(r.threads)),
+	}
+	if r.timed {
+		f.Reason = timedReason
+	}
+	for _, s := range r.steps {
+		f.Objects = append(f.Objects, s.Object)
+		f.Threads = append(f.Threads, s.Thread)
+	}
+	return f
+}

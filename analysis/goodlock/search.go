@@ -1,0 +1,244 @@
+package goodlock
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The search for rings. Plainly: of all sequences of patterns, those in which
+// each wants a lock that the next holds, the last one that of the first; for
+// each, all choices of one instance a pattern, such that the instances can
+// meet (distinct threads, nothing held in common, none must come before
+// another). That is exponential, so the search drops patterns that are in no
+// ring, starts each ring at its oldest pattern, goes on only with patterns
+// that can meet all so far, takes short rings first, and has a budget.
+// TestAgainstBruteForce holds it against the plain way.
+
+type search struct {
+	a       *Analysis
+	holders map[event.ObjectID][]*pattern
+	meets   map[[2]int]bool
+	steps   int
+	ring    []*pattern
+	choice  []*instance
+	deeper  bool // a path of full length could go on
+	tuples  int  // chosen for the ring at hand
+	tied    bool // explaining: patterns need not be able to meet
+	found   func(ring []*pattern, choice []*instance)
+	closed  func(ring []*pattern)
+}
+
+// maxTuples bounds the choices of instances that are looked at for one ring
+// once it is known to be one.
+const maxTuples = 1024
+
+func (a *Analysis) newSearch() *search {
+	return &search{a: a, meets: map[[2]int]bool{}, steps: a.opts.Budget}
+}
+
+// search finds the rings among the patterns in memory and merges them into
+// the reports.
+func (a *Analysis) search() {
+	s := a.newSearch()
+	s.found = a.report
+	s.closed = func(ring []*pattern) {
+		s.tuples = 0
+		s.choose(0)
+	}
+	s.run()
+}
+
+// spend takes a step from the budget.
+func (s *search) spend() bool {
+	s.steps--
+	if s.steps < 0 {
+		s.a.stats.BudgetHit = true
+		return false
+	}
+	return true
+}
+
+func (s *search) run() {
+	starts := s.strip()
+	for length := 2; s.a.opts.MaxThreads <= 0 || length <= s.a.opts.MaxThreads; length++ {
+		s.deeper = false
+		for _, p := range starts {
+			s.ring = append(s.ring[:0], p)
+			s.extend(length)
+		}
+		if !s.deeper || s.steps < 0 {
+			return
+		}
+	}
+}
+
+// strip leaves the patterns whose wanted lock somebody holds and of whose held
+// locks somebody wants one, again and again (MagicFuzzer, ICSE 2012), and
+// indexes them by what they hold.
+func (s *search) strip() []*pattern {
+	left := slices.Clone(s.a.ordered)
+	for {
+		wanted, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
+		for _, p := range left {
+			wanted[p.wanted.lock()] = true
+			for _, m := range p.held {
+				held[m.lock()] = true
+			}
+		}
+		n := len(left)
+		left = slices.DeleteFunc(left, func(p *pattern) bool {
+			return !held[p.wanted.lock()] ||
+				!slices.ContainsFunc(p.held, func(m member) bool { return wanted[m.lock()] })
+		})
+		if len(left) == n {
+			break
+		}
+	}
+	s.holders = map[event.ObjectID][]*pattern{}
+	for _, p := range left {
+		for _, m := range p.held {
+			s.holders[m.lock()] = append(s.holders[m.lock()], p)
+		}
+	}
+	return left
+}
+
+// extend makes all rings of a length that begin with s.ring.
+func (s *search) extend(length int) {
+	first, last := s.ring[0], s.ring[len(s.ring)-1]
+	if len(s.ring) == length {
+		if last.waitsFor(first) {
+			s.closed(s.ring)
+		}
+		s.deeper = s.deeper || len(s.holders[last.wanted.lock()]) > 0
+		return
+	}
+	for _, p := range s.holders[last.wanted.lock()] {
+		if p.id <= first.id || !last.waitsFor(p) {
+			continue
+		}
+		if !s.spend() {
+			return
+		}
+		if s.joins(p) {
+			s.ring = append(s.ring, p)
+			s.extend(length)
+			s.ring = s.ring[:len(s.ring)-1]
+		}
+	}
+}
+
+// joins reports whether p may be one more of the ring.
+func (s *search) joins(p *pattern) bool {
+	for _, q := range s.ring {
+		if q.wanted.lock() == p.wanted.lock() || !s.tied && !s.canMeet(q, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// waitsFor reports whether one who holds what q held blocks p's acquisition.
+func (p *pattern) waitsFor(q *pattern) bool {
+	return slices.ContainsFunc(q.held, p.wanted.conflicts)
+}
+
+// gate gives a lock that p and q hold in modes that exclude one another, or 0.
+func (p *pattern) gate(q *pattern) event.ObjectID {
+	for _, m := range p.held {
+		if slices.ContainsFunc(q.held, m.conflicts) {
+			return m.lock()
+		}
+	}
+	return 0
+}
+
+// canMeet reports whether some instances of the two can.
+func (s *search) canMeet(p, q *pattern) bool {
+	k := [2]int{min(p.id, q.id), max(p.id, q.id)}
+	if r, ok := s.meets[k]; ok {
+		return r
+	}
+	r := p.gate(q) == 0 && slices.ContainsFunc(p.kept, func(x *instance) bool {
+		return slices.ContainsFunc(q.kept, func(y *instance) bool { return canMeet(p, x, q, y) })
+	})
+	s.meets[k] = r
+	return r
+}
+
+// choose picks an instance for each pattern of the ring from the i-th on, in
+// all ways in which they can meet.
+func (s *search) choose(i int) {
+	if i == len(s.ring) {
+		s.tuples++
+		s.found(s.ring, s.choice)
+		return
+	}
+	p := s.ring[i]
+	for _, x := range p.kept {
+		if s.tuples >= maxTuples || !s.spend() {
+			return
+		}
+		if s.fits(p, x) {
+			s.choice = append(s.choice, x)
+			s.choose(i + 1)
+			s.choice = s.choice[:len(s.choice)-1]
+		}
+	}
+}
+
+func (s *search) fits(p *pattern, x *instance) bool {
+	for j, y := range s.choice {
+		if !canMeet(s.ring[j], y, p, x) {
+			return false
+		}
+	}
+	return true
+}
+
+// canMeet reports whether x of p and y of q, which hold no lock in common, can
+// be about to take their locks at one time.
+func canMeet(p *pattern, x *instance, q *pattern, y *instance) bool {
+	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(p, x.thread, q, y.thread) == 0
+}
+
+// unordered reports whether the moments may come in either order. If those of
+// two instances' ends may not, none of the instances' may.
+func unordered(x *instance, i moment, y *instance, j moment) bool {
+	return i.epoch > y.clock.at(x.slot) && j.epoch > x.clock.at(y.slot)
+}
+
+// guard gives a lock that keeps the two apart although one of the threads does
+// not hold it itself: its parent does, all its life long. 0 if there is none.
+func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
+	for c := t; c != nil; c = c.within {
+		if l := c.guarded(q, u); l != 0 {
+			return l
+		}
+	}
+	for c := u; c != nil; c = c.within {
+		if l := c.guarded(p, t); l != 0 {
+			return l
+		}
+	}
+	return 0
+}
+
+// guarded looks for a lock held around t that another than its holder held in
+// pattern q by thread u, or around it.
+func (t *thread) guarded(q *pattern, u *thread) event.ObjectID {
+	for _, g := range t.guards {
+		if u != g.holder && slices.ContainsFunc(q.held, g.m.conflicts) {
+			return g.m.lock()
+		}
+		for c := u; c != nil; c = c.within {
+			for _, h := range c.guards {
+				if h.seq != g.seq && h.m.conflicts(g.m) {
+					return g.m.lock()
+				}
+			}
+		}
+	}
+	return 0
+}
