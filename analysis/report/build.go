@@ -1,0 +1,233 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Build makes a report of a run's findings: it resolves identifiers, makes
+// each finding's sentence, merges findings of equal fingerprint and sorts.
+// The order of fs does not matter. A nil r leaves everything unnamed. Names
+// come from the observed program and may be hostile: what does not print in
+// them is shown as its code.
+//
+// The fingerprint is the hexadecimal SHA-256 of what stays the same when the
+// same binary runs again: kind, property, names of variables and locks, and
+// function, file and line of each side. Addresses, threads, processes, the
+// directory of the sources, the chain of callers and which of the two sides
+// came first are not part of it, nor whether a side read or wrote: `n++` is
+// one error on its line, however it was caught. Of merged findings the one
+// with the strongest confidence is shown, and Count says how many there were.
+func Build(run Run, fs []finding.Finding, r Resolver) Report {
+	b := builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}}
+	built := make([]candidate, 0, len(fs))
+	for i := range fs {
+		built = append(built, b.finding(canonical(fs[i])))
+	}
+	run.Program = clean(run.Program)
+	run.Notes = cleanAll(run.Notes)
+	rep := Report{Run: run, Findings: merge(built)}
+	n := newNames(rep)
+	slices.SortFunc(rep.Findings, n.compare)
+	for i := range rep.Findings {
+		rep.Findings[i].Message = n.sentence(&rep.Findings[i])
+	}
+	return rep
+}
+
+// canonical turns a finding so that the side that came first stands first:
+// the two orders of a race, or the rotations of a cycle, are one finding.
+func canonical(f finding.Finding) finding.Finding {
+	n := len(f.Evidence)
+	if n < 2 {
+		return f
+	}
+	first := 0
+	for i := range f.Evidence {
+		if compareSteps(f.Evidence[i], f.Evidence[first]) < 0 {
+			first = i
+		}
+	}
+	f.Evidence = rotate(f.Evidence, first)
+	if len(f.Threads) == n {
+		f.Threads = rotate(f.Threads, first)
+	}
+	if len(f.Objects) == n {
+		f.Objects = rotate(f.Objects, first)
+	}
+	return f
+}
+
+func compareSteps(a, b finding.Step) int {
+	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Thread, b.Thread),
+		cmp.Compare(a.Object, b.Object), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Op, b.Op))
+}
+
+func rotate[T any](s []T, k int) []T {
+	return slices.Concat(s[k:], s[:k])
+}
+
+// builder resolves, each identifier once.
+type builder struct {
+	resolver Resolver
+	objects  map[event.ObjectID]*Object
+	stacks   map[event.PlaceID]Stack
+}
+
+func (b *builder) finding(f finding.Finding) candidate {
+	out := Finding{
+		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Message: clean(f.Message),
+		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness),
+		Order: f.Order, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
+	}
+	for _, id := range f.Objects {
+		out.Objects = append(out.Objects, *b.object(id))
+	}
+	for _, id := range f.Threads {
+		out.Threads = append(out.Threads, b.thread(id))
+	}
+	if len(out.Witness) == 0 {
+		out.Sketch = sketch(&out)
+	}
+	for _, id := range mentioned(&f) {
+		out.Mentioned = append(out.Mentioned, b.thread(id))
+	}
+	out.Fingerprint = fingerprint(&out)
+	return candidate{Finding: out, raw: f}
+}
+
+func cleanAll(s []string) []string {
+	return each(s, clean)
+}
+
+func sortedSet(s []string) []string {
+	slices.Sort(s)
+	return slices.Compact(s)
+}
+
+func mentioned(f *finding.Finding) []event.ThreadID {
+	ids := slices.Clone(f.Threads)
+	for _, steps := range [][]finding.Step{f.Evidence, f.Witness} {
+		for _, s := range steps {
+			ids = append(ids, s.Thread)
+			if s.Peer != 0 {
+				ids = append(ids, s.Peer)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func (b *builder) steps(in []finding.Step) []Step {
+	out := make([]Step, 0, len(in))
+	for _, s := range in {
+		step := Step{
+			Seq: s.Seq, Time: s.Time, Thread: s.Thread, Op: s.Op, Flags: s.Flags,
+			Peer: s.Peer, Value: s.Value, Stack: b.stack(s.Place), Blocked: s.Blocked,
+		}
+		if s.Object != 0 {
+			step.Object = b.object(s.Object)
+		}
+		for i, id := range s.Held {
+			held := Held{Object: *b.object(id)}
+			if i < len(s.HeldAt) {
+				held.Stack = b.stack(s.HeldAt[i])
+			}
+			step.Held = append(step.Held, held)
+		}
+		out = append(out, step)
+	}
+	return out
+}
+
+func (b *builder) stack(id event.PlaceID) Stack {
+	if id == 0 || b.resolver == nil {
+		return Stack{}
+	}
+	if s, ok := b.stacks[id]; ok {
+		return s
+	}
+	frames := slices.Clone(b.resolver.Frames(id))
+	for i := range frames {
+		f := &frames[i]
+		f.Function, f.File, f.Module = clean(f.Function), clean(f.File), clean(f.Module)
+	}
+	s := newStack(frames)
+	b.stacks[id] = s
+	return s
+}
+
+func (b *builder) object(id event.ObjectID) *Object {
+	if o, ok := b.objects[id]; ok {
+		return o
+	}
+	var info ObjectInfo
+	if b.resolver != nil {
+		info = b.resolver.Object(id)
+	}
+	o := &Object{
+		Name: clean(info.Name), Anonymous: info.Name == "", Kind: info.Kind, Addr: info.Addr,
+		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread,
+	}
+	switch {
+	case o.Name != "":
+	case info.Addr != 0:
+		o.Name = fmt.Sprintf("%#x", info.Addr)
+	default:
+		o.Name = fmt.Sprintf("%s #%d", info.Kind, id)
+	}
+	b.objects[id] = o
+	return o
+}
+
+func (b *builder) thread(id event.ThreadID) Thread {
+	if b.resolver == nil {
+		return Thread{ID: id}
+	}
+	info := b.resolver.Thread(id)
+	return Thread{
+		ID: id, TID: info.TID, Name: clean(info.Name), Start: clean(info.Start),
+		Parent: info.Parent, Created: b.stack(info.Created), Main: info.Main,
+	}
+}
+
+// sketch is the schedule that the evidence suggests: each side takes what it
+// holds, then each does what it wants.
+func sketch(f *Finding) []Step {
+	if len(f.Evidence) < 2 || (f.Kind != finding.Deadlock && f.Kind != finding.Race) {
+		return nil
+	}
+	var steps []Step
+	for i, side := range f.Evidence {
+		for _, h := range side.Held {
+			if f.Kind == finding.Deadlock && !wantedByOther(f, i, h.Object) {
+				continue
+			}
+			object := h.Object
+			steps = append(steps, Step{Thread: side.Thread, Op: event.Acquire, Object: &object, Stack: h.Stack})
+		}
+	}
+	for _, side := range f.Evidence {
+		side.Seq, side.Held, side.Blocked = 0, nil, f.Kind == finding.Deadlock
+		steps = append(steps, side)
+	}
+	return steps
+}
+
+// wantedByOther reports whether another side of the cycle than side i waits
+// for o: of all locks that side i holds, the one that closes the cycle.
+func wantedByOther(f *Finding, i int, o Object) bool {
+	for j, other := range f.Evidence {
+		if j != i && other.Object != nil && same(*other.Object, o) {
+			return true
+		}
+	}
+	return false
+}
+
+func same(a, b Object) bool { return a.Name == b.Name && a.Addr == b.Addr }

@@ -1,0 +1,181 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The structs below are the JSON format. Fields are added, never changed or
+// taken away; arrays are empty, never null. Threads are the run's numbers (T2
+// is 2); thread_info tells more of them, object_info more of objects.
+
+type jsonReport struct {
+	Run      jsonRun       `json:"run"`
+	Findings []jsonFinding `json:"findings"`
+}
+
+type jsonRun struct {
+	Program    string   `json:"program"`
+	PID        int      `json:"pid"`
+	Events     uint64   `json:"events"`
+	Lost       uint64   `json:"lost"`
+	Threads    int      `json:"threads"`
+	DurationNS int64    `json:"duration_ns"`
+	Notes      []string `json:"notes"`
+}
+
+type jsonFinding struct {
+	Kind        finding.Kind       `json:"kind"`
+	Confidence  finding.Confidence `json:"confidence"`
+	Reason      string             `json:"reason,omitempty"`
+	Property    string             `json:"property"`
+	Message     string             `json:"message"`
+	Objects     []string           `json:"objects"`
+	Threads     []event.ThreadID   `json:"threads"`
+	Evidence    []jsonStep         `json:"evidence"`
+	Witness     []jsonStep         `json:"witness"`
+	Sketch      []jsonStep         `json:"sketch"`
+	Order       finding.Order      `json:"order"`
+	Assumes     []string           `json:"assumes"`
+	Count       int                `json:"count"`
+	Fingerprint string             `json:"fingerprint"`
+	ObjectInfo  []jsonObject       `json:"object_info"`
+	ThreadInfo  []jsonThread       `json:"thread_info"`
+}
+
+type jsonStep struct {
+	Seq       uint64         `json:"seq,omitempty"`
+	TimeNS    uint64         `json:"time_ns,omitempty"`
+	Thread    event.ThreadID `json:"thread"`
+	Operation string         `json:"operation"`
+	Object    string         `json:"object"`
+	Peer      event.ThreadID `json:"peer,omitempty"`
+	Value     *uint64        `json:"value,omitempty"`
+	Atomic    bool           `json:"atomic,omitempty"`
+	Try       bool           `json:"try,omitempty"`
+	Timed     bool           `json:"timed,omitempty"`
+	Inferred  bool           `json:"inferred,omitempty"`
+	Blocked   bool           `json:"blocked,omitempty"`
+	Stack     []jsonFrame    `json:"stack"`
+	Held      []jsonHeld     `json:"held"`
+}
+
+type jsonHeld struct {
+	Object string      `json:"object"`
+	Stack  []jsonFrame `json:"stack"`
+}
+
+type jsonFrame struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Module   string `json:"module"`
+	Offset   uint64 `json:"offset"`
+	Inlined  bool   `json:"inlined,omitempty"`
+}
+
+type jsonObject struct {
+	Name        string         `json:"name"`
+	Kind        string         `json:"kind"`
+	Address     string         `json:"address"`
+	Initialised []jsonFrame    `json:"initialised"`
+	FirstSeen   []jsonFrame    `json:"first_seen"`
+	FirstThread event.ThreadID `json:"first_thread,omitempty"`
+}
+
+type jsonThread struct {
+	Thread  event.ThreadID `json:"thread"`
+	TID     uint32         `json:"tid"`
+	Name    string         `json:"name"`
+	Start   string         `json:"start"`
+	Main    bool           `json:"main"`
+	Parent  event.ThreadID `json:"parent,omitempty"`
+	Created []jsonFrame    `json:"created"`
+}
+
+// WriteJSON writes the report as one JSON object, indented, with a final
+// newline. The form is fixed: scripts rely on it.
+func WriteJSON(w io.Writer, r Report) error {
+	n := newNames(r)
+	out := jsonReport{Run: toJSONRun(r.Run), Findings: each(r.Findings, n.toJSON)}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // templates' names are full of < and >
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(out); err != nil {
+		return fmt.Errorf("write the JSON report: %w", err)
+	}
+	return nil
+}
+
+// each never gives nil, which JSON would print as null.
+func each[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, 0, len(in))
+	for _, x := range in {
+		out = append(out, f(x))
+	}
+	return out
+}
+
+func itself[T any](x T) T { return x }
+
+func toJSONRun(r Run) jsonRun {
+	return jsonRun{
+		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Threads: r.Threads,
+		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself),
+	}
+}
+
+func (n names) toJSON(f Finding) jsonFinding {
+	return jsonFinding{
+		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Message: f.Message,
+		Objects:  each(f.Objects, n.describe),
+		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
+		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep),
+		Order: f.Order, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
+		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
+	}
+}
+
+func (n names) toJSONStep(s Step) jsonStep {
+	out := jsonStep{
+		Seq: s.Seq, TimeNS: s.Time, Thread: s.Thread, Operation: s.Op.String(), Peer: s.Peer,
+		Atomic: s.Flags&event.Atomic != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
+		Inferred: s.Flags&event.Inferred != 0, Blocked: s.Blocked,
+		Stack: toJSONStack(s.Stack), Held: each(s.Held, n.toJSONHeld),
+	}
+	if s.Object != nil {
+		out.Object = n.describe(*s.Object)
+	}
+	if s.Flags&event.HasValue != 0 {
+		out.Value = &s.Value
+	}
+	return out
+}
+
+func (n names) toJSONHeld(h Held) jsonHeld {
+	return jsonHeld{Object: n.describe(h.Object), Stack: toJSONStack(h.Stack)}
+}
+
+func toJSONStack(s Stack) []jsonFrame {
+	return each(s.Frames, func(f Frame) jsonFrame {
+		return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Offset, f.Inlined}
+	})
+}
+
+func toJSONObject(o Object) jsonObject {
+	return jsonObject{
+		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
+		Initialised: toJSONStack(o.Init), FirstSeen: toJSONStack(o.First), FirstThread: o.FirstThread,
+	}
+}
+
+func toJSONThread(t Thread) jsonThread {
+	return jsonThread{
+		Thread: t.ID, TID: t.TID, Name: t.Name, Start: t.Start, Main: t.Main,
+		Parent: t.Parent, Created: toJSONStack(t.Created),
+	}
+}

@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Top is the frame that a reader looks for; the zero Frame if the stack is
+// empty.
+func (s Stack) Top() Frame {
+	if s.At < len(s.Frames) {
+		return s.Frames[s.At]
+	}
+	return Frame{}
+}
+
+func newStack(frames []Frame) Stack {
+	return Stack{Frames: frames, At: ownFrame(frames)}
+}
+
+// ownFrame prefers, from the inside out, the program's code with a source
+// line, then without one, then any frame with a line, then the innermost.
+func ownFrame(frames []Frame) int {
+	own, line := -1, -1
+	for i, f := range frames {
+		switch {
+		case f.File != "" && !f.library():
+			return i
+		case own < 0 && !f.library() && f.Function != "":
+			own = i
+		case line < 0 && f.File != "":
+			line = i
+		}
+	}
+	if own < 0 {
+		own = line
+	}
+	return max(own, 0)
+}
+
+var libraryModules = []string{
+	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s",
+}
+
+var libraryPaths = []string{
+	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
+}
+
+// libraryFunctions are those that a static binary holds itself. They count
+// only where no source line says otherwise.
+var libraryFunctions = []string{
+	"pthread_", "__pthread_", "___pthread_", "__gthread_", "mtx_", "cnd_", "thrd_", "sem_", "__cxa_guard_",
+	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
+}
+
+// library reports whether the frame belongs to the C or C++ library rather
+// than to the program. A guess by name: it decides what is shown first, never
+// what is found.
+func (f Frame) library() bool {
+	module := path.Base(f.Module)
+	for _, p := range libraryModules {
+		if strings.HasPrefix(module, p) {
+			return true
+		}
+	}
+	for _, p := range libraryPaths {
+		if strings.Contains(f.File, p) {
+			return true
+		}
+	}
+	for _, p := range libraryFunctions {
+		if f.File == "" && strings.HasPrefix(f.Function, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// name is the function, or module and offset where there is none.
+func (f Frame) name() string {
+	switch {
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return fmt.Sprintf("%s+%#x", path.Base(f.Module), f.Offset)
+	case f.Addr != 0:
+		return fmt.Sprintf("%#x", f.Addr)
+	}
+	return "an unknown place"
+}
+
+// names shortens file paths: as few trailing components as tell the report's
+// files apart.
+type names map[string]string
+
+func newNames(r Report) names {
+	set := map[string]bool{}
+	for _, s := range r.stacks() {
+		for _, f := range s.Frames {
+			if f.File != "" {
+				set[f.File] = true
+			}
+		}
+	}
+	files := make([]string, 0, len(set))
+	for f := range set {
+		files = append(files, f)
+	}
+	return shorten(files)
+}
+
+// shorten is quadratic in files with the same last component only.
+func shorten(files []string) names {
+	byBase := map[string][]string{}
+	for _, f := range files {
+		base := path.Base(f)
+		byBase[base] = append(byBase[base], f)
+	}
+	short := names{}
+	for base, group := range byBase {
+		for _, f := range group {
+			short[f] = shortest(f, base, group)
+		}
+	}
+	return short
+}
+
+func shortest(file, base string, group []string) string {
+	if len(group) == 1 {
+		return base
+	}
+	for i := len(file) - len(base) - 1; i > 0; i-- {
+		if file[i-1] != '/' {
+			continue
+		}
+		if tail := file[i:]; onlyOne(tail, group) {
+			return tail
+		}
+	}
+	return file
+}
+
+func onlyOne(tail string, group []string) bool {
+	n := 0
+	for _, f := range group {
+		if f == tail || strings.HasSuffix(f, "/"+tail) {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// line is "file:line", the file shortened; "" if unknown.
+func (n names) line(f Frame) string {
+	if f.File == "" {
+		return ""
+	}
+	file := n[f.File]
+	if file == "" {
+		file = f.File
+	}
+	if f.Line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d", file, f.Line)
+}
+
+// where is "function at file:line" as far as known.
+func (n names) where(s Stack) string {
+	f := s.Top()
+	if line := n.line(f); line != "" {
+		return f.name() + " at " + line
+	}
+	if f.Function != "" && f.Module != "" {
+		return f.name() + " of " + path.Base(f.Module)
+	}
+	return f.name()
+}
+
+// at is "file:line", or the function where there is no line.
+func (n names) at(s Stack) string {
+	if line := n.line(s.Top()); line != "" {
+		return line
+	}
+	return s.Top().name()
+}
+
+// stacks gives every stack of the report.
+func (r Report) stacks() []Stack {
+	var all []Stack
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for _, o := range f.Objects {
+			all = append(all, o.Init, o.First)
+		}
+		for _, t := range f.Threads {
+			all = append(all, t.Created)
+		}
+		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch} {
+			all = append(all, stepStacks(steps)...)
+		}
+	}
+	return all
+}
+
+func stepStacks(steps []Step) []Stack {
+	var all []Stack
+	for _, s := range steps {
+		all = append(all, s.Stack)
+		if s.Object != nil {
+			all = append(all, s.Object.Init, s.Object.First)
+		}
+		for _, h := range s.Held {
+			all = append(all, h.Stack)
+		}
+	}
+	return all
+}

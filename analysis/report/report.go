@@ -1,0 +1,153 @@
+// Package report turns findings into something to read. Analyses speak of
+// identifiers; a person and a CI job want names, places and one sentence.
+// Build resolves, words, fingerprints, merges and sorts findings once, into
+// data; the printers (WriteJSON, WriteText) only lay that data out, so all
+// formats say the same.
+//
+// What goes in: the facts of the run, findings, and a Resolver that knows
+// names and stacks. What comes out: a Report, equal for equal input whatever
+// the order of the findings, and bytes that are equal for equal Reports. What
+// it never knows: how events were recorded, and how a finding was found.
+package report
+
+import (
+	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Frame is one level of a calling chain, innermost first in a stack.
+type Frame struct {
+	Function string // demangled; "" if unknown
+	File     string // as in the debug information; "" if unknown
+	Line     int    // from 1; 0 if unknown
+	Module   string // path of the program or library
+	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
+	Inlined  bool   // the function has no frame of its own here
+	Addr     uint64 // in the process; differs between runs
+}
+
+// ObjectInfo is what a Resolver knows of an object.
+type ObjectInfo struct {
+	// Name is the variable as in the source; for a lock "name" or
+	// "name+0x8"; "" if no symbol holds it.
+	Name string
+	Addr uint64
+	Kind event.Kind
+	// Init is where the object was initialised, First where it was first
+	// seen and FirstThread by whom; 0 if unknown.
+	Init, First event.PlaceID
+	FirstThread event.ThreadID
+}
+
+// ThreadInfo is what a Resolver knows of a thread.
+type ThreadInfo struct {
+	ID      event.ThreadID
+	TID     uint32 // the kernel's id
+	Name    string // the kernel's name (comm)
+	Start   string // the start routine, "" if unknown
+	Parent  event.ThreadID
+	Created event.PlaceID // where Parent created it; 0 if unknown
+	Main    bool          // the process's first thread
+}
+
+// Resolver gives names to the identifiers of findings. Build asks only for
+// what the findings mention; an unknown identifier gives the zero value.
+type Resolver interface {
+	Object(event.ObjectID) ObjectInfo
+	Thread(event.ThreadID) ThreadInfo
+	// Frames gives a place's calling chain, innermost first.
+	Frames(event.PlaceID) []Frame
+}
+
+// Run is what was observed.
+type Run struct {
+	Program  string // its path
+	PID      int
+	Events   uint64 // recorded
+	Lost     uint64 // known to have been lost; 0 by default
+	Threads  int    // seen
+	Duration time.Duration
+	// Notes are sentences on what limits the result: synchronisation that
+	// ran unseen, values that contradict the order, libraries attached late.
+	Notes []string
+}
+
+// Report is a run with its findings, resolved, merged and sorted.
+type Report struct {
+	Run      Run
+	Findings []Finding
+}
+
+// Finding is a finding.Finding with names for identifiers.
+type Finding struct {
+	Kind       finding.Kind
+	Confidence finding.Confidence
+	Reason     string // why no more than potential; "" if that needs no word
+	Property   string
+	Message    string // the error in one sentence
+	Objects    []Object
+	Threads    []Thread // in the order of Evidence
+	Mentioned  []Thread // all threads of evidence, witness and sketch, by ID
+	Evidence   []Step
+	Witness    []Step // empty if there is none
+	// Sketch stands in for an absent witness: how the error would come
+	// about. Nothing has checked it.
+	Sketch      []Step
+	Order       finding.Order
+	Assumes     []string
+	Count       int    // instances merged into this finding, at least 1
+	Fingerprint string // the same in every run of the same binary; see Build
+}
+
+// Object is a resolved object.
+type Object struct {
+	Name string // as in the source, or the address as 0x…
+	// Anonymous: no symbol names it, and Name is its address.
+	Anonymous   bool
+	Kind        event.Kind
+	Addr        uint64
+	Init, First Stack
+	FirstThread event.ThreadID
+}
+
+// Thread is a resolved thread.
+type Thread struct {
+	ID      event.ThreadID
+	TID     uint32
+	Name    string
+	Start   string
+	Parent  event.ThreadID
+	Created Stack
+	Main    bool
+}
+
+// Stack is a calling chain, innermost first. At is the index of the frame
+// that a reader looks for: the innermost one of the program's own code, behind
+// the C library and the wrappers in system headers.
+type Stack struct {
+	Frames []Frame
+	At     int
+}
+
+// Step is an event of evidence, witness or sketch.
+type Step struct {
+	Seq     uint64 // position in the observed run; 0 for a step only attempted
+	Time    uint64 // ns, CLOCK_MONOTONIC; 0 if unknown
+	Thread  event.ThreadID
+	Op      event.Op
+	Flags   event.Flags
+	Object  *Object // nil if the operation has none
+	Peer    event.ThreadID
+	Value   uint64 // with event.HasValue in Flags
+	Stack   Stack
+	Held    []Held // in order of acquisition
+	Blocked bool   // the thread waits here for ever
+}
+
+// Held is a lock held, and where it was acquired.
+type Held struct {
+	Object Object
+	Stack  Stack
+}

@@ -1,0 +1,228 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// row is one line of a schedule: a step's words, or steps left out.
+type row struct {
+	thread event.ThreadID // 0: across all lanes
+	text   string
+	at     string
+	last   bool // one of the steps that are the error
+}
+
+// schedule prints the interleaving that shows the error, a lane a thread.
+func (p *printer) schedule(f *Finding) {
+	title, steps := "Another schedule that leads there:", f.Witness
+	if f.Confidence == finding.Observed {
+		title = "The schedule that led there:"
+	}
+	if len(steps) == 0 {
+		title, steps = "How it could come about (a sketch, not checked):", f.Sketch
+	}
+	if len(steps) == 0 {
+		return
+	}
+	p.out.WriteByte('\n')
+	p.para(p.style.title, 3, 3, title)
+	rows := p.rows(f, steps)
+	lanes := lanesOf(steps)
+	lane := (p.width - 3 - gap*(len(lanes)-1)) / len(lanes)
+	if lane < minLane {
+		p.list(rows)
+		return
+	}
+	p.lanes(f, rows, lanes, min(lane, 48))
+}
+
+func lanesOf(steps []Step) []event.ThreadID {
+	var ids []event.ThreadID
+	for _, s := range steps {
+		ids = append(ids, s.Thread)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// rows words the steps. A long schedule shows the steps that matter: those on
+// the finding's objects and locks, and starts and joins; what stands between
+// is counted, and the beginning goes first.
+func (p *printer) rows(f *Finding, steps []Step) []row {
+	var rows []row
+	skipped := 0
+	flush := func() {
+		if skipped > 0 {
+			rows = append(rows, row{text: "... " + counted(uint64(skipped), "other step", "other steps")})
+		}
+		skipped = 0
+	}
+	short := len(steps) <= maxSteps
+	objects := involved(f)
+	for i, s := range steps {
+		if !short && i < len(steps)-len(f.Evidence) && !matters(objects, s) {
+			skipped++
+			continue
+		}
+		flush()
+		rows = append(rows, row{s.Thread, p.does(s), p.names.at(s.Stack), i >= len(steps)-len(f.Evidence)})
+		if len(s.Stack.Frames) == 0 {
+			rows[len(rows)-1].at = ""
+		}
+	}
+	flush()
+	if n := len(rows) - maxSteps; n > 0 {
+		rows = append([]row{{text: fmt.Sprintf("... %d earlier lines", n)}}, rows[n:]...)
+	}
+	return rows
+}
+
+func matters(objects []Object, s Step) bool {
+	if s.Op == event.Fork || s.Op == event.Join {
+		return true
+	}
+	return s.Object != nil && slices.ContainsFunc(objects, func(o Object) bool { return same(o, *s.Object) })
+}
+
+func (p *printer) list(rows []row) {
+	for _, r := range rows {
+		text := r.text
+		if r.thread != 0 {
+			text = fmt.Sprintf("T%d %s", r.thread, r.text)
+		}
+		if r.at != "" {
+			text += " at " + r.at
+		}
+		p.para(p.rowStyle(r), 3, 6, text)
+	}
+}
+
+func (p *printer) rowStyle(r row) func(string) string {
+	switch {
+	case r.thread == 0:
+		return p.style.dim
+	case r.last:
+		return p.style.bad
+	}
+	return itself
+}
+
+func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width int) {
+	var head strings.Builder
+	head.WriteString("   ")
+	for _, id := range lanes {
+		head.WriteString(pad(shortName(thread(f, id).label(), width), width+gap))
+	}
+	p.line(p.style.dim, strings.TrimRight(head.String(), " "))
+	for _, r := range rows {
+		lane := max(slices.Index(lanes, r.thread), 0)
+		indent := strings.Repeat(" ", 3+lane*(width+gap))
+		for _, l := range cell(r, width) {
+			p.line(itself, indent+p.rowStyle(r)(l))
+		}
+	}
+}
+
+// cell is a step in its lane: on one line if it fits, the position whole.
+func cell(r row, width int) []string {
+	if r.at == "" || r.thread == 0 {
+		return []string{shortName(r.text, width)}
+	}
+	if ansi.StringWidth(r.text)+2+ansi.StringWidth(r.at) <= width {
+		return []string{r.text + "  " + r.at}
+	}
+	return []string{shortName(r.text, width), "  " + r.at}
+}
+
+func pad(s string, width int) string {
+	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+}
+
+// does words a step: "locks ledger".
+func (p *printer) does(s Step) string {
+	verb := verbs(s.Op)
+	switch {
+	case s.Blocked && s.Object != nil:
+		verb = "waits for"
+	case s.Flags&event.Atomic != 0 && s.Op.IsAccess():
+		verb = "atomically " + verb
+	}
+	switch {
+	case s.Peer != 0:
+		verb += fmt.Sprintf(" T%d", s.Peer)
+	case s.Object != nil:
+		verb += " " + shortName(s.Object.Name, p.width/2)
+	}
+	if s.Flags&event.HasValue != 0 && s.Op.IsAccess() {
+		verb += fmt.Sprintf(" = %d", s.Value)
+	}
+	if s.Flags&event.TimedOut != 0 {
+		verb += " (timed out)"
+	}
+	return verb
+}
+
+func verbs(o event.Op) string {
+	switch o {
+	case event.Read:
+		return "reads"
+	case event.Write:
+		return "writes"
+	case event.Update:
+		return "updates"
+	case event.Acquire:
+		return "locks"
+	case event.AcquireRead:
+		return "read-locks"
+	case event.AcquireFailed:
+		return "fails to lock"
+	case event.Release:
+		return "unlocks"
+	case event.Fork:
+		return "starts"
+	case event.Begin:
+		return "begins"
+	case event.End:
+		return "ends"
+	case event.Join:
+		return "joins"
+	case event.Detach:
+		return "detaches"
+	case event.Wait:
+		return "waits on"
+	case event.Wake:
+		return "wakes on"
+	case event.Signal:
+		return "signals"
+	case event.Broadcast:
+		return "broadcasts"
+	case event.BarrierArrive:
+		return "arrives at"
+	case event.BarrierDepart:
+		return "leaves"
+	case event.SemPost:
+		return "posts"
+	case event.SemWait:
+		return "takes"
+	case event.SemFailed:
+		return "fails to take"
+	case event.OnceEnter:
+		return "enters once"
+	case event.OnceDone:
+		return "initialises"
+	case event.OnceLeave:
+		return "finds initialised"
+	case event.Init:
+		return "makes"
+	case event.Destroy:
+		return "destroys"
+	}
+	return o.String()
+}

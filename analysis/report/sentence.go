@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// sentence says the error in one sentence.
+func (n names) sentence(f *Finding) string {
+	switch {
+	case f.Message != "":
+		return f.Message
+	case f.Kind == finding.Deadlock && len(f.Evidence) > 1:
+		return n.deadlock(f)
+	case f.Kind == finding.Race && len(f.Evidence) == 2:
+		return n.race(f)
+	}
+	return n.other(f)
+}
+
+func (n names) deadlock(f *Finding) string {
+	parts := make([]string, 0, len(f.Evidence))
+	for i, side := range f.Evidence {
+		parts = append(parts, fmt.Sprintf("T%d holds %s and waits for %s at %s",
+			side.Thread, heldInCycle(f, i), quoted(side.Object), n.at(side.Stack)))
+	}
+	verb := "can block each other for ever"
+	if f.Confidence == finding.Observed {
+		verb = "block each other for ever"
+	}
+	return fmt.Sprintf("%s %s: %s", threadList(f.Evidence), verb, strings.Join(parts, ", while "))
+}
+
+func heldInCycle(f *Finding, i int) string {
+	var held []string
+	for _, h := range f.Evidence[i].Held {
+		if wantedByOther(f, i, h.Object) {
+			held = append(held, quoted(&h.Object))
+		}
+	}
+	if len(held) == 0 {
+		return "a lock"
+	}
+	return strings.Join(held, " and ")
+}
+
+func (n names) race(f *Finding) string {
+	a, b := f.Evidence[0], f.Evidence[1]
+	verb := "can happen at the same time as"
+	switch f.Confidence {
+	case finding.Observed:
+		verb = "is not ordered with"
+	case finding.Potential:
+		verb = "shares no lock with"
+	}
+	return fmt.Sprintf("%s of %s in %s (T%d) %s the %s in %s (T%d)",
+		capital(access(a)), quoted(a.Object), n.where(a.Stack), a.Thread, verb, access(b), n.where(b.Stack), b.Thread)
+}
+
+func (n names) other(f *Finding) string {
+	what := string(f.Kind)
+	if f.Property != "" {
+		what += " of " + f.Property
+	}
+	if len(f.Objects) > 0 {
+		what += " on " + quoted(&f.Objects[0])
+	}
+	if len(f.Evidence) > 0 {
+		e := f.Evidence[0]
+		what += fmt.Sprintf(": %s in %s (T%d)", access(e), n.where(e.Stack), e.Thread)
+	}
+	return what
+}
+
+func access(s Step) string {
+	if s.Flags&event.Atomic != 0 && s.Op.IsAccess() {
+		return "atomic " + s.Op.String()
+	}
+	return s.Op.String()
+}
+
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+func quoted(o *Object) string {
+	if o == nil {
+		return "something"
+	}
+	if o.Anonymous {
+		return fmt.Sprintf("the %s %s", o.Kind, o.Name)
+	}
+	return "'" + o.Name + "'"
+}
+
+func threadList(steps []Step) string {
+	ids := make([]string, 0, len(steps))
+	for _, s := range steps {
+		ids = append(ids, fmt.Sprintf("T%d", s.Thread))
+	}
+	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+}
+
+// label names a thread as its column does: "T2 worker".
+func (t Thread) label() string {
+	switch {
+	case t.Main:
+		return fmt.Sprintf("T%d main thread", t.ID)
+	case t.Start != "":
+		return fmt.Sprintf("T%d %s", t.ID, t.Start)
+	case t.Name != "":
+		return fmt.Sprintf("T%d %s", t.ID, t.Name)
+	}
+	return fmt.Sprintf("T%d", t.ID)
+}
+
+// describe gives an object as scripts get it: its name, and for one that has
+// none the address with where it was made or first seen.
+func (n names) describe(o Object) string {
+	if where := n.origin(o); o.Anonymous && where != "" {
+		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)
+	}
+	return o.Name
+}
+
+func (n names) origin(o Object) string {
+	switch {
+	case len(o.Init.Frames) > 0:
+		return "initialised in " + n.where(o.Init)
+	case len(o.First.Frames) > 0:
+		return "first seen in " + n.where(o.First)
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// shortName fits a name into width columns: C++ template arguments and
+// parameters go first, then the middle, for the two ends tell most.
+func shortName(s string, width int) string {
+	if ansi.StringWidth(s) <= width {
+		return s
+	}
+	s = collapse(collapse(s, '<', '>'), '(', ')')
+	w := ansi.StringWidth(s)
+	if w <= width {
+		return s
+	}
+	const dots = "..."
+	if width <= len(dots)+2 {
+		return ansi.Truncate(s, max(width, 0), "")
+	}
+	head := (width - len(dots)) / 2
+	tail := width - len(dots) - head
+	return ansi.Truncate(s, head, "") + dots + ansi.TruncateLeft(s, w-tail, "")
+}
+
+// collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.
+// Text whose brackets do not match (operator<) stays as it is.
+func collapse(s string, open, shut rune) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range s {
+		switch {
+		case r == open:
+			if depth == 0 {
+				b.WriteString(string(open) + "...")
+			}
+			depth++
+		case r == shut:
+			depth--
+			if depth < 0 {
+				return s
+			}
+		}
+		if depth == 0 {
+			b.WriteRune(r)
+		}
+	}
+	if depth != 0 || b.Len() >= len(s) {
+		return s
+	}
+	return b.String()
+}
+
+// clean makes text from a program harmless to a terminal: whatever does not
+// print is shown as its code.
+func clean(s string) string {
+	if strings.IndexFunc(s, unprintable) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r != ' ' && !unicode.IsPrint(r) && r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case r != ' ' && !unicode.IsPrint(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

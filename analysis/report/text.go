@@ -1,0 +1,417 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TextOptions lays out the report that people read.
+type TextOptions struct {
+	// Width is that of the terminal, in columns; 0 means 80, less than 32
+	// means 32. Only fingerprints and file positions go beyond it.
+	Width int
+	// Color adds terminal escapes. The caller decides: a terminal, and no
+	// NO_COLOR in the environment.
+	Color bool
+}
+
+const (
+	defaultWidth = 80
+	minWidth     = 32
+	minSide      = 34 // columns of a side's block, below which sides stand below each other
+	minLane      = 22 // columns of a thread's lane in a schedule
+	gap          = 3
+	maxCallers   = 6  // frames of a stack that the text shows
+	maxSteps     = 40 // lines of a schedule that the text shows
+)
+
+// WriteText writes the report for a person: a verdict in the first line, what
+// limits it, then each finding with both sides, the schedule that shows it,
+// and what it rests on. Plain ASCII but for names.
+func WriteText(w io.Writer, r Report, o TextOptions) error {
+	p := newPrinter(r, o)
+	p.head(r)
+	for i := range r.Findings {
+		p.finding(i+1, &r.Findings[i])
+	}
+	if _, err := io.WriteString(w, p.out.String()); err != nil {
+		return fmt.Errorf("write the text report: %w", err)
+	}
+	return nil
+}
+
+type printer struct {
+	out   strings.Builder
+	names names
+	width int
+	style styles
+}
+
+type styles struct {
+	bad, title, dim, warn func(string) string
+}
+
+func newPrinter(r Report, o TextOptions) *printer {
+	if o.Width == 0 {
+		o.Width = defaultWidth
+	}
+	return &printer{names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+}
+
+func newStyles(color bool) styles {
+	if !color {
+		return styles{itself[string], itself[string], itself[string], itself[string]}
+	}
+	with := func(s lipgloss.Style) func(string) string {
+		return func(text string) string { return s.Render(text) }
+	}
+	plain := lipgloss.NewStyle()
+	return styles{
+		bad:   with(plain.Bold(true).Foreground(lipgloss.Red)),
+		title: with(plain.Bold(true)),
+		dim:   with(plain.Faint(true)),
+		warn:  with(plain.Foreground(lipgloss.Yellow)),
+	}
+}
+
+// line writes lines, each styled and without trailing space.
+func (p *printer) line(style func(string) string, lines ...string) {
+	for _, l := range lines {
+		p.out.WriteString(strings.TrimRight(style(l), " "))
+		p.out.WriteByte('\n')
+	}
+}
+
+// para writes text wrapped to the width, lines after the first indented.
+func (p *printer) para(style func(string) string, indent, hang int, text string) {
+	p.line(style, wrap(text, p.width, indent, hang)...)
+}
+
+func wrap(text string, width, indent, hang int) []string {
+	lines := strings.Split(ansi.Wrap(text, max(width-max(indent, hang), 8), ""), "\n")
+	for i, l := range lines {
+		by := hang
+		if i == 0 {
+			by = indent
+		}
+		lines[i] = strings.Repeat(" ", by) + strings.TrimSpace(l)
+	}
+	return lines
+}
+
+func (p *printer) head(r Report) {
+	style := p.style.title
+	if len(r.Findings) > 0 {
+		style = p.style.bad
+	}
+	p.para(style, 0, 2, summary(r))
+	if r.Run.Lost > 0 {
+		p.para(p.style.warn, 2, 4, fmt.Sprintf(
+			"WARNING: the trace has holes: %s lost. Errors can be missed, and order that nobody saw can make a prediction false.",
+			counted(r.Run.Lost, "event was", "events were")))
+	}
+	for _, note := range r.Run.Notes {
+		p.para(p.style.warn, 2, 4, "note: "+note)
+	}
+}
+
+// summary is the verdict: what was found, where, in how much.
+func summary(r Report) string {
+	lost := "nothing lost"
+	if r.Run.Lost > 0 {
+		lost = thousands(r.Run.Lost) + " LOST"
+	}
+	return fmt.Sprintf("tracepredict: %s in %s (pid %d): %s, %s, %s, %s",
+		verdict(r.Findings), path.Base(r.Run.Program), r.Run.PID,
+		counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"),
+		seconds(r.Run.Duration), lost)
+}
+
+// verdict is "1 deadlock, 2 races predicted; 1 race potential".
+func verdict(fs []Finding) string {
+	if len(fs) == 0 {
+		return "no findings"
+	}
+	var groups []string
+	for len(fs) > 0 {
+		n := 1
+		for n < len(fs) && fs[n].Confidence == fs[0].Confidence {
+			n++
+		}
+		groups = append(groups, kindCounts(fs[:n])+" "+string(fs[0].Confidence))
+		fs = fs[n:]
+	}
+	return strings.Join(groups, "; ")
+}
+
+func kindCounts(fs []Finding) string {
+	var order []finding.Kind
+	counts := map[finding.Kind]uint64{}
+	for _, f := range fs {
+		if counts[f.Kind] == 0 {
+			order = append(order, f.Kind)
+		}
+		counts[f.Kind]++
+	}
+	parts := make([]string, 0, len(order))
+	for _, k := range order {
+		parts = append(parts, counted(counts[k], string(k), plural(string(k))))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func plural(s string) string {
+	if strings.HasSuffix(s, "y") {
+		return s[:len(s)-1] + "ies"
+	}
+	return s + "s"
+}
+
+func counted(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return thousands(n) + " " + many
+}
+
+func thousands(n uint64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func seconds(d time.Duration) string {
+	switch {
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%.3f s", d.Seconds())
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+func (p *printer) finding(number int, f *Finding) {
+	p.out.WriteByte('\n')
+	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
+	if f.Property != "" {
+		title += " (" + f.Property + ")"
+	}
+	if f.Count > 1 {
+		title += fmt.Sprintf(", in %s instances", thousands(uint64(f.Count)))
+	}
+	p.para(p.style.bad, 0, 3, title)
+	p.para(p.style.title, 3, 3, f.Message+".")
+	p.out.WriteByte('\n')
+	p.sides(f)
+	p.anonymous(f)
+	p.schedule(f)
+	p.rests(f)
+}
+
+// sides prints the evidence beside each other where that leaves room.
+func (p *printer) sides(f *Finding) {
+	n := len(f.Evidence)
+	if n == 0 {
+		return
+	}
+	room := p.width - 3
+	if each := (room - gap*(n-1)) / n; n > 1 && each >= minSide {
+		blocks := make([]string, 0, 2*n)
+		for i := range f.Evidence {
+			block := strings.Join(p.side(f, i, each), "\n")
+			width := each + gap
+			if i == n-1 {
+				width = each
+			}
+			blocks = append(blocks, lipgloss.NewStyle().Width(width).Render(block))
+		}
+		p.indented(strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, blocks...), "\n"))
+		return
+	}
+	for i := range f.Evidence {
+		if i > 0 {
+			p.out.WriteByte('\n')
+		}
+		p.indented(p.side(f, i, room))
+	}
+}
+
+func (p *printer) indented(lines []string) {
+	for _, l := range lines {
+		p.line(itself, "   "+l)
+	}
+}
+
+// side is one thread's part: who it is, what it holds, what it does.
+func (p *printer) side(f *Finding, i, width int) []string {
+	s := f.Evidence[i]
+	lines := p.threadHead(f, s.Thread, width)
+	for _, h := range s.Held {
+		lines = append(lines, wrap("holds "+p.object(&h.Object)+", locked in", width, 0, 2)...)
+		lines = append(lines, p.stack(h.Stack, width)...)
+	}
+	does := p.does(s)
+	if f.Kind == finding.Deadlock {
+		does = p.does(Step{Op: s.Op, Object: s.Object, Blocked: true, Flags: s.Flags})
+	}
+	lines = append(lines, wrap(does+" in", width, 0, 2)...)
+	lines = append(lines, p.stack(s.Stack, width)...)
+	if len(s.Held) == 0 && f.Kind == finding.Race {
+		lines = append(lines, "holding no lock")
+	}
+	return lines
+}
+
+func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string {
+	t := thread(f, id)
+	head := wrap(shortName(t.label(), width), width, 0, 2)
+	for i := range head {
+		head[i] = p.style.title(head[i])
+	}
+	if len(t.Created.Frames) > 0 {
+		for _, l := range wrap("started at "+p.names.at(t.Created), width, 0, 2) {
+			head = append(head, p.style.dim(l))
+		}
+	}
+	return head
+}
+
+func thread(f *Finding, id event.ThreadID) Thread {
+	for _, t := range slices.Concat(f.Threads, f.Mentioned) {
+		if t.ID == id {
+			return t
+		}
+	}
+	return Thread{ID: id}
+}
+
+func (p *printer) object(o *Object) string {
+	if o.Anonymous || o.Kind == event.KindUnknown || o.Kind == event.KindVariable {
+		return shortName(o.Name, p.width/2)
+	}
+	return fmt.Sprintf("%s (%s)", shortName(o.Name, p.width/2), o.Kind)
+}
+
+// stack shows the program's own part of a chain: without the library's frames
+// at either end.
+func (p *printer) stack(s Stack, width int) []string {
+	if len(s.Frames) == 0 {
+		return []string{"  an unknown place"}
+	}
+	frames := s.Frames[min(s.At, len(s.Frames)-1):]
+	for len(frames) > 1 && frames[len(frames)-1].library() {
+		frames = frames[:len(frames)-1]
+	}
+	var lines []string
+	for i, f := range frames {
+		if i == maxCallers {
+			lines = append(lines, p.style.dim(fmt.Sprintf("  ... and %d more", len(frames)-i)))
+			break
+		}
+		lines = append(lines, p.frame(i, f, width)...)
+	}
+	return lines
+}
+
+// frame keeps the position whole: it is what people copy.
+func (p *printer) frame(i int, f Frame, width int) []string {
+	number := fmt.Sprintf("  #%d ", i)
+	at := p.names.line(f)
+	if at == "" && f.Function != "" && f.Module != "" {
+		at = path.Base(f.Module)
+	}
+	if f.Inlined {
+		at += " (inlined)"
+	}
+	room := width - len(number) - ansi.StringWidth(at) - 1
+	if room < 12 {
+		return []string{number + shortName(f.name(), width-len(number)), "     " + at}
+	}
+	return []string{strings.TrimRight(number+shortName(f.name(), room)+" "+at, " ")}
+}
+
+// anonymous tells where the locks without a name come from.
+func (p *printer) anonymous(f *Finding) {
+	var lines []string
+	for _, o := range involved(f) {
+		if where := p.names.origin(o); o.Anonymous && where != "" {
+			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	p.out.WriteByte('\n')
+	for _, l := range lines {
+		p.para(itself, 3, 5, l)
+	}
+}
+
+func involved(f *Finding) []Object {
+	all := slices.Clone(f.Objects)
+	for _, s := range f.Evidence {
+		if s.Object != nil {
+			all = append(all, *s.Object)
+		}
+		for _, h := range s.Held {
+			all = append(all, h.Object)
+		}
+	}
+	var distinct []Object
+	for _, o := range all {
+		if !slices.ContainsFunc(distinct, func(d Object) bool { return same(d, o) }) {
+			distinct = append(distinct, o)
+		}
+	}
+	return distinct
+}
+
+// rests says what the finding stands on.
+func (p *printer) rests(f *Finding) {
+	p.out.WriteByte('\n')
+	p.para(itself, 3, 5, string(f.Confidence)+": "+basis(f)+".")
+	for _, a := range f.Assumes {
+		p.para(itself, 3, 5, "assumes "+a+assumption(a))
+	}
+	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
+}
+
+func basis(f *Finding) string {
+	switch {
+	case f.Reason != "":
+		return strings.TrimSuffix(f.Reason, ".")
+	case f.Confidence == finding.Observed:
+		return "this run did it"
+	case f.Confidence == finding.Predicted && f.Order != finding.OrderNone:
+		return fmt.Sprintf("a checked schedule leads to it (order: %s)", f.Order)
+	case f.Confidence == finding.Predicted:
+		return "a checked schedule leads to it"
+	case f.Kind == finding.Deadlock:
+		return "the order of locks says so; no schedule was found that proves it"
+	case f.Kind == finding.Race:
+		return "the locks held say so; no schedule was found that proves it"
+	}
+	return "a heuristic says so; no schedule was found that proves it"
+}
+
+func assumption(a string) string {
+	switch a {
+	case "race-free":
+		return ": memory that was not watched has no race"
+	case "guarded-data":
+		return ": unwatched data in critical sections left out or reordered decides nothing"
+	}
+	return ""
+}
