@@ -135,8 +135,10 @@ func cell(r row, width int) []string {
 	if r.at == "" || r.thread == 0 {
 		return []string{shortName(r.text, width)}
 	}
-	if ansi.StringWidth(r.text)+2+ansi.StringWidth(r.at) <= width {
-		return []string{r.text + "  " + r.at}
+	for _, space := range []string{"  ", " "} {
+		if line := r.text + space + r.at; ansi.StringWidth(line) <= width {
+			return []string{line}
+		}
 	}
 	return []string{shortName(r.text, width), "  " + r.at}
 }

@@ -24,9 +24,17 @@ func shortName(s string, width int) string {
 	if width <= len(dots)+2 {
 		return ansi.Truncate(s, max(width, 0), "")
 	}
-	head := (width - len(dots)) / 2
-	tail := width - len(dots) - head
-	return ansi.Truncate(s, head, "") + dots + ansi.TruncateLeft(s, w-tail, "")
+	head := ansi.Truncate(s, (width-len(dots))/2, "")
+	return head + dots + tail(s, width-len(dots)-ansi.StringWidth(head))
+}
+
+// tail is the longest end of s, in whole characters, of at most width columns.
+func tail(s string, width int) string {
+	for cut := ansi.StringWidth(s) - width; ; cut++ {
+		if t := ansi.TruncateLeft(s, cut, ""); ansi.StringWidth(t) <= width {
+			return t
+		}
+	}
 }
 
 // collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.

@@ -1,0 +1,549 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+var update = flag.Bool("update", false, "renew the golden files")
+
+// table is a Resolver made of maps. base is added to every address, as another
+// layout of the address space does.
+type table struct {
+	objects map[event.ObjectID]ObjectInfo
+	threads map[event.ThreadID]ThreadInfo
+	places  map[event.PlaceID][]Frame
+	base    uint64
+}
+
+func (t table) Object(id event.ObjectID) ObjectInfo {
+	o := t.objects[id]
+	if o.Addr != 0 {
+		o.Addr += t.base
+	}
+	return o
+}
+
+func (t table) Thread(id event.ThreadID) ThreadInfo { return t.threads[id] }
+
+func (t table) Frames(id event.PlaceID) []Frame {
+	frames := slices.Clone(t.places[id])
+	for i := range frames {
+		frames[i].Addr += t.base
+	}
+	return frames
+}
+
+func stackOf(frames ...Frame) []Frame {
+	return append(frames, Frame{Function: "start_thread", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0x304})
+}
+
+func src(function, file string, line int) Frame {
+	return Frame{Function: function, File: file, Line: line, Module: "/opt/shop/shop", Offset: 0x20, Addr: 0x1000 + uint64(line)}
+}
+
+const (
+	ledger event.ObjectID = iota + 1
+	till
+	tickets
+	heapA
+	heapB
+	queue
+)
+
+func shopTable() table {
+	lock := Frame{Function: "pthread_mutex_lock", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0xe}
+	return table{
+		objects: map[event.ObjectID]ObjectInfo{
+			ledger:  {Name: "ledger", Addr: 0x5040, Kind: event.KindMutex},
+			till:    {Name: "till+0x8", Addr: 0x5080, Kind: event.KindMutex},
+			tickets: {Name: "tickets", Addr: 0x50c0, Kind: event.KindVariable},
+			heapA:   {Addr: 0x9000, Kind: event.KindMutex, Init: 20, First: 1, FirstThread: 1},
+			heapB:   {Addr: 0x9100, Kind: event.KindMutex, First: 2, FirstThread: 2},
+			queue:   {Name: "jobs::Queue<int, std::allocator<int>>::depth", Addr: 0x50d0, Kind: event.KindVariable},
+		},
+		threads: map[event.ThreadID]ThreadInfo{
+			1: {ID: 1, TID: 4242, Name: "shop", Main: true},
+			2: {ID: 2, TID: 4243, Name: "shop", Start: "front_desk", Parent: 1, Created: 10},
+			3: {ID: 3, TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
+			4: {ID: 4, TID: 4245, Name: "größe-线程"},
+		},
+		places: map[event.PlaceID][]Frame{
+			1:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 20), src("front_desk", "/home/u/shop/shop.c", 41)),
+			2:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 22), src("front_desk", "/home/u/shop/shop.c", 41)),
+			3:  stackOf(lock, src("refund", "/home/u/shop/desk/shop.c", 30), src("back_desk", "/home/u/shop/desk/shop.c", 55)),
+			4:  stackOf(lock, src("refund", "/home/u/shop/desk/shop.c", 32), src("back_desk", "/home/u/shop/desk/shop.c", 55)),
+			5:  stackOf(src("sell", "/home/u/shop/shop.c", 24), src("front_desk", "/home/u/shop/shop.c", 41)),
+			6:  stackOf(src("count_tickets", "/home/u/shop/count.c", 9), src("back_desk", "/home/u/shop/desk/shop.c", 57)),
+			7:  {src("jobs::Queue<int, std::allocator<int>>::push(int const&, std::function<void (int)>)", "/home/u/shop/queue.cc", 120)},
+			8:  {{Module: "/opt/shop/libplugin.so", Offset: 0x12f0, Addr: 0x712f0}},
+			10: {src("main", "/home/u/shop/shop.c", 60)},
+			11: {src("main", "/home/u/shop/shop.c", 61)},
+			20: {src("order_new", "/home/u/shop/order.c", 12)},
+		},
+	}
+}
+
+func shopRun() Run {
+	return Run{Program: "/opt/shop/shop", PID: 4242, Events: 1204, Threads: 3, Duration: 812 * time.Millisecond}
+}
+
+func deadlock(a, b event.ObjectID) finding.Finding {
+	wait := func(seq uint64, t event.ThreadID, want, held event.ObjectID, at, heldAt event.PlaceID) finding.Step {
+		return finding.Step{
+			Seq: seq, Thread: t, Op: event.Acquire, Object: want, Place: at,
+			Held: []event.ObjectID{held}, HeldAt: []event.PlaceID{heldAt},
+		}
+	}
+	f := finding.Finding{
+		Kind: finding.Deadlock, Confidence: finding.Predicted, Order: finding.OrderSyncPreserving,
+		Objects: []event.ObjectID{b, a}, Threads: []event.ThreadID{2, 3},
+		Evidence: []finding.Step{wait(7, 2, b, a, 2, 1), wait(17, 3, a, b, 4, 3)},
+		Assumes:  []string{"race-free", "guarded-data"}, Count: 1,
+	}
+	f.Witness = []finding.Step{
+		{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Place: 10},
+		{Seq: 2, Thread: 2, Op: event.Begin},
+		{Seq: 3, Thread: 1, Op: event.Fork, Peer: 3, Place: 11},
+		{Seq: 6, Thread: 2, Op: event.Acquire, Object: a, Place: 1},
+		{Seq: 15, Thread: 3, Op: event.Begin},
+		{Seq: 16, Thread: 3, Op: event.Acquire, Object: b, Place: 3},
+		{Seq: 7, Thread: 2, Op: event.Acquire, Object: b, Place: 2, Blocked: true},
+		{Seq: 17, Thread: 3, Op: event.Acquire, Object: a, Place: 4, Blocked: true},
+	}
+	return f
+}
+
+func race() finding.Finding {
+	return finding.Finding{
+		Kind: finding.Race, Confidence: finding.Potential, Reason: "the program orders threads by atomic operations that were not watched (3 in worker.c)",
+		Objects: []event.ObjectID{tickets}, Threads: []event.ThreadID{2, 3},
+		Evidence: []finding.Step{
+			{Seq: 8, Thread: 2, Op: event.Write, Object: tickets, Place: 5, Held: []event.ObjectID{ledger}, HeldAt: []event.PlaceID{1}, Value: 41, Flags: event.HasValue},
+			{Seq: 18, Thread: 3, Op: event.Read, Object: tickets, Place: 6},
+		},
+		Count: 3,
+	}
+}
+
+func longNames() finding.Finding {
+	return finding.Finding{
+		Kind: finding.Race, Confidence: finding.Predicted, Objects: []event.ObjectID{queue}, Threads: []event.ThreadID{4, 2},
+		Evidence: []finding.Step{
+			{Seq: 5, Thread: 4, Op: event.Update, Object: queue, Place: 7, Flags: event.Atomic},
+			{Seq: 9, Thread: 2, Op: event.Read, Object: queue, Place: 8},
+		},
+	}
+}
+
+func all() []finding.Finding {
+	return []finding.Finding{race(), deadlock(ledger, till), deadlock(heapA, heapB), longNames()}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (renew with -update):\n%s", name, diff)
+	}
+}
+
+func text(t testing.TB, r Report, o TextOptions) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteText(&b, r, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTextGolden(t *testing.T) {
+	holes := shopRun()
+	holes.Lost, holes.Notes = 12, []string{"libplugin.so was loaded before it could be probed: its calls are missing."}
+	reports := map[string]Report{
+		"deadlock": Build(shopRun(), []finding.Finding{deadlock(ledger, till)}, shopTable()),
+		"race":     Build(shopRun(), []finding.Finding{race()}, shopTable()),
+		"all":      Build(holes, all(), shopTable()),
+		"none":     Build(shopRun(), nil, shopTable()),
+	}
+	for name, r := range reports {
+		for _, width := range []int{40, 80, 160} {
+			t.Run(fmt.Sprint(name, "-", width), func(t *testing.T) {
+				got := text(t, r, TextOptions{Width: width})
+				golden(t, fmt.Sprintf("%s-%d.txt", name, width), []byte(got))
+				checkWidth(t, got, width)
+			})
+		}
+	}
+	golden(t, "all-80-color.txt", []byte(text(t, reports["all"], TextOptions{Width: 80, Color: true})))
+}
+
+func checkWidth(t *testing.T, text string, width int) {
+	t.Helper()
+	for _, l := range strings.Split(text, "\n") {
+		if ansi.StringWidth(l) > width && !strings.Contains(l, "fingerprint ") {
+			t.Errorf("wider than %d: %q", width, l)
+		}
+		if strings.TrimRight(l, " ") != l {
+			t.Errorf("trailing space: %q", l)
+		}
+	}
+}
+
+func TestColorAddsOnlyEscapes(t *testing.T) {
+	r := Build(shopRun(), all(), shopTable())
+	for _, width := range []int{40, 80, 160} {
+		plain, colored := text(t, r, TextOptions{Width: width}), text(t, r, TextOptions{Width: width, Color: true})
+		if !strings.Contains(colored, "\x1b[") {
+			t.Errorf("width %d: no colour", width)
+		}
+		if diff := cmp.Diff(plain, ansi.Strip(colored)); diff != "" {
+			t.Errorf("width %d: colour changed the text:\n%s", width, diff)
+		}
+	}
+}
+
+func TestNoFindingsIsOneLine(t *testing.T) {
+	got := text(t, Build(shopRun(), nil, shopTable()), TextOptions{Width: 160})
+	want := "tracepredict: no findings in shop (pid 4242): 1,204 events, 3 threads, 0.8 s, nothing lost\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func writeJSON(t testing.TB, r Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteJSON(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestJSONGolden(t *testing.T) {
+	golden(t, "all.json", writeJSON(t, Build(shopRun(), all(), shopTable())))
+	golden(t, "none.json", writeJSON(t, Build(shopRun(), nil, nil)))
+}
+
+// contract is the fixed part of the JSON form, written down by hand.
+type contract struct {
+	Run *struct {
+		Program    *string
+		PID        *int
+		Events     *uint64
+		Lost       *uint64
+		Threads    *int
+		DurationNS *int64 `json:"duration_ns"`
+	}
+	Findings *[]struct {
+		Kind, Confidence, Property, Message, Order, Fingerprint *string
+		Objects, Assumes                                        *[]string
+		Threads                                                 *[]int
+		Evidence, Witness                                       *[]struct {
+			Thread            *int
+			Operation, Object *string
+			Stack             *[]struct {
+				Function, File *string
+				Line           *int
+			}
+		}
+	}
+}
+
+func TestJSONKeepsTheContract(t *testing.T) {
+	bare := finding.Finding{Kind: finding.Misuse, Confidence: finding.Observed, Evidence: []finding.Step{{Thread: 1, Op: event.Release}}}
+	for name, r := range map[string]Report{
+		"full":  Build(shopRun(), append(all(), bare), shopTable()),
+		"bare":  Build(Run{}, []finding.Finding{bare, {}}, nil),
+		"empty": Build(Run{}, nil, nil),
+	} {
+		raw := writeJSON(t, r)
+		if bytes.Contains(raw, []byte("null")) {
+			t.Errorf("%s: null in\n%s", name, raw)
+		}
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		var c contract
+		if err := dec.Decode(&c); err != nil || dec.More() {
+			t.Fatalf("%s: %v, more: %v", name, err, dec.More())
+		}
+		if c.Run == nil || c.Run.Program == nil || c.Run.PID == nil || c.Run.Events == nil || c.Run.Lost == nil || c.Run.Threads == nil || c.Run.DurationNS == nil {
+			t.Errorf("%s: run lacks a field: %s", name, raw)
+		}
+		if c.Findings == nil || len(*c.Findings) != len(r.Findings) {
+			t.Fatalf("%s: findings missing", name)
+		}
+		for _, f := range *c.Findings {
+			for i, p := range []*string{f.Kind, f.Confidence, f.Property, f.Message, f.Order, f.Fingerprint} {
+				if p == nil {
+					t.Errorf("%s: string field %d missing", name, i)
+				}
+			}
+			if f.Objects == nil || f.Assumes == nil || f.Threads == nil || f.Evidence == nil || f.Witness == nil {
+				t.Fatalf("%s: an array is missing", name)
+			}
+			for _, s := range append(*f.Evidence, *f.Witness...) {
+				if s.Thread == nil || s.Operation == nil || s.Object == nil || s.Stack == nil {
+					t.Fatalf("%s: a step lacks a field", name)
+				}
+				for _, fr := range *s.Stack {
+					if fr.Function == nil || fr.File == nil || fr.Line == nil {
+						t.Fatalf("%s: a frame lacks a field", name)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	base := shopTable()
+	one := func(f finding.Finding, tab table) string {
+		return Build(Run{}, []finding.Finding{f}, tab).Findings[0].Fingerprint
+	}
+	want := one(deadlock(ledger, till), base)
+
+	moved := shopTable()
+	moved.base = 0x7f0000000000
+	mirrored := deadlock(ledger, till)
+	slices.Reverse(mirrored.Evidence)
+	slices.Reverse(mirrored.Threads)
+	slices.Reverse(mirrored.Objects)
+	other := deadlock(ledger, till)
+	for i := range other.Evidence {
+		other.Evidence[i].Thread += 5
+		other.Evidence[i].Seq = 100 - other.Evidence[i].Seq
+	}
+	other.Confidence, other.Witness, other.Assumes = finding.Potential, nil, nil
+	elsewhere := shopTable()
+	for id, frames := range elsewhere.places {
+		for i := range frames {
+			frames[i].File = strings.Replace(frames[i].File, "/home/u/", "/build/ci/", 1)
+			frames[i].Module = strings.Replace(frames[i].Module, "/opt/", "/tmp/", 1)
+		}
+		elsewhere.places[id] = frames
+	}
+	for name, got := range map[string]string{
+		"address layout":         one(deadlock(ledger, till), moved),
+		"mirrored":               one(mirrored, base),
+		"threads, order of run":  one(other, base),
+		"directory of the build": one(deadlock(ledger, till), elsewhere),
+	} {
+		if got != want {
+			t.Errorf("%s changes the fingerprint", name)
+		}
+	}
+
+	line := shopTable()
+	line.places[2] = stackOf(src("sell", "/home/u/shop/shop.c", 23))
+	renamed := shopTable()
+	renamed.objects[ledger] = ObjectInfo{Name: "book", Kind: event.KindMutex}
+	for name, got := range map[string]string{
+		"another line": one(deadlock(ledger, till), line),
+		"another lock": one(deadlock(ledger, till), renamed),
+		"a race":       one(race(), base),
+	} {
+		if got == want {
+			t.Errorf("%s keeps the fingerprint", name)
+		}
+	}
+
+	if one(deadlock(heapA, heapB), base) != one(deadlock(heapA, heapB), moved) {
+		t.Error("locks without a name: the fingerprint depends on their addresses")
+	}
+	update := race()
+	update.Evidence[0].Op = event.Update
+	if one(update, base) != one(race(), base) {
+		t.Error("n++ caught as a write and as an update are two fingerprints")
+	}
+}
+
+func TestMergeShowsTheStrongest(t *testing.T) {
+	weak, twin, again := race(), race(), race()
+	twin.Confidence, twin.Count, twin.Reason = finding.Predicted, 1, ""
+	again.Evidence = slices.Clone(again.Evidence)
+	again.Evidence[0].Seq, again.Count = 108, 2
+	got := Build(Run{}, []finding.Finding{weak, twin, again}, shopTable()).Findings
+	if len(got) != 1 {
+		t.Fatalf("%d findings, want 1", len(got))
+	}
+	if got[0].Confidence != finding.Predicted || got[0].Reason != "" {
+		t.Errorf("shown: %s (%s)", got[0].Confidence, got[0].Reason)
+	}
+	if got[0].Count != 5 { // weak and twin are the same 3 instances
+		t.Errorf("count %d, want 5", got[0].Count)
+	}
+}
+
+func drawFinding(t *rapid.T) finding.Finding {
+	step := rapid.Custom(func(t *rapid.T) finding.Step {
+		held := rapid.SliceOfN(rapid.Uint32Range(1, 6), 0, 2).Draw(t, "held")
+		s := finding.Step{
+			Seq:    uint64(rapid.IntRange(0, 30).Draw(t, "seq")),
+			Thread: event.ThreadID(rapid.IntRange(1, 5).Draw(t, "thread")),
+			Op:     event.Op(rapid.IntRange(0, int(event.NumOps)).Draw(t, "op")),
+			Flags:  event.Flags(rapid.IntRange(0, 127).Draw(t, "flags")),
+			Object: event.ObjectID(rapid.IntRange(0, 7).Draw(t, "object")),
+			Place:  event.PlaceID(rapid.IntRange(0, 12).Draw(t, "place")),
+		}
+		for _, h := range held {
+			s.Held = append(s.Held, event.ObjectID(h))
+			s.HeldAt = append(s.HeldAt, event.PlaceID(h))
+		}
+		return s
+	})
+	return finding.Finding{
+		Kind:       rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, "property"}).Draw(t, "kind"),
+		Confidence: rapid.SampledFrom(confidences).Draw(t, "confidence"),
+		Reason:     rapid.SampledFrom([]string{"", "a reason"}).Draw(t, "reason"),
+		Objects:    []event.ObjectID{event.ObjectID(rapid.IntRange(1, 6).Draw(t, "object"))},
+		Threads:    []event.ThreadID{1, 2},
+		Evidence:   rapid.SliceOfN(step, 0, 3).Draw(t, "evidence"),
+		Witness:    rapid.SliceOfN(step, 0, 60).Draw(t, "witness"),
+		Count:      rapid.IntRange(0, 3).Draw(t, "count"),
+	}
+}
+
+func TestOrderOfFindingsDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		fs := rapid.SliceOfN(rapid.Custom(drawFinding), 0, 8).Draw(t, "findings")
+		shuffled := rapid.Permutation(fs).Draw(t, "shuffled")
+		a, b := Build(shopRun(), fs, shopTable()), Build(shopRun(), shuffled, shopTable())
+		var x, y, u, v bytes.Buffer
+		if WriteJSON(&x, a) != nil || WriteJSON(&y, b) != nil || WriteText(&u, a, TextOptions{}) != nil || WriteText(&v, b, TextOptions{}) != nil {
+			t.Fatal("cannot write")
+		}
+		if diff := cmp.Diff(x.String(), y.String()); diff != "" {
+			t.Fatalf("JSON differs:\n%s", diff)
+		}
+		if u.String() != v.String() {
+			t.Fatal("text differs")
+		}
+	})
+}
+
+func TestAnyWidthHolds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		fs := rapid.SliceOfN(rapid.Custom(drawFinding), 1, 3).Draw(rt, "findings")
+		width := rapid.IntRange(minWidth, 200).Draw(rt, "width")
+		checkWidth(t, text(t, Build(shopRun(), fs, shopTable()), TextOptions{Width: width}), width)
+		if t.Failed() {
+			rt.Fatalf("at width %d", width)
+		}
+	})
+}
+
+func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
+	tab := shopTable()
+	tab.objects[tickets] = ObjectInfo{Name: "t\x1b[31m\nick\xffets\u202e", Kind: event.KindVariable}
+	tab.threads[2] = ThreadInfo{ID: 2, Name: "\x07\x1b]0;x"}
+	run := shopRun()
+	run.Program, run.Notes = "/opt/\x1b[2J", []string{"a\rb"}
+	got := text(t, Build(run, []finding.Finding{race()}, tab), TextOptions{})
+	for _, r := range got {
+		if r != '\n' && (r < ' ' || r == 0x7f || r == 0x202e || r == 0xFFFD) {
+			t.Fatalf("%q in\n%s", r, got)
+		}
+	}
+	if !strings.Contains(got, `t\x1b[31m\x0aick\xffets\u202e`) {
+		t.Errorf("the name is not shown:\n%s", got)
+	}
+}
+
+func TestShortName(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  string
+	}{
+		{"sell", 10, "sell"},
+		{"a::Map<int, std::less<int>>::put(int)", 30, "a::Map<...>::put(int)"},
+		{"a::operator<(a::T const&, int)", 24, "a::operator<(...)"},
+		{"abcdefghijklmnopqrstuvwxyz", 11, "abcd...wxyz"},
+		{"线程线程线程线程", 9, "线...线程"},
+		{"abcdef", 4, "abcd"},
+		{"abc线程线线", 9, "abc...线"},
+		{"abcdef", 0, ""},
+	} {
+		got := shortName(c.in, c.width)
+		if got != c.want || ansi.StringWidth(got) > c.width {
+			t.Errorf("shortName(%q, %d) = %q, want %q", c.in, c.width, got, c.want)
+		}
+	}
+}
+
+func FuzzShortName(f *testing.F) {
+	f.Add("a<b>(c)", 5)
+	f.Add("operator<<", 6)
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		width %= 100
+		s = clean(s)
+		if got := shortName(s, width); ansi.StringWidth(got) > max(width, 0) {
+			t.Errorf("shortName(%q, %d) = %q", s, width, got)
+		}
+	})
+}
+
+func TestShorten(t *testing.T) {
+	got := shorten([]string{"/a/b/x.c", "/a/c/x.c", "/q/c/x.c", "y.c", "/z/y.c", "/only.c"})
+	want := names{
+		"/a/b/x.c": "b/x.c", "/a/c/x.c": "a/c/x.c", "/q/c/x.c": "q/c/x.c",
+		"y.c": "y.c", "/z/y.c": "z/y.c", "/only.c": "only.c",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOwnFrame(t *testing.T) {
+	libc := Frame{Function: "pthread_mutex_lock", File: "./nptl/pthread_mutex_lock.c", Line: 80, Module: "/lib/libc.so.6"}
+	gthr := Frame{Function: "__gthread_mutex_lock", File: "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", Line: 749, Module: "bank", Inlined: true}
+	user := Frame{Function: "transfer", File: "/src/bank.cc", Line: 8, Module: "bank"}
+	bare := Frame{Function: "transfer", Module: "bank"}
+	static := Frame{Function: "pthread_mutex_lock", Module: "bank"}
+	mine := Frame{Function: "clone_table", File: "/src/t.c", Line: 3, Module: "bank"}
+	for i, c := range []struct {
+		stack []Frame
+		want  int
+	}{
+		{nil, 0}, {[]Frame{libc, gthr, user}, 2}, {[]Frame{libc, bare}, 1}, {[]Frame{static, bare}, 1},
+		{[]Frame{libc}, 0}, {[]Frame{{Addr: 1}, libc}, 1}, {[]Frame{mine, user}, 0},
+	} {
+		if got := ownFrame(c.stack); got != c.want {
+			t.Errorf("%d: %d, want %d", i, got, c.want)
+		}
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	if WriteJSON(failing{}, Report{}) == nil || WriteText(failing{}, Report{}, TextOptions{}) == nil {
+		t.Error("a failed write was not reported")
+	}
+}
