@@ -5,11 +5,13 @@
 // Analysis to Guide Model Checking of Java Programs, SPIN 2000, section 2).
 //
 // The plain algorithm also warns of accesses that no schedule can bring
-// together, since it knows neither fork nor join. This one uses the
-// must-order that the events carry: ownership of a variable passes on where
-// all earlier accesses must come before the next, and a finding names two
-// concrete accesses of two threads, one of them a write, not both atomic,
-// whose held locks do not exclude one another and which nothing orders.
+// together, since it knows neither fork nor join. Here a finding needs more: two
+// concrete accesses of two threads, one of them a write, not both atomic, whose
+// held locks do not exclude one another and which the must-order of the events
+// leaves unordered. So a variable may pass from owner to owner by fork, join,
+// barrier or message. Ownership that passes so starts no candidate set anew:
+// the paper's first example (two tasks, each with its own lock, after their
+// parent's initialisation) would be forgiven.
 //
 // In go the events of a run with their clocks, out come findings of kind race
 // and confidence potential. What it never knows: names, files, schedules.
@@ -69,9 +71,14 @@ const (
 // Options chooses a reading of the algorithm and bounds its memory. The zero
 // value is what a user should get.
 type Options struct {
-	// Plain leaves the must-order out: the verdicts are those of the paper,
-	// and each variable warned of gives one finding.
+	// Plain leaves the must-order out: the findings are the paper's warnings,
+	// one for each variable.
 	Plain bool
+	// EveryPair gives also the pairs of variables that the state machine does
+	// not warn of: it forgives a first owner who prepares a variable without
+	// the lock, and with it some races. For a stage that looks for a witness
+	// and drops what has none. Not with Plain.
+	EveryPair bool
 	// Leave defaults to LeaveOnAny.
 	Leave Leave
 	// Seed defaults to SeedShared.
@@ -223,7 +230,7 @@ func (a *Analysis) retire(id event.ObjectID) {
 	if v == nil {
 		return
 	}
-	a.done = append(a.done, a.reports(id, v)...)
+	a.done = append(a.done, a.reports(v)...)
 	delete(a.vars, id)
 }
 

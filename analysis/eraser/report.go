@@ -26,7 +26,10 @@ type raceReport struct {
 	variable event.ObjectID
 	steps    [2]finding.Step // in order of the run
 	count    int
+	forgiven bool // by the state machine
 }
+
+const forgivenReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
 
 // found remembers that x and e may race.
 func (a *Analysis) found(v *variable, x *access, t *thread, e *event.Event) {
@@ -51,7 +54,7 @@ func newReport(x *access, t *thread, e *event.Event) *raceReport {
 	var y access
 	y.version = ^t.version // whatever it is, the locks are not copied yet
 	y.take(t, e)
-	return &raceReport{e.Object, [2]finding.Step{x.step(e.Object), y.step(e.Object)}, 1}
+	return &raceReport{e.Object, [2]finding.Step{x.step(e.Object), y.step(e.Object)}, 1, false}
 }
 
 func (x *access) step(object event.ObjectID) finding.Step {
@@ -64,10 +67,15 @@ func (x *access) step(object event.ObjectID) finding.Step {
 // reports gives what is known against a variable. Without a warning of the
 // state machine there is nothing: it forgives a first owner who prepares the
 // variable without a lock.
-func (a *Analysis) reports(id event.ObjectID, v *variable) []*raceReport {
+func (a *Analysis) reports(v *variable) []*raceReport {
 	switch {
-	case !v.warned:
+	case !v.warned && (a.opts.Plain || !a.opts.EveryPair):
 		return nil
+	case !v.warned:
+		for _, r := range v.order {
+			r.forgiven = true
+		}
+		return v.order
 	case !a.opts.Plain:
 		return v.order
 	case len(v.order) > 0:
@@ -82,8 +90,8 @@ func (a *Analysis) reports(id event.ObjectID, v *variable) []*raceReport {
 // second access stands.
 func (a *Analysis) Finish() []finding.Finding {
 	all := a.done
-	for id, v := range a.vars {
-		all = append(all, a.reports(id, v)...)
+	for _, v := range a.vars {
+		all = append(all, a.reports(v)...)
 	}
 	slices.SortFunc(all, func(x, y *raceReport) int {
 		return cmp.Or(cmp.Compare(x.variable, y.variable), cmp.Compare(x.steps[1].Seq, y.steps[1].Seq),
@@ -97,7 +105,7 @@ func (a *Analysis) Finish() []finding.Finding {
 }
 
 func (r *raceReport) finding() finding.Finding {
-	return finding.Finding{
+	f := finding.Finding{
 		Kind:       finding.Race,
 		Confidence: finding.Potential,
 		Objects:    []event.ObjectID{r.variable},
@@ -105,4 +113,8 @@ func (r *raceReport) finding() finding.Finding {
 		Evidence:   []finding.Step{r.steps[0], r.steps[1]},
 		Count:      r.count,
 	}
+	if r.forgiven {
+		f.Reason = forgivenReason
+	}
+	return f
 }

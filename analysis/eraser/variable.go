@@ -13,17 +13,10 @@ type variable struct {
 	candidates setID
 	owner      event.ThreadID
 	last       *access // the latest of all
-	// since has, for each clock slot, the last access since ownership began.
-	since    []stamp
-	accesses []*access
-	pairs    map[pairKey]*raceReport
-	order    []*raceReport // of pairs, as they came
-	fallback *raceReport   // Plain: a warning that no two accesses explain alone
-}
-
-type stamp struct {
-	slot  uint32
-	epoch event.Epoch
+	accesses   []*access
+	pairs      map[pairKey]*raceReport
+	order      []*raceReport // of pairs, as they came
+	fallback   *raceReport   // Plain: a warning that no two accesses explain alone
 }
 
 // access is the last one of its thread, lockset, operation, atomicity and
@@ -33,7 +26,8 @@ type access struct {
 	thread  event.ThreadID
 	set     setID
 	version uint64 // of the thread's held locks, when held was copied
-	stamp   stamp
+	slot    uint32
+	epoch   event.Epoch
 	seq     uint64
 	time    uint64
 	value   uint64
@@ -64,12 +58,11 @@ func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 	if v.state == Virgin && !write && a.opts.Leave == LeaveOnWrite {
 		return
 	}
-	if v.state == Virgin || a.handedOver(v, e) {
+	if v.state == Virgin {
 		a.own(v, t, e)
 	} else {
 		a.share(v, t, e)
 	}
-	v.note(e)
 	if v.state == SharedModified && v.candidates == 0 {
 		v.warned = true
 	}
@@ -78,7 +71,6 @@ func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 // own makes the accessing thread the owner.
 func (a *Analysis) own(v *variable, t *thread, e *event.Event) {
 	v.state, v.owner, v.candidates, v.seeded = Exclusive, e.Thread, 0, false
-	v.since = v.since[:0]
 	if a.opts.Seed == SeedFirst {
 		v.candidates, v.seeded = a.sets.protecting(t.set, e.Op.IsWrite()), true
 	}
@@ -101,34 +93,6 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 		return
 	}
 	v.candidates = a.sets.meet(v.candidates, t.set, write)
-}
-
-// handedOver reports whether every access so far must come before e, so that
-// no schedule can bring one of them together with it: ownership passes on.
-func (a *Analysis) handedOver(v *variable, e *event.Event) bool {
-	if a.opts.Plain || v.state == Exclusive && v.owner == e.Thread {
-		return false
-	}
-	for i, s := range v.since {
-		if !e.Before(s.slot, s.epoch) {
-			// It will likely be the same one next time: look at it first.
-			v.since[0], v.since[i] = v.since[i], v.since[0]
-			return false
-		}
-	}
-	return true
-}
-
-// note remembers the access in since. A slot has one user at a time, and the
-// next must come after the last, so the latest epoch stands for all.
-func (v *variable) note(e *event.Event) {
-	for i := range v.since {
-		if v.since[i].slot == e.Slot {
-			v.since[i].epoch = e.Epoch
-			return
-		}
-	}
-	v.since = append(v.since, stamp{e.Slot, e.Epoch})
 }
 
 // pair looks for kept accesses that e may race with, then keeps e.
@@ -206,7 +170,7 @@ func (a *Analysis) races(x *access, t *thread, e *event.Event) bool {
 	if x.flags&e.Flags&event.Atomic != 0 {
 		return false
 	}
-	if !a.opts.Plain && e.Before(x.stamp.slot, x.stamp.epoch) {
+	if !a.opts.Plain && e.Before(x.slot, x.epoch) {
 		return false
 	}
 	return !a.sets.excludes(x.set, t.set)
@@ -222,7 +186,7 @@ func (x *access) take(t *thread, e *event.Event) {
 		}
 	}
 	x.thread, x.set, x.version = e.Thread, t.set, t.version
-	x.stamp = stamp{e.Slot, e.Epoch}
+	x.slot, x.epoch = e.Slot, e.Epoch
 	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
 	x.flags, x.op, x.place = e.Flags, e.Op, e.Place
 }
