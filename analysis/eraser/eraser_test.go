@@ -40,7 +40,8 @@ func TestFinding(t *testing.T) {
 		at(2, event.Acquire, m, 20), at(2, event.Acquire, l, 21), at(2, event.Read, x, 22),
 		at(2, event.Release, m, 23), at(2, event.Release, l, 24),
 		at(3, event.AcquireRead, l, 30), write, write, at(3, event.Release, l, 32),
-		at(2, event.Write, x, 25), at(3, event.Write, x, 31),
+		at(2, event.Write, x, 25),
+		at(3, event.AcquireRead, l, 30), write, at(3, event.Release, l, 32),
 	)).Finish()
 	want := []finding.Finding{{
 		Kind: finding.Race, Confidence: finding.Potential, Objects: []event.ObjectID{x},
