@@ -60,8 +60,9 @@ func (f *File) debugSection(name string) *elf.Section {
 }
 
 // DebugSection gives the content of .debug_NAME, uncompressed, from where
-// DWARF takes it; nil if there is none.
+// DWARF takes it; nil if there is none. The slice is shared: do not change it.
 func (f *File) DebugSection(name string) ([]byte, error) {
+	f.DWARF() // its error is not ours: one section may be sound
 	from := f
 	if !f.hasDWARF() {
 		d, err := f.debugFile()
@@ -72,6 +73,9 @@ func (f *File) DebugSection(name string) ([]byte, error) {
 			return nil, nil
 		}
 		from = d
+	}
+	if b, ok := from.sections[name]; ok {
+		return b, nil
 	}
 	s := from.debugSection(name)
 	if s == nil {
@@ -88,9 +92,12 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 			return nil
 		}
 		var b []byte
-		b, err = f.sectionData(s)
+		if b, err = f.sectionData(s); err == nil {
+			f.sections[name] = b
+		}
 		return b
 	}
+	f.sections = map[string][]byte{}
 	abbrev, info, line, ranges, str := get("abbrev"), get("info"), get("line"), get("ranges"), get("str")
 	if err != nil {
 		return nil, err
@@ -99,7 +106,6 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 	if err != nil {
 		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
 	}
-	// AddSection ignores what it is not given, so absent ones may be added.
 	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
 		if b := get(name); b != nil {
 			err = errors.Join(err, d.AddSection(".debug_"+name, b))

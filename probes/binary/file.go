@@ -63,6 +63,7 @@ type File struct {
 	plt             map[uint64]string
 	dwarf           *dwarf.Data
 	dwarfErr        error
+	sections        map[string][]byte // of debug information, as loaded
 	separate        *File
 	separateErr     error
 	debugSymbols    []Symbol

@@ -1,0 +1,215 @@
+package symbolize
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	elffile "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// Debug information of a large program has hundreds of megabytes, of which a
+// report needs a few compilation units. So only the root entry of each unit is
+// read at first, which states the unit's addresses; a unit's functions and
+// lines are parsed when an address falls into it. The plain model is addr2line,
+// which the tests compare with.
+
+// debugInfo is the debug information of a file.
+type debugInfo struct {
+	data     *dwarf.Data
+	units    []unit
+	spans    []span   // by lo
+	reach    []uint64 // reach[i] is the highest hi of spans[:i+1]
+	text     []elffile.Range
+	parsed   map[int]*parsedUnit
+	maxUnits int
+}
+
+// unit is a compilation unit in .debug_info: its first entry, its end.
+type unit struct{ entry, end dwarf.Offset }
+
+// span is a range of addresses of a unit.
+type span struct {
+	lo, hi uint64
+	unit   int
+}
+
+// debugFrame is a function at an address.
+type debugFrame struct {
+	linkage string
+	file    string
+	line    int
+	start   uint64
+}
+
+// maxSpans bounds the ranges of all units together, and those of the functions
+// of one: entries can share one long list. LLVM's largest have some 100,000.
+const maxSpans = 1 << 21
+
+func protect(err *error) {
+	if r := recover(); r != nil {
+		*err = errors.Join(*err, fmt.Errorf("damaged: %v", r))
+	}
+}
+
+func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
+	defer protect(&err)
+	data, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return nil, err
+	}
+	d = &debugInfo{data: data, units: scanUnits(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits}
+	err = d.index()
+	return d, err
+}
+
+// scanUnits reads the unit headers (DWARF 5, section 7.5.1; DWARF 4, 7.5.1.1).
+// Type units and partial units have no code of their own.
+func scanUnits(info []byte) []unit {
+	const compile, skeleton = 1, 4
+	order := binary.LittleEndian
+	var out []unit
+	for at := 0; len(info)-at >= 12; {
+		n, word := uint64(order.Uint32(info[at:])), 4
+		body := at + 4
+		if n == 0xffffffff {
+			n, word, body = order.Uint64(info[at+4:]), 8, at+12
+		}
+		if n < 8 || n > uint64(len(info)-body) {
+			return out
+		}
+		end := body + int(n)
+		version := order.Uint16(info[body:])
+		header, kind := body+2+word+1, byte(compile)
+		if version >= 5 {
+			kind, header = info[body+2], body+2+2+word
+			if kind == skeleton {
+				header += 8
+			}
+		}
+		if header < end && (kind == compile || kind == skeleton) {
+			out = append(out, unit{dwarf.Offset(header), dwarf.Offset(end)})
+		}
+		at = end
+	}
+	return out
+}
+
+// index reads the addresses of all units. What is damaged is left out.
+func (d *debugInfo) index() error {
+	var errs error
+	for i, u := range d.units {
+		ranges, err := d.rootRanges(u)
+		if err != nil && errs == nil {
+			errs = err
+		}
+		for _, r := range ranges {
+			if d.inText(r[0], r[1]) {
+				d.spans = append(d.spans, span{r[0], r[1], i})
+			}
+		}
+		if len(d.spans) > maxSpans {
+			errs = errors.Join(errs, fmt.Errorf("more than %d address ranges", maxSpans))
+			break
+		}
+	}
+	sort.SliceStable(d.spans, func(i, j int) bool { return d.spans[i].lo < d.spans[j].lo })
+	d.reach = make([]uint64, len(d.spans))
+	hi := uint64(0)
+	for i, s := range d.spans {
+		hi = max(hi, s.hi)
+		d.reach[i] = hi
+	}
+	return errs
+}
+
+// inText sees off functions that the linker discarded: they start at 0 or end
+// at the end of the address space.
+func (d *debugInfo) inText(lo, hi uint64) bool {
+	i := sort.Search(len(d.text), func(i int) bool { return d.text[i].Hi > lo })
+	return lo < hi && i < len(d.text) && d.text[i].Contains(lo)
+}
+
+func (d *debugInfo) root(u unit) (e *dwarf.Entry, err error) {
+	defer protect(&err)
+	r := d.data.Reader()
+	r.Seek(u.entry)
+	e, err = r.Next()
+	if err == nil && e == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unit at 0x%x: %w", u.entry, err)
+	}
+	return e, nil
+}
+
+func (d *debugInfo) rootRanges(u unit) (rs [][2]uint64, err error) {
+	defer protect(&err)
+	e, err := d.root(u)
+	if err != nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
+		return nil, err
+	}
+	return d.data.Ranges(e)
+}
+
+// maxOverlap bounds how many units are asked about one address.
+const maxOverlap = 16
+
+// frames gives the functions at addr, innermost first; nil if no unit knows it.
+// Where units overlap, one that knows a function is believed first.
+func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
+	var lineOnly []debugFrame
+	var errs error
+	for _, i := range d.unitsAt(addr) {
+		p, err := d.parse(i)
+		if err != nil && errs == nil {
+			errs = err
+		}
+		if fs := p.frames(d, addr); len(fs) > 0 {
+			if fs[len(fs)-1].linkage != "" {
+				return fs, errs
+			}
+			if lineOnly == nil {
+				lineOnly = fs
+			}
+		}
+	}
+	return lineOnly, errs
+}
+
+func (d *debugInfo) unitsAt(addr uint64) []int {
+	var out []int
+	i := sort.Search(len(d.spans), func(i int) bool { return d.spans[i].lo > addr })
+	for i--; i >= 0 && d.reach[i] > addr && len(out) < maxOverlap; i-- {
+		if s := d.spans[i]; addr < s.hi && !slices.Contains(out, s.unit) {
+			out = append(out, s.unit)
+		}
+	}
+	return out
+}
+
+// parse gives the parsed unit, which may be partial beside an error.
+func (d *debugInfo) parse(i int) (*parsedUnit, error) {
+	if p := d.parsed[i]; p != nil {
+		return p, nil
+	}
+	if len(d.parsed) >= d.maxUnits {
+		clear(d.parsed)
+	}
+	p := &parsedUnit{}
+	d.parsed[i] = p
+	root, err := d.root(d.units[i])
+	if err != nil {
+		return p, err
+	}
+	return p, errors.Join(p.readLines(d, root), p.readFunctions(d, d.units[i]))
+}

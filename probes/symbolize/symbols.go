@@ -1,0 +1,170 @@
+package symbolize
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// symbolIndex finds the symbol of an address.
+type symbolIndex struct {
+	functions, objects []binary.Symbol // by address, the best name of each address first
+	names              map[string]bool // of objects
+}
+
+func indexSymbols(all []binary.Symbol) symbolIndex {
+	x := symbolIndex{names: map[string]bool{}}
+	for _, s := range all {
+		switch s.Kind {
+		case binary.Func, binary.IFunc:
+			x.functions = append(x.functions, s)
+		case binary.Object:
+			x.objects = append(x.objects, s)
+			x.names[s.Name] = true
+		}
+	}
+	slices.SortFunc(x.functions, better)
+	slices.SortFunc(x.objects, better)
+	return x
+}
+
+// better orders by address, then the name that a user knows first: exported,
+// not local, with fewer underscores in front, short.
+func better(a, b binary.Symbol) int {
+	return cmp.Or(
+		cmp.Compare(a.Addr, b.Addr),
+		-cmp.Compare(btoi(a.Size > 0), btoi(b.Size > 0)),
+		-cmp.Compare(btoi(a.Dynamic), btoi(b.Dynamic)),
+		cmp.Compare(btoi(a.Local), btoi(b.Local)),
+		cmp.Compare(underscores(a.Name), underscores(b.Name)),
+		cmp.Compare(len(a.Name), len(b.Name)),
+		cmp.Compare(a.Name, b.Name),
+	)
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// underscores counts those in front; a mangled name's belong to it.
+func underscores(s string) int {
+	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") {
+		return 0
+	}
+	return len(s) - len(strings.TrimLeft(s, "_"))
+}
+
+// maxNested bounds how many symbols before an address are looked at: symbols
+// inside others (assembly entry points) are few.
+const maxNested = 64
+
+// containing gives the symbol with the highest start that contains addr.
+func containing(symbols []binary.Symbol, addr uint64) *binary.Symbol {
+	i := above(symbols, addr)
+	var best *binary.Symbol
+	for n := 0; i > 0 && n < maxNested; n++ {
+		i--
+		s := &symbols[i]
+		if best != nil && s.Addr < best.Addr {
+			break
+		}
+		if addr-s.Addr < s.Size {
+			best = s
+		}
+	}
+	return best
+}
+
+// above gives the index of the first symbol that starts after addr.
+func above(symbols []binary.Symbol, addr uint64) int {
+	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr > addr })
+}
+
+// function names code: a symbol that contains addr, else the nearest before it
+// in the same function. A nearer guess would be a lie in a stripped binary.
+func (x symbolIndex) function(addr uint64, f *binary.File) *binary.Symbol {
+	if s := containing(x.functions, addr); s != nil {
+		return s
+	}
+	extent, ok := f.FunctionAt(addr)
+	i := above(x.functions, addr)
+	if !ok || i == 0 {
+		return nil
+	}
+	at := x.functions[i-1].Addr
+	for i > 0 && x.functions[i-1].Addr == at {
+		i--
+	}
+	if at < extent.Lo {
+		return nil
+	}
+	return &x.functions[i]
+}
+
+// exported gives the public name of the function at start where the compiler
+// knew it by another: glibc defines pthread_mutex_lock as
+// ___pthread_mutex_lock. So names are the same with and without debug files.
+func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
+	name := ""
+	for i := above(x.functions, start); i > 0 && x.functions[i-1].Addr == start; i-- {
+		s := x.functions[i-1]
+		if s.Name == linkage && s.Dynamic {
+			return "", false
+		}
+		if s.Dynamic {
+			name = s.Name // the best of an address comes first, so last here
+		}
+	}
+	return name, name != ""
+}
+
+func (x symbolIndex) object(addr uint64) *binary.Symbol { return containing(x.objects, addr) }
+
+// dataName undoes what gcc does to a C function's static: "n" is "n.0".
+func (x symbolIndex) dataName(s string) string {
+	i := strings.LastIndexByte(s, '.')
+	if i <= 0 || strings.Trim(s[i+1:], "0123456789") != "" || strings.HasPrefix(s, "_Z") {
+		return plain(s)
+	}
+	for n := range x.names {
+		if n != s && (n == s[:i] || strings.HasPrefix(n, s[:i+1])) {
+			return s // another of that name: tell them apart
+		}
+	}
+	return s[:i]
+}
+
+// maxDemangled is the length, as a power of two, at which demangling is cut:
+// mangled names can blow up exponentially.
+const maxDemangled = 14
+
+// cloneSuffixes are what compilers append to the parts and copies of a function.
+var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias"}
+
+// plain gives a linked name as the source has it.
+func plain(name string) string {
+	if !strings.HasPrefix(name, "_") {
+		return withoutClone(name)
+	}
+	if s, err := demangle.ToString(name, demangle.NoClones, demangle.MaxLength(maxDemangled)); err == nil {
+		return s
+	}
+	return withoutClone(name)
+}
+
+func withoutClone(name string) string {
+	for _, s := range cloneSuffixes {
+		if i := strings.Index(name, s); i > 0 {
+			name = name[:i]
+		}
+	}
+	return name
+}

@@ -1,0 +1,348 @@
+package symbolize
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+)
+
+// parsedUnit is what is known of a compilation unit.
+type parsedUnit struct {
+	files     []string   // by the line table's numbers, for call sites
+	rowFiles  []string   // by the numbers of rows
+	rows      []row      // sequence by sequence
+	sequences []sequence // by lo
+	calls     []call     // functions, and the calls that were inlined into them
+	pieces    []piece    // of functions, by lo
+}
+
+// row is a row of the line table: where a line starts.
+type row struct {
+	addr uint64
+	file int32 // in rowFiles; -1: none
+	line int32
+}
+
+// sequence is a run of rows of ascending addresses, [lo, hi).
+type sequence struct {
+	lo, hi      uint64
+	first, last int // rows[first:last]
+}
+
+// call is a function, or a call of one that was inlined.
+type call struct {
+	entry    dwarf.Offset
+	linkage  string
+	named    bool // linkage was looked up
+	ranges   [][2]uint64
+	file     string // of the call
+	line     int
+	children []int32
+}
+
+// piece is a range of a function's addresses.
+type piece struct {
+	lo, hi uint64
+	call   int32
+}
+
+// readLines reads the line table. Rows are bounded by its bytes.
+func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
+	defer protect(&err)
+	r, err := d.data.LineReader(root)
+	if err != nil || r == nil {
+		return wrap("line table", err)
+	}
+	defer p.sortSequences()
+	numbers := map[*dwarf.LineFile]int32{}
+	var e dwarf.LineEntry
+	first := 0
+	for {
+		if err := r.Next(&e); err != nil {
+			p.keepFiles(r)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return wrap("line table", err)
+		}
+		if e.EndSequence {
+			p.endSequence(d, first, e.Address)
+			first = len(p.rows)
+			continue
+		}
+		p.rows = append(p.rows, row{e.Address, p.number(numbers, e.File), int32(min(max(e.Line, 0), 1<<30))})
+	}
+}
+
+func wrap(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// number interns a file; -1 is none. Numbers of the table itself can change
+// while it is read.
+func (p *parsedUnit) number(numbers map[*dwarf.LineFile]int32, f *dwarf.LineFile) int32 {
+	if f == nil {
+		return -1
+	}
+	n, ok := numbers[f]
+	if !ok {
+		n = int32(len(p.rowFiles))
+		p.rowFiles = append(p.rowFiles, f.Name)
+		numbers[f] = n
+	}
+	return n
+}
+
+// keepFiles keeps the table's files by their own numbers, for call sites.
+func (p *parsedUnit) keepFiles(r *dwarf.LineReader) {
+	for _, f := range r.Files() {
+		name := ""
+		if f != nil {
+			name = f.Name
+		}
+		p.files = append(p.files, name)
+	}
+}
+
+func (p *parsedUnit) endSequence(d *debugInfo, first int, end uint64) {
+	rows := p.rows[first:]
+	if len(rows) == 0 {
+		return
+	}
+	if !d.inText(rows[0].addr, end) {
+		p.rows = p.rows[:first]
+		return
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.addr, b.addr) })
+	p.sequences = append(p.sequences, sequence{rows[0].addr, end, first, len(p.rows)})
+}
+
+func (p *parsedUnit) sortSequences() {
+	slices.SortStableFunc(p.sequences, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
+}
+
+// lineAt gives the last row that starts at or before addr.
+func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
+	i := sort.Search(len(p.sequences), func(i int) bool { return p.sequences[i].lo > addr })
+	for n := 0; i > 0 && n < maxOverlap; n++ {
+		i--
+		s := p.sequences[i]
+		if addr >= s.hi {
+			continue
+		}
+		rows := p.rows[s.first:s.last]
+		k := sort.Search(len(rows), func(k int) bool { return rows[k].addr > addr })
+		if k == 0 {
+			continue
+		}
+		r := rows[k-1]
+		if r.file >= 0 {
+			file = p.rowFiles[r.file]
+		}
+		return file, int(r.line), true
+	}
+	return "", 0, false
+}
+
+// readFunctions walks the unit's entries for functions and inlined calls.
+func (p *parsedUnit) readFunctions(d *debugInfo, u unit) (err error) {
+	defer protect(&err)
+	defer p.sortPieces()
+	r := d.data.Reader()
+	r.Seek(u.entry)
+	left := maxSpans
+	parents := []int32{} // the enclosing call at each depth; -1 is none
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return wrap("functions", err)
+		}
+		if e == nil || e.Offset >= u.end {
+			return nil
+		}
+		if e.Tag == 0 {
+			if len(parents) <= 1 {
+				return nil
+			}
+			parents = parents[:len(parents)-1]
+			continue
+		}
+		self := int32(-1)
+		if len(parents) > 0 {
+			self = p.visit(d, e, parents[len(parents)-1], &left)
+		}
+		if e.Children {
+			parents = append(parents, self)
+		} else if len(parents) == 0 {
+			return nil
+		}
+	}
+}
+
+// visit gives the call that encloses e's children.
+func (p *parsedUnit) visit(d *debugInfo, e *dwarf.Entry, parent int32, left *int) int32 {
+	switch e.Tag {
+	case dwarf.TagSubprogram:
+		parent = -1
+	case dwarf.TagInlinedSubroutine:
+	default:
+		return parent
+	}
+	if *left <= 0 {
+		return parent
+	}
+	ranges, err := d.data.Ranges(e)
+	*left -= len(ranges) + 1
+	if err != nil || len(ranges) == 0 {
+		return -1
+	}
+	c := call{entry: e.Offset, ranges: ranges}
+	n := int32(len(p.calls))
+	if e.Tag == dwarf.TagInlinedSubroutine {
+		c.file, c.line = p.callSite(e)
+		if parent < 0 {
+			return -1
+		}
+		p.calls[parent].children = append(p.calls[parent].children, n)
+	} else {
+		p.addPieces(d, ranges, n)
+	}
+	p.calls = append(p.calls, c)
+	return n
+}
+
+func (p *parsedUnit) callSite(e *dwarf.Entry) (file string, line int) {
+	if n, ok := e.Val(dwarf.AttrCallFile).(int64); ok && n >= 0 && n < int64(len(p.files)) {
+		file = p.files[n]
+	}
+	if n, ok := e.Val(dwarf.AttrCallLine).(int64); ok && n > 0 && n < 1<<31 {
+		line = int(n)
+	}
+	return file, line
+}
+
+func (p *parsedUnit) addPieces(d *debugInfo, ranges [][2]uint64, n int32) {
+	for _, r := range ranges {
+		if d.inText(r[0], r[1]) {
+			p.pieces = append(p.pieces, piece{r[0], r[1], n})
+		}
+	}
+}
+
+func (p *parsedUnit) sortPieces() {
+	slices.SortStableFunc(p.pieces, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
+}
+
+// frames gives the functions at addr, innermost first. A frame's line is that
+// of the call inlined into it; the innermost's is of the line table. Without a
+// function the one frame has no name.
+func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
+	file, line, hasLine := p.lineAt(addr)
+	chain, start := p.chain(addr)
+	if len(chain) == 0 {
+		if !hasLine {
+			return nil
+		}
+		return []debugFrame{{file: file, line: line, start: addr}}
+	}
+	out := make([]debugFrame, 0, len(chain))
+	for i := len(chain) - 1; i >= 0; i-- {
+		c := &p.calls[chain[i]]
+		out = append(out, debugFrame{linkage: d.nameOf(c), file: file, line: line, start: start})
+		file, line = c.file, c.line
+	}
+	return out
+}
+
+// chain gives the function that contains addr and the calls inlined there, the
+// outermost first, and where the function's piece starts.
+func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
+	i := sort.Search(len(p.pieces), func(i int) bool { return p.pieces[i].lo > addr })
+	for n := 0; i > 0 && n < maxOverlap; n++ {
+		i--
+		if s := p.pieces[i]; addr < s.hi {
+			return p.descend(s.call, addr), s.lo
+		}
+	}
+	return nil, 0
+}
+
+// descend follows inlined calls. Children come later than their parents, so
+// this ends.
+func (p *parsedUnit) descend(at int32, addr uint64) []int32 {
+	chain := []int32{at}
+	for {
+		next := int32(-1)
+		for _, k := range p.calls[at].children {
+			if covers(p.calls[k].ranges, addr) {
+				next = k
+				break
+			}
+		}
+		if next < 0 {
+			return chain
+		}
+		chain, at = append(chain, next), next
+	}
+}
+
+func covers(ranges [][2]uint64, addr uint64) bool {
+	for _, r := range ranges {
+		if r[0] <= addr && addr < r[1] {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *debugInfo) nameOf(c *call) string {
+	if !c.named {
+		c.linkage, c.named = d.linkage(c.entry), true
+	}
+	return c.linkage
+}
+
+// maxOrigins bounds a chain of references; they are two long at most in
+// practice, and can be circular in a damaged file.
+const maxOrigins = 8
+
+// attrMIPSLinkageName is what compilers wrote before DWARF 4.
+const attrMIPSLinkageName dwarf.Attr = 0x2007
+
+// linkage gives the linked name of a function's entry, or of the one that it
+// stands for; its plain name if it has no other, "" if it has none at all.
+func (d *debugInfo) linkage(at dwarf.Offset) (name string) {
+	defer func() { _ = recover() }() // a damaged reference: the name so far
+	r := d.data.Reader()
+	for range maxOrigins {
+		r.Seek(at)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			return name
+		}
+		for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
+			if s, ok := e.Val(a).(string); ok && s != "" {
+				return s
+			}
+		}
+		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
+			name = s
+		}
+		next, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		}
+		if !ok {
+			return name
+		}
+		at = next
+	}
+	return name
+}
