@@ -1,0 +1,119 @@
+// Package examples_test checks the example programs themselves: they build,
+// they succeed without tracepredict and say the same each time, and what is
+// expected of them is well formed.
+package examples_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+type expected struct {
+	Watch    []string `json:"watch"`
+	Findings []struct {
+		Kind      string   `json:"kind"`
+		Objects   []string `json:"objects"`
+		Functions []string `json:"functions"`
+	} `json:"findings"`
+}
+
+func folders(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*/*.c*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples found: %v", err)
+	}
+	return files
+}
+
+func TestExpectationsAreWellFormed(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range folders(t) {
+		dir := filepath.Dir(file)
+		if !strings.Contains(string(readme), "`"+dir+"`") {
+			t.Errorf("README.md does not mention %s", dir)
+		}
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkExpected(t, dir, read(t, filepath.Join(dir, "expected.json")), string(source))
+	}
+}
+
+func read(t *testing.T, file string) expected {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	var e expected
+	if err := dec.Decode(&e); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if e.Watch == nil || e.Findings == nil {
+		t.Errorf("%s: watch or findings missing", file)
+	}
+	return e
+}
+
+func checkExpected(t *testing.T, dir string, e expected, source string) {
+	t.Helper()
+	names := slices.Clone(e.Watch)
+	for _, f := range e.Findings {
+		if f.Kind != "race" && f.Kind != "deadlock" {
+			t.Errorf("%s: kind %q", dir, f.Kind)
+		}
+		if len(f.Objects) == 0 || len(f.Functions) == 0 || !slices.IsSorted(f.Objects) || !slices.IsSorted(f.Functions) {
+			t.Errorf("%s: objects and functions must be there and sorted", dir)
+		}
+		names = slices.Concat(names, f.Objects, f.Functions)
+	}
+	for _, name := range names {
+		if !strings.Contains(source, name) {
+			t.Errorf("%s: the source has no %s", dir, name)
+		}
+	}
+}
+
+func TestExamplesSucceedAlone(t *testing.T) {
+	for _, tool := range []string{"make", "gcc", "g++"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: install make, gcc and g++ to run this test", tool)
+		}
+	}
+	out := t.TempDir()
+	if log, err := exec.Command("make", "OUT="+out, "CFLAGS=-O2 -g -Wall -Wextra -Werror -pthread -std=gnu11").CombinedOutput(); err != nil {
+		t.Fatalf("make: %v\n%s", err, log)
+	}
+	for _, file := range folders(t) {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := run(t, filepath.Join(out, name)), run(t, filepath.Join(out, name))
+			if first == "" || first != second {
+				t.Errorf("printed %q, then %q", first, second)
+			}
+		})
+	}
+}
+
+func run(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,44 @@
+// Two threads nest a and b in opposite orders, but only while they hold the
+// gate: they never nest at the same time.
+#include <pthread.h>
+#include <stdio.h>
+#include <time.h>
+
+pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+
+static void milliseconds(long n) {
+	struct timespec t = {n / 1000, n % 1000 * 1000000};
+	nanosleep(&t, NULL);
+}
+
+static void *left(void *unused) {
+	pthread_mutex_lock(&gate);
+	pthread_mutex_lock(&a);
+	pthread_mutex_lock(&b);
+	pthread_mutex_unlock(&b);
+	pthread_mutex_unlock(&a);
+	pthread_mutex_unlock(&gate);
+	milliseconds(300);
+	return unused;
+}
+
+static void *right(void *unused) {
+	milliseconds(150);
+	pthread_mutex_lock(&gate);
+	pthread_mutex_lock(&b);
+	pthread_mutex_lock(&a);
+	pthread_mutex_unlock(&a);
+	pthread_mutex_unlock(&b);
+	pthread_mutex_unlock(&gate);
+	return unused;
+}
+
+int main(void) {
+	pthread_t l, r;
+	if (pthread_create(&l, NULL, left, NULL) || pthread_create(&r, NULL, right, NULL))
+		return 1;
+	pthread_join(l, NULL);
+	pthread_join(r, NULL);
+	puts("done");
+	return 0;
+}
