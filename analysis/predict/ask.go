@@ -1,0 +1,208 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Deadlock asks whether some instances of the pattern can block each other. It may
+// be asked during the run or after it; the closer to the events, the less is
+// forgotten.
+func (h *History) Deadlock(p Pattern) Result {
+	q := question{h: h, c: h.start(), sides: p, at: make([]int, len(p)), chosen: make([]*event.Event, len(p))}
+	if r := q.search(); r.Verdict != Predicted {
+		return r
+	}
+	return q.answer(finding.Deadlock)
+}
+
+// Race asks whether the two accesses, given by Seq, can be enabled at once.
+func (h *History) Race(a, b uint64) Result {
+	q := question{h: h, c: h.start(), sides: Pattern{{a}, {b}}, at: make([]int, 2), chosen: make([]*event.Event, 2)}
+	if r := q.search(); r.Verdict != Predicted {
+		return r
+	}
+	return q.answer(finding.Race)
+}
+
+// question is the search for instances, one a side, outside the closure of what
+// comes before them.
+type question struct {
+	h      *History
+	c      *closure
+	sides  Pattern
+	at     []int
+	chosen []*event.Event
+	missed bool // an instance was forgotten
+	tries  int  // instances that cannot block
+}
+
+func (q *question) search() Result {
+	if q.h.blind {
+		return unknown(forgotten)
+	}
+	for {
+		for i := range q.sides {
+			if !q.pick(i) {
+				return q.failure(i)
+			}
+			q.c.before(q.chosen[i])
+		}
+		if q.sameThread() {
+			return refuted(oneThread)
+		}
+		if !q.c.close() {
+			return q.negative(unreleased)
+		}
+		if !q.advance() {
+			return Result{Verdict: Predicted}
+		}
+	}
+}
+
+// pick takes the side's first instance that is not in the set and could block.
+func (q *question) pick(i int) bool {
+	for ; q.at[i] < len(q.sides[i]); q.at[i]++ {
+		e := q.h.find(q.sides[i][q.at[i]])
+		switch {
+		case e == nil:
+			q.missed = true
+		case e.Flags&event.Try != 0 && e.Op.IsAcquire():
+			q.tries++
+		case !q.c.has(e):
+			q.chosen[i] = e
+			return true
+		}
+	}
+	return false
+}
+
+// advance moves past instances that the set has come to hold.
+func (q *question) advance() bool {
+	moved := false
+	for i, e := range q.chosen {
+		if q.c.has(e) {
+			q.at[i]++
+			moved = true
+		}
+	}
+	return moved
+}
+
+func (q *question) sameThread() bool {
+	for i, e := range q.chosen {
+		if slices.ContainsFunc(q.chosen[:i], func(o *event.Event) bool { return o.Thread == e.Thread }) {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *question) failure(side int) Result {
+	if q.tries == len(q.sides[side]) {
+		return refuted(tried)
+	}
+	return q.negative(inclusion)
+}
+
+// negative is a refutation, unless something forgotten might have told otherwise.
+func (q *question) negative(reason string) Result {
+	if q.missed || q.c.blurred || slices.ContainsFunc(q.chosen, q.h.cutThrough) {
+		return unknown(forgotten)
+	}
+	return refuted(reason)
+}
+
+// cutThrough tells whether the beginning of the run was forgotten: the closed sets
+// are then larger than they need be.
+func (h *History) cutThrough(*event.Event) bool {
+	return slices.ContainsFunc(h.cut, func(e event.Epoch) bool { return e > 0 })
+}
+
+// answer builds the witness and has it checked.
+func (q *question) answer(kind finding.Kind) Result {
+	w := witness{held: map[event.ThreadID][]holds{}}
+	for i := range q.h.log {
+		if e := &q.h.log[i]; q.c.has(e) {
+			w.add(e)
+		}
+	}
+	r := Result{Verdict: Predicted, Assumes: []string{"race-free"}}
+	if q.c.skips() {
+		r.Assumes = append(r.Assumes, "guarded-data")
+	}
+	for _, e := range q.chosen {
+		w.last(e, kind == finding.Deadlock)
+		r.Chosen = append(r.Chosen, e.Seq)
+		r.Timed = r.Timed || e.Flags&event.Timed != 0
+	}
+	if err := Check(q.h.log, w.steps, kind); err != nil {
+		return unknown(fmt.Sprintf("the checker did not accept the interleaving: %v", err))
+	}
+	r.Witness, r.Elided = w.steps, q.h.evicted
+	if extra := len(w.steps) - q.h.opt.Witness; extra > 0 {
+		r.Witness = slices.Clone(w.steps[extra:])
+		r.Elided += uint64(extra)
+	}
+	return r
+}
+
+// witness is a sequence of steps in the making.
+type witness struct {
+	steps []finding.Step
+	held  map[event.ThreadID][]holds
+}
+
+type holds struct {
+	lock  event.ObjectID
+	place event.PlaceID
+}
+
+func (w *witness) step(e *event.Event) finding.Step {
+	s := finding.Step{
+		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value,
+	}
+	for _, l := range w.held[e.Thread] {
+		s.Held = append(s.Held, l.lock)
+		s.HeldAt = append(s.HeldAt, l.place)
+	}
+	return s
+}
+
+// add appends a step that is executed.
+func (w *witness) add(e *event.Event) {
+	w.steps = append(w.steps, w.step(e))
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		w.held[e.Thread] = append(w.held[e.Thread], holds{e.Object, e.Place})
+	case event.Release:
+		w.release(e)
+	}
+}
+
+func (w *witness) release(e *event.Event) {
+	same := func(l holds) bool { return l.lock == e.Object }
+	thread := e.Thread
+	if !slices.ContainsFunc(w.held[thread], same) {
+		for t, l := range w.held {
+			if slices.ContainsFunc(l, same) {
+				thread = t
+			}
+		}
+	}
+	if i := slices.IndexFunc(w.held[thread], same); i >= 0 {
+		w.held[thread] = slices.Delete(w.held[thread], i, i+1)
+	}
+}
+
+// last appends a step that is enabled next or, in a deadlock, attempted and blocked.
+func (w *witness) last(e *event.Event, blocked bool) {
+	s := w.step(e)
+	if blocked {
+		s.Seq, s.Time, s.Blocked = 0, 0, true
+	}
+	w.steps = append(w.steps, s)
+}

@@ -1,0 +1,162 @@
+package predict
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// closure is a set of events that is closed under thread order, M edges, and
+// reads-from, as the last epoch in each slot, on its way to being closed under the
+// lock rule. It only grows.
+type closure struct {
+	h       *History
+	at      []event.Epoch
+	next    []int // by slot: the first need not yet met
+	blurred bool  // forgotten sections made it larger than it need be
+}
+
+// start is the smallest closed set: what was forgotten from the beginning.
+func (h *History) start() *closure {
+	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots))}
+}
+
+func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }
+
+// before adds what must come before e, but for the write that e reads.
+func (c *closure) before(e *event.Event) {
+	c.raise(e.Slot, e.Epoch-1)
+	needs := c.h.slots[e.Slot].needs
+	from := sort.Search(len(needs), func(i int) bool { return needs[i].epoch >= e.Epoch })
+	for _, n := range needs[from:] {
+		if n.epoch != e.Epoch {
+			break
+		}
+		c.raise(n.slot, n.upto)
+	}
+}
+
+// raise adds the events of a slot up to an epoch and all that they need.
+func (c *closure) raise(slot uint32, upto event.Epoch) {
+	todo := []need{{slot: slot, upto: upto}}
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if n.upto <= c.at[n.slot] {
+			continue
+		}
+		s := &c.h.slots[n.slot]
+		c.at[n.slot] = n.upto
+		if g, in := s.gapAt(n.upto); in {
+			c.at[n.slot] = g.last
+			c.blurred = c.blurred || g.last != n.upto
+		}
+		i := c.next[n.slot]
+		for ; i < len(s.needs) && s.needs[i].epoch <= c.at[n.slot]; i++ {
+			todo = append(todo, s.needs[i])
+		}
+		c.next[n.slot] = i
+	}
+}
+
+// close applies the lock rule until nothing changes. It answers false if that
+// needs a release that the run does not have.
+func (c *closure) close() bool {
+	for again := true; again; {
+		again = false
+		for slot := range c.at {
+			for n := c.held(uint32(slot)); n != nil; n = n.below {
+				x := n.section
+				if c.over(x) || !c.excluded(x) {
+					continue
+				}
+				if x.release == 0 {
+					return false
+				}
+				c.raise(x.releaseSlot, x.release)
+				again = true
+			}
+		}
+	}
+	return true
+}
+
+// held is the sections of the slot's thread that are open at the end of the set.
+func (c *closure) held(slot uint32) *node {
+	held := c.h.slots[slot].held
+	at, exact := slices.BinarySearchFunc(held, c.at[slot], compareHeld)
+	if !exact {
+		at--
+	}
+	if at < 0 {
+		return nil
+	}
+	return held[at].top
+}
+
+// over tells whether the section, open in its own thread, was released by another.
+func (c *closure) over(x *section) bool {
+	return x.release != 0 && x.release <= c.at[x.releaseSlot]
+}
+
+// excluded tells whether the set has a later section that the open one, x, keeps out.
+func (c *closure) excluded(x *section) bool {
+	l := c.h.locks[x.lock]
+	if l == nil {
+		return false
+	}
+	return slices.ContainsFunc(l.slots, func(s lockSlot) bool {
+		return s.slot != x.slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(&s, x))
+	})
+}
+
+func (c *closure) keptAfter(s *lockSlot, x *section) bool {
+	for i := c.sections(s) - 1; i >= 0 && s.sections[i].seq > x.seq; i-- {
+		if !x.shared || !s.sections[i].shared {
+			return true
+		}
+	}
+	return false
+}
+
+// sections counts the slot's kept sections that have begun in the set.
+func (c *closure) sections(s *lockSlot) int {
+	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareAcquire)
+	if exact {
+		n++
+	}
+	return n
+}
+
+// lostAfter is keptAfter for forgotten sections. Where the set has only some of
+// them, it takes the last for one of these, which may make the set too large.
+func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
+	if l.first == 0 || c.at[slot] < l.first || l.seq <= x.seq || (x.shared && !l.exclusive) {
+		return false
+	}
+	if c.at[slot] < l.last || x.shared {
+		c.blurred = true
+	}
+	return true
+}
+
+// permits tells whether the set leaves out a section of a lock although it has a
+// later one: what the section guards is then as nobody recorded it.
+func (c *closure) skips() bool {
+	for _, l := range c.h.locks {
+		var latest uint64
+		for i := range l.slots {
+			if n := c.sections(&l.slots[i]); n > 0 {
+				latest = max(latest, l.slots[i].sections[n-1].seq)
+			}
+		}
+		for i := range l.slots {
+			s := &l.slots[i]
+			if n := c.sections(s); n < len(s.sections) && s.sections[n].seq < latest {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,128 @@
+// Package predict turns candidates (a pattern of acquires that could close a
+// cycle, two conflicting accesses) into predictions, each with a witness, or says
+// why not.
+//
+// In goes every event of a run, stamped with the clocks of the must-order
+// (observer/clock), into a History; then questions about events by their Seq. Out
+// comes a Result: Predicted with the interleaving that leads to the error,
+// Refuted where no sync-preserving interleaving does, Unknown where the history
+// was too short to tell. It never knows how candidates are found.
+//
+// # Algorithm
+//
+// The sync-preserving closure of a set of events: the smallest set that holds it
+// and is closed under thread order, the M edges of the order table and
+// reads-from, and in which, for each lock, every section but the trace-latest is
+// complete (for a read-write lock: every section that a later one excludes). If
+// the closure of what precedes the candidates has none of the candidates in it,
+// the run projected on it is a feasible run that ends with all of them enabled
+// (or blocked by each other). Races: Mathur, Pavlogiannis, Viswanathan, "Optimal
+// Prediction of Synchronization-Preserving Races", POPL 2021, Section 4.
+// Deadlocks: Tunç, Mathur, Pavlogiannis, Viswanathan, "Sound Dynamic Deadlock
+// Prediction in Linear Time", PLDI 2023, Sections 4 and 5: along the instances of
+// one abstract pattern the closure only grows, so it is computed once.
+//
+// Beyond these papers the closure keeps failed attempts (the holder's acquire must
+// be there), semaphores (the post that let a wait through, by count), barrier
+// rounds and condition variables as the order table asks.
+//
+// # Trust
+//
+// Nothing is Predicted unless Check accepts the witness. Check is a simulator of
+// threads and locks; it shares no code with the closure.
+//
+// # Cost
+//
+// An event costs O(slots). A question costs O(n + k·T·H·(T·log n)) for n events in
+// history, k rounds of the lock rule (at most one a section), T slots and H locks
+// held at once; the n is the walk along cross-thread edges and the witness.
+// Memory is bounded by Options, however long the run.
+package predict
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
+)
+
+// Options bounds what a History keeps. The zero value is useful.
+type Options struct {
+	// Sections is how many critical sections are kept for each lock and thread;
+	// default 1000, at least 2. Beyond it sections from the middle of the run that
+	// hold nothing but lock operations and reads are forgotten.
+	Sections int
+	// Events is how many events are kept in all; default 262144 (about 30 MB), at
+	// least 16. Beyond it the oldest are forgotten: predictions then begin at a
+	// later point of the run.
+	Events int
+	// Witness is how many steps a witness may have before its beginning is left
+	// out; default 1000, at least 16. It is checked in full length all the same.
+	Witness int
+}
+
+func (o Options) filled() Options {
+	o.Sections = atLeast(o.Sections, 1000, 2)
+	o.Events = atLeast(o.Events, 1<<18, 16)
+	o.Witness = atLeast(o.Witness, 1000, 16)
+	return o
+}
+
+func atLeast(n, otherwise, least int) int {
+	if n <= 0 {
+		n = otherwise
+	}
+	return max(n, least)
+}
+
+// Verdict is the answer to a question.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Unknown: what would tell was forgotten or never seen.
+	Unknown Verdict = iota
+	// Predicted: there is a witness and Check accepts it.
+	Predicted
+	// Refuted: no sync-preserving reordering leads there. Another might.
+	Refuted
+)
+
+// String gives the verdict as reports spell it.
+func (v Verdict) String() string {
+	return [...]string{"unknown", "predicted", "refuted"}[v%3]
+}
+
+// Pattern is a set of candidates for one deadlock: the thread of side i wants a
+// lock that the thread of side i+1 holds (the last one's, the first). Each side
+// lists the Seq of acquires, ascending, by the same thread of the same lock with
+// the same locks held; any of them may take part.
+type Pattern [][]uint64
+
+// Result answers a question.
+type Result struct {
+	Verdict Verdict
+	// Reason says why it is not Predicted, in one sentence for the user; else "".
+	Reason string
+	// Witness is the interleaving: for a deadlock it ends with the blocked
+	// acquires in the order of the pattern's sides, for a race with the two accesses.
+	Witness []finding.Step
+	// Elided counts the steps at the witness's beginning that were left out, and the
+	// forgotten events before them, which happen as observed.
+	Elided uint64
+	// Chosen is the Seq of the instance that each side took, or of the accesses.
+	Chosen []uint64
+	// Timed tells that a blocked acquire would give up after a while.
+	Timed bool
+	// Assumes is what the prediction rests on, for finding.Finding.Assumes.
+	Assumes []string
+}
+
+func unknown(reason string) Result { return Result{Verdict: Unknown, Reason: reason} }
+func refuted(reason string) Result { return Result{Verdict: Refuted, Reason: reason} }
+
+// Why a candidate is not predicted. Sentences for the user.
+const (
+	forgotten  = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
+	unreleased = "it needs the release of a lock that this run never released"
+	inclusion  = "whatever leads there in the observed order of critical sections passes through it"
+	tried      = "the acquire is a trylock, which does not block"
+	oneThread  = "one thread alone cannot do it"
+)

@@ -1,0 +1,181 @@
+package predict
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+func record(events []event.Event, o Options) *History {
+	h := New(o)
+	for i := range events {
+		e := events[i]
+		h.Event(&e)
+	}
+	return h
+}
+
+// table reads a TSV: by the first column, the column whose heading begins so.
+func table(t *testing.T, path, heading string) map[string]string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	column := slices.IndexFunc(strings.Split(lines[0], "\t"), func(h string) bool { return strings.HasPrefix(h, heading) })
+	if column < 0 {
+		t.Fatalf("%s has no column %s", path, heading)
+	}
+	out := map[string]string{}
+	for _, l := range lines[1:] {
+		f := strings.Split(l, "\t")
+		out[f[0]] = f[column]
+	}
+	return out
+}
+
+// request is a nested acquire: the node of an abstract lock graph, with instances.
+type request struct {
+	thread event.ThreadID
+	lock   event.ObjectID
+	shared bool
+	held   []event.ObjectID
+	seqs   []uint64
+}
+
+func requests(events []event.Event) []*request {
+	var out []*request
+	held := map[event.ThreadID][]event.ObjectID{}
+	for i := range events {
+		e := &events[i]
+		h := held[e.Thread]
+		if e.Op == event.Release {
+			held[e.Thread] = slices.DeleteFunc(slices.Clone(h), func(o event.ObjectID) bool { return o == e.Object })
+		}
+		if !e.Op.IsAcquire() {
+			continue
+		}
+		if len(h) > 0 {
+			key := slices.Sorted(slices.Values(h))
+			same := func(r *request) bool {
+				return r.thread == e.Thread && r.lock == e.Object && r.shared == (e.Op == event.AcquireRead) && slices.Equal(r.held, key)
+			}
+			at := slices.IndexFunc(out, same)
+			if at < 0 {
+				at = len(out)
+				out = append(out, &request{thread: e.Thread, lock: e.Object, shared: e.Op == event.AcquireRead, held: key})
+			}
+			out[at].seqs = append(out[at].seqs, e.Seq)
+		}
+		held[e.Thread] = append(slices.Clone(h), e.Object)
+	}
+	return out
+}
+
+// patterns enumerates the abstract deadlock patterns: distinct threads and locks,
+// held sets pairwise disjoint unless shared locks are about (overlap).
+func patterns(events []event.Event, overlap bool) []Pattern {
+	all := requests(events)
+	var out []Pattern
+	var extend func(p []*request, from int)
+	extend = func(p []*request, first int) {
+		last := p[len(p)-1]
+		if len(p) > 1 && slices.Contains(p[0].held, last.lock) {
+			var found Pattern
+			for _, r := range p {
+				found = append(found, r.seqs)
+			}
+			out = append(out, found)
+		}
+		for i := first + 1; i < len(all); i++ {
+			r := all[i]
+			fits := slices.Contains(r.held, last.lock) && !slices.ContainsFunc(p, func(q *request) bool {
+				return q.thread == r.thread || (!overlap && (q.lock == r.lock || slices.ContainsFunc(q.held, func(o event.ObjectID) bool { return slices.Contains(r.held, o) })))
+			})
+			if fits {
+				extend(append(slices.Clone(p), r), first)
+			}
+		}
+	}
+	for i, r := range all {
+		extend([]*request{r}, i)
+	}
+	return out
+}
+
+// TestDeadlockTraces: the number of sync-preserving deadlocks, as published.
+func TestDeadlockTraces(t *testing.T) {
+	for name, want := range table(t, "testdata/traces/expected_deadlocks.tsv", "sync_preserving") {
+		t.Run(name, func(t *testing.T) {
+			events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := record(events, Options{})
+			n := 0
+			for _, p := range patterns(events, false) {
+				r := h.Deadlock(p)
+				t.Logf("%v: %v %s %v %v", p, r.Verdict, r.Reason, r.Chosen, r.Assumes)
+				if r.Verdict == Predicted {
+					n++
+					checked(t, events, r.Witness, finding.Deadlock)
+				}
+			}
+			if strconv.Itoa(n) != want {
+				t.Errorf("%d sync-preserving deadlocks, want %s", n, want)
+			}
+		})
+	}
+}
+
+// TestRaceTraces: the events that end a sync-preserving race, as RAPID has them.
+func TestRaceTraces(t *testing.T) {
+	for name, want := range table(t, "testdata/traces/expected_races.tsv", "RAPID SyncPreserving") {
+		t.Run(name, func(t *testing.T) {
+			events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := record(events, Options{})
+			var got []string
+			for i := range events {
+				races := false
+				for j := range events[:i] {
+					if conflict(&events[j], &events[i]) != nil {
+						continue
+					}
+					r := h.Race(events[j].Seq, events[i].Seq)
+					if r.Verdict == Predicted {
+						races = true
+						checked(t, events, r.Witness, finding.Race)
+					}
+				}
+				if races {
+					got = append(got, strconv.FormatUint(events[i].Seq, 10))
+				}
+			}
+			if len(got) == 0 {
+				got = []string{"-"}
+			}
+			if diff := cmp.Diff(want, strings.Join(got, ",")); diff != "" {
+				t.Errorf("sync-preserving races end at (-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func checked(t *testing.T, events []event.Event, w []finding.Step, kind finding.Kind) {
+	t.Helper()
+	if err := Check(events, w, kind); err != nil {
+		t.Errorf("the witness fails: %v", err)
+	}
+}
