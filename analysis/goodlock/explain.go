@@ -83,7 +83,7 @@ func (a *Analysis) pruned(ring []*pattern) *Pruned {
 	choice, distinct := distinctThreads(ring)
 	for i, q := range ring {
 		p.Evicted = p.Evicted || q.evicted
-		p.Evidence = append(p.Evidence, choice[i].step(q))
+		p.Evidence = append(p.Evidence, choice[i].step(q, choice[i].first))
 	}
 	if !distinct {
 		p.Reason = SameThread

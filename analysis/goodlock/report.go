@@ -23,6 +23,10 @@ type report struct {
 // maxMerged bounds the sets of threads told apart in one report.
 const maxMerged = 1 << 12
 
+// maxAlternatives bounds the candidates from one choice of instances, so that
+// there is room for other threads and places.
+const maxAlternatives = 4
+
 // report takes a ring of instances.
 func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	start := smallest(ring)
@@ -30,18 +34,29 @@ func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	r := a.reports[key]
 	if r == nil {
 		r = &report{threads: map[string]struct{}{}}
-		for i := range ring {
-			j := (start + i) % len(ring)
-			s := choice[j].step(ring[j])
-			r.timed = r.timed || s.Flags&event.Timed != 0
-			r.steps = append(r.steps, s)
-		}
 		a.reports[key] = r
 	}
 	if len(r.threads) < maxMerged {
 		r.threads[threadKey(ring, choice, start)] = struct{}{}
 	}
 	r.alternatives(choice, start, a.opts.MaxCandidates)
+	if r.steps == nil {
+		r.name(ring, choice, start)
+	}
+}
+
+// name makes the first candidate the evidence.
+func (r *report) name(ring []*pattern, choice []*instance, start int) {
+	for i, seq := range r.candidates[0] {
+		j := (start + i) % len(ring)
+		x := choice[j]
+		m := x.first
+		if m.seq != seq {
+			m = x.last
+		}
+		r.timed = r.timed || m.flags&event.Timed != 0
+		r.steps = append(r.steps, x.step(ring[j], m))
+	}
 }
 
 func smallest(ring []*pattern) int {
@@ -87,13 +102,13 @@ func threadKey(ring []*pattern, choice []*instance, start int) string {
 	return string(b)
 }
 
-func (x *instance) step(p *pattern) finding.Step {
+func (x *instance) step(p *pattern, m moment) finding.Step {
 	op := event.Acquire
 	if p.wanted.shared() {
 		op = event.AcquireRead
 	}
 	return finding.Step{
-		Seq: x.first.seq, Time: x.first.time, Thread: x.thread.id, Op: op, Flags: x.first.flags,
+		Seq: m.seq, Time: m.time, Thread: x.thread.id, Op: op, Flags: m.flags,
 		Object: p.wanted.lock(), Place: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
 	}
 }
@@ -101,6 +116,7 @@ func (x *instance) step(p *pattern) finding.Step {
 // alternatives adds to the candidates the acquisitions of the chosen
 // instances, first and last, that pairwise may come in either order.
 func (r *report) alternatives(choice []*instance, start, limit int) {
+	limit = min(limit, len(r.candidates)+maxAlternatives)
 	var seqs []uint64
 	var moments []moment
 	var pick func(i int)
@@ -170,8 +186,7 @@ func (a *Analysis) Finish() []finding.Finding {
 // Candidates gives, for each finding of Finish in its order, alternative
 // choices of observed acquisitions that could block one another: each has the
 // sequence numbers of one acquisition a thread, in the order of Evidence,
-// which need not be the threads named there. The first choice is Evidence's
-// own unless only later acquisitions of its instances can meet.
+// which need not be the threads named there. The first choice is Evidence's own.
 func (a *Analysis) Candidates() [][][]uint64 {
 	out := make([][][]uint64, 0, len(a.final))
 	for _, r := range a.final {

@@ -47,16 +47,13 @@ func (a *Analysis) search() {
 		s.choose(0)
 	}
 	s.run()
+	a.stats.BudgetHit = a.stats.BudgetHit || s.steps < 0
 }
 
 // spend takes a step from the budget.
 func (s *search) spend() bool {
 	s.steps--
-	if s.steps < 0 {
-		s.a.stats.BudgetHit = true
-		return false
-	}
-	return true
+	return s.steps >= 0
 }
 
 func (s *search) run() {

@@ -1,0 +1,350 @@
+package goodlock
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The plain model: every acquisition is an instance of its own, every set of
+// them is tried.
+
+type naiveHold struct {
+	lock   event.ObjectID
+	shared bool
+	seq    uint64
+}
+
+func (h naiveHold) excludes(o naiveHold) bool {
+	return h.lock == o.lock && !(h.shared && o.shared)
+}
+
+type naiveWait struct {
+	event.Event
+	held []naiveHold
+}
+
+func (w naiveWait) wants() naiveHold {
+	return naiveHold{lock: w.Object, shared: w.Op == event.AcquireRead}
+}
+
+// naiveWaits gives each acquisition that could have blocked while something
+// was held, and for each thread the sections of its ancestors around it.
+func naiveWaits(events []event.Event) (waits []naiveWait, around map[event.ThreadID][]naiveHold) {
+	held := map[event.ThreadID][]naiveHold{}
+	parent := map[event.ThreadID]event.ThreadID{}
+	atFork := map[event.ThreadID][]naiveHold{}
+	direct := map[event.ThreadID][]naiveHold{}
+	within := map[event.ThreadID]event.ThreadID{}
+	for _, e := range events {
+		switch {
+		case e.Op == event.Fork:
+			parent[e.Peer] = e.Thread
+			atFork[e.Peer] = slices.Clone(held[e.Thread])
+		case e.Op == event.Join && parent[e.Peer] == e.Thread:
+			within[e.Peer] = e.Thread
+			for _, h := range atFork[e.Peer] {
+				if slices.Contains(held[e.Thread], h) {
+					direct[e.Peer] = append(direct[e.Peer], h)
+				}
+			}
+		case e.Op == event.Release:
+			held[e.Thread] = slices.DeleteFunc(slices.Clone(held[e.Thread]), func(h naiveHold) bool { return h.lock == e.Object })
+		case e.Op.IsAcquire():
+			h := held[e.Thread]
+			if len(h) > 0 && e.Flags&event.Try == 0 {
+				waits = append(waits, naiveWait{e, slices.Clone(h)})
+			}
+			held[e.Thread] = append(h, naiveHold{e.Object, e.Op == event.AcquireRead, e.Seq})
+		}
+	}
+	around = map[event.ThreadID][]naiveHold{}
+	for t := range parent {
+		for c := t; c != 0; c = within[c] {
+			around[t] = append(around[t], direct[c]...)
+		}
+	}
+	return waits, around
+}
+
+// meet reports whether the two can be about to happen at one time: nothing
+// orders them, and no two critical sections around them exclude one another.
+func meet(v, w naiveWait, around map[event.ThreadID][]naiveHold) bool {
+	if v.Thread == w.Thread || v.Before(w.Slot, w.Epoch) || w.Before(v.Slot, v.Epoch) {
+		return false
+	}
+	for _, g := range append(slices.Clone(v.held), around[v.Thread]...) {
+		for _, h := range append(slices.Clone(w.held), around[w.Thread]...) {
+			if g.seq != h.seq && g.excludes(h) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func naiveRings(events []event.Event) map[string]bool {
+	waits, around := naiveWaits(events)
+	out := map[string]bool{}
+	var extend func(ring []naiveWait)
+	extend = func(ring []naiveWait) {
+		last := ring[len(ring)-1]
+		if len(ring) > 1 && slices.ContainsFunc(ring[0].held, last.wants().excludes) {
+			out[naiveName(ring)] = true
+		}
+		for _, w := range waits {
+			if w.Thread <= ring[0].Thread || !slices.ContainsFunc(w.held, last.wants().excludes) {
+				continue
+			}
+			if !slices.ContainsFunc(ring, func(v naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }) {
+				extend(append(slices.Clip(ring), w))
+			}
+		}
+	}
+	for _, w := range waits {
+		extend([]naiveWait{w})
+	}
+	return out
+}
+
+func naiveName(ring []naiveWait) string {
+	var parts []string
+	for _, w := range ring {
+		var held []string
+		for _, h := range w.held {
+			held = append(held, fmt.Sprint(h.lock, h.shared))
+		}
+		slices.Sort(held)
+		parts = append(parts, fmt.Sprint(w.Thread, " wants ", w.Object, w.Op == event.AcquireRead, " holds ", held))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+func ringName(ring []*pattern, choice []*instance) string {
+	var parts []string
+	for i, p := range ring {
+		var held []string
+		for _, m := range p.held {
+			held = append(held, fmt.Sprint(m.lock(), m.shared()))
+		}
+		slices.Sort(held)
+		parts = append(parts, fmt.Sprint(choice[i].thread.id, " wants ", p.wanted.lock(), p.wanted.shared(), " holds ", held))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+func TestAgainstBruteForce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := randomRun(rt, false)
+		a := run(Options{History: 1000}, events)
+		got := map[string]bool{}
+		s := a.newSearch()
+		s.found = func(ring []*pattern, choice []*instance) { got[ringName(ring, choice)] = true }
+		s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }
+		s.run()
+		want := naiveRings(events)
+		if d := cmp.Diff(want, got); d != "" {
+			rt.Fatalf("-want +got:\n%s", d)
+		}
+		checkFindings(rt, a, events, len(want) > 0)
+	})
+}
+
+// checkFindings holds each finding, and each of its candidates, to be a ring.
+func checkFindings(rt *rapid.T, a *Analysis, events []event.Event, some bool) {
+	findings := a.Finish()
+	if some != (len(findings) > 0) {
+		rt.Fatalf("%d findings, rings: %t", len(findings), some)
+	}
+	waits, around := naiveWaits(events)
+	bySeq := map[uint64]naiveWait{}
+	for _, w := range waits {
+		bySeq[w.Seq] = w
+	}
+	candidates := a.Candidates()
+	for i, f := range findings {
+		var own []uint64
+		for j, s := range f.Evidence {
+			own = append(own, s.Seq)
+			w := bySeq[s.Seq]
+			if s.Thread != w.Thread || s.Object != w.Object || f.Objects[j] != w.Object || f.Threads[j] != w.Thread || len(s.HeldAt) != len(s.Held) {
+				rt.Fatalf("evidence %+v is not event %+v", s, w.Event)
+			}
+			for k, h := range w.held {
+				if s.Held[k] != h.lock || s.HeldAt[k] != events[h.seq-1].Place {
+					rt.Fatalf("evidence %+v does not hold %+v", s, w.held)
+				}
+			}
+		}
+		if len(candidates[i]) == 0 || !slices.Equal(own, candidates[i][0]) {
+			rt.Fatalf("candidates %v do not begin with %v", candidates[i], own)
+		}
+		for _, c := range candidates[i] {
+			checkCandidate(rt, c, bySeq, around)
+		}
+	}
+}
+
+func checkCandidate(rt *rapid.T, seqs []uint64, bySeq map[uint64]naiveWait, around map[event.ThreadID][]naiveHold) {
+	for i, seq := range seqs {
+		w, next := bySeq[seq], bySeq[seqs[(i+1)%len(seqs)]]
+		if !slices.ContainsFunc(next.held, w.wants().excludes) {
+			rt.Fatalf("candidate %v: %d does not wait for the next", seqs, seq)
+		}
+		for _, other := range seqs[:i] {
+			if !meet(w, bySeq[other], around) {
+				rt.Fatalf("candidate %v: %d and %d cannot meet", seqs, seq, other)
+			}
+		}
+	}
+}
+
+// Figures 9 and 10 to the letter, for exclusive locks released in reverse order.
+// (Where the order is another, a path of the tree may hold a nesting that the
+// thread never entered: 1, 2, 3 taken, 1 released, 4 taken makes 2/3/4, as if 3
+// had been wanted under 2 alone.)
+
+type naiveNode struct {
+	lock     event.ObjectID
+	parent   *naiveNode
+	children []*naiveNode
+	marked   bool
+}
+
+func (n *naiveNode) child(l event.ObjectID) *naiveNode {
+	for _, c := range n.children {
+		if c.lock == l {
+			return c
+		}
+	}
+	c := &naiveNode{lock: l, parent: n}
+	n.children = append(n.children, c)
+	return c
+}
+
+func (n *naiveNode) below() []*naiveNode {
+	var out []*naiveNode
+	for _, c := range n.children {
+		out = append(append(out, c), c.below()...)
+	}
+	return out
+}
+
+func (n *naiveNode) isAbove(l event.ObjectID) bool {
+	for p := n.parent; p != nil; p = p.parent {
+		if p.lock == l {
+			return true
+		}
+	}
+	return false
+}
+
+func (n *naiveNode) belowMark() bool {
+	for p := n.parent; p != nil; p = p.parent {
+		if p.marked {
+			return true
+		}
+	}
+	return false
+}
+
+func figure9(events []event.Event) map[event.ThreadID]*naiveNode {
+	trees := map[event.ThreadID]*naiveNode{}
+	held := map[event.ThreadID][]event.ObjectID{}
+	for _, e := range events {
+		if trees[e.Thread] == nil {
+			trees[e.Thread] = &naiveNode{}
+		}
+		switch e.Op {
+		case event.Acquire:
+			held[e.Thread] = append(held[e.Thread], e.Object)
+			n := trees[e.Thread]
+			for _, l := range held[e.Thread] {
+				n = n.child(l)
+			}
+		case event.Release:
+			held[e.Thread] = slices.DeleteFunc(held[e.Thread], func(l event.ObjectID) bool { return l == e.Object })
+		}
+	}
+	return trees
+}
+
+type lockPair [2]event.ObjectID
+
+func figure10(n, tree *naiveNode, conflict func(a, b event.ObjectID)) {
+	var same []*naiveNode
+	for _, m := range tree.below() {
+		if m.lock == n.lock && !m.belowMark() {
+			same = append(same, m)
+		}
+	}
+	for _, m := range same {
+		figure10Check(n.lock, n, m, conflict)
+	}
+	for _, m := range same {
+		m.marked = true
+	}
+	for _, c := range n.children {
+		figure10(c, tree, conflict)
+	}
+	for _, m := range same {
+		m.marked = false
+	}
+}
+
+func figure10Check(top event.ObjectID, n1, n2 *naiveNode, conflict func(a, b event.ObjectID)) {
+	for _, c := range n1.children {
+		if n2.isAbove(c.lock) {
+			conflict(min(top, c.lock), max(top, c.lock))
+		} else {
+			figure10Check(top, c, n2, conflict)
+		}
+	}
+}
+
+type naiveConflict struct {
+	threads [2]event.ThreadID
+	locks   lockPair
+}
+
+// Rings of two are what Figure 10 reports.
+func TestAgainstFigure10(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := unrelated(randomRun(rt, true))
+		trees := figure9(events)
+		want := map[naiveConflict]bool{}
+		for t1, tree1 := range trees {
+			for t2, tree2 := range trees {
+				if t1 >= t2 {
+					continue
+				}
+				for _, n := range tree1.children {
+					figure10(n, tree2, func(a, b event.ObjectID) {
+						want[naiveConflict{[2]event.ThreadID{t1, t2}, lockPair{a, b}}] = true
+					})
+				}
+			}
+		}
+		got := map[naiveConflict]bool{}
+		a := run(Options{History: 1000, MaxThreads: 2}, events)
+		s := a.newSearch()
+		s.found = func(ring []*pattern, c []*instance) {
+			t1, t2 := c[0].thread.id, c[1].thread.id
+			l1, l2 := ring[0].wanted.lock(), ring[1].wanted.lock()
+			got[naiveConflict{[2]event.ThreadID{min(t1, t2), max(t1, t2)}, lockPair{min(l1, l2), max(l1, l2)}}] = true
+		}
+		s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }
+		s.run()
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(naiveConflict{})); d != "" {
+			rt.Fatalf("-want +got:\n%s", d)
+		}
+	})
+}
