@@ -2,50 +2,306 @@ package cheapsite
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Image is code under examination; make it with NewImage. It decodes what is
-// asked of it and keeps what it found. Not for concurrent use.
-type Image struct {
-	code Code
-	arch insn.Arch
-}
+// farthest is how many instructions a probe may pass. Blocks are rarely
+// longer, and the further a probe goes the later its record.
+const farthest = 32
 
-// NewImage gives an Image of the code.
-func NewImage(c Code) *Image { return &Image{code: c, arch: c.Arch()} }
-
-// decode decodes the instruction at addr.
-func (im *Image) decode(addr uint64) (insn.Inst, error) {
-	b, err := im.code.Bytes(addr, im.arch.MaxLen())
-	if err != nil {
-		return insn.Inst{}, fmt.Errorf("read code at 0x%x: %w", addr, err)
-	}
-	return insn.Decode(im.arch, b, addr)
+// slide is a probe on its way from At to a cheaper place.
+type slide struct {
+	im    *Image
+	w     *Want
+	ext   *extent
+	reads insn.RegSet // what must stay unwritten, sp excepted
+	sp    bool        // the probe reads the stack
+	delta int64       // sp at At minus sp here
+	arch  insn.Arch
 }
 
 // Place finds the site for a probe. It fails if the instruction at w.At cannot
-// be read or decoded.
-func (im *Image) Place(w Want) (Site, error) { return im.stay(w.At) }
-
-// PlaceReturn finds the site for a probe of a return instruction.
-func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) { return im.stay(ret) }
-
-func (im *Image) stay(at uint64) (Site, error) {
-	in, err := im.decode(at)
+// be read or decoded; a site that the kernel refuses is no error but a Class.
+func (im *Image) Place(w Want) (Site, error) {
+	at, err := im.decode(w.At)
 	if err != nil {
-		return Site{}, err
+		return Site{}, fmt.Errorf("place a probe at 0x%x: %w", w.At, err)
 	}
-	s := Site{Addr: at}
-	if in.Emulated {
-		s.Class = Emulated
+	s := im.slide(&w)
+	mustMove := w.Sense == After && len(w.Mem) > 0
+	stay := s.stay(&at, mustMove)
+	if stay.Class == Emulated && !mustMove {
+		return stay, nil
 	}
-	return s, nil
+	best, why := s.search(&at, mustMove || stay.Class == Refused)
+	switch {
+	case best.Class == Emulated || best.Moved && (mustMove || stay.Class == Refused):
+		return best, nil
+	}
+	stay.Why = why
+	return stay, nil
 }
 
-// Returns follows control flow from entry to every exit.
-func (im *Image) Returns(entry uint64) (Exits, error) { return Exits{Reason: "not followed"}, nil }
+func (im *Image) slide(w *Want) *slide {
+	s := &slide{im: im, w: w, ext: im.extentAt(w.At), arch: im.arch}
+	sp := im.arch.SP()
+	s.reads = w.Reads
+	for i := range w.Mem {
+		s.reads = s.reads.With(w.Mem[i].Base).With(w.Mem[i].Index)
+	}
+	s.sp = s.reads.Has(sp) || w.Return
+	s.reads &^= insn.RegSet(0).With(sp)
+	if w.Return && im.arch == insn.ARM64 {
+		s.reads = s.reads.With(30) // the return address
+	}
+	return s
+}
 
-// WrapperOf gives the functions that entry surely calls first.
-func (im *Image) WrapperOf(entry uint64, args insn.RegSet) []uint64 { return nil }
+// stay is the site at At itself.
+func (s *slide) stay(at *insn.Inst, before bool) Site {
+	return Site{Addr: at.Addr, Class: classOf(at), Before: before, Why: s.name(at.Addr)}
+}
+
+func classOf(in *insn.Inst) Class {
+	switch {
+	case in.Refused:
+		return Refused
+	case in.Emulated:
+		return Emulated
+	}
+	return Stepped
+}
+
+// name is how people find a site: mnemonic and offset.
+func (s *slide) name(addr uint64) string {
+	text := s.im.format(addr)
+	op, _, _ := strings.Cut(strings.TrimPrefix(text, "bnd "), " ")
+	return fmt.Sprintf("%s %s", op, s.offset(addr))
+}
+
+func (s *slide) offset(addr uint64) string { return fmt.Sprintf("+0x%x", addr-s.w.At) }
+
+// search walks on from At. It answers an emulated site, or if any serves, the
+// first that a probe can sit on at all; else why it ended.
+func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
+	var fallback Site
+	if why := s.closed(); why != "" {
+		return fallback, why
+	}
+	in := *at
+	for range farthest {
+		if why := s.obstacle(&in); why != "" {
+			return fallback, why
+		}
+		s.delta -= in.SPChange
+		next := in.Addr + uint64(in.Len)
+		if s.delta < 0 && s.readsStack() {
+			return fallback, fmt.Sprintf("stays: the stack that the probe reads is given back at %s", s.offset(in.Addr))
+		}
+		if why := s.blocked(next); why != "" {
+			return fallback, why
+		}
+		var err error
+		if in, err = s.im.decode(next); err != nil {
+			return fallback, fmt.Sprintf("stays: %s does not decode", s.offset(next))
+		}
+		class := classOf(&in)
+		if class == Refused || s.w.Return && s.delta != 0 {
+			continue
+		}
+		here := Site{Addr: next, Class: class, Moved: true, SPDelta: s.delta, Why: s.name(next)}
+		if class == Emulated {
+			return here, ""
+		}
+		if any && !fallback.Moved {
+			fallback = here
+		}
+	}
+	return fallback, fmt.Sprintf("stays: no instruction that the kernel emulates within %d", farthest)
+}
+
+// closed answers why nothing at all may move here.
+func (s *slide) closed() string {
+	switch {
+	case s.ext == nil:
+		return "stays: the function's extent is not known"
+	}
+	s.im.landings()
+	switch {
+	case s.ext.untiled:
+		return "stays: there is data in the function's code"
+	case s.ext.open:
+		return "stays: an indirect jump of the function may land anywhere in it"
+	}
+	return ""
+}
+
+// blocked answers why the probe may not move to, nor past, addr.
+func (s *slide) blocked(addr uint64) string {
+	switch {
+	case !s.ext.Contains(addr):
+		return "stays: the function ends at " + s.offset(addr)
+	case s.im.land.has(addr):
+		return fmt.Sprintf("stays: a branch may land at %s", s.offset(addr))
+	case s.w.Stop != nil && s.w.Stop(addr):
+		return fmt.Sprintf("stays: another probe's operation begins at %s", s.offset(addr))
+	}
+	return ""
+}
+
+// obstacle answers why the probe may not pass in.
+func (s *slide) obstacle(in *insn.Inst) string {
+	own := s.w.Sense == After && in.Addr == s.w.At // the access itself
+	why := ""
+	switch {
+	case in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push:
+		why = "control may leave"
+	case in.SPLost:
+		why = "the stack pointer is set"
+	case own && s.losesMem(in):
+		why = "it changes the address of what the probe reads"
+	case own:
+		return ""
+	case !in.Known:
+		why = "an instruction that is not modelled"
+	case in.Locked:
+		why = "synchronisation"
+	case in.Writes&s.reads != 0:
+		why = "it writes what the probe reads"
+	default:
+		why = s.store(in)
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("stays: %s (%s)", why, s.name(in.Addr))
+}
+
+// losesMem: after the access itself, an operand whose address it overwrites
+// cannot be found any more.
+func (s *slide) losesMem(in *insn.Inst) bool {
+	for i := range s.w.Mem {
+		m := &s.w.Mem[i]
+		if !m.Fixed && (!in.Known || in.Writes.Has(m.Base) || in.Writes.Has(m.Index)) {
+			return true
+		}
+	}
+	return false
+}
+
+// store answers why the probe may not pass what in writes to memory.
+func (s *slide) store(in *insn.Inst) string {
+	if in.StackWrite && !s.mayPush(in) {
+		return "it overwrites stack that the probe reads"
+	}
+	for i := range in.Mem[:in.NMem] {
+		if m := &in.Mem[i]; m.Write && !s.mayStore(m) {
+			return "a store"
+		}
+	}
+	return ""
+}
+
+// mayPush: what is pushed lies below the new stack pointer of At, or the
+// probe reads no stack.
+func (s *slide) mayPush(in *insn.Inst) bool {
+	return !s.readsStack() || s.delta >= 0 && in.SPChange < 0
+}
+
+// readsStack: the probe reads memory that may be its thread's stack.
+func (s *slide) readsStack() bool {
+	if s.sp {
+		return true
+	}
+	for i := range s.w.Mem {
+		if !s.w.Mem[i].Fixed {
+			return true
+		}
+	}
+	return false
+}
+
+// mayStore: a store to the thread's own stack is nobody's business, unless the
+// probe reads there. Other stores only an Entry passes that reads no memory.
+func (s *slide) mayStore(m *insn.Mem) bool {
+	onStack := m.Base == s.arch.SP() && m.Index == insn.NoReg && !m.Segment
+	if !onStack {
+		return s.w.Sense == Entry && len(s.w.Mem) == 0 && !s.sp
+	}
+	for i := range s.w.Mem {
+		if !s.w.Mem[i].Fixed {
+			return false
+		}
+	}
+	if !s.sp {
+		return true
+	}
+	// Relative to sp at At, it must end below.
+	return m.Size > 0 && m.Disp-s.delta+int64(m.Size) <= 0
+}
+
+// PlaceReturn finds the site for a probe of the return instruction at ret that
+// reads the given registers. It may sit at an earlier instruction of the
+// straight line that ends in ret, under the rules of Before; SPDelta added to
+// sp there gives sp at ret, where the return address lies. It fails as Place.
+func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
+	at, err := im.decode(ret)
+	if err != nil {
+		return Site{}, fmt.Errorf("place a probe at the return 0x%x: %w", ret, err)
+	}
+	s := im.slide(&Want{At: ret, Reads: reads &^ insn.RegSet(0).With(im.arch.SP()), Sense: Before})
+	stay := s.stay(&at, false)
+	if stay.Class == Emulated {
+		return stay, nil
+	}
+	if why := s.closed(); why != "" {
+		stay.Why = why
+		return stay, nil
+	}
+	return s.back(stay), nil
+}
+
+// back walks back from a return to an emulated instruction.
+func (s *slide) back(stay Site) Site {
+	line := s.lineTo(stay.Addr)
+	next := stay.Addr
+	for i := len(line) - 1; i >= 0; i-- {
+		in := &line[i]
+		if s.im.land.has(next) {
+			stay.Why = fmt.Sprintf("stays: a branch may land at -0x%x", stay.Addr-next)
+			return stay
+		}
+		if why := s.obstacle(in); why != "" {
+			stay.Why = fmt.Sprintf("stays: %s at -0x%x", strings.TrimPrefix(why, "stays: "), stay.Addr-in.Addr)
+			return stay
+		}
+		s.delta += in.SPChange
+		if classOf(in) == Emulated {
+			op, _, _ := strings.Cut(s.im.format(in.Addr), " ")
+			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta,
+				Why: fmt.Sprintf("%s -0x%x", op, stay.Addr-in.Addr)}
+		}
+		next = in.Addr
+	}
+	stay.Why = "stays: no instruction before it that the kernel emulates"
+	return stay
+}
+
+// lineTo gives the instructions of the extent before addr, the last farthest
+// of them.
+func (s *slide) lineTo(addr uint64) []insn.Inst {
+	var line []insn.Inst
+	s.im.sweep(s.ext.Range, func(in *insn.Inst) bool {
+		if in.Addr >= addr {
+			return false
+		}
+		if len(line) == farthest {
+			line = append(line[:0], line[1:]...)
+		}
+		line = append(line, *in)
+		return true
+	})
+	return line
+}

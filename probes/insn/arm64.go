@@ -23,13 +23,13 @@ func decodeARM(code []byte, addr uint64) (Inst, error) {
 	if addr%4 != 0 {
 		return Inst{}, &Error{addr, "an A64 instruction lies at a multiple of 4"}
 	}
-	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: Sum{Dst: NoReg, Src: NoReg}}
+	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: noSum}
 	a := &arm{in: &in, w: le32(code)}
 	in.Known = a.group()
 	if !in.Known {
 		in = Inst{Addr: addr, Len: 4, Kind: in.Kind, Target: in.Target, Locked: in.Locked,
 			Refused: in.Refused, Emulated: in.Emulated,
-			ValueReg: NoReg, Sum: Sum{Dst: NoReg, Src: NoReg}, SPLost: true}
+			ValueReg: NoReg, Sum: noSum, SPLost: true}
 		return in, nil
 	}
 	in.stackFromSum()
@@ -41,7 +41,7 @@ func (in *Inst) stackFromSum() {
 	if !in.Writes.Has(31) || in.SPChange != 0 {
 		return
 	}
-	if in.Sum.Dst == 31 && in.Sum.Src == 31 {
+	if in.Sum.Dst == 31 && in.Sum.Src == 31 && in.Sum.Add == NoReg {
 		in.SPChange = in.Sum.Imm
 		return
 	}
@@ -144,7 +144,7 @@ func (a *arm) address() {
 	a.wr(0)
 	a.in.Emulated = true
 	if a.field(0) != armZR {
-		a.in.Sum = Sum{a.field(0), NoReg, int64(to)}
+		a.in.Sum = Sum{a.field(0), NoReg, NoReg, int64(to)}
 	}
 }
 
@@ -166,7 +166,7 @@ func (a *arm) addImm() {
 		a.wrSP(0)
 	}
 	if a.bit(31) {
-		a.in.Sum = Sum{a.field(0), a.field(5), imm}
+		a.in.Sum = Sum{a.field(0), a.field(5), NoReg, imm}
 	}
 }
 
@@ -185,7 +185,7 @@ func (a *arm) moveWide() {
 		v &= 0xffffffff
 	}
 	if a.field(0) != armZR {
-		a.in.Sum = Sum{a.field(0), NoReg, int64(v)}
+		a.in.Sum = Sum{a.field(0), NoReg, NoReg, int64(v)}
 	}
 }
 
@@ -317,7 +317,7 @@ func (a *arm) register() bool {
 		a.wr(0)
 		// mov xd, xm is orr xd, xzr, xm
 		if a.is(0xffe0ffe0, 0xaa0003e0) && a.field(0) != armZR && a.field(16) != armZR {
-			a.in.Sum = Sum{a.field(0), a.field(16), 0}
+			a.in.Sum = Sum{a.field(0), a.field(16), NoReg, 0}
 		}
 	case !a.bit(28) && a.bit(21): // add, sub, extended: sp
 		a.rdSP(5)
@@ -545,7 +545,7 @@ func (a *arm) literal() bool {
 func (a *arm) writeBack(disp int64) {
 	a.wrSP(5)
 	if a.in.Writes == RegSet(0).With(a.field(5)) {
-		a.in.Sum = Sum{a.field(5), a.field(5), disp}
+		a.in.Sum = Sum{a.field(5), a.field(5), NoReg, disp}
 	}
 	if a.field(5) == 31 {
 		a.in.SPChange = disp

@@ -112,8 +112,8 @@ type Inst struct {
 	ValueImm uint64
 	Text     string // empty unless asked for by Format
 	// Sum, where Sum.Dst is not NoReg: the one effect on general registers
-	// is Dst = Src + Imm in 64 bits; Src NoReg means the constant Imm. It
-	// covers mov and lea, add and sub of constants, ADR and ADRP.
+	// is Dst = Src + Add + Imm in 64 bits, NoReg standing for 0. It covers
+	// mov and lea, add and sub of constants, add of a register, ADR and ADRP.
 	Sum Sum
 	// SPChange is what the instruction adds to the stack pointer when it
 	// falls through (push -8, pop +8; 0 for a call, which returns). SPLost
@@ -126,11 +126,19 @@ type Inst struct {
 	Refused bool
 }
 
-// Sum is a register's new value as a constant offset of an old one.
+// Sum is a register's new value, Dst = Src + Add + Imm, of old ones.
 type Sum struct {
-	Dst, Src Reg
-	Imm      int64
+	Dst, Src, Add Reg
+	Imm           int64
 }
+
+// Const reports whether the sum sets Dst to the constant Imm.
+func (s Sum) Const() bool { return s.Dst != NoReg && s.Src == NoReg && s.Add == NoReg }
+
+// Offset reports whether the sum sets Dst to Src plus the constant Imm.
+func (s Sum) Offset() bool { return s.Dst != NoReg && s.Src != NoReg && s.Add == NoReg }
+
+var noSum = Sum{Dst: NoReg, Src: NoReg, Add: NoReg}
 
 // SP gives the number of the stack pointer, NoReg for an unknown architecture.
 func (a Arch) SP() Reg {

@@ -22,7 +22,7 @@ func (d *x86) effects() {
 		in.SPLost = true
 	}
 	if in.Sum.Dst == RSP {
-		in.SPLost = in.Sum.Src != RSP
+		in.SPLost = in.Sum.Src != RSP || in.Sum.Add != NoReg
 		if !in.SPLost {
 			in.SPChange = in.Sum.Imm
 		}
@@ -35,7 +35,7 @@ func (d *x86) forget() {
 	in := d.in
 	locked := in.Locked
 	*in = Inst{Addr: in.Addr, Len: in.Len, Kind: in.Kind, Target: in.Target, Locked: locked,
-		ValueReg: NoReg, Sum: Sum{Dst: NoReg, Src: NoReg}, SPLost: true}
+		ValueReg: NoReg, Sum: noSum, SPLost: d.enc == legacy || d.enc == xop}
 	if d.isMem && d.mem.Fixed {
 		in.Mem[0], in.NMem = d.mem, 1
 		in.Mem[0].Read, in.Mem[0].Write = false, false
@@ -139,7 +139,7 @@ func (d *x86) vectorOperand(size int, read, write bool) bool {
 }
 
 // sum records that dst becomes src + imm and nothing else changes.
-func (d *x86) sum(dst, src Reg, imm int64) { d.in.Sum = Sum{dst, src, imm} }
+func (d *x86) sum(dst, src Reg, imm int64) { d.in.Sum = Sum{dst, src, NoReg, imm} }
 
 // control handles what transfers control or enters the kernel.
 func (d *x86) control() bool {
@@ -326,11 +326,17 @@ func (d *x86) arith(fn, form byte) bool {
 	case 0, 1:
 		d.touch(size, true, fn != 7)
 		d.rd(d.g(size))
+		if fn == 0 && size == 8 && !d.isMem {
+			d.in.Sum = Sum{d.e(8), d.e(8), d.g(8), 0}
+		}
 	case 2, 3:
 		d.touch(size, true, false)
 		d.rd(d.g(size))
 		if fn != 7 {
 			d.wr(d.g(size))
+		}
+		if fn == 0 && size == 8 && !d.isMem {
+			d.in.Sum = Sum{d.g(8), d.g(8), d.e(8), 0}
 		}
 	case 4, 5:
 		d.rd(RAX)

@@ -6,7 +6,9 @@ package insn
 // alone, whatever the map, and so takes some VEX instructions for others of
 // the one-byte map: vmovdqa to memory (7F) for a jg, vpor (EB) for a jmp,
 // vcmpps (C2) for a ret. A probe there would break the program. The same for
-// xchg %rax,%r8 (REX.B 90), which it takes for a nop.
+// xchg %rax,%r8 (REX.B 90), which it takes for a nop. What the kernel does refuse
+// it may refuse in silence: a probe set before the program maps the file
+// attaches without error and never fires.
 
 // kernelTakes is the kernel's good_insns_64: bit n%32 of word n/32 is set if a
 // uprobe may sit on opcode n. It lets 0F pass, so that no second byte is judged.
@@ -39,7 +41,8 @@ func (d *x86) kernelMistakesIt() bool {
 	op := d.op
 	if d.enc == legacy {
 		branch := d.table == 0 && (op >= 0x70 && op < 0x80 || op == 0xe8 || op == 0xe9 || op == 0xeb) || d.table == 1 && op&0xf0 == 0x80
-		return branch && d.opsize || d.table == 0 && op == 0x90 && d.rexB
+		// pushf, stepped, pushes the trap flag, and the popf to come would set it.
+		return branch && d.opsize || d.table == 0 && (op == 0x90 && d.rexB || op == 0x9c)
 	}
 	switch op {
 	case 0x90, 0x9a, 0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe8, 0xe9, 0xea, 0xeb, 0xff:

@@ -1,0 +1,146 @@
+package cheapsite
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Image is code under examination; make it with NewImage. It decodes what is
+// asked of it; the landing set, the one thing that needs all of the text, is
+// computed when a probe first has somewhere to move. Not for concurrent use.
+type Image struct {
+	code    Code
+	arch    insn.Arch
+	text    []binary.Range
+	extents []extent
+	land    *landings
+}
+
+// extent is the code of one function, or of a part split off one.
+type extent struct {
+	binary.Range
+	// untiled: its instructions, decoded one after the other, do not end at
+	// its end: there is data among them.
+	untiled bool
+	// open: an indirect jump in it or in a part of the same function may
+	// land anywhere in it.
+	open bool
+	// marked: it begins with endbr64, so that indirect jumps in it without
+	// notrack land only on endbr64 (control-flow enforcement).
+	marked bool
+}
+
+// Landmarks is what a Code may offer besides: addresses that control may reach
+// without a direct branch, such as symbols within a function, exception
+// landing pads and addresses in relocations. No probe moves across one.
+type Landmarks interface {
+	Landmarks() []uint64
+}
+
+// NewImage gives an Image of the code.
+func NewImage(c Code) *Image {
+	im := &Image{code: c, arch: c.Arch(), text: slices.Clone(c.Text())}
+	byLo := func(a, b binary.Range) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi)) }
+	slices.SortFunc(im.text, byLo)
+	fs := slices.Clone(c.Functions())
+	slices.SortFunc(fs, byLo)
+	for _, f := range fs {
+		if t, ok := im.section(f.Lo); ok && f.Lo < f.Hi {
+			im.extents = append(im.extents, extent{Range: binary.Range{Lo: f.Lo, Hi: min(f.Hi, t.Hi)}})
+		}
+	}
+	im.disjoin()
+	return im
+}
+
+// disjoin cuts each extent where the next begins: an inner symbol is an entry.
+func (im *Image) disjoin() {
+	im.extents = slices.CompactFunc(im.extents, func(a, b extent) bool { return a.Lo == b.Lo })
+	for i := range im.extents[:max(0, len(im.extents)-1)] {
+		im.extents[i].Hi = min(im.extents[i].Hi, im.extents[i+1].Lo)
+	}
+}
+
+// section gives the executable section that holds addr.
+func (im *Image) section(addr uint64) (binary.Range, bool) {
+	i, ok := slices.BinarySearchFunc(im.text, addr, func(r binary.Range, a uint64) int { return cmp.Compare(r.Lo, a) })
+	if !ok {
+		i--
+	}
+	if i < 0 || !im.text[i].Contains(addr) {
+		return binary.Range{}, false
+	}
+	return im.text[i], true
+}
+
+// extentAt gives the extent that holds addr, nil if none does.
+func (im *Image) extentAt(addr uint64) *extent {
+	i, ok := slices.BinarySearchFunc(im.extents, addr, func(e extent, a uint64) int { return cmp.Compare(e.Lo, a) })
+	if !ok {
+		i--
+	}
+	if i < 0 || !im.extents[i].Contains(addr) {
+		return nil
+	}
+	return &im.extents[i]
+}
+
+var errNoCode = errors.New("no executable section there")
+
+// bytes gives up to n bytes of code from addr on.
+func (im *Image) bytes(addr uint64, n int) ([]byte, error) {
+	t, ok := im.section(addr)
+	if !ok {
+		return nil, fmt.Errorf("read code at 0x%x: %w", addr, errNoCode)
+	}
+	b, err := im.code.Bytes(addr, int(min(uint64(n), t.Hi-addr)))
+	if err != nil {
+		return nil, fmt.Errorf("read code at 0x%x: %w", addr, err)
+	}
+	return b, nil
+}
+
+// decode decodes the instruction at addr.
+func (im *Image) decode(addr uint64) (insn.Inst, error) {
+	b, err := im.bytes(addr, im.arch.MaxLen())
+	if err != nil {
+		return insn.Inst{}, err
+	}
+	return insn.Decode(im.arch, b, addr)
+}
+
+// format gives the text of an instruction that decodes.
+func (im *Image) format(addr uint64) string {
+	b, err := im.bytes(addr, im.arch.MaxLen())
+	if err != nil {
+		return "?"
+	}
+	return insn.Format(im.arch, b, addr)
+}
+
+// sweep decodes r from its start, calling f with each instruction until f
+// answers false or the bytes do not decode. It answers whether the
+// instructions end exactly where r does.
+func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
+	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
+	if err != nil {
+		return false
+	}
+	at := 0
+	for at < len(b) {
+		in, err := insn.Decode(im.arch, b[at:], r.Lo+uint64(at))
+		if err != nil {
+			return false
+		}
+		at += in.Len
+		if !f(&in) {
+			return false
+		}
+	}
+	return uint64(at) == r.Hi-r.Lo
+}

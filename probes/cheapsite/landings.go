@@ -1,0 +1,246 @@
+package cheapsite
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Where control may land is asked of the whole text, because parts of one
+// function lie in different places and jump into each other. Three sources:
+//
+//   - direct branches: every extent is decoded from its start. Bytes that no
+//     extent covers, and extents that do not decode to their end, are decoded
+//     at every offset: that finds too many targets, never too few;
+//   - indirect jumps: a table that is recognised (tables.go) gives its
+//     entries; one that is not opens the extents of its function to landings
+//     anywhere, so that nothing moves there;
+//   - endbr64, which marks targets of indirect jumps, starts of extents, and
+//     what the Code knows besides (Landmarks).
+type landings struct {
+	sorted []uint64
+}
+
+func (l *landings) has(addr uint64) bool {
+	_, ok := slices.BinarySearch(l.sorted, addr)
+	return ok
+}
+
+// window is how many instructions before an indirect jump are looked at for
+// what it jumps to.
+const window = 24
+
+// indirect is an indirect jump and where to begin to read towards it.
+type indirect struct {
+	extent   int
+	from, at uint64
+}
+
+// collector gathers landings.
+type collector struct {
+	im      *Image
+	targets []uint64
+	called  map[uint64]bool // targets of calls: entries of functions for sure
+	crosses [][2]uint64     // jumps from one extent to another
+	jumps   []indirect
+}
+
+// landings computes the landing set at the first need.
+func (im *Image) landings() *landings {
+	if im.land != nil {
+		return im.land
+	}
+	c := &collector{im: im, called: map[uint64]bool{}}
+	for i := range im.extents {
+		c.extent(i)
+	}
+	c.gaps()
+	if l, ok := im.code.(Landmarks); ok {
+		c.targets = append(c.targets, l.Landmarks()...)
+	}
+	c.sort()
+	im.land = &landings{c.targets}
+	c.tables()
+	return im.land
+}
+
+func (c *collector) sort() {
+	slices.Sort(c.targets)
+	c.targets = slices.Compact(c.targets)
+}
+
+// extent sweeps one extent.
+func (c *collector) extent(i int) {
+	e := &c.im.extents[i]
+	c.targets = append(c.targets, e.Lo)
+	var ring [window]uint64
+	n := 0
+	tiles := c.im.sweep(e.Range, func(in *insn.Inst) bool {
+		c.branch(in, e.Range)
+		if c.im.isMark(in) {
+			c.targets = append(c.targets, in.Addr)
+			e.marked = e.marked || in.Addr == e.Lo
+		}
+		if in.Kind == insn.IndirectJump {
+			c.jumps = append(c.jumps, indirect{i, ring[max(0, n-window)%window], in.Addr})
+			if n == 0 {
+				c.jumps[len(c.jumps)-1].from = in.Addr
+			}
+		}
+		ring[n%window] = in.Addr
+		n++
+		return true
+	})
+	if !tiles {
+		e.untiled = true
+		c.everyOffset(e.Range)
+	}
+}
+
+// isMark reports whether in marks a target of indirect jumps.
+func (im *Image) isMark(in *insn.Inst) bool {
+	if im.arch == insn.AMD64 {
+		if in.Len != 4 || in.Kind != insn.Nop {
+			return false
+		}
+		b, err := im.bytes(in.Addr, 4)
+		return err == nil && string(b) == "\xf3\x0f\x1e\xfa"
+	}
+	if in.Kind != insn.Nop {
+		return false
+	}
+	b, err := im.bytes(in.Addr, 4)
+	// bti, bti c, bti j, bti jc
+	return err == nil && len(b) == 4 && b[3] == 0xd5 && b[2] == 0x03 && b[1] == 0x24 && b[0]&0x3f == 0x1f
+}
+
+// branch notes where a direct branch goes.
+func (c *collector) branch(in *insn.Inst, from binary.Range) {
+	switch in.Kind {
+	case insn.Call:
+		c.called[in.Target] = true
+	case insn.Jump, insn.CondJump:
+		if !from.Contains(in.Target) {
+			c.crosses = append(c.crosses, [2]uint64{in.Addr, in.Target})
+		}
+	default:
+		return
+	}
+	c.targets = append(c.targets, in.Target)
+}
+
+// gaps decodes what no extent covers, at every offset.
+func (c *collector) gaps() {
+	for _, t := range c.im.text {
+		at := t.Lo
+		for i := range c.im.extents {
+			e := &c.im.extents[i]
+			if e.Lo >= t.Hi || e.Hi <= at {
+				continue
+			}
+			if e.Lo > at {
+				c.everyOffset(binary.Range{Lo: at, Hi: e.Lo})
+			}
+			at = e.Hi
+		}
+		if at < t.Hi {
+			c.everyOffset(binary.Range{Lo: at, Hi: t.Hi})
+		}
+	}
+}
+
+// everyOffset notes the branches that could begin at any offset of r.
+func (c *collector) everyOffset(r binary.Range) {
+	step := uint64(1)
+	if c.im.arch == insn.ARM64 {
+		step = 4
+	}
+	b, err := c.im.bytes(r.Lo, int(r.Hi-r.Lo)+c.im.arch.MaxLen())
+	if err != nil {
+		return
+	}
+	for at := uint64(0); at < min(uint64(len(b)), r.Hi-r.Lo); at += step {
+		if in, err := insn.Decode(c.im.arch, b[at:], r.Lo+at); err == nil {
+			c.branch(&in, r)
+		}
+	}
+}
+
+// tables adds the targets of indirect jumps and opens the extents of those
+// that are not understood. The second round sees whether what the first found
+// breaks one of the straight lines that the first relied on.
+func (c *collector) tables() {
+	unknown := map[int]bool{}
+	for range 2 {
+		for _, j := range c.jumps {
+			to, how := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
+			c.targets = append(c.targets, to...)
+			if how == jumpUnknown {
+				unknown[j.extent] = true
+			}
+		}
+		c.sort()
+		c.im.land = &landings{c.targets}
+	}
+	if len(unknown) > 0 {
+		c.open(unknown)
+	}
+}
+
+// open marks the extents given and all that belong to the same functions:
+// connected by jumps into their middle, or conditional ones, or to a start
+// that nobody calls.
+func (c *collector) open(unknown map[int]bool) {
+	parts := newPartition(len(c.im.extents))
+	for _, x := range c.crosses {
+		from, to := c.im.extentAt(x[0]), c.im.extentAt(x[1])
+		if from == nil || to == nil || to.Lo == x[1] && c.called[x[1]] {
+			continue
+		}
+		parts.join(c.im.index(from), c.im.index(to))
+	}
+	bad := map[int]bool{}
+	for i := range unknown {
+		bad[parts.find(i)] = true
+	}
+	for i := range c.im.extents {
+		if bad[parts.find(i)] {
+			c.im.extents[i].open = true
+		}
+	}
+}
+
+func (im *Image) index(e *extent) int {
+	i, _ := slices.BinarySearchFunc(im.extents, e.Lo, func(x extent, lo uint64) int {
+		switch {
+		case x.Lo < lo:
+			return -1
+		case x.Lo > lo:
+			return 1
+		}
+		return 0
+	})
+	return i
+}
+
+// partition is a union-find over small numbers.
+type partition []int
+
+func newPartition(n int) partition {
+	p := make(partition, n)
+	for i := range p {
+		p[i] = i
+	}
+	return p
+}
+
+func (p partition) find(i int) int {
+	for p[i] != i {
+		p[i] = p[p[i]]
+		i = p[i]
+	}
+	return i
+}
+
+func (p partition) join(i, j int) { p[p.find(i)] = p.find(j) }

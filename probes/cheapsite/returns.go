@@ -1,0 +1,237 @@
+package cheapsite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// mostFollowed bounds how many instructions Returns visits.
+const mostFollowed = 1 << 18
+
+// walk follows control flow.
+type walk struct {
+	im       *Image
+	todo     []uint64
+	seen     map[uint64]bool
+	extents  map[uint64]*extent
+	returns  map[uint64]bool
+	tails    map[uint64]bool
+	doubtful string
+}
+
+// Returns follows control flow from entry through direct branches, tables and
+// tail jumps into other functions (whose returns other callers reach too) to
+// every exit. It fails if there is no code at entry.
+func (im *Image) Returns(entry uint64) (Exits, error) {
+	if _, err := im.decode(entry); err != nil {
+		return Exits{}, fmt.Errorf("follow the function at 0x%x: %w", entry, err)
+	}
+	im.landings()
+	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}}
+	w.push(entry)
+	for len(w.todo) > 0 {
+		at := w.todo[len(w.todo)-1]
+		w.todo = w.todo[:len(w.todo)-1]
+		w.follow(at)
+	}
+	if w.doubtful != "" {
+		w.allReturns()
+	}
+	return Exits{
+		Returns:   slices.Sorted(maps.Keys(w.returns)),
+		TailJumps: slices.Sorted(maps.Keys(w.tails)),
+		Complete:  w.doubtful == "",
+		Reason:    w.doubtful,
+	}, nil
+}
+
+func (w *walk) push(at uint64) {
+	if !w.seen[at] {
+		w.todo = append(w.todo, at)
+	}
+}
+
+func (w *walk) doubt(format string, args ...any) {
+	if w.doubtful == "" {
+		w.doubtful = fmt.Sprintf(format, args...)
+	}
+}
+
+// follow walks a straight line until it ends or meets what has been seen.
+func (w *walk) follow(at uint64) {
+	for !w.seen[at] {
+		if len(w.seen) >= mostFollowed {
+			w.doubt("more than %d instructions", mostFollowed)
+			return
+		}
+		w.seen[at] = true
+		in, err := w.im.decode(at)
+		if err != nil {
+			w.doubt("%v", err)
+			return
+		}
+		e := w.im.extentAt(at)
+		if e != nil {
+			w.extents[e.Lo] = e
+		}
+		if !w.step(&in, e) {
+			return
+		}
+		at += uint64(in.Len)
+		if in.Kind == insn.Call || in.Kind == insn.IndirectCall {
+			if e != nil && !e.Contains(at) {
+				return // the call does not come back
+			}
+		}
+	}
+}
+
+// step handles one instruction and answers whether control falls through.
+func (w *walk) step(in *insn.Inst, e *extent) bool {
+	switch in.Kind {
+	case insn.Return:
+		w.returns[in.Addr] = true
+		return false
+	case insn.Stop:
+		return false
+	case insn.Jump:
+		if w.isStub(in.Target) {
+			w.tails[in.Addr] = true
+		} else {
+			w.push(in.Target)
+		}
+		return false
+	case insn.CondJump:
+		if w.isStub(in.Target) {
+			w.doubt("a conditional jump to a stub at 0x%x", in.Addr)
+		} else {
+			w.push(in.Target)
+		}
+	case insn.IndirectJump:
+		w.indirect(in, e)
+		return false
+	}
+	return true
+}
+
+// isStub reports whether addr is a stub of the PLT: an indirect jump through a
+// fixed slot, perhaps after endbr64.
+func (w *walk) isStub(addr uint64) bool {
+	for range 2 {
+		in, err := w.im.decode(addr)
+		if err != nil {
+			return false
+		}
+		if in.Kind == insn.IndirectJump {
+			return in.NMem == 1 && in.Mem[0].Fixed
+		}
+		if in.Kind != insn.Nop {
+			return false
+		}
+		addr += uint64(in.Len)
+	}
+	return false
+}
+
+func (w *walk) indirect(in *insn.Inst, e *extent) {
+	from := w.before(in.Addr, e)
+	to, how := w.im.resolve(from, in.Addr, e)
+	switch how {
+	case jumpTable:
+		for _, t := range to {
+			// What was read beyond the table's end leads to other functions.
+			if x := w.im.extentAt(t); x != nil && (x == e || w.extents[x.Lo] != nil || w.partOf(x, e)) {
+				w.push(t)
+			}
+		}
+	case jumpAway:
+		w.tails[in.Addr] = true
+	default:
+		w.tails[in.Addr] = true
+		w.doubt("the indirect jump at 0x%x is not resolved", in.Addr)
+	}
+}
+
+// partOf reports whether x jumps into the middle of e, as a part split off does.
+func (w *walk) partOf(x, e *extent) bool {
+	if e == nil {
+		return false
+	}
+	found := false
+	w.im.sweep(x.Range, func(in *insn.Inst) bool {
+		found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && e.Contains(in.Target) && in.Target != e.Lo
+		return !found
+	})
+	return found
+}
+
+// before gives the address of the instruction window instructions before at.
+func (w *walk) before(at uint64, e *extent) uint64 {
+	if e == nil {
+		return at
+	}
+	var ring [window]uint64
+	n := 0
+	w.im.sweep(e.Range, func(in *insn.Inst) bool {
+		if in.Addr >= at {
+			return false
+		}
+		ring[n%window] = in.Addr
+		n++
+		return true
+	})
+	if n == 0 {
+		return at
+	}
+	return ring[max(0, n-window)%window]
+}
+
+// allReturns adds every return of the extents touched.
+func (w *walk) allReturns() {
+	for _, e := range w.extents {
+		w.im.sweep(e.Range, func(in *insn.Inst) bool {
+			if in.Kind == insn.Return {
+				w.returns[in.Addr] = true
+			}
+			return true
+		})
+	}
+}
+
+// WrapperOf gives what the function at entry surely enters with the registers
+// in args as they were: the target of the first call on its straight-line
+// path, or of the jump with which the path leaves the function. A function
+// that decides anything, or synchronises, before that wraps nothing: nil. The
+// target may be a stub of the PLT.
+func (im *Image) WrapperOf(entry uint64, args insn.RegSet) []uint64 {
+	home := im.extentAt(entry)
+	seen := map[uint64]bool{}
+	for at := entry; !seen[at]; {
+		seen[at] = true
+		in, err := im.decode(at)
+		if err != nil || len(seen) > 2*farthest {
+			return nil
+		}
+		switch in.Kind {
+		case insn.Call:
+			return []uint64{in.Target}
+		case insn.Jump:
+			if home == nil || !home.Contains(in.Target) || in.Target == entry {
+				return []uint64{in.Target}
+			}
+			at = in.Target
+			continue
+		case insn.Plain, insn.Nop, insn.Push:
+		default:
+			return nil
+		}
+		if !in.Known || in.Locked || in.Writes&args != 0 {
+			return nil
+		}
+		at += uint64(in.Len)
+	}
+	return nil
+}

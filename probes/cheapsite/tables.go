@@ -1,0 +1,252 @@
+package cheapsite
+
+import (
+	"encoding/binary"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Where an indirect jump goes. The straight line before it is evaluated over
+// a small lattice: a register holds a constant, a table entry loaded from a
+// constant address, or such an entry plus the table's own address, as gcc and
+// clang compile a switch:
+//
+//	lea    table(%rip),%rdx        %rdx = c
+//	movslq (%rdx,%rax,4),%rax      %rax = entry of c
+//	add    %rdx,%rax               %rax = target of c
+//	jmp    *%rax
+//
+// or jmp *table(,%rax,8) where code is not position-independent. How long the
+// table is does not matter: it is read until an entry points outside the
+// executable sections, which gives all of its targets and perhaps a few more.
+
+type jumpKind uint8
+
+const (
+	jumpUnknown jumpKind = iota
+	jumpTable            // within the function: the targets are given
+	jumpAway             // through a slot that the linker fills
+	jumpMarked           // to another function, or to endbr64 in this one
+)
+
+// maxTable bounds a table's length in entries.
+const maxTable = 1 << 16
+
+type valueKind uint8
+
+const (
+	anything valueKind = iota
+	constant
+	entry4 // a 32-bit entry of the table at addr
+	entry8 // a 64-bit entry
+	target // addr + its 32-bit entry
+)
+
+type value struct {
+	kind valueKind
+	addr uint64
+}
+
+type registers [32]value
+
+// resolve says where the indirect jump at addr goes, reading from the
+// instruction at from on.
+func (im *Image) resolve(from, at uint64, e *extent) ([]uint64, jumpKind) {
+	in, err := im.decode(at)
+	if err != nil {
+		return nil, jumpUnknown
+	}
+	if in.NMem == 1 && in.Mem[0].Fixed && in.Known {
+		return nil, jumpAway
+	}
+	if to, ok := im.table(im.evaluate(from, at), &in); ok {
+		return to, jumpTable
+	}
+	if e != nil && e.marked && !im.isNotrack(at) {
+		return nil, jumpMarked
+	}
+	return nil, jumpUnknown
+}
+
+// isNotrack reports whether the jump at addr has the prefix 3e.
+func (im *Image) isNotrack(at uint64) bool {
+	b, err := im.bytes(at, 3)
+	for i := 0; err == nil && i < len(b); i++ {
+		if b[i] == 0x3e {
+			return true
+		}
+	}
+	return err != nil
+}
+
+// evaluate runs the straight line from..at; a landing forgets all.
+func (im *Image) evaluate(from, at uint64) *registers {
+	var regs registers
+	for pc := from; pc < at; {
+		in, err := im.decode(pc)
+		if err != nil {
+			return &registers{}
+		}
+		if im.land.has(pc) {
+			regs = registers{}
+		}
+		im.step(&regs, &in)
+		pc += uint64(in.Len)
+	}
+	if im.land.has(at) {
+		return &registers{}
+	}
+	return &regs
+}
+
+func (im *Image) step(regs *registers, in *insn.Inst) {
+	switch in.Kind {
+	case insn.Plain, insn.Nop, insn.Push, insn.CondJump:
+	default:
+		*regs = registers{}
+		return
+	}
+	if !in.Known {
+		*regs = registers{}
+		return
+	}
+	dst, v := im.result(regs, in)
+	for r := insn.Reg(0); r < 32; r++ {
+		if in.Writes.Has(r) {
+			regs[r] = value{}
+		}
+	}
+	if dst != insn.NoReg {
+		regs[dst] = v
+	}
+}
+
+// result gives the register that the instruction sets to a value of the
+// lattice, NoReg if there is none.
+func (im *Image) result(regs *registers, in *insn.Inst) (insn.Reg, value) {
+	s := in.Sum
+	switch {
+	case s.Const():
+		return s.Dst, value{constant, uint64(s.Imm)}
+	case s.Offset() && s.Imm == 0:
+		return s.Dst, regs[s.Src]
+	case s.Dst != insn.NoReg && s.Add != insn.NoReg && s.Imm == 0:
+		return s.Dst, add(regs[s.Src], regs[s.Add])
+	case in.NMem == 1 && in.Mem[0].Read && !in.Mem[0].Write && in.ValueReg != insn.NoReg:
+		return in.ValueReg, load(regs, &in.Mem[0])
+	case in.NMem == 0 && im.signExtends(in.Addr):
+		if r := single(in.Writes); r != insn.NoReg && in.Reads == in.Writes && regs[r].kind == entry4 {
+			return r, regs[r]
+		}
+	}
+	return insn.NoReg, value{}
+}
+
+// signExtends recognises cltq and movslq between registers.
+func (im *Image) signExtends(addr uint64) bool {
+	b, err := im.bytes(addr, 3)
+	return err == nil && len(b) == 3 && im.arch == insn.AMD64 && b[0]&0xf8 == 0x48 && (b[1] == 0x98 || b[1] == 0x63)
+}
+
+func single(s insn.RegSet) insn.Reg {
+	for r := insn.Reg(0); r < 64; r++ {
+		if s == insn.RegSet(0).With(r) {
+			return r
+		}
+	}
+	return insn.NoReg
+}
+
+func add(a, b value) value {
+	if a.kind == entry4 {
+		a, b = b, a
+	}
+	if a.kind == constant && b.kind == entry4 && a.addr == b.addr {
+		return value{target, a.addr}
+	}
+	return value{}
+}
+
+// load gives what is loaded from m: an entry if the table's address is known.
+func load(regs *registers, m *insn.Mem) value {
+	at, ok := tableAt(regs, m)
+	switch {
+	case !ok:
+	case m.Size == 4:
+		return value{entry4, at}
+	case m.Size == 8:
+		return value{entry8, at}
+	}
+	return value{}
+}
+
+// tableAt gives the constant part of an address with one unknown register.
+func tableAt(regs *registers, m *insn.Mem) (uint64, bool) {
+	if m.Segment || m.Fixed {
+		return 0, false
+	}
+	base, index := known(regs, m.Base), known(regs, m.Index)
+	switch {
+	case m.Base == insn.NoReg && int(m.Scale) == m.Size:
+		return uint64(m.Disp), true
+	case base != nil && m.Index != insn.NoReg:
+		return *base + uint64(m.Disp), true
+	case index != nil && m.Base != insn.NoReg && m.Scale == 1:
+		return *index + uint64(m.Disp), true
+	}
+	return 0, false
+}
+
+func known(regs *registers, r insn.Reg) *uint64 {
+	if r < 32 && regs[r].kind == constant {
+		return &regs[r].addr
+	}
+	return nil
+}
+
+// table reads the table that an indirect jump goes through.
+func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
+	if !in.Known || im.arch != insn.AMD64 {
+		return nil, false
+	}
+	if in.NMem == 1 {
+		if at, ok := tableAt(regs, &in.Mem[0]); ok && in.Mem[0].Size == 8 {
+			return im.readTable(at, 8, 0)
+		}
+		return nil, false
+	}
+	r := single(in.Reads)
+	if r == insn.NoReg {
+		return nil, false
+	}
+	switch v := regs[r]; v.kind {
+	case target:
+		return im.readTable(v.addr, 4, v.addr)
+	case entry8:
+		return im.readTable(v.addr, 8, 0)
+	}
+	return nil, false
+}
+
+// readTable reads entries of size bytes until one, added to base, is not in
+// an executable section.
+func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
+	var out []uint64
+	for len(out) < maxTable {
+		b, err := im.code.Bytes(at+uint64(len(out)*size), size)
+		if err != nil || len(b) < size {
+			break
+		}
+		to := base
+		if size == 4 {
+			to += uint64(int64(int32(binary.LittleEndian.Uint32(b))))
+		} else {
+			to += binary.LittleEndian.Uint64(b)
+		}
+		if _, ok := im.section(to); !ok {
+			break
+		}
+		out = append(out, to)
+	}
+	return out, len(out) > 0 && len(out) < maxTable
+}

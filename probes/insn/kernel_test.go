@@ -1,0 +1,253 @@
+package insn
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+)
+
+// snippet is one instruction between a set-up and a look at what it did.
+type snippet struct {
+	before, insn, after string
+	avx                 bool
+}
+
+// The snippets end with their result in rax; each may use any register that a
+// call may destroy, and 32 bytes at data(%rip).
+var snippets = []snippet{
+	{"mov $5,%eax", "nop", "", false},
+	{"mov $5,%eax", ".byte 0x66,0x90", "", false},
+	{"mov $5,%eax", ".byte 0x66,0x66,0x90", "", false},
+	{"mov $5,%eax", ".byte 0xf3,0x90", "", false},
+	{"mov $5,%eax", ".byte 0x0f,0x1f,0x00", "", false},
+	{"mov $5,%eax", ".byte 0x0f,0x1f,0x40,0x00", "", false},
+	{"mov $5,%eax", ".byte 0x0f,0x1f,0x44,0x00,0x00", "", false},
+	{"mov $5,%eax", ".byte 0x66,0x0f,0x1f,0x44,0x00,0x00", "", false},
+	{"mov $5,%eax", ".byte 0x0f,0x1f,0x80,0,0,0,0", "", false},
+	{"mov $5,%eax", ".byte 0x0f,0x1f,0x84,0,0,0,0,0", "", false},
+	{"mov $5,%eax", ".byte 0x66,0x0f,0x1f,0x84,0,0,0,0,0", "", false},
+	{"mov $5,%eax", "endbr64", "", false},
+	{"mov $5,%eax", "push %rax", "pop %rdx; add %rdx,%rax", false},
+	{"mov $5,%eax; mov $7,%r9d", "push %r9", "pop %rdx; add %rdx,%rax", false},
+	{"mov $5,%eax", "push $3", "pop %rdx; add %rdx,%rax", false},
+	{"mov $5,%eax", "pushq data(%rip)", "pop %rdx; add %rdx,%rax", false},
+	{"mov $5,%eax; push %rax", "pop %rdx", "add %rdx,%rax", false},
+	{"mov $5,%eax; cmp $5,%eax", "je 7f", "inc %eax; 7:", false},
+	{"mov $5,%eax; cmp $5,%eax", "jne 7f", "inc %eax; 7:", false},
+	{"mov $5,%eax; cmp $5,%eax", ".byte 0x0f,0x84,2,0,0,0", "inc %eax; 7:", false},
+	{"mov $5,%eax", "jmp 7f", "inc %eax; 7:", false},
+	{"mov $5,%eax", "bnd jmp 7f", "inc %eax; 7:", false},
+	{"mov $5,%eax", "call 7f", "jmp 8f; 7: inc %eax; ret; 8:", false},
+	{"mov $5,%eax; mov $2,%ecx", "loop 7f", "inc %eax; 7: add %ecx,%eax", false},
+	{"mov $5,%eax; xor %ecx,%ecx", "jrcxz 7f", "inc %eax; 7: add %ecx,%eax", false},
+	{"lea 7f(%rip),%rdx; mov $5,%eax", "jmp *%rdx", "inc %eax; 7:", false},
+	{"lea 7f(%rip),%rdx; mov $5,%eax", "notrack jmp *%rdx", "inc %eax; 7:", false},
+	{"lea 7f(%rip),%rdx; mov $5,%eax", "call *%rdx", "jmp 8f; 7: inc %eax; ret; 8:", false},
+	{"mov $5,%eax; mov $7,%r8d", "xchg %rax,%r8", "", false},
+	{"mov $5,%eax; mov $7,%edx", "xchg %rax,%rdx", "", false},
+	{"mov $5,%eax; mov $7,%edx", "xchg %rdx,data(%rip)", "add %rdx,%rax; add data(%rip),%rax", false},
+	{"mov $5,%eax; mov $7,%edx", "lock xadd %rdx,data(%rip)", "add %rdx,%rax; add data(%rip),%rax", false},
+	{"mov $5,%eax", "mov data(%rip),%rdx", "add %rdx,%rax", false},
+	{"mov $5,%eax", "mov %rax,data(%rip)", "add data(%rip),%rax", false},
+	{"mov $5,%eax", "mov %fs:0,%rdx", "cmp %rdx,%fs:0; sete %al", false},
+	{"mov $5,%eax", ".byte 0x2e,0x90", "", false},
+	{"", "xgetbv", "", false},
+	{"mov $39,%eax; xor %edx,%edx", "syscall", "test %eax,%eax; setg %al", false},
+	{"mov $5,%eax", "mov %eax,%eax", "", false},
+	{"pushf; pop %rax; push %rax", "popf", "", false},
+	{"", "pushf", "pop %rax", false},
+	{"cvtsi2sd data(%rip),%xmm0", "movsd %xmm0,data+8(%rip)", "mov data+8(%rip),%rax", false},
+	{"movdqu data(%rip),%xmm0", "movdqa %xmm0,data+16(%rip)", "mov data+16(%rip),%rax", false},
+	{"movdqu data(%rip),%xmm0", "movmskps %xmm0,%eax", "", false},
+	{"vmovdqu data(%rip),%ymm0", "vmovdqu %ymm0,data(%rip)", "mov data(%rip),%rax", true},
+	{"vmovdqu data(%rip),%xmm0; vpxor %xmm1,%xmm1,%xmm1; xor %eax,%eax", "vpcmpeqb %xmm0,%xmm1,%xmm2", "vmovd %xmm2,%eax", true},
+	{"vmovdqu data(%rip),%xmm0; vpxor %xmm1,%xmm1,%xmm1; cmp %eax,%eax", "vpor %xmm0,%xmm1,%xmm2", "vmovd %xmm2,%eax", true},
+	{"vmovdqu data(%rip),%xmm0", "vmovd %xmm0,%eax", "", true},
+	{"vmovdqu data(%rip),%xmm0; xor %eax,%eax", "vmovups %xmm0,data+16(%rip)", "mov data+16(%rip),%rax", true},
+	{"vmovdqu data(%rip),%xmm0; xor %eax,%eax", "vmovss %xmm0,data+16(%rip)", "mov data+16(%rip),%rax", true},
+	{"xor %eax,%eax", "vmovups data(%rip),%ymm1", "vmovd %xmm1,%eax", true},
+	{"xor %eax,%eax", "vmovdqa data(%rip),%ymm1", "vmovd %xmm1,%eax", true},
+	{"vmovups data(%rip),%ymm1", "vaddps %ymm1,%ymm1,%ymm2", "vmovd %xmm2,%eax", true},
+	{"vmovups data(%rip),%ymm1; mov $1,%eax", "vzeroupper", "", true},
+	{"vmovups data(%rip),%xmm1", "vpxor %xmm1,%xmm1,%xmm2", "vmovd %xmm2,%eax", true},
+	{"mov $0xff,%eax; mov $3,%edx", "andn %eax,%edx,%eax", "", true},
+	{"mov $0xff,%eax; mov $3,%edx", "shlx %edx,%eax,%eax", "", true},
+}
+
+// kernelSource writes the snippets as functions f0, f1, … with the instruction
+// at s0, s1, …, and a main that prints each one's result.
+func kernelSource(avx bool) string {
+	var b strings.Builder
+	b.WriteString(".data\n.balign 32\ndata: .quad 3, 5, 7, 9\n.text\n")
+	n := 0
+	for _, s := range snippets {
+		if s.avx && !avx {
+			continue
+		}
+		fmt.Fprintf(&b, ".globl s%d\nf%d:\nmovq $3,data(%%rip)\n%s\ns%d: %s\n%s\nret\n", n, n, s.before, n, s.insn, s.after)
+		n++
+	}
+	b.WriteString(".globl main\nmain: push %rbx\n")
+	for i := range n {
+		fmt.Fprintf(&b, "xor %%ecx,%%ecx\nmov $%d,%%esi\ncall f%d\nmov %%rax,%%rdx\nlea fmt(%%rip),%%rdi\nmov $%d,%%esi\nxor %%eax,%%eax\ncall printf@plt\n", i, i, i)
+	}
+	b.WriteString("xor %eax,%eax\npop %rbx\nret\n.section .rodata\nfmt: .asciz \"%d %lx\\n\"\n.section .note.GNU-stack,\"\",@progbits\n")
+	return b.String()
+}
+
+// TestKernel puts a uprobe under every instruction that is not Refused and
+// sees that the program computes the same: what this package says of the
+// kernel, asked of the kernel.
+func TestKernel(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the snippets are x86-64 code")
+	}
+	cpu, _ := os.ReadFile("/proc/cpuinfo")
+	avx := bytes.Contains(cpu, []byte(" avx2 ")) && bytes.Contains(cpu, []byte(" bmi2 "))
+	exe := assemble(t, kernelSource(avx))
+	want := run(t, exe)
+	sites := sitesOf(t, exe)
+	prog, counts := counter(t, len(sites))
+
+	var offsets, cookies []uint64
+	for i, s := range sites {
+		in, err := Decode(AMD64, s.code, s.addr)
+		if err != nil {
+			t.Fatalf("%d: % x: %v", i, s.code, err)
+		}
+		t.Logf("%2d %-40s emulated %-5v refused %v", i, Format(AMD64, s.code, s.addr), in.Emulated, in.Refused)
+		if !in.Refused {
+			offsets, cookies = append(offsets, s.offset), append(cookies, uint64(i))
+		}
+	}
+	ex, err := link.OpenExecutable(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: offsets, Cookies: cookies})
+	if err != nil {
+		t.Fatalf("the kernel refuses a site of ours: %v", err)
+	}
+	got := run(t, exe)
+	l.Close()
+	if got != want {
+		t.Errorf("under probes the program computes\n%s\ninstead of\n%s", got, want)
+	}
+	for i, c := range cookies {
+		var n uint64
+		if err := counts.Lookup(uint32(c), &n); err != nil || n != 1 {
+			t.Errorf("site %d (%s): %d hits, want 1 (%v)", c, Format(AMD64, sites[c].code, 0), n, err)
+		}
+		_ = i
+	}
+}
+
+// assemble builds a program, or skips.
+func assemble(t testing.TB, source string) string {
+	t.Helper()
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("no gcc: install it to run this test")
+	}
+	dir := t.TempDir()
+	file, exe := filepath.Join(dir, "x.S"), filepath.Join(dir, "x")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(gcc, "-o", exe, file).CombinedOutput(); err != nil {
+		t.Fatalf("assemble: %v\n%s", err, out)
+	}
+	return exe
+}
+
+func run(t testing.TB, exe string) string {
+	t.Helper()
+	out, err := exec.Command(exe).CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s%v", out, err)
+	}
+	return string(out)
+}
+
+type site struct {
+	addr, offset uint64
+	code         []byte
+}
+
+// sitesOf finds s0, s1, … in the program.
+func sitesOf(t testing.TB, exe string) []site {
+	t.Helper()
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	syms, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]uint64{}
+	for _, s := range syms {
+		at[s.Name] = s.Value
+	}
+	text := f.Section(".text")
+	data, err := text.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []site
+	for i := 0; ; i++ {
+		addr, ok := at[fmt.Sprint("s", i)]
+		if !ok {
+			return out
+		}
+		rest := data[addr-text.Addr:]
+		out = append(out, site{addr, addr - text.Addr + text.Offset, rest[:min(15, len(rest))]})
+	}
+}
+
+// counter is a BPF program that counts hits by cookie.
+func counter(t testing.TB, n int) (*ebpf.Program, *ebpf.Map) {
+	t.Helper()
+	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: uint32(n)})
+	if err != nil {
+		t.Skipf("no BPF maps: %v (run as root on a kernel with BPF)", err)
+	}
+	t.Cleanup(func() { m.Close() })
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
+		Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "GPL",
+		Instructions: asm.Instructions{
+			asm.FnGetAttachCookie.Call(),
+			asm.StoreMem(asm.RFP, -4, asm.R0, asm.Word),
+			asm.LoadMapPtr(asm.R1, m.FD()),
+			asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "out"),
+			asm.Mov.Imm(asm.R1, 1),
+			asm.StoreXAdd(asm.R0, asm.R1, asm.DWord),
+			asm.Mov.Imm(asm.R0, 0).WithSymbol("out"),
+			asm.Return(),
+		},
+	})
+	if err != nil {
+		var v *ebpf.VerifierError
+		if errors.As(err, &v) {
+			t.Fatalf("%+v", v)
+		}
+		t.Skipf("no BPF programs for uprobes: %v (run as root on Linux 6.6 or later)", err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p, m
+}
