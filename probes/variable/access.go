@@ -1,0 +1,110 @@
+package variable
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Accesses finds the instructions of f that access v. If v lives in another
+// file, those are the ones that go through f's global offset table. It fails
+// only if f's code cannot be read; what could not be understood is in the
+// result.
+func Accesses(f *bin.File, v Variable) (Result, error) {
+	if v.Size <= 0 || v.File == nil {
+		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)
+	}
+	t := newTarget(f, v)
+	functions, err := t.functions()
+	if err != nil {
+		return Result{}, fmt.Errorf("find accesses of %s: %w", v.Name, err)
+	}
+	c := collector{target: &t, taken: map[uint64]struct{}{}}
+	for _, fn := range functions {
+		code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+		if err != nil {
+			return Result{}, fmt.Errorf("find accesses of %s: read function at 0x%x of %s: %w", v.Name, fn.Lo, f.Name(), err)
+		}
+		c.function(fn, code)
+	}
+	return c.result(), nil
+}
+
+// collector gathers what the functions do with the target.
+type collector struct {
+	*target
+	out   Result
+	taken map[uint64]struct{}
+}
+
+func (c *collector) result() Result {
+	for addr := range c.taken {
+		c.out.AddressTaken = append(c.out.AddressTaken, addr)
+	}
+	slices.SortFunc(c.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Addr, b.Addr) })
+	for _, s := range []*[]uint64{&c.out.AddressTaken, &c.out.GOT, &c.out.Unknown, &c.out.Undecoded} {
+		slices.Sort(*s)
+		*s = slices.Compact(*s)
+	}
+	return c.out
+}
+
+// function decodes a function and follows the variable's address through it.
+func (c *collector) function(fn bin.Range, code []byte) {
+	body := make([]insn.Inst, 0, len(code)/4)
+	for pos := 0; pos < len(code); {
+		in, err := insn.Decode(c.file.Arch(), code[pos:], fn.Lo+uint64(pos))
+		if err != nil || in.Len <= 0 {
+			c.out.Undecoded = append(c.out.Undecoded, fn.Lo+uint64(pos))
+			if c.file.Arch() != insn.ARM64 {
+				break
+			}
+			// The next word is an instruction again; this one may do anything.
+			in = insn.Inst{Addr: fn.Lo + uint64(pos), Len: 4, ValueReg: insn.NoReg, Sum: insn.Sum{Dst: insn.NoReg, Src: insn.NoReg}}
+		}
+		body = append(body, in)
+		pos += in.Len
+	}
+	fl := newFlow(c.target, fn, code, body)
+	fl.run()
+	fl.report(c)
+}
+
+// access notes an access of the memory at addr.
+func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64, maybe bool) {
+	a := Access{
+		Addr: in.Addr, Len: in.Len, Kind: Read, Atomic: in.Locked, Width: m.Size,
+		Offset: int64(addr - c.v.Addr), Base: insn.NoReg, Maybe: maybe, Func: fn,
+		Value: Value{From: FromMemory, Reg: insn.NoReg},
+	}
+	switch {
+	case m.Read && m.Write:
+		a.Kind = Update
+	case m.Write:
+		a.Kind = Write
+	}
+	if !m.Fixed {
+		// From Base to the variable's own address, not to what is accessed.
+		a.Base, a.Disp = m.Base, m.Disp-a.Offset
+	}
+	a.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(c.v.Size))
+	if a.Offset == 0 && m.Size == c.v.Size {
+		a.Value = valueOf(a.Kind, in)
+	}
+	c.out.Accesses = append(c.out.Accesses, a)
+}
+
+// valueOf tells where the value of an access of exactly the variable is.
+func valueOf(k Kind, in *insn.Inst) Value {
+	switch {
+	case k == Update:
+	case k == Write && in.HasImm:
+		return Value{From: FromImm, Reg: insn.NoReg, Imm: in.ValueImm}
+	case in.ValueReg != insn.NoReg:
+		return Value{From: FromReg, Reg: in.ValueReg}
+	}
+	return Value{From: FromMemory, Reg: insn.NoReg}
+}

@@ -1,0 +1,221 @@
+package variable
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"strings"
+)
+
+// typeInfo is what a type's description says of a variable of that type.
+type typeInfo struct {
+	text     string
+	size     int64
+	class    Class
+	atomic   bool
+	volatile bool
+	// bad says why the type cannot be watched; "" if it can.
+	bad string
+}
+
+// encodings of base types (DWARF 5, section 7.8, table 7.11).
+var encodings = map[int64]Class{
+	0x01: Pointer, 0x02: Bool, 0x04: Float, 0x05: Int, 0x06: Int, 0x07: Uint, 0x08: Uint, 0x10: Uint, 0x11: Uint, 0x12: Uint,
+}
+
+// typeOf describes the type at an offset. It follows names and qualifiers
+// itself, because the library's types lack C11's _Atomic and build whole graphs
+// of structures for a pointer.
+func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo { return x.typeAt(off, u, 0) }
+
+func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
+	e := x.typeEntry(off)
+	if e == nil || depth > 4*maxChain {
+		return typeInfo{text: "?", bad: "an unknown type"}
+	}
+	inner := func() typeInfo {
+		next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
+		if !ok {
+			return typeInfo{text: "void", bad: "type void"}
+		}
+		return x.typeAt(next, u, depth+1)
+	}
+	name := text(e, dwarf.AttrName)
+	switch e.Tag {
+	case dwarf.TagBaseType:
+		return baseType(e, name)
+	case dwarf.TagEnumerationType:
+		return typeInfo{text: tagged("enum", name, u), size: number(e, dwarf.AttrByteSize), class: Enum}
+	case dwarf.TagPointerType:
+		return typeInfo{text: inner().text + " *", size: x.pointerSize(e), class: Pointer}
+	case dwarf.TagTypedef:
+		return x.typedef(e, name, inner())
+	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		return qualify(e.Tag, inner())
+	case dwarf.TagStructType, dwarf.TagClassType:
+		return x.structure(e, name, u, depth)
+	case dwarf.TagUnionType:
+		return refuse(tagged("union", name, u), ": watching a member is not supported, name a scalar")
+	case dwarf.TagArrayType:
+		return refuse(inner().text+"[]", ": watching an element is not supported, name a scalar")
+	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return refuse(inner().text+" &", ": name the variable that it refers to")
+	case dwarf.TagSubroutineType:
+		return typeInfo{text: "function", bad: "a function type"}
+	}
+	return refuse(name, " ("+e.Tag.String()+"), which cannot be watched")
+}
+
+func (x *index) typeEntry(off dwarf.Offset) *dwarf.Entry {
+	if off == 0 {
+		return nil
+	}
+	r := x.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil || e.Tag == 0 {
+		return nil
+	}
+	return e
+}
+
+func baseType(e *dwarf.Entry, name string) typeInfo {
+	t := typeInfo{text: name, size: number(e, dwarf.AttrByteSize)}
+	class, ok := encodings[number(e, dwarf.AttrEncoding)]
+	if !ok {
+		return refuse(name, ", which is no integer, boolean, pointer or floating type")
+	}
+	t.class = class
+	return t
+}
+
+func refuse(name, why string) typeInfo {
+	if name == "" {
+		name = "(unnamed)"
+	}
+	return typeInfo{text: name, bad: "type " + name + why}
+}
+
+// isC are the languages whose types are named with their tag: C89, C, C99,
+// Objective C, C11, C17, C23.
+var isC = map[int64]bool{0x01: true, 0x02: true, 0x0c: true, 0x10: true, 0x1d: true, 0x2c: true, 0x3e: true}
+
+func tagged(tag, name string, u *unit) string {
+	switch {
+	case name == "":
+		return tag + " (unnamed)"
+	case u == nil || isC[u.lang]:
+		return tag + " " + name
+	}
+	return name
+}
+
+func (x *index) pointerSize(e *dwarf.Entry) int64 {
+	if n := number(e, dwarf.AttrByteSize); n > 0 {
+		return n
+	}
+	return 8
+}
+
+// typedef names a type anew. C's atomic_flag is a structure of one member, and
+// its other names say that they are atomic even where DWARF cannot: _Atomic is
+// new in version 5.
+func (x *index) typedef(e *dwarf.Entry, name string, inner typeInfo) typeInfo {
+	switch {
+	case strings.HasPrefix(name, "atomic_") && inner.bad == "":
+		inner.atomic = true
+	case name == "atomic_flag":
+		if s := x.bare(e); s != nil && s.Tag == dwarf.TagStructType {
+			inner = x.onlyMember(s, nil, 0)
+			inner.atomic = true
+		}
+	}
+	if inner.bad != "" && name != "" && inner.text != name {
+		inner.bad = fmt.Sprintf("type %s, which is %s", name, inner.bad)
+	}
+	if name != "" {
+		inner.text = name
+	}
+	return inner
+}
+
+// bare follows names and qualifiers to the type itself; nil if there is none.
+func (x *index) bare(e *dwarf.Entry) *dwarf.Entry {
+	for range 4 * maxChain {
+		if e == nil {
+			return nil
+		}
+		switch e.Tag {
+		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+			off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+			e = x.typeEntry(off)
+		default:
+			return e
+		}
+	}
+	return nil
+}
+
+func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
+	word := map[dwarf.Tag]string{dwarf.TagConstType: "const", dwarf.TagVolatileType: "volatile", dwarf.TagRestrictType: "restrict", dwarf.TagAtomicType: "_Atomic"}[tag]
+	switch {
+	case tag == dwarf.TagRestrictType:
+	case t.class == Pointer && t.bad == "":
+		t.text += word
+	default:
+		t.text = word + " " + t.text
+	}
+	t.volatile = t.volatile || tag == dwarf.TagVolatileType
+	t.atomic = t.atomic || tag == dwarf.TagAtomicType
+	return t
+}
+
+// structure describes a structure, of which only the atomic types of the C++
+// and Rust libraries can be watched: they are a scalar in wrappings.
+func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
+	atomic, ok := x.atomics[e.Offset]
+	if !ok {
+		return refuse(tagged("struct", name, u), ": watching a member is not supported, name a scalar")
+	}
+	t := x.onlyMember(e, u, depth)
+	if t.bad != "" {
+		return refuse(atomic, ", which is not a scalar")
+	}
+	t.text, t.atomic = atomic, true
+	return t
+}
+
+// onlyMember describes the scalar that a structure consists of, through base
+// classes and members as large as the structure itself.
+func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
+	none := refuse(text(e, dwarf.AttrName), ", which is not a scalar")
+	if depth > maxChain || !e.Children {
+		return none
+	}
+	r := x.data.Reader()
+	r.Seek(e.Offset)
+	if _, err := r.Next(); err != nil {
+		return none
+	}
+	for {
+		m, err := r.Next()
+		if err != nil || m == nil || m.Tag == 0 {
+			return none
+		}
+		instance := m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !flag(m, dwarf.AttrExternal) && !flag(m, dwarf.AttrDeclaration)
+		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && instance {
+			if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == number(e, dwarf.AttrByteSize) {
+				return t
+			}
+		}
+		if m.Children {
+			r.SkipChildren()
+		}
+	}
+}
+
+func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
+	if s := x.bare(x.typeEntry(off)); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
+		return x.onlyMember(s, u, depth)
+	}
+	return x.typeAt(off, u, depth)
+}

@@ -1,0 +1,62 @@
+package variable
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// build compiles sources (name → text) with a compiler and flags, in the order
+// of names, and opens the result. It skips where the compiler is missing.
+func build(t testing.TB, compiler string, flags []string, names []string, sources map[string]string) *bin.File {
+	t.Helper()
+	return buildIn(t, t.TempDir(), "program", compiler, flags, names, sources)
+}
+
+func buildIn(t testing.TB, dir, output, compiler string, flags []string, names []string, sources map[string]string) *bin.File {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skipf("%s is not installed: install it to run this test", compiler)
+	}
+	args := append([]string{"-o", output}, names...)
+	args = append(args, flags...)
+	for _, n := range names {
+		if text, ok := sources[n]; ok {
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, n)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, n), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.Command(compiler, args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)
+	}
+	return open(t, filepath.Join(dir, output))
+}
+
+func open(t testing.TB, path string) *bin.File {
+	t.Helper()
+	f, err := bin.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func mustFind(t testing.TB, f *bin.File, name string) Variable {
+	t.Helper()
+	v, err := Find(f, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

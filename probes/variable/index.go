@@ -1,0 +1,467 @@
+package variable
+
+import (
+	"debug/dwarf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// The index holds every variable of static storage that the debug information
+// of one binary describes. A variable may be described by several entries: a
+// declaration in a class or header, the definition that refers to it, and with
+// link-time optimisation a third that has the address. Entries that refer to
+// each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections
+// 2.13 and 3.3.8.2) are one variable: the name is that of the last in the
+// chain, the place that of the first that has one. The walk records entries as
+// they come and resolves the chains afterwards, for origins may come later.
+
+// scope is what encloses an entry.
+type scope struct {
+	parent   *scope
+	name     string
+	optional bool
+	function bool
+	origin   dwarf.Offset // of a method's definition: its declaration
+}
+
+// unit is a compilation unit.
+type unit struct {
+	entry    *dwarf.Entry
+	name     string
+	lang     int64
+	addrBase int64
+	files    []*dwarf.LineFile // nil until asked for
+}
+
+// storage is where the debug information says a variable is.
+type storage uint8
+
+const (
+	nowhere    storage = iota
+	inMemory           // at a fixed address
+	perThread          // at an offset in thread-local storage
+	asConstant         // has a value but no place
+	scattered          // in registers, in pieces, or in different places at times
+)
+
+// rank orders what several entries say of one variable: the more places the
+// better.
+func (s storage) rank() int {
+	switch s {
+	case inMemory, perThread:
+		return 2
+	case nowhere:
+		return 0
+	}
+	return 1
+}
+
+// entry is a variable's entry as it stands.
+type entry struct {
+	off, typ, origin dwarf.Offset
+	scope            *scope
+	unit             *unit
+	name, linkage    string
+	file, line       int64
+	storage          storage
+	addr             uint64
+	declaration      bool
+	external         bool
+}
+
+type index struct {
+	file    *bin.File
+	data    *dwarf.Data
+	addrs   []byte // .debug_addr
+	entries []entry
+	byOff   map[dwarf.Offset]int // into entries
+	scopes  map[dwarf.Offset]*scope
+	atomics map[dwarf.Offset]string // library types that are atomic → name
+}
+
+// maxChain bounds chains of references between entries: real ones have at
+// most three links.
+const maxChain = 16
+
+// newIndex walks the debug information of f; nil if it has none.
+func newIndex(f *bin.File) (x *index, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			x, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
+		}
+	}()
+	d, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := f.DebugSection("addr")
+	if err != nil {
+		return nil, err
+	}
+	x = &index{
+		file: f, data: d, addrs: addrs, byOff: map[dwarf.Offset]int{},
+		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
+	}
+	return x, walk(d, x.visit)
+}
+
+// walk calls visit for every entry with its unit and the scope that encloses
+// it.
+func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
+	r := d.Reader()
+	var stack []*scope
+	var u *unit
+	in := (*scope)(nil)
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return fmt.Errorf("read debug information: %w", err)
+		}
+		if e == nil {
+			return nil
+		}
+		switch e.Tag {
+		case 0:
+			if len(stack) > 0 {
+				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
+			}
+			continue
+		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
+			u, stack, in = newUnit(e), nil, nil
+			continue
+		case dwarf.TagArrayType, dwarf.TagSubroutineType, dwarf.TagEnumerationType:
+			r.SkipChildren()
+			continue
+		}
+		inner := visit(e, u, in)
+		if e.Children {
+			stack = append(stack, in)
+			in = inner
+		}
+	}
+}
+
+func newUnit(e *dwarf.Entry) *unit {
+	u := &unit{entry: e, name: text(e, dwarf.AttrName)}
+	u.lang, _ = e.Val(dwarf.AttrLanguage).(int64)
+	u.addrBase, _ = e.Val(dwarf.AttrAddrBase).(int64)
+	return u
+}
+
+func text(e *dwarf.Entry, a dwarf.Attr) string {
+	s, _ := e.Val(a).(string)
+	return s
+}
+
+func flag(e *dwarf.Entry, a dwarf.Attr) bool {
+	b, _ := e.Val(a).(bool)
+	return b
+}
+
+func number(e *dwarf.Entry, a dwarf.Attr) int64 {
+	n, _ := e.Val(a).(int64)
+	return n
+}
+
+// origin gives the entry that e completes.
+func origin(e *dwarf.Entry) dwarf.Offset {
+	for _, a := range []dwarf.Attr{dwarf.AttrSpecification, dwarf.AttrAbstractOrigin} {
+		if off, ok := e.Val(a).(dwarf.Offset); ok {
+			return off
+		}
+	}
+	return 0
+}
+
+// visit records an entry and gives the scope of its children.
+func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
+	switch e.Tag {
+	case dwarf.TagVariable, dwarf.TagMember:
+		x.addVariable(e, u, in)
+	case dwarf.TagNamespace, dwarf.TagModule:
+		s := &scope{parent: in, name: text(e, dwarf.AttrName), origin: origin(e)}
+		s.optional = s.name == "" || flag(e, dwarf.AttrExportSymbols)
+		if s.name == "" && s.origin == 0 {
+			s.name = "(anonymous namespace)"
+		}
+		x.scopes[e.Offset] = s
+		return s
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		name := text(e, dwarf.AttrName)
+		x.noteAtomic(e, name, in)
+		if e.Children {
+			return &scope{parent: in, name: name, optional: name == ""}
+		}
+	case dwarf.TagSubprogram:
+		s := &scope{parent: in, name: text(e, dwarf.AttrName), function: true, origin: origin(e)}
+		x.scopes[e.Offset] = s
+		return s
+	case dwarf.TagInlinedSubroutine:
+		return &scope{parent: in, function: true, origin: origin(e)}
+	}
+	return in
+}
+
+// noteAtomic remembers the types of the C++ and Rust libraries that make a
+// variable atomic.
+func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
+	bare, _, _ := strings.Cut(name, "<")
+	if in == nil || !strings.HasPrefix(bare, "atomic") && !strings.HasPrefix(bare, "Atomic") {
+		return
+	}
+	where := qualified(x.path(in, nil))
+	cpp := (where == "std" || strings.HasPrefix(where, "std::")) && (bare == "atomic" || bare == "atomic_flag")
+	rust := where == "core::sync::atomic" && strings.HasPrefix(bare, "Atomic")
+	switch {
+	case cpp:
+		x.atomics[e.Offset] = "std::" + name
+	case rust:
+		x.atomics[e.Offset] = where + "::" + name
+	}
+}
+
+func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
+	if u == nil || e.Tag == dwarf.TagMember && !flag(e, dwarf.AttrExternal) && !flag(e, dwarf.AttrDeclaration) {
+		return // a member of each instance
+	}
+	v := entry{
+		off: e.Offset, scope: in, unit: u, origin: origin(e),
+		name: text(e, dwarf.AttrName), linkage: text(e, dwarf.AttrLinkageName),
+		file: number(e, dwarf.AttrDeclFile), line: number(e, dwarf.AttrDeclLine),
+		declaration: flag(e, dwarf.AttrDeclaration) || e.Tag == dwarf.TagMember,
+		external:    flag(e, dwarf.AttrExternal),
+	}
+	v.typ, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
+	v.storage, v.addr = x.place(e, u)
+	if inFunction(in) && v.storage != inMemory && v.storage != perThread && !v.external {
+		return // a local, as far as can be known
+	}
+	x.byOff[e.Offset] = len(x.entries)
+	x.entries = append(x.entries, v)
+}
+
+func inFunction(s *scope) bool {
+	for ; s != nil; s = s.parent {
+		if s.function {
+			return true
+		}
+	}
+	return false
+}
+
+// Operations of DWARF location expressions (DWARF 5, section 7.7.1, and GNU's
+// from before it).
+const (
+	opAddr         = 0x03
+	opConst8u      = 0x0e
+	opAddrx        = 0xa1
+	opConstx       = 0xa2
+	opFormTLS      = 0x9b
+	opGNUPushTLS   = 0xe0
+	opGNUAddrIndex = 0xfb
+	opGNUConstIdx  = 0xfc
+)
+
+// place reads where the variable is. Anything but one address alone is no
+// place that can be watched.
+func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
+	f := e.AttrField(dwarf.AttrLocation)
+	if f == nil {
+		if e.AttrField(dwarf.AttrConstValue) != nil {
+			return asConstant, 0
+		}
+		return nowhere, 0
+	}
+	expr, ok := f.Val.([]byte)
+	if !ok || len(expr) == 0 {
+		return scattered, 0
+	}
+	if last := expr[len(expr)-1]; last == opFormTLS || last == opGNUPushTLS {
+		return perThread, 0
+	}
+	switch expr[0] {
+	case opAddr:
+		if len(expr) == 9 {
+			return inMemory, binary.LittleEndian.Uint64(expr[1:])
+		}
+	case opAddrx, opGNUAddrIndex:
+		i, n := binary.Uvarint(expr[1:])
+		if n == len(expr)-1 {
+			if addr, ok := x.indexed(u, i); ok {
+				return inMemory, addr
+			}
+		}
+	}
+	return scattered, 0
+}
+
+// indexed reads address i of the unit's part of .debug_addr.
+func (x *index) indexed(u *unit, i uint64) (uint64, bool) {
+	n := uint64(len(x.addrs))
+	if u.addrBase < 0 || uint64(u.addrBase) > n || i > n/8 {
+		return 0, false
+	}
+	at := uint64(u.addrBase) + 8*i
+	if n < 8 || at > n-8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(x.addrs[at:]), true
+}
+
+// path gives the qualified name of a scope, with name appended if there is one.
+func (x *index) path(s *scope, last []component) []component {
+	var names []component
+	for hops := 0; s != nil && hops < 1000; hops++ {
+		s = x.declared(s)
+		if s.name != "" || s.optional {
+			names = append(names, component{s.name, s.optional})
+		}
+		s = s.parent
+	}
+	out := make([]component, 0, len(names)+len(last))
+	for i := len(names) - 1; i >= 0; i-- {
+		out = append(out, names[i])
+	}
+	return append(out, last...)
+}
+
+// declared follows a scope without a name to the one that it completes.
+func (x *index) declared(s *scope) *scope {
+	for range maxChain {
+		if s.name != "" || s.origin == 0 {
+			break
+		}
+		next := x.scopes[s.origin]
+		if next == nil {
+			break
+		}
+		s = next
+	}
+	return s
+}
+
+// found is a variable of the debug information with all that its entries say.
+type found struct {
+	index    *index
+	name     []component
+	typ      dwarf.Offset
+	typUnit  *unit
+	linkage  string
+	external bool
+	storage  storage
+	addr     uint64
+	declUnit *unit
+	declFile int64
+	declLine int64
+	root     dwarf.Offset
+}
+
+// resolve follows entry i to the one that names it.
+func (x *index) resolve(i int) found {
+	e := &x.entries[i]
+	v := found{index: x, storage: e.storage, addr: e.addr}
+	for range maxChain {
+		v.fill(e)
+		if e.name != "" || e.origin == 0 {
+			break
+		}
+		next, ok := x.byOff[e.origin]
+		if !ok {
+			break
+		}
+		e = &x.entries[next]
+	}
+	v.root = e.off
+	if e.name != "" {
+		v.name = x.path(e.scope, []component{{e.name, false}})
+	}
+	return v
+}
+
+// fill takes from e what v does not know yet.
+func (v *found) fill(e *entry) {
+	if v.typ == 0 {
+		v.typ, v.typUnit = e.typ, e.unit
+	}
+	if v.linkage == "" {
+		v.linkage = e.linkage
+	}
+	if v.declLine == 0 || v.declFile == 0 {
+		v.declUnit, v.declFile, v.declLine = e.unit, e.file, e.line
+	}
+	v.external = v.external || e.external
+}
+
+// source gives the path of the file that declares the variable, as the
+// compiler had it; "" if unknown.
+func (v *found) source() string {
+	u := v.declUnit
+	if u == nil {
+		return ""
+	}
+	if u.files == nil {
+		u.files = []*dwarf.LineFile{}
+		if lr, err := v.index.data.LineReader(u.entry); err == nil && lr != nil {
+			u.files = lr.Files()
+		}
+	}
+	if i := v.declFile; i > 0 && i < int64(len(u.files)) && u.files[i] != nil {
+		return u.files[i].Name
+	}
+	return u.name
+}
+
+// all gives the variables whose name matches, one for each that is described:
+// entries of the same variable are merged, and so are those at one address
+// (inline variables are described by every unit that uses them).
+func (x *index) all(match func(name []component) bool) []found {
+	var out []found
+	byRoot := map[dwarf.Offset]int{}
+	byAddr := map[uint64]int{}
+	for i := range x.entries {
+		v := x.resolve(i)
+		if v.name == nil || !match(v.name) {
+			continue
+		}
+		if x.entries[i].declaration && v.storage == nowhere {
+			continue
+		}
+		j, seen := byRoot[v.root]
+		if v.storage == inMemory && !seen {
+			j, seen = byAddr[v.addr]
+		}
+		if !seen {
+			j = len(out)
+			out = append(out, v)
+		} else if out[j].storage.rank() < v.storage.rank() {
+			out[j] = v
+		}
+		byRoot[v.root] = j
+		if v.storage == inMemory {
+			byAddr[v.addr] = j
+		}
+	}
+	return out
+}
+
+// local finds a function that has a parameter or local variable of that name.
+func (x *index) local(name string) (function string, ok bool) {
+	defer func() { _ = recover() }() // damaged data: then it is not known
+	_ = walk(x.data, func(e *dwarf.Entry, _ *unit, in *scope) *scope {
+		switch e.Tag {
+		case dwarf.TagVariable, dwarf.TagFormalParameter:
+			if !ok && inFunction(in) && text(e, dwarf.AttrName) == name && !flag(e, dwarf.AttrExternal) {
+				function, ok = qualified(x.path(in, nil)), true
+			}
+		case dwarf.TagSubprogram, dwarf.TagNamespace:
+			if s := x.scopes[e.Offset]; s != nil {
+				return s
+			}
+		}
+		return in
+	})
+	return function, ok
+}

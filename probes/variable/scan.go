@@ -1,0 +1,168 @@
+package variable
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sort"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Decoding all of a large program to find one variable takes seconds. An
+// instruction that mentions an address has it, or its distance, as four bytes
+// (x86-64), or begins with an ADRP of its page (arm64). So the text is first
+// scanned for bytes that could be that, at every offset, which finds all true
+// mentions and a few false ones; only the functions around them are decoded,
+// from their beginning, where instructions are known to start.
+
+// maxOperand is the widest memory operand: a vector of 64 bytes.
+const maxOperand = 64
+
+// maxImmediate is the longest immediate after a PC-relative displacement.
+const maxImmediate = 4
+
+// target is what the code of one binary may mention.
+type target struct {
+	file   *bin.File
+	v      Variable
+	direct bool                // the variable lives in this file
+	slots  map[uint64]struct{} // global offset table slots that hold its address
+	fixed  bool                // the file is loaded where it was linked
+}
+
+func newTarget(f *bin.File, v Variable) target {
+	t := target{file: f, v: v, direct: v.File == f, slots: map[uint64]struct{}{}, fixed: !f.PIE()}
+	if v.Symbol == "" {
+		return t
+	}
+	for slot, name := range f.GOTSlots() {
+		if name == v.Symbol {
+			t.slots[slot] = struct{}{}
+		}
+	}
+	return t
+}
+
+func (t *target) isSlot(addr uint64) bool {
+	_, ok := t.slots[addr]
+	return ok
+}
+
+// windows are the address ranges whose mention matters.
+func (t *target) windows() []bin.Range {
+	var w []bin.Range
+	if t.direct {
+		lo := t.v.Addr - min(t.v.Addr, maxOperand-1)
+		w = append(w, bin.Range{Lo: lo, Hi: t.v.Addr + uint64(t.v.Size)})
+	}
+	for slot := range t.slots {
+		w = append(w, bin.Range{Lo: slot, Hi: slot + 1})
+	}
+	return w
+}
+
+// functions gives the functions that may mention the target, sorted. Code that
+// belongs to no function is one from the end of the last to the next.
+func (t *target) functions() ([]bin.Range, error) {
+	windows := t.windows()
+	if len(windows) == 0 {
+		return nil, nil
+	}
+	var out []bin.Range
+	extents := t.file.Functions()
+	for _, text := range t.file.Text() {
+		code, err := t.file.Bytes(text.Lo, int(text.Hi-text.Lo))
+		if err != nil {
+			return nil, fmt.Errorf("read code of %s at 0x%x: %w", t.file.Name(), text.Lo, err)
+		}
+		t.scan(code, text.Lo, windows, func(addr uint64) uint64 {
+			fn := enclosing(extents, text, addr)
+			out = append(out, fn)
+			return fn.Hi
+		})
+	}
+	slices.SortFunc(out, func(a, b bin.Range) int {
+		if a.Lo != b.Lo {
+			return int(a.Lo>>1) - int(b.Lo>>1)
+		}
+		return 0
+	})
+	return slices.Compact(out), nil
+}
+
+// enclosing gives the function around addr, or the gap between functions.
+func enclosing(extents []bin.Range, text bin.Range, addr uint64) bin.Range {
+	i := sort.Search(len(extents), func(i int) bool { return extents[i].Lo > addr })
+	gap := text
+	if i > 0 {
+		if extents[i-1].Contains(addr) {
+			return extents[i-1]
+		}
+		gap.Lo = max(gap.Lo, extents[i-1].Hi)
+	}
+	if i < len(extents) {
+		gap.Hi = min(gap.Hi, extents[i].Lo)
+	}
+	return gap
+}
+
+// scan calls hit for each place that may mention a window; hit answers from
+// where to go on.
+func (t *target) scan(code []byte, base uint64, windows []bin.Range, hit func(addr uint64) uint64) {
+	test, step := t.mayMention, uint64(1)
+	if t.file.Arch() == insn.ARM64 {
+		test, step = t.mayMentionARM, 4
+	}
+	for p := uint64(0); p+4 <= uint64(len(code)); p += step {
+		if d := binary.LittleEndian.Uint32(code[p:]); test(base+p, d, windows) {
+			if next := hit(base+p) - base; next > p+step {
+				p = next - step
+			}
+		}
+	}
+}
+
+// mayMention tests four bytes at an address as displacement and as address.
+func (t *target) mayMention(at uint64, bytes uint32, windows []bin.Range) bool {
+	to := at + 4 + uint64(int64(int32(bytes)))
+	for i := range windows {
+		w := &windows[i]
+		if to-(w.Lo-maxImmediate) < w.Hi-w.Lo+maxImmediate {
+			return true
+		}
+		if t.fixed && bytes-uint32(w.Lo) < uint32(w.Hi-w.Lo) {
+			return true
+		}
+	}
+	return false
+}
+
+// armReach is how far from a page's beginning code addresses variables: a
+// load's scaled offset reaches 32 KiB.
+const armReach = 0x9000
+
+// mayMentionARM tests an instruction word: ADR, ADRP or a load of a literal.
+func (t *target) mayMentionARM(at uint64, word uint32, windows []bin.Range) bool {
+	adr := word&0x1f000000 == 0x10000000
+	literal := word&0x3b000000 == 0x18000000
+	if !adr && !literal {
+		return false
+	}
+	var to uint64
+	switch imm := int64(int32(word<<8)) >> 13; {
+	case literal:
+		to = at + uint64(imm<<2)
+	case word>>31 == 1:
+		to = at&^0xfff + uint64((imm<<2|int64(word>>29&3))<<12)
+	default:
+		to = at + uint64(imm<<2|int64(word>>29&3))
+	}
+	for i := range windows {
+		if windows[i].Hi-1-to < armReach {
+			return true
+		}
+	}
+	return false
+}

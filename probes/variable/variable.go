@@ -1,0 +1,188 @@
+// Package variable finds a variable by the name that a user gives it, and the
+// instructions that access it. A watched variable is a global, a file's or a
+// function's static, or a static member of a class, of a type that fits a
+// register: only those have one address for the whole run.
+//
+// In go open binaries and a name; out come the variable's address and type,
+// from the debug information or, without any, from the symbol table, and for
+// each binary the accesses in its code. An access through a pointer is not
+// seen: what is known is that the address was taken, and where. The package
+// knows no probe and no process; addresses are those of the file, before it
+// is loaded anywhere.
+package variable
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Class says how the bytes of a variable are to be read.
+type Class uint8
+
+// The classes.
+const (
+	Int     Class = iota // two's complement
+	Uint                 // also characters of UTF types
+	Bool                 // 0 or 1
+	Enum                 // an enumeration, stored as an integer
+	Pointer              // an address
+	Float                // IEEE 754, of 2, 4 or 8 bytes
+)
+
+var classNames = [...]string{"int", "uint", "bool", "enum", "pointer", "float"}
+
+// String gives the class's name.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// Variable is a variable that can be watched.
+type Variable struct {
+	Name   string // qualified, as in the source: "hits", "ns::Queue::depth", "func::count"
+	Symbol string // linkage name by which other binaries refer to it; "" if they cannot
+	File   *binary.File
+	Addr   uint64 // as linked
+	Size   int    // bytes: 1, 2, 4 or 8
+	Type   string // as the source names it, "struct node *"; without debug information "uint32"
+	Class  Class
+	// Atomic: _Atomic, std::atomic and its kin: accesses synchronise.
+	Atomic   bool
+	Volatile bool
+	DeclFile string // where it is declared; "" if unknown
+	DeclLine int    // 0 if unknown
+}
+
+// Overlaps reports whether an access of size bytes at addr touches the
+// variable; an unknown size (0) counts as one byte.
+func (v Variable) Overlaps(addr uint64, size int) bool {
+	n := uint64(max(size, 1))
+	return addr < v.Addr+uint64(v.Size) && v.Addr < addr+n
+}
+
+// Reason is why a variable cannot be watched.
+type Reason uint8
+
+// The reasons.
+const (
+	NotFound    Reason = iota // no such variable; Candidates are near names
+	BadName                   // the name cannot be parsed
+	Ambiguous                 // Candidates are the names that tell them apart, each with its place
+	Optimised                 // it has no place in memory of its own
+	WrongType                 // not a scalar of at most 8 bytes
+	ThreadLocal               // each thread has its own
+	LocalOnly                 // a parameter or local variable
+	NoDebugInfo               // the symbol's size does not say what it is
+)
+
+// Error says why a variable cannot be watched, and what to do.
+type Error struct {
+	Name       string
+	Reason     Reason
+	Candidates []string // other names that can be given to --watch
+	Message    string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	msg := fmt.Sprintf("watch %s: %s", e.Name, e.Message)
+	switch {
+	case len(e.Candidates) == 0:
+		return msg
+	case e.Reason == Ambiguous:
+		return msg + "\n    " + strings.Join(e.Candidates, "\n    ")
+	}
+	return fmt.Sprintf("%s; did you mean %s?", msg, strings.Join(e.Candidates, ", "))
+}
+
+// Kind is what an access does.
+type Kind uint8
+
+// The kinds of access.
+const (
+	Read   Kind = iota
+	Write       // of which the old value is not looked at
+	Update      // read and write by one instruction
+)
+
+// String gives the kind's name.
+func (k Kind) String() string {
+	switch k {
+	case Read:
+		return "read"
+	case Write:
+		return "write"
+	}
+	return "update"
+}
+
+// From is where the value of an access can be had.
+type From uint8
+
+// The places of a value.
+const (
+	// FromMemory: for a write or update, the variable after the
+	// instruction; for a read, the variable before it.
+	FromMemory From = iota
+	// FromReg: a read has it in Reg after the instruction, a write before
+	// and after. Only the low Width bytes count.
+	FromReg
+	// FromImm: the constant Imm. Only the low Width bytes count.
+	FromImm
+)
+
+// Value is where the value read or written can be had.
+type Value struct {
+	From From
+	Reg  insn.Reg // NoReg unless FromReg
+	Imm  uint64
+}
+
+// Access is an instruction that accesses the variable.
+type Access struct {
+	Addr uint64 // of the instruction
+	Len  int    // bytes of it
+	Kind Kind
+	// Atomic: indivisible with respect to other processors' accesses.
+	Atomic bool
+	// Partial: only some bytes of the variable are touched.
+	Partial bool
+	// Width is the number of bytes read or written, Offset the first of
+	// them minus the variable's address: negative if the access begins
+	// before it. Width is 0 if unknown.
+	Width  int
+	Offset int64
+	Value  Value
+	// Base is the register that has, before the instruction, an address
+	// that Disp bytes must be added to for the variable's own; NoReg where
+	// the instruction itself names the address. Maybe: on some path to the
+	// instruction Base may hold something else, so the address must be
+	// compared at run time.
+	Base  insn.Reg
+	Disp  int64
+	Maybe bool
+	Func  binary.Range // the function that contains it
+}
+
+// Result is what a binary's code does with a variable. All slices are sorted
+// by address.
+type Result struct {
+	Accesses []Access
+	// AddressTaken are instructions after which accesses may go through a
+	// pointer that is not followed.
+	AddressTaken []uint64
+	// GOT are the loads of the variable's address from the global offset table.
+	GOT []uint64
+	// Unknown are instructions that mention the variable's address but
+	// whose effect is not known.
+	Unknown []uint64
+	// Undecoded are the addresses at which the code of a function that
+	// mentions the variable could not be decoded; the rest of that function
+	// was not looked at.
+	Undecoded []uint64
+}
