@@ -1,6 +1,7 @@
 package eraser
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 // world runs random threads one step at a time, so that what it records is a
 // feasible run: locks exclude, threads live between fork and join.
 type world struct {
+	pick    func(n int, what string) int // from 0 to n-1
 	events  []event.Event
 	holders map[event.ObjectID]map[event.ThreadID]bool // of a lock; true: exclusively
 	live    []event.ThreadID
@@ -23,6 +25,20 @@ const (
 	firstLock, locks         = 1, 3
 	firstVariable, variables = 10, 2
 )
+
+// picker draws either each choice by itself, so that failures shrink, or a
+// seed for all, so that long runs are as varied as short ones.
+func picker(rt *rapid.T) func(n int, what string) int {
+	if rapid.Bool().Draw(rt, "one by one") {
+		return func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(rt, what) }
+	}
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+	return func(n int, _ string) int { return r.IntN(n) }
+}
+
+func between(w *world, low, high int, what string) int { return low + w.pick(high-low+1, what) }
+
+func oneOf[T any](w *world, s []T, what string) T { return s[w.pick(len(s), what)] }
 
 func (w *world) emit(e event.Event) {
 	e.Seq = uint64(len(w.events) + 1)
@@ -48,13 +64,13 @@ func (w *world) held(t event.ThreadID) []event.ObjectID {
 	return out
 }
 
-func (w *world) step(rt *rapid.T) {
-	t := rapid.SampledFrom(w.live).Draw(rt, "thread")
-	place := event.PlaceID(rapid.IntRange(1, 3).Draw(rt, "place"))
-	switch rapid.IntRange(0, 9).Draw(rt, "action") {
+func (w *world) step() {
+	t := oneOf(w, w.live, "thread")
+	place := event.PlaceID(between(w, 1, 3, "place"))
+	switch between(w, 0, 9, "action") {
 	case 0, 1:
-		l := event.ObjectID(rapid.IntRange(firstLock, firstLock+locks-1).Draw(rt, "lock"))
-		shared := rapid.Bool().Draw(rt, "shared")
+		l := event.ObjectID(between(w, firstLock, firstLock+locks-1, "lock"))
+		shared := w.pick(2, "shared") == 1
 		if !w.free(l, shared) {
 			return
 		}
@@ -72,7 +88,7 @@ func (w *world) step(rt *rapid.T) {
 		w.emit(event.Event{Thread: t, Op: op, Object: l, Kind: event.KindRWLock, Place: place})
 	case 2:
 		if h := w.held(t); len(h) > 0 {
-			l := rapid.SampledFrom(h).Draw(rt, "released")
+			l := oneOf(w, h, "released")
 			delete(w.holders[l], t)
 			w.emit(event.Event{Thread: t, Op: event.Release, Object: l, Kind: event.KindRWLock, Place: place})
 		}
@@ -95,17 +111,17 @@ func (w *world) step(rt *rapid.T) {
 			w.ended = w.ended[:n-1]
 		}
 	default:
-		v := event.ObjectID(rapid.IntRange(firstVariable, firstVariable+variables-1).Draw(rt, "variable"))
-		op := rapid.SampledFrom([]event.Op{event.Read, event.Read, event.Write, event.Update}).Draw(rt, "op")
-		flags := rapid.SampledFrom([]event.Flags{0, 0, 0, event.Atomic}).Draw(rt, "flags")
+		v := event.ObjectID(between(w, firstVariable, firstVariable+variables-1, "variable"))
+		op := oneOf(w, []event.Op{event.Read, event.Read, event.Write, event.Update}, "op")
+		flags := oneOf(w, []event.Flags{0, 0, 0, event.Atomic}, "flags")
 		w.emit(event.Event{Thread: t, Op: op, Object: v, Kind: event.KindVariable, Flags: flags, Place: place})
 	}
 }
 
 func randomRun(rt *rapid.T) []event.Event {
-	w := &world{holders: map[event.ObjectID]map[event.ThreadID]bool{}, live: []event.ThreadID{1}, next: 1}
-	for range rapid.IntRange(1, 60).Draw(rt, "steps") {
-		w.step(rt)
+	w := &world{pick: picker(rt), holders: map[event.ObjectID]map[event.ThreadID]bool{}, live: []event.ThreadID{1}, next: 1}
+	for range oneOf(w, []int{5, 20, 60, 100}, "steps") {
+		w.step()
 	}
 	eventtest.Stamp(w.events)
 	return w.events

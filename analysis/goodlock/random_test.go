@@ -1,6 +1,7 @@
 package goodlock
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -12,6 +13,7 @@ import (
 // world runs random threads one step at a time, so that what it records is a
 // feasible run: locks exclude, threads live between fork and join.
 type world struct {
+	pick    func(n int, what string) int // from 0 to n-1
 	events  []event.Event
 	holders map[event.ObjectID]map[event.ThreadID]bool // of a lock; true: exclusively
 	live    []event.ThreadID
@@ -24,12 +26,28 @@ type world struct {
 }
 
 func newWorld(rt *rapid.T) *world {
-	return &world{
+	w := &world{
+		pick:    picker(rt),
 		holders: map[event.ObjectID]map[event.ThreadID]bool{}, live: []event.ThreadID{1}, next: 1,
-		locks:   event.ObjectID(rapid.IntRange(2, 5).Draw(rt, "locks")),
-		threads: rapid.IntRange(2, 5).Draw(rt, "threads"),
 	}
+	w.locks = event.ObjectID(between(w, 2, 5, "locks"))
+	w.threads = between(w, 2, 5, "threads")
+	return w
 }
+
+// picker draws either each choice by itself, so that failures shrink, or a
+// seed for all, so that long runs are as varied as short ones.
+func picker(rt *rapid.T) func(n int, what string) int {
+	if rapid.Bool().Draw(rt, "one by one") {
+		return func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(rt, what) }
+	}
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+	return func(n int, _ string) int { return r.IntN(n) }
+}
+
+func between(w *world, low, high int, what string) int { return low + w.pick(high-low+1, what) }
+
+func oneOf[T any](w *world, s []T, what string) T { return s[w.pick(len(s), what)] }
 
 func (w *world) emit(e event.Event) {
 	e.Seq = uint64(len(w.events) + 1)
@@ -55,10 +73,10 @@ func (w *world) held(t event.ThreadID) []event.ObjectID {
 	return out
 }
 
-func (w *world) acquire(rt *rapid.T, t event.ThreadID, place event.PlaceID) {
-	l := event.ObjectID(rapid.IntRange(1, int(w.locks)).Draw(rt, "lock"))
-	op := rapid.SampledFrom([]event.Op{event.Acquire, event.Acquire, event.Acquire, event.AcquireRead}).Draw(rt, "mode")
-	flags := rapid.SampledFrom([]event.Flags{0, 0, 0, 0, 0, event.Try, event.Timed}).Draw(rt, "flags")
+func (w *world) acquire(t event.ThreadID, place event.PlaceID) {
+	l := event.ObjectID(between(w, 1, int(w.locks), "lock"))
+	op := oneOf(w, []event.Op{event.Acquire, event.Acquire, event.Acquire, event.AcquireRead}, "mode")
+	flags := oneOf(w, []event.Flags{0, 0, 0, 0, 0, event.Try, event.Timed}, "flags")
 	if w.lifo {
 		op, flags = event.Acquire, 0
 	}
@@ -73,12 +91,12 @@ func (w *world) acquire(rt *rapid.T, t event.ThreadID, place event.PlaceID) {
 	w.emit(event.Event{Thread: t, Op: op, Object: l, Kind: event.KindRWLock, Place: place, Flags: flags})
 }
 
-func (w *world) release(rt *rapid.T, t event.ThreadID) {
+func (w *world) release(t event.ThreadID) {
 	h := w.held(t)
 	if len(h) == 0 {
 		return
 	}
-	l := rapid.SampledFrom(h).Draw(rt, "released")
+	l := oneOf(w, h, "released")
 	if w.lifo {
 		l = w.latest(h)
 	}
@@ -96,14 +114,14 @@ func (w *world) latest(h []event.ObjectID) event.ObjectID {
 	return 0
 }
 
-func (w *world) step(rt *rapid.T) {
-	t := rapid.SampledFrom(w.live).Draw(rt, "thread")
-	switch rapid.IntRange(0, 15).Draw(rt, "action") {
+func (w *world) step() {
+	t := oneOf(w, w.live, "thread")
+	switch between(w, 0, 31, "action") {
 	case 0:
-		v := event.ObjectID(100 + rapid.IntRange(0, 1).Draw(rt, "variable"))
-		op := rapid.SampledFrom([]event.Op{event.Read, event.Write}).Draw(rt, "op")
+		v := event.ObjectID(100 + between(w, 0, 1, "variable"))
+		op := oneOf(w, []event.Op{event.Read, event.Write}, "op")
 		w.emit(event.Event{Thread: t, Op: op, Object: v, Kind: event.KindVariable})
-	case 1, 2:
+	case 1, 2, 17, 18:
 		if len(w.live) < w.threads {
 			w.next++
 			w.live = append(w.live, w.next)
@@ -121,18 +139,18 @@ func (w *world) step(rt *rapid.T) {
 			w.emit(event.Event{Thread: t, Op: event.Join, Peer: w.ended[n-1]})
 			w.ended = w.ended[:n-1]
 		}
-	case 5, 6, 7, 8:
-		w.release(rt, t)
+	case 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16:
+		w.release(t)
 	default:
-		w.acquire(rt, t, event.PlaceID(rapid.IntRange(1, 3).Draw(rt, "place")))
+		w.acquire(t, event.PlaceID(between(w, 1, 3, "place")))
 	}
 }
 
 func randomRun(rt *rapid.T, lifo bool) []event.Event {
 	w := newWorld(rt)
 	w.lifo = lifo
-	for range rapid.IntRange(1, 120).Draw(rt, "steps") {
-		w.step(rt)
+	for range oneOf(w, []int{10, 30, 60, 120, 200}, "steps") {
+		w.step()
 	}
 	eventtest.Stamp(w.events)
 	return w.events

@@ -1,0 +1,379 @@
+package goodlock
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+const (
+	a event.ObjectID = 11
+	b event.ObjectID = 12
+	c event.ObjectID = 13
+	g event.ObjectID = 19
+)
+
+// trace numbers and stamps a run.
+func trace(parts ...[]event.Event) []event.Event {
+	events := slices.Concat(parts...)
+	for i := range events {
+		events[i].Seq = uint64(i + 1)
+		if events[i].Place == 0 && events[i].Op.IsAcquire() {
+			events[i].Place = event.PlaceID(100*uint64(events[i].Thread) + uint64(events[i].Object))
+		}
+	}
+	eventtest.Stamp(events)
+	return events
+}
+
+func fork(parent, child event.ThreadID) []event.Event {
+	return []event.Event{{Thread: parent, Op: event.Fork, Peer: child}, {Thread: child, Op: event.Begin}}
+}
+
+func join(parent, child event.ThreadID) []event.Event {
+	return []event.Event{{Thread: child, Op: event.End}, {Thread: parent, Op: event.Join, Peer: child}}
+}
+
+func acquire(t event.ThreadID, l event.ObjectID, flags ...event.Flags) event.Event {
+	e := event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindMutex}
+	for _, f := range flags {
+		e.Flags |= f
+	}
+	return e
+}
+
+func acquireRead(t event.ThreadID, l event.ObjectID) event.Event {
+	return event.Event{Thread: t, Op: event.AcquireRead, Object: l, Kind: event.KindRWLock}
+}
+
+func release(t event.ThreadID, l event.ObjectID) event.Event {
+	return event.Event{Thread: t, Op: event.Release, Object: l}
+}
+
+// nest takes the locks in order and releases them in reverse.
+func nest(t event.ThreadID, locks ...event.ObjectID) []event.Event {
+	var acquires []event.Event
+	for _, l := range locks {
+		acquires = append(acquires, acquire(t, l))
+	}
+	return closed(acquires...)
+}
+
+// closed appends the releases of the acquires, in reverse order.
+func closed(acquires ...event.Event) []event.Event {
+	out := slices.Clone(acquires)
+	for _, e := range slices.Backward(acquires) {
+		out = append(out, release(e.Thread, e.Object))
+	}
+	return out
+}
+
+func TestFinding(t *testing.T) {
+	got := run(Options{}, trace(fork(1, 2), fork(1, 3), fork(1, 4),
+		nest(3, c, a), nest(2, a, b), nest(4, b, g, c), nest(2, a, b))).Finish()
+	want := []finding.Finding{{
+		Kind: finding.Deadlock, Confidence: finding.Potential,
+		Objects: []event.ObjectID{a, b, c}, Threads: []event.ThreadID{3, 2, 4},
+		Evidence: []finding.Step{
+			{Seq: 8, Thread: 3, Op: event.Acquire, Object: a, Place: 311, Held: []event.ObjectID{c}, HeldAt: []event.PlaceID{313}},
+			{Seq: 12, Thread: 2, Op: event.Acquire, Object: b, Place: 212, Held: []event.ObjectID{a}, HeldAt: []event.PlaceID{211}},
+			{Seq: 17, Thread: 4, Op: event.Acquire, Object: c, Place: 413, Held: []event.ObjectID{b, g}, HeldAt: []event.PlaceID{412, 419}},
+		},
+		Count: 1,
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// What kind of acquisition can wait, and for whom.
+func TestAcquisitions(t *testing.T) {
+	two := slices.Concat(fork(1, 2), fork(1, 3))
+	tests := map[string]struct {
+		events []event.Event
+		want   int
+	}{
+		"two orders":                     {slices.Concat(nest(2, a, b), nest(3, b, a)), 1},
+		"one order":                      {slices.Concat(nest(2, a, b), nest(3, a, b)), 0},
+		"one thread":                     {slices.Concat(nest(2, a, b), nest(2, b, a)), 0},
+		"trylock wanted":                 {slices.Concat(closed(acquire(2, a), acquire(2, b, event.Try)), nest(3, b, a)), 0},
+		"trylock held":                   {slices.Concat(closed(acquire(2, a, event.Try), acquire(2, b)), nest(3, b, a)), 1},
+		"inferred held":                  {slices.Concat(closed(acquire(2, a, event.Inferred), acquire(2, b)), nest(3, b, a)), 1},
+		"failed trylock":                 {slices.Concat([]event.Event{acquire(2, a), {Thread: 2, Op: event.AcquireFailed, Object: b, Flags: event.Try}, release(2, a)}, nest(3, b, a)), 0},
+		"two readers, one waits to read": {slices.Concat(closed(acquireRead(2, a), acquire(2, b)), closed(acquire(3, b), acquireRead(3, a))), 0},
+		"reader, writer waits":           {slices.Concat(closed(acquireRead(2, a), acquire(2, b)), closed(acquire(3, b), acquire(3, a))), 1},
+		"writer, reader waits":           {slices.Concat(closed(acquire(2, a), acquire(2, b)), closed(acquire(3, b), acquireRead(3, a))), 1},
+		"gate":                           {slices.Concat(nest(2, g, a, b), nest(3, g, b, a)), 0},
+		"gate held for reading by both":  {slices.Concat(closed(acquireRead(2, g), acquire(2, a), acquire(2, b)), closed(acquireRead(3, g), acquire(3, b), acquire(3, a))), 1},
+		"gate held for reading by one":   {slices.Concat(closed(acquireRead(2, g), acquire(2, a), acquire(2, b)), closed(acquire(3, g), acquire(3, b), acquire(3, a))), 0},
+		"released in between":            {slices.Concat([]event.Event{acquire(2, a), acquire(2, b), release(2, a), acquire(2, c), release(2, b), release(2, c)}, nest(3, c, a)), 0},
+		"destroyed and made anew":        {slices.Concat(nest(2, a, b), []event.Event{{Thread: 2, Op: event.Destroy, Object: a}}, nest(3, b, a+100)), 0},
+		"wait takes the outer lock again": {slices.Concat(
+			[]event.Event{acquire(2, a), acquire(2, b), release(2, a)},
+			[]event.Event{{Thread: 2, Op: event.Wait, Object: 99, Object2: a}},
+			nest(3, a, b),
+			[]event.Event{{Thread: 2, Op: event.Wake, Object: 99, Object2: a}, acquire(2, a, event.InCondWait), release(2, b), release(2, a)}), 1},
+	}
+	for name, tc := range tests {
+		if got := run(Options{}, trace(two, tc.events)).Finish(); len(got) != tc.want {
+			t.Errorf("%s: %d findings, want %d: %+v", name, len(got), tc.want, got)
+		}
+	}
+}
+
+func TestTimedIsNoted(t *testing.T) {
+	got := run(Options{}, trace(fork(1, 2), fork(1, 3), closed(acquire(2, a), acquire(2, b, event.Timed)), nest(3, b, a))).Finish()
+	if len(got) != 1 || got[0].Reason == "" || got[0].Evidence[0].Flags != event.Timed {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tests := map[string]struct {
+		events []event.Event
+		want   []string
+	}{
+		"one thread": {slices.Concat(fork(1, 2), nest(2, a, b), nest(2, b, a)), []string{"same thread 0 [11 12]"}},
+		"gate":       {slices.Concat(fork(1, 2), nest(1, g, a, b), nest(2, g, b, a)), []string{"gate lock 19 [11 12]"}},
+		"joined":     {slices.Concat(fork(1, 2), nest(2, a, b), join(1, 2), nest(1, b, a)), []string{"ordered 0 [11 12]"}},
+		"parent's gate": {slices.Concat(fork(1, 2), []event.Event{acquire(1, g)}, fork(1, 3), nest(3, a, b), join(1, 3), []event.Event{release(1, g)}, nest(2, g, b, a)),
+			[]string{"gate lock held by the parent 19 [11 12]"}},
+		"reported": {slices.Concat(fork(1, 2), nest(1, a, b), nest(2, b, a)), nil},
+	}
+	for name, tc := range tests {
+		var got []string
+		explain := func(p *Pruned) {
+			var locks []event.ObjectID
+			for _, s := range p.Evidence {
+				locks = append(locks, s.Object)
+			}
+			slices.Sort(locks)
+			got = append(got, fmt.Sprint(p.Reason, " ", p.Gate, " ", locks))
+		}
+		findings := run(Options{Explain: explain}, trace(tc.events)).Finish()
+		if d := cmp.Diff(tc.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		if (len(findings) == 0) != (tc.want != nil) {
+			t.Errorf("%s: findings %+v", name, findings)
+		}
+	}
+}
+
+// Siblings under one lock of their parent are not kept apart by it.
+func TestParentGateHoldsForAllItsChildren(t *testing.T) {
+	events := trace([]event.Event{acquire(1, g)}, fork(1, 2), fork(1, 3), nest(2, a, b), nest(3, b, a), join(1, 2), join(1, 3), []event.Event{release(1, g)})
+	if got := run(Options{}, events).Finish(); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Ten thousand short threads cost no more than the bound on instances.
+func TestManyThreads(t *testing.T) {
+	const threads = 10000
+	events := trace(fork(1, 2))
+	x := run(Options{}, events)
+	m := uint64(len(events))
+	for i := event.ThreadID(3); i < 3+threads; i++ {
+		order := []event.ObjectID{a, b}
+		if i%2 == 0 {
+			order = []event.ObjectID{b, a}
+		}
+		part := slices.Concat(fork(1, i), nest(i, order...), join(1, i))
+		for j := range part {
+			e := &part[j]
+			m++
+			e.Seq, e.Slot, e.Epoch = m, uint32(i%8), event.Epoch(m)
+			e.Must = make([]event.Epoch, 8)
+			e.Must[e.Slot] = e.Epoch
+			x.Event(e)
+		}
+	}
+	if n := len(x.threads); n > 2 {
+		t.Errorf("%d threads in memory", n)
+	}
+	if s := x.Stats(); s.Patterns != 2 || s.EvictedInstances != threads-2*defaultHistory {
+		t.Errorf("%+v", s)
+	}
+	for _, p := range x.ordered {
+		if len(p.kept) != defaultHistory {
+			t.Errorf("%d instances kept", len(p.kept))
+		}
+	}
+	if f := x.Finish(); len(f) != 1 || f[0].Count < 2 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// One thread's many instances do not push out another's.
+func TestInstancesSpreadOverThreads(t *testing.T) {
+	parts := [][]event.Event{fork(1, 2), fork(1, 3), nest(3, a, b)}
+	for range 100 {
+		parts = append(parts, nest(2, a, b), []event.Event{{Thread: 2, Op: event.Signal, Object: 99}})
+	}
+	x := run(Options{History: 4}, trace(slices.Concat(parts...), nest(3, a, b)))
+	threads := map[event.ThreadID]int{}
+	for _, i := range x.ordered[0].kept {
+		threads[i.thread.id]++
+	}
+	if threads[3] == 0 || threads[2] == 0 {
+		t.Errorf("instances by thread: %v", threads)
+	}
+}
+
+// Locks that come and go make room; the rings among them are found before.
+func TestDestroyedLocksMakeRoom(t *testing.T) {
+	const rounds = 200
+	x := run(Options{MaxPatterns: 16}, nil)
+	var parts [][]event.Event
+	parts = append(parts, fork(1, 2), fork(1, 3))
+	for i := event.ObjectID(0); i < rounds; i++ {
+		l, m := 100+2*i, 101+2*i
+		parts = append(parts, nest(2, l, m), nest(3, m, l),
+			[]event.Event{{Thread: 1, Op: event.Destroy, Object: l}, {Thread: 1, Op: event.Destroy, Object: m}})
+	}
+	events := trace(parts...)
+	for i := range events {
+		x.Event(&events[i])
+	}
+	s := x.Stats()
+	if f := x.Finish(); len(f) != rounds {
+		t.Errorf("%d findings, want %d", len(f), rounds)
+	}
+	if s.Patterns > 16 || s.DroppedPatterns != 0 || s.EvictedPatterns == 0 || len(x.dead) > 32 || x.nodes > 4*16+4 {
+		t.Errorf("%+v, %d dead locks, %d nodes", s, len(x.dead), x.nodes)
+	}
+}
+
+// Without destroyed locks there is no room to make; what is dropped is counted.
+func TestPatternsAreBounded(t *testing.T) {
+	parts := [][]event.Event{fork(1, 2)}
+	for i := event.ObjectID(100); i < 200; i++ {
+		parts = append(parts, nest(2, i, i+1))
+	}
+	s := run(Options{MaxPatterns: 10}, trace(parts...)).Stats()
+	if s.Patterns != 10 || s.DroppedPatterns != 90 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func philosophers(n int) []event.Event {
+	var parts [][]event.Event
+	for i := range n {
+		parts = append(parts, fork(1, event.ThreadID(i+2)))
+	}
+	for i := range n {
+		parts = append(parts, nest(event.ThreadID(i+2), event.ObjectID(100+i), event.ObjectID(100+(i+1)%n)))
+	}
+	return trace(parts...)
+}
+
+func TestLongRing(t *testing.T) {
+	const n = 40
+	x := run(Options{}, philosophers(n))
+	f := x.Finish()
+	if len(f) != 1 || len(f[0].Evidence) != n || x.Stats().BudgetHit {
+		t.Errorf("%d findings, %+v", len(f), x.Stats())
+	}
+	if f := run(Options{MaxThreads: n - 1}, philosophers(n)).Finish(); len(f) != 0 {
+		t.Errorf("%d findings beyond MaxThreads", len(f))
+	}
+}
+
+// Everybody takes two of many locks in any order: the number of rings is
+// exponential, the search ends, says so, and has the short ones.
+func TestBudget(t *testing.T) {
+	const n = 12
+	var parts [][]event.Event
+	for i := range n {
+		parts = append(parts, fork(1, event.ThreadID(i+2)))
+	}
+	for i := range n {
+		for l := range event.ObjectID(n) {
+			for m := range event.ObjectID(n) {
+				if l != m {
+					parts = append(parts, nest(event.ThreadID(i+2), 100+l, 100+m))
+				}
+			}
+		}
+	}
+	x := run(Options{Budget: 200000}, trace(parts...))
+	f := x.Finish()
+	if len(f) < n*(n-1)/2 || !x.Stats().BudgetHit {
+		t.Errorf("%d findings, %+v", len(f), x.Stats())
+	}
+}
+
+func TestNewPatternsAreTold(t *testing.T) {
+	var got []string
+	told := func(held []event.ObjectID, wanted event.ObjectID) { got = append(got, fmt.Sprint(held, wanted)) }
+	run(Options{OnPattern: told}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
+	want := []string{"[11] 12", "[11 12] 13", "[12] 11"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func steadyState() (*Analysis, []event.Event) {
+	events := trace(fork(1, 2), fork(1, 3), nest(2, a, b, c), nest(3, c, b), nest(3, b, c, a),
+		[]event.Event{acquire(2, a), acquire(2, b), release(2, a), release(2, b)})
+	x := run(Options{}, events)
+	for i := range events[4:] {
+		x.Event(&events[4+i])
+	}
+	return x, events[4:]
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	x, events := steadyState()
+	n := testing.AllocsPerRun(100, func() {
+		for i := range events {
+			x.Event(&events[i])
+		}
+	})
+	if n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// Threads that influence one another between their acquisitions make new
+// instances, which take the memory of old ones.
+func TestSteadyStateWithSignals(t *testing.T) {
+	x, events := steadyState()
+	signals := []event.Event{{Thread: 2, Op: event.Signal, Object: 99}, {Thread: 3, Op: event.Signal, Object: 99}}
+	epoch := event.Epoch(1000)
+	clock := make([]event.Epoch, 8)
+	round := func() {
+		for i := range events {
+			e := events[i]
+			epoch++
+			e.Epoch = epoch
+			clock[e.Slot], clock[7] = epoch, epoch
+			e.Must = clock
+			x.Event(&e)
+		}
+		for i := range signals {
+			x.Event(&signals[i])
+		}
+	}
+	for range 2 * defaultHistory {
+		round()
+	}
+	if n := testing.AllocsPerRun(100, round); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	x, events := steadyState()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		x.Event(&events[i%len(events)])
+	}
+}
