@@ -171,14 +171,13 @@ func (b *builder) object(id event.ObjectID) *Object {
 		info = b.resolver.Object(id)
 	}
 	o := &Object{
-		Name: clean(info.Name), Anonymous: info.Name == "", Kind: info.Kind, Addr: info.Addr,
+		Name: clean(info.Name), Anonymous: info.Name == "" && info.Addr != 0, Kind: info.Kind, Addr: info.Addr,
 		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread,
 	}
 	switch {
-	case o.Name != "":
-	case info.Addr != 0:
+	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
-	default:
+	case o.Name == "":
 		o.Name = fmt.Sprintf("%s #%d", info.Kind, id)
 	}
 	b.objects[id] = o

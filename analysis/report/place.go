@@ -166,8 +166,11 @@ func (n names) line(f Frame) string {
 	return fmt.Sprintf("%s:%d", file, f.Line)
 }
 
-// where is "function at file:line" as far as known.
+// where is "function at file:line" as far as known, "" if nothing is.
 func (n names) where(s Stack) string {
+	if len(s.Frames) == 0 {
+		return ""
+	}
 	f := s.Top()
 	if line := n.line(f); line != "" {
 		return f.name() + " at " + line
@@ -178,8 +181,11 @@ func (n names) where(s Stack) string {
 	return f.name()
 }
 
-// at is "file:line", or the function where there is no line.
+// at is "file:line", or the function where there is no line, or "".
 func (n names) at(s Stack) string {
+	if len(s.Frames) == 0 {
+		return ""
+	}
 	if line := n.line(s.Top()); line != "" {
 		return line
 	}

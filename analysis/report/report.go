@@ -103,7 +103,7 @@ type Finding struct {
 
 // Object is a resolved object.
 type Object struct {
-	Name string // as in the source, or the address as 0x…
+	Name string // as in the source, else the address as 0x…, else kind and number
 	// Anonymous: no symbol names it, and Name is its address.
 	Anonymous   bool
 	Kind        event.Kind

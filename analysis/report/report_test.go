@@ -381,6 +381,63 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
+func TestRaceUnderAReadLock(t *testing.T) {
+	f := race()
+	f.Evidence[1].Held, f.Evidence[1].HeldAt = []event.ObjectID{ledger}, []event.PlaceID{3}
+	if got := Build(Run{}, []finding.Finding{f}, shopTable()).Findings[0].Message; !strings.Contains(got, "shares only a read lock with") {
+		t.Error(got)
+	}
+}
+
+func TestSketchTakesTheLocksOfTheRing(t *testing.T) {
+	f := deadlock(ledger, till)
+	f.Witness, f.Confidence = nil, finding.Potential
+	f.Evidence[0].Held = []event.ObjectID{heapA, ledger}
+	f.Evidence[0].HeldAt = []event.PlaceID{7, 1}
+	var got []string
+	for _, s := range Build(Run{}, []finding.Finding{f}, shopTable()).Findings[0].Sketch {
+		got = append(got, fmt.Sprint("T", s.Thread, " ", s.Op, " ", s.Object.Name, " ", s.Blocked))
+	}
+	want := []string{"T2 acquire ledger false", "T3 acquire till+0x8 false", "T2 acquire till+0x8 true", "T3 acquire ledger true"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLongWitnessShowsWhatMatters(t *testing.T) {
+	f := deadlock(ledger, till)
+	noise := make([]finding.Step, 500)
+	for i := range noise {
+		noise[i] = finding.Step{Seq: uint64(100 + i), Thread: 1, Op: event.Read, Object: tickets, Place: 5}
+	}
+	f.Witness = slices.Concat(f.Witness[:4], noise, f.Witness[4:])
+	got := text(t, Build(Run{}, []finding.Finding{f}, shopTable()), TextOptions{})
+	if lines := strings.Count(got, "\n"); lines > 60 {
+		t.Errorf("%d lines", lines)
+	}
+	for _, part := range []string{"... 1 other step", "... 501 other steps", "waits for till+0x8", "locks ledger"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("no %q in\n%s", part, got)
+		}
+	}
+}
+
+func TestWithoutNamesOrPlaces(t *testing.T) {
+	bare := func(a, b event.ObjectID) finding.Finding {
+		f := deadlock(a, b)
+		for i := range f.Evidence {
+			f.Evidence[i].Place, f.Evidence[i].HeldAt = 0, nil
+		}
+		f.Witness = nil
+		return f
+	}
+	r := Build(Run{Program: "trace"}, []finding.Finding{bare(1, 2), bare(3, 4)}, nil)
+	if len(r.Findings) != 2 {
+		t.Fatalf("%d findings, want 2: nothing says they are the same", len(r.Findings))
+	}
+	golden(t, "bare-80.txt", []byte(text(t, r, TextOptions{})))
+}
+
 func TestMergeShowsTheStrongest(t *testing.T) {
 	weak, twin, again := race(), race(), race()
 	twin.Confidence, twin.Count, twin.Reason = finding.Predicted, 1, ""

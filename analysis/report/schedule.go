@@ -73,9 +73,6 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 		}
 		flush()
 		rows = append(rows, row{s.Thread, p.does(s), p.names.at(s.Stack), i >= len(steps)-len(f.Evidence)})
-		if len(s.Stack.Frames) == 0 {
-			rows[len(rows)-1].at = ""
-		}
 	}
 	flush()
 	if n := len(rows) - maxSteps; n > 0 {

@@ -24,8 +24,8 @@ func (n names) sentence(f *Finding) string {
 func (n names) deadlock(f *Finding) string {
 	parts := make([]string, 0, len(f.Evidence))
 	for i, side := range f.Evidence {
-		parts = append(parts, fmt.Sprintf("T%d holds %s and waits for %s at %s",
-			side.Thread, heldInCycle(f, i), quoted(side.Object), n.at(side.Stack)))
+		parts = append(parts, fmt.Sprintf("T%d holds %s and waits for %s%s",
+			side.Thread, heldInCycle(f, i), quoted(side.Object), after(" at ", n.at(side.Stack))))
 	}
 	verb := "can block each other for ever"
 	if f.Confidence == finding.Observed {
@@ -55,9 +55,24 @@ func (n names) race(f *Finding) string {
 		verb = "is not ordered with"
 	case finding.Potential:
 		verb = "shares no lock with"
+		if shareLock(a, b) {
+			verb = "shares only a read lock with"
+		}
 	}
-	return fmt.Sprintf("%s of %s in %s (T%d) %s the %s in %s (T%d)",
-		capital(access(a)), quoted(a.Object), n.where(a.Stack), a.Thread, verb, access(b), n.where(b.Stack), b.Thread)
+	return fmt.Sprintf("%s of %s%s (T%d) %s the %s%s (T%d)",
+		capital(access(a)), quoted(a.Object), n.in(a.Stack), a.Thread, verb, access(b), n.in(b.Stack), b.Thread)
+}
+
+// shareLock: two sides of a race that hold the same lock hold it for reading.
+func shareLock(a, b Step) bool {
+	for _, x := range a.Held {
+		for _, y := range b.Held {
+			if same(x.Object, y.Object) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (n names) other(f *Finding) string {
@@ -70,9 +85,18 @@ func (n names) other(f *Finding) string {
 	}
 	if len(f.Evidence) > 0 {
 		e := f.Evidence[0]
-		what += fmt.Sprintf(": %s in %s (T%d)", access(e), n.where(e.Stack), e.Thread)
+		what += fmt.Sprintf(": %s%s (T%d)", access(e), n.in(e.Stack), e.Thread)
 	}
 	return what
+}
+
+func (n names) in(s Stack) string { return after(" in ", n.where(s)) }
+
+func after(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
 }
 
 func access(s Step) string {

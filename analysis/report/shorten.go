@@ -30,11 +30,13 @@ func shortName(s string, width int) string {
 
 // tail is the longest end of s, in whole characters, of at most width columns.
 func tail(s string, width int) string {
-	for cut := ansi.StringWidth(s) - width; ; cut++ {
+	total := ansi.StringWidth(s)
+	for cut := total - width; cut < total; cut++ {
 		if t := ansi.TruncateLeft(s, cut, ""); ansi.StringWidth(t) <= width {
 			return t
 		}
 	}
+	return ""
 }
 
 // collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.

@@ -259,19 +259,25 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
 	for _, h := range s.Held {
-		lines = append(lines, wrap("holds "+p.object(&h.Object)+", locked in", width, 0, 2)...)
-		lines = append(lines, p.stack(h.Stack, width)...)
+		lines = append(lines, p.placed("holds "+p.object(&h.Object), ", locked in", h.Stack, width)...)
 	}
 	does := p.does(s)
 	if f.Kind == finding.Deadlock {
 		does = p.does(Step{Op: s.Op, Object: s.Object, Blocked: true, Flags: s.Flags})
 	}
-	lines = append(lines, wrap(does+" in", width, 0, 2)...)
-	lines = append(lines, p.stack(s.Stack, width)...)
+	lines = append(lines, p.placed(does, " in", s.Stack, width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
 		lines = append(lines, "holding no lock")
 	}
 	return lines
+}
+
+// placed is what a thread does, with its stack where there is one.
+func (p *printer) placed(what, in string, s Stack, width int) []string {
+	if len(s.Frames) == 0 {
+		return wrap(what, width, 0, 2)
+	}
+	return append(wrap(what+in, width, 0, 2), p.stack(s, width)...)
 }
 
 func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string {
@@ -307,9 +313,6 @@ func (p *printer) object(o *Object) string {
 // stack shows the program's own part of a chain: without the library's frames
 // at either end.
 func (p *printer) stack(s Stack, width int) []string {
-	if len(s.Frames) == 0 {
-		return []string{"  an unknown place"}
-	}
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
 	for len(frames) > 1 && frames[len(frames)-1].library() {
 		frames = frames[:len(frames)-1]
@@ -347,6 +350,9 @@ func (p *printer) anonymous(f *Finding) {
 	var lines []string
 	for _, o := range involved(f) {
 		if where := p.names.origin(o); o.Anonymous && where != "" {
+			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
+				where += fmt.Sprintf(" by T%d", o.FirstThread)
+			}
 			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
 		}
 	}
@@ -381,7 +387,11 @@ func involved(f *Finding) []Object {
 // rests says what the finding stands on.
 func (p *printer) rests(f *Finding) {
 	p.out.WriteByte('\n')
-	p.para(itself, 3, 5, string(f.Confidence)+": "+basis(f)+".")
+	says := string(f.Confidence) + ": " + basis(f) + "."
+	if f.Reason != "" {
+		says += " " + capital(strings.TrimSuffix(f.Reason, ".")) + "."
+	}
+	p.para(itself, 3, 5, says)
 	for _, a := range f.Assumes {
 		p.para(itself, 3, 5, "assumes "+a+assumption(a))
 	}
@@ -390,8 +400,6 @@ func (p *printer) rests(f *Finding) {
 
 func basis(f *Finding) string {
 	switch {
-	case f.Reason != "":
-		return strings.TrimSuffix(f.Reason, ".")
 	case f.Confidence == finding.Observed:
 		return "this run did it"
 	case f.Confidence == finding.Predicted && f.Order != finding.OrderNone:
@@ -399,11 +407,11 @@ func basis(f *Finding) string {
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it"
 	case f.Kind == finding.Deadlock:
-		return "the order of locks says so; no schedule was found that proves it"
+		return "the order of locks says so; no checked schedule leads to it"
 	case f.Kind == finding.Race:
-		return "the locks held say so; no schedule was found that proves it"
+		return "the locks held say so; no checked schedule leads to it"
 	}
-	return "a heuristic says so; no schedule was found that proves it"
+	return "a heuristic says so; no checked schedule leads to it"
 }
 
 func assumption(a string) string {
