@@ -12,25 +12,26 @@ import (
 // be asked during the run or after it; the closer to the events, the less is
 // forgotten.
 func (h *History) Deadlock(p Pattern) Result {
-	q := question{h: h, c: h.start(), sides: p, at: make([]int, len(p)), chosen: make([]*event.Event, len(p))}
+	q := question{kind: finding.Deadlock, h: h, c: h.start(), sides: p, at: make([]int, len(p)), chosen: make([]*event.Event, len(p))}
 	if r := q.search(); r.Verdict != Predicted {
 		return r
 	}
-	return q.answer(finding.Deadlock)
+	return q.answer()
 }
 
 // Race asks whether the two accesses, given by Seq, can be enabled at once.
 func (h *History) Race(a, b uint64) Result {
-	q := question{h: h, c: h.start(), sides: Pattern{{a}, {b}}, at: make([]int, 2), chosen: make([]*event.Event, 2)}
+	q := question{kind: finding.Race, h: h, c: h.start(), sides: Pattern{{a}, {b}}, at: make([]int, 2), chosen: make([]*event.Event, 2)}
 	if r := q.search(); r.Verdict != Predicted {
 		return r
 	}
-	return q.answer(finding.Race)
+	return q.answer()
 }
 
 // question is the search for instances, one a side, outside the closure of what
 // comes before them.
 type question struct {
+	kind   finding.Kind
 	h      *History
 	c      *closure
 	sides  Pattern
@@ -57,10 +58,31 @@ func (q *question) search() Result {
 		if !q.c.close() {
 			return q.negative(unreleased)
 		}
-		if !q.advance() {
-			return Result{Verdict: Predicted}
+		if q.advance() {
+			continue
+		}
+		if q.kind == finding.Deadlock && !q.ring() {
+			return refuted(noRing)
+		}
+		return Result{Verdict: Predicted}
+	}
+}
+
+// ring tells whether each side wants a lock that the next one holds, in a mode that
+// makes it wait.
+func (q *question) ring() bool {
+	for i, e := range q.chosen {
+		by := q.chosen[(i+1)%len(q.chosen)]
+		blocks := func(x *section) bool { return x.lock == e.Object && (e.Op == event.Acquire || !x.shared) }
+		n := q.c.held(by.Slot)
+		for n != nil && !(blocks(n.section) && n.section.thread == by.Thread) {
+			n = n.below
+		}
+		if n == nil {
+			return false
 		}
 	}
+	return len(q.chosen) > 1
 }
 
 // pick takes the side's first instance that is not in the set and could block.
@@ -110,7 +132,7 @@ func (q *question) failure(side int) Result {
 
 // negative is a refutation, unless something forgotten might have told otherwise.
 func (q *question) negative(reason string) Result {
-	if q.missed || q.c.blurred || slices.ContainsFunc(q.chosen, q.h.cutThrough) {
+	if q.missed || q.c.blurred || q.h.cutThrough() {
 		return unknown(forgotten)
 	}
 	return refuted(reason)
@@ -118,12 +140,12 @@ func (q *question) negative(reason string) Result {
 
 // cutThrough tells whether the beginning of the run was forgotten: the closed sets
 // are then larger than they need be.
-func (h *History) cutThrough(*event.Event) bool {
+func (h *History) cutThrough() bool {
 	return slices.ContainsFunc(h.cut, func(e event.Epoch) bool { return e > 0 })
 }
 
 // answer builds the witness and has it checked.
-func (q *question) answer(kind finding.Kind) Result {
+func (q *question) answer() Result {
 	w := witness{held: map[event.ThreadID][]holds{}}
 	for i := range q.h.log {
 		if e := &q.h.log[i]; q.c.has(e) {
@@ -135,11 +157,11 @@ func (q *question) answer(kind finding.Kind) Result {
 		r.Assumes = append(r.Assumes, "guarded-data")
 	}
 	for _, e := range q.chosen {
-		w.last(e, kind == finding.Deadlock)
+		w.last(e, q.kind == finding.Deadlock)
 		r.Chosen = append(r.Chosen, e.Seq)
 		r.Timed = r.Timed || e.Flags&event.Timed != 0
 	}
-	if err := Check(q.h.log, w.steps, kind); err != nil {
+	if err := Check(q.h.log, w.steps, q.kind); err != nil {
 		return unknown(fmt.Sprintf("the checker did not accept the interleaving: %v", err))
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted

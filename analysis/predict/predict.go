@@ -93,7 +93,7 @@ func (v Verdict) String() string {
 // Pattern is a set of candidates for one deadlock: the thread of side i wants a
 // lock that the thread of side i+1 holds (the last one's, the first). Each side
 // lists the Seq of acquires, ascending, by the same thread of the same lock with
-// the same locks held; any of them may take part.
+// the same locks held, all in the same mode; any of them may take part.
 type Pattern [][]uint64
 
 // Result answers a question.
@@ -124,5 +124,6 @@ const (
 	unreleased = "it needs the release of a lock that this run never released"
 	inclusion  = "whatever leads there in the observed order of critical sections passes through it"
 	tried      = "the acquire is a trylock, which does not block"
+	noRing     = "the locks do not make these threads wait for each other"
 	oneThread  = "one thread alone cannot do it"
 )

@@ -49,34 +49,43 @@ type request struct {
 	lock   event.ObjectID
 	shared bool
 	held   []event.ObjectID
+	modes  []event.ObjectID // held shared
 	seqs   []uint64
 }
 
 func requests(events []event.Event) []*request {
 	var out []*request
-	held := map[event.ThreadID][]event.ObjectID{}
+	held, shared := map[event.ThreadID][]event.ObjectID{}, map[event.ThreadID][]event.ObjectID{}
+	without := func(h []event.ObjectID, x event.ObjectID) []event.ObjectID {
+		return slices.DeleteFunc(slices.Clone(h), func(o event.ObjectID) bool { return o == x })
+	}
 	for i := range events {
 		e := &events[i]
 		h := held[e.Thread]
 		if e.Op == event.Release {
-			held[e.Thread] = slices.DeleteFunc(slices.Clone(h), func(o event.ObjectID) bool { return o == e.Object })
+			held[e.Thread] = without(h, e.Object)
+			shared[e.Thread] = without(shared[e.Thread], e.Object)
 		}
 		if !e.Op.IsAcquire() {
 			continue
 		}
 		if len(h) > 0 {
+			modes := slices.Sorted(slices.Values(shared[e.Thread]))
 			key := slices.Sorted(slices.Values(h))
 			same := func(r *request) bool {
-				return r.thread == e.Thread && r.lock == e.Object && r.shared == (e.Op == event.AcquireRead) && slices.Equal(r.held, key)
+				return r.thread == e.Thread && r.lock == e.Object && r.shared == (e.Op == event.AcquireRead) && slices.Equal(r.held, key) && slices.Equal(r.modes, modes)
 			}
 			at := slices.IndexFunc(out, same)
 			if at < 0 {
 				at = len(out)
-				out = append(out, &request{thread: e.Thread, lock: e.Object, shared: e.Op == event.AcquireRead, held: key})
+				out = append(out, &request{thread: e.Thread, lock: e.Object, shared: e.Op == event.AcquireRead, held: key, modes: modes})
 			}
 			out[at].seqs = append(out[at].seqs, e.Seq)
 		}
 		held[e.Thread] = append(slices.Clone(h), e.Object)
+		if e.Op == event.AcquireRead {
+			shared[e.Thread] = append(slices.Clone(shared[e.Thread]), e.Object)
+		}
 	}
 	return out
 }

@@ -1,0 +1,675 @@
+package predict
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// The objects of random traces.
+const (
+	lockA event.ObjectID = iota + 1
+	lockB
+	lockC
+	lockRW
+	varX
+	varY
+	theSem
+	theCond
+	theBarrier
+)
+
+// machine makes random traces of runs that can happen.
+type machine struct {
+	out      []event.Event
+	live     []event.ThreadID
+	ended    []event.ThreadID
+	next     event.ThreadID
+	held     map[event.ObjectID][]event.ThreadID
+	shared   bool // lockRW is held by readers
+	sem      int
+	asleep   map[event.ThreadID]int // since when
+	sent     []int                  // notifications not matched
+	match    map[int]int            // wake → notification
+	full     bool                   // everything, not locks and variables alone
+	arrived  []event.ThreadID
+	leaving  map[event.ThreadID]bool
+	roundOf  map[int]int
+	rounds   int
+	initial  int
+	members  []event.ThreadID
+	awaiting map[event.ThreadID]bool
+}
+
+func newMachine(t *rapid.T, full bool) *machine {
+	m := &machine{
+		live: []event.ThreadID{1}, next: 2, held: map[event.ObjectID][]event.ThreadID{}, asleep: map[event.ThreadID]int{},
+		match: map[int]int{}, leaving: map[event.ThreadID]bool{}, roundOf: map[int]int{}, full: full, awaiting: map[event.ThreadID]bool{},
+	}
+	if full && rapid.Bool().Draw(t, "initial") {
+		m.initial = rapid.IntRange(0, 2).Draw(t, "value")
+		m.sem = m.initial
+		m.emit(event.Event{Thread: 1, Op: event.Init, Object: theSem, Kind: event.KindSemaphore, Flags: event.HasValue, Value: uint64(m.initial)})
+	}
+	if full {
+		m.emit(event.Event{Thread: 1, Op: event.Init, Object: theBarrier, Kind: event.KindBarrier, Flags: event.HasValue, Value: 2})
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "children") {
+		m.fork(1)
+	}
+	return m
+}
+
+func (m *machine) emit(e event.Event) int {
+	e.Seq = uint64(len(m.out) + 1)
+	m.out = append(m.out, e)
+	return len(m.out) - 1
+}
+
+func (m *machine) fork(by event.ThreadID) {
+	m.emit(event.Event{Thread: by, Op: event.Fork, Peer: m.next})
+	m.live = append(m.live, m.next)
+	m.next++
+}
+
+// draw makes a trace of up to n events.
+func draw(t *rapid.T, n int, full bool) *machine {
+	m := newMachine(t, full)
+	for range rapid.IntRange(n/2, n).Draw(t, "events") {
+		m.step(t, rapid.SampledFrom(m.live).Draw(t, "thread"))
+	}
+	return m
+}
+
+func (m *machine) step(t *rapid.T, id event.ThreadID) {
+	switch {
+	case m.awaiting[id]:
+		m.wake(t, id)
+	case m.leaving[id]:
+		m.emit(event.Event{Thread: id, Op: event.BarrierDepart, Object: theBarrier})
+		delete(m.leaving, id)
+	case slices.Contains(m.arrived, id):
+	default:
+		m.act(t, id)
+	}
+}
+
+func (m *machine) wake(t *rapid.T, id event.ThreadID) {
+	since := m.asleep[id]
+	at := slices.IndexFunc(m.sent, func(j int) bool { return j > since })
+	flags := event.Flags(0)
+	if at < 0 {
+		flags = event.TimedOut
+	}
+	i := m.emit(event.Event{Thread: id, Op: event.Wake, Object: theCond, Flags: flags})
+	delete(m.awaiting, id)
+	if at >= 0 {
+		m.match[i] = m.sent[at]
+		if m.out[m.sent[at]].Op == event.Signal {
+			m.sent = slices.Delete(slices.Clone(m.sent), at, at+1)
+		}
+	}
+}
+
+func (m *machine) act(t *rapid.T, id event.ThreadID) {
+	kinds := 9
+	if m.full {
+		kinds = 16
+	}
+	switch k := rapid.IntRange(0, kinds-1).Draw(t, "what"); k {
+	case 0, 1, 2, 3, 4:
+		m.lock(t, id, lockA+event.ObjectID(rapid.IntRange(0, 3).Draw(t, "lock")))
+	case 5, 6:
+		m.emit(event.Event{Thread: id, Op: rapid.SampledFrom([]event.Op{event.Read, event.Write}).Draw(t, "access"), Object: varX + event.ObjectID(rapid.IntRange(0, 1).Draw(t, "var"))})
+	case 7:
+		m.endOrFork(t, id)
+	case 8:
+		m.join(t, id)
+	case 9, 10:
+		m.semaphore(t, id)
+	case 11, 12:
+		m.emit(event.Event{Thread: id, Op: event.Wait, Object: theCond})
+		m.asleep[id], m.awaiting[id] = len(m.out)-1, true
+	case 13, 14:
+		m.sent = append(m.sent, m.emit(event.Event{Thread: id, Op: rapid.SampledFrom([]event.Op{event.Signal, event.Broadcast}).Draw(t, "notify"), Object: theCond}))
+	case 15:
+		m.arrive(id)
+	}
+}
+
+// arrive enters the barrier of two.
+func (m *machine) arrive(id event.ThreadID) {
+	i := m.emit(event.Event{Thread: id, Op: event.BarrierArrive, Object: theBarrier})
+	m.roundOf[i] = m.rounds
+	if m.arrived = append(m.arrived, id); len(m.arrived) == 2 {
+		m.leaving[m.arrived[0]], m.leaving[m.arrived[1]] = true, true
+		m.arrived = nil
+		m.rounds++
+	}
+}
+
+func (m *machine) lock(t *rapid.T, id event.ThreadID, lock event.ObjectID) {
+	holders := m.held[lock]
+	e := event.Event{Thread: id, Object: lock, Kind: event.KindMutex}
+	if lock == lockRW {
+		e.Kind = event.KindRWLock
+	}
+	if at := slices.Index(holders, id); at >= 0 {
+		e.Op = event.Release
+		m.held[lock] = slices.Delete(slices.Clone(holders), at, at+1)
+		m.emit(e)
+		return
+	}
+	read := lock == lockRW && rapid.Bool().Draw(t, "shared")
+	if len(holders) == 0 || (read && m.shared) {
+		e.Op = event.Acquire
+		if lock == lockRW {
+			m.shared = read
+		}
+		if read {
+			e.Op = event.AcquireRead
+		}
+		if rapid.IntRange(0, 7).Draw(t, "try") == 0 {
+			e.Flags = event.Try
+		}
+		m.held[lock] = append(holders, id)
+		m.emit(e)
+		return
+	}
+	if m.full && !read {
+		e.Op, e.Flags = event.AcquireFailed, event.Try
+		m.emit(e)
+	}
+}
+
+func (m *machine) endOrFork(t *rapid.T, id event.ThreadID) {
+	holding := slices.ContainsFunc(slices.Collect(maps.Values(m.held)), func(h []event.ThreadID) bool { return slices.Contains(h, id) })
+	if m.next < 5 && (holding || len(m.live) == 1 || rapid.Bool().Draw(t, "fork")) {
+		m.fork(id)
+		return
+	}
+	if !holding && len(m.live) > 1 && rapid.Bool().Draw(t, "end") {
+		m.emit(event.Event{Thread: id, Op: event.End})
+		m.live = slices.DeleteFunc(slices.Clone(m.live), func(x event.ThreadID) bool { return x == id })
+		m.ended = append(m.ended, id)
+	}
+}
+
+func (m *machine) join(t *rapid.T, id event.ThreadID) {
+	if len(m.ended) > 0 {
+		m.emit(event.Event{Thread: id, Op: event.Join, Peer: m.ended[0]})
+		m.ended = m.ended[1:]
+	}
+}
+
+func (m *machine) semaphore(t *rapid.T, id event.ThreadID) {
+	e := event.Event{Thread: id, Object: theSem, Kind: event.KindSemaphore, Op: event.SemPost}
+	switch {
+	case rapid.Bool().Draw(t, "post"):
+		m.sem++
+	case m.sem > 0:
+		e.Op = event.SemWait
+		m.sem--
+	default:
+		e.Op = event.SemFailed
+	}
+	m.emit(e)
+}
+
+// The rules, one by one, straight from their definitions and in quadratic time:
+// may the event i come after those of before, in that order?
+func (m *machine) may(before []int, i int) bool {
+	e := &m.out[i]
+	in := func(j int) bool { return slices.Contains(before, j) }
+	first := true
+	for j := range m.out[:i] {
+		o := &m.out[j]
+		if o.Thread == e.Thread {
+			first = false
+			if !in(j) {
+				return false
+			}
+		}
+	}
+	if in(i) {
+		return false
+	}
+	for j := range m.out {
+		o := &m.out[j]
+		if first && o.Op == event.Fork && o.Peer == e.Thread && !in(j) {
+			return false
+		}
+		if e.Op == event.Join && o.Thread == e.Peer && !in(j) {
+			return false
+		}
+		if o.Op == event.Init && o.Object == e.Object && j < i && !in(j) {
+			return false
+		}
+	}
+	return m.mayObject(before, i, e, in)
+}
+
+func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bool) bool {
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		return len(m.holders(before, e)) == 0
+	case event.AcquireFailed:
+		return len(m.holders(before, &event.Event{Op: event.Acquire, Object: e.Object})) > 0
+	case event.Read:
+		return m.lastWrite(before, e.Object) == m.lastWrite(upTo(i), e.Object)
+	case event.SemWait:
+		return m.semValue(before) > 0
+	case event.SemFailed:
+		return m.semValue(before) == 0
+	case event.Wake:
+		s, ok := m.match[i]
+		return !ok || slices.Index(before, s) > slices.Index(before, m.lastOf(i, event.Wait))
+	case event.BarrierArrive:
+		for j, r := range m.roundOf {
+			if r < m.roundOf[i] && !in(j) {
+				return false
+			}
+		}
+	case event.BarrierDepart:
+		for j, r := range m.roundOf {
+			if r == m.roundOf[m.lastOf(i, event.BarrierArrive)] && !in(j) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func upTo(i int) []int {
+	var out []int
+	for j := range i {
+		out = append(out, j)
+	}
+	return out
+}
+
+// lastOf is the thread's last event of that operation before i.
+func (m *machine) lastOf(i int, op event.Op) int {
+	for j := i - 1; ; j-- {
+		if m.out[j].Thread == m.out[i].Thread && m.out[j].Op == op {
+			return j
+		}
+	}
+}
+
+func (m *machine) lastWrite(before []int, v event.ObjectID) int {
+	for k := len(before) - 1; k >= 0; k-- {
+		if o := &m.out[before[k]]; o.Op == event.Write && o.Object == v {
+			return before[k]
+		}
+	}
+	return -1
+}
+
+// semValue is the value, taking an unknown initial one as the least that explains
+// the run.
+func (m *machine) semValue(before []int) int {
+	v := m.initial
+	for _, j := range before {
+		switch m.out[j].Op {
+		case event.SemPost:
+			v++
+		case event.SemWait:
+			v--
+		}
+	}
+	return v
+}
+
+// holders is the threads whose open sections keep the acquire e out.
+func (m *machine) holders(before []int, e *event.Event) []event.ThreadID {
+	var out []event.ThreadID
+	for k, j := range before {
+		o := &m.out[j]
+		if !o.Op.IsAcquire() || o.Object != e.Object || (e.Op == event.AcquireRead && o.Op == event.AcquireRead) {
+			continue
+		}
+		released := slices.ContainsFunc(before[k:], func(r int) bool {
+			return m.out[r].Op == event.Release && m.out[r].Object == o.Object && m.out[r].Thread == o.Thread
+		})
+		if !released {
+			out = append(out, o.Thread)
+		}
+	}
+	return out
+}
+
+// feasible tells whether the sequence can run.
+func (m *machine) feasible(seq []int) bool {
+	for k, i := range seq {
+		if !m.may(seq[:k], i) {
+			return false
+		}
+	}
+	return true
+}
+
+// nextOf is the thread's first event that is not in the sequence, -1 if none. It
+// may be the next even if a rule holds it up.
+func (m *machine) nextOf(seq []int, id event.ThreadID) int {
+	for i := range m.out {
+		if m.out[i].Thread == id && !slices.Contains(seq, i) {
+			return i
+		}
+	}
+	return -1
+}
+
+// begun tells whether i is not held up by a thread that does not exist yet or an
+// object that is not made yet.
+func (m *machine) begun(seq []int, i int) bool {
+	for j := range m.out[:i] {
+		o := &m.out[j]
+		if o.Op == event.Fork && o.Peer == m.out[i].Thread && !slices.Contains(seq, j) {
+			return false
+		}
+		if o.Op == event.Init && o.Object == m.out[i].Object && !slices.Contains(seq, j) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *machine) races(seq []int, a, b int) bool {
+	x, y := &m.out[a], &m.out[b]
+	return x.Thread != y.Thread && x.Object == y.Object && x.Op.IsAccess() && y.Op.IsAccess() && (x.Op == event.Write || y.Op == event.Write) &&
+		m.nextOf(seq, x.Thread) == a && m.nextOf(seq, y.Thread) == b && m.begun(seq, a) && m.begun(seq, b)
+}
+
+// ringed tells whether the acquires wait for each other in a ring.
+func (m *machine) ringed(seq []int, last []int) bool {
+	for k, i := range last {
+		e := &m.out[i]
+		if !e.Op.IsAcquire() || e.Flags&event.Try != 0 || m.nextOf(seq, e.Thread) != i || !m.begun(seq, i) {
+			return false
+		}
+		if !slices.Contains(m.holders(seq, e), m.out[last[(k+1)%len(last)]].Thread) {
+			return false
+		}
+	}
+	return len(last) > 1
+}
+
+func indices(steps []finding.Step) []int {
+	var out []int
+	for _, s := range steps {
+		out = append(out, int(s.Seq)-1)
+	}
+	return out
+}
+
+// verify demands of a predicted witness that it can happen, by definition.
+func (m *machine) verify(t *rapid.T, r Result, kind finding.Kind) {
+	if r.Verdict != Predicted {
+		return
+	}
+	end := endOf(r.Witness, kind)
+	seq := indices(r.Witness[:end])
+	var last []int
+	for _, s := range r.Chosen {
+		last = append(last, int(s)-1)
+	}
+	if !m.feasible(seq) {
+		t.Fatalf("predicted, but %v cannot happen", seq)
+	}
+	if kind == finding.Race && !m.races(seq, last[0], last[1]) {
+		t.Fatalf("predicted, but after %v the accesses %v do not race", seq, last)
+	}
+	if kind == finding.Deadlock && !m.ringed(seq, last) {
+		t.Fatalf("predicted, but after %v the acquires %v do not block each other", seq, last)
+	}
+}
+
+// ask puts all questions to the history.
+func (m *machine) ask(h *History, each func(kind finding.Kind, p Pattern, r Result)) {
+	for _, p := range patterns(m.out, true) {
+		each(finding.Deadlock, p, h.Deadlock(p))
+	}
+	for i := range m.out {
+		for j := range i {
+			if conflict(&m.out[j], &m.out[i]) == nil {
+				a, b := m.out[j].Seq, m.out[i].Seq
+				each(finding.Race, Pattern{{a}, {b}}, h.Race(a, b))
+			}
+		}
+	}
+}
+
+// TestPredictedCanHappen: no prediction is false, whatever the run is made of, and
+// the checker accepts what the closure finds.
+func TestPredictedCanHappen(t *testing.T) {
+	type outcome struct {
+		kind    finding.Kind
+		verdict Verdict
+	}
+	count := map[outcome]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		m := draw(t, 80, true)
+		eventtest.Stamp(m.out)
+		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
+			count[outcome{kind, r.Verdict}]++
+			m.verify(t, r, kind)
+			if r.Verdict == Unknown {
+				t.Fatalf("%s %v: unknown: %s", kind, p, r.Reason)
+			}
+		})
+	})
+	t.Log(count)
+	if len(count) < 4 {
+		t.Errorf("verdicts %v: the test shows nothing", count)
+	}
+}
+
+// plainClosure is the closure as a set of events, by its definition.
+func (m *machine) plainClosure(set map[int]bool) (map[int]bool, bool) {
+	releaseOf := func(a int) int {
+		for j := a + 1; j < len(m.out); j++ {
+			if m.out[j].Op == event.Release && m.out[j].Object == m.out[a].Object && m.out[j].Thread == m.out[a].Thread {
+				return j
+			}
+		}
+		return -1
+	}
+	for again := true; again; {
+		n := len(set)
+		for i := range maps.Clone(set) {
+			m.pull(set, i)
+		}
+		for a := range maps.Clone(set) {
+			later := m.out[a].Op.IsAcquire() && slices.ContainsFunc(slices.Collect(maps.Keys(set)), func(b int) bool {
+				return b > a && m.out[b].Op.IsAcquire() && m.out[b].Object == m.out[a].Object && (m.out[a].Op == event.Acquire || m.out[b].Op == event.Acquire)
+			})
+			if !later {
+				continue
+			}
+			r := releaseOf(a)
+			if r < 0 {
+				return nil, false
+			}
+			set[r] = true
+		}
+		again = len(set) > n
+	}
+	return set, true
+}
+
+// pull adds what event i needs by thread order, fork, join and reads-from.
+func (m *machine) pull(set map[int]bool, i int) {
+	e := &m.out[i]
+	m.pullBefore(set, i)
+	if e.Op == event.Read {
+		if w := m.lastWrite(upTo(i), e.Object); w >= 0 {
+			set[w] = true
+		}
+	}
+}
+
+func (m *machine) pullBefore(set map[int]bool, i int) {
+	e := &m.out[i]
+	for j := range m.out[:i] {
+		o := &m.out[j]
+		if o.Thread == e.Thread || (o.Op == event.Fork && o.Peer == e.Thread) || (e.Op == event.Join && o.Thread == e.Peer) {
+			set[j] = true
+		}
+	}
+}
+
+// plainVerdict asks the plain closure about one instance a side.
+func (m *machine) plainVerdict(last []int) bool {
+	set := map[int]bool{}
+	for _, i := range last {
+		m.pullBefore(set, i)
+	}
+	set, ok := m.plainClosure(set)
+	return ok && !slices.ContainsFunc(last, func(i int) bool { return set[i] })
+}
+
+// TestClosureIsTheDefinition: on locks, variables and threads a candidate is
+// predicted exactly if the closure by definition leaves it out (and the end is a
+// deadlock, where shared locks are about).
+func TestClosureIsTheDefinition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := draw(t, 70, false)
+		eventtest.Stamp(m.out)
+		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
+			want := m.plainAny(kind, p, nil)
+			if r.Reason == noRing {
+				return // shared locks: the closure is not what speaks against it
+			}
+			if got := r.Verdict == Predicted; got != want {
+				t.Fatalf("%s %v: %v (%s), by definition %v", kind, p, r.Verdict, r.Reason, want)
+			}
+			m.verify(t, r, kind)
+		})
+	})
+}
+
+func (m *machine) plainAny(kind finding.Kind, p Pattern, chosen []int) bool {
+	if len(chosen) < len(p) {
+		return slices.ContainsFunc(p[len(chosen)], func(seq uint64) bool {
+			i := int(seq) - 1
+			if m.out[i].Flags&event.Try != 0 {
+				return false
+			}
+			return m.plainAny(kind, p, append(slices.Clone(chosen), i))
+		})
+	}
+	return m.plainVerdict(chosen)
+}
+
+// TestCheckAcceptsWhatCanHappen: the checker accepts a sequence exactly if it
+// obeys the definitions of the rules and ends in the error. The sequences are
+// walks that obey them, and the same with some step out of turn.
+func TestCheckAcceptsWhatCanHappen(t *testing.T) {
+	accepted, refused := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := draw(t, 40, true)
+		seq := m.walk(t)
+		kind, last := m.end(t, seq)
+		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.ringed(seq, last) || m.ringed(seq, reversed(last)))))
+		w := witness{held: map[event.ThreadID][]holds{}}
+		for _, i := range seq {
+			w.add(&m.out[i])
+		}
+		for _, i := range last {
+			w.last(&m.out[i], kind == finding.Deadlock)
+		}
+		err := Check(m.out, w.steps, kind)
+		if (err == nil) != want {
+			t.Fatalf("%s, %v then %v: the checker says %v, by definition it is %v", kind, seq, last, err, want)
+		}
+		if err == nil {
+			accepted++
+		} else {
+			refused++
+		}
+	})
+	t.Log(accepted, refused)
+	if accepted == 0 || refused == 0 {
+		t.Errorf("%d accepted, %d refused: the test shows nothing", accepted, refused)
+	}
+}
+
+func reversed(s []int) []int {
+	s = slices.Clone(s)
+	slices.Reverse(s)
+	return s
+}
+
+// walk is a random sequence of events, now and then against the rules.
+func (m *machine) walk(t *rapid.T) []int {
+	var seq []int
+	mischief := rapid.IntRange(0, 3).Draw(t, "mischief")
+	for range rapid.IntRange(0, len(m.out)).Draw(t, "steps") {
+		id := event.ThreadID(rapid.IntRange(1, int(m.next)-1).Draw(t, "turn"))
+		i := m.nextOf(seq, id)
+		if i >= 0 && (m.may(seq, i) || (mischief == 0 && rapid.IntRange(0, 9).Draw(t, "now") == 0)) {
+			seq = append(seq, i)
+		}
+	}
+	return seq
+}
+
+// end is a pair that might be the error at the end of the sequence: what two
+// threads would do next.
+func (m *machine) end(t *rapid.T, seq []int) (finding.Kind, []int) {
+	var heads []int
+	for id := event.ThreadID(1); id < m.next; id++ {
+		if i := m.nextOf(seq, id); i >= 0 {
+			heads = append(heads, i)
+		}
+	}
+	for i := range heads {
+		for _, j := range heads {
+			if pair := []int{heads[i], j}; m.races(seq, heads[i], j) && rapid.IntRange(0, 3).Draw(t, "race") > 0 {
+				return finding.Race, pair
+			} else if m.ringed(seq, pair) && rapid.IntRange(0, 3).Draw(t, "ring") > 0 {
+				return finding.Deadlock, pair
+			}
+		}
+	}
+	if len(heads) > 1 && rapid.Bool().Draw(t, "heads") {
+		return rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock}).Draw(t, "kind"), heads[:2]
+	}
+	any := rapid.IntRange(0, len(m.out)-1)
+	return rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock}).Draw(t, "kind"), []int{any.Draw(t, "one"), any.Draw(t, "two")}
+}
+
+// TestForgettingIsNeverFalse: with next to no memory, what is predicted is
+// predicted with all the memory there is, and nothing is refuted that is not.
+func TestForgettingIsNeverFalse(t *testing.T) {
+	type outcome struct{ full, small Verdict }
+	count := map[outcome]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		m := draw(t, 120, rapid.Bool().Draw(t, "full"))
+		eventtest.Stamp(m.out)
+		o := Options{Sections: rapid.IntRange(2, 4).Draw(t, "sections"), Events: rapid.IntRange(16, 130).Draw(t, "kept")}
+		all := record(m.out, Options{})
+		small := record(m.out, o)
+		m.ask(all, func(kind finding.Kind, p Pattern, full Result) {
+			r := small.Deadlock(p)
+			if kind == finding.Race {
+				r = small.Race(p[0][0], p[1][0])
+			}
+			count[outcome{full.Verdict, r.Verdict}]++
+			if r.Verdict != Unknown && r.Verdict != full.Verdict {
+				t.Fatalf("%s %v: %v with %+v, %v with all", kind, p, r.Verdict, o, full.Verdict)
+			}
+		})
+	})
+	t.Log(count)
+	if count[outcome{Predicted, Predicted}] == 0 || count[outcome{Predicted, Unknown}] == 0 {
+		t.Errorf("verdicts %v: the test shows nothing", count)
+	}
+}
