@@ -70,7 +70,9 @@ const (
 	// release, a signal): the probe may pass no store but to its own stack.
 	Before Sense = iota
 	// Entry: only operands are captured here; the record is made elsewhere.
-	// The probe may pass stores.
+	// The probe may pass stores and indivisible operations. (A store through
+	// a pointer to the stack that the probe reads would be the program's own
+	// overwriting of its arguments; only those through sp are looked at.)
 	Entry
 	// After: the record of an access made by the instruction at At. A probe
 	// that stays fires just before the access, one that moved just after.

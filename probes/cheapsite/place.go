@@ -81,7 +81,12 @@ func (s *slide) name(addr uint64) string {
 	return fmt.Sprintf("%s %s", op, s.offset(addr))
 }
 
-func (s *slide) offset(addr uint64) string { return fmt.Sprintf("+0x%x", addr-s.w.At) }
+func (s *slide) offset(addr uint64) string {
+	if addr < s.w.At {
+		return fmt.Sprintf("-0x%x", s.w.At-addr)
+	}
+	return fmt.Sprintf("+0x%x", addr-s.w.At)
+}
 
 // search walks on from At. It answers an emulated site, or if any serves, the
 // first that a probe can sit on at all; else why it ended.
@@ -166,7 +171,7 @@ func (s *slide) obstacle(in *insn.Inst) string {
 		return ""
 	case !in.Known:
 		why = "an instruction that is not modelled"
-	case in.Locked:
+	case in.Locked && s.w.Sense != Entry:
 		why = "synchronisation"
 	case in.Writes&s.reads != 0:
 		why = "it writes what the probe reads"
@@ -228,7 +233,7 @@ func (s *slide) readsStack() bool {
 func (s *slide) mayStore(m *insn.Mem) bool {
 	onStack := m.Base == s.arch.SP() && m.Index == insn.NoReg && !m.Segment
 	if !onStack {
-		return s.w.Sense == Entry && len(s.w.Mem) == 0 && !s.sp
+		return s.w.Sense == Entry && len(s.w.Mem) == 0
 	}
 	for i := range s.w.Mem {
 		if !s.w.Mem[i].Fixed {
@@ -270,18 +275,16 @@ func (s *slide) back(stay Site) Site {
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
 		if s.im.land.has(next) {
-			stay.Why = fmt.Sprintf("stays: a branch may land at -0x%x", stay.Addr-next)
+			stay.Why = "stays: a branch may land at " + s.offset(next)
 			return stay
 		}
 		if why := s.obstacle(in); why != "" {
-			stay.Why = fmt.Sprintf("stays: %s at -0x%x", strings.TrimPrefix(why, "stays: "), stay.Addr-in.Addr)
+			stay.Why = why
 			return stay
 		}
 		s.delta += in.SPChange
 		if classOf(in) == Emulated {
-			op, _, _ := strings.Cut(s.im.format(in.Addr), " ")
-			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta,
-				Why: fmt.Sprintf("%s -0x%x", op, stay.Addr-in.Addr)}
+			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta, Why: s.name(in.Addr)}
 		}
 		next = in.Addr
 	}

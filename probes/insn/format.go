@@ -2,6 +2,7 @@ package insn
 
 import (
 	"fmt"
+	"strings"
 
 	"golang.org/x/arch/arm64/arm64asm"
 	"golang.org/x/arch/x86/x86asm"
@@ -33,13 +34,23 @@ func formatX86(code []byte, in Inst) string {
 	}
 	x, err := x86asm.Decode(code, 64)
 	if err == nil && x.Op != 0 && x.Len == in.Len {
-		return x86asm.GNUSyntax(x, in.Addr, nil)
+		return modern(x86asm.GNUSyntax(x, in.Addr, nil))
 	}
 	switch in.Kind {
 	case Jump, CondJump, Call:
 		return fmt.Sprintf("(branch) % x to 0x%x", code, in.Target)
 	}
 	return fmt.Sprintf("(vector or rare) % x", code)
+}
+
+// modern drops the suffix that binutils no longer writes: jmp for jmpq.
+func modern(text string) string {
+	for _, op := range [...]string{"jmp", "call", "ret"} {
+		if rest, ok := strings.CutPrefix(text, op+"q"); ok {
+			return op + rest
+		}
+	}
+	return text
 }
 
 func formatARM(code []byte, in Inst) string {

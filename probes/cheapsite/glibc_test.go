@@ -1,0 +1,73 @@
+package cheapsite
+
+import (
+	"debug/elf"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+var rdi = insn.RegSet(0).With(insn.RDI)
+
+// TestGlibc places probes in the glibc of this machine and shows where.
+func TestGlibc(t *testing.T) {
+	c := openCode(t, glibc)
+	im := NewImage(c)
+	for _, x := range []struct {
+		name   string
+		sense  Sense
+		ret    bool
+		mnem   string // "" is whatever comes out
+		common bool
+	}{
+		{"pthread_mutex_lock", Entry, true, "j", true},
+		{"pthread_mutex_unlock", Before, false, "j", true},
+		{"pthread_mutex_trylock", Entry, true, "", false},
+		{"pthread_mutex_timedlock", Entry, true, "", false},
+		{"pthread_cond_wait", Before, false, "", false},
+		{"pthread_cond_signal", Before, false, "", false},
+		{"pthread_cond_broadcast", Before, false, "", false},
+		{"pthread_create", Before, false, "", false},
+		{"pthread_join", Entry, false, "", false},
+		{"pthread_rwlock_rdlock", Entry, true, "", false},
+		{"pthread_rwlock_wrlock", Entry, true, "", false},
+		{"pthread_rwlock_unlock", Before, false, "", false},
+		{"pthread_spin_lock", Entry, true, "", false},
+		{"pthread_spin_unlock", Before, false, "", false},
+		{"sem_post", Before, false, "", false},
+		{"sem_wait", Before, false, "", false},
+		{"pthread_barrier_wait", Before, false, "", false},
+		{"pthread_once", Before, false, "", false},
+		{"mtx_lock", Entry, true, "", false},
+	} {
+		s, ok := c.symbols[x.name]
+		if !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+			t.Logf("%-24s not here", x.name)
+			continue
+		}
+		site, err := im.Place(Want{At: s.Value, Reads: rdi.With(insn.RSP), Sense: x.sense, Return: x.ret})
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+			continue
+		}
+		ex, err := im.Returns(s.Value)
+		if err != nil {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		t.Logf("%-24s 0x%x %-9s %-60s sp%+d; %d returns, %d tail jumps, complete %v %s; wraps %x", x.name, s.Value, site.Class, site.Why, site.SPDelta,
+			len(ex.Returns), len(ex.TailJumps), ex.Complete, ex.Reason, im.WrapperOf(s.Value, rdi))
+		if x.common && (site.Class != Emulated || site.Why[:1] != x.mnem) {
+			t.Errorf("%s: %+v, want a cheap jump", x.name, site)
+		}
+	}
+	open, untiled := 0, 0
+	for _, e := range im.extents {
+		if e.open {
+			open++
+		}
+		if e.untiled {
+			untiled++
+		}
+	}
+	t.Logf("%d extents, %d open to unresolved jumps, %d with data, %d landings", len(im.extents), open, untiled, len(im.land.sorted))
+}
