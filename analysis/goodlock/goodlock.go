@@ -35,7 +35,8 @@ import (
 const (
 	defaultHistory       = 32
 	defaultMaxPatterns   = 1 << 16
-	defaultBudget        = 1 << 22
+	defaultBudget        = 1 << 23
+	defaultMaxFindings   = 1000
 	defaultMaxCandidates = 32
 )
 
@@ -50,9 +51,12 @@ type Options struct {
 	MaxPatterns int
 	// MaxThreads is the longest ring searched for. Default 0: no limit.
 	MaxThreads int
-	// Budget bounds a search for rings, in steps of well below a
-	// microsecond. Short rings are searched first. Default 4194304.
+	// Budget bounds a search for rings, in steps of about 0.1 microseconds.
+	// Short rings are searched first. Default 8388608.
 	Budget int
+	// MaxFindings is how many findings are kept; further ones are counted.
+	// Default 1000.
+	MaxFindings int
 	// MaxCandidates is how many alternatives Candidates gives a finding.
 	// Default 32.
 	MaxCandidates int
@@ -70,6 +74,7 @@ type Stats struct {
 	EvictedInstances uint64 // forgotten for want of room (History)
 	EvictedPatterns  uint64 // of destroyed locks, forgotten to make room (MaxPatterns)
 	DroppedPatterns  uint64 // instances of patterns for which there was no room (MaxPatterns)
+	DroppedFindings  uint64 // rings of instances not kept for want of room (MaxFindings)
 	// BudgetHit: a search ended before all rings were looked at (Budget).
 	BudgetHit bool
 }
@@ -99,6 +104,7 @@ func New(opts Options) *Analysis {
 	setDefault(&opts.History, defaultHistory)
 	setDefault(&opts.MaxPatterns, defaultMaxPatterns)
 	setDefault(&opts.Budget, defaultBudget)
+	setDefault(&opts.MaxFindings, defaultMaxFindings)
 	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
 	opts.History = max(opts.History, 2)
 	return &Analysis{
@@ -238,7 +244,10 @@ func (t *thread) find(lock event.ObjectID) int {
 
 func (a *Analysis) fork(t *thread, child event.ThreadID) {
 	c := a.thread(child)
-	c.parent = t
+	if c == t {
+		return
+	}
+	c.parent, c.forkHeld = t, nil
 	for _, h := range t.held {
 		c.forkHeld = append(c.forkHeld, section{h.m, h.seq, t})
 	}

@@ -32,6 +32,10 @@ func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	start := smallest(ring)
 	key := ringKey(ring, choice, start)
 	r := a.reports[key]
+	if r == nil && len(a.reports) >= a.opts.MaxFindings {
+		a.stats.DroppedFindings++
+		return
+	}
 	if r == nil {
 		r = &report{threads: map[string]struct{}{}}
 		a.reports[key] = r
