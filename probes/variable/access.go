@@ -22,7 +22,7 @@ func Accesses(f *bin.File, v Variable) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("find accesses of %s: %w", v.Name, err)
 	}
-	c := collector{target: &t, taken: map[uint64]struct{}{}}
+	c := collector{target: &t, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
 	for _, fn := range functions {
 		code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 		if err != nil {
@@ -38,6 +38,9 @@ type collector struct {
 	*target
 	out   Result
 	taken map[uint64]struct{}
+	// returns remembers, by a function's beginning, whether it can return
+	// an address.
+	returns map[uint64]bool
 }
 
 func (c *collector) result() Result {
@@ -56,10 +59,10 @@ func (c *collector) result() Result {
 func (c *collector) function(fn bin.Range, code []byte) {
 	body := make([]insn.Inst, 0, len(code)/4)
 	for pos := 0; pos < len(code); {
-		in, err := insn.Decode(c.file.Arch(), code[pos:], fn.Lo+uint64(pos))
+		in, err := insn.Decode(c.arch, code[pos:], fn.Lo+uint64(pos))
 		if err != nil || in.Len <= 0 {
 			c.out.Undecoded = append(c.out.Undecoded, fn.Lo+uint64(pos))
-			if c.file.Arch() != insn.ARM64 {
+			if c.arch != insn.ARM64 {
 				break
 			}
 			// The next word is an instruction again; this one may do anything.
@@ -107,4 +110,17 @@ func valueOf(k Kind, in *insn.Inst) Value {
 		return Value{From: FromReg, Reg: in.ValueReg}
 	}
 	return Value{From: FromMemory, Reg: insn.NoReg}
+}
+
+// returnsAddress reports whether what a function leaves in the first register
+// may be an address. A function that returns nothing, or less than eight bytes,
+// leaves there what it last used it for; without debug information nobody
+// knows.
+func (c *collector) returnsAddress(fn bin.Range) bool {
+	may, ok := c.returns[fn.Lo]
+	if !ok {
+		may = mayReturnAddress(c.file, fn.Lo)
+		c.returns[fn.Lo] = may
+	}
+	return may
 }

@@ -4,6 +4,8 @@ import (
 	"debug/dwarf"
 	"fmt"
 	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
 )
 
 // typeInfo is what a type's description says of a variable of that type.
@@ -85,6 +87,7 @@ func baseType(e *dwarf.Entry, name string) typeInfo {
 		return refuse(name, ", which is no integer, boolean, pointer or floating type")
 	}
 	t.class = class
+	t.atomic = strings.HasPrefix(name, "atomic_") // gcc, in DWARF 4
 	return t
 }
 
@@ -218,4 +221,58 @@ func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
 		return x.onlyMember(s, u, depth)
 	}
 	return x.typeAt(off, u, depth)
+}
+
+// mayReturnAddress tells from the debug information whether the function at an
+// address may return an address; it errs towards yes.
+func mayReturnAddress(f *bin.File, at uint64) (may bool) {
+	defer func() {
+		if recover() != nil { // damaged data
+			may = true
+		}
+	}()
+	if f == nil {
+		return true
+	}
+	d, err := f.DWARF()
+	if err != nil {
+		return true
+	}
+	x := &index{data: d}
+	r := d.Reader()
+	cu, err := r.SeekPC(at)
+	if err != nil {
+		return true
+	}
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
+			return true
+		}
+		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
+			return x.addressResult(e, newUnit(cu))
+		}
+		if e.Children && e.Tag != dwarf.TagNamespace && e.Tag != dwarf.TagModule {
+			r.SkipChildren()
+		}
+	}
+}
+
+// addressResult reports whether a function's entry, or one that it completes,
+// has a result that can hold an address.
+func (x *index) addressResult(e *dwarf.Entry, u *unit) bool {
+	for range maxChain {
+		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			t := x.typeOf(off, u)
+			return t.bad != "" || t.size >= 8 && t.class != Float
+		}
+		off := origin(e)
+		if off == 0 {
+			return false // void
+		}
+		if e = x.typeEntry(off); e == nil {
+			return true
+		}
+	}
+	return true
 }

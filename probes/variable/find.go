@@ -48,7 +48,12 @@ type candidate struct {
 }
 
 // Find finds a variable; see FindIn.
-func (fd *Finder) Find(name string) (Variable, error) {
+func (fd *Finder) Find(name string) (v Variable, err error) {
+	defer func() { // the standard library's reader of debug information can panic
+		if r := recover(); r != nil {
+			v, err = Variable{}, fmt.Errorf("watch %s: the debug information is damaged: %v", name, r)
+		}
+	}()
 	q, bad := parseName(name)
 	if bad != nil {
 		return Variable{}, bad
@@ -70,8 +75,7 @@ func (fd *Finder) Find(name string) (Variable, error) {
 	case len(all) > 1:
 		return Variable{}, ambiguous(q, all)
 	}
-	v, err := all[0].variable(q)
-	if err != nil {
+	if v, err = all[0].variable(q); err != nil {
 		return Variable{}, err
 	}
 	return fd.copied(v), nil

@@ -81,7 +81,7 @@ func TestFindC(t *testing.T) {
 		{"func2::again", "int", Int, 4, false, 28},
 	}
 	for _, toolchain := range [][]string{
-		{"gcc", "-g", "-O0"}, {"gcc", "-g", "-O0", "-no-pie"}, {"gcc", "-gdwarf-4", "-O0"},
+		{"gcc", "-g", "-O0"}, {"gcc", "-g", "-O0", "-no-pie", "-fno-pie"}, {"gcc", "-gdwarf-4", "-O0"},
 		{"clang-19", "-g", "-O0"}, {"clang-19", "-gdwarf-4", "-O0"},
 	} {
 		t.Run(strings.Join(toolchain, " "), func(t *testing.T) {
@@ -91,6 +91,9 @@ func TestFindC(t *testing.T) {
 				symbols[s.Addr] = true
 			}
 			for _, tt := range tests {
+				if tt.name == "busy" && toolchain[1] == "-gdwarf-4" {
+					continue // an unnamed structure, there
+				}
 				v, err := Find(f, tt.name)
 				if err != nil {
 					t.Errorf("%v", err)
@@ -318,9 +321,9 @@ int read_own(void) { return own + hidden_one; }`
 // The variable of a library that the program has a copy of: its address is
 // the program's, its accesses are in both.
 func TestCopyRelocation(t *testing.T) {
-	for _, flags := range [][]string{{"-no-pie", "-O0"}, {"-pie", "-O2"}} {
+	for _, flags := range [][]string{{"-O0", "-no-pie", "-fno-pie"}, {"-O2", "-pie"}} {
 		dir := t.TempDir()
-		lib := buildIn(t, dir, "libx.so", "gcc", []string{"-g", "-shared", "-fPIC", flags[1]}, []string{"x.c"}, map[string]string{"x.c": libSource})
+		lib := buildIn(t, dir, "libx.so", "gcc", []string{"-g", "-shared", "-fPIC", flags[0]}, []string{"x.c"}, map[string]string{"x.c": libSource})
 		program := buildIn(t, dir, "program", "gcc", append(flags, "-g", filepath.Join(dir, "libx.so")), []string{"m.c"}, map[string]string{"m.c": mainSource})
 		v, err := FindIn([]*bin.File{program, lib}, "exported")
 		if err != nil {

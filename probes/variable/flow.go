@@ -306,7 +306,7 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 // variable's address, or its slot's, as PC-relative operand. On arm64 the
 // addresses that code begins with are all understood.
 func (f *flow) mentions(in *insn.Inst) bool {
-	if f.file.Arch() != insn.AMD64 {
+	if f.arch != insn.AMD64 {
 		return false
 	}
 	bytes := f.bytes(in)
@@ -326,7 +326,13 @@ func (f *flow) bytes(in *insn.Inst) []byte {
 
 // escapes notes where the variable's address goes out of sight.
 func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
+	if f.storesAddress(in) {
+		c.taken[in.Addr] = struct{}{}
+	}
 	leaves := f.leaving(in)
+	if in.Kind == insn.Return && f.points(s[0]) && !c.returnsAddress(f.fn) {
+		leaves = 0
+	}
 	for r := range s {
 		if h := s[r]; f.points(h) && (leaves.Has(insn.Reg(r)) || usesAddress(in, insn.Reg(r))) {
 			for _, at := range h.made {
@@ -334,6 +340,19 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 			}
 		}
 	}
+}
+
+// storesAddress reports whether the instruction stores the variable's address
+// as a constant.
+func (f *flow) storesAddress(in *insn.Inst) bool {
+	if !f.fixed || !f.target.direct {
+		return false
+	}
+	value, ok := in.ValueImm, in.HasImm && in.NMem > 0
+	if b := f.bytes(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
+		value, ok = uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
+	}
+	return ok && value-f.v.Addr < uint64(f.v.Size)
 }
 
 // usesAddress reports whether the instruction does more with the register than
@@ -348,7 +367,7 @@ func usesAddress(in *insn.Inst, r insn.Reg) bool {
 		case m.Index == r:
 			return true
 		case m.Base == r:
-			return m.Write && in.ValueReg == r
+			return m.Index != insn.NoReg || m.Write && in.ValueReg == r
 		}
 	}
 	if !in.Reads.Has(r) || in.Sum.Dst != insn.NoReg && in.Sum.Src == r {
@@ -372,7 +391,7 @@ const (
 // instruction.
 func (f *flow) leaving(in *insn.Inst) insn.RegSet {
 	args := argsAMD64
-	if f.file.Arch() == insn.ARM64 {
+	if f.arch == insn.ARM64 {
 		args = argsARM64
 	}
 	switch in.Kind {
@@ -426,7 +445,7 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 // lea, ADR, ADRP.
 func (f *flow) relative(in *insn.Inst) bool {
 	b := f.bytes(in)
-	if f.file.Arch() == insn.ARM64 {
+	if f.arch == insn.ARM64 {
 		return b[3]&0x1f == 0x10
 	}
 	for len(b) > 1 && (b[0] == 0x66 || b[0] == 0x67 || b[0]&0xf0 == 0x40) {
@@ -442,7 +461,7 @@ func (f *flow) clobber(s *state, in *insn.Inst) {
 	case !in.Known:
 		writes = allRegs
 	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
-		if f.file.Arch() == insn.ARM64 {
+		if f.arch == insn.ARM64 {
 			writes |= callerARM64
 		} else {
 			writes |= callerAMD64

@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ const maxImmediate = 4
 // target is what the code of one binary may mention.
 type target struct {
 	file   *bin.File
+	arch   insn.Arch
 	v      Variable
 	direct bool                // the variable lives in this file
 	slots  map[uint64]struct{} // global offset table slots that hold its address
@@ -33,7 +35,7 @@ type target struct {
 }
 
 func newTarget(f *bin.File, v Variable) target {
-	t := target{file: f, v: v, direct: v.File == f, slots: map[uint64]struct{}{}, fixed: !f.PIE()}
+	t := target{file: f, arch: f.Arch(), v: v, direct: v.File == f, slots: map[uint64]struct{}{}, fixed: !f.PIE()}
 	if v.Symbol == "" {
 		return t
 	}
@@ -83,12 +85,7 @@ func (t *target) functions() ([]bin.Range, error) {
 			return fn.Hi
 		})
 	}
-	slices.SortFunc(out, func(a, b bin.Range) int {
-		if a.Lo != b.Lo {
-			return int(a.Lo>>1) - int(b.Lo>>1)
-		}
-		return 0
-	})
+	slices.SortFunc(out, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	return slices.Compact(out), nil
 }
 
@@ -112,7 +109,7 @@ func enclosing(extents []bin.Range, text bin.Range, addr uint64) bin.Range {
 // where to go on.
 func (t *target) scan(code []byte, base uint64, windows []bin.Range, hit func(addr uint64) uint64) {
 	test, step := t.mayMention, uint64(1)
-	if t.file.Arch() == insn.ARM64 {
+	if t.arch == insn.ARM64 {
 		test, step = t.mayMentionARM, 4
 	}
 	for p := uint64(0); p+4 <= uint64(len(code)); p += step {

@@ -1,0 +1,265 @@
+package variable
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Looking only at the functions that the scan of bytes proposes finds what
+// looking at every function finds.
+func TestScanMissesNothing(t *testing.T) {
+	main := "int drive(int); int main(int argc, char **argv) { (void)argv; return drive(argc); }\n"
+	for _, flags := range [][]string{{"-static", "-no-pie", "-fno-pie"}, {"-static-pie"}} {
+		f := build(t, "gcc", append(flags, "-O2"), []string{"x.c", "m.c"}, map[string]string{"x.c": accessSource, "m.c": main})
+		mentioned := everyFixedOperand(t, f)
+		var checked int
+		for _, s := range f.Symbols() {
+			if s.Kind != bin.Object || s.Addr == 0 || s.Size == 0 || s.Size > 8 {
+				continue
+			}
+			v := Variable{Name: s.Name, File: f, Addr: s.Addr, Size: int(s.Size)}
+			var want, got []uint64
+			for _, m := range mentioned {
+				if v.Overlaps(m.addr, m.size) {
+					want = append(want, m.at)
+				}
+			}
+			if len(want) == 0 || checked > 150 {
+				continue
+			}
+			checked++
+			for _, a := range accesses(t, f, v).Accesses {
+				if a.Base == insn.NoReg {
+					got = append(got, a.Addr)
+				}
+			}
+			slices.Sort(want)
+			if !slices.Equal(got, slices.Compact(want)) {
+				t.Errorf("%v %s: got %x, want %x", flags, s.Name, got, want)
+			}
+		}
+		if checked < 50 {
+			t.Errorf("%v: only %d variables to check", flags, checked)
+		}
+	}
+}
+
+type operand struct {
+	at, addr uint64
+	size     int
+}
+
+// everyFixedOperand decodes all functions, in the order of their addresses.
+func everyFixedOperand(t *testing.T, f *bin.File) (out []operand) {
+	t.Helper()
+	for _, fn := range f.Functions() {
+		code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for pos := 0; pos < len(code); {
+			in, err := insn.Decode(f.Arch(), code[pos:], fn.Lo+uint64(pos))
+			if err != nil {
+				break
+			}
+			for _, m := range in.Mem[:in.NMem] {
+				if in.Known && m.Fixed && !m.Segment && (m.Read || m.Write) {
+					out = append(out, operand{in.Addr, m.Addr, m.Size})
+				}
+			}
+			pos += in.Len
+		}
+	}
+	return out
+}
+
+// naiveDistance is the definition of the edit distance.
+func naiveDistance(a, b string) int {
+	switch {
+	case a == "":
+		return len(b)
+	case b == "":
+		return len(a)
+	case a[0] == b[0]:
+		return naiveDistance(a[1:], b[1:])
+	}
+	return 1 + min(naiveDistance(a[1:], b), naiveDistance(a, b[1:]), naiveDistance(a[1:], b[1:]))
+}
+
+func TestLevenshteinProperty(t *testing.T) {
+	word := rapid.StringMatching(`[ab_]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		limit := rapid.IntRange(0, 8).Draw(t, "limit")
+		got, want := levenshtein(a, b, limit), naiveDistance(a, b)
+		if got != want && (want <= limit || got <= limit) {
+			t.Fatalf("%q %q: got %d, want %d", a, b, got, want)
+		}
+	})
+}
+
+// A name matches every suffix of itself, with and without its optional parts,
+// and nothing that is not a suffix.
+func TestMatchProperty(t *testing.T) {
+	part := rapid.Custom(func(t *rapid.T) component {
+		return component{rapid.SampledFrom([]string{"a", "b", "c", "(anonymous namespace)"}).Draw(t, "name"), false}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SliceOfN(part, 1, 5).Draw(t, "parts")
+		var plain []string
+		for i := range name {
+			name[i].optional = strings.HasPrefix(name[i].name, "(") && i < len(name)-1
+			plain = append(plain, squeeze(name[i].name))
+		}
+		from := rapid.IntRange(0, len(name)-1).Draw(t, "from")
+		var short []string
+		for _, c := range name[from:] {
+			if !c.optional {
+				short = append(short, squeeze(c.name))
+			}
+		}
+		for _, path := range [][]string{plain[from:], short} {
+			if got := (query{path: path}).match(name); got == noMatch {
+				t.Fatalf("%v does not match %v", path, name)
+			} else if from == 0 && got != fullMatch {
+				t.Fatalf("%v matches %v, but not in full", path, name)
+			}
+		}
+		if (query{path: append([]string{"zzz"}, plain...)}).match(name) != noMatch {
+			t.Fatal("a longer name matches")
+		}
+	})
+}
+
+// meetReg is a meet: it does not depend on order, and what is met once more
+// changes nothing (so the flow ends).
+func TestMeetProperty(t *testing.T) {
+	f := &flow{target: &target{v: Variable{Addr: 100, Size: 8}}}
+	reg := rapid.Custom(func(t *rapid.T) held {
+		h := held{how: certainty(rapid.IntRange(0, 3).Draw(t, "how"))}
+		if h.how == known || h.how == maybe {
+			h.addr = rapid.Uint64Range(98, 110).Draw(t, "addr")
+			if h.addr-100 < 8 {
+				h.made = []uint64{rapid.Uint64Range(1, 3).Draw(t, "made")}
+			} else {
+				h.how = known
+			}
+		}
+		return h
+	})
+	same := func(a, b held) bool {
+		return a.how == b.how && (a.how == unknown || a.addr == b.addr) && slices.Equal(a.made, b.made)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := reg.Draw(t, "a"), reg.Draw(t, "b"), reg.Draw(t, "c")
+		if x, y := f.meetReg(a, b), f.meetReg(b, a); !same(x, y) {
+			t.Fatalf("%v, %v", x, y)
+		}
+		if x := f.meetReg(a, b); !same(f.meetReg(x, b), x) || !same(f.meetReg(x, a), x) {
+			t.Fatalf("not idempotent: %v", x)
+		}
+		if x, y := f.meetReg(f.meetReg(a, b), c), f.meetReg(a, f.meetReg(b, c)); !same(x, y) {
+			t.Fatalf("not associative: %v, %v", x, y)
+		}
+	})
+}
+
+func TestFinderIsReadOnly(t *testing.T) {
+	f := build(t, "gcc", []string{"-g", "-O0"}, []string{"a.c", "sub/b.c"}, cSources)
+	fd := NewFinder([]*bin.File{f})
+	first, err := fd.Find("hits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fd.Find("shared_name"); err == nil {
+		t.Error("ambiguous name found")
+	}
+	again, err := fd.Find("hits")
+	if err != nil || again != first {
+		t.Errorf("%+v, then %+v, %v", first, again, err)
+	}
+}
+
+func FuzzParseName(f *testing.F) {
+	for _, s := range []string{"hits", "a.c:hits", "dir/a.c:12:f::x", "ns::Pool<a::b>::x", "::x", "f.x", "a:::b", "(anonymous namespace)::x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		q, err := parseName(name)
+		if err != nil {
+			if err.Error() == "" || len(q.path) != 0 {
+				t.Error("an error without text, or with a result")
+			}
+			return
+		}
+		if len(q.path) == 0 || slices.Contains(q.path, "") || q.line < 0 {
+			t.Errorf("%q: %+v", name, q)
+		}
+		var parts []component
+		for _, p := range q.path {
+			parts = append(parts, component{p, false})
+		}
+		if q.match(parts) != fullMatch {
+			t.Errorf("%q does not match itself: %v", name, q.path)
+		}
+		q.matchFile(name)
+		near(name, []string{name, "x::" + name})
+	})
+}
+
+// Any bytes may be called a function.
+func FuzzFunction(f *testing.F) {
+	f.Add([]byte{0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0xff, 0x01, 0x75, 0xfc, 0xc3}, false)
+	f.Add([]byte{0x48, 0x8b, 0x05, 0, 0, 0, 0, 0xff, 0xe0}, true)
+	f.Add([]byte{0, 0, 0, 0xb0, 0, 0, 0x40, 0xb9, 0xc0, 3, 0x5f, 0xd6}, true)
+	f.Fuzz(func(t *testing.T, code []byte, arm bool) {
+		if len(code) > 4096 {
+			return
+		}
+		tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x2000, Size: 8}, direct: true, fixed: len(code)%2 == 0, slots: map[uint64]struct{}{0x1007: {}}}
+		if arm {
+			tg.arch = insn.ARM64
+		}
+		c := collector{target: tg, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
+		fn := bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}
+		c.function(fn, code)
+		for _, a := range c.result().Accesses {
+			if !fn.Contains(a.Addr) || !tg.v.Overlaps(tg.v.Addr+uint64(a.Offset), a.Width) {
+				t.Errorf("%+v", a)
+			}
+		}
+	})
+}
+
+var fuzzSeed = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/seed.elf") })
+
+// Any bytes may be called a program.
+func FuzzFind(f *testing.F) {
+	seed, err := fuzzSeed()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed, "hits")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		file, err := bin.New(bytes.NewReader(data), int64(len(data)), "fuzz")
+		if err != nil {
+			return
+		}
+		for _, n := range []string{name, "hits", "count", "busy"} {
+			if v, err := Find(file, n); err == nil {
+				if _, err := Accesses(file, v); err != nil {
+					t.Log(err)
+				}
+			}
+		}
+	})
+}
