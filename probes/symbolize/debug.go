@@ -41,6 +41,7 @@ type span struct {
 // debugFrame is a function at an address.
 type debugFrame struct {
 	linkage string
+	plain   bool // linkage is only the source's name
 	file    string
 	line    int
 	start   uint64

@@ -186,6 +186,9 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	last := &out[len(out)-1]
 	if outer := frames[len(frames)-1]; outer.linkage == "" {
 		last.Function, last.Linkage, last.Offset = base.Function, base.Linkage, base.Offset
+	} else if outer.plain && mangled(base.Linkage) && addr-base.Offset == outer.start {
+		// A lambda: its entry says operator() and no more.
+		last.Function, last.Linkage = base.Function, base.Linkage
 	} else if name, ok := t.symbols.exported(outer.start, outer.linkage); ok {
 		last.Function, last.Linkage = plain(name), name
 	}

@@ -56,11 +56,14 @@ func btoi(b bool) int {
 
 // underscores counts those in front; a mangled name's belong to it.
 func underscores(s string) int {
-	if strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") {
+	if mangled(s) {
 		return 0
 	}
 	return len(s) - len(strings.TrimLeft(s, "_"))
 }
+
+// mangled reports whether a name is one of C++ or Rust.
+func mangled(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }
 
 // maxNested bounds how many symbols before an address are looked at: symbols
 // inside others (assembly entry points) are few.
@@ -131,7 +134,7 @@ func (x symbolIndex) object(addr uint64) *binary.Symbol { return containing(x.ob
 // dataName undoes what gcc does to a C function's static: "n" is "n.0".
 func (x symbolIndex) dataName(s string) string {
 	i := strings.LastIndexByte(s, '.')
-	if i <= 0 || strings.Trim(s[i+1:], "0123456789") != "" || strings.HasPrefix(s, "_Z") {
+	if i <= 0 || strings.Trim(s[i+1:], "0123456789") != "" || mangled(s) {
 		return plain(s)
 	}
 	for n := range x.names {

@@ -37,6 +37,7 @@ type sequence struct {
 type call struct {
 	entry    dwarf.Offset
 	linkage  string
+	plain    bool // linkage is the source's name: the entry has no linked one
 	named    bool // linkage was looked up
 	ranges   [][2]uint64
 	file     string // of the call
@@ -255,7 +256,8 @@ func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	out := make([]debugFrame, 0, len(chain))
 	for i := len(chain) - 1; i >= 0; i-- {
 		c := &p.calls[chain[i]]
-		out = append(out, debugFrame{linkage: d.nameOf(c), file: file, line: line, start: start})
+		d.name(c)
+		out = append(out, debugFrame{linkage: c.linkage, plain: c.plain, file: file, line: line, start: start})
 		file, line = c.file, c.line
 	}
 	return out
@@ -302,11 +304,11 @@ func covers(ranges [][2]uint64, addr uint64) bool {
 	return false
 }
 
-func (d *debugInfo) nameOf(c *call) string {
+func (d *debugInfo) name(c *call) {
 	if !c.named {
-		c.linkage, c.named = d.linkage(c.entry), true
+		c.linkage, c.plain = d.linkage(c.entry)
+		c.named = true
 	}
-	return c.linkage
 }
 
 // maxOrigins bounds a chain of references; they are two long at most in
@@ -318,18 +320,19 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // linkage gives the linked name of a function's entry, or of the one that it
 // stands for; its plain name if it has no other, "" if it has none at all.
-func (d *debugInfo) linkage(at dwarf.Offset) (name string) {
+func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool) {
 	defer func() { _ = recover() }() // a damaged reference: the name so far
+	plain = true
 	r := d.data.Reader()
 	for range maxOrigins {
 		r.Seek(at)
 		e, err := r.Next()
 		if err != nil || e == nil {
-			return name
+			return name, true
 		}
 		for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := e.Val(a).(string); ok && s != "" {
-				return s
+				return s, false
 			}
 		}
 		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
@@ -340,9 +343,9 @@ func (d *debugInfo) linkage(at dwarf.Offset) (name string) {
 			next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
 		}
 		if !ok {
-			return name
+			return name, true
 		}
 		at = next
 	}
-	return name
+	return name, true
 }

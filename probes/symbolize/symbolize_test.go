@@ -1,0 +1,410 @@
+package symbolize
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+)
+
+func run(t testing.TB, stdin, name string, args ...string) string {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("%s is not installed", name)
+	}
+	cmd := exec.Command(name, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// build compiles a file of testdata, unoptimised unless told.
+func build(t testing.TB, compiler, source string, flags ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "prog")
+	run(t, "", compiler, append([]string{"-o", out, filepath.Join("testdata", source)}, flags...)...)
+	return out
+}
+
+func open(t testing.TB, path string) *binary.File {
+	t.Helper()
+	f, err := binary.OpenWith(path, binary.Options{DebugDirs: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// place is a frame as addr2line gives it.
+type place struct {
+	Function, File string
+	Line           int
+}
+
+// addr2line gives the frames of many addresses at once, keyed by address.
+func addr2line(t *testing.T, path string, addrs []uint64) map[uint64][]place {
+	t.Helper()
+	var in strings.Builder
+	for _, a := range addrs {
+		fmt.Fprintf(&in, "0x%x\n", a)
+	}
+	out := map[uint64][]place{}
+	var at uint64
+	lines := strings.Split(strings.TrimSpace(run(t, in.String(), "addr2line", "-afie", path)), "\n")
+	for i := 0; i < len(lines); {
+		if strings.HasPrefix(lines[i], "0x") {
+			at, _ = strconv.ParseUint(lines[i], 0, 64)
+			i++
+			continue
+		}
+		file, line, _ := strings.Cut(lines[i+1], ":")
+		line, _, _ = strings.Cut(line, " ") // "(discriminator 2)"
+		n, _ := strconv.Atoi(line)
+		out[at] = append(out[at], place{lines[i], filepath.Base(file), n})
+		i += 2
+	}
+	return out
+}
+
+type fixture struct {
+	compiler, source string
+	flags            []string
+}
+
+func fixtures() map[string]fixture {
+	return map[string]fixture{
+		"c-dwarf4":   {"gcc", "inline.c", []string{"-O2", "-gdwarf-4"}},
+		"c-dwarf5":   {"gcc", "inline.c", []string{"-O2", "-gdwarf-5"}},
+		"c-O0":       {"gcc", "inline.c", []string{"-O0", "-g"}},
+		"c-no-pie":   {"gcc", "inline.c", []string{"-O2", "-g", "-no-pie"}},
+		"c-gc":       {"gcc", "inline.c", []string{"-O2", "-g", "-ffunction-sections", "-Wl,--gc-sections"}},
+		"c-clang":    {"clang-19", "inline.c", []string{"-O2", "-gdwarf-5"}},
+		"c-lto":      {"gcc", "inline.c", []string{"-O2", "-g", "-flto"}},
+		"c++-dwarf4": {"g++", "inline.cc", []string{"-O2", "-gdwarf-4"}},
+		"c++-dwarf5": {"g++", "inline.cc", []string{"-O2", "-gdwarf-5"}},
+		"c++-gz":     {"g++", "inline.cc", []string{"-O2", "-g", "-gz"}},
+		"rust":       {"rustc", "inline.rs", []string{"-Copt-level=2", "-g"}},
+	}
+}
+
+// TestFramesAreThoseOfAddr2line compares at every fourth address of the code
+// that debug information covers.
+func TestFramesAreThoseOfAddr2line(t *testing.T) {
+	for name, fx := range fixtures() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := build(t, fx.compiler, fx.source, fx.flags...)
+			f := open(t, path)
+			compare(t, path, f, New(f), sample(f, 3000))
+		})
+	}
+}
+
+// sample gives up to n addresses spread over the functions.
+func sample(f *binary.File, n int) []uint64 {
+	total := uint64(0)
+	for _, r := range f.Functions() {
+		total += r.Hi - r.Lo
+	}
+	step := max(total/uint64(n), 1)
+	var out []uint64
+	for _, r := range f.Functions() {
+		for a := r.Lo; a < r.Hi; a += step {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func compare(t *testing.T, path string, f *binary.File, table *Table, addrs []uint64) {
+	t.Helper()
+	want := addr2line(t, path, addrs)
+	known, wrong := 0, 0
+	for _, a := range addrs {
+		w := want[a]
+		if len(w) == 0 || w[0].File == "??" || w[len(w)-1].Function == "??" {
+			continue // outside of debug information
+		}
+		known++
+		var got []place
+		for _, fr := range table.Frames(a) {
+			got = append(got, place{fr.Linkage, filepath.Base(fr.File), fr.Line})
+		}
+		if !sameChain(w, got) {
+			if wrong++; wrong <= 5 {
+				t.Errorf("0x%x (-addr2line +ours):\n%s", a, cmp.Diff(w, got))
+			}
+		}
+	}
+	t.Logf("%d of %d addresses have debug information, %d differ", known, len(addrs), wrong)
+	if known == 0 {
+		t.Error("nothing was compared")
+	}
+	if err := table.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// sameChain holds frames to be equal where addr2line knows them: it writes "?"
+// for line 0, and the symbol's name for the outermost function.
+func sameChain(want, got []place) bool {
+	return slices.EqualFunc(want, got, func(w, g place) bool {
+		w.Function, g.Function = withoutClone(w.Function), withoutClone(g.Function)
+		if w.Line == 0 {
+			w.File, w.Line = g.File, g.Line
+		}
+		if w.File == "<artificial>" { // what binutils 2.40 makes of link-time optimisation
+			w.File = g.File
+		}
+		return w == g
+	})
+}
+
+func names(frames []Frame) []string {
+	var out []string
+	for _, f := range frames {
+		s := fmt.Sprintf("%s:%d", f.Function, f.Line)
+		if f.Inlined {
+			s += " inlined"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// chains gives the distinct chains of a function's addresses.
+func chains(t *testing.T, f *binary.File, table *Table, name string) [][]string {
+	t.Helper()
+	syms := f.Lookup(name)
+	if len(syms) == 0 {
+		t.Fatalf("no symbol %s", name)
+	}
+	var out [][]string
+	for a := syms[0].Addr; a < syms[0].Addr+syms[0].Size; a++ {
+		frames := table.Frames(a)
+		if off := frames[0].Offset; off != a-syms[0].Addr {
+			t.Fatalf("offset of 0x%x is 0x%x", a, off)
+		}
+		if c := names(frames); !slices.ContainsFunc(out, func(o []string) bool { return slices.Equal(o, c) }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func TestInlinedCallsInC(t *testing.T) {
+	f := open(t, build(t, "gcc", "inline.c", "-O2", "-g"))
+	got := chains(t, f, New(f), "worker")
+	for _, want := range [][]string{
+		{"leaf:11 inlined", "middle:17 inlined", "worker:24"},
+		{"leaf:11 inlined", "middle:18 inlined", "worker:24"},
+	} {
+		if !slices.ContainsFunc(got, func(c []string) bool { return slices.Equal(c, want) }) {
+			t.Errorf("no address has %q, only %q", want, got)
+		}
+	}
+}
+
+func TestMethodsAndTemplatesInCpp(t *testing.T) {
+	f := open(t, build(t, "g++", "inline.cc", "-O2", "-g"))
+	got := chains(t, f, New(f), "_ZN4bank7AccountIlE5twiceEl")
+	want := []string{"bank::Account<long>::add(long):9 inlined", "bank::Account<long>::twice(long):12"}
+	if !slices.ContainsFunc(got, func(c []string) bool { return slices.Equal(c, want) }) {
+		t.Errorf("no address has %q, only %q", want, got)
+	}
+}
+
+func TestRustNames(t *testing.T) {
+	f := open(t, build(t, "rustc", "inline.rs", "-Copt-level=2", "-g"))
+	table := New(f)
+	for _, s := range f.Symbols() {
+		if strings.Contains(s.Name, "Account5twice") || strings.Contains(s.Name, "7Accounttwice") {
+			frames := table.Frames(s.Addr + s.Size/2)
+			if got := frames[len(frames)-1]; got.Function != "inline::Account::twice" || !strings.HasSuffix(got.File, "inline.rs") {
+				t.Errorf("%+v", got)
+			}
+			return
+		}
+	}
+	t.Fatal("no symbol of Account::twice")
+}
+
+func TestDataNames(t *testing.T) {
+	for _, c := range []struct {
+		compiler, source, symbol, want string
+	}{
+		{"gcc", "inline.c", "counter", "counter"},
+		{"gcc", "inline.c", "hidden", "hidden"},
+		{"gcc", "inline.c", "once.", "once"},
+		{"g++", "inline.cc", "_ZN4bank12_GLOBAL__N_15tableE", "bank::(anonymous namespace)::table"},
+		{"g++", "inline.cc", "_ZZN4bank12_GLOBAL__N_15quietEiE4seen", "bank::(anonymous namespace)::quiet(int)::seen"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			f := open(t, build(t, c.compiler, c.source, "-O0"))
+			table := New(f)
+			i := slices.IndexFunc(f.Symbols(), func(s binary.Symbol) bool {
+				return s.Kind == binary.Object && (s.Name == c.symbol || strings.HasSuffix(c.symbol, ".") && strings.HasPrefix(s.Name, c.symbol))
+			})
+			if i < 0 {
+				t.Fatalf("no symbol %s", c.symbol)
+			}
+			s := f.Symbols()[i]
+			for _, off := range []uint64{0, s.Size - 1} {
+				if name, o, ok := table.Data(s.Addr + off); name != c.want || o != off || !ok {
+					t.Errorf("+%d: %q, %d, %v", off, name, o, ok)
+				}
+			}
+			if name, _, ok := table.Data(s.Addr + 1<<30); ok {
+				t.Errorf("far beyond: %q", name)
+			}
+		})
+	}
+}
+
+func TestWithoutDebugInformation(t *testing.T) {
+	path := build(t, "gcc", "inline.c", "-O2")
+	f := open(t, path)
+	table := New(f, WithModule("app"))
+	if !errors.Is(table.Err(), binary.ErrNoDWARF) {
+		t.Errorf("error %v", table.Err())
+	}
+	worker := f.Lookup("worker")[0]
+	want := []Frame{{Function: "worker", Linkage: "worker", Module: "app", Offset: 2}}
+	if diff := cmp.Diff(want, table.Frames(worker.Addr+2)); diff != "" {
+		t.Error(diff)
+	}
+	for at, name := range f.PLTTargets() {
+		if got := table.Frames(at + 4)[0]; got.Function != name+"@plt" || got.Offset != 4 {
+			t.Errorf("stub of %s: %+v", name, got)
+		}
+	}
+	run(t, "", "strip", path)
+	bare := New(open(t, path))
+	if diff := cmp.Diff([]Frame{{Module: "prog", Offset: worker.Addr}}, bare.Frames(worker.Addr)); diff != "" {
+		t.Error(diff)
+	}
+	if got := bare.Frames(worker.Addr)[0].String(); got != fmt.Sprintf("prog+0x%x", worker.Addr) {
+		t.Errorf("printed as %q", got)
+	}
+}
+
+func TestStackUsesCallSites(t *testing.T) {
+	f := open(t, build(t, "gcc", "inline.c", "-O0", "-g"))
+	table := New(f)
+	worker, main := f.Lookup("worker")[0], f.Lookup("main")[0]
+	// A return address at main's very end belongs to whatever comes next.
+	got := names(table.Stack([]uint64{worker.Addr, main.Addr + main.Size}))
+	if len(got) != 2 || !strings.HasPrefix(got[0], "worker:") || !strings.HasPrefix(got[1], "main:") {
+		t.Errorf("stack %q", got)
+	}
+	if CallSite(0) != 0 {
+		t.Error("call site of nothing")
+	}
+}
+
+func TestFewUnitsKept(t *testing.T) {
+	path := build(t, "g++", "inline.cc", "-O2", "-g", "testdata/inline_other.cc")
+	f := open(t, path)
+	compare(t, path, f, New(f, WithUnits(1)), sample(f, 500))
+}
+
+func TestPublicNameOfGlibc(t *testing.T) {
+	f, err := binary.Open("/lib/x86_64-linux-gnu/libc.so.6")
+	if err != nil {
+		t.Skip("no glibc in the usual place")
+	}
+	defer f.Close()
+	addr := f.Lookup("pthread_mutex_lock")[0].Addr
+	for _, table := range []*Table{New(f), New(f, WithoutDWARF())} {
+		if got := table.Frames(addr); got[len(got)-1].Function != "pthread_mutex_lock" {
+			t.Errorf("%v", got)
+		}
+	}
+}
+
+func TestPlainNames(t *testing.T) {
+	for linked, want := range map[string]string{
+		"main": "main", "f.cold": "f", "f.part.0": "f", "f.constprop.0.isra.0": "f", ".cold": ".cold",
+		"_ZN1A1fEi": "A::f(int)", "_ZN1A1fEi.cold": "A::f(int)", "_Znonsense": "_Znonsense", "_start": "_start",
+		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE": "core::fmt::Write::write_fmt",
+	} {
+		if got := plain(linked); got != want {
+			t.Errorf("%s: %q, want %q", linked, got, want)
+		}
+	}
+	if n := len(plain("_Z1f" + strings.Repeat("NSt3", 4000))); n > 1<<20 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+// FuzzDamagedDWARF breaks one place of debug information at a time and asks
+// about every function; the answer may be poor but comes, and is bounded.
+func FuzzDamagedDWARF(f *testing.F) {
+	var programs [][]byte
+	var places [][2]int
+	for _, flag := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		path := build(f, "gcc", "inline.c", "-O2", flag)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		programs = append(programs, b)
+		places = append(places, debugPart(f, b))
+	}
+	for i := range 64 {
+		f.Add(byte(i), uint32(i*97), []byte{0xff, byte(i), 0x80, 0})
+	}
+	f.Fuzz(func(t *testing.T, which byte, at uint32, patch []byte) {
+		p := int(which) % len(programs)
+		b := bytes.Clone(programs[p])
+		lo, hi := places[p][0], places[p][1]
+		pos := lo + int(at)%(hi-lo)
+		copy(b[pos:hi], patch)
+		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", binary.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		table := New(file, WithUnits(2))
+		for _, r := range file.Functions() {
+			for a := r.Lo; a < r.Hi; a += 5 {
+				if len(table.Frames(a)) == 0 {
+					t.Fatalf("no frame at 0x%x", a)
+				}
+			}
+		}
+	})
+}
+
+// debugPart gives the file offsets of all debug sections, which lie together.
+func debugPart(t testing.TB, b []byte) [2]int {
+	lo, hi := len(b), 0
+	e, err := elfSections(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range e {
+		if strings.HasPrefix(s.Name, ".debug_") {
+			lo, hi = min(lo, int(s.Offset)), max(hi, int(s.Offset+s.FileSize))
+		}
+	}
+	if lo >= hi {
+		t.Fatal("no debug sections")
+	}
+	return [2]int{lo, hi}
+}
