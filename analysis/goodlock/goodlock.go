@@ -34,6 +34,7 @@ import (
 
 const (
 	defaultHistory       = 32
+	defaultMaxInstances  = 1 << 18
 	defaultMaxPatterns   = 1 << 16
 	defaultBudget        = 1 << 23
 	defaultMaxFindings   = 1000
@@ -45,6 +46,11 @@ type Options struct {
 	// History is how many instances are kept of a pattern, half of them the
 	// first and half the latest. Default 32, at least 2.
 	History int
+	// MaxInstances is how many instances are kept of all patterns together;
+	// beyond it a pattern gets no more than four. Default 262144, of about 200
+	// bytes each, and a clock (four bytes for each thread) for those of a
+	// thread between which nothing ordered it anew.
+	MaxInstances int
 	// MaxPatterns is how many patterns are kept at a time. Default 65536.
 	// Patterns that need a destroyed lock make room; beyond that new ones are
 	// dropped and counted.
@@ -71,7 +77,8 @@ type Options struct {
 // Stats counts what is in memory and what bounds made the analysis forget.
 type Stats struct {
 	Patterns         int    // in memory now
-	EvictedInstances uint64 // forgotten for want of room (History)
+	Instances        int    // likewise
+	EvictedInstances uint64 // forgotten for want of room (History, MaxInstances)
 	EvictedPatterns  uint64 // of destroyed locks, forgotten to make room (MaxPatterns)
 	DroppedPatterns  uint64 // instances of patterns for which there was no room (MaxPatterns)
 	DroppedFindings  uint64 // rings of instances not kept for want of room (MaxFindings)
@@ -88,6 +95,7 @@ type Analysis struct {
 	patterns map[string]*pattern
 	ordered  []*pattern // by id
 	nextID   int
+	kept     int                     // instances of all patterns
 	dead     map[event.ObjectID]bool // destroyed locks that some pattern names
 	inUse    map[event.ObjectID]int  // patterns that name a lock
 	clocks   clockPool
@@ -102,6 +110,7 @@ var _ finding.Analysis = (*Analysis)(nil)
 // New makes an analysis.
 func New(opts Options) *Analysis {
 	setDefault(&opts.History, defaultHistory)
+	setDefault(&opts.MaxInstances, defaultMaxInstances)
 	setDefault(&opts.MaxPatterns, defaultMaxPatterns)
 	setDefault(&opts.Budget, defaultBudget)
 	setDefault(&opts.MaxFindings, defaultMaxFindings)
@@ -127,7 +136,7 @@ func setDefault(v *int, def int) {
 // Stats tells what is in memory and what was forgotten.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
-	s.Patterns = len(a.ordered)
+	s.Patterns, s.Instances = len(a.ordered), a.kept
 	return s
 }
 

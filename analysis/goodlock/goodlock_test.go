@@ -227,6 +227,19 @@ func TestInstancesSpreadOverThreads(t *testing.T) {
 	}
 }
 
+func TestInstancesAreBounded(t *testing.T) {
+	parts := [][]event.Event{fork(1, 2)}
+	for range 20 {
+		for l := event.ObjectID(100); l < 110; l++ {
+			parts = append(parts, nest(2, l, l+1), []event.Event{{Thread: 2, Op: event.Signal, Object: 99}})
+		}
+	}
+	s := run(Options{MaxInstances: 50}, trace(parts...)).Stats()
+	if s.Instances != 50 || s.EvictedInstances != 150 {
+		t.Errorf("%+v", s)
+	}
+}
+
 // Locks that come and go make room; the rings among them are found before.
 func TestDestroyedLocksMakeRoom(t *testing.T) {
 	const rounds = 200

@@ -135,6 +135,7 @@ func (a *Analysis) makeRoom() bool {
 		a.stats.EvictedPatterns++
 		a.use(p, -1)
 		delete(a.patterns, patternKey(p.held, p.wanted))
+		a.kept -= len(p.kept)
 		for _, x := range p.kept {
 			a.clocks.drop(x.clock)
 		}
@@ -189,15 +190,23 @@ func (x *instance) is(t *thread, n *node, e *event.Event) bool {
 	return true
 }
 
+// scarce is the number of instances that every pattern may have.
+const scarce = 4
+
 // room gives an instance to fill: a new one, or when there are enough the
 // oldest, outside the first half, of the thread that has most there.
 func (a *Analysis) room(p *pattern) *instance {
-	if len(p.kept) < a.opts.History {
+	limit := a.opts.History
+	if a.kept >= a.opts.MaxInstances {
+		limit = min(limit, scarce)
+	}
+	if len(p.kept) < limit {
+		a.kept++
 		return &instance{}
 	}
 	a.stats.EvictedInstances++
 	p.evicted = true
-	i := p.victim(a.opts.History / 2)
+	i := p.victim(len(p.kept) / 2)
 	x := p.kept[i]
 	a.clocks.drop(x.clock)
 	p.kept = slices.Delete(p.kept, i, i+1)
