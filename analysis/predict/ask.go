@@ -146,7 +146,8 @@ func (h *History) cutThrough() bool {
 
 // answer builds the witness and has it checked.
 func (q *question) answer() Result {
-	w := witness{held: map[event.ThreadID][]holds{}}
+	w := witness{held: map[event.ThreadID]holds{}}
+	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
 	for i := range q.h.log {
 		if e := &q.h.log[i]; q.c.has(e) {
 			w.add(e)
@@ -161,7 +162,7 @@ func (q *question) answer() Result {
 		r.Chosen = append(r.Chosen, e.Seq)
 		r.Timed = r.Timed || e.Flags&event.Timed != 0
 	}
-	if err := Check(q.h.log, w.steps, q.kind); err != nil {
+	if err := check(q.h.observed(), w.steps, q.kind); err != nil {
 		return unknown(fmt.Sprintf("the checker did not accept the interleaving: %v", err))
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
@@ -172,26 +173,43 @@ func (q *question) answer() Result {
 	return r
 }
 
+func (q *question) size() int {
+	n := 0
+	for i := range q.h.log {
+		if q.c.has(&q.h.log[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// observed is what the checker knows of the log. Questions often come together: it
+// is kept until the next event.
+func (h *History) observed() *observed {
+	if h.seen == nil {
+		h.seen = observe(h.log)
+	}
+	return h.seen
+}
+
 // witness is a sequence of steps in the making.
 type witness struct {
 	steps []finding.Step
-	held  map[event.ThreadID][]holds
+	held  map[event.ThreadID]holds
 }
 
+// holds is the locks of a thread. Steps share the slices: they are never changed.
 type holds struct {
-	lock  event.ObjectID
-	place event.PlaceID
+	locks  []event.ObjectID
+	places []event.PlaceID
 }
 
 func (w *witness) step(e *event.Event) finding.Step {
-	s := finding.Step{
+	h := w.held[e.Thread]
+	return finding.Step{
 		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value,
+		Held: h.locks, HeldAt: h.places,
 	}
-	for _, l := range w.held[e.Thread] {
-		s.Held = append(s.Held, l.lock)
-		s.HeldAt = append(s.HeldAt, l.place)
-	}
-	return s
 }
 
 // add appends a step that is executed.
@@ -199,24 +217,31 @@ func (w *witness) add(e *event.Event) {
 	w.steps = append(w.steps, w.step(e))
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
-		w.held[e.Thread] = append(w.held[e.Thread], holds{e.Object, e.Place})
+		h := w.held[e.Thread]
+		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.places), e.Place)}
 	case event.Release:
 		w.release(e)
 	}
 }
 
+// release takes the lock from the thread or, if it has it not, from who has.
 func (w *witness) release(e *event.Event) {
-	same := func(l holds) bool { return l.lock == e.Object }
 	thread := e.Thread
-	if !slices.ContainsFunc(w.held[thread], same) {
-		for t, l := range w.held {
-			if slices.ContainsFunc(l, same) {
+	if !slices.Contains(w.held[thread].locks, e.Object) {
+		for t, h := range w.held {
+			if slices.Contains(h.locks, e.Object) {
 				thread = t
 			}
 		}
 	}
-	if i := slices.IndexFunc(w.held[thread], same); i >= 0 {
-		w.held[thread] = slices.Delete(w.held[thread], i, i+1)
+	h := w.held[thread]
+	at := slices.Index(h.locks, e.Object)
+	switch {
+	case at < 0:
+	case at == len(h.locks)-1:
+		w.held[thread] = holds{h.locks[:at:at], h.places[:at:at]}
+	default:
+		w.held[thread] = holds{slices.Delete(slices.Clone(h.locks), at, at+1), slices.Delete(slices.Clone(h.places), at, at+1)}
 	}
 }
 

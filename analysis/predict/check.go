@@ -24,7 +24,11 @@ import (
 //
 // The error says which step breaks which rule. Time and memory are O(n).
 func Check(events []event.Event, steps []finding.Step, kind finding.Kind) error {
-	s := newSimulation(events)
+	return check(observe(events), steps, kind)
+}
+
+func check(run *observed, steps []finding.Step, kind finding.Kind) error {
+	s := newSimulation(run)
 	end := endOf(steps, kind)
 	for i := range steps[:end] {
 		if err := s.execute(&steps[i]); err != nil {
@@ -65,9 +69,9 @@ type simulation struct {
 	gone     map[event.ObjectID]bool  // destroyed
 }
 
-func newSimulation(events []event.Event) *simulation {
+func newSimulation(run *observed) *simulation {
 	s := &simulation{
-		run: observe(events), done: make([]bool, len(events)), when: make([]int, len(events)),
+		run: run, done: make([]bool, len(run.events)), when: make([]int, len(run.events)),
 		position: map[event.ThreadID]int{}, open: map[event.ObjectID][]int{}, writer: map[event.ObjectID]int{},
 		value: map[event.ObjectID]int64{}, gone: map[event.ObjectID]bool{},
 	}
@@ -168,7 +172,7 @@ func (s *simulation) holders(e *event.Event) []int {
 }
 
 func (s *simulation) canRelease(i int, e *event.Event) error {
-	if j, ok := s.run.closes[i]; ok && !slices.Contains(s.open[e.Object], j) {
+	if j := s.run.closes[i]; j != nothing && !slices.Contains(s.open[e.Object], j) {
 		return fmt.Errorf("lock %d is not held", e.Object)
 	}
 	return nil
@@ -227,7 +231,7 @@ func (s *simulation) do(i int, e *event.Event) {
 	case event.Acquire, event.AcquireRead:
 		s.open[e.Object] = append(s.open[e.Object], i)
 	case event.Release:
-		if j, ok := s.run.closes[i]; ok {
+		if j := s.run.closes[i]; j != nothing {
 			at := slices.Index(s.open[e.Object], j)
 			s.open[e.Object] = slices.Delete(s.open[e.Object], at, at+1)
 		}

@@ -58,12 +58,20 @@ func (h *History) trim(ls *lockSlot) {
 	ls.keep = max(ls.keep, half)
 	for len(ls.sections) > h.opt.Sections && ls.keep < len(ls.sections)-half {
 		b := ls.sections[ls.keep].block
-		if b.pure && b.last != 0 {
+		if b.pure && b.last != 0 && h.common(b) {
 			h.drop(b)
 			return
 		}
 		ls.keep++
 	}
+}
+
+// common tells whether there are sections enough of every lock in the block: the one
+// time that a loop took another lock inside is what a deadlock is made of.
+func (h *History) common(b *block) bool {
+	return !slices.ContainsFunc(b.sections, func(x *section) bool {
+		return len(h.lock(x.lock).slot(x.slot).sections) < h.opt.Sections
+	})
 }
 
 // drop forgets a block.
@@ -81,11 +89,7 @@ func (h *History) drop(b *block) {
 		}
 		ls.lost.add(x)
 	}
-	s := h.slot(slot)
-	s.addGap(gap{b.first, b.last})
-	from, _ := slices.BinarySearchFunc(s.held, b.first, compareHeld)
-	to, _ := slices.BinarySearchFunc(s.held, b.last, compareHeld)
-	s.held = slices.Delete(s.held, from, to)
+	h.slot(slot).addGap(gap{b.first, b.last})
 }
 
 func compareAcquire(x *section, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
@@ -127,6 +131,9 @@ func (s *slotHistory) gapAt(e event.Epoch) (gap, bool) {
 
 // evict makes room in the log: what drop forgot, then the oldest quarter or more.
 func (h *History) evict() {
+	for i := range h.slots {
+		h.slots[i].sweep()
+	}
 	before := len(h.log)
 	h.log = slices.DeleteFunc(h.log, func(e event.Event) bool {
 		_, gone := h.slots[e.Slot].gapAt(e.Epoch)
@@ -136,6 +143,14 @@ func (h *History) evict() {
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
 	}
+}
+
+// sweep drops what is held inside the gaps: closed sets have all of a gap or none.
+func (s *slotHistory) sweep() {
+	s.held = slices.DeleteFunc(s.held, func(x holding) bool {
+		g, in := s.gapAt(x.epoch)
+		return in && x.epoch != g.last
+	})
 }
 
 // cutPoint is how many events of the log to forget. No barrier round may be open

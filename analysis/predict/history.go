@@ -21,7 +21,8 @@ type History struct {
 	evicted uint64
 	barring int    // barrier rounds that not everybody has left
 	calm    uint64 // Seq of an event after which there was none
-	blind   bool   // a cut went through a barrier round
+	seen    *observed
+	blind   bool // a cut went through a barrier round
 }
 
 // New returns an empty history.
@@ -121,6 +122,7 @@ func (h *History) Event(e *event.Event) {
 	kept := *e
 	kept.Must = nil
 	h.log = append(h.log, kept)
+	h.seen = nil
 	if h.barring == 0 && len(h.log) <= h.opt.Events/4*3 {
 		h.calm = e.Seq
 	}

@@ -13,8 +13,8 @@ type observed struct {
 	events     []event.Event
 	threads    map[event.ThreadID][]int
 	fork       map[event.ThreadID]int
-	reads      map[int]int // read or update → the write it saw, -1 for none
-	closes     map[int]int // release → acquire, -1-thread for one before the recording
+	reads      []int // read or update → the write it saw, -1 for none
+	closes     []int // release → acquire, -1-thread for one before the recording, or nothing
 	after      map[int][]int
 	woken      map[int]wakeup // wake → what explains it
 	made       map[event.ObjectID]int
@@ -27,6 +27,9 @@ type wakeup struct{ wait, sent int }
 
 // unknownWriter is the writer of a read whose value is not that of the last write.
 const unknownWriter = -2
+
+// nothing is what a release closes that has no acquire.
+const nothing = -1 << 62
 
 // name tells of an event in an error message.
 func (o *observed) name(i int) string {
@@ -70,8 +73,8 @@ type gathering struct {
 func observe(events []event.Event) *observed {
 	w := &walk{
 		observed: &observed{
-			events: events, threads: map[event.ThreadID][]int{}, fork: map[event.ThreadID]int{}, reads: map[int]int{},
-			closes: map[int]int{}, after: map[int][]int{}, woken: map[int]wakeup{}, made: map[event.ObjectID]int{}, initial: map[event.ObjectID]int64{},
+			events: events, threads: map[event.ThreadID][]int{}, fork: map[event.ThreadID]int{}, reads: make([]int, len(events)),
+			closes: make([]int, len(events)), after: map[int][]int{}, woken: map[int]wakeup{}, made: map[event.ObjectID]int{}, initial: map[event.ObjectID]int64{},
 			heldBefore: map[event.ObjectID]event.ThreadID{},
 		},
 		write: map[event.ObjectID]int{}, open: map[event.ObjectID][]int{}, uses: map[event.ObjectID][]int{},
@@ -148,6 +151,7 @@ func (w *walk) access(i int, e *event.Event) {
 // release finds the acquire: the thread's own, or else the oldest. A lock that was
 // never acquired before was held when the recording began.
 func (w *walk) release(i int, e *event.Event) {
+	w.closes[i] = nothing
 	open, known := w.open[e.Object]
 	if !known {
 		w.heldBefore[e.Object] = e.Thread

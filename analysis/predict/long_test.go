@@ -1,0 +1,244 @@
+package predict
+
+import (
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// feed makes a run on the fly, as the observer does.
+type feed struct {
+	seq uint64
+	m   *clock.Must
+	h   *History
+}
+
+func newFeed(o Options) *feed { return &feed{m: clock.New(), h: New(o)} }
+
+func (f *feed) add(e event.Event) uint64 {
+	f.seq++
+	e.Seq = f.seq
+	f.m.Stamp(&e)
+	f.h.Event(&e)
+	f.m.Done(&e)
+	return f.seq
+}
+
+// nest takes the locks one inside the other, and answers the Seq of the last acquire.
+func (f *feed) nest(thread event.ThreadID, locks ...event.ObjectID) uint64 {
+	var last uint64
+	for _, l := range locks {
+		last = f.add(event.Event{Thread: thread, Op: event.Acquire, Object: l})
+	}
+	for i := len(locks) - 1; i >= 0; i-- {
+		f.add(event.Event{Thread: thread, Op: event.Release, Object: locks[i]})
+	}
+	return last
+}
+
+// TestEarlyAndLate: the two halves of a deadlock lie a long, busy time apart, and
+// the memory for all of it is not there.
+func TestEarlyAndLate(t *testing.T) {
+	f := newFeed(Options{Sections: 8, Events: 256, Witness: 16})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	early := f.nest(1, lockA, lockB)
+	for range 20_000 {
+		f.nest(1, lockC)
+		f.nest(2, lockC)
+	}
+	late := f.nest(2, lockB, lockA)
+	r := f.h.Deadlock(Pattern{{early}, {late}})
+	if r.Verdict != Predicted {
+		t.Fatalf("%v: %s", r.Verdict, r.Reason)
+	}
+	if len(r.Witness) > 16 || r.Elided < 70_000 {
+		t.Errorf("%d steps after %d that were left out", len(r.Witness), r.Elided)
+	}
+	last := r.Witness[len(r.Witness)-1]
+	if !last.Blocked || last.Thread != 2 || last.Seq != 0 || len(last.Held) != 1 || last.Held[0] != lockB {
+		t.Errorf("the last step is %+v", last)
+	}
+}
+
+// TestRareInTheMiddle: the one time that a loop took a second lock is kept, though
+// it is among the sections that go.
+func TestRareInTheMiddle(t *testing.T) {
+	f := newFeed(Options{Sections: 8, Events: 256})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	loop := func() {
+		for range 5000 {
+			f.nest(1, lockA)
+		}
+	}
+	loop()
+	rare := f.nest(1, lockA, lockB)
+	loop()
+	late := f.nest(2, lockB, lockA)
+	if r := f.h.Deadlock(Pattern{{rare}, {late}}); r.Verdict != Predicted {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+}
+
+// TestBoundedMemory: whatever a run does for ever, the history stays small.
+func TestBoundedMemory(t *testing.T) {
+	f := newFeed(Options{Sections: 8, Events: 512})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	f.add(event.Event{Thread: 1, Op: event.Acquire, Object: 99}) // held throughout
+	for i := range 20_000 {
+		lock := event.ObjectID(1000 + i) // locks come and go
+		f.nest(1, lock)
+		f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
+		f.add(event.Event{Thread: 2, Op: event.Read, Object: varX})
+		f.nest(2, lockA, lockB)
+		f.add(event.Event{Thread: 2, Op: event.SemPost, Object: theSem})
+		f.add(event.Event{Thread: 1, Op: event.BarrierArrive, Object: theBarrier})
+		f.add(event.Event{Thread: 2, Op: event.BarrierArrive, Object: theBarrier})
+		f.add(event.Event{Thread: 2, Op: event.BarrierDepart, Object: theBarrier})
+		f.add(event.Event{Thread: 1, Op: event.BarrierDepart, Object: theBarrier})
+	}
+	h := f.h
+	if h.blind {
+		t.Error("a cut went through a barrier round")
+	}
+	needs := 0
+	for i := range h.slots {
+		needs += len(h.slots[i].needs) + len(h.slots[i].held) + len(h.slots[i].gaps)
+	}
+	if len(h.log) > 512 || needs > 4*512 || len(h.locks) > 512 || len(h.sems[theSem].posts) > maxPosts {
+		t.Errorf("%d events, %d edges, %d locks, %d posts", len(h.log), needs, len(h.locks), len(h.sems[theSem].posts))
+	}
+	if h.log[0].Object != 99 {
+		t.Errorf("the lock held throughout is forgotten: %+v", h.log[0])
+	}
+}
+
+// TestReasons: a verdict that is not Predicted says why.
+func TestReasons(t *testing.T) {
+	ask := func(run func(f *feed) Pattern) Result {
+		f := newFeed(Options{})
+		f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+		return f.h.Deadlock(run(f))
+	}
+	tests := []struct {
+		name    string
+		run     func(f *feed) Pattern
+		verdict Verdict
+		reason  string
+	}{
+		{"trylock", func(f *feed) Pattern {
+			a := f.nest(1, lockA, lockB)
+			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})
+			b := f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockA, Flags: event.Try})
+			return Pattern{{a}, {b}}
+		}, Refuted, tried},
+		{"never released", func(f *feed) Pattern {
+			f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockA})
+			a := f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockB})
+			b := f.nest(2, lockC, lockRW)
+			return Pattern{{a}, {b}}
+		}, Refuted, noRing},
+		{"one thread", func(f *feed) Pattern { return Pattern{{f.nest(1, lockA, lockB)}, {f.nest(1, lockB, lockA)}} }, Refuted, oneThread},
+		{"unheard of", func(f *feed) Pattern { return Pattern{{77}, {78}} }, Unknown, forgotten},
+		{"nothing", func(f *feed) Pattern { return nil }, Refuted, noRing},
+		{"timed", func(f *feed) Pattern {
+			a := f.nest(1, lockA, lockB)
+			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})
+			b := f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockA, Flags: event.Timed})
+			return Pattern{{a}, {b}}
+		}, Predicted, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := ask(tt.run)
+			if r.Verdict != tt.verdict || r.Reason != tt.reason {
+				t.Errorf("%v: %q", r.Verdict, r.Reason)
+			}
+			if r.Timed != (tt.name == "timed") {
+				t.Errorf("timed: %v", r.Timed)
+			}
+		})
+	}
+}
+
+// TestForeignRelease: a thread releases what another acquired. The section then
+// ends there, also for the acquirer's next one.
+func TestForeignRelease(t *testing.T) {
+	f := newFeed(Options{})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockC})
+	f.add(event.Event{Thread: 2, Op: event.Release, Object: lockC})
+	f.add(event.Event{Thread: 2, Op: event.Begin})
+	a := f.nest(1, lockC, lockA, lockB)
+	b := f.nest(2, lockB, lockA)
+	if r := f.h.Deadlock(Pattern{{a}, {b}}); r.Verdict != Predicted {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+}
+
+// TestCheckRefuses: what no run can do is refused with the rule it breaks.
+func TestCheckRefuses(t *testing.T) {
+	events := []event.Event{
+		{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2},
+		{Seq: 2, Thread: 1, Op: event.Acquire, Object: lockA},
+		{Seq: 3, Thread: 1, Op: event.Write, Object: varX, Flags: event.HasValue, Value: 1},
+		{Seq: 4, Thread: 1, Op: event.Release, Object: lockA},
+		{Seq: 5, Thread: 2, Op: event.Read, Object: varX, Flags: event.HasValue, Value: 2},
+		{Seq: 6, Thread: 2, Op: event.Write, Object: varX},
+	}
+	step := func(i int) finding.Step {
+		e := events[i-1]
+		return finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer}
+	}
+	tests := []struct {
+		name  string
+		kind  finding.Kind
+		steps []finding.Step
+	}{
+		{"no steps", finding.Race, nil},
+		{"no ring", finding.Deadlock, []finding.Step{step(1)}},
+		{"a kind without a checker", finding.Misuse, []finding.Step{step(1)}},
+		{"unknown thread", finding.Race, []finding.Step{{Seq: 1, Thread: 9, Op: event.Read}, step(3), step(5)}},
+		{"skips an event", finding.Race, []finding.Step{step(1), step(3), step(5)}},
+		{"reads a value that nobody wrote", finding.Race, []finding.Step{step(1), step(2), step(3), step(4), step(5), step(6), step(6)}},
+		{"thread not created", finding.Race, []finding.Step{step(5), step(3)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := Check(events, tt.steps, tt.kind); err == nil {
+				t.Error("accepted")
+			}
+		})
+	}
+	if err := Check(events, []finding.Step{step(1), step(2), step(3), step(5)}, finding.Race); err != nil {
+		t.Errorf("a race is refused: %v", err)
+	}
+}
+
+func BenchmarkEvent(b *testing.B) {
+	f := newFeed(Options{})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	b.ReportAllocs()
+	for b.Loop() {
+		f.nest(1, lockA, lockB)
+		f.nest(2, lockA, lockB)
+	}
+}
+
+func BenchmarkDeadlock(b *testing.B) {
+	f := newFeed(Options{})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	for range 10_000 {
+		f.nest(1, lockA, lockC)
+		f.nest(2, lockA, lockC)
+	}
+	x := f.nest(1, lockA, lockB)
+	y := f.nest(2, lockB, lockA)
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := f.h.Deadlock(Pattern{{x}, {y}}); r.Verdict != Predicted {
+			b.Fatal(r.Reason)
+		}
+	}
+}
