@@ -56,7 +56,7 @@ func modern(text string) string {
 func formatARM(code []byte, in Inst) string {
 	x, err := arm64asm.Decode(code)
 	if err == nil && x.Op != 0 {
-		return arm64asm.GNUSyntax(x)
+		return strings.TrimSpace(arm64asm.GNUSyntax(x))
 	}
 	if name := atomicName(le32(code)); name != "" {
 		return name

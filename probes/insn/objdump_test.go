@@ -18,6 +18,9 @@ type dumped struct {
 	text string
 }
 
+// mostDumped bounds how many instructions of one library are compared.
+const mostDumped = 500_000
+
 // dump runs objdump over file and hands each instruction to f.
 func dump(t testing.TB, tool, file string, f func(dumped)) {
 	t.Helper()
@@ -34,10 +37,12 @@ func dump(t testing.TB, tool, file string, f func(dumped)) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
+	defer cmd.Process.Kill()
 	lines := bufio.NewScanner(out)
-	for lines.Scan() {
+	for n := 0; n < mostDumped && lines.Scan(); {
 		if d, ok := parseDump(lines.Text()); ok {
 			f(d)
+			n++
 		}
 	}
 }
@@ -163,7 +168,7 @@ func differs(in Inst, err error, d dumped) string {
 		return fmt.Sprintf("length %d, objdump %d", in.Len, d.n)
 	}
 	words := strings.Fields(d.text)
-	for len(words) > 1 && (words[0] == "bnd" || words[0] == "notrack" || words[0] == "data16" || words[0] == "rex.W" || words[0] == "repz" || words[0] == "repnz") {
+	for len(words) > 1 && (words[0] == "bnd" || words[0] == "notrack" || words[0] == "data16" || words[0] == "rex.W" || words[0] == "rep" || words[0] == "repz" || words[0] == "repnz") {
 		words = words[1:]
 	}
 	jump := strings.HasPrefix(words[0], "j") || strings.HasPrefix(words[0], "call") || strings.HasPrefix(words[0], "loop") || words[0] == "xbegin"
@@ -184,8 +189,47 @@ func differs(in Inst, err error, d dumped) string {
 	if strings.HasPrefix(words[0], "ret") != (in.Kind == Return) {
 		return "ret or not"
 	}
+	if why := differsMemory(in, d.text, words[0]); why != "" {
+		return why
+	}
 	if _, to, ok := strings.Cut(d.text, "(%rip)        # "); ok && !strings.Contains(words[0], "nop") {
 		return differsFixed(in, strings.Fields(to)[0], words[0])
+	}
+	return ""
+}
+
+// differsMemory: in the syntax of AT&T the last operand is the one written, so
+// the text of an instruction of several operands tells what it does to memory.
+func differsMemory(in Inst, text, op string) string {
+	for _, exempt := range []string{"lea", "nop", "test", "cmp", "bt ", "btq", "btl", "ucomis", "comis", "vucomis", "vcomis", "vptest", "ptest", "prefetch", "in", "out", "xsave", "xrstor", "movs", "stos", "lods", "scas", "cmps"} {
+		if strings.HasPrefix(op, exempt) && !strings.HasPrefix(op, "cmpxchg") && op != "inc" && op != "movss" && op != "movsd" && !strings.HasPrefix(op, "movsl") {
+			return ""
+		}
+	}
+	_, operands, _ := strings.Cut(text, op)
+	operands, _, _ = strings.Cut(operands, "#")
+	operands = strings.ReplaceAll(operands, "%st(", "%st") // no memory
+	depth, last, n := 0, "", 0
+	for _, r := range operands {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth == 0:
+			last, n = "", n+1
+			continue
+		}
+		last += string(r)
+	}
+	if !in.Known || n == 0 || !strings.Contains(operands, "(") || in.Kind != Plain {
+		return ""
+	}
+	if in.NMem == 0 {
+		return "no memory operand"
+	}
+	if toMemory := strings.Contains(last, "("); toMemory != in.Mem[0].Write {
+		return fmt.Sprintf("write %v", in.Mem[0].Write)
 	}
 	return ""
 }
