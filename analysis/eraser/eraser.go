@@ -65,7 +65,7 @@ const (
 
 const (
 	defaultHistory  = 64
-	defaultMaxPairs = 256
+	defaultMaxPairs = 64
 )
 
 // Options chooses a reading of the algorithm and bounds its memory. The zero
@@ -87,7 +87,7 @@ type Options struct {
 	// thread, lockset, place, operation and atomicity. Default 64.
 	History int
 	// MaxPairs is how many pairs of places a variable can be reported for.
-	// Default 256.
+	// Default 64.
 	MaxPairs int
 	// OnAccess, if not nil, is told the verdict of each access. The verdict
 	// is valid during the call only.

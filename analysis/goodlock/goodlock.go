@@ -36,7 +36,7 @@ const (
 	defaultHistory       = 32
 	defaultMaxInstances  = 1 << 18
 	defaultMaxPatterns   = 1 << 16
-	defaultBudget        = 1 << 23
+	defaultBudget        = 1 << 22
 	defaultMaxFindings   = 1000
 	defaultMaxCandidates = 32
 )
@@ -57,8 +57,8 @@ type Options struct {
 	MaxPatterns int
 	// MaxThreads is the longest ring searched for. Default 0: no limit.
 	MaxThreads int
-	// Budget bounds a search for rings, in steps of about 0.1 microseconds.
-	// Short rings are searched first. Default 8388608.
+	// Budget bounds a search for rings, in steps of 0.1 to 0.4 microseconds.
+	// Short rings are searched first. Default 4194304.
 	Budget int
 	// MaxFindings is how many findings are kept; further ones are counted.
 	// Default 1000.

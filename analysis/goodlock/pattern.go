@@ -119,10 +119,14 @@ func (a *Analysis) destroyed(lock event.ObjectID) {
 }
 
 // makeRoom drops the patterns of destroyed locks, after the rings among those
-// that are there have been found. It is not tried again until a good many
-// instances were refused.
+// that are there have been found: a search, so it must be worth it, and is not
+// thought of again until a good many instances were refused.
 func (a *Analysis) makeRoom() bool {
 	if a.stats.DroppedPatterns < a.retryAt {
+		return false
+	}
+	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
+	if !a.worthIt() {
 		return false
 	}
 	a.search()
@@ -143,11 +147,19 @@ func (a *Analysis) makeRoom() bool {
 	clear(a.ordered[len(keep):])
 	a.ordered = keep
 	a.replant()
-	if len(keep) < a.opts.MaxPatterns {
-		return true
+	a.retryAt = 0
+	return true
+}
+
+// worthIt reports whether an eighth of the patterns would go.
+func (a *Analysis) worthIt() bool {
+	n := 0
+	for _, p := range a.ordered {
+		if a.finished(p) {
+			n++
+		}
 	}
-	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
-	return false
+	return n > 0 && n >= len(a.ordered)/8
 }
 
 // finished reports whether no later pattern can hold what p wants, or none can
