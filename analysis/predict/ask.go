@@ -10,7 +10,7 @@ import (
 
 // Deadlock asks whether some instances of the pattern can block each other. It may
 // be asked during the run or after it; the closer to the events, the less is
-// forgotten.
+// forgotten. The history must have been given the events before it is asked.
 func (h *History) Deadlock(p Pattern) Result {
 	q := question{kind: finding.Deadlock, h: h, c: h.start(), sides: p, at: make([]int, len(p)), chosen: make([]*event.Event, len(p))}
 	if r := q.search(); r.Verdict != Predicted {
@@ -19,13 +19,23 @@ func (h *History) Deadlock(p Pattern) Result {
 	return q.answer()
 }
 
-// Race asks whether the two accesses, given by Seq, can be enabled at once.
+// Race asks whether the two accesses, given by Seq, can be enabled at once. As for
+// Deadlock, the history must have been given the events before it is asked.
 func (h *History) Race(a, b uint64) Result {
+	if x, y := h.find(a), h.find(b); x != nil && y != nil && !conflicting(x, y) {
+		return refuted(noConflict)
+	}
 	q := question{kind: finding.Race, h: h, c: h.start(), sides: Pattern{{a}, {b}}, at: make([]int, 2), chosen: make([]*event.Event, 2)}
 	if r := q.search(); r.Verdict != Predicted {
 		return r
 	}
 	return q.answer()
+}
+
+// conflicting tells whether the accesses could race at all.
+func conflicting(a, b *event.Event) bool {
+	atomic := a.Flags&event.Atomic != 0 && b.Flags&event.Atomic != 0
+	return a.Object == b.Object && a.Op.IsAccess() && b.Op.IsAccess() && (a.Op.IsWrite() || b.Op.IsWrite()) && !atomic
 }
 
 // question is the search for instances, one a side, outside the closure of what

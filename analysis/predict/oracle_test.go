@@ -43,7 +43,6 @@ type machine struct {
 	roundOf  map[int]int
 	rounds   int
 	initial  int
-	members  []event.ThreadID
 	awaiting map[event.ThreadID]bool
 }
 

@@ -125,5 +125,6 @@ const (
 	inclusion  = "whatever leads there in the observed order of critical sections passes through it"
 	tried      = "the acquire is a trylock, which does not block"
 	noRing     = "the locks do not make these threads wait for each other"
+	noConflict = "the accesses do not conflict"
 	oneThread  = "one thread alone cannot do it"
 )

@@ -101,8 +101,9 @@ func (w *world) running(t *rapid.T, e *event.Event) {
 		e.Peer = w.ended[i]
 		w.ended = append(append([]event.ThreadID(nil), w.ended[:i]...), w.ended[i+1:]...)
 	case event.Detach:
-		e.Object, e.Peer = 0, rapid.SampledFrom(w.live).Draw(t, "detached")
+		e.Object, e.Peer = 0, rapid.SampledFrom(append(slices.Clone(w.live), w.ended...)).Draw(t, "detached")
 		w.detached[e.Peer] = true
+		w.ended = slices.DeleteFunc(slices.Clone(w.ended), func(x event.ThreadID) bool { return x == e.Peer })
 	case event.Wait:
 		e.Object = w.cond
 		w.asleep[e.Thread] = w.cond

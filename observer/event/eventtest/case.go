@@ -76,9 +76,13 @@ func parseCase(text []byte) (*Case, error) {
 
 func (c *Case) build(events []caseEvent) error {
 	b := newBuilder()
+	sleeps := sleepAfter(events)
 	for i, e := range events {
 		before := len(b.events)
 		op := e.Op
+		if op == "wait" && !b.holds(e.Thread, e.Object) {
+			op = "return"
+		}
 		value, err := number(e.Value)
 		if err == nil {
 			err = b.add(e.Thread, op, e.Object, value)
@@ -91,10 +95,31 @@ func (c *Case) build(events []caseEvent) error {
 			at = before
 		}
 		c.Index = append(c.Index, at)
+		for _, cond := range sleeps[i] {
+			b.sleep(e.Thread, cond)
+		}
 	}
 	Stamp(b.events)
 	c.Events, c.Names = b.events, b.names
 	return nil
+}
+
+// sleepAfter finds where the waits begin of which a file tells the return alone: at
+// the thread's event before it. Such files have conditions that are not locks.
+func sleepAfter(events []caseEvent) map[int][]string {
+	out := map[int][]string{}
+	locks := map[string]bool{}
+	last := map[string]int{}
+	for i, e := range events {
+		if e.Op == "acquire" {
+			locks[e.Object] = true
+		}
+		if at, ok := last[e.Thread]; ok && e.Op == "wait" && !locks[e.Object] {
+			out[at] = append(out[at], e.Object)
+		}
+		last[e.Thread] = i
+	}
+	return out
 }
 
 func number(n *json.Number) (*uint64, error) {

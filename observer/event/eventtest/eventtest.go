@@ -197,6 +197,9 @@ func (b *builder) add(thread, op, object string, value *uint64) error {
 			e.Op = event.End
 		}
 		b.emit(e)
+	case "return":
+		e.Op, e.Kind, e.Object = event.Wake, event.KindCond, b.object("cond:"+object)
+		b.emit(e)
 	case "wait", "wake", "notify":
 		b.condition(e, op, object)
 	default:
@@ -219,6 +222,15 @@ func (b *builder) lock(e event.Event, acquire bool, lock event.ObjectID) {
 		delete(b.depth, k)
 		b.emit(e)
 	}
+}
+
+func (b *builder) holds(thread, lock string) bool {
+	id, known := b.objects[lock]
+	return known && b.depth[held{b.thread(thread), id}] > 0
+}
+
+func (b *builder) sleep(thread, cond string) {
+	b.emit(event.Event{Thread: b.thread(thread), Op: event.Wait, Kind: event.KindCond, Object: b.object("cond:" + cond)})
 }
 
 // condition splits the wait of a monitor, whose lock and condition have one name.
