@@ -286,7 +286,7 @@ func differsARM(in Inst, text string) string {
 		return "it writes a general register"
 	}
 	for _, o := range operands[min(1, len(operands)):] {
-		if r, ok := armReg(strings.Trim(o, "[]! ")); ok && !load && !in.Reads.Has(r) && !strings.HasPrefix(op, "ld") {
+		if r, ok := armReg(strings.Trim(o, "[]! ")); ok && !load && !in.Reads.Has(r) && !strings.HasPrefix(op, "swp") {
 			return fmt.Sprintf("x%d is not read", r)
 		}
 	}
