@@ -92,17 +92,14 @@ func (f *File) readDynamic(p *elf.Prog) error {
 	return nil
 }
 
-// image gives n bytes of the loaded image, or what its segment has of them.
+// image gives n bytes of the loaded image, or what its segment has of them; an
+// error if that is none.
 func (f *File) image(addr, n uint64) ([]byte, error) {
-	n = min(n, f.available(addr))
-	if n == 0 {
-		return nil, f.fail(ErrAddress, noOffset, "nothing at address 0x%x", addr)
-	}
 	off, err := f.Offset(addr)
 	if err != nil {
 		return nil, err
 	}
-	return f.read(off, n)
+	return f.read(off, min(n, f.available(addr)))
 }
 
 // dynsymCount finds the number of dynamic symbols, which no field states: from
@@ -128,7 +125,7 @@ func (f *File) hashCount() uint64 {
 	if f.dyn.hash == 0 {
 		return 0
 	}
-	b, err := f.Bytes(f.dyn.hash, 8)
+	b, err := f.exactly(f.dyn.hash, 8)
 	if err != nil {
 		return 0
 	}
@@ -141,7 +138,7 @@ func (f *File) gnuHashCount() uint64 {
 	if at == 0 {
 		return 0
 	}
-	head, err := f.Bytes(at, 16)
+	head, err := f.exactly(at, 16)
 	if err != nil {
 		return 0
 	}
@@ -175,74 +172,77 @@ func (f *File) gnuHashCount() uint64 {
 // defines and of those that it needs. The base definition, which is the file's
 // own name, is no version.
 func (f *File) versionNames() map[uint16]string {
-	names := map[uint16]string{}
-	f.eachVersion(f.dyn.verdef, f.dyn.nverdef, 20, 16, func(rec, aux []byte) {
-		const base = 1
-		if f.order.Uint16(rec[2:])&base == 0 {
-			if s, ok := f.dyn.strings.at(uint64(f.order.Uint32(aux))); ok {
-				names[f.order.Uint16(rec[4:])&0x7fff] = s
-			}
-		}
-	})
-	f.eachNeededVersion(names)
-	return names
-}
-
-// eachVersion walks the verdef records, each with its first auxiliary one.
-// Offsets are relative and may be hostile: steps are bounded by the stated
-// count and by the bytes there are, and go forward only.
-func (f *File) eachVersion(at, n uint64, size, nextAt uint64, visit func(rec, aux []byte)) {
-	if at == 0 {
-		return
-	}
-	b, err := f.image(at, f.size)
-	if err != nil {
+	v := versionReader{f, map[uint16]string{}, maxVersions}
+	if err := v.records(f.dyn.verdef, f.dyn.nverdef, 20, 16, v.defined); err != nil {
 		f.problem(fmt.Errorf("read version definitions: %w", err))
-		return
 	}
-	for ; n > 0 && uint64(len(b)) >= size; n-- {
-		aux := uint64(f.order.Uint32(b[12:]))
-		if aux+8 <= uint64(len(b)) {
-			visit(b, b[aux:])
-		}
-		next := uint64(f.order.Uint32(b[nextAt:]))
-		if next == 0 || next > uint64(len(b)) {
-			return
-		}
-		b = b[next:]
-	}
-}
-
-func (f *File) eachNeededVersion(names map[uint16]string) {
-	if f.dyn.verneed == 0 {
-		return
-	}
-	b, err := f.image(f.dyn.verneed, f.size)
-	if err != nil {
+	if err := v.records(f.dyn.verneed, f.dyn.nverneed, 16, 12, v.needed); err != nil {
 		f.problem(fmt.Errorf("read needed versions: %w", err))
-		return
 	}
-	for n := f.dyn.nverneed; n > 0 && len(b) >= 16; n-- {
-		f.needAux(b, names)
-		next := uint64(f.order.Uint32(b[12:]))
+	return v.names
+}
+
+// maxVersions is how many there can be: an index has 15 bits.
+const maxVersions = 1 << 15
+
+// versionReader reads chains of records whose relative offsets may be hostile:
+// they go forward only, and all chains together have left steps.
+type versionReader struct {
+	f     *File
+	names map[uint16]string
+	left  int
+}
+
+// records visits n records of size bytes each from address at on; nextAt is
+// where a record says how far the next is.
+func (v *versionReader) records(at, n, size, nextAt uint64, visit func(rec []byte)) error {
+	if at == 0 {
+		return nil
+	}
+	b, err := v.f.image(at, v.f.size)
+	if err != nil {
+		return err
+	}
+	for ; n > 0 && v.left > 0 && uint64(len(b)) >= size; n-- {
+		v.left--
+		visit(b)
+		next := uint64(v.f.order.Uint32(b[nextAt:]))
 		if next == 0 || next > uint64(len(b)) {
-			return
+			return nil
 		}
 		b = b[next:]
 	}
+	return nil
 }
 
-func (f *File) needAux(rec []byte, names map[uint16]string) {
-	count, at := f.order.Uint16(rec[2:]), uint64(f.order.Uint32(rec[8:]))
-	for ; count > 0 && at+16 <= uint64(len(rec)) && len(names) <= 0x7fff; count-- {
+// defined takes an Elf64_Verdef: its first auxiliary record has its name.
+func (v *versionReader) defined(rec []byte) {
+	const base = 1
+	order := v.f.order
+	aux := uint64(order.Uint32(rec[12:]))
+	if order.Uint16(rec[2:])&base == 0 && aux+8 <= uint64(len(rec)) {
+		v.name(order.Uint16(rec[4:]), order.Uint32(rec[aux:]))
+	}
+}
+
+// needed takes an Elf64_Verneed with all its auxiliary records.
+func (v *versionReader) needed(rec []byte) {
+	order := v.f.order
+	count, at := order.Uint16(rec[2:]), uint64(order.Uint32(rec[8:]))
+	for ; count > 0 && v.left > 0 && at+16 <= uint64(len(rec)); count-- {
+		v.left--
 		a := rec[at:]
-		if s, ok := f.dyn.strings.at(uint64(f.order.Uint32(a[8:]))); ok {
-			names[f.order.Uint16(a[6:])&0x7fff] = s
-		}
-		next := uint64(f.order.Uint32(a[12:]))
+		v.name(order.Uint16(a[6:]), order.Uint32(a[8:]))
+		next := uint64(order.Uint32(a[12:]))
 		if next == 0 {
 			return
 		}
 		at += next
+	}
+}
+
+func (v *versionReader) name(index uint16, at uint32) {
+	if s, ok := v.f.dyn.strings.at(uint64(at)); ok {
+		v.names[index&0x7fff] = s
 	}
 }

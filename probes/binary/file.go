@@ -314,21 +314,26 @@ func (f *File) HasSymbols() bool {
 	return s != nil && s.FileSize >= 2*symSize
 }
 
-// maxBuildID is well above the 20 bytes of a SHA-1.
-const maxBuildID = 64
+// maxBuildID is well above the 20 bytes of a SHA-1. maxNotes bounds the bytes
+// of notes looked through: a linked file has a few hundred.
+const (
+	maxBuildID = 64
+	maxNotes   = 1 << 20
+)
 
 // BuildID is the build identifier in lower-case hex, or "".
 func (f *File) BuildID() string {
+	left := uint64(maxNotes)
 	for _, s := range f.elf.Sections {
 		if s.Type == elf.SHT_NOTE {
-			if id := f.buildIDIn(s.Offset, s.FileSize); id != "" {
+			if id := f.buildIDIn(s.Offset, s.FileSize, &left); id != "" {
 				return id
 			}
 		}
 	}
 	for _, p := range f.elf.Progs {
 		if p.Type == elf.PT_NOTE && !f.debug {
-			if id := f.buildIDIn(p.Off, p.Filesz); id != "" {
+			if id := f.buildIDIn(p.Off, p.Filesz, &left); id != "" {
 				return id
 			}
 		}
@@ -336,11 +341,12 @@ func (f *File) BuildID() string {
 	return ""
 }
 
-// buildIDIn looks through a table of notes. A large one (a core's) is no place
-// for a build identifier.
-func (f *File) buildIDIn(off, n uint64) string {
+// buildIDIn looks through a table of notes.
+func (f *File) buildIDIn(off, n uint64, left *uint64) string {
 	const ntGNUBuildID = 3
-	b, err := f.read(off, min(n, 1<<16))
+	n = min(n, *left)
+	*left -= n
+	b, err := f.read(off, n)
 	if err != nil {
 		return ""
 	}
@@ -379,14 +385,23 @@ func (f *File) Text() []Range {
 	return splitUnion(out)
 }
 
-// Bytes gives n bytes of the loaded image at addr, as in the file: before
-// relocation. Errors answer to ErrAddress.
+// Bytes gives up to n bytes of the loaded image at addr, as in the file: before
+// relocation; fewer where the segment's content ends. Errors answer to
+// ErrAddress.
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
-	s := f.segmentAt(addr)
-	if n < 0 || s == nil || uint64(n) > s.filesz-(addr-s.addr) {
+	if n < 0 {
+		return nil, f.fail(ErrAddress, noOffset, "%d bytes wanted at address 0x%x", n, addr)
+	}
+	return f.image(addr, uint64(n))
+}
+
+// exactly is Bytes that gives n or fails.
+func (f *File) exactly(addr, n uint64) ([]byte, error) {
+	b, err := f.image(addr, n)
+	if err == nil && uint64(len(b)) < n {
 		return nil, f.fail(ErrAddress, noOffset, "no %d bytes at address 0x%x", n, addr)
 	}
-	return f.read(s.off+(addr-s.addr), uint64(n))
+	return b, err
 }
 
 func (f *File) segmentAt(addr uint64) *segment {

@@ -84,7 +84,7 @@ func (f *File) importNames() func(i uint32) string {
 		if i == 0 || f.dyn.symtab == 0 {
 			return ""
 		}
-		b, err := f.Bytes(f.dyn.symtab+uint64(i)*symSize, 4)
+		b, err := f.exactly(f.dyn.symtab+uint64(i)*symSize, 4)
 		if err != nil {
 			return ""
 		}
@@ -112,10 +112,14 @@ func (f *File) relocations() []reloc {
 		out = f.relocationsAt(out, f.dyn.rela, f.dyn.relaLen)
 		return f.relocationsAt(out, f.dyn.jmprel, f.dyn.jmprelSize)
 	}
+	var areas []Range // a union: many sections may claim the same bytes
 	for _, s := range f.elf.Sections {
-		if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 {
-			out = f.relocationsAt(out, s.Addr, s.FileSize)
+		if s.Type == elf.SHT_RELA && s.Flags&elf.SHF_ALLOC != 0 && s.Addr+s.FileSize > s.Addr {
+			areas = append(areas, Range{s.Addr, s.Addr + s.FileSize})
 		}
+	}
+	for _, a := range splitUnion(areas) {
+		out = f.relocationsAt(out, a.Lo, a.Hi-a.Lo)
 	}
 	return out
 }
@@ -167,7 +171,7 @@ func (f *File) loadPLT() map[uint64]string {
 	return out
 }
 
-// pltAreas are the .plt sections; without section headers, all code.
+// pltAreas are the .plt sections, disjoint; without section headers, all code.
 func (f *File) pltAreas() []Range {
 	var out []Range
 	for _, s := range f.elf.Sections {
@@ -178,7 +182,7 @@ func (f *File) pltAreas() []Range {
 	if len(f.elf.Sections) == 0 {
 		return f.Text()
 	}
-	return out
+	return splitUnion(out)
 }
 
 // x86Stubs finds `[endbr64] [bnd] jmp *slot(%rip)` at multiples of 8.

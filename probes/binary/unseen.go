@@ -1,6 +1,7 @@
 package binary
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -87,7 +88,7 @@ func (f *File) UnseenSync() (Unseen, error) {
 		stubs = nil
 	}
 	plt := f.PLTTargets()
-	for _, fn := range subtract(f.Functions(), splitUnion(stubs)) {
+	for _, fn := range subtract(f.Functions(), stubs) {
 		if err := f.unseenIn(fn, plt, &u); err != nil {
 			return u, fmt.Errorf("look for unseen synchronisation: %w", err)
 		}
@@ -96,7 +97,11 @@ func (f *File) UnseenSync() (Unseen, error) {
 }
 
 func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
-	code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	code, err := f.exactly(fn.Lo, fn.Hi-fn.Lo)
+	if errors.Is(err, ErrAddress) { // a section that is not loaded
+		u.Unknown = append(u.Unknown, fn)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

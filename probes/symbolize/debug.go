@@ -26,7 +26,9 @@ type debugInfo struct {
 	reach    []uint64 // reach[i] is the highest hi of spans[:i+1]
 	text     []elffile.Range
 	parsed   map[int]*parsedUnit
+	rows     int // of the line tables in parsed
 	maxUnits int
+	lines    lineCheck
 }
 
 // unit is a compilation unit in .debug_info: its first entry, its end.
@@ -67,7 +69,7 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, units: scanUnits(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits}
+	d = &debugInfo{data: data, units: scanUnits(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, lines: newLineCheck(f.DebugSection)}
 	err = d.index()
 	return d, err
 }
@@ -198,13 +200,17 @@ func (d *debugInfo) unitsAt(addr uint64) []int {
 	return out
 }
 
+// maxRows bounds the lines kept, 16 bytes each: units can share one long table.
+const maxRows = 1 << 22
+
 // parse gives the parsed unit, which may be partial beside an error.
 func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	if p := d.parsed[i]; p != nil {
 		return p, nil
 	}
-	if len(d.parsed) >= d.maxUnits {
+	if len(d.parsed) >= d.maxUnits || d.rows > maxRows {
 		clear(d.parsed)
+		d.rows = 0
 	}
 	p := &parsedUnit{}
 	d.parsed[i] = p
@@ -212,5 +218,7 @@ func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	if err != nil {
 		return p, err
 	}
-	return p, errors.Join(p.readLines(d, root), p.readFunctions(d, d.units[i]))
+	err = errors.Join(p.readLines(d, root), p.readFunctions(d, d.units[i]))
+	d.rows += len(p.rows)
+	return p, err
 }

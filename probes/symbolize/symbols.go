@@ -14,22 +14,26 @@ import (
 // symbolIndex finds the symbol of an address.
 type symbolIndex struct {
 	functions, objects []binary.Symbol // by address, the best name of each address first
-	names              map[string]bool // of objects
+	stems              map[string]int  // objects by name without gcc's number
 }
 
 func indexSymbols(all []binary.Symbol) symbolIndex {
-	x := symbolIndex{names: map[string]bool{}}
+	x := symbolIndex{stems: map[string]int{}}
 	for _, s := range all {
 		switch s.Kind {
 		case binary.Func, binary.IFunc:
 			x.functions = append(x.functions, s)
 		case binary.Object:
 			x.objects = append(x.objects, s)
-			x.names[s.Name] = true
 		}
 	}
 	slices.SortFunc(x.functions, better)
 	slices.SortFunc(x.objects, better)
+	for i, s := range x.objects {
+		if i == 0 || x.objects[i-1].Addr != s.Addr {
+			x.stems[stem(s.Name)]++
+		}
+	}
 	return x
 }
 
@@ -131,16 +135,20 @@ func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
 
 func (x symbolIndex) object(addr uint64) *binary.Symbol { return containing(x.objects, addr) }
 
-// dataName undoes what gcc does to a C function's static: "n" is "n.0".
+// dataName undoes what gcc does to a C function's static: "n" is "n.0". Where
+// several objects would then have one name, they keep their numbers.
 func (x symbolIndex) dataName(s string) string {
-	i := strings.LastIndexByte(s, '.')
-	if i <= 0 || strings.Trim(s[i+1:], "0123456789") != "" || mangled(s) {
-		return plain(s)
+	if short := stem(s); short != s && x.stems[short] == 1 {
+		return short
 	}
-	for n := range x.names {
-		if n != s && (n == s[:i] || strings.HasPrefix(n, s[:i+1])) {
-			return s // another of that name: tell them apart
-		}
+	return plain(s)
+}
+
+// stem cuts a trailing number.
+func stem(s string) string {
+	i := strings.LastIndexByte(s, '.')
+	if i <= 0 || mangled(s) || strings.Trim(s[i+1:], "0123456789") != "" {
+		return s
 	}
 	return s[:i]
 }

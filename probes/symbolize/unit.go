@@ -54,6 +54,9 @@ type piece struct {
 // readLines reads the line table. Rows are bounded by its bytes.
 func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 	defer protect(&err)
+	if err := d.lines.ok(root); err != nil {
+		return err
+	}
 	r, err := d.data.LineReader(root)
 	if err != nil || r == nil {
 		return wrap("line table", err)
