@@ -83,16 +83,18 @@ func (c *closure) close() bool {
 }
 
 // held is the sections of the slot's thread that are open at the end of the set.
-func (c *closure) held(slot uint32) *node {
-	held := c.h.slots[slot].held
-	at, exact := slices.BinarySearchFunc(held, c.at[slot], compareHeld)
+func (c *closure) held(slot uint32) *node { return c.h.slots[slot].heldAt(c.at[slot]) }
+
+// heldAt is the sections that are open after the event at that epoch.
+func (s *slotHistory) heldAt(epoch event.Epoch) *node {
+	at, exact := slices.BinarySearchFunc(s.held, epoch, compareHeld)
 	if !exact {
 		at--
 	}
 	if at < 0 {
 		return nil
 	}
-	return held[at].top
+	return s.held[at].top
 }
 
 // over tells whether the section, open in its own thread, was released by another.
@@ -141,7 +143,7 @@ func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
 	return true
 }
 
-// permits tells whether the set leaves out a section of a lock although it has a
+// skips tells whether the set leaves out a section of a lock although it has a
 // later one: what the section guards is then as nobody recorded it.
 func (c *closure) skips() bool {
 	for _, l := range c.h.locks {

@@ -26,6 +26,8 @@
 // be there), semaphores (the post that let a wait through, by count), barrier
 // rounds and condition variables as the order table asks.
 //
+// Settle puts the questions for a finding and writes the answer into it.
+//
 // # Trust
 //
 // Nothing is Predicted unless Check accepts the witness. Check is a simulator of
@@ -121,8 +123,8 @@ func refuted(reason string) Result { return Result{Verdict: Refuted, Reason: rea
 // Why a candidate is not predicted. Sentences for the user.
 const (
 	forgotten  = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
-	unreleased = "it needs the release of a lock that this run never released"
-	inclusion  = "whatever leads there in the observed order of critical sections passes through it"
+	unreleased = "any schedule that leads there needs the release of a lock that this run never released"
+	inclusion  = "no other schedule that keeps the observed order of critical sections leads there"
 	tried      = "the acquire is a trylock, which does not block"
 	noRing     = "the locks do not make these threads wait for each other"
 	noConflict = "the accesses do not conflict"

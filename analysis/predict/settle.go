@@ -1,0 +1,120 @@
+package predict
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Settle decides a potential deadlock or race. Candidates are choices of Seq, one an
+// Evidence step and in that order; none means what Evidence says. For a deadlock
+// each choice stands for all kept acquires of the same threads with the same
+// locks held. If one is predicted, the finding becomes so, with witness and
+// assumptions, and its Evidence, Objects and Threads are those of the witness;
+// else it keeps its confidence and, if it has no Reason yet, is given one. The
+// answer is the Result of the choice that decided.
+func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
+	if len(candidates) == 0 {
+		candidates = [][]uint64{evidenced(f)}
+	}
+	best := refuted(inclusion)
+	for i, c := range candidates {
+		r := h.try(f.Kind, c)
+		if r.Verdict == Predicted {
+			h.become(f, &r)
+			return r
+		}
+		if i == 0 || r.Verdict == Unknown {
+			best = r
+		}
+	}
+	if f.Reason == "" {
+		f.Reason = best.Reason
+	}
+	return best
+}
+
+func evidenced(f *finding.Finding) []uint64 {
+	var out []uint64
+	for _, s := range f.Evidence {
+		out = append(out, s.Seq)
+	}
+	return out
+}
+
+func (h *History) try(kind finding.Kind, choice []uint64) Result {
+	switch {
+	case kind == finding.Deadlock:
+		return h.Deadlock(h.around(choice))
+	case kind == finding.Race && len(choice) == 2:
+		return h.Race(choice[0], choice[1])
+	}
+	return unknown("nothing predicts this kind of finding")
+}
+
+// become makes the finding what the witness shows.
+func (h *History) become(f *finding.Finding, r *Result) {
+	f.Confidence, f.Order = finding.Predicted, finding.OrderSyncPreserving
+	f.Witness, f.Assumes = r.Witness, r.Assumes
+	f.Evidence, f.Threads = nil, nil
+	if f.Kind == finding.Deadlock {
+		f.Objects = nil
+	}
+	last := r.Witness[len(r.Witness)-len(r.Chosen):]
+	for i, seq := range r.Chosen {
+		s := last[i]
+		if e := h.find(seq); e != nil {
+			s.Seq, s.Time, s.Blocked = e.Seq, e.Time, false
+		}
+		f.Evidence = append(f.Evidence, s)
+		f.Threads = append(f.Threads, s.Thread)
+		if f.Kind == finding.Deadlock {
+			f.Objects = append(f.Objects, s.Object)
+		}
+	}
+}
+
+// mode is a lock held, and how.
+type mode struct {
+	lock   event.ObjectID
+	shared bool
+}
+
+// around widens a choice to a pattern: all kept acquires that differ from the
+// chosen ones only in when they were.
+func (h *History) around(choice []uint64) Pattern {
+	p := make(Pattern, len(choice))
+	chosen := make([]*event.Event, len(choice))
+	held := make([][]mode, len(choice))
+	for i, seq := range choice {
+		p[i] = []uint64{seq}
+		if chosen[i] = h.find(seq); chosen[i] != nil && chosen[i].Op.IsAcquire() {
+			p[i], held[i] = nil, h.heldBefore(chosen[i])
+		}
+	}
+	for k := range h.log {
+		e := &h.log[k]
+		if !e.Op.IsAcquire() {
+			continue
+		}
+		for i, c := range chosen {
+			same := c != nil && c.Thread == e.Thread && c.Object == e.Object && c.Op == e.Op
+			if same && (c == e || slices.Equal(held[i], h.heldBefore(e))) {
+				p[i] = append(p[i], e.Seq)
+			}
+		}
+	}
+	return p
+}
+
+// heldBefore is the locks that the thread of an acquire held, sorted.
+func (h *History) heldBefore(e *event.Event) []mode {
+	var out []mode
+	for n := h.slots[e.Slot].heldAt(e.Epoch - 1); n != nil; n = n.below {
+		out = append(out, mode{n.section.lock, n.section.shared})
+	}
+	slices.SortFunc(out, func(x, y mode) int { return cmp.Compare(x.lock, y.lock) })
+	return out
+}

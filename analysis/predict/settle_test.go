@@ -1,0 +1,67 @@
+package predict
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestSettleDeadlock: the evidence names acquires that cannot meet, but the same
+// threads do the same again, and there they can.
+func TestSettleDeadlock(t *testing.T) {
+	f := newFeed(Options{})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	first := f.nest(1, lockA, lockB)
+	f.nest(2, lockA) // the second thread's way leads through a section of A
+	f.nest(1, lockA, lockB)
+	f.nest(1, lockA, lockB)
+	late := f.nest(2, lockB, lockA)
+	if r := f.h.Deadlock(Pattern{{first}, {late}}); r.Verdict != Refuted {
+		t.Fatalf("%v: the first instance alone should not do", r.Verdict)
+	}
+	x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: first}, {Seq: late}}}
+	r := f.h.Settle(&x, nil)
+	if r.Verdict != Predicted || x.Confidence != finding.Predicted || x.Order != finding.OrderSyncPreserving {
+		t.Fatalf("%v: %s; the finding is %s", r.Verdict, r.Reason, x.Confidence)
+	}
+	if diff := cmp.Diff([]event.ObjectID{lockB, lockA}, x.Objects); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]event.ThreadID{1, 2}, x.Threads); diff != "" {
+		t.Error(diff)
+	}
+	if e := x.Evidence[0]; e.Seq == first || e.Seq == 0 || e.Blocked || len(e.Held) != 1 || e.Held[0] != lockA {
+		t.Errorf("evidence %+v", e)
+	}
+	if diff := cmp.Diff([]string{"race-free", "guarded-data"}, x.Assumes); diff != "" {
+		t.Errorf("a section of A was left out: %s", diff)
+	}
+}
+
+func TestSettleRace(t *testing.T) {
+	f := newFeed(Options{})
+	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+	a := f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
+	b := f.add(event.Event{Thread: 2, Op: event.Read, Object: varX})
+	f.add(event.Event{Thread: 2, Op: event.End})
+	f.add(event.Event{Thread: 1, Op: event.Join, Peer: 2})
+	c := f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
+	x := finding.Finding{Kind: finding.Race, Confidence: finding.Potential, Objects: []event.ObjectID{varX}, Evidence: []finding.Step{{Seq: a}, {Seq: b}}}
+	if r := f.h.Settle(&x, nil); r.Verdict != Predicted || len(x.Objects) != 1 {
+		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+	y := finding.Finding{Kind: finding.Race, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: b}, {Seq: c}}}
+	if r := f.h.Settle(&y, nil); r.Verdict != Refuted || y.Confidence != finding.Potential || y.Reason != inclusion {
+		t.Errorf("%v: %q", r.Verdict, y.Reason)
+	}
+	z := finding.Finding{Kind: finding.Misuse, Reason: "as it was"}
+	if r := f.h.Settle(&z, nil); r.Verdict != Unknown || z.Reason != "as it was" {
+		t.Errorf("%v: %q", r.Verdict, z.Reason)
+	}
+	if r := f.h.Race(a, a); r.Verdict != Refuted || r.Reason != oneThread {
+		t.Errorf("an access races with itself: %v %s", r.Verdict, r.Reason)
+	}
+}
