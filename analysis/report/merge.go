@@ -62,12 +62,14 @@ func eventsKey(f finding.Finding) string {
 // a witness (a short one), then the earliest evidence. What is left decides
 // only so that the order of the input does not.
 func compareCandidates(a, b candidate) int {
-	return cmp.Or(
+	if c := cmp.Or(
 		cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)),
 		cmp.Compare(witnessCost(a.raw), witnessCost(b.raw)),
 		slices.CompareFunc(a.raw.Evidence, b.raw.Evidence, compareSteps),
-		cmp.Compare(fmt.Sprintf("%+v", a.raw), fmt.Sprintf("%+v", b.raw)),
-	)
+	); c != 0 {
+		return c
+	}
+	return cmp.Compare(fmt.Sprintf("%+v", a.raw), fmt.Sprintf("%+v", b.raw))
 }
 
 func witnessCost(f finding.Finding) int {

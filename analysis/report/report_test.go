@@ -513,6 +513,32 @@ func TestAnyWidthHolds(t *testing.T) {
 	})
 }
 
+func TestAnyNamesHold(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z:<>(), ]{0,90}`), rapid.StringMatching(`[a-z/]{0,90}`))
+		tab := shopTable()
+		tab.objects[tickets] = ObjectInfo{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
+		tab.threads[2] = ThreadInfo{ID: 2, Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
+		for id := event.PlaceID(1); id < 8; id++ {
+			tab.places[id] = []Frame{{
+				Function: word.Draw(rt, "function"), File: word.Draw(rt, "file"),
+				Line: rapid.IntRange(-1, 1<<40).Draw(rt, "line"), Module: word.Draw(rt, "module"),
+			}}
+		}
+		run := Run{Program: word.Draw(rt, "program"), Notes: []string{word.Draw(rt, "note")}, Threads: -1, PID: -1}
+		r := Build(run, all(), tab)
+		got := text(t, r, TextOptions{Width: rapid.IntRange(-1, 120).Draw(rt, "width")})
+		for _, c := range got {
+			if c != '\n' && unprintable(c) && c != '\uFFFD' {
+				rt.Fatalf("%q in\n%s", c, got)
+			}
+		}
+		if !json.Valid(writeJSON(t, r)) {
+			rt.Fatal("not JSON")
+		}
+	})
+}
+
 func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 	tab := shopTable()
 	tab.objects[tickets] = ObjectInfo{Name: "t\x1b[31m\nick\xffets\u202e", Kind: event.KindVariable}
