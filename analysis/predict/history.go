@@ -226,7 +226,7 @@ func (h *History) acquire(e *event.Event) {
 // may release what another acquired.
 func (h *History) release(e *event.Event) {
 	l := h.lock(e.Object)
-	at := slices.IndexFunc(l.open, func(x *section) bool { return x.thread == e.Thread })
+	at := slices.IndexFunc(l.open, func(x *section) bool { return x.slot == e.Slot && x.thread == e.Thread })
 	if at < 0 {
 		if len(l.open) == 0 {
 			return // acquired before observation began
@@ -236,7 +236,7 @@ func (h *History) release(e *event.Event) {
 	x := l.open[at]
 	l.open = slices.Delete(l.open, at, at+1)
 	x.releaseSlot, x.release = e.Slot, e.Epoch
-	if x.thread != e.Thread {
+	if x.slot != e.Slot || x.thread != e.Thread {
 		h.need(e, x.slot, x.acquire)
 		x.block.pure = false
 		return
@@ -244,7 +244,7 @@ func (h *History) release(e *event.Event) {
 	s := h.slot(e.Slot)
 	top := s.top().without(x)
 	s.held = append(s.held, holding{e.Epoch, top})
-	if top == nil {
+	if top == nil && s.block != nil {
 		s.block.last = e.Epoch
 		s.block = nil
 	}
