@@ -6,9 +6,9 @@
 // whatever passes A passes B, next, with the same registers, the same memory
 // and the same place in the order of synchronisation.
 //
-// In goes code (Code: bytes, function extents, executable ranges) and a Want:
+// The input is code (Code: bytes, function extents, executable ranges) and a Want:
 // an address, what the probe reads there and which side of its operation it
-// stands for. Out comes a Site: address, cost class, and in words why. The
+// stands for. The answer is a Site: address, cost class, and in words why. The
 // package proves its conditions from the bytes alone and takes every doubt (an
 // instruction that is not modelled, an indirect jump whose targets are not
 // known, bytes that do not decode) as a refusal to move: a site is correct
@@ -43,8 +43,10 @@ const (
 	// as dear as Emulated.
 	Stepped Class = iota
 	Emulated
-	// Refused: the kernel takes no probe at the address, and no other
-	// address serves. Nothing can be attached.
+	// Refused: at this address the kernel takes no probe, or would harm the
+	// program with one (insn.Inst.Refused, RedZone), and no other serves.
+	// Nothing may be attached: a uprobe that is set before the file is
+	// mapped attaches without error and never fires.
 	Refused
 )
 

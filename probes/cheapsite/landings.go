@@ -115,6 +115,12 @@ func (im *Image) isMark(in *insn.Inst) bool {
 	return err == nil && len(b) == 4 && b[3] == 0xd5 && b[2] == 0x03 && b[1] == 0x24 && b[0]&0x3f == 0x1f
 }
 
+// marks is isMark of the instruction at addr.
+func (im *Image) marks(addr uint64) bool {
+	in, err := im.decode(addr)
+	return err == nil && im.isMark(&in)
+}
+
 // branch notes where a direct branch goes.
 func (c *collector) branch(in *insn.Inst, from binary.Range) {
 	switch in.Kind {

@@ -61,12 +61,21 @@ func (im *Image) slide(w *Want) *slide {
 
 // stay is the site at At itself.
 func (s *slide) stay(at *insn.Inst, before bool) Site {
-	return Site{Addr: at.Addr, Class: classOf(at), Before: before, Why: s.name(at.Addr)}
+	class := classOf(at)
+	if at.RedZone && s.begins(at.Addr) {
+		class = Emulated
+	}
+	return Site{Addr: at.Addr, Class: class, Before: before, Why: s.name(at.Addr)}
+}
+
+// begins: at the first instruction of a function nothing lies below sp yet.
+func (s *slide) begins(addr uint64) bool {
+	return s.ext != nil && (addr == s.ext.Lo || addr == s.ext.Lo+4 && s.im.marks(s.ext.Lo))
 }
 
 func classOf(in *insn.Inst) Class {
 	switch {
-	case in.Refused:
+	case in.Refused || in.RedZone:
 		return Refused
 	case in.Emulated:
 		return Emulated

@@ -143,6 +143,10 @@ func TestPlace(t *testing.T) {
 		{"access: operand's address is lost", "8b3f 90 c3", 0, Want{Sense: After, Mem: ptr}, Site{Addr: 0x1000, Before: true, Why: "stays: it changes the address of what the probe reads (mov +0x0)"}},
 		{"access by a vector instruction", "c5fd7f05f86f0000 90 c3", 0, Want{Sense: After, Mem: fix}, Site{Addr: 0x1008, Class: Emulated, Moved: true, Why: "nop +0x8"}},
 		{"access by one that is not modelled", "62f17e487f0500000000 90 c3", 0, Want{Sense: After, Mem: fix}, Site{Addr: 0x100a, Class: Emulated, Moved: true, Why: "nop +0xa"}},
+		{"not to a nop that becomes a call", "85ff 0f1f440000 90 c3", 0, Want{Reads: rdi}, Site{Addr: 0x1007, Class: Emulated, Moved: true, Why: "nop +0x7"}},
+		{"from a nop that becomes a call", "85ff 0f1f440000 85ff c3", 2, Want{Reads: rdi}, Site{Addr: 0x1007, Moved: true, Why: "test +0x5"}},
+		{"a nop that becomes a call, at the start", "0f1f440000 85ff c3", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Class: Emulated, Why: "nopl +0x0"}},
+		{"after endbr64", "f30f1efa 0f1f440000 85ff c3", 4, Want{Reads: rdi}, Site{Addr: 0x1004, Class: Emulated, Why: "nopl +0x0"}},
 		{"not to a site that the kernel mistakes", "85ff c5f877 c3", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: control may leave (ret +0x5)"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -124,6 +124,10 @@ type Inst struct {
 	// opcode missing from its table) or would execute the instruction
 	// wrongly under one (VEX, see x86kernel.go). No probe may sit here.
 	Refused bool
+	// RedZone: a uprobe here overwrites stack just below the stack pointer,
+	// which a leaf function may be using (Linux 6.18 turns a nop of 5 bytes
+	// into a call). A probe may sit here only where a function begins.
+	RedZone bool
 }
 
 // Sum is a register's new value, Dst = Src + Add + Imm, of old ones.

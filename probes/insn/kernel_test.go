@@ -144,12 +144,66 @@ func TestKernel(t *testing.T) {
 	if got != want {
 		t.Errorf("under probes the program computes\n%s\ninstead of\n%s", got, want)
 	}
-	for i, c := range cookies {
+	for _, c := range cookies {
 		var n uint64
 		if err := counts.Lookup(uint32(c), &n); err != nil || n != 1 {
 			t.Errorf("site %d (%s): %d hits, want 1 (%v)", c, Format(AMD64, sites[c].code, 0), n, err)
 		}
-		_ = i
+	}
+}
+
+// TestRedZone keeps a value just below the stack pointer across a nop, as leaf
+// functions do, and probes the nop: where the kernel overwrites the value,
+// RedZone must say so.
+func TestRedZone(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("x86-64 only")
+	}
+	const source = `.text
+f0: mov %%rdi,-8(%%rsp)
+s0: %s
+mov -8(%%rsp),%%rax
+ret
+.globl main
+main: push %%rbx
+mov $10,%%ebx
+1: mov $77,%%edi
+call f0
+cmp $77,%%rax
+jne 2f
+dec %%ebx
+jnz 1b
+xor %%eax,%%eax
+pop %%rbx
+ret
+2: mov $1,%%eax
+pop %%rbx
+ret
+.section .note.GNU-stack,"",@progbits
+`
+	for _, nop := range []string{"nop", ".byte 0x66,0x90", ".byte 0x0f,0x1f,0x00", ".byte 0x0f,0x1f,0x40,0x00", ".byte 0x0f,0x1f,0x44,0x00,0x00",
+		".byte 0x66,0x66,0x66,0x66,0x90", ".byte 0x66,0x0f,0x1f,0x44,0x00,0x00", ".byte 0x0f,0x1f,0x80,0,0,0,0", ".byte 0x0f,0x1f,0x84,0,0,0,0,0"} {
+		exe := assemble(t, fmt.Sprintf(source, nop))
+		site := sitesOf(t, exe)[0]
+		in, err := Decode(AMD64, site.code, site.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prog, _ := counter(t, 1)
+		ex, err := link.OpenExecutable(exe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: []uint64{site.offset}, Cookies: []uint64{0}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		harmed := run(t, exe) != ""
+		l.Close()
+		t.Logf("%-40s harmed %-5v RedZone %v", nop, harmed, in.RedZone)
+		if harmed && !in.RedZone {
+			t.Errorf("%s: a probe overwrites the red zone, and the decoder does not know", nop)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ func (d *x86) kernel() {
 	in := d.in
 	in.Refused = d.badPrefix || !d.kernelTakesIt() || d.kernelMistakesIt()
 	in.Emulated = !in.Refused && d.kernelEmulates()
+	in.RedZone = d.pos == 5 && in.Kind == Nop && (d.op == 0x90 && d.table == 0 || d.op == 0x1f && d.table == 1)
 }
 
 func (d *x86) kernelTakesIt() bool {
