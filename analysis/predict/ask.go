@@ -12,11 +12,7 @@ import (
 // be asked during the run or after it; the closer to the events, the less is
 // forgotten. The history must have been given the events before it is asked.
 func (h *History) Deadlock(p Pattern) Result {
-	q := question{kind: finding.Deadlock, h: h, c: h.start(), sides: p, at: make([]int, len(p)), chosen: make([]*event.Event, len(p))}
-	if r := q.search(); r.Verdict != Predicted {
-		return r
-	}
-	return q.answer()
+	return h.ask(finding.Deadlock, p)
 }
 
 // Race asks whether the two accesses, given by Seq, can be enabled at once. As for
@@ -25,7 +21,12 @@ func (h *History) Race(a, b uint64) Result {
 	if x, y := h.find(a), h.find(b); x != nil && y != nil && !conflicting(x, y) {
 		return refuted(noConflict)
 	}
-	q := question{kind: finding.Race, h: h, c: h.start(), sides: Pattern{{a}, {b}}, at: make([]int, 2), chosen: make([]*event.Event, 2)}
+	return h.ask(finding.Race, Pattern{{a}, {b}})
+}
+
+func (h *History) ask(kind finding.Kind, p Pattern) Result {
+	n := len(p)
+	q := question{kind: kind, h: h, c: h.start(), sides: p, at: make([]int, n), tries: make([]int, n), chosen: make([]*event.Event, n)}
 	if r := q.search(); r.Verdict != Predicted {
 		return r
 	}
@@ -47,8 +48,8 @@ type question struct {
 	sides  Pattern
 	at     []int
 	chosen []*event.Event
-	missed bool // an instance was forgotten
-	tries  int  // instances that cannot block
+	missed bool  // an instance was forgotten
+	tries  []int // by side: instances that cannot block
 }
 
 func (q *question) search() Result {
@@ -72,7 +73,7 @@ func (q *question) search() Result {
 			continue
 		}
 		if q.kind == finding.Deadlock && !q.ring() {
-			return refuted(noRing)
+			return q.negative(noRing)
 		}
 		return Result{Verdict: Predicted}
 	}
@@ -103,7 +104,7 @@ func (q *question) pick(i int) bool {
 		case e == nil:
 			q.missed = true
 		case e.Flags&event.Try != 0 && e.Op.IsAcquire():
-			q.tries++
+			q.tries[i]++
 		case !q.c.has(e):
 			q.chosen[i] = e
 			return true
@@ -134,7 +135,7 @@ func (q *question) sameThread() bool {
 }
 
 func (q *question) failure(side int) Result {
-	if q.tries == len(q.sides[side]) {
+	if q.tries[side] == len(q.sides[side]) {
 		return refuted(tried)
 	}
 	return q.negative(inclusion)
