@@ -103,6 +103,10 @@ type Site struct {
 	// Before, for Sense After with Mem: no instruction after the access
 	// serves, so the probe fires before it and finds no new value.
 	Before bool
+	// Loops, for senses other than After: a jump of the function leads back
+	// to At, so that one call may pass the probe more than once (spin locks
+	// do that). A uretprobe there would return as often: probe the returns.
+	Loops bool
 	// SPDelta is sp at At minus sp at Addr in bytes: added to sp at the
 	// site, it gives sp at At (for PlaceReturn: at the ret).
 	SPDelta int64

@@ -4,8 +4,12 @@ import (
 	"debug/elf"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
+
+// What the rest of the project puts in.
+var _ Code = (*binary.File)(nil)
 
 var rdi = insn.RegSet(0).With(insn.RDI)
 
@@ -54,8 +58,8 @@ func TestGlibc(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", x.name, err)
 		}
-		t.Logf("%-24s 0x%x %-9s %-60s sp%+d; %d returns, %d tail jumps, complete %v %s; wraps %x", x.name, s.Value, site.Class, site.Why, site.SPDelta,
-			len(ex.Returns), len(ex.TailJumps), ex.Complete, ex.Reason, im.WrapperOf(s.Value, rdi))
+		t.Logf("%-24s 0x%x %-9s %-60s sp%+d; %d returns, %d tail jumps, complete %v %s; wraps %x; loops %v", x.name, s.Value, site.Class, site.Why, site.SPDelta,
+			len(ex.Returns), len(ex.TailJumps), ex.Complete, ex.Reason, im.WrapperOf(s.Value, rdi), site.Loops)
 		if x.common && (site.Class != Emulated || site.Why[:1] != x.mnem) {
 			t.Errorf("%s: %+v, want a cheap jump", x.name, site)
 		}
@@ -70,4 +74,30 @@ func TestGlibc(t *testing.T) {
 		}
 	}
 	t.Logf("%d extents, %d open to unresolved jumps, %d with data, %d landings", len(im.extents), open, untiled, len(im.land.sorted))
+}
+
+// TestBinaryFile: an opened file, whose Bytes are all or nothing, gives the
+// same sites as the code held by this test.
+func TestBinaryFile(t *testing.T) {
+	c := openCode(t, glibc)
+	f, err := binary.Open(glibc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c.marks = nil
+	held, file := NewImage(c), NewImage(f)
+	n := 0
+	for _, r := range c.funcs {
+		w := Want{At: r.Lo, Reads: rdi.With(insn.RSP), Sense: Entry, Return: true}
+		a, errA := held.Place(w)
+		b, errB := file.Place(w)
+		if a != b || (errA == nil) != (errB == nil) {
+			t.Errorf("0x%x: %+v %v, from the file %+v %v", r.Lo, a, errA, b, errB)
+		}
+		if b.Class == Emulated {
+			n++
+		}
+	}
+	t.Logf("%d of %d functions have a cheap entry for a uretprobe", n, len(c.funcs))
 }

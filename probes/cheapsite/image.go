@@ -19,7 +19,13 @@ type Image struct {
 	text    []binary.Range
 	extents []extent
 	land    *landings
+	held    binary.Range // the section last read from,
+	bytesOf []byte       // and its bytes
 }
+
+// mostHeld bounds the section that is held in memory, in bytes. Larger ones
+// are read piece by piece.
+const mostHeld = 256 << 20
 
 // extent is the code of one function, or of a part split off one.
 type extent struct {
@@ -98,11 +104,30 @@ func (im *Image) bytes(addr uint64, n int) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("read code at 0x%x: %w", addr, errNoCode)
 	}
-	b, err := im.code.Bytes(addr, int(min(uint64(n), t.Hi-addr)))
+	n = int(min(uint64(n), t.Hi-addr))
+	if im.hold(t) {
+		return im.bytesOf[addr-t.Lo:][:n], nil
+	}
+	b, err := im.code.Bytes(addr, n)
 	if err != nil {
 		return nil, fmt.Errorf("read code at 0x%x: %w", addr, err)
 	}
 	return b, nil
+}
+
+// hold reads a section, if it can be had as a whole.
+func (im *Image) hold(t binary.Range) bool {
+	if im.held == t {
+		return im.bytesOf != nil
+	}
+	im.held, im.bytesOf = t, nil
+	if t.Hi-t.Lo > mostHeld {
+		return false
+	}
+	if b, err := im.code.Bytes(t.Lo, int(t.Hi-t.Lo)); err == nil && uint64(len(b)) == t.Hi-t.Lo {
+		im.bytesOf = b
+	}
+	return im.bytesOf != nil
 }
 
 // decode decodes the instruction at addr.

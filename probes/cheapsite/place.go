@@ -30,18 +30,36 @@ func (im *Image) Place(w Want) (Site, error) {
 		return Site{}, fmt.Errorf("place a probe at 0x%x: %w", w.At, err)
 	}
 	s := im.slide(&w)
-	mustMove := w.Sense == After && len(w.Mem) > 0
-	stay := s.stay(&at, mustMove)
-	if stay.Class == Emulated && !mustMove {
-		return stay, nil
+	site := s.place(&at)
+	site.Loops = w.Sense != After && s.loops()
+	return site, nil
+}
+
+// loops reports whether a direct jump of the same extent leads to At.
+func (s *slide) loops() bool {
+	found := false
+	if s.ext != nil {
+		s.im.sweep(s.ext.Range, func(in *insn.Inst) bool {
+			found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == s.w.At
+			return !found
+		})
 	}
-	best, why := s.search(&at, mustMove || stay.Class == Refused)
-	switch {
-	case best.Class == Emulated || best.Moved && (mustMove || stay.Class == Refused):
-		return best, nil
+	return found
+}
+
+func (s *slide) place(at *insn.Inst) Site {
+	w := s.w
+	mustMove := w.Sense == After && len(w.Mem) > 0
+	stay := s.stay(at, mustMove)
+	if stay.Class == Emulated && !mustMove {
+		return stay
+	}
+	best, why := s.search(at, mustMove || stay.Class == Refused)
+	if best.Class == Emulated || best.Moved && (mustMove || stay.Class == Refused) {
+		return best
 	}
 	stay.Why = why
-	return stay, nil
+	return stay
 }
 
 func (im *Image) slide(w *Want) *slide {

@@ -265,6 +265,17 @@ func FuzzImage(f *testing.F) {
 	})
 }
 
+func BenchmarkLandingsOfFile(b *testing.B) {
+	f, err := binary.Open(glibc)
+	if err != nil {
+		b.Skip(err)
+	}
+	defer f.Close()
+	for b.Loop() {
+		NewImage(f).landings()
+	}
+}
+
 func BenchmarkLandings(b *testing.B) {
 	c := openCode(b, glibc)
 	for b.Loop() {
