@@ -353,3 +353,63 @@ func differ(p *pair, orig, moved *record) string {
 	}
 	return ""
 }
+
+// TestReturnsAreAll counts entries and returns of each function of the fixture
+// in a run: a call leaves by exactly one of the exits that Returns gives.
+func TestReturnsAreAll(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("x86-64 only")
+	}
+	for _, flags := range []string{"-O0", "-O2 -fno-optimize-sibling-calls"} {
+		exe := build(t, "fix.c", fixture, append(strings.Fields(flags), "-no-pie", "-fno-pie")...)
+		c := openCode(t, exe)
+		im := NewImage(c)
+		var pairs []pair
+		for name, s := range c.symbols {
+			if !strings.HasPrefix(name, "fix_") || strings.Contains(name, ".") {
+				continue
+			}
+			// A refused entry is probed further on, and each return with it.
+			entry, err := im.Place(Want{At: s.Value, Sense: Entry, Return: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			exits, err := im.Returns(s.Value)
+			if err != nil || !exits.Complete || len(exits.TailJumps) > 0 {
+				t.Errorf("%s: %+v %v, want all exits known", name, exits, err)
+			}
+			for _, ret := range exits.Returns {
+				pairs = append(pairs, pair{what: name, orig: entry.Addr, site: Site{Addr: ret}})
+			}
+		}
+		records, _ := watch(t, exe, pairs)
+		countExits(t, flags, pairs, records)
+	}
+}
+
+func countExits(t *testing.T, flags string, pairs []pair, records []record) {
+	entries, returns := map[string]int{}, map[string]int{}
+	for i := range records {
+		p := &pairs[records[i].Cookie/2]
+		if records[i].Cookie%2 == 1 {
+			returns[p.what]++
+		}
+	}
+	counted := map[string]uint64{} // one pair's entries are enough
+	for i := range records {
+		p := &pairs[records[i].Cookie/2]
+		if first, ok := counted[p.what]; records[i].Cookie%2 == 0 && (!ok || first == records[i].Cookie) {
+			counted[p.what] = records[i].Cookie
+			entries[p.what]++
+		}
+	}
+	for name, n := range entries {
+		if returns[name] != n {
+			t.Errorf("%s %s: %d calls, %d returns", flags, name, n, returns[name])
+		}
+	}
+	t.Logf("%s: %d functions were called", flags, len(entries))
+	if len(entries) < 15 {
+		t.Errorf("only %d functions were called", len(entries))
+	}
+}
