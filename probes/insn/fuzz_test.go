@@ -2,6 +2,7 @@ package insn
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,7 +107,7 @@ func differsX86asm(in *Inst, x *x86asm.Inst) string {
 			continue
 		}
 		if got := in.Mem[0].Size; got != 0 && x.MemBytes != 0 && got != x.MemBytes {
-			return "size " + itoa(got) + ", not " + itoa(x.MemBytes)
+			return "size " + strconv.Itoa(got) + ", not " + strconv.Itoa(x.MemBytes)
 		}
 		if got := in.Mem[0].Disp; !in.Mem[0].Fixed && int32(got) != int32(m.Disp) {
 			return "displacement"

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 
@@ -14,9 +15,6 @@ import (
 // TestStep asks the processor: it runs a program one instruction at a time and
 // compares what each changed with what Decode says of it.
 func TestStep(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the registers compared are those of x86-64")
-	}
 	steps := 150_000
 	if testing.Short() {
 		steps = 30_000
@@ -54,19 +52,12 @@ func startStepper(t *testing.T, argv ...string) *stepper {
 	if _, err := unix.Wait4(cmd.Process.Pid, &ws, 0, nil); err != nil || !ws.Stopped() {
 		t.Fatalf("wait for the first stop: %v %v", err, ws)
 	}
-	mem, err := os.OpenFile("/proc/"+itoa(cmd.Process.Pid)+"/mem", os.O_RDONLY, 0)
+	mem, err := os.OpenFile("/proc/"+strconv.Itoa(cmd.Process.Pid)+"/mem", os.O_RDONLY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	t.Cleanup(func() { mem.Close() })
 	return &stepper{pid: cmd.Process.Pid, mem: mem, unknown: map[uint64]bool{}}
-}
-
-func itoa(n int) string {
-	if n < 10 {
-		return string(rune('0' + n))
-	}
-	return itoa(n/10) + string(rune('0'+n%10))
 }
 
 // step executes one instruction and checks it; false when the program ends.
@@ -174,7 +165,7 @@ func (s *stepper) checkRegisters(in *Inst) string {
 	was, is := general(&s.before), general(&s.after)
 	for r := range Reg(16) {
 		if was[r] != is[r] && !in.Writes.Has(r) {
-			return "it wrote register " + itoa(int(r))
+			return "it wrote register " + strconv.Itoa(int(r))
 		}
 	}
 	falls := in.Kind == Plain || in.Kind == Nop || in.Kind == Push
