@@ -199,10 +199,22 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 	if _, err := r.Next(); err != nil {
 		return none
 	}
-	for {
-		m, err := r.Next()
-		if err != nil || m == nil || m.Tag == 0 {
+	var forward forwards
+	for level := 0; level >= 0; {
+		m, err := forward.next(r)
+		if err != nil || m == nil {
 			return none
+		}
+		at := level
+		switch {
+		case m.Tag == 0:
+			level--
+			continue
+		case m.Children:
+			level++
+		}
+		if at > 0 {
+			continue
 		}
 		instance := m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !flag(m, dwarf.AttrExternal) && !flag(m, dwarf.AttrDeclaration)
 		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && instance {
@@ -210,10 +222,8 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 				return t
 			}
 		}
-		if m.Children {
-			r.SkipChildren()
-		}
 	}
+	return none
 }
 
 func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
@@ -244,16 +254,14 @@ func mayReturnAddress(f *bin.File, at uint64) (may bool) {
 	if err != nil {
 		return true
 	}
+	var forward forwards
 	for {
-		e, err := r.Next()
+		e, err := forward.next(r)
 		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
 			return true
 		}
 		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
 			return x.addressResult(e, newUnit(cu))
-		}
-		if e.Children && e.Tag != dwarf.TagNamespace && e.Tag != dwarf.TagModule {
-			r.SkipChildren()
 		}
 	}
 }

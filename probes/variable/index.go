@@ -115,8 +115,9 @@ func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) 
 	var stack []*scope
 	var u *unit
 	in := (*scope)(nil)
+	var forward forwards
 	for {
-		e, err := r.Next()
+		e, err := forward.next(r)
 		if err != nil {
 			return fmt.Errorf("read debug information: %w", err)
 		}
@@ -132,9 +133,6 @@ func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) 
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
 			u, stack, in = newUnit(e), nil, nil
 			continue
-		case dwarf.TagArrayType, dwarf.TagSubroutineType, dwarf.TagEnumerationType:
-			r.SkipChildren()
-			continue
 		}
 		inner := visit(e, u, in)
 		if e.Children {
@@ -142,6 +140,39 @@ func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) 
 			in = inner
 		}
 	}
+}
+
+// forwards reads entries and sees that each comes after the last. The reader's
+// own SkipChildren is not for hostile data: it trusts DW_AT_sibling, which may
+// lead back for ever.
+type forwards struct {
+	last    dwarf.Offset
+	started bool
+	empty   int // empty entries since the last
+}
+
+// maxEmpty bounds empty entries in a row. A number that the section's end cuts
+// is an empty entry to the reader, again and again; linkers fill units up with
+// a few.
+const maxEmpty = 1 << 16
+
+func (f *forwards) next(r *dwarf.Reader) (*dwarf.Entry, error) {
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return nil, err
+	}
+	if e.Tag == 0 { // ends a list of children, or fills up; it has no offset
+		if f.empty++; f.empty > maxEmpty {
+			return nil, fmt.Errorf("damaged: entry 0x%x is followed by nothing without end", f.last)
+		}
+		return e, nil
+	}
+	f.empty = 0
+	if f.started && e.Offset <= f.last {
+		return nil, fmt.Errorf("damaged: entry 0x%x leads back to 0x%x", f.last, e.Offset)
+	}
+	f.last, f.started = e.Offset, true
+	return e, nil
 }
 
 func newUnit(e *dwarf.Entry) *unit {

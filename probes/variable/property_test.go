@@ -240,6 +240,43 @@ func FuzzFunction(f *testing.F) {
 	})
 }
 
+// An entry whose sibling is itself, or one before it, does not hang the walk.
+func TestSiblingLeadsBack(t *testing.T) {
+	seed, err := fuzzSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := bin.New(bytes.NewReader(seed), int64(len(seed)), "seed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := file.DebugSection("info")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(seed, info)
+	refused := 0
+	for i := range info {
+		damaged := bytes.Clone(seed)
+		damaged[at+i] = byte(i / 2)
+		f, err := bin.New(bytes.NewReader(damaged), int64(len(damaged)), "damaged")
+		if err != nil {
+			continue
+		}
+		if _, err := newIndex(f); err != nil {
+			refused++
+		}
+		if v, err := Find(f, "hits"); err == nil {
+			if _, err := Accesses(f, v); err != nil {
+				t.Log(err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
 var fuzzSeed = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/seed.elf") })
 
 // Any bytes may be called a program.
