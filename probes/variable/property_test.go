@@ -277,6 +277,31 @@ func TestSiblingLeadsBack(t *testing.T) {
 	}
 }
 
+// A program damaged at random is an error or a result, soon.
+func TestDamagedProgram(t *testing.T) {
+	seed, err := fuzzSeed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		data := bytes.Clone(seed)
+		for range rapid.IntRange(1, 6).Draw(t, "bytes") {
+			data[rapid.IntRange(0, len(data)-1).Draw(t, "at")] = rapid.Byte().Draw(t, "byte")
+		}
+		f, err := bin.New(bytes.NewReader(data), int64(len(data)), "damaged")
+		if err != nil {
+			return
+		}
+		for _, name := range []string{"hits", "count", "busy", "nothing"} {
+			if v, err := Find(f, name); err == nil {
+				if _, err := Accesses(f, v); err != nil {
+					t.Log(err)
+				}
+			}
+		}
+	})
+}
+
 var fuzzSeed = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/seed.elf") })
 
 // Any bytes may be called a program.
