@@ -1,0 +1,132 @@
+package loader
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// heldArg marks, as first argument, the process that waits to become the
+// program. It is the tool itself, so that there is one binary; it waits on a
+// pipe, so that it goes away when the tool dies before letting it go.
+const heldArg = "__tracepredict-held"
+
+const (
+	heldGoFD   = 3 // one byte: go; end of file: the tool is gone
+	heldPlanFD = 4 // what to become, as JSON
+	heldFailFD = 5 // why exec failed; closed by a successful exec
+)
+
+// heldPlan is what the waiting process becomes.
+type heldPlan struct {
+	Path string
+	Args []string
+	User *Credentials
+}
+
+func init() {
+	if len(os.Args) == 2 && os.Args[1] == heldArg {
+		// The main thread must be the one that execs: another one would
+		// change its id, and the tracer's with it.
+		runtime.LockOSThread()
+	}
+}
+
+// MainIfHeld must be the first call of main: in the process that waits to
+// become the program it does that and never returns.
+func MainIfHeld() {
+	if len(os.Args) != 2 || os.Args[1] != heldArg {
+		return
+	}
+	err := becomeProgram()
+	fmt.Fprint(os.NewFile(heldFailFD, "fail"), err)
+	status := 126
+	if errors.Is(err, os.ErrNotExist) {
+		status = 127
+	}
+	os.Exit(status)
+}
+
+func becomeProgram() error {
+	for fd := heldGoFD; fd <= heldFailFD; fd++ {
+		syscall.CloseOnExec(fd)
+	}
+	var plan heldPlan
+	if err := json.NewDecoder(os.NewFile(heldPlanFD, "plan")).Decode(&plan); err != nil {
+		return fmt.Errorf("read what to run: %w", err)
+	}
+	if n, err := os.NewFile(heldGoFD, "go").Read(make([]byte, 1)); n != 1 {
+		return fmt.Errorf("the tool is gone: %w", err)
+	}
+	if plan.User != nil {
+		if err := plan.User.assume(); err != nil {
+			return err
+		}
+	}
+	return &os.PathError{Op: "execute", Path: plan.Path, Err: syscall.Exec(plan.Path, plan.Args, os.Environ())}
+}
+
+// heldProcess is a process of ours that has not become the program yet.
+type heldProcess struct {
+	cmd  *exec.Cmd
+	gate *os.File // write one byte to let it go
+	fail *os.File
+}
+
+// startHeld starts the waiting process with the tool's own standard streams,
+// environment and working directory.
+func startHeld(plan heldPlan) (*heldProcess, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the tool's own binary: %w", err)
+	}
+	goR, goW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	planR, planW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	failR, failW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	cmd := exec.Command(self, heldArg)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.ExtraFiles = []*os.File{goR, planR, failW}
+	err = cmd.Start()
+	for _, f := range cmd.ExtraFiles {
+		f.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start a process for %s: %w", plan.Path, err)
+	}
+	err = json.NewEncoder(planW).Encode(plan)
+	planW.Close()
+	if err != nil {
+		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)
+	}
+	return &heldProcess{cmd: cmd, gate: goW, fail: failR}, nil
+}
+
+// release lets it become the program.
+func (h *heldProcess) release() error {
+	defer h.gate.Close()
+	if _, err := h.gate.Write([]byte{1}); err != nil {
+		return fmt.Errorf("let process %d go: %w", h.cmd.Process.Pid, err)
+	}
+	return nil
+}
+
+// failure is why it could not become the program, "" if it could.
+func (h *heldProcess) failure() string {
+	defer h.fail.Close()
+	why, _ := io.ReadAll(io.LimitReader(h.fail, 4096))
+	return string(why)
+}

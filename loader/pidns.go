@@ -1,0 +1,36 @@
+package loader
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// initialPIDNamespace is the inode number that the kernel gives to the first
+// PID namespace (PROC_PID_INIT_INO).
+const initialPIDNamespace = 0xEFFFFFFC
+
+// pidNamespace is the namespace in which the tool, and so its /proc, numbers
+// processes.
+type pidNamespace struct{ dev, ino uint64 }
+
+func ownPIDNamespace() (pidNamespace, error) {
+	fi, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return pidNamespace{}, fmt.Errorf("find the own PID namespace (is /proc mounted?): %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return pidNamespace{}, fmt.Errorf("find the own PID namespace: no inode number")
+	}
+	return pidNamespace{dev: st.Dev, ino: st.Ino}, nil
+}
+
+// helperDev is the device number as the BPF programs want it: 0 in the initial
+// namespace, where ids need no translation, which is cheaper.
+func (n pidNamespace) helperDev() uint64 {
+	if n.ino == initialPIDNamespace {
+		return 0
+	}
+	return n.dev
+}

@@ -1,0 +1,230 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The tracing of a started program. Problem: its libraries must carry their
+// probes before they run, and every program that it becomes must too; but a
+// breakpoint of ours in its memory, or a signal, would kill or stop it if the
+// tool dies. So: ptrace alone, which the kernel undoes when the tracer dies.
+// The program is seized before it is executed; it stops at each execve; then,
+// while the dynamic loader runs, at each system call, so that a library that
+// has just been mapped gets its probes before any of its code runs; the first
+// system call from outside the loader ends that. From then on it runs freely
+// but for stops at clone, execve and signals.
+
+// ptraceOptions never holds EXITKILL: the program outlives the tool.
+const ptraceOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACECLONE
+
+// tracee is a program that the tool has started and traces. All its methods
+// but kill run on the one thread that seized it.
+type tracee struct {
+	pid     int
+	onExec  func() error // at each execve: the new program is mapped, nothing of it has run
+	onMap   func() error // while loading: something executable may have been mapped
+	onReady func() error // the loader is done: main is still to come
+	loading bool
+	loader  Mapping // the dynamic loader's code while loading
+	execd   bool
+}
+
+// Exit is how a program ended.
+type Exit struct {
+	Status int         // its own exit status
+	Signal unix.Signal // or the signal that ended it
+	Core   bool
+}
+
+// Code is the exit status in a shell's terms: 128 + n for signal n.
+func (e Exit) Code() int {
+	if e.Signal != 0 {
+		return 128 + int(e.Signal)
+	}
+	return e.Status
+}
+
+func (t *tracee) seize() error {
+	if err := ptrace(unix.PTRACE_SEIZE, t.pid, 0, ptraceOptions); err != nil {
+		return fmt.Errorf("trace process %d: %w", t.pid, err)
+	}
+	return nil
+}
+
+// errNeverRan says that the process ended before it became the program.
+var errNeverRan = errors.New("the program was not executed")
+
+// run waits for the program's end, serving its stops.
+func (t *tracee) run() (Exit, error) {
+	for {
+		var ws unix.WaitStatus
+		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return Exit{}, fmt.Errorf("wait for process %d: %w", t.pid, err)
+		}
+		if ws.Exited() || ws.Signaled() {
+			if tid != t.pid {
+				continue
+			}
+			if !t.execd {
+				return exitOf(ws), errNeverRan
+			}
+			return exitOf(ws), nil
+		}
+		if err := t.stopped(tid, ws); err != nil {
+			return Exit{}, err
+		}
+	}
+}
+
+func exitOf(ws unix.WaitStatus) Exit {
+	if ws.Signaled() {
+		return Exit{Signal: ws.Signal(), Core: ws.CoreDump()}
+	}
+	return Exit{Status: ws.ExitStatus()}
+}
+
+// stopped serves one stop and lets the thread go on.
+func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
+	const syscallStop = unix.SIGTRAP | 0x80
+	sig := ws.StopSignal()
+	event := int(uint32(ws) >> 16)
+	switch {
+	case sig == syscallStop:
+		return t.systemCall(tid)
+	case event == unix.PTRACE_EVENT_EXEC:
+		return t.executed(tid)
+	case event == unix.PTRACE_EVENT_STOP:
+		if sig == unix.SIGSTOP || sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU {
+			// A group stop: stay stopped, as without a tracer, until SIGCONT.
+			return gone(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
+		}
+		return t.resume(tid, 0)
+	case event != 0:
+		return t.resume(tid, 0)
+	}
+	return t.resume(tid, sig)
+}
+
+func (t *tracee) resume(tid int, sig unix.Signal) error {
+	request := unix.PTRACE_CONT
+	if t.loading && tid == t.pid {
+		request = unix.PTRACE_SYSCALL
+	}
+	return gone(ptrace(request, tid, 0, uintptr(sig)))
+}
+
+func (t *tracee) executed(tid int) error {
+	t.execd = true
+	if err := t.onExec(); err != nil {
+		return err
+	}
+	maps, err := readMaps(t.pid)
+	if err != nil {
+		return err
+	}
+	t.loader, t.loading = dynamicLoader(t.pid, maps)
+	if !t.loading {
+		if err := t.onReady(); err != nil {
+			return err
+		}
+	}
+	return t.resume(tid, 0)
+}
+
+// dynamicLoader finds the code of the program's interpreter at execve: the
+// one file besides the program itself.
+func dynamicLoader(pid int, maps []Mapping) (Mapping, bool) {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return Mapping{}, false
+	}
+	for _, m := range maps {
+		if m.Exec && m.File.Inode != 0 && m.Path != exe {
+			return m, true
+		}
+	}
+	return Mapping{}, false
+}
+
+// systemCall serves a stop at a system call's entry or exit while the dynamic
+// loader runs.
+func (t *tracee) systemCall(tid int) error {
+	if !t.loading || tid != t.pid {
+		return t.resume(tid, 0)
+	}
+	info, err := syscallInfo(tid)
+	if err != nil {
+		return gone(err)
+	}
+	switch {
+	case info.ip < t.loader.Lo || info.ip >= t.loader.Hi:
+		t.loading = false
+		if err := t.onMap(); err != nil {
+			return err
+		}
+		if err := t.onReady(); err != nil {
+			return err
+		}
+	case info.op == unix.PTRACE_SYSCALL_INFO_EXIT:
+		if err := t.onMap(); err != nil {
+			return err
+		}
+	}
+	return t.resume(tid, 0)
+}
+
+// ptraceSyscallInfo is the start of struct ptrace_syscall_info.
+type ptraceSyscallInfo struct {
+	op   uint8
+	_    [3]uint8
+	arch uint32
+	ip   uint64
+	sp   uint64
+	_    [64]byte
+}
+
+func syscallInfo(tid int) (ptraceSyscallInfo, error) {
+	var info ptraceSyscallInfo
+	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)), 0, 0)
+	if e != 0 {
+		return info, fmt.Errorf("ask for the system call of thread %d (Linux 5.3 or later): %w", tid, e)
+	}
+	return info, nil
+}
+
+// gone takes "no such process" for success: a thread may be killed at any
+// moment, and its end is reported all the same.
+func gone(err error) error {
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+func ptrace(request int, pid int, addr, data uintptr) error {
+	_, _, e := unix.Syscall6(unix.SYS_PTRACE, uintptr(request), uintptr(pid), addr, data, 0, 0)
+	if e != 0 {
+		return fmt.Errorf("ptrace request %#x of %d: %w", request, pid, e)
+	}
+	return nil
+}
+
+// onOneThread runs f on an operating system thread of its own, as ptrace
+// demands; the thread ends with f.
+func onOneThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		f()
+	}()
+}

@@ -1,0 +1,340 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/ringbuf"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// TracerOptions say how the BPF side is sized. The zero value is useful.
+type TracerOptions struct {
+	// RingBytes is the size of the ring buffer: a power of two of at least
+	// one page. Default: 64 MiB, about a million records.
+	RingBytes int
+	// NoStacks turns the recording of calling chains off.
+	NoStacks bool
+}
+
+const (
+	defaultRingBytes = 64 << 20
+	// pollInterval bounds how long a record lies unread when nothing wakes
+	// the reader: short for a person who looks on, long for the CPU.
+	pollInterval = 20 * time.Millisecond
+)
+
+// Tracer is the loaded BPF side: programs, maps and links. One goroutine calls
+// Read; the other methods may be called concurrently with it and with each
+// other.
+type Tracer struct {
+	objs   bpf.TracepredictObjects
+	reader *ringbuf.Reader
+
+	mu    sync.Mutex // guards what follows; taken alone
+	links []link.Link
+	sites uint32 // next free index; index 0 stands for "none"
+}
+
+// NewTracer loads the programs and attaches those for the life of threads. An
+// error from the verifier prints its whole log with %+v.
+func NewTracer(opts TracerOptions) (*Tracer, error) {
+	spec, err := bpf.LoadTracepredict()
+	if err != nil {
+		return nil, fmt.Errorf("read the BPF object: %w", err)
+	}
+	if err := configure(spec, opts); err != nil {
+		return nil, err
+	}
+	t := &Tracer{sites: 1}
+	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
+		return nil, explainLoad(err)
+	}
+	if err := t.start(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
+	ns, err := ownPIDNamespace()
+	if err != nil {
+		return err
+	}
+	size := opts.RingBytes
+	if size == 0 {
+		size = defaultRingBytes
+	}
+	spec.Maps[bpf.TracepredictMapRing].MaxEntries = uint32(size)
+	set := func(name string, value any) {
+		if err == nil {
+			err = spec.Variables[name].Set(value)
+		}
+	}
+	set("pidns_dev", ns.helperDev())
+	set("pidns_ino", ns.ino)
+	set("wake_bytes", uint32(min(size/4, 1<<18)))
+	set("want_stacks", !opts.NoStacks)
+	if err != nil {
+		return fmt.Errorf("set a constant of the BPF object: %w", err)
+	}
+	return nil
+}
+
+func (t *Tracer) start() error {
+	var err error
+	if t.reader, err = ringbuf.NewReader(t.objs.Ring); err != nil {
+		return fmt.Errorf("open the ring buffer: %w", err)
+	}
+	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
+		l, err := link.AttachTracing(link.TracingOptions{Program: p})
+		if err != nil {
+			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
+		}
+		t.links = append(t.links, l)
+	}
+	return nil
+}
+
+// AddTarget makes the tracepoints, and links without a PID filter, report the
+// process pid.
+func (t *Tracer) AddTarget(pid int) error {
+	if err := t.objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
+		return fmt.Errorf("observe process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// AddSites writes sites into the table and returns the index of the first. A
+// Next of n > 0 in a site is relative: the n-th site of this call, from 1; it
+// is made absolute here.
+func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	base := t.sites
+	if int(base)+len(sites) > bpf.MaxSites {
+		return 0, fmt.Errorf("%d sites are too many: at most %d in one run; watch fewer variables", int(base)+len(sites), bpf.MaxSites)
+	}
+	for i := range sites {
+		s := sites[i]
+		if s.Next > 0 {
+			s.Next += base - 1
+		}
+		if err := t.objs.Sites.Put(base+uint32(i), s); err != nil {
+			return 0, fmt.Errorf("write site %d: %w", base+uint32(i), err)
+		}
+	}
+	t.sites += uint32(len(sites))
+	return base, nil
+}
+
+// Probe is one place of a file where a program is to run.
+type Probe struct {
+	Offset uint64 // in the file
+	Site   uint32 // index in the table
+	Return bool   // a uretprobe: the entry is at Offset
+}
+
+// Attach puts probes into the file, for the process pid, or with pid 0 for the
+// targets whatever their address space. The probes are in every mapping of
+// the file at once, also in those made later.
+func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
+	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	exe, err := link.OpenExecutable(path)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", f.Name(), err)
+	}
+	for _, ret := range []bool{false, true} {
+		opts := &link.UprobeMultiOptions{PID: uint32(pid)}
+		for _, p := range probes {
+			if p.Return != ret {
+				continue
+			}
+			cookie := uint64(p.Site)
+			if pid == 0 {
+				cookie |= bpf.CookieFilter
+			}
+			opts.Addresses = append(opts.Addresses, p.Offset)
+			opts.Cookies = append(opts.Cookies, cookie)
+		}
+		if len(opts.Addresses) == 0 {
+			continue
+		}
+		var l link.Link
+		if ret {
+			l, err = exe.UretprobeMulti(nil, t.objs.OnReturn, opts)
+		} else {
+			l, err = exe.UprobeMulti(nil, t.objs.OnProbe, opts)
+		}
+		if err != nil {
+			return fmt.Errorf("attach %d probes to %s: %w", len(opts.Addresses), f.Name(), err)
+		}
+		t.mu.Lock()
+		t.links = append(t.links, l)
+		t.mu.Unlock()
+	}
+	return nil
+}
+
+// Tasks lists the threads of the targets that live now.
+func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
+	it, err := link.AttachIter(link.IterOptions{Program: t.objs.ListTasks})
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	defer it.Close()
+	r, err := it.Open()
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	const size = int(unsafe.Sizeof(bpf.TaskLine{}))
+	lines := make([]bpf.TaskLine, 0, len(raw)/size)
+	for ; len(raw) >= size; raw = raw[size:] {
+		lines = append(lines, *(*bpf.TaskLine)(unsafe.Pointer(&raw[0])))
+	}
+	return lines, nil
+}
+
+// Handler takes what the ring buffer brings, in the order of the run. The
+// records are reused: what is kept must be copied.
+type Handler interface {
+	Record(*bpf.Record)
+	Stack(*bpf.StackRecord)
+	// Idle is called when nothing is left to read for now.
+	Idle()
+}
+
+// Read hands all records to h until stop is closed and nothing is left, or
+// the tracer is closed. A record of impossible size is an error.
+func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
+	var rec ringbuf.Record
+	for {
+		stopping := isClosed(stop)
+		deadline := time.Now().Add(pollInterval)
+		if stopping {
+			deadline = time.Unix(0, 1)
+		}
+		t.reader.SetDeadline(deadline)
+		n, err := t.drain(&rec, h)
+		if err != nil {
+			if errors.Is(err, ringbuf.ErrClosed) {
+				return nil
+			}
+			return err
+		}
+		h.Idle()
+		if stopping && n == 0 {
+			return nil
+		}
+	}
+}
+
+func (t *Tracer) drain(rec *ringbuf.Record, h Handler) (int, error) {
+	for n := 0; ; n++ {
+		err := t.reader.ReadInto(rec)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, nil
+		}
+		if err != nil {
+			return n, fmt.Errorf("read the ring buffer: %w", err)
+		}
+		switch raw := rec.RawSample; len(raw) {
+		case int(unsafe.Sizeof(bpf.Record{})):
+			h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
+		case int(unsafe.Sizeof(bpf.StackRecord{})):
+			h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
+		default:
+			return n, fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// Lost counts what could not be recorded.
+type Lost struct {
+	Records uint64 // events
+	Stacks  uint64 // places whose calling chain is missing
+	Pending uint64 // calls whose return went unrecognised
+	Places  uint64 // events at places beyond the table, sent with a chain each
+}
+
+// Lost reads the counters; exact once the probes are gone.
+func (t *Tracer) Lost() (Lost, error) {
+	var l Lost
+	for _, c := range []struct {
+		v *ebpf.Variable
+		n *uint64
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}} {
+		if err := c.v.Get(c.n); err != nil {
+			return l, fmt.Errorf("read the counters of lost records: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// LostByThread gives, for each thread that lost records which no later record
+// of it has told of, how many.
+func (t *Tracer) LostByThread() (map[uint32]uint64, error) {
+	m := map[uint32]uint64{}
+	var tid uint32
+	var n uint64
+	it := t.objs.Lost.Iterate()
+	for it.Next(&tid, &n) {
+		if n > 0 {
+			m[tid] = n
+		}
+	}
+	if err := it.Err(); err != nil {
+		return nil, fmt.Errorf("read the lost records by thread: %w", err)
+	}
+	return m, nil
+}
+
+// Detach removes all probes and tracepoints; what was recorded can still be
+// read. Links are closed concurrently: one after the other, each waits for a
+// grace period of the kernel.
+func (t *Tracer) Detach() error {
+	t.mu.Lock()
+	links := t.links
+	t.links = nil
+	t.mu.Unlock()
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { errs[i] = l.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Close detaches and unloads.
+func (t *Tracer) Close() error {
+	errs := []error{t.Detach()}
+	if t.reader != nil {
+		errs = append(errs, t.reader.Close())
+	}
+	errs = append(errs, t.objs.Close())
+	return errors.Join(errs...)
+}

@@ -1,0 +1,220 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// hold is a lock that a thread holds.
+type hold struct {
+	obj   *object
+	depth int
+}
+
+// waiting is a condition wait under way.
+type waiting struct {
+	cond, mutex *object
+	depth       int // of the mutex before
+	sp          uint64
+	place       uint32
+}
+
+func (t *thread) holding(obj *object) *hold {
+	for i := range t.held {
+		if t.held[i].obj == obj {
+			return &t.held[i]
+		}
+	}
+	return nil
+}
+
+func (t *thread) unhold(obj *object) {
+	for i := range t.held {
+		if t.held[i].obj == obj {
+			t.held = append(t.held[:i], t.held[i+1:]...)
+			return
+		}
+	}
+}
+
+// acquired serves the return of a lock call.
+func (o *Observer) acquired(t *thread, r *bpf.Record) {
+	info := o.site(r)
+	obj := o.object(r, event.KindMutex)
+	if r.Flags&bpf.RecFailed != 0 {
+		e := o.begin(t, r, event.AcquireFailed)
+		e.Object, e.Kind, e.Flags = obj.id, obj.kind, info.Flags
+		o.send()
+		return
+	}
+	if h := t.holding(obj); h != nil {
+		h.depth++ // recursive: only the outermost level is an event
+		return
+	}
+	op := event.Acquire
+	if bpf.Op(r.Op) == bpf.OpAcquireRead {
+		op = event.AcquireRead
+	}
+	o.take(t, r, obj, op, info.Flags, 1)
+}
+
+// take makes t hold obj and says so.
+func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
+	o.evict(r, obj, op)
+	t.held = append(t.held, hold{obj: obj, depth: depth})
+	if op == event.AcquireRead {
+		obj.shared = append(obj.shared, t)
+	} else {
+		obj.holder = t
+	}
+	e := o.begin(t, r, op)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
+	o.send()
+}
+
+// evict releases the lock for those who can no longer hold it, since somebody
+// else has it: their release went unseen.
+func (o *Observer) evict(r *bpf.Record, obj *object, op event.Op) {
+	if u := obj.holder; u != nil {
+		o.inferRelease(u, r, obj)
+	}
+	if op == event.Acquire {
+		for len(obj.shared) > 0 {
+			o.inferRelease(obj.shared[0], r, obj)
+		}
+	}
+}
+
+func (o *Observer) inferRelease(u *thread, r *bpf.Record, obj *object) {
+	o.stats.InferredReleases++
+	o.letGo(u, nil, obj, event.Inferred)
+	_ = r
+}
+
+// letGo makes t hold obj no longer and says so.
+func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
+	t.unhold(obj)
+	if obj.holder == t {
+		obj.holder = nil
+	}
+	for i, u := range obj.shared {
+		if u == t {
+			obj.shared = append(obj.shared[:i], obj.shared[i+1:]...)
+			break
+		}
+	}
+	if t.ended {
+		return
+	}
+	e := o.begin(t, r, event.Release)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
+	o.send()
+}
+
+// releasing serves the call of an unlock.
+func (o *Observer) releasing(t *thread, r *bpf.Record) {
+	obj := o.object(r, event.KindMutex)
+	h := t.holding(obj)
+	if h == nil {
+		o.releasedUnheld(r, obj)
+		return
+	}
+	if h.depth--; h.depth == 0 {
+		o.letGo(t, r, obj, 0)
+	}
+}
+
+// releasedUnheld serves an unlock by a thread that does not hold the lock. A
+// spin lock that nobody holds is being made: glibc's pthread_spin_init and
+// _unlock are one function.
+func (o *Observer) releasedUnheld(r *bpf.Record, obj *object) {
+	if obj.kind == event.KindSpin && obj.holder == nil {
+		o.forget(obj)
+		return
+	}
+	o.stats.UnheldReleases++
+}
+
+// waits serves both ends of a condition wait.
+func (o *Observer) waits(t *thread, r *bpf.Record) {
+	if r.Flags&bpf.RecLeave != 0 {
+		if t.wait != nil && t.wait.sp == r.Sp {
+			o.wake(t, r, wakeFlags(r.Result))
+		}
+		return
+	}
+	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1}
+	if h := t.holding(w.mutex); h != nil {
+		w.depth = h.depth
+		o.letGo(t, r, w.mutex, event.InCondWait)
+	}
+	e := o.begin(t, r, event.Wait)
+	e.Object, e.Kind, e.Object2 = w.cond.id, w.cond.kind, w.mutex.id
+	o.send()
+	t.wait = w
+}
+
+const errTimedOut = 110 // ETIMEDOUT
+
+func wakeFlags(result int32) event.Flags {
+	if result == errTimedOut {
+		return event.TimedOut
+	}
+	return 0
+}
+
+// wake ends a condition wait: the thread has its mutex again.
+func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
+	w := t.wait
+	t.wait = nil
+	e := o.begin(t, r, event.Wake)
+	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
+	e.Place = event.PlaceID(w.place)
+	o.send()
+	o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+}
+
+// duringWait serves a record of a thread that is, as far as we know, in a
+// condition wait; it reports whether that was all. Records from below the
+// wait's frame are its own calls on the mutex (musl uses its public functions)
+// or a signal handler's. A record from above says that the frame is gone: the
+// wait was left by cancellation or an exception, with the mutex taken.
+func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
+	w := t.wait
+	switch op := bpf.Op(r.Op); {
+	case op == bpf.OpExit || op == bpf.OpExec || r.Sp == 0:
+		return false
+	case op == bpf.OpWait && r.Sp == w.sp && r.Flags&bpf.RecLeave != 0:
+		return false
+	case r.Sp >= w.sp:
+		o.wake(t, r, event.Inferred|event.TimedOut)
+		return false
+	}
+	switch bpf.Op(r.Op) {
+	case bpf.OpAcquire, bpf.OpRelease:
+		return r.Object == w.mutex.addr
+	case bpf.OpWait:
+		return r.Value == w.mutex.addr
+	}
+	return false
+}
+
+func (o *Observer) barrier(t *thread, r *bpf.Record) {
+	obj := o.object(r, event.KindBarrier)
+	switch {
+	case r.Flags&bpf.RecLeave == 0:
+		o.emitOn(t, r, event.BarrierArrive, obj)
+	case r.Flags&bpf.RecFailed == 0:
+		o.emitOn(t, r, event.BarrierDepart, obj)
+	}
+}
+
+func (o *Observer) semWaited(t *thread, r *bpf.Record) {
+	obj := o.object(r, event.KindSemaphore)
+	e := o.begin(t, r, event.SemWait)
+	if r.Flags&bpf.RecFailed != 0 {
+		e.Op = event.SemFailed
+	}
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, o.site(r).Flags
+	o.send()
+}

@@ -1,0 +1,219 @@
+// Package observer is the pipeline between the ring buffer and the analyses:
+// records in, in the order of the run; events out, with dynamic vector clocks.
+//
+// It gives threads and objects their identity (kernel ids and addresses are
+// used again within a run; a ThreadID or ObjectID is not), drops the inner
+// levels of recursive locks, splits a condition wait into its parts, finds the
+// thread that a join awaited, and keeps what the reports need to name all of
+// them. What it does not know: ELF files, source lines, formats of reports.
+//
+// It is used from one goroutine. Memory is bounded by live threads and
+// objects and by what reports may still name (one small entry for each thread
+// and object of the run).
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Sink takes the events of a run, in order. The event is reused.
+type Sink interface {
+	Event(*event.Event)
+}
+
+// SiteInfo is what the observer must know of a site, by its index in records.
+type SiteInfo struct {
+	Kind     event.Kind
+	Flags    event.Flags // Try, Timed, Atomic
+	Variable string      // the watched variable's name, for accesses
+}
+
+// Options configure an Observer.
+type Options struct {
+	// Sites gives the site of a record; an unknown index gives a zero SiteInfo.
+	Sites func(index uint32) SiteInfo
+	// Sinks take the events, each event in this order.
+	Sinks []Sink
+	// Attached: observation began in the middle of the run, so that locks
+	// may be held and threads wait that no record told of.
+	Attached bool
+}
+
+// Stats count what happened and what could not be had.
+type Stats struct {
+	Events  uint64 // handed to the sinks
+	Records uint64 // from the ring buffer
+	Lost    uint64 // told of by records as lost before them
+	Threads int
+	// Contradicted counts reads whose value is not that of the last recorded
+	// write: two racing accesses whose records stand in the other order, or
+	// a write that no probe saw. Such a read carries no causality. Swapped
+	// counts those of them that the neighbouring record explains.
+	Contradicted, Swapped uint64
+	// UnheldReleases counts releases by a thread that did not hold the lock.
+	UnheldReleases uint64
+	// InferredReleases counts locks that another thread took although no
+	// release was recorded.
+	InferredReleases uint64
+	// UnknownJoins counts joins of threads that nobody saw begin.
+	UnknownJoins uint64
+}
+
+// Observer turns records into events.
+type Observer struct {
+	opts  Options
+	clock *clock.Must
+	stats Stats
+	ev    event.Event // reused for all
+
+	threads  map[uint32]*thread // live, by kernel id
+	last     *thread            // of the last record
+	byTP     map[uint64]*thread // latest thread with this thread pointer
+	infos    []Thread           // by ThreadID - 1
+	objects  map[uint64]*object // live, by address
+	vars     map[uint64]*variable
+	objInfos []Object // by ObjectID - 1
+	stacks   map[event.PlaceID]Stack
+}
+
+// New makes an observer.
+func New(opts Options) *Observer {
+	return &Observer{
+		opts:    opts,
+		clock:   clock.New(),
+		threads: map[uint32]*thread{},
+		byTP:    map[uint64]*thread{},
+		objects: map[uint64]*object{},
+		vars:    map[uint64]*variable{},
+		stacks:  map[event.PlaceID]Stack{},
+	}
+}
+
+// Stats gives the counts so far.
+func (o *Observer) Stats() Stats {
+	o.stats.Threads = len(o.infos)
+	return o.stats
+}
+
+// Stack is a calling chain as recorded.
+type Stack struct {
+	Site   uint32
+	Caller uint64   // return address at a function's entry; 0 elsewhere
+	Frames []uint64 // instruction pointers, innermost first
+}
+
+// Stack takes the calling chain of a place; loader.Handler.
+func (o *Observer) Stack(s *bpf.StackRecord) {
+	st := Stack{Site: s.Site, Caller: s.Caller}
+	for _, f := range s.Frames {
+		if f == 0 {
+			break
+		}
+		st.Frames = append(st.Frames, f)
+	}
+	o.stacks[event.PlaceID(s.Place)] = st
+}
+
+// StackOf gives the calling chain of a place, and whether it was recorded.
+func (o *Observer) StackOf(p event.PlaceID) (Stack, bool) {
+	s, ok := o.stacks[p]
+	return s, ok
+}
+
+// Idle is called when nothing is left to read for now; loader.Handler.
+func (o *Observer) Idle() {}
+
+// Record takes one record; loader.Handler.
+func (o *Observer) Record(r *bpf.Record) {
+	o.stats.Records++
+	if r.Flags&bpf.RecLost != 0 {
+		o.stats.Lost += uint64(r.Lost)
+	}
+	t := o.thread(r)
+	if t.wait != nil && o.duringWait(t, r) {
+		return
+	}
+	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
+		t.once.nested = true
+	}
+	switch bpf.Op(r.Op) {
+	case bpf.OpAcquire, bpf.OpAcquireRead:
+		o.acquired(t, r)
+	case bpf.OpRelease:
+		o.releasing(t, r)
+	case bpf.OpWait:
+		o.waits(t, r)
+	case bpf.OpSignal:
+		o.emitOn(t, r, event.Signal, o.object(r, event.KindCond))
+	case bpf.OpBroadcast:
+		o.emitOn(t, r, event.Broadcast, o.object(r, event.KindCond))
+	case bpf.OpBarrier:
+		o.barrier(t, r)
+	case bpf.OpSemPost:
+		o.emitOn(t, r, event.SemPost, o.object(r, event.KindSemaphore))
+	case bpf.OpSemWait:
+		o.semWaited(t, r)
+	case bpf.OpOnce, bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
+		o.onceCall(t, r)
+	case bpf.OpInit, bpf.OpDestroy:
+		o.lifetime(t, r)
+	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask:
+		o.threadCall(t, r)
+	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
+		o.accessed(t, r)
+	}
+}
+
+// begin resets the shared event for thread t at record r (nil: inferred).
+func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
+	o.ev = event.Event{Thread: t.id, Op: op, Must: o.ev.Must[:0]}
+	if r != nil {
+		o.ev.Time = r.Time
+		o.ev.Place = event.PlaceID(r.Place)
+	}
+	return &o.ev
+}
+
+// send gives the event its sequence number and clock and hands it on.
+func (o *Observer) send() { o.sendWith(true) }
+
+func (o *Observer) sendWith(readsFrom bool) {
+	o.stats.Events++
+	o.ev.Seq = o.stats.Events
+	o.clock.Stamp(&o.ev)
+	for _, s := range o.opts.Sinks {
+		s.Event(&o.ev)
+	}
+	if readsFrom {
+		o.clock.Done(&o.ev)
+	} else {
+		o.clock.DoneWithout(&o.ev)
+	}
+}
+
+// emitOn sends an event on an object that needs nothing else.
+func (o *Observer) emitOn(t *thread, r *bpf.Record, op event.Op, obj *object) {
+	e := o.begin(t, r, op)
+	e.Object, e.Kind = obj.id, obj.kind
+	o.send()
+}
+
+// site gives what is known of the record's site.
+func (o *Observer) site(r *bpf.Record) SiteInfo {
+	if o.opts.Sites == nil {
+		return SiteInfo{}
+	}
+	return o.opts.Sites(r.Site)
+}
+
+// Finish ends the threads that still live, so that every thread of the run
+// has its last event.
+func (o *Observer) Finish() {
+	for id := range o.infos {
+		if t := o.threads[o.infos[id].TID]; t != nil && int(t.id) == id+1 {
+			o.end(t, nil)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Thread is what reports may say of a thread.
+type Thread struct {
+	TID     uint32 // the kernel's id, which may have been used again since
+	TGID    uint32
+	Parent  event.ThreadID // 0 if it lived when observation began
+	Created event.PlaceID  // where its creator called
+	Start   uint64         // address of its start routine; 0 if unknown
+}
+
+// thread is a living thread, or one that has ended and can still be joined.
+type thread struct {
+	id       event.ThreadID
+	tid      uint32
+	tp       uint64 // thread pointer, which pthread_t equals; 0 if unknown
+	born     uint64 // time of its creation; 0 before observation
+	previous *thread
+	ended    bool
+
+	held []hold
+	wait *waiting
+	once *oncing
+
+	created event.PlaceID // of the pthread_create under way
+	start   uint64
+
+	ownStack []*object // objects first seen on its own stack
+}
+
+// thread gives the thread of a record, making it known if it is not: it lived
+// before observation began, or its creation was lost.
+func (o *Observer) thread(r *bpf.Record) *thread {
+	if o.last != nil && o.last.tid == r.Tid && !o.last.ended {
+		return o.last
+	}
+	t := o.threads[r.Tid]
+	if t == nil {
+		t = o.newThread(Thread{TID: r.Tid, TGID: r.Tgid})
+		o.begin(t, r, event.Begin)
+		o.ev.Flags, o.ev.Place = event.Inferred, 0
+		o.send()
+	}
+	o.last = t
+	return t
+}
+
+func (o *Observer) newThread(info Thread) *thread {
+	o.infos = append(o.infos, info)
+	t := &thread{id: event.ThreadID(len(o.infos)), tid: info.TID}
+	o.threads[info.TID] = t
+	return t
+}
+
+// ThreadInfo gives what is known of a thread; ok is false for an unknown id.
+func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
+	if id == 0 || int(id) > len(o.infos) {
+		return Thread{}, false
+	}
+	return o.infos[id-1], true
+}
+
+// AddTask makes a thread known that lived when observation began.
+func (o *Observer) AddTask(l bpf.TaskLine) {
+	r := bpf.Record{Tid: l.Tid, Tgid: l.Tgid}
+	o.setPointer(o.thread(&r), l.ThreadPointer)
+}
+
+func (o *Observer) setPointer(t *thread, tp uint64) {
+	if tp == 0 || t.tp == tp {
+		return
+	}
+	t.tp = tp
+	if p := o.byTP[tp]; p != t {
+		t.previous = p
+	}
+	o.byTP[tp] = t
+}
+
+func (o *Observer) threadCall(t *thread, r *bpf.Record) {
+	switch bpf.Op(r.Op) {
+	case bpf.OpCreate:
+		t.created, t.start = event.PlaceID(r.Place), r.Value
+	case bpf.OpFork:
+		o.forked(t, r)
+	case bpf.OpExit:
+		o.end(t, r)
+	case bpf.OpJoin:
+		if r.Flags&bpf.RecFailed == 0 {
+			o.joined(t, r)
+		}
+	case bpf.OpDetach:
+		if u := o.byPointer(r.Object, r.Time); u != nil {
+			o.begin(t, r, event.Detach).Peer = u.id
+			o.send()
+		}
+	case bpf.OpExec:
+		o.executed(t, r)
+	}
+}
+
+func (o *Observer) forked(t *thread, r *bpf.Record) {
+	if r.Flags&bpf.RecProcess != 0 {
+		return // another process, not observed
+	}
+	tid := uint32(r.Object)
+	if old := o.threads[tid]; old != nil {
+		o.end(old, nil) // its end was lost, and its id is used again
+	}
+	u := o.newThread(Thread{TID: tid, TGID: r.Tgid, Parent: t.id, Created: t.created, Start: t.start})
+	u.born = r.Time
+	o.setPointer(u, r.Value)
+	e := o.begin(t, r, event.Fork)
+	e.Peer, e.Place = u.id, t.created
+	t.created, t.start = 0, 0
+	o.send()
+	o.begin(u, r, event.Begin).Place = 0
+	o.send()
+}
+
+// end sends a thread's last event. It stays known by its thread pointer until
+// another thread has it, for a join may follow.
+func (o *Observer) end(t *thread, r *bpf.Record) {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	o.begin(t, r, event.End).Place = 0
+	if r == nil {
+		o.ev.Flags = event.Inferred
+	}
+	o.send()
+	for _, obj := range t.ownStack {
+		o.forget(obj)
+	}
+	t.held, t.wait, t.once, t.ownStack = nil, nil, nil, nil
+	delete(o.threads, t.tid)
+	if o.last == t {
+		o.last = nil
+	}
+}
+
+// byPointer finds the thread that a pthread_t named at the given time. Threads
+// that follow each other may have the same: it is the latest that had been
+// created then, since the memory is free for the next only after the join.
+func (o *Observer) byPointer(tp, when uint64) *thread {
+	t := o.byTP[tp]
+	for t != nil && t.born > when {
+		t = t.previous
+	}
+	return t
+}
+
+func (o *Observer) joined(t *thread, r *bpf.Record) {
+	u := o.byPointer(r.Object, r.Entered)
+	if u == nil {
+		o.stats.UnknownJoins++
+		return
+	}
+	o.end(u, nil) // the kernel may tell of its exit after the join has returned
+	u.previous = nil
+	o.begin(t, r, event.Join).Peer = u.id
+	o.send()
+}
+
+// executed ends all that the old program was made of: its other threads, and
+// every object, since addresses mean something else now.
+func (o *Observer) executed(t *thread, r *bpf.Record) {
+	for id := range o.infos {
+		u := o.threads[o.infos[id].TID]
+		if u != nil && u != t && int(u.id) == id+1 && o.infos[id].TGID == r.Tgid {
+			o.end(u, nil)
+		}
+	}
+	t.held, t.wait, t.once, t.ownStack = nil, nil, nil, nil
+	clear(o.objects)
+	clear(o.vars)
+	clear(o.byTP)
+}

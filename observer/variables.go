@@ -1,0 +1,86 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The order of two racing accesses. Problem: a probe fires just before or
+// after its instruction, so the records of two accesses that no lock keeps
+// apart may stand in the other order. Values tell: a read that did not see the
+// last recorded write saw another. Plain model: such a read has no reads-from
+// edge. More: where the write before the last one explains it, and the last
+// one is so near that the two can have overlapped, the edge is the one from
+// that write, which is as if the records were swapped.
+
+// swapWindow is how near, in ns, two accesses must be for their records to
+// stand in the wrong order. A probe takes a microsecond or ten; a preemption
+// between the instruction and its record can take longer, and then the read is
+// counted as contradicted instead.
+const swapWindow = 50_000
+
+// write is what is kept of a write.
+type write struct {
+	time   uint64
+	value  uint64
+	thread event.ThreadID
+	known  bool // value is known
+}
+
+// variable is a watched variable.
+type variable struct {
+	id   event.ObjectID
+	last write
+	// stale is a read just before, of another thread, that saw no recorded
+	// write: the next write may be the one that it saw.
+	stale write
+}
+
+var accessOps = [...]event.Op{
+	bpf.OpRead - bpf.OpRead:   event.Read,
+	bpf.OpWrite - bpf.OpRead:  event.Write,
+	bpf.OpUpdate - bpf.OpRead: event.Update,
+}
+
+func (o *Observer) accessed(t *thread, r *bpf.Record) {
+	v := o.vars[r.Object]
+	info := o.site(r)
+	if v == nil {
+		o.objInfos = append(o.objInfos, Object{Addr: r.Object, Kind: event.KindVariable, Variable: info.Variable,
+			First: event.PlaceID(r.Place), FirstThread: t.id})
+		v = &variable{id: event.ObjectID(len(o.objInfos))}
+		o.vars[r.Object] = v
+	}
+	e := o.begin(t, r, accessOps[bpf.Op(r.Op)-bpf.OpRead])
+	e.Object, e.Kind, e.Flags = v.id, event.KindVariable, info.Flags
+	if r.Flags&bpf.RecValue != 0 {
+		e.Value = r.Value
+		e.Flags |= event.HasValue
+	}
+	readsFrom := true
+	if e.Op == event.Read {
+		readsFrom = o.consistent(v, t, r)
+	} else {
+		o.wrote(v, t, r)
+	}
+	o.sendWith(readsFrom)
+}
+
+// consistent reports whether the read can have seen the last recorded write.
+func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record) bool {
+	if r.Flags&bpf.RecValue == 0 || !v.last.known || v.last.value == r.Value {
+		return true
+	}
+	o.stats.Contradicted++
+	v.stale = write{time: r.Time, value: r.Value, thread: t.id, known: true}
+	return false
+}
+
+func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record) {
+	w := write{time: r.Time, value: r.Value, thread: t.id, known: r.Flags&bpf.RecValue != 0}
+	if s := v.stale; s.known && w.known && s.value == w.value && s.thread != w.thread && w.time-s.time < swapWindow {
+		o.stats.Swapped++
+	}
+	v.stale = write{}
+	v.last = w
+}
