@@ -16,7 +16,14 @@ type dynamic struct {
 	nverdef, nverneed                 uint64
 	hash, gnuHash                     uint64
 	jmprel, jmprelSize, rela, relaLen uint64
+	relr, relrLen, init, fini         uint64
 }
+
+// Tags of packed relative relocations, which debug/elf does not name.
+const (
+	dtRELRSZ elf.DynTag = 35
+	dtRELR   elf.DynTag = 36
+)
 
 // stringTable is an ELF string table; names are slices of it, not copies.
 type stringTable string
@@ -64,6 +71,7 @@ func (f *File) readDynamic(p *elf.Prog) error {
 		elf.DT_VERNEED: &d.verneed, elf.DT_VERNEEDNUM: &d.nverneed,
 		elf.DT_HASH: &d.hash, elf.DT_GNU_HASH: &d.gnuHash,
 		elf.DT_JMPREL: &d.jmprel, elf.DT_PLTRELSZ: &d.jmprelSize, elf.DT_RELA: &d.rela, elf.DT_RELASZ: &d.relaLen,
+		dtRELR: &d.relr, dtRELRSZ: &d.relrLen, elf.DT_INIT: &d.init, elf.DT_FINI: &d.fini,
 	}
 	for ; len(b) >= 16; b = b[16:] {
 		tag, val := elf.DynTag(f.order.Uint64(b)), f.order.Uint64(b[8:])

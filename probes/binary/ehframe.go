@@ -9,7 +9,8 @@ import (
 // This file reads the extents of functions out of call frame information, as
 // the compiler leaves it in .eh_frame for unwinding even in stripped programs.
 // Format: Linux Standard Base Core 5.0, section 10.6 (Exception Frames), and
-// DWARF 5, section 6.4.1. Only the addresses are read, no instructions.
+// DWARF 5, section 6.4.1. Addresses and the pointers to exception tables are
+// read, no instructions.
 
 // Pointer encodings, LSB 5.0 section 10.5.1: a format and what it is relative
 // to.
@@ -125,8 +126,11 @@ func (r *frameReader) pointer(enc byte) (v uint64, ok bool) {
 
 // cie is what an FDE needs of its common information entry.
 type cie struct {
-	enc byte // of the FDE's addresses
-	ok  bool
+	enc  byte // of the FDE's addresses
+	lsda byte // of its pointer to an exception table; encOmit if it has none
+	z    bool // the FDE has augmentation data,
+	odd  bool // of which not all is understood
+	ok   bool
 }
 
 // frameParser reads one .eh_frame.
@@ -134,14 +138,28 @@ type frameParser struct {
 	frameReader
 	stop  bool // at a terminator: the end is not known otherwise
 	cies  map[int]cie
-	found []Range
+	found frameTable
+}
+
+// frameTable is what an .eh_frame says of functions, in its order.
+type frameTable struct {
+	extents []Range
+	lsdas   []lsda
+}
+
+// lsda is where the exception table of a function's extent is: in LSB 5.0 and
+// the Itanium C++ ABI its language-specific data area.
+type lsda struct {
+	fn Range
+	at uint64
+	ok bool // false: it has one, but where cannot be told
 }
 
 // ehFrame gives the extents of all FDEs in b, which is loaded at addr, in their
 // order. With stop, a zero length ends the table; without, it is skipped as
 // readelf does, since linkers leave one in the middle. On an error the extents
 // before it are given too.
-func ehFrame(b []byte, addr uint64, order binary.ByteOrder, stop bool) ([]Range, error) {
+func ehFrame(b []byte, addr uint64, order binary.ByteOrder, stop bool) (frameTable, error) {
 	p := frameParser{frameReader: frameReader{b: b, addr: addr, order: order}, stop: stop, cies: map[int]cie{}}
 	for len(p.b)-p.pos >= 4 {
 		start := p.pos
@@ -207,7 +225,7 @@ func (p *frameParser) window(end int) frameReader {
 // refer to the start of its length field, 4 bytes before (12 if extended).
 func (p *frameParser) readCIE(at, end int) error {
 	r := p.window(end)
-	c := cie{ok: true}
+	c := cie{ok: true, lsda: encOmit}
 	version := r.u8()
 	aug := r.cstring()
 	if version != 1 && version != 3 && version != 4 {
@@ -238,17 +256,18 @@ func (p *frameParser) readCIE(at, end int) error {
 }
 
 func (r *frameReader) augmentation(letters string) cie {
-	c := cie{ok: true}
+	c := cie{ok: true, z: true, lsda: encOmit}
 	for _, l := range letters {
 		switch l {
 		case 'R':
 			c.enc = r.u8()
 		case 'L':
-			r.u8()
+			c.lsda = r.u8()
 		case 'P':
 			r.value(r.u8())
 		case 'S', 'B', 'G': // no data: signal frame, arm64 pointer keys
 		default:
+			c.odd = true
 			return c // unknown; what follows cannot be read, 'R' comes first in practice
 		}
 	}
@@ -278,9 +297,34 @@ func (p *frameParser) readFDE(start, end int) error {
 		n &= sizeMask(c.enc)
 	}
 	if ok && n > 0 && lo+n > lo {
-		p.found = append(p.found, Range{lo, lo + n})
+		fn := Range{lo, lo + n}
+		p.found.extents = append(p.found.extents, fn)
+		if at, present, ok := r.exceptionTable(c); present {
+			p.found.lsdas = append(p.found.lsdas, lsda{fn, at, ok})
+		}
 	}
 	return nil
+}
+
+// exceptionTable reads the augmentation data of a frame entry. A pointer of
+// zero, before it is made relative to anything, is none.
+func (r *frameReader) exceptionTable(c cie) (at uint64, present, ok bool) {
+	if !c.z || r.leb(false) == 0 && !r.failed {
+		return 0, false, false
+	}
+	if c.odd || r.failed {
+		return 0, true, false
+	}
+	if c.lsda == encOmit {
+		return 0, false, false
+	}
+	start := r.pos
+	if r.value(c.lsda) == 0 && !r.failed {
+		return 0, false, false
+	}
+	r.pos = start
+	at, ok = r.pointer(c.lsda)
+	return at, true, ok && !r.failed
 }
 
 func sizeMask(enc byte) uint64 {
@@ -295,43 +339,54 @@ func sizeMask(enc byte) uint64 {
 
 // frames gives the extents of the file's unwind table.
 func (f *File) frames() ([]Range, error) {
+	t, err := f.frameTable()
+	return t.extents, err
+}
+
+// frameTable gives the file's unwind table; on an error what comes before it.
+func (f *File) frameTable() (frameTable, error) {
+	f.framesOnce.Do(func() { f.frame, f.frameErr = f.loadFrames() })
+	return f.frame, f.frameErr
+}
+
+func (f *File) loadFrames() (frameTable, error) {
 	for _, s := range f.elf.Sections {
 		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.FileSize > 0 {
 			b, err := f.read(s.Offset, s.FileSize)
 			if err != nil {
-				return nil, fmt.Errorf("read .eh_frame: %w", err)
+				return frameTable{}, fmt.Errorf("read .eh_frame: %w", err)
 			}
 			return ehFrame(b, s.Addr, f.order, false)
 		}
 	}
 	if f.debug {
-		return nil, nil
+		return frameTable{}, nil
 	}
 	return f.framesBySegment()
 }
 
 // framesBySegment finds the table through PT_GNU_EH_FRAME (LSB 5.0, section
 // 10.6.2), which stripped section headers leave in place.
-func (f *File) framesBySegment() ([]Range, error) {
+func (f *File) framesBySegment() (frameTable, error) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_GNU_EH_FRAME {
 			continue
 		}
 		b, err := f.image(p.Vaddr, min(p.Filesz, 32))
 		if err != nil {
-			return nil, fmt.Errorf("read .eh_frame_hdr: %w", err)
+			return frameTable{}, fmt.Errorf("read .eh_frame_hdr: %w", err)
 		}
 		at, err := ehFrameAddr(b, p.Vaddr, f.order)
 		if err != nil {
-			return nil, err
+			return frameTable{}, err
 		}
 		table, err := f.image(at, f.size)
 		if err != nil {
-			return nil, fmt.Errorf("read unwind table: %w", err)
+			return frameTable{}, fmt.Errorf("read unwind table: %w", err)
 		}
 		return ehFrame(table, at, f.order, true)
 	}
-	return nil, nil
+	return frameTable{}, nil
 }
 
 // ehFrameAddr reads where .eh_frame is from its header, which is loaded at addr.

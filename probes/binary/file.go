@@ -53,12 +53,16 @@ type File struct {
 	mu       sync.Mutex // guards problems; taken last
 	problems []error
 
-	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce sync.Once
+	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
+	framesOnce, landmarksOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
 	byName          map[string][]int32
 	functions       []Range
+	frame           frameTable
+	frameErr        error
+	landmarks       []uint64
 	got             map[uint64]string
 	plt             map[uint64]string
 	dwarf           *dwarf.Data

@@ -250,6 +250,7 @@ func walk(f *File) {
 	}
 	f.PLTTargets()
 	f.GOTSlots()
+	f.Landmarks()
 	_, _ = f.UnseenSync()
 	_, _ = f.DebugSymbols()
 	_, _ = f.DWARF()

@@ -35,7 +35,8 @@ func FuzzEhFrame(f *testing.F) {
 	f.Add(b, s.Addr, true, 7)
 	f.Add(b, s.Addr, false, len(b)/2)
 	f.Fuzz(func(t *testing.T, b []byte, addr uint64, stop bool, cut int) {
-		whole, _ := ehFrame(b, addr, binary.LittleEndian, stop)
+		table, _ := ehFrame(b, addr, binary.LittleEndian, stop)
+		whole := table.extents
 		for _, r := range whole {
 			if r.Lo >= r.Hi {
 				t.Fatalf("empty: %v", r)
@@ -44,7 +45,8 @@ func FuzzEhFrame(f *testing.F) {
 		if cut < 0 || cut > len(b) {
 			return
 		}
-		part, _ := ehFrame(b[:cut], addr, binary.LittleEndian, stop)
+		cutTable, _ := ehFrame(b[:cut], addr, binary.LittleEndian, stop)
+		part := cutTable.extents
 		if len(part) > len(whole) {
 			t.Fatalf("%d entries of a part, %d of the whole", len(part), len(whole))
 		}

@@ -104,13 +104,24 @@ func (f *File) functionNamed(addr uint64) string {
 	return best
 }
 
-// relocations gives those that the loader applies: by PT_DYNAMIC, or of a
-// static program by section.
+// relocations gives those that fill slots with functions.
 func (f *File) relocations() []reloc {
 	var out []reloc
+	f.eachRelocation(func(r reloc) {
+		if f.slotKind(r.typ) != slotOther {
+			out = append(out, r)
+		}
+	})
+	return out
+}
+
+// eachRelocation visits those that the loader applies: by PT_DYNAMIC, or of a
+// static program by section.
+func (f *File) eachRelocation(visit func(reloc)) {
 	if f.dyn.present {
-		out = f.relocationsAt(out, f.dyn.rela, f.dyn.relaLen)
-		return f.relocationsAt(out, f.dyn.jmprel, f.dyn.jmprelSize)
+		f.relocationsAt(f.dyn.rela, f.dyn.relaLen, visit)
+		f.relocationsAt(f.dyn.jmprel, f.dyn.jmprelSize, visit)
+		return
 	}
 	var areas []Range // a union: many sections may claim the same bytes
 	for _, s := range f.elf.Sections {
@@ -119,28 +130,23 @@ func (f *File) relocations() []reloc {
 		}
 	}
 	for _, a := range splitUnion(areas) {
-		out = f.relocationsAt(out, a.Lo, a.Hi-a.Lo)
+		f.relocationsAt(a.Lo, a.Hi-a.Lo, visit)
 	}
-	return out
 }
 
-func (f *File) relocationsAt(out []reloc, addr, n uint64) []reloc {
+func (f *File) relocationsAt(addr, n uint64, visit func(reloc)) {
 	if addr == 0 || n == 0 {
-		return out
+		return
 	}
 	b, err := f.image(addr, n)
 	if err != nil {
 		f.problem(fmt.Errorf("read relocations: %w", err))
-		return out
+		return
 	}
 	for ; len(b) >= relaSize; b = b[relaSize:] {
 		info := f.order.Uint64(b[8:])
-		r := reloc{offset: f.order.Uint64(b), typ: uint32(info), sym: uint32(info >> 32), addend: f.order.Uint64(b[16:])}
-		if f.slotKind(r.typ) != slotOther {
-			out = append(out, r)
-		}
+		visit(reloc{offset: f.order.Uint64(b), typ: uint32(info), sym: uint32(info >> 32), addend: f.order.Uint64(b[16:])})
 	}
-	return out
 }
 
 // PLTTargets maps the addresses of procedure linkage table stubs to the names
