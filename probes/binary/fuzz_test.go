@@ -16,9 +16,15 @@ func FuzzOpen(f *testing.F) {
 		}
 		f.Add(b)
 	}
+	b, err := os.ReadFile(build(f, "g++", "landing.cc", "-s", "-Wl,-z,pack-relative-relocs"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if file, err := NewWith(bytes.NewReader(b), int64(len(b)), "fuzz", quiet); err == nil {
 			walk(file)
+			checkLandmarks(t, file)
 		}
 	})
 }
