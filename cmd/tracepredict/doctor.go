@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// runDoctor prints what the checks found: a table, a verdict, and what to do,
+// each remedy once. The error, of exit status 125, names what is needed and
+// missing; nil if nothing is. The last check decides over those that could not
+// be carried out.
+func runDoctor(w io.Writer, checks []loader.Check) error {
+	if err := printChecks(w, checks); err != nil {
+		return fmt.Errorf("print the checks: %w", err)
+	}
+	missing := missingChecks(checks)
+	if _, err := fmt.Fprint(w, "\n", verdict(missing, checks), remedies(checks)); err != nil {
+		return fmt.Errorf("print the verdict: %w", err)
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return &loader.ExitError{
+		Code: loader.ExitFailed,
+		Err:  fmt.Errorf("tracepredict cannot work here: missing %s", strings.Join(missing, ", ")),
+	}
+}
+
+func printChecks(w io.Writer, checks []loader.Check) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "CHECK\tHERE\tNEEDED\tDETAIL")
+	for _, c := range checks {
+		needed := "no"
+		if c.Needed {
+			needed = "yes"
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", cell(c.Name), c.State, needed, cell(c.Detail))
+	}
+	return tw.Flush()
+}
+
+// cell keeps a text, such as a kernel's message, in its line and column.
+func cell(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// missingChecks names what is needed and not there. An unknown alone does not
+// count: another check that is needed tells what is in the way. But the last
+// one must be a yes.
+func missingChecks(checks []loader.Check) []string {
+	var missing []string
+	for i, c := range checks {
+		if c.Needed && (c.State == loader.No || i == len(checks)-1 && c.State != loader.Yes) {
+			missing = append(missing, c.Name)
+		}
+	}
+	return missing
+}
+
+func verdict(missing []string, checks []loader.Check) string {
+	switch {
+	case len(checks) == 0:
+		return "Nothing was checked.\n"
+	case len(missing) > 0:
+		return fmt.Sprintf("tracepredict cannot work here: missing %s.\n", strings.Join(missing, ", "))
+	}
+	for _, c := range checks {
+		if c.State != loader.Yes {
+			return "tracepredict works here, with limits.\n"
+		}
+	}
+	return "tracepredict works here.\n"
+}
+
+// remedies lists what to do, in the order of the checks, each once with the
+// names of all that it mends.
+func remedies(checks []loader.Check) string {
+	var order []string
+	mends := map[string][]string{}
+	for _, c := range checks {
+		if c.Remedy == "" || c.State == loader.Yes {
+			continue
+		}
+		if mends[c.Remedy] == nil {
+			order = append(order, c.Remedy)
+		}
+		mends[c.Remedy] = append(mends[c.Remedy], c.Name)
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nWhat to do:\n")
+	for _, r := range order {
+		fmt.Fprintf(&b, "  for %s:\n    %s\n", strings.Join(mends[r], ", "), r)
+	}
+	return b.String()
+}
