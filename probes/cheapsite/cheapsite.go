@@ -93,6 +93,10 @@ type Want struct {
 	// Stop says which addresses the probe may neither pass nor move to; nil
 	// is none.
 	Stop func(addr uint64) bool
+	// Pass says of a store that the probe may pass it although it is not to
+	// the stack, because it is observed itself and the two are recorded in
+	// program order; nil is none. It has no say where Mem is read.
+	Pass func(addr uint64) bool
 }
 
 // Site is where a probe sits.

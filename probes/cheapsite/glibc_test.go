@@ -85,7 +85,7 @@ func TestBinaryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	c.marks = nil
+	c.marks = f.Landmarks()
 	held, file := NewImage(c), NewImage(f)
 	n := 0
 	for _, r := range c.funcs {

@@ -228,6 +228,9 @@ func (s *slide) store(in *insn.Inst) string {
 	if in.StackWrite && !s.mayPush(in) {
 		return "it overwrites stack that the probe reads"
 	}
+	if s.w.Pass != nil && len(s.w.Mem) == 0 && s.w.Pass(in.Addr) {
+		return ""
+	}
 	for i := range in.Mem[:in.NMem] {
 		if m := &in.Mem[i]; m.Write && !s.mayStore(m) {
 			return "a store"

@@ -1,0 +1,253 @@
+package cheapsite
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+var _ Landmarks = (*binary.File)(nil)
+
+// hidden is a file whose landmarks are not told.
+type hidden struct{ Code }
+
+// asked counts how often the landmarks are asked for.
+type asked struct {
+	Code
+	marks []uint64
+	n     int
+}
+
+func (a *asked) Landmarks() []uint64 {
+	a.n++
+	return a.marks
+}
+
+// TestLandmarksAskedOnce: gathering them reads all of the file.
+func TestLandmarksAskedOnce(t *testing.T) {
+	c := &asked{Code: code(t, "85ff 90 c3 | 85ff 90 c3")}
+	im := NewImage(hidden{c})
+	for _, im := range []*Image{NewImage(c), im} {
+		for _, at := range []uint64{base, base + 4, base} {
+			if s, err := im.Place(Want{At: at, Reads: rdi}); err != nil || !s.Moved {
+				t.Errorf("0x%x: %+v, %v", at, s, err)
+			}
+		}
+	}
+	if c.n != 1 {
+		t.Errorf("asked %d times", c.n)
+	}
+}
+
+// openFile opens a program that a test has built.
+func openFile(t testing.TB, path string) *binary.File {
+	t.Helper()
+	f, err := binary.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// reached has functions of one shape: test, a place without a symbol, nop, ret.
+// Control reaches that place by an address in data, by one in code, by an
+// exception; in the last function, only from above.
+const reached = `
+	.text
+	.macro func name
+	.globl \name
+	.type \name, @function
+\name:	.cfi_startproc
+	.endm
+	.macro done name
+	.cfi_endproc
+	.size \name, . - \name
+	.endm
+
+	func by_data
+	test %edi, %edi
+.Ldata:	nop
+	ret
+	done by_data
+
+	func by_lea
+	test %edi, %edi
+.Llea:	nop
+	ret
+	done by_lea
+
+	func by_mov
+	test %edi, %edi
+.Lmov:	nop
+	ret
+	done by_mov
+
+	func by_exception
+	.cfi_personality 0x1b, personality
+	.cfi_lsda 0x1b, .Ltable
+	test %edi, %edi
+.Lpad:	nop
+.Lcall:	call personality
+.Lend:	ret
+	done by_exception
+
+	func from_above
+	test %edi, %edi
+	nop
+	ret
+	done from_above
+
+	func personality
+	ret
+	done personality
+
+	func main
+	jmp *hook(%rip)
+	lea .Llea(%rip), %rax
+	jmp *%rax
+	.ifdef FIXED
+	mov $.Lmov, %eax
+	jmp *%rax
+	.endif
+	done main
+
+	.data
+	.balign 8
+hook:	.quad .Ldata
+
+	.section .gcc_except_table, "a", @progbits
+.Ltable: .byte 0xff, 0xff, 1
+	.uleb128 .Lsites1 - .Lsites0
+.Lsites0: .uleb128 .Lcall - by_exception
+	.uleb128 .Lend - .Lcall
+	.uleb128 .Lpad - by_exception
+	.uleb128 0
+.Lsites1:
+	.section .note.GNU-stack, "", @progbits
+`
+
+// TestReachedWithoutBranch: no probe passes a place that control reaches by
+// its address.
+func TestReachedWithoutBranch(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		flags []string
+		stays []string
+	}{
+		{"fixed", []string{"-no-pie", "-Wa,--defsym,FIXED=1"}, []string{"by_data", "by_lea", "by_mov", "by_exception"}},
+		{"static", []string{"-static", "-Wa,--defsym,FIXED=1"}, []string{"by_data", "by_lea", "by_mov", "by_exception"}},
+		{"pie", []string{"-pie"}, []string{"by_data", "by_lea", "by_exception"}},
+		{"packed", []string{"-pie", "-Wl,-z,pack-relative-relocs"}, []string{"by_data", "by_lea", "by_exception"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			f := openFile(t, build(t, "reached.s", reached, x.flags...))
+			if f.Arch() != insn.AMD64 {
+				t.Skip("the program is written for x86-64")
+			}
+			told, untold := NewImage(f), NewImage(hidden{f})
+			for _, name := range []string{"by_data", "by_lea", "by_mov", "by_exception", "from_above"} {
+				w := Want{At: f.Lookup(name)[0].Addr, Reads: rdi}
+				a, err := told.Place(w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := untold.Place(w)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !b.Moved {
+					t.Errorf("%s: nothing is in the way, yet %s", name, b.Why)
+				}
+				if a.Moved == slices.Contains(x.stays, name) {
+					t.Errorf("%s: %+v", name, a)
+				}
+			}
+		})
+	}
+}
+
+const throwing = `
+struct guard { int *p; ~guard() { ++*p; } };
+int seen;
+__attribute__((noinline)) void may_throw(int n) { if (n > 2) throw n; }
+__attribute__((noinline)) int caught(int n)
+{
+	for (int i = 0; i < n; i++) {
+		try { may_throw(i); seen += i; may_throw(i + 1); } catch (int k) { seen -= k; } catch (...) { return 1; }
+	}
+	guard g{&seen};
+	may_throw(n - 5);
+	return seen;
+}
+int main(int argc, char **) { try { return caught(argc); } catch (int) { return 3; } }
+`
+
+// TestNoProbePassesLandingPads: of a compiled program, from no instruction at
+// all does a probe pass, or move to, an address that it did not start at and
+// that control may reach.
+func TestNoProbePassesLandingPads(t *testing.T) {
+	for _, opt := range []string{"-O0", "-O1", "-O2", "-Os"} {
+		t.Run(opt, func(t *testing.T) {
+			f := openFile(t, build(t, "throwing.cc", throwing, opt, "-Wl,--no-as-needed", "-lstdc++"))
+			im, marks, moved := NewImage(f), f.Landmarks(), 0
+			for _, fn := range f.Functions() {
+				im.sweep(fn, func(in *insn.Inst) bool {
+					s, err := im.Place(Want{At: in.Addr, Sense: Entry})
+					if err != nil {
+						t.Fatal(err)
+					}
+					i, _ := slices.BinarySearch(marks, in.Addr+1)
+					if s.Moved && i < len(marks) && marks[i] <= s.Addr {
+						t.Errorf("from 0x%x to 0x%x, past 0x%x", in.Addr, s.Addr, marks[i])
+					}
+					if s.Moved {
+						moved++
+					}
+					return true
+				})
+			}
+			if moved == 0 {
+				t.Error("no probe moved: the test tests nothing")
+			}
+		})
+	}
+}
+
+// TestWhatLandmarksCost: in glibc, told of its landmarks or not, every function
+// has the same site, or stays. It shows how many stay only because of them.
+func TestWhatLandmarksCost(t *testing.T) {
+	openCode(t, glibc)
+	f := openFile(t, glibc)
+	told, untold := NewImage(f), NewImage(hidden{f})
+	for _, x := range []struct {
+		name string
+		want Want
+	}{
+		{"returns probed", Want{Reads: rdi.With(insn.RSP), Sense: Entry, Return: true}},
+		{"entry", Want{Reads: rdi.With(insn.RSP), Sense: Entry}},
+		{"before", Want{Reads: rdi.With(insn.RSP), Sense: Before}},
+	} {
+		cheap, lost := 0, 0
+		for _, fn := range f.Functions() {
+			x.want.At = fn.Lo
+			a, errA := told.Place(x.want)
+			b, errB := untold.Place(x.want)
+			switch {
+			case (errA == nil) != (errB == nil):
+				t.Errorf("0x%x: %v, without landmarks %v", fn.Lo, errA, errB)
+			case a.Moved && a != b:
+				t.Errorf("0x%x: %+v, without landmarks %+v", fn.Lo, a, b)
+			case b.Class == Emulated && a.Class != Emulated:
+				lost++
+				t.Logf("0x%x: %s, without landmarks %s", fn.Lo, a.Why, b.Why)
+			}
+			if b.Class == Emulated {
+				cheap++
+			}
+		}
+		t.Logf("%s: of %d cheap sites %d are lost", x.name, cheap, lost)
+	}
+}
