@@ -9,8 +9,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
-	"golang.org/x/sys/unix"
-)
+	)
 
 // State is the answer of a probe of what kernel and user can do.
 type State uint8
@@ -85,15 +84,22 @@ func (f Feature) check(c circumstances) Check {
 	case errors.Is(err, ebpf.ErrNotSupported):
 		result.State, result.Detail = No, fmt.Sprintf("to %s: %v", f.Why, err)
 		result.Remedy = f.kernelRemedy(c)
-	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
-		result.Detail = fmt.Sprintf("not permitted to try: %v", err)
-		if len(c.missing) > 0 {
-			result.Remedy = c.privilegeRemedy()
-		}
 	default:
-		result.Detail = fmt.Sprintf("could not tell: %v", err)
+		result.Detail, result.Remedy = f.untold(err, c)
 	}
 	return result
+}
+
+// untold says why a probe could not be carried out.
+func (f Feature) untold(err error, c circumstances) (detail, remedy string) {
+	refused, denied := asRefusal(err)
+	if !denied {
+		return fmt.Sprintf("could not tell: %v", err), ""
+	}
+	if len(c.missing) > 0 {
+		remedy = c.privilegeRemedy()
+	}
+	return fmt.Sprintf("to %s; not permitted to try (%v)", f.Why, refused), remedy
 }
 
 // reason is the error without its remedy, on one line.
@@ -117,11 +123,11 @@ func allFeatures(c circumstances) []Feature {
 		{Name: "architecture", Why: "read and probe machine code", Needed: true, probe: probeArchitecture, detail: machine},
 		{Name: "kernel", Why: "have all that follows", Since: minimumKernel, Needed: true,
 			probe: func() error { return probeKernel(c.release) }, detail: func() string { return "Linux " + c.release }},
-		{Name: "user namespace", Why: "have capabilities that count for BPF", Needed: true,
-			probe: func() error { return probeUserNamespace(c) }, detail: func() string { return "the initial one" }},
+		{Name: "initial user namespace", Why: "have capabilities that count for BPF", Needed: true,
+			probe: func() error { return probeUserNamespace(c) }, detail: func() string { return "capabilities count for BPF" }},
 	}
-	for _, n := range neededCapabilities {
-		list = append(list, Feature{Name: n.name, Why: n.why, Since: "5.8", Needed: true, probe: func() error {
+	for _, n := range capabilitiesUsed {
+		list = append(list, Feature{Name: n.name, Why: n.why, Since: "5.8", Needed: n.name != capSysPtrace, probe: func() error {
 			return c.probeCapability(n.name)
 		}})
 	}
@@ -132,7 +138,7 @@ func allFeatures(c circumstances) []Feature {
 		Feature{Name: "not traced", Why: "trace the programs that it starts", probe: probeNotTraced},
 	)
 	list = append(list, settings(c)...)
-	return append(list, Feature{Name: "tracepredict", Why: "load and attach the whole", Since: minimumKernel, Needed: true, probe: probeWhole,
+	return append(list, Feature{Name: "all together", Why: "load and attach the whole", Since: minimumKernel, Needed: true, probe: probeWhole,
 		detail: func() string { return "all BPF programs load and attach" }})
 }
 
@@ -165,11 +171,16 @@ func probeUserNamespace(c circumstances) error {
 	}
 }
 
+// lacks reports whether a capability that the tool uses is known to be missing.
+func (c circumstances) lacks(name string) bool {
+	return slices.Contains(c.missing, name) || name == capSysPtrace && c.noPtrace
+}
+
 func (c circumstances) probeCapability(name string) error {
 	switch {
 	case !c.capsKnown:
 		return errors.New("the tool's own capabilities cannot be read")
-	case slices.Contains(c.missing, name):
+	case c.lacks(name):
 		return &NeedError{What: fmt.Sprintf("not in effect (user id %d)", os.Geteuid()), Remedy: c.privilegeRemedy()}
 	}
 	return nil
@@ -223,7 +234,7 @@ func (c circumstances) explainSetting(name string, strict int, lifts string) err
 	if err != nil || !ok {
 		return err
 	}
-	if n < strict || !slices.Contains(c.missing, lifts) {
+	if n < strict || !c.lacks(lifts) {
 		return nil
 	}
 	return &NeedError{What: fmt.Sprintf("%d: refuses those without %s", n, lifts), Remedy: c.privilegeRemedy()}
@@ -238,16 +249,14 @@ func (c circumstances) probeYama() error {
 }
 
 func (c circumstances) judgeYama(scope int) error {
-	const capName = "CAP_SYS_PTRACE"
-	lacking := slices.Contains(c.missing, capName)
 	switch {
 	case scope >= 3:
 		return &NeedError{What: "3: nobody may trace, until the next boot",
 			Remedy: "set kernel.yama.ptrace_scope to 1 where it is set (grep -r ptrace_scope /etc/sysctl.*), and boot"}
-	case scope == 2 && lacking:
-		return &NeedError{What: "2: refuses those without " + capName, Remedy: c.privilegeRemedy()}
-	case scope == 1 && lacking:
-		return &NeedError{What: "1: only programs that the tool starts may be traced without " + capName, Remedy: c.privilegeRemedy()}
+	case scope == 2 && c.noPtrace:
+		return &NeedError{What: "2: refuses those without " + capSysPtrace, Remedy: c.privilegeRemedy()}
+	case scope == 1 && c.noPtrace:
+		return &NeedError{What: "1: only programs that the tool starts may be traced without " + capSysPtrace, Remedy: c.privilegeRemedy()}
 	}
 	return nil
 }

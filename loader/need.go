@@ -51,9 +51,9 @@ func (e *NeedError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// The capabilities that the tool needs. CAP_SYS_ADMIN stands for the first two,
+// The capabilities that the tool uses. CAP_SYS_ADMIN stands for the first two,
 // and is not asked for: the kernel accepts it from before they were split off.
-var neededCapabilities = [...]struct {
+var capabilitiesUsed = [...]struct {
 	cap   capability.Cap
 	name  string
 	why   string
@@ -61,12 +61,18 @@ var neededCapabilities = [...]struct {
 }{
 	{capability.CAP_BPF, "CAP_BPF", "load BPF programs", true},
 	{capability.CAP_PERFMON, "CAP_PERFMON", "attach them to programs", true},
-	{capability.CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "start programs under observation, observe those of other users", false},
+	{capability.CAP_SYS_PTRACE, capSysPtrace, "observe programs of other users", false},
 }
+
+// capSysPtrace is wanted, and not needed: one's own programs can be observed
+// without it unless a setting of the system says otherwise, which the trial of
+// ptrace shows.
+const capSysPtrace = "CAP_SYS_PTRACE"
 
 // circumstances are the facts about user and kernel that explain a refusal.
 type circumstances struct {
-	missing   []string // needed capabilities that are not in effect
+	missing   []string // capabilities for BPF that are not in effect
+	noPtrace  bool     // CAP_SYS_PTRACE is not in effect
 	nested    bool     // in a user namespace of its own, where capabilities do not reach BPF
 	seccomp   bool     // a filter of system calls is in effect
 	noBTF     bool
@@ -85,8 +91,12 @@ func readCircumstances() circumstances {
 	}
 	caps, err := ownCapabilities()
 	c.capsKnown = err == nil
-	for _, n := range neededCapabilities {
-		if err == nil && !caps.has(n.cap, n.admin) {
+	for _, n := range capabilitiesUsed {
+		switch {
+		case err != nil || caps.has(n.cap, n.admin):
+		case n.name == capSysPtrace:
+			c.noPtrace = true
+		default:
 			c.missing = append(c.missing, n.name)
 		}
 	}
@@ -130,18 +140,18 @@ func explainLoad(err error) error {
 }
 
 func (c circumstances) explain(err error) error {
-	denied := errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES)
+	refused, denied := asRefusal(err)
 	switch {
 	case denied && c.nested:
 		return &NeedError{
 			What:   "BPF programs cannot be loaded from within a user namespace (a rootless container, unshare -U)",
 			Remedy: "run it outside of the container, or in one started by root with --privileged --pid=host",
-			Err:    err,
+			Err:    refused,
 		}
 	case denied && len(c.missing) > 0:
-		return &NeedError{What: "missing " + strings.Join(c.missing, ", "), Remedy: c.privilegeRemedy(), Err: err}
+		return &NeedError{What: "missing " + strings.Join(c.missing, ", "), Remedy: c.privilegeRemedy(), Err: refused}
 	case denied && c.lockdown == lockdownConfidentiality:
-		return &NeedError{What: "the kernel is locked down for confidentiality: BPF programs may not read memory", Remedy: lockdownRemedy, Err: err}
+		return &NeedError{What: "the kernel is locked down for confidentiality: BPF programs may not read memory", Remedy: lockdownRemedy, Err: refused}
 	case c.noBTF:
 		return &NeedError{What: "the kernel does not describe its types (no " + btfPath + ")", Remedy: btfRemedy, Err: err}
 	case olderThan(c.release, minimumKernel):
@@ -156,12 +166,32 @@ func (c circumstances) explain(err error) error {
 		return &NeedError{
 			What:   "a filter of system calls (seccomp, as containers set it) forbids BPF",
 			Remedy: "start the container with --privileged, or with --security-opt seccomp=unconfined and --cap-add BPF,PERFMON,SYS_PTRACE",
-			Err:    err,
+			Err:    refused,
 		}
 	case errors.Is(err, unix.ENOMEM):
 		return &NeedError{What: "not enough memory for the BPF maps", Remedy: "raise the memory limit of the container or of the service", Err: err}
 	}
 	return &NeedError{What: "the kernel did not take the BPF programs", Remedy: fmt.Sprintf("see what is missing: %s doctor", c.self), Err: err}
+}
+
+// refusal is a refusal by the kernel that is explained by something else: on
+// one line it is the kernel's word alone, as the library's guess (a limit on
+// locked memory) is wrong since Linux 5.11.
+type refusal struct {
+	errno unix.Errno
+	err   error
+}
+
+func (r *refusal) Error() string { return r.errno.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// asRefusal reports whether err says that permission is lacking.
+func asRefusal(err error) (error, bool) {
+	var errno unix.Errno
+	if !errors.As(err, &errno) || errno != unix.EPERM && errno != unix.EACCES {
+		return err, false
+	}
+	return &refusal{errno, err}, true
 }
 
 // capabilitySet are the capabilities in effect.

@@ -39,9 +39,10 @@ type Tracer struct {
 	objs   bpf.TracepredictObjects
 	reader *ringbuf.Reader
 
-	mu    sync.Mutex // guards what follows; taken alone
-	links []link.Link
-	sites uint32 // next free index; index 0 stands for "none"
+	mu    sync.Mutex  // guards what follows; taken alone
+	links []link.Link // of tracepoints
+	files []link.Link // of probes in files
+	sites uint32      // next free index; index 0 stands for "none"
 }
 
 // NewTracer loads the programs and attaches those for the life of threads. An
@@ -179,7 +180,7 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
 			return fmt.Errorf("attach %d probes to %s: %w", len(opts.Addresses), f.Name(), err)
 		}
 		t.mu.Lock()
-		t.links = append(t.links, l)
+		t.files = append(t.files, l)
 		t.mu.Unlock()
 	}
 	return nil
@@ -313,13 +314,28 @@ func (t *Tracer) LostByThread() (map[uint32]uint64, error) {
 }
 
 // Detach removes all probes and tracepoints; what was recorded can still be
-// read. Links are closed concurrently: one after the other, each waits for a
-// grace period of the kernel.
+// read.
 func (t *Tracer) Detach() error {
+	err := t.DetachProbes()
 	t.mu.Lock()
 	links := t.links
 	t.links = nil
 	t.mu.Unlock()
+	return errors.Join(err, closeAll(links))
+}
+
+// DetachProbes removes the probes from all files.
+func (t *Tracer) DetachProbes() error {
+	t.mu.Lock()
+	links := t.files
+	t.files = nil
+	t.mu.Unlock()
+	return closeAll(links)
+}
+
+// closeAll closes links concurrently: one after the other, each would wait for
+// a grace period of the kernel.
+func closeAll(links []link.Link) error {
 	errs := make([]error, len(links))
 	var wg sync.WaitGroup
 	for i, l := range links {

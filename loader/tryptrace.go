@@ -89,10 +89,8 @@ func explainPtrace(err error) error {
 			return need
 		}
 	}
-	for _, name := range c.missing {
-		if name == "CAP_SYS_PTRACE" {
-			return &NeedError{What: "the kernel forbids tracing without " + name, Remedy: c.privilegeRemedy(), Err: err}
-		}
+	if c.noPtrace {
+		return &NeedError{What: "the kernel forbids tracing without " + capSysPtrace, Remedy: c.privilegeRemedy(), Err: err}
 	}
 	return &NeedError{What: "tracing is forbidden (a container's filter of system calls?)",
 		Remedy: "start the container with --cap-add SYS_PTRACE --security-opt seccomp=unconfined", Err: err}

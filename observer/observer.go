@@ -28,6 +28,9 @@ type SiteInfo struct {
 	Kind     event.Kind
 	Flags    event.Flags // Try, Timed, Atomic
 	Variable string      // the watched variable's name, for accesses
+	// Check, if not 0, is the address that the object must have: the probe
+	// stands at an instruction that may access other things too.
+	Check uint64
 }
 
 // Options configure an Observer.

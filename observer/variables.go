@@ -43,8 +43,11 @@ var accessOps = [...]event.Op{
 }
 
 func (o *Observer) accessed(t *thread, r *bpf.Record) {
-	v := o.vars[r.Object]
 	info := o.site(r)
+	if info.Check != 0 && info.Check != r.Object {
+		return
+	}
+	v := o.vars[r.Object]
 	if v == nil {
 		o.objInfos = append(o.objInfos, Object{Addr: r.Object, Kind: event.KindVariable, Variable: info.Variable,
 			First: event.PlaceID(r.Place), FirstThread: t.id})

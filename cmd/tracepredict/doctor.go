@@ -52,7 +52,12 @@ func cell(s string) string { return strings.Join(strings.Fields(s), " ") }
 func missingChecks(checks []loader.Check) []string {
 	var missing []string
 	for i, c := range checks {
-		if c.Needed && (c.State == loader.No || i == len(checks)-1 && c.State != loader.Yes) {
+		last := i == len(checks)-1
+		// Where the last fails for a cause already named, that is enough.
+		if last && c.State != loader.Yes && len(missing) > 0 {
+			break
+		}
+		if c.Needed && (c.State == loader.No || last && c.State != loader.Yes) {
 			missing = append(missing, c.Name)
 		}
 	}
@@ -75,18 +80,20 @@ func verdict(missing []string, checks []loader.Check) string {
 }
 
 // remedies lists what to do, in the order of the checks, each once with the
-// names of all that it mends.
+// names of what it mends: of what is missing, if anything is, not of what
+// merely could not be tried without it.
 func remedies(checks []loader.Check) string {
 	var order []string
-	mends := map[string][]string{}
+	mends := map[string]map[loader.State][]string{}
 	for _, c := range checks {
 		if c.Remedy == "" || c.State == loader.Yes {
 			continue
 		}
 		if mends[c.Remedy] == nil {
 			order = append(order, c.Remedy)
+			mends[c.Remedy] = map[loader.State][]string{}
 		}
-		mends[c.Remedy] = append(mends[c.Remedy], c.Name)
+		mends[c.Remedy][c.State] = append(mends[c.Remedy][c.State], c.Name)
 	}
 	if len(order) == 0 {
 		return ""
@@ -94,7 +101,11 @@ func remedies(checks []loader.Check) string {
 	var b strings.Builder
 	b.WriteString("\nWhat to do:\n")
 	for _, r := range order {
-		fmt.Fprintf(&b, "  for %s:\n    %s\n", strings.Join(mends[r], ", "), r)
+		names := mends[r][loader.No]
+		if len(names) == 0 {
+			names = mends[r][loader.Unknown]
+		}
+		fmt.Fprintf(&b, "  for %s:\n    %s\n", strings.Join(names, ", "), r)
 	}
 	return b.String()
 }

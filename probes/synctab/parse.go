@@ -286,7 +286,7 @@ func (r *rowParser) checkOperands(e Entry) {
 	switch {
 	case e.Op == bpf.OpWait && e.Second == 0:
 		r.failKey("", "a wait needs its mutex: add second = 2 (the number of that argument)")
-	case e.Second != 0 && e.Op != bpf.OpWait && e.Op != bpf.OpInit:
+	case e.Second != 0 && e.Op != bpf.OpWait && e.Op != bpf.OpInit && e.Op != bpf.OpCreate:
 		r.failKey("second", "%s has no second operand: remove second", e.Op)
 	case e.Second != 0 && e.Second == e.Object:
 		r.failKey("second", "object and second are the same argument, %d", e.Object)

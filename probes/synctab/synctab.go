@@ -61,7 +61,8 @@ type Entry struct {
 	Kind  Kind
 	// Object and Second are argument numbers from 1 to MaxArgument; Second
 	// is 0 if there is none. Second is the mutex of a wait and the initial
-	// value (semaphore) or number of threads (barrier) of an init.
+	// value (semaphore) or number of threads (barrier) of an init, the start
+	// routine of a create.
 	Object, Second int
 	// Success says when the operation had its effect, by the returned value.
 	Success bpf.Success

@@ -1,0 +1,99 @@
+package resolve
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+)
+
+// kinds translates the table's kinds of object.
+var kinds = map[synctab.Kind]event.Kind{
+	synctab.KindMutex:     event.KindMutex,
+	synctab.KindRWLock:    event.KindRWLock,
+	synctab.KindSpin:      event.KindSpin,
+	synctab.KindCond:      event.KindCond,
+	synctab.KindBarrier:   event.KindBarrier,
+	synctab.KindSemaphore: event.KindSemaphore,
+	synctab.KindOnce:      event.KindOnce,
+}
+
+// SiteInfo says of a site what the observer must know; ok is false if the
+// session has no such site.
+func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool) {
+	site := s.Site(index)
+	if site == nil {
+		return info, false
+	}
+	info.Kind = kinds[site.Kind]
+	info.Variable = site.Variable
+	if site.Try {
+		info.Flags |= event.Try
+	}
+	if site.Timed {
+		info.Flags |= event.Timed
+	}
+	if site.Atomic {
+		info.Flags |= event.Atomic
+	}
+	if site.Check {
+		info.Check = s.VariableAddr(site.Variable)
+	}
+	return info, true
+}
+
+// Limits gives the sentences on what limits the result of a run, and the
+// reason why an order that nobody watched may exist; "" if there is none.
+func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []string, unseen string) {
+	add := func(n uint64, format string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf(format, n))
+		}
+	}
+	st := o.Stats()
+	add(lost.Pending, "%d calls could not be followed to their return")
+	add(lost.Stacks+lost.Places, "%d places have no calling chain")
+	add(st.Contradicted, "%d reads saw another value than the last write recorded: they carry no order")
+	add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
+	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
+	notes = append(notes, s.Notes()...)
+	unseen, more := unseenSync(s)
+	if more != "" {
+		notes = append(notes, more)
+	}
+	return notes, unseen
+}
+
+// unseenSync looks for synchronisation in the program's own code that no probe
+// sees: atomic instructions and futex calls. System libraries are left out:
+// theirs implement the calls that are observed.
+func unseenSync(s *loader.Session) (reason, note string) {
+	for _, m := range s.Modules() {
+		if systemLibrary(m.Path) {
+			continue
+		}
+		n, first, what := s.UnseenIn(m)
+		if n == 0 {
+			continue
+		}
+		reason = fmt.Sprintf("%s synchronises by %d instructions of its own that are not observed (first: %s in %s), which may order the two sides.",
+			path.Base(m.Path), n, what, first)
+		return reason, ""
+	}
+	return "", ""
+}
+
+// systemLibrary tells the C and C++ run-time libraries by their names.
+func systemLibrary(p string) bool {
+	base := path.Base(p)
+	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl"} {
+		if strings.HasPrefix(base, prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+// Package resolve gives names to what the observer identified: places become
+// functions, files and lines, locks become the variables that hold them, and
+// threads get their start routines. It joins the observer's tables with the
+// files that the loader mapped, and answers the questions of analysis/report.
+package resolve
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+)
+
+// Process is what a Resolver must know of the observed process; a
+// loader.Session is one.
+type Process interface {
+	PID() int
+	Segment(addr uint64) (loader.Segment, bool)
+	Segments() []loader.Segment
+	Site(index uint32) *probes.Site
+}
+
+// Resolver implements report.Resolver for a process. Not for concurrent use.
+type Resolver struct {
+	process  Process
+	observed *observer.Observer
+	tables   map[*loader.Module]*symbolize.Table
+}
+
+// New makes a resolver.
+func New(p Process, o *observer.Observer) *Resolver {
+	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}}
+}
+
+func (r *Resolver) table(m *loader.Module) *symbolize.Table {
+	t := r.tables[m]
+	if t == nil {
+		t = symbolize.New(m.Bin, symbolize.WithModule(m.Path))
+		r.tables[m] = t
+	}
+	return t
+}
+
+// Frames gives the calling chain of a place; report.Resolver.
+func (r *Resolver) Frames(p event.PlaceID) []report.Frame {
+	st, ok := r.observed.StackOf(p)
+	if !ok {
+		return nil
+	}
+	var frames []report.Frame
+	for i, pc := range r.chain(st) {
+		frames = append(frames, r.at(pc, i > 0)...)
+	}
+	return frames
+}
+
+// chain puts the recorded addresses in order: the probed instruction, the
+// return address that lay on top of the stack, then the callers as the frame
+// pointers gave them. Those are only as good as the program's use of frame
+// pointers: what is no return address of a call ends the chain.
+func (r *Resolver) chain(st observer.Stack) []uint64 {
+	site := r.process.Site(st.Site)
+	if len(st.Frames) == 0 {
+		return nil
+	}
+	pcs := []uint64{r.original(st.Frames[0], site)}
+	rest := st.Frames[1:]
+	if st.Caller != 0 && site != nil && site.BPF.AtEntry != 0 {
+		pcs = append(pcs, st.Caller)
+		// The kernel may have found the caller too, by its own means.
+		if len(rest) > 0 && rest[0] == st.Caller {
+			rest = rest[1:]
+		}
+	}
+	for _, pc := range rest {
+		if !r.afterCall(pc) {
+			break
+		}
+		pcs = append(pcs, pc)
+	}
+	return pcs
+}
+
+// original moves the address of a probe back to the instruction that it
+// stands for, so that the line is that of the access and not of a later one.
+func (r *Resolver) original(pc uint64, site *probes.Site) uint64 {
+	if site == nil {
+		return pc
+	}
+	seg, ok := r.process.Segment(pc)
+	if !ok || pc-seg.Bias != site.Addr {
+		return pc
+	}
+	return site.At + seg.Bias
+}
+
+// afterCall reports whether the instruction before pc is a call.
+func (r *Resolver) afterCall(pc uint64) bool {
+	seg, ok := r.process.Segment(pc)
+	if !ok {
+		return false
+	}
+	arch, addr := seg.Module.Bin.Arch(), pc-seg.Bias
+	lengths := []int{5, 2, 3, 6, 7, 4, 8}
+	if arch == insn.ARM64 {
+		lengths = []int{4}
+	}
+	for _, n := range lengths {
+		code, err := seg.Module.Bin.Bytes(addr-uint64(n), n)
+		if err != nil || len(code) < n {
+			continue
+		}
+		in, err := insn.Decode(arch, code, addr-uint64(n))
+		if err == nil && in.Len == n && (in.Kind == insn.Call || in.Kind == insn.IndirectCall) {
+			return true
+		}
+	}
+	return false
+}
+
+// at names an address; a return address is named by its call.
+func (r *Resolver) at(pc uint64, isReturn bool) []report.Frame {
+	seg, ok := r.process.Segment(pc)
+	if !ok {
+		return []report.Frame{{Addr: pc}}
+	}
+	addr := pc - seg.Bias
+	look := addr
+	if isReturn {
+		look = symbolize.CallSite(addr)
+	}
+	var frames []report.Frame
+	for _, f := range r.table(seg.Module).Frames(look) {
+		frames = append(frames, report.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: seg.Module.Path,
+			Offset: f.Offset, Inlined: f.Inlined, Addr: pc})
+	}
+	return frames
+}
+
+// Object names an object; report.Resolver.
+func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
+	o, ok := r.observed.ObjectInfo(id)
+	if !ok {
+		return report.ObjectInfo{}
+	}
+	info := report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
+	if info.Name == "" {
+		info.Name = r.dataName(o.Addr)
+	}
+	return info
+}
+
+// dataName gives the variable that holds an address of the process, or "".
+func (r *Resolver) dataName(addr uint64) string {
+	for _, seg := range r.process.Segments() {
+		name, off, ok := r.table(seg.Module).Data(addr - seg.Bias)
+		switch {
+		case !ok:
+		case off == 0:
+			return name
+		default:
+			return fmt.Sprintf("%s+0x%x", name, off)
+		}
+	}
+	return ""
+}
+
+// Thread names a thread; report.Resolver.
+func (r *Resolver) Thread(id event.ThreadID) report.ThreadInfo {
+	t, ok := r.observed.ThreadInfo(id)
+	if !ok {
+		return report.ThreadInfo{}
+	}
+	info := report.ThreadInfo{ID: id, TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID && t.Parent == 0}
+	if t.Start != 0 {
+		if f := r.at(t.Start, false); len(f) > 0 {
+			info.Start = f[len(f)-1].Function
+		}
+	}
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", t.TGID, t.TID))
+	if err == nil {
+		info.Name = strings.TrimSpace(string(comm))
+	}
+	return info
+}

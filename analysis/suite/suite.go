@@ -1,0 +1,68 @@
+// Package suite runs the analyses over one run's events and settles what they
+// find: each potential finding is taken to the history of the run, which gives
+// it a witness or the reason why there is none. Events in, findings out; the
+// suite knows nothing of names, files or formats.
+package suite
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Options configure the analyses. The zero value is useful.
+type Options struct {
+	// History is how many critical sections are kept for each lock and
+	// thread, for predictions; 0 is the default of analysis/predict.
+	History int
+}
+
+// Suite is all analyses of a run.
+type Suite struct {
+	eraser   *eraser.Analysis
+	goodlock *goodlock.Analysis
+	history  *predict.History
+}
+
+// New makes a suite.
+func New(o Options) *Suite {
+	return &Suite{
+		eraser:   eraser.New(eraser.Options{}),
+		goodlock: goodlock.New(goodlock.Options{}),
+		history:  predict.New(predict.Options{Sections: o.History}),
+	}
+}
+
+// Event takes the next event of the run; the signature of finding.Analysis.
+func (s *Suite) Event(e *event.Event) {
+	s.history.Event(e)
+	s.eraser.Event(e)
+	s.goodlock.Event(e)
+}
+
+// Finish gives the findings. Unseen is the reason, a sentence, why an order
+// that nobody watched may exist between any two events; "" if there is none. A
+// finding is then potential at most.
+func (s *Suite) Finish(unseen string) []finding.Finding {
+	races := s.eraser.Finish()
+	for i := range races {
+		s.history.Settle(&races[i], nil)
+	}
+	deadlocks := s.goodlock.Finish()
+	candidates := s.goodlock.Candidates()
+	for i := range deadlocks {
+		s.history.Settle(&deadlocks[i], candidates[i])
+	}
+	all := append(races, deadlocks...)
+	if unseen == "" {
+		return all
+	}
+	for i := range all {
+		if all[i].Confidence == finding.Predicted {
+			all[i].Confidence, all[i].Reason = finding.Potential, unseen
+		}
+	}
+	return all
+}

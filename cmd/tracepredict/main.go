@@ -1,0 +1,109 @@
+// Command tracepredict observes one run of an unmodified program and tells
+// which errors other schedules of that run would have shown. This package is
+// the command line alone: flags, wiring, exit status.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// Exit statuses; docs/cli.md.
+const (
+	exitUsage    = 2
+	exitFindings = 66 // TSan's
+)
+
+func main() {
+	loader.MainIfHeld()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is the whole tool, and gives its exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.Execute(); err != nil {
+		fmt.Fprintf(stderr, "tracepredict: %v\n", err)
+		return statusOf(err)
+	}
+	return a.status
+}
+
+// app is what the commands share.
+type app struct {
+	stdout, stderr io.Writer
+	status         int // of a command that did not fail
+}
+
+func statusOf(err error) int {
+	var exit *loader.ExitError
+	var usage *loader.UsageError
+	switch {
+	case errors.As(err, &exit):
+		return exit.Code
+	case errors.As(err, &usage):
+		return exitUsage
+	}
+	return loader.ExitFailed
+}
+
+func usage(format string, args ...any) error {
+	return &loader.UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tracepredict",
+		Short: "Predict data races and deadlocks from one run of an unmodified program",
+		Long: `tracepredict watches one run of an unmodified native program through eBPF and says which
+errors other schedules of the same run would have shown: data races and deadlocks, each with both
+sides and, where one was found, the schedule that leads to it.`,
+		Example: `  sudo tracepredict exec --watch tickets -- ./shop
+  sudo tracepredict attach -p $(pidof redis-server) --duration 30s
+  tracepredict sites --watch tickets ./shop`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; see tracepredict %s --help", err, cmd.Name())
+	})
+	root.AddCommand(a.execCommand(), a.attachCommand(), a.sitesCommand(), a.doctorCommand())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, c := range root.Commands() {
+		args := c.Args
+		c.Args = func(cmd *cobra.Command, given []string) error {
+			if err := args(cmd, given); err != nil {
+				return usage("%w; see tracepredict %s --help", err, cmd.Name())
+			}
+			return nil
+		}
+	}
+	return root
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this kernel and this user can do, and how to mend what is missing",
+		Long: `doctor tries each thing that observing a program needs, and says which work, which do not, which it
+could not tell, and what to do about them. Exit status 125 if something needed is missing.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return runDoctor(a.stdout, loader.Diagnose())
+		},
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/binary"
+)
+
+func (a *app) sitesCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "sites [flags] BINARY",
+		Short: "Show the plan: each site, its address, what it observes, its cost class",
+		Long: `sites shows where probes would sit in one binary or library, without running it; no privileges are needed.
+
+Columns: the address of the probe, its distance from the instruction that it stands for, what it costs (emulated: one
+exception; stepped: two, about 20 times as dear), the kind of probe, what it observes, the function, and why it sits there.
+A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
+		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
+  tracepredict sites --watch tickets ./shop`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.sites(&f, args[0])
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) sites(f *planFlags, name string) error {
+	opts, err := f.options()
+	if err != nil {
+		return err
+	}
+	bin, err := binary.Open(name)
+	if err != nil {
+		return err
+	}
+	defer bin.Close()
+	planner := probes.NewPlanner(opts)
+	plan, err := planner.Plan(bin)
+	if err == nil {
+		err = planner.Unresolved()
+	}
+	if err != nil {
+		return &loader.UsageError{Err: err}
+	}
+	return writeSites(a.stdout, plan)
+}
+
+func writeSites(w io.Writer, plan *probes.Plan) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY")
+	for _, s := range plan.Sites {
+		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), observes(s), s.Function, s.Why)
+	}
+	for _, n := range plan.Notes {
+		fmt.Fprintf(t, "note: %s\n", n)
+	}
+	return t.Flush()
+}
+
+func probeKind(s probes.Site) string {
+	switch {
+	case s.Return:
+		return "call+return"
+	case bpf.Action(s.BPF.Action) == bpf.ActionReturn:
+		return "return"
+	case s.Variable != "":
+		return "access"
+	}
+	return "call"
+}
+
+func observes(s probes.Site) string {
+	if bpf.Action(s.BPF.Action) == bpf.ActionReturn {
+		return "its return"
+	}
+	text := bpf.Op(s.BPF.Op).String()
+	switch {
+	case s.Variable != "":
+		text += " " + s.Variable
+	case s.Kind != 0:
+		text += " " + s.Kind.String()
+	}
+	if s.Try {
+		text += " (try)"
+	}
+	if s.Timed {
+		text += " (timed)"
+	}
+	return text
+}

@@ -1,0 +1,85 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Attach observes a running process until ctx ends or the process does; it
+// goes on undisturbed. Tasks, if not nil, is called before the first record
+// with the threads that live already; started when all probes are in.
+func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLine), started func(*Session)) (Result, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
+	}
+	defer unix.Close(fd)
+	s, err := newSession(opts)
+	if err != nil {
+		return Result{}, err
+	}
+	s.pid = pid
+	if err := s.attachAll(tasks); err != nil {
+		s.tracer.Close()
+		return Result{}, err
+	}
+	s.read()
+	if started != nil {
+		started(s)
+	}
+	waitForEnd(ctx, fd)
+	lost, err := s.finish()
+	return Result{Lost: lost}, err
+}
+
+func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
+	if err := s.tracer.AddTarget(s.pid); err != nil {
+		return err
+	}
+	lines, err := s.tracer.Tasks()
+	if err != nil {
+		return err
+	}
+	s.leader = false
+	for _, l := range lines {
+		s.leader = s.leader || int(l.Tid) == s.pid
+	}
+	if tasks != nil {
+		tasks(lines)
+	}
+	if err := s.sync(); err != nil {
+		return err
+	}
+	return s.ready()
+}
+
+// waitForEnd returns when ctx ends or the process of the pidfd does.
+func waitForEnd(ctx context.Context, fd int) {
+	ended := make(chan struct{})
+	var wake [2]int
+	if err := unix.Pipe2(wake[:], unix.O_CLOEXEC); err != nil {
+		<-ctx.Done()
+		return
+	}
+	go func() {
+		defer close(ended)
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(wake[0]), Events: unix.POLLIN}}
+		for {
+			if _, err := unix.Poll(fds, -1); !errors.Is(err, unix.EINTR) {
+				return
+			}
+		}
+	}()
+	select {
+	case <-ctx.Done():
+	case <-ended:
+	}
+	unix.Close(wake[1])
+	<-ended
+	unix.Close(wake[0])
+}

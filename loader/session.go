@@ -1,0 +1,300 @@
+// Package loader loads the BPF programs, owns the traced process and reads the
+// ring buffer.
+//
+// A Session observes one process, started (Start) or found (Attach): whatever
+// executable file it maps gets the probes of its plan, and the records of their
+// hits come to a Handler in the order of the run. The package knows plans and
+// records; what a record means for the program is the observer's business.
+//
+// The traced process outlives the tool: probes are held by links that the
+// kernel closes, and ptrace (for started programs) lets go when the tracer
+// dies. Nothing is written into its memory.
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+)
+
+// Options configure a session.
+type Options struct {
+	Plan   probes.Options
+	Tracer TracerOptions
+	// Handler takes records and stacks; called from one goroutine.
+	Handler Handler
+}
+
+// Session observes one process.
+type Session struct {
+	opts   Options
+	tracer *Tracer
+	pid    int
+
+	mu       sync.Mutex // guards what follows; before Tracer's own
+	planner  *probes.Planner
+	modules  map[FileID]*Module
+	segments []Segment // by Lo; newest last among equals
+	sites    []*probes.Site
+	notes    []string
+	leader   bool // the leader lives, so the kernel's PID filter works
+
+	stop     chan struct{} // closed: read what is left and return
+	readDone chan struct{} // closed when the reader has returned
+	readErr  error         // valid then
+}
+
+func newSession(opts Options) (*Session, error) {
+	tracer, err := NewTracer(opts.Tracer)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{
+		opts:     opts,
+		tracer:   tracer,
+		planner:  probes.NewPlanner(opts.Plan),
+		modules:  map[FileID]*Module{},
+		sites:    []*probes.Site{nil},
+		leader:   true,
+		stop:     make(chan struct{}),
+		readDone: make(chan struct{}),
+	}, nil
+}
+
+// PID is the observed process.
+func (s *Session) PID() int { return s.pid }
+
+// Site gives the site of an index in records, nil if there is none.
+func (s *Session) Site(index uint32) *probes.Site {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if int(index) >= len(s.sites) {
+		return nil
+	}
+	return s.sites[index]
+}
+
+// VariableAddr gives the address in the process of a watched variable, 0 if it
+// is not loaded.
+func (s *Session) VariableAddr(name string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seg := range s.segments {
+		for _, v := range seg.Module.Plan.Variables {
+			if v.Name == name {
+				return v.Addr + seg.Bias
+			}
+		}
+	}
+	return 0
+}
+
+// Notes are sentences on what could not be observed.
+func (s *Session) Notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes)
+}
+
+// Modules lists the files mapped so far, the program first.
+func (s *Session) Modules() []*Module {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ms []*Module
+	for _, seg := range s.segments {
+		if !slices.Contains(ms, seg.Module) {
+			ms = append(ms, seg.Module)
+		}
+	}
+	sort.SliceStable(ms, func(i, j int) bool { return ms[i].Base < ms[j].Base })
+	return ms
+}
+
+// Segment finds the code that an address of the process lies in: the newest
+// mapping, if several have been there.
+func (s *Session) Segment(addr uint64) (Segment, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, seg := range slices.Backward(s.segments) {
+		if seg.Lo <= addr && addr < seg.Hi {
+			return seg, true
+		}
+	}
+	return Segment{}, false
+}
+
+// Segments lists all code mapped so far.
+func (s *Session) Segments() []Segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.segments)
+}
+
+// sync looks at what the process maps now, and plans and attaches what is new.
+func (s *Session) sync() error {
+	maps, err := readMaps(s.pid)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", s.pid))
+	exe = strings.TrimSuffix(exe, " (deleted)")
+	// The program before its libraries: it is searched for variables first.
+	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
+	for _, m := range maps {
+		if !m.Exec || m.File.Inode == 0 || s.known(m) {
+			continue
+		}
+		if err := s.addMapping(m, m.Path == exe); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (s *Session) known(m Mapping) bool {
+	for _, seg := range s.segments {
+		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module.ID == m.File {
+			return true
+		}
+	}
+	return false
+}
+
+// addMapping makes an executable mapping known. A library that cannot be read
+// is noted; the program itself must be.
+func (s *Session) addMapping(m Mapping, exe bool) error {
+	mod := s.modules[m.File]
+	if mod == nil {
+		var err error
+		if mod, err = s.addModule(m, exe); err != nil {
+			if exe {
+				return err
+			}
+			s.note(fmt.Sprintf("%s is not observed: %v", m.Path, err))
+			return nil
+		}
+	}
+	if bias, ok := mod.bias(m); ok {
+		s.segments = append(s.segments, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod})
+	}
+	return nil
+}
+
+func (s *Session) note(text string) {
+	if !slices.Contains(s.notes, text) {
+		s.notes = append(s.notes, text)
+	}
+}
+
+func (s *Session) addModule(m Mapping, exe bool) (*Module, error) {
+	mod, err := openModule(s.pid, m, exe)
+	if err != nil {
+		return nil, err
+	}
+	if mod.Plan, err = s.planner.Plan(mod.Bin); err != nil {
+		return nil, err
+	}
+	for _, n := range mod.Plan.Notes {
+		s.note(n)
+	}
+	s.modules[m.File] = mod
+	if len(mod.Plan.Sites) == 0 {
+		return mod, nil
+	}
+	if mod.Base, err = s.tracer.AddSites(mod.bpfSites()); err != nil {
+		return nil, err
+	}
+	for i := range mod.Plan.Sites {
+		s.sites = append(s.sites, &mod.Plan.Sites[i])
+	}
+	return mod, s.attach(mod)
+}
+
+// attach puts a module's probes in. Once the leader has called pthread_exit the
+// kernel's PID filter lets nothing through: then the BPF program filters.
+func (s *Session) attach(mod *Module) error {
+	pid := s.pid
+	if !s.leader {
+		pid = 0
+	}
+	return s.tracer.Attach(mod.file, mod.probesOf(), pid)
+}
+
+// forgetProgram drops what belongs to the program before an execve.
+func (s *Session) forgetProgram() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.modules) == 0 {
+		return nil
+	}
+	s.planner = probes.NewPlanner(s.opts.Plan)
+	s.modules = map[FileID]*Module{}
+	return s.tracer.DetachProbes()
+}
+
+// read starts handing records to the handler.
+func (s *Session) read() {
+	go func() {
+		defer close(s.readDone)
+		s.readErr = s.tracer.Read(filter{s}, s.stop)
+	}()
+}
+
+// filter looks at what concerns the session itself before it hands records on.
+type filter struct{ s *Session }
+
+func (f filter) Record(r *bpf.Record) {
+	switch bpf.Op(r.Op) {
+	case bpf.OpLibrary:
+		// A library came or went. An error here means that the process is gone.
+		_ = f.s.sync()
+		return
+	case bpf.OpExit:
+		if int(r.Tid) == f.s.pid {
+			f.s.mu.Lock()
+			f.s.leader = false
+			f.s.mu.Unlock()
+		}
+	}
+	f.s.opts.Handler.Record(r)
+}
+
+func (f filter) Stack(r *bpf.StackRecord) { f.s.opts.Handler.Stack(r) }
+func (f filter) Idle()                    { f.s.opts.Handler.Idle() }
+
+// finish removes the probes, hands over what is left to read and unloads.
+func (s *Session) finish() (Lost, error) {
+	err := s.tracer.Detach()
+	close(s.stop)
+	<-s.readDone
+	lost, lostErr := s.tracer.Lost()
+	err = errors.Join(err, s.readErr, lostErr, s.tracer.Close())
+	return lost, err
+}
+
+// Result is how a session ended.
+type Result struct {
+	Exit Exit // of a started program
+	Lost Lost
+}
+
+// kill ends a program that we started and cannot observe.
+func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }

@@ -1,0 +1,180 @@
+package loader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+)
+
+// Program is what to start.
+type Program struct {
+	Path string // of the binary
+	Args []string
+	User *Credentials // nil: as the tool itself
+}
+
+// Start runs a program and observes it from its first instruction until it
+// ends. When ctx ends, the observation ends; the program goes on, and Start
+// returns after its end all the same, since it owns the program's standard
+// streams. Started is called, if not nil, when the program is about to run.
+func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
+	s, err := newSession(opts)
+	if err != nil {
+		return Result{}, err
+	}
+	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User})
+	if err != nil {
+		s.tracer.Close()
+		return Result{}, err
+	}
+	s.pid = held.cmd.Process.Pid
+	s.read()
+	stopSignals := passSignals(s.pid)
+	defer stopSignals()
+	done := make(chan outcome, 1)
+	onOneThread(func() { done <- s.trace(held, started) })
+	return s.await(ctx, done)
+}
+
+type outcome struct {
+	exit Exit
+	err  error
+}
+
+// await waits for the program's end, and removes the probes when ctx ends.
+func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error) {
+	var out outcome
+	select {
+	case out = <-done:
+	case <-ctx.Done():
+		if err := s.tracer.Detach(); err != nil {
+			kill(s.pid)
+			return Result{}, err
+		}
+		out = <-done
+	}
+	lost, err := s.finish()
+	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, err)
+}
+
+// trace runs on the tracer's thread, from the held process to the end of the
+// program.
+func (s *Session) trace(held *heldProcess, started func(*Session)) outcome {
+	t := &tracee{pid: s.pid, onMap: s.sync}
+	t.onExec = func() error {
+		if err := s.forgetProgram(); err != nil {
+			return err
+		}
+		// Not before the first execve: the waiting process has threads too.
+		if err := s.tracer.AddTarget(s.pid); err != nil {
+			return err
+		}
+		return s.sync()
+	}
+	first := true
+	t.onReady = func() error {
+		if !first {
+			return nil
+		}
+		first = false
+		if err := s.ready(); err != nil {
+			return err
+		}
+		if started != nil {
+			started(s)
+		}
+		return nil
+	}
+	exit, err := s.traceHeld(t, held)
+	if errors.Is(err, errNeverRan) {
+		return outcome{err: &ExitError{Code: exit.Status, Err: errors.New(held.failure())}}
+	}
+	if err != nil {
+		kill(s.pid) // it stands at its start, or is of no use to anybody
+		_, _ = t.run()
+	}
+	return outcome{exit: exit, err: err}
+}
+
+func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
+	if err := t.seize(); err != nil {
+		return Exit{}, err
+	}
+	if err := held.release(); err != nil {
+		return Exit{}, err
+	}
+	return t.run()
+}
+
+// ready says, with all libraries mapped and nothing of the program run, whether
+// it can be observed as asked.
+func (s *Session) ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.planner.Unresolved(); err != nil {
+		return &UsageError{Err: err}
+	}
+	calls := 0
+	for _, m := range s.modules {
+		calls += m.Plan.Calls
+	}
+	if calls == 0 {
+		return errNothingToSee(s.modules)
+	}
+	return nil
+}
+
+// UsageError is a fault of what the user asked for.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+func errNothingToSee(modules map[FileID]*Module) error {
+	for _, m := range modules {
+		if m.Bin.Static() && !m.Bin.HasSymbols() {
+			return fmt.Errorf("%s is static and stripped: without symbols its synchronisation calls cannot be found; keep the symbols (link without -s, do not strip), link it dynamically, or name its functions in a file for --sync", m.Path)
+		}
+	}
+	return errors.New("neither the program nor its libraries have a synchronisation call that the table knows: if it locks by functions of its own, name them in a file for --sync")
+}
+
+// passSignals makes the tool live on when the terminal interrupts both it and
+// the program, and passes on what is sent to the tool alone.
+func passSignals(pid int) (stop func()) {
+	c := make(chan os.Signal, 16)
+	done := make(chan struct{})
+	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
+	go func() {
+		defer close(done)
+		for sig := range c {
+			s, ok := sig.(unix.Signal)
+			if !ok || fromTerminal(s) {
+				continue
+			}
+			_ = unix.Kill(pid, s)
+		}
+	}()
+	return func() {
+		signal.Stop(c)
+		close(c)
+		<-done
+	}
+}
+
+// fromTerminal: these the terminal sends to the whole foreground group, the
+// program included; passing them on would deliver them twice.
+func fromTerminal(s unix.Signal) bool {
+	if s != unix.SIGINT && s != unix.SIGQUIT {
+		return false
+	}
+	group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}

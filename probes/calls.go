@@ -1,0 +1,255 @@
+package probes
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+)
+
+// builder makes one plan.
+type builder struct {
+	opts  Options
+	plan  *Plan
+	image *cheapsite.Image
+	arch  insn.Arch
+	rets  map[uint64]bool // returns probed already
+}
+
+// call is a function of the file that the table knows.
+type call struct {
+	addr  uint64
+	name  string
+	entry synctab.Entry
+}
+
+// loaderHook is the function that dynamic loaders call, with an empty body,
+// when their list of libraries is about to change and when it has changed.
+const loaderHook = "_dl_debug_state"
+
+func (b *builder) calls() error {
+	b.rets = map[uint64]bool{}
+	calls := b.match()
+	b.plan.Calls = len(calls)
+	for _, c := range b.withoutWrappers(calls) {
+		if err := b.call(c); err != nil {
+			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
+		}
+	}
+	for _, s := range b.plan.File.Lookup(loaderHook) {
+		hook := call{addr: s.Addr, name: loaderHook, entry: synctab.Entry{Op: bpf.OpLibrary}}
+		return b.call(hook)
+	}
+	return nil
+}
+
+// match finds the functions of the table, every version of a symbol, each
+// address once.
+func (b *builder) match() []call {
+	byAddr := map[uint64]call{}
+	for _, s := range b.plan.File.Symbols() {
+		if s.Kind != binary.Func || s.Addr == 0 {
+			continue
+		}
+		plain := ""
+		if b.opts.Table.NeedsDemangling(s.Name) {
+			plain = demangled(s.Name)
+		}
+		e, ok := b.opts.Table.Match(s.Name, plain)
+		if !ok {
+			continue
+		}
+		old, had := byAddr[s.Addr]
+		if !had || prefer(e, s.Name, old) {
+			byAddr[s.Addr] = call{addr: s.Addr, name: s.Name, entry: e}
+		}
+	}
+	calls := make([]call, 0, len(byAddr))
+	for _, c := range byAddr {
+		calls = append(calls, c)
+	}
+	sort.Slice(calls, func(i, j int) bool { return calls[i].addr < calls[j].addr })
+	return calls
+}
+
+// prefer says which of two names of one address counts. Where they differ in
+// meaning the one that is not an init does: glibc 2.36's pthread_spin_init and
+// pthread_spin_unlock are one function, and an unlock taken for an init would
+// lose an order, while an init taken for an unlock is recognised at run time.
+func prefer(e synctab.Entry, name string, old call) bool {
+	if (e.Op == bpf.OpInit) != (old.entry.Op == bpf.OpInit) {
+		return old.entry.Op == bpf.OpInit
+	}
+	return name < old.name && len(name) <= len(old.name)
+}
+
+// withoutWrappers drops functions that do no more than call another of the
+// same operation on the same object (glibc's mtx_lock calls pthread_mutex_lock):
+// nested calls of one operation are one event.
+func (b *builder) withoutWrappers(calls []call) []call {
+	at := map[uint64]call{}
+	for _, c := range calls {
+		at[c.addr] = c
+	}
+	kept := calls[:0:0]
+	for _, c := range calls {
+		if !b.wraps(c, at) {
+			kept = append(kept, c)
+		}
+	}
+	return kept
+}
+
+func (b *builder) wraps(c call, at map[uint64]call) bool {
+	args := b.registers(c.entry)
+	for _, target := range b.image.WrapperOf(c.addr, args) {
+		inner, ok := at[target]
+		if ok && target != c.addr && inner.entry.Op == c.entry.Op && inner.entry.Object == c.entry.Object &&
+			inner.entry.Second == c.entry.Second {
+			return true
+		}
+	}
+	return false
+}
+
+// argument gives the register of argument n, from 1.
+func (b *builder) argument(n int) insn.Reg {
+	if n == 0 {
+		return insn.NoReg
+	}
+	if b.arch == insn.ARM64 {
+		return insn.Reg(n - 1)
+	}
+	return [...]insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}[n-1]
+}
+
+func (b *builder) registers(e synctab.Entry) insn.RegSet {
+	var set insn.RegSet
+	for _, n := range []int{e.Object, e.Second} {
+		if n > 0 {
+			set = set.With(b.argument(n))
+		}
+	}
+	return set
+}
+
+// linkRegister is where arm64 keeps the return address.
+const linkRegister insn.Reg = 30
+
+// actionOf says when an operation's records are made.
+func actionOf(op bpf.Op) bpf.Action {
+	switch op {
+	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire:
+		return bpf.ActionSave
+	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce:
+		return bpf.ActionBoth
+	}
+	return bpf.ActionEmit
+}
+
+// call plans the probes of one function.
+func (b *builder) call(c call) error {
+	action := actionOf(c.entry.Op)
+	want := cheapsite.Want{At: c.addr, Reads: b.registers(c.entry).With(b.arch.SP())}
+	if b.arch == insn.ARM64 {
+		want.Reads = want.Reads.With(linkRegister)
+	}
+	if action == bpf.ActionSave {
+		want.Sense = cheapsite.Entry
+	}
+	ret := action != bpf.ActionEmit && !c.entry.Unwinds
+	want.Return = ret
+	where, err := b.place(want)
+	if err != nil {
+		return err
+	}
+	if ret && (where.Loops || where.Class == cheapsite.Refused) {
+		ret, want.Return = false, false // its return instructions instead
+		if where, err = b.place(want); err != nil {
+			return err
+		}
+	}
+	if where.Class == cheapsite.Refused {
+		b.note("%s cannot be probed (%s): its calls are not seen", c.name, where.Why)
+		return nil
+	}
+	site := b.callSite(c, action, where)
+	site.Return = ret
+	b.plan.Sites = append(b.plan.Sites, site)
+	if action != bpf.ActionEmit && !ret {
+		return b.returns(c)
+	}
+	return nil
+}
+
+func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
+	e := c.entry
+	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed}
+	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta)}
+	if e.Object > 0 {
+		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(e.Object))
+	}
+	if e.Second > 0 {
+		s.BPF.SecondFrom, s.BPF.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
+	}
+	return s
+}
+
+// resultRegister holds what a function returns.
+func (b *builder) resultRegister() insn.Reg {
+	if b.arch == insn.ARM64 {
+		return 0
+	}
+	return insn.RAX
+}
+
+// returns plans probes at every return of a function whose frame may be
+// unwound, where a uretprobe would kill the program.
+func (b *builder) returns(c call) error {
+	exits, err := b.image.Returns(c.addr)
+	if err != nil {
+		return err
+	}
+	if !exits.Complete {
+		b.note("not every return of %s could be found (%s): some of its calls may seem not to return", c.name, exits.Reason)
+	}
+	for _, ret := range exits.Returns {
+		if b.rets[ret] {
+			continue
+		}
+		b.rets[ret] = true
+		var reads insn.RegSet
+		where, err := b.placeReturn(ret, reads.With(b.resultRegister()).With(b.arch.SP()))
+		if err != nil {
+			return err
+		}
+		if where.Class == cheapsite.Refused {
+			b.note("a return of %s at 0x%x cannot be probed (%s)", c.name, ret, where.Why)
+			continue
+		}
+		b.plan.Sites = append(b.plan.Sites, Site{At: ret, Addr: where.Addr, Class: where.Class, Why: where.Why,
+			Function: c.name, BPF: bpf.Site{Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}})
+	}
+	return nil
+}
+
+func (b *builder) note(format string, args ...any) {
+	b.plan.Notes = append(b.plan.Notes, fmt.Sprintf(format, args...))
+}
+
+// place asks for a site, or with EntrySites for the cost of the original.
+func (b *builder) place(w cheapsite.Want) (cheapsite.Site, error) {
+	if b.opts.EntrySites {
+		at := w.At
+		w.Stop = func(addr uint64) bool { return addr != at }
+	}
+	return b.image.Place(w)
+}
+
+func (b *builder) placeReturn(ret uint64, reads insn.RegSet) (cheapsite.Site, error) {
+	return b.image.PlaceReturn(ret, reads)
+}

@@ -1,0 +1,180 @@
+// Package probes says what to probe in a binary and where. From a table of
+// synchronisation calls, names of variables and an ELF file it makes a Plan:
+// sites, each with the place of its probe, what it records there, and what a
+// hit costs.
+//
+// The parts each have a folder: binary (ELF), insn (decoding), cheapsite (where
+// a probe sits), synctab (the table), variable (names and accesses), symbolize
+// (names for addresses). This package joins them. It knows no process: all
+// addresses are those of the file as linked.
+package probes
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Options say what to observe.
+type Options struct {
+	Table synctab.Table // the synchronisation calls
+	Watch []string      // names of variables
+	// EntrySites keeps each probe at its original address instead of the
+	// cheapest one that sees the same.
+	EntrySites bool
+}
+
+// Site is one thing that one probe observes.
+type Site struct {
+	At       uint64 // the original address: entry, return or access
+	Addr     uint64 // where the probe sits
+	Offset   uint64 // of Addr in the file
+	Class    cheapsite.Class
+	Return   bool // a uretprobe
+	BPF      bpf.Site
+	Kind     synctab.Kind // of the object; none for variables
+	Try      bool
+	Timed    bool
+	Atomic   bool
+	Variable string // name of the accessed variable, ""
+	// Check: the object's address must be compared with the variable's, since
+	// the register may hold something else.
+	Check    bool
+	Function string // that contains At
+	Why      string // one line for people
+}
+
+// Plan is what to probe in one file.
+type Plan struct {
+	File      *binary.File
+	Sites     []Site // sorted by Addr, then in program order
+	Variables []variable.Variable
+	// Notes are sentences on what cannot be seen in this file.
+	Notes []string
+	// Calls counts the functions of the table that the file holds.
+	Calls int
+}
+
+// Planner makes plans for a program and its libraries, in the order in which
+// they are loaded. It is not safe for concurrent use.
+type Planner struct {
+	opts   Options
+	files  []*binary.File
+	found  map[string]variable.Variable
+	failed map[string]error // the latest reason why a name is not found
+}
+
+// NewPlanner makes a planner.
+func NewPlanner(opts Options) *Planner {
+	return &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}}
+}
+
+// Unresolved is the reason why some variable has not been found in any file so
+// far, nil if all have.
+func (p *Planner) Unresolved() error {
+	var errs []error
+	for _, name := range p.opts.Watch {
+		if _, ok := p.found[name]; !ok {
+			errs = append(errs, p.failed[name])
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Plan makes the plan of one more file.
+func (p *Planner) Plan(f *binary.File) (*Plan, error) {
+	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: cheapsite.NewImage(f), arch: f.Arch()}
+	if err := b.calls(); err != nil {
+		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
+	}
+	p.files = append(p.files, f)
+	if err := p.resolve(); err != nil {
+		return nil, err
+	}
+	for _, name := range p.opts.Watch {
+		v, ok := p.found[name]
+		if !ok {
+			continue
+		}
+		if v.File == f {
+			b.plan.Variables = append(b.plan.Variables, v)
+		}
+		if err := b.accesses(v); err != nil {
+			return nil, fmt.Errorf("find the accesses of %s in %s: %w", name, f.Name(), err)
+		}
+	}
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
+	return b.plan, nil
+}
+
+// resolve looks for the names that no earlier file had. A fault of the name
+// itself (ambiguous, wrong type) ends the search: no library will mend it.
+func (p *Planner) resolve() error {
+	for _, name := range p.opts.Watch {
+		if _, ok := p.found[name]; ok {
+			continue
+		}
+		v, err := variable.FindIn(p.files, name)
+		if err == nil {
+			p.found[name] = v
+			continue
+		}
+		p.failed[name] = err
+		var ve *variable.Error
+		if !errors.As(err, &ve) {
+			return err
+		}
+		if ve.Reason != variable.NotFound && ve.Reason != variable.NoDebugInfo {
+			return err
+		}
+	}
+	return nil
+}
+
+// demangled gives the name of a C++ or Rust symbol without its parameters'
+// noise, or "".
+func demangled(linkage string) string {
+	s, err := demangle.ToString(linkage, demangle.NoClones, demangle.MaxLength(12))
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// finish orders the sites and chains those that share a place.
+func (b *builder) finish() error {
+	sites := b.plan.Sites
+	sort.SliceStable(sites, func(i, j int) bool {
+		if sites[i].Addr != sites[j].Addr {
+			return sites[i].Addr < sites[j].Addr
+		}
+		return sites[i].At < sites[j].At
+	})
+	run := 0
+	for i := range sites {
+		off, err := b.plan.File.Offset(sites[i].Addr)
+		if err != nil {
+			return fmt.Errorf("place a probe of %s in %s: %w", sites[i].Function, b.plan.File.Name(), err)
+		}
+		sites[i].Offset = off
+		if i > 0 && sites[i-1].Addr == sites[i].Addr {
+			if run++; run >= bpf.MaxChain {
+				return fmt.Errorf("%s needs more than %d probes at 0x%x: watch fewer variables", sites[i].Function, bpf.MaxChain, sites[i].Addr)
+			}
+			sites[i-1].BPF.Next = uint32(i) + 1
+			continue
+		}
+		run = 0
+	}
+	return nil
+}
