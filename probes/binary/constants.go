@@ -2,6 +2,7 @@ package binary
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -49,8 +50,7 @@ func (l *landmarker) leas(b []byte, addr uint64) {
 		}
 		at += i
 		if at+length <= len(b) && b[at+1]&0xc7 == 0x05 {
-			disp := int64(int32(l.f.order.Uint32(b[at+2:])))
-			l.add(addr + uint64(at+length) + uint64(disp))
+			l.add(addr + uint64(at+length) + signed(b[at+2:]))
 		}
 	}
 }
@@ -75,18 +75,44 @@ func (l *landmarker) immediatesIn(code []byte, addr uint64) {
 			l.anyImmediate(code)
 			return
 		}
-		if in.Kind != insn.Nop {
+		if !relative(&in, code[:in.Len]) {
 			l.lastBytes(code[:in.Len])
 		}
 		code, addr = code[in.Len:], addr+uint64(in.Len)
 	}
 }
 
+// relative reports whether the last 4 bytes of an instruction are a distance, to
+// what it jumps to, reads or writes: they are no address, but look like one where
+// data lies as far from the code as code from zero.
+func relative(in *insn.Inst, b []byte) bool {
+	switch in.Kind {
+	case insn.Nop, insn.Jump, insn.CondJump, insn.Call:
+		return true
+	}
+	if len(b) < 4 {
+		return false
+	}
+	to := in.Addr + uint64(len(b)) + signed(b[len(b)-4:])
+	if in.Sum.Const() && uint64(in.Sum.Imm) == to {
+		return true // lea: see leas
+	}
+	for _, m := range in.Mem[:in.NMem] {
+		if m.Fixed && !m.Segment && m.Addr == to {
+			return true
+		}
+	}
+	return false
+}
+
+// signed gives 4 bytes, sign-extended; both architectures are little-endian.
+func signed(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
+
 // lastBytes takes the last 4, sign-extended, and the last 8 of movabs.
 func (l *landmarker) lastBytes(b []byte) {
 	const movabs = 10
 	if len(b) > 4 {
-		l.add(uint64(int64(int32(l.f.order.Uint32(b[len(b)-4:])))))
+		l.add(signed(b[len(b)-4:]))
 	}
 	if len(b) >= movabs {
 		l.add(l.f.order.Uint64(b[len(b)-8:]))
@@ -95,7 +121,7 @@ func (l *landmarker) lastBytes(b []byte) {
 
 func (l *landmarker) anyImmediate(b []byte) {
 	for ; len(b) >= 4; b = b[1:] {
-		l.add(uint64(int64(int32(l.f.order.Uint32(b)))))
+		l.add(signed(b))
 		if len(b) >= 8 {
 			l.add(l.f.order.Uint64(b))
 		}

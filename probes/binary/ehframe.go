@@ -343,9 +343,14 @@ func (f *File) frames() ([]Range, error) {
 	return t.extents, err
 }
 
-// frameTable gives the file's unwind table; on an error what comes before it.
+// frameTable gives the file's unwind table; on an error, which is noted as a
+// problem too, what comes before it.
 func (f *File) frameTable() (frameTable, error) {
-	f.framesOnce.Do(func() { f.frame, f.frameErr = f.loadFrames() })
+	f.framesOnce.Do(func() {
+		if f.frame, f.frameErr = f.loadFrames(); f.frameErr != nil {
+			f.problem(fmt.Errorf("function extents of %s: %w", f.name, f.frameErr))
+		}
+	})
 	return f.frame, f.frameErr
 }
 

@@ -1,7 +1,6 @@
 package binary
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 )
@@ -31,10 +30,7 @@ func rangeAt(rs []Range, addr uint64) (Range, bool) {
 }
 
 func (f *File) loadFunctions() []Range {
-	frames, err := f.frames()
-	if err != nil {
-		f.problem(fmt.Errorf("function extents of %s: %w", f.name, err))
-	}
+	frames, _ := f.frames() // an error is among the problems
 	text := f.Text()
 	var symbols []Range
 	for _, s := range f.Symbols() {

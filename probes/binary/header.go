@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -136,6 +135,3 @@ func (f *File) checkTable(what string, off, n, size uint64) error {
 	}
 	return nil
 }
-
-// truncated reports whether err says that bytes are missing.
-func truncated(err error) bool { return errors.Is(err, ErrTruncated) }

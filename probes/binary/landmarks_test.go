@@ -218,6 +218,64 @@ func TestUnreadableExceptionTable(t *testing.T) {
 	}
 }
 
+// TestDamagedUnwindTable: code that it does not reach may have landing pads
+// anywhere.
+func TestDamagedUnwindTable(t *testing.T) {
+	path := build(t, "g++", "landing.cc")
+	whole := open(t, path)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(b[whole.elf.Section(".eh_frame").Offset:][8:16]) // version and augmentation of the first common entry
+	f, err := NewWith(bytes.NewReader(b), int64(len(b)), "damaged", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[uint64]string{}
+	for _, s := range whole.Lookup("main") {
+		for a := s.Addr; a < s.Addr+s.Size; a++ {
+			want[a] = "main"
+		}
+	}
+	wantLandmarks(t, f, "uncovered", want)
+	checkLandmarks(t, f)
+	if len(f.Problems()) == 0 {
+		t.Error("nothing was said")
+	}
+}
+
+// TestImmediates: constants of instructions, and distances that look like some.
+func TestImmediates(t *testing.T) {
+	const base = 0x40000
+	for _, c := range []struct {
+		name string
+		code string
+		want []uint64
+	}{
+		{"mov to a register", "\xbf\x10\x00\x04\x00", []uint64{0x40010}},
+		{"mov, sign-extended", "\x48\xc7\xc0\x10\x00\x04\x00", []uint64{0x40010}},
+		{"movabs", "\x48\xb8\x11\x00\x04\x00\x00\x00\x00\x00", []uint64{0x40011}},
+		{"push", "\x68\x12\x00\x04\x00", []uint64{0x40012}},
+		{"store", "\x48\xc7\x43\x08\x13\x00\x04\x00", []uint64{0x40013}},
+		{"store to a fixed place", "\x48\xc7\x05\x00\x10\x00\x00\x14\x00\x04\x00", []uint64{0x40014}},
+		{"load from far away", "\x48\x8b\x05\x10\x00\x04\x00", nil},
+		{"call far away", "\xe8\x10\x00\x04\x00", nil},
+		{"jump far away", "\x0f\x84\x10\x00\x04\x00", nil},
+		{"lea is not for here", "\x48\x8d\x05\x10\x00\x04\x00", nil},
+		{"after what does not decode", "\x06\xbf\x10\x00\x04\x00", []uint64{0x40010}},
+		{"a short one", "\x6a\x10\xc3", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := landmarkerOf(imageOf([]byte(c.code+strings.Repeat("\x90", 64)), base, insn.AMD64))
+			l.immediatesIn([]byte(c.code), base)
+			if diff := cmp.Diff(c.want, l.found); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // imageOf is a file of one segment at addr, all of it text.
 func imageOf(b []byte, addr uint64, arch insn.Arch) *File {
 	return &File{
