@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/cilium/ebpf"
-	)
+)
 
 // State is the answer of a probe of what kernel and user can do.
 type State uint8

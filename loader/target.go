@@ -272,7 +272,8 @@ func searchPath(name, dirs string) (string, error) {
 		if checkExecutable(path) == nil {
 			return path, nil
 		}
-		if unix.Access(path, unix.F_OK) == nil && unusable == "" {
+		err := unix.Access(path, unix.F_OK)
+		if unusable == "" && (err == nil || errors.Is(err, unix.EACCES)) {
 			unusable = path
 		}
 	}

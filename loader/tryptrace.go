@@ -81,7 +81,7 @@ func explainPtrace(err error) error {
 		return err
 	}
 	if who := tracedBy(); who != "" {
-		return &NeedError{What: "the tool itself is traced by " + who, Remedy: "start it without " + who, Err: err}
+		return &NeedError{What: "the tool itself is traced by " + who, Remedy: "start tracepredict without " + who, Err: err}
 	}
 	c := readCircumstances()
 	if scope, ok, _ := readSetting("kernel.yama.ptrace_scope"); ok {

@@ -1,0 +1,199 @@
+package loader
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cilium/ebpf"
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/sys/capability"
+	"golang.org/x/sys/unix"
+)
+
+// A probe that says no on a kernel new enough is wrong.
+func TestFeaturesOfThisKernel(t *testing.T) {
+	needBPF(t)
+	c := readCircumstances()
+	seen := map[string]bool{}
+	for _, f := range allFeatures(c) {
+		t.Run(f.Name, func(t *testing.T) {
+			if seen[f.Name] || f.Name == "" || f.Why == "" {
+				t.Errorf("no name of its own, or no purpose: %+v", f)
+			}
+			seen[f.Name] = true
+			check := f.check(c)
+			t.Logf("%+v", check)
+			if check.State != Yes && f.Needed && !olderThan(c.release, f.Since) {
+				t.Errorf("Linux %s has it since %s", c.release, f.Since)
+			}
+			if check.State == Yes && check.Remedy != "" || check.Detail == "" {
+				t.Errorf("%+v", check)
+			}
+		})
+	}
+}
+
+func TestDiagnoseLeavesNothing(t *testing.T) {
+	needBPF(t)
+	Diagnose() // what is made once
+	before := openFiles(t)
+	Diagnose()
+	if diff := cmp.Diff(before, openFiles(t)); diff != "" {
+		t.Errorf("open files: %s", diff)
+	}
+	var ws unix.WaitStatus
+	if pid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOHANG, nil); !errors.Is(err, unix.ECHILD) {
+		t.Errorf("child %d is left, %v", pid, err)
+	}
+}
+
+func openFiles(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if to, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil {
+			names = append(names, to)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestDiagnoseWithLess(t *testing.T) {
+	needRoot(t)
+	needBPF(t)
+	bin := publicBinary(t)
+	const bpf, perfmon, ptrace = capability.CAP_BPF, capability.CAP_PERFMON, capability.CAP_SYS_PTRACE
+	for _, c := range []struct {
+		name    string
+		who     *as
+		no      []string // of those needed
+		unknown string   // one that cannot be tried; "" if all can
+		whole   State
+	}{
+		{"nobody", &as{uid: nobody}, []string{"CAP_BPF", "CAP_PERFMON", "all together"}, "uprobe hit", No},
+		{"nobody, CAP_BPF", &as{uid: nobody, caps: []capability.Cap{bpf}}, []string{"CAP_PERFMON", "all together"}, "uprobe_multi", No},
+		{"nobody, CAP_PERFMON", &as{uid: nobody, caps: []capability.Cap{perfmon, ptrace}}, []string{"CAP_BPF", "all together"}, "ring buffer", No},
+		{"nobody, CAP_SYS_ADMIN", &as{uid: nobody, caps: []capability.Cap{capability.CAP_SYS_ADMIN}}, nil, "", Yes},
+		{"nobody, no CAP_SYS_PTRACE", &as{uid: nobody, caps: []capability.Cap{bpf, perfmon}}, nil, "", Yes},
+		{"nobody, all three", &as{uid: nobody, caps: []capability.Cap{bpf, perfmon, ptrace}}, nil, "", Yes},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checks := diagnoseAs(t, bin, c.who)
+			var no []string
+			for _, check := range checks {
+				t.Logf("%-34s %-8s %s", check.Name, check.State, check.Detail)
+				if check.Needed && check.State == No {
+					no = append(no, check.Name)
+				}
+				if check.State == No && !strings.Contains(check.Remedy, "setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep "+bin) {
+					t.Errorf("%s: remedy %q", check.Name, check.Remedy)
+				}
+				if check.Name == c.unknown && check.State != Unknown || c.unknown == "" && check.State == Unknown {
+					t.Errorf("%+v", check)
+				}
+			}
+			if diff := cmp.Diff(c.no, no); diff != "" {
+				t.Errorf("needed and missing: %s", diff)
+			}
+			if last := checks[len(checks)-1]; last.State != c.whole {
+				t.Errorf("the last check: %+v", last)
+			}
+		})
+	}
+}
+
+func diagnoseAs(t *testing.T, bin string, who *as) []Check {
+	t.Helper()
+	out, failure := runHelper(t, helperCommand(bin, "diagnose", who))
+	var checks []Check
+	if err := json.Unmarshal([]byte(out), &checks); err != nil || failure != "" || len(checks) == 0 {
+		t.Fatalf("%v: %s %s", err, failure, out)
+	}
+	return checks
+}
+
+func TestLoadWithoutCapabilities(t *testing.T) {
+	needRoot(t)
+	_, failure := runHelper(t, helperCommand(publicBinary(t), "load", &as{uid: nobody}))
+	t.Log(failure)
+	for _, word := range []string{"missing CAP_BPF, CAP_PERFMON", "sudo setcap", "operation not permitted"} {
+		if !strings.Contains(failure, word) {
+			t.Errorf("%q does not say %q", failure, word)
+		}
+	}
+	if strings.Contains(failure, "MEMLOCK") {
+		t.Errorf("%q blames a limit that does not matter", failure)
+	}
+}
+
+func TestCheckOfFeature(t *testing.T) {
+	old := circumstances{release: "5.10.0-9-amd64", self: "/bin/tp", missing: []string{"CAP_BPF"}}
+	current := circumstances{release: "6.12.1"}
+	for _, c := range []struct {
+		name string
+		err  error
+		in   circumstances
+		want Check
+	}{
+		{"yes", nil, current, Check{State: Yes, Detail: "fly"}},
+		{"no, old", fmt.Errorf("wings: %w", ebpf.ErrNotSupported), old,
+			Check{State: No, Detail: "to fly: wings: not supported", Remedy: "boot Linux 6.6 or later (this is 5.10.0-9-amd64)"}},
+		{"no, configured away", ebpf.ErrNotSupported, current,
+			Check{State: No, Detail: "to fly: not supported", Remedy: "boot a kernel that is configured for it; Linux has it since 6.6, and this is 6.12.1"}},
+		{"no, with remedy", &NeedError{What: "no wings", Remedy: "grow some", Err: errors.New("a\nb")}, current,
+			Check{State: No, Detail: "no wings: a b", Remedy: "grow some"}},
+		{"refused", fmt.Errorf("wings (of lead): %w", unix.EPERM), old,
+			Check{Detail: "to fly; not permitted to try (operation not permitted)", Remedy: old.privilegeRemedy()}},
+		{"refused to the capable", unix.EACCES, current, Check{Detail: "to fly; not permitted to try (permission denied)"}},
+		{"broken", errors.New("rain"), current, Check{Detail: "could not tell: rain"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := Feature{Name: "wings", Why: "fly", Since: "6.6", Needed: true, probe: func() error { return c.err }}
+			c.want.Name, c.want.Needed = "wings", true
+			if diff := cmp.Diff(c.want, f.check(c.in)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestProbeArchitectureAndKernel(t *testing.T) {
+	if err := probeArchitecture(); err != nil {
+		t.Error(err)
+	}
+	for release, want := range map[string]error{"6.6.0": nil, "7.0": nil, "6.5.13-x": ebpf.ErrNotSupported, "5.19": ebpf.ErrNotSupported} {
+		if err := probeKernel(release); !errors.Is(err, want) {
+			t.Errorf("%s gives %v, want %v", release, err, want)
+		}
+	}
+	if err := probeKernel("?"); err == nil || errors.Is(err, ebpf.ErrNotSupported) {
+		t.Errorf("a release that cannot be read gives %v", err)
+	}
+}
+
+func TestJudgeYama(t *testing.T) {
+	with, without := circumstances{}, circumstances{noPtrace: true}
+	for _, c := range []struct {
+		scope int
+		in    circumstances
+		ok    bool
+	}{
+		{0, with, true}, {1, with, true}, {2, with, true}, {3, with, false},
+		{0, without, true}, {1, without, false}, {2, without, false}, {3, without, false},
+	} {
+		err := c.in.judgeYama(c.scope)
+		if (err == nil) != c.ok {
+			t.Errorf("scope %d, %+v: %v", c.scope, c.in, err)
+		}
+	}
+}
