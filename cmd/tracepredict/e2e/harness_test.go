@@ -1,0 +1,481 @@
+// Package e2e tests the whole tool with real programs under a real kernel. A
+// program says itself what it does, line by line (testdata/say.h); a test
+// compares the events that were observed with what the program said.
+//
+// Where the kernel or the user does not allow BPF the tests are skipped with
+// the reason; with TRACEPREDICT_REQUIRE_BPF=1 in the environment they fail.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+)
+
+func TestMain(m *testing.M) {
+	loader.MainIfHeld()
+	os.Exit(runTests(m))
+}
+
+// fixtures caches what build made; fixtureDir is set before the tests run.
+var (
+	fixtureDir string
+	fixtures   sync.Map // command line → func() error
+)
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tracepredict-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	// Programs may run as another user.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fixtureDir = dir
+	return m.Run()
+}
+
+var tryBPF = sync.OnceValue(func() error {
+	tracer, err := loader.NewTracer(loader.TracerOptions{})
+	if err != nil {
+		return err
+	}
+	return tracer.Close()
+})
+
+// needBPF skips the test where nothing can be observed, with the reason.
+func needBPF(t testing.TB) {
+	t.Helper()
+	err := tryBPF()
+	switch {
+	case err == nil:
+	case os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1":
+		t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: %v", err)
+	default:
+		t.Skipf("cannot observe here (run as root): %v", err)
+	}
+}
+
+// needTool skips the test where a compiler is not installed.
+func needTool(t testing.TB, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		if os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1" {
+			t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: %v", err)
+		}
+		t.Skipf("%v: install it to run this test", err)
+	}
+}
+
+// build compiles testdata/source once and gives the path of the result. Flags
+// stand behind the source, so that libraries may be among them.
+func build(t testing.TB, compiler, source string, flags ...string) string {
+	t.Helper()
+	needTool(t, compiler)
+	words := append([]string{compiler, source}, flags...)
+	name := strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/ ,=:$", r) {
+			return '_'
+		}
+		return r
+	}, strings.Join(words, ""))
+	if len(name) > 150 {
+		name = name[:120] + fmt.Sprintf("%x", hash(name))
+	}
+	out := filepath.Join(fixtureDir, name)
+	once, _ := fixtures.LoadOrStore(out, sync.OnceValue(func() error {
+		return compile(compiler, filepath.Join("testdata", source), out, flags)
+	}))
+	if err := once.(func() error)(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037) // FNV-1a
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+func compile(compiler, source, out string, flags []string) error {
+	args := append([]string{"-g", "-Wall", "-Wno-unused-function", "-o", out, source}, flags...)
+	text, err := exec.Command(compiler, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w\n%s", compiler, strings.Join(args, " "), err, text)
+	}
+	return nil
+}
+
+// options say how observe runs a program.
+type options struct {
+	Args       []string // after the program's name
+	Watch      []string // variables
+	Sync       []string // paths of further tables of calls
+	EntrySites bool     // probes at their original places
+	Context    context.Context
+}
+
+// run is an observed run.
+type run struct {
+	Events   []event.Event // without clocks
+	Output   string        // the program's standard output
+	Result   loader.Result
+	Observer *observer.Observer
+	Session  *loader.Session
+}
+
+// collector keeps the events; observer.Sink.
+type collector struct{ events []event.Event }
+
+func (c *collector) Event(e *event.Event) {
+	kept := *e
+	kept.Must = nil
+	c.events = append(c.events, kept)
+}
+
+// observe runs a program under observation to its end. If the test fails, the
+// events and the program's output are logged.
+func observe(t testing.TB, program string, opts options) *run {
+	t.Helper()
+	needBPF(t)
+	plan := probes.Options{Watch: opts.Watch, EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
+	r, sink := &run{}, &collector{}
+	r.Observer = observer.New(observer.Options{Sites: r.site, Sinks: []observer.Sink{sink}})
+	ctx := opts.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	output := captureOutput(t)
+	var err error
+	r.Result, err = loader.Start(ctx,
+		loader.Program{Path: program, Args: append([]string{program}, opts.Args...)},
+		loader.Options{Plan: plan, Handler: r.Observer},
+		func(s *loader.Session) { r.Session = s })
+	r.Output = output()
+	r.Observer.Finish()
+	r.Events = sink.events
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("program: %s %s\n%s\nevents:\n%s", program, strings.Join(opts.Args, " "), r.Output, r.all())
+		}
+	})
+	if err != nil {
+		t.Fatalf("observe %s: %v", program, err)
+	}
+	if r.Result.Lost != (loader.Lost{}) {
+		t.Errorf("lost: %+v", r.Result.Lost)
+	}
+	return r
+}
+
+func tables(t testing.TB, paths []string) synctab.Table {
+	t.Helper()
+	table, err := synctab.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, err := synctab.Parse(f, path)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		table = table.Merge(more)
+	}
+	return table
+}
+
+// captureOutput lets the programs that are started from now on write into a
+// file; the function that it returns ends that and gives what they wrote. The
+// loader hands on the tool's own standard output, so that is what is replaced.
+func captureOutput(t testing.TB) func() string {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "stdout")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := os.Stdout
+	os.Stdout = f
+	return func() string {
+		os.Stdout = own
+		defer f.Close()
+		text, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+}
+
+func (r *run) site(index uint32) observer.SiteInfo {
+	if r.Session == nil {
+		return observer.SiteInfo{}
+	}
+	info, _ := resolve.SiteInfo(r.Session, index)
+	return info
+}
+
+// story is what a program said of itself.
+type story struct {
+	threads map[uint32][]string // names, by thread id, in order of their lives
+	objects map[uint64][]string // names, by address, in order of their lives
+	said    map[string][]string // what each thread did
+	status  int
+}
+
+// parseStory reads the lines that testdata/say.h writes. Others are the
+// program's own affair.
+func parseStory(t testing.TB, output string) story {
+	t.Helper()
+	s := story{threads: map[uint32][]string{}, objects: map[uint64][]string{}, said: map[string][]string{}}
+	for line := range strings.Lines(output) {
+		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		name, what, _ := strings.Cut(rest, " ")
+		var err error
+		switch verb {
+		case "thread":
+			var tid uint32
+			_, err = fmt.Sscan(what, &tid)
+			s.threads[tid] = append(s.threads[tid], name)
+		case "name":
+			var addr uint64
+			_, err = fmt.Sscanf(what, "0x%x", &addr)
+			s.objects[addr] = append(s.objects[addr], name)
+		case "=":
+			s.said[name] = append(s.said[name], what)
+		}
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	return s
+}
+
+// names gives the program's own names to threads and objects.
+type names struct {
+	threads map[event.ThreadID]string
+	objects map[event.ObjectID]string
+}
+
+func (r *run) names(s story) names {
+	n := names{map[event.ThreadID]string{}, map[event.ObjectID]string{}}
+	for id := event.ThreadID(1); ; id++ {
+		info, ok := r.Observer.ThreadInfo(id)
+		if !ok {
+			break
+		}
+		n.threads[id] = take(s.threads, info.TID, fmt.Sprintf("thread-%d", info.TID))
+	}
+	for id := event.ObjectID(1); ; id++ {
+		info, ok := r.Observer.ObjectInfo(id)
+		if !ok {
+			break
+		}
+		n.objects[id] = take(s.objects, info.Addr, fmt.Sprintf("?%#x", info.Addr))
+	}
+	return n
+}
+
+// take takes the first of the names that are left.
+func take[K comparable](left map[K][]string, key K, none string) string {
+	if len(left[key]) == 0 {
+		return none
+	}
+	name := left[key][0]
+	left[key] = left[key][1:]
+	return name
+}
+
+var flagNames = []struct {
+	flag event.Flags
+	name string
+}{
+	{event.Try, "try"}, {event.Timed, "timed"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"},
+	{event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
+}
+
+// line says an event as testdata/say.h has programs say it.
+func (n names) line(e *event.Event) string {
+	words := []string{e.Op.String()}
+	if e.Object != 0 {
+		words = append(words, n.objects[e.Object])
+	}
+	if e.Object2 != 0 {
+		words = append(words, n.objects[e.Object2])
+	}
+	if e.Peer != 0 {
+		words = append(words, n.threads[e.Peer])
+	}
+	if e.Op == event.Init && (e.Kind == event.KindSemaphore || e.Kind == event.KindBarrier) {
+		words = append(words, fmt.Sprint(e.Value))
+	}
+	for _, f := range flagNames {
+		if e.Flags&f.flag != 0 {
+			words = append(words, f.name)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// all lists the events for people.
+func (r *run) all() string {
+	n := names{map[event.ThreadID]string{}, map[event.ObjectID]string{}}
+	if r.Observer != nil {
+		n = r.names(story{})
+	}
+	var b strings.Builder
+	for i := range r.Events {
+		e := &r.Events[i]
+		if i == 400 {
+			fmt.Fprintf(&b, "… %d more\n", len(r.Events)-i)
+			break
+		}
+		fmt.Fprintf(&b, "%4d T%d %s (%s)\n", e.Seq, e.Thread, n.line(e), e.Kind)
+	}
+	return b.String()
+}
+
+// byThread lists what was observed, by the names that the program gave. Begin
+// and end are no part of what a thread says: that each thread has one begin,
+// first, and one end, last, is checked here. Events on objects that the program
+// did not name are left out, unless they are its own: the run-time libraries
+// (the dynamic loader, for one) lock too.
+func (r *run) byThread(t testing.TB, s story) map[string][]string {
+	t.Helper()
+	n := r.names(s)
+	seen := map[string][]string{}
+	begun, ended := map[event.ThreadID]bool{}, map[event.ThreadID]bool{}
+	for i := range r.Events {
+		e := &r.Events[i]
+		name := n.threads[e.Thread]
+		switch {
+		case ended[e.Thread]:
+			t.Errorf("event %d: %s after the end of %s", e.Seq, n.line(e), name)
+		case e.Op == event.Begin:
+			if begun[e.Thread] {
+				t.Errorf("event %d: %s begins again", e.Seq, name)
+			}
+			begun[e.Thread] = true
+			continue
+		case !begun[e.Thread]:
+			t.Errorf("event %d: %s before the begin of %s", e.Seq, n.line(e), name)
+		case e.Op == event.End:
+			ended[e.Thread] = true
+			continue
+		}
+		if e.Object != 0 && strings.HasPrefix(n.objects[e.Object], "?") && !r.own(e.Object) {
+			continue
+		}
+		seen[name] = append(seen[name], n.line(e))
+	}
+	for id := range begun {
+		if !ended[id] {
+			t.Errorf("%s has no end", n.threads[id])
+		}
+	}
+	return seen
+}
+
+// own reports whether an object lies in a file that is no system library: in
+// its code's neighbourhood, where its data is.
+func (r *run) own(id event.ObjectID) bool {
+	const near = 1 << 20
+	info, _ := r.Observer.ObjectInfo(id)
+	for _, seg := range r.Session.Segments() {
+		if info.Addr >= seg.Lo-near && info.Addr < seg.Hi+near && strings.HasPrefix(seg.Module.Path, fixtureDir) {
+			return true
+		}
+	}
+	return false
+}
+
+// expectStory compares what was observed with what the program said, thread by
+// thread, event by event, and its exit status with 0.
+func (r *run) expectStory(t testing.TB) {
+	t.Helper()
+	r.expectExit(t, 0)
+	s := parseStory(t, r.Output)
+	if diff := cmp.Diff(s.said, r.byThread(t, s)); diff != "" {
+		t.Errorf("the program did (-), observed were (+):\n%s", diff)
+	}
+}
+
+func (r *run) expectExit(t testing.TB, status int) {
+	t.Helper()
+	if r.Result.Exit.Code() != status {
+		t.Errorf("the program ended with %d, want %d", r.Result.Exit.Code(), status)
+	}
+}
+
+// count counts the events of an operation.
+func (r *run) count(op event.Op) int {
+	n := 0
+	for i := range r.Events {
+		if r.Events[i].Op == op {
+			n++
+		}
+	}
+	return n
+}
+
+// eachSites runs a test with the probes at the cheap places and at the
+// original ones.
+func eachSites(t *testing.T, f func(t *testing.T, opts options)) {
+	t.Helper()
+	for _, entry := range []bool{false, true} {
+		name := "cheap"
+		if entry {
+			name = "entry"
+		}
+		t.Run(name, func(t *testing.T) { f(t, options{EntrySites: entry}) })
+	}
+}
+
+// poll waits for something that another process does: cond is asked again and
+// again until it is true. A minute without it fails the test.
+func poll(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(time.Minute); !cond(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// writeTable keeps a table of calls in a file for options.Sync.
+func writeTable(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "calls.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,5 @@
+#include "watched.h"
+
+static int twin = 4;
+
+int other(void) { return twin++; }
