@@ -108,3 +108,8 @@ const (
 	SuccessBarrier
 	SuccessTrue8
 )
+
+// Site flags; SITE_… of record.h.
+const (
+	SiteNoPlace = 1 // where it was is of no use: no calling chain
+)

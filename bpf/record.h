@@ -57,7 +57,7 @@ struct record {
 	__u64 object; /* address the operation acts on */
 	__u64 value;  /* variable's value, or the operation's second operand */
 	__u64 sp;     /* user stack pointer at function entry, or at the access */
-	__u64 entered; /* for records made at return: time of the entry; else 0 */
+	__u64 entered; /* of a join, made at its return: time of the entry; else 0 */
 	__u32 tid;    /* in the tool's PID namespace */
 	__u32 tgid;
 	__u32 site;   /* index into sites */
@@ -111,6 +111,11 @@ enum success {
 	SUCCESS_TRUE8,	 /* C++ bool: low byte not 0 */
 };
 
+/* site.flags */
+enum {
+	SITE_NO_PLACE = 1, /* where it was is of no use: no calling chain */
+};
+
 /* One thing that one probe observes. Sites at one address are chained by
  * next, in program order. */
 struct site {
@@ -126,7 +131,7 @@ struct site {
 	__u8 width;	/* bytes of the value */
 	__u8 success;
 	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
-	__u8 flags;	/* REC_… to add */
+	__u8 flags;	/* SITE_… */
 	__u8 pad[6];
 };
 

@@ -45,6 +45,7 @@ struct thread_struct {
 	unsigned long fsbase;
 } CORE;
 #define THREAD_POINTER(task) BPF_CORE_READ(task, thread.fsbase)
+#define CURRENT_THREAD_POINTER(task) ((task)->thread.fsbase)
 #elif defined(__TARGET_ARCH_arm64)
 struct thread_struct {
 	struct {
@@ -52,6 +53,7 @@ struct thread_struct {
 	} uw;
 } CORE;
 #define THREAD_POINTER(task) BPF_CORE_READ(task, thread.uw.tp_value)
+#define CURRENT_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
 #endif
 struct task_struct {
 	int pid;
@@ -61,6 +63,14 @@ struct task_struct {
 	struct thread_struct thread;
 	char comm[16];
 } CORE;
+
+__u64 lost_records;  /* all of them */
+__u64 lost_stacks;   /* places whose chain could not be sent */
+__u64 lost_pending;  /* operations whose return will not be recognised */
+__u64 lost_places;   /* events at places beyond the table */
+__u32 last_place;
+__u32 any_lost;
+__u32 any_far; /* far_calls may hold something */
 
 /* Set before loading. */
 const volatile __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
@@ -83,24 +93,14 @@ struct {
 /* Operands between a function's entry and its return. By stack pointer, so
  * that frames left by an exception or a cancellation are never mistaken for
  * live ones, and a function entered by a tail call is one with its caller. */
-struct pending_key {
-	__u64 sp;
-	__u32 tid;
-	__u32 pad;
-};
-struct pending {
+struct pending_call {
+	__u64 sp; /* 0: free */
 	__u64 object;
 	__u64 second;
 	__u64 entered;
 	__u32 site;
 	__u32 place;
 };
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 16);
-	__type(key, struct pending_key);
-	__type(value, struct pending);
-} pending SEC(".maps");
 
 /* Places seen. Chains under one site and caller are told apart by the depth of
  * the stack, which is the same for the same chain in each thread. */
@@ -109,6 +109,44 @@ struct place_key {
 	__u64 depth;
 	__u64 site;
 };
+struct place_line {
+	struct place_key key;
+	__u32 place;
+	__u32 pad;
+};
+
+/* What a thread needs at nearly every hit, where an index finds it: a hash map
+ * costs as much as all the rest of a record. A slot belongs to the thread that
+ * claimed it until that thread exits; who finds it taken uses the hash maps
+ * behind it, and so does what does not fit. Only its thread writes to a slot. */
+#define NEAR_CALLS 4
+#define NEAR_PLACES 8
+struct slot {
+	__u32 tid; /* 0: free */
+	__u32 pad;
+	struct pending_call calls[NEAR_CALLS];
+	struct place_line places[NEAR_PLACES];
+};
+#define SLOTS (1 << 13)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SLOTS);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+
+struct far_key {
+	__u64 sp;
+	__u32 tid;
+	__u32 pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, struct far_key);
+	__type(value, struct pending_call);
+} far_calls SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 15);
@@ -131,13 +169,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } lost SEC(".maps");
-
-__u64 lost_records;  /* all of them */
-__u64 lost_stacks;   /* places whose chain could not be sent */
-__u64 lost_pending;  /* operations whose return will not be recognised */
-__u64 lost_places;   /* events at places beyond the table */
-__u32 last_place;
-__u32 any_lost;
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
@@ -239,6 +270,82 @@ static __always_inline struct who current_thread(void)
 		w.tgid = id >> 32;
 	}
 	return w;
+}
+
+static __always_inline struct slot *slot_of(__u32 tid)
+{
+	__u32 index = tid & (SLOTS - 1);
+	struct slot *slot = bpf_map_lookup_elem(&slots, &index);
+
+	if (!slot)
+		return 0;
+	if (slot->tid == tid)
+		return slot;
+	if (!slot->tid && __sync_val_compare_and_swap(&slot->tid, 0, tid) == 0) {
+		for (int i = 0; i < NEAR_CALLS; i++)
+			slot->calls[i].sp = 0;
+		for (int i = 0; i < NEAR_PLACES; i++)
+			slot->places[i].place = 0;
+		return slot;
+	}
+	return 0;
+}
+
+/* Remembers a call, in place of any with the same frame. */
+static __always_inline void remember(struct slot *slot, __u32 tid, struct pending_call *call)
+{
+	struct far_key key = {.sp = call->sp, .tid = tid};
+	int free = -1;
+
+	if (slot) {
+#pragma unroll
+		for (int i = NEAR_CALLS - 1; i >= 0; i--) {
+			if (slot->calls[i].sp == call->sp) {
+				slot->calls[i] = *call;
+				return;
+			}
+			if (!slot->calls[i].sp)
+				free = i;
+		}
+#pragma unroll
+		for (int i = 0; i < NEAR_CALLS; i++) {
+			if (i == free) {
+				slot->calls[i] = *call;
+				return;
+			}
+		}
+	}
+	any_far = 1;
+	if (bpf_map_update_elem(&far_calls, &key, call, BPF_ANY))
+		__sync_fetch_and_add(&lost_pending, 1);
+}
+
+/* Finds the call whose frame begins at sp; forget says to remove it. */
+static __always_inline bool recall(struct slot *slot, __u32 tid, __u64 sp, struct pending_call *call, bool forget)
+{
+	struct far_key key = {.sp = sp, .tid = tid};
+	struct pending_call *far;
+
+	if (slot) {
+#pragma unroll
+		for (int i = 0; i < NEAR_CALLS; i++) {
+			if (slot->calls[i].sp == sp) {
+				*call = slot->calls[i];
+				if (forget)
+					slot->calls[i].sp = 0;
+				return true;
+			}
+		}
+	}
+	if (!any_far)
+		return false;
+	far = bpf_map_lookup_elem(&far_calls, &key);
+	if (!far)
+		return false;
+	*call = *far;
+	if (forget)
+		bpf_map_delete_elem(&far_calls, &key);
+	return true;
 }
 
 /* The id of any task, as the tool's /proc names it; 0 if it does not. */
@@ -345,23 +452,33 @@ static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __
 	return place;
 }
 
-static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index,
-				      __u64 sp, struct who *w)
+static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index, __u64 sp,
+				      struct who *w, struct slot *slot)
 {
 	struct place_key key = {};
+	struct place_line *line = 0;
 	struct task_struct *task;
-	__u32 *known;
+	__u32 *known, place;
 
-	if (!want_stacks)
+	if (!want_stacks || site->flags & SITE_NO_PLACE)
 		return 0;
-	task = (void *)bpf_get_current_task();
+	task = bpf_get_current_task_btf();
 	key.caller = site->at_entry ? return_address(ctx, sp) : REG_IP(ctx);
-	key.depth = THREAD_POINTER(task) - sp;
+	key.depth = CURRENT_THREAD_POINTER(task) - sp;
 	key.site = index;
+	if (slot) {
+		line = &slot->places[index & (NEAR_PLACES - 1)];
+		if (line->place && line->key.caller == key.caller && line->key.depth == key.depth &&
+		    line->key.site == key.site)
+			return line->place;
+	}
 	known = bpf_map_lookup_elem(&places, &key);
-	if (known)
-		return *known;
-	return new_place(ctx, &key, w->tid, w->tgid);
+	place = known ? *known : new_place(ctx, &key, w->tid, w->tgid);
+	if (line) {
+		line->key = key;
+		line->place = place;
+	}
+	return place;
 }
 
 static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm,
@@ -431,7 +548,7 @@ static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 i
 	r->site = index;
 	r->place = place;
 	r->op = site->op;
-	r->flags = flags | site->flags;
+	r->flags = flags;
 	r->lost = 0;
 	r->result = 0;
 	submit(r, site->op == OP_LIBRARY);
@@ -455,35 +572,32 @@ static __always_inline bool succeeded(__u8 rule, __s64 result)
 }
 
 /* The return of something saved at stack pointer sp, if there is one. */
-static __always_inline void leave(struct pt_regs *ctx, struct who *w, __u64 sp)
+static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slot *slot, __u64 sp)
 {
-	struct pending_key key = {.sp = sp, .tid = w->tid};
-	struct pending *saved = bpf_map_lookup_elem(&pending, &key), p;
 	__s64 result = REG_RESULT(ctx);
+	struct pending_call call;
 	struct site *site;
 	struct record *r;
 
-	if (!saved)
+	if (!recall(slot, w->tid, sp, &call, true))
 		return;
-	p = *saved;
-	bpf_map_delete_elem(&pending, &key);
-	site = bpf_map_lookup_elem(&sites, &p.site);
+	site = bpf_map_lookup_elem(&sites, &call.site);
 	if (!site)
 		return;
 	r = reserve(w->tid);
 	if (!r)
 		return;
 	r->time = bpf_ktime_get_ns();
-	r->object = p.object;
-	r->value = p.second;
+	r->object = call.object;
+	r->value = call.second;
 	r->sp = sp;
-	r->entered = p.entered;
+	r->entered = call.entered;
 	r->tid = w->tid;
 	r->tgid = w->tgid;
-	r->site = p.site;
-	r->place = p.place;
+	r->site = call.site;
+	r->place = call.place;
 	r->op = site->op;
-	r->flags = REC_LEAVE | site->flags;
+	r->flags = REC_LEAVE;
 	if (!succeeded(site->success, result))
 		r->flags |= REC_FAILED;
 	r->lost = 0;
@@ -491,7 +605,8 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, __u64 sp)
 	submit(r, false);
 }
 
-static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w, __u64 sp)
+static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
+				  struct slot *slot, __u64 sp)
 {
 	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm, sp);
 	__u64 second = 0;
@@ -501,26 +616,29 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	if (site->op >= OP_READ && site->op <= OP_UPDATE) {
 		if (value(ctx, site, object, sp, &second))
 			flags = REC_VALUE;
-	} else {
+	} else if (site->second_from != FROM_NOWHERE) {
 		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm, sp);
 	}
 	if (site->action != ACTION_EMIT) {
-		struct pending_key key = {.sp = sp, .tid = w->tid};
-		struct pending *had = bpf_map_lookup_elem(&pending, &key);
-		struct pending p = {.object = object, .second = second, .site = index};
+		struct pending_call call;
 
 		/* Entered by a tail call from another of ours (musl's lock jumps to
 		 * its timedlock): one operation, already remembered. */
-		if (had && had->object == object && had->site != index)
+		if (recall(slot, w->tid, sp, &call, false) && call.object == object && call.site != index)
 			return;
-		p.entered = bpf_ktime_get_ns();
-		p.place = place = place_of(ctx, site, index, sp, w);
-		if (bpf_map_update_elem(&pending, &key, &p, BPF_ANY))
-			__sync_fetch_and_add(&lost_pending, 1);
+		place = place_of(ctx, site, index, sp, w, slot);
+		call.sp = sp;
+		call.object = object;
+		call.second = second;
+		/* The time matters where an identity must be looked up as of then. */
+		call.entered = site->op == OP_JOIN ? bpf_ktime_get_ns() : 0;
+		call.site = index;
+		call.place = place;
+		remember(slot, w->tid, &call);
 		if (site->action == ACTION_SAVE)
 			return;
 	} else {
-		place = place_of(ctx, site, index, sp, w);
+		place = place_of(ctx, site, index, sp, w, slot);
 	}
 	emit(ctx, site, index, w, object, second, flags, sp, place);
 }
@@ -534,15 +652,17 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	struct slot *slot;
 	__u64 sp;
 
 	if (!site)
 		return 0;
 	sp = REG_SP(ctx) + site->sp_delta;
+	slot = slot_of(w.tid);
 	if (site->action == ACTION_RETURN)
-		leave(ctx, &w, sp);
+		leave(ctx, &w, slot, sp);
 	else
-		enter(ctx, site, index, &w, sp);
+		enter(ctx, site, index, &w, slot, sp);
 	return site->next;
 }
 
@@ -574,7 +694,7 @@ int on_return(struct pt_regs *ctx)
 
 	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
-	leave(ctx, &w, ENTRY_SP_AT_RETURN(ctx));
+	leave(ctx, &w, slot_of(w.tid), ENTRY_SP_AT_RETURN(ctx));
 	return 0;
 }
 
@@ -622,10 +742,14 @@ SEC("tp_btf/sched_process_exit")
 int on_exit(__u64 *ctx)
 {
 	struct who w = current_thread();
+	struct slot *slot;
 
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
 	thread_record(&w, OP_EXIT, 0, w.tid, 0, 0);
+	slot = slot_of(w.tid);
+	if (slot)
+		slot->tid = 0;
 	return 0;
 }
 

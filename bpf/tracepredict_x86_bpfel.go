@@ -13,20 +13,21 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-type TracepredictPending struct {
+type TracepredictFarKey struct {
+	_   structs.HostLayout
+	Sp  uint64
+	Tid uint32
+	Pad uint32
+}
+
+type TracepredictPendingCall struct {
 	_       structs.HostLayout
+	Sp      uint64
 	Object  uint64
 	Second  uint64
 	Entered uint64
 	Site    uint32
 	Place   uint32
-}
-
-type TracepredictPendingKey struct {
-	_   structs.HostLayout
-	Sp  uint64
-	Tid uint32
-	Pad uint32
 }
 
 type TracepredictPlaceKey struct {
@@ -73,6 +74,19 @@ type TracepredictSite struct {
 	Pad        [6]uint8
 }
 
+type TracepredictSlot struct {
+	_      structs.HostLayout
+	Tid    uint32
+	Pad    uint32
+	Calls  [4]TracepredictPendingCall
+	Places [8]struct {
+		_     structs.HostLayout
+		Key   TracepredictPlaceKey
+		Place uint32
+		Pad   uint32
+	}
+}
+
 type TracepredictStackRecord struct {
 	_      structs.HostLayout
 	Time   uint64
@@ -97,11 +111,12 @@ type TracepredictTaskLine struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapLost              = "lost"
-	TracepredictMapPending           = "pending"
 	TracepredictMapPlaces            = "places"
 	TracepredictMapRing              = "ring"
 	TracepredictMapSites             = "sites"
+	TracepredictMapSlots             = "slots"
 	TracepredictMapTargets           = "targets"
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgOnExec           = "on_exec"
@@ -109,6 +124,7 @@ const (
 	TracepredictProgOnFork           = "on_fork"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
+	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarLastPlace         = "last_place"
 	TracepredictVarLostPending       = "lost_pending"
@@ -178,18 +194,20 @@ type TracepredictProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
-	Lost    *ebpf.MapSpec `ebpf:"lost"`
-	Pending *ebpf.MapSpec `ebpf:"pending"`
-	Places  *ebpf.MapSpec `ebpf:"places"`
-	Ring    *ebpf.MapSpec `ebpf:"ring"`
-	Sites   *ebpf.MapSpec `ebpf:"sites"`
-	Targets *ebpf.MapSpec `ebpf:"targets"`
+	FarCalls *ebpf.MapSpec `ebpf:"far_calls"`
+	Lost     *ebpf.MapSpec `ebpf:"lost"`
+	Places   *ebpf.MapSpec `ebpf:"places"`
+	Ring     *ebpf.MapSpec `ebpf:"ring"`
+	Sites    *ebpf.MapSpec `ebpf:"sites"`
+	Slots    *ebpf.MapSpec `ebpf:"slots"`
+	Targets  *ebpf.MapSpec `ebpf:"targets"`
 }
 
 // TracepredictVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictVariableSpecs struct {
+	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
@@ -225,21 +243,23 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
-	Lost    *ebpf.Map `ebpf:"lost"`
-	Pending *ebpf.Map `ebpf:"pending"`
-	Places  *ebpf.Map `ebpf:"places"`
-	Ring    *ebpf.Map `ebpf:"ring"`
-	Sites   *ebpf.Map `ebpf:"sites"`
-	Targets *ebpf.Map `ebpf:"targets"`
+	FarCalls *ebpf.Map `ebpf:"far_calls"`
+	Lost     *ebpf.Map `ebpf:"lost"`
+	Places   *ebpf.Map `ebpf:"places"`
+	Ring     *ebpf.Map `ebpf:"ring"`
+	Sites    *ebpf.Map `ebpf:"sites"`
+	Slots    *ebpf.Map `ebpf:"slots"`
+	Targets  *ebpf.Map `ebpf:"targets"`
 }
 
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
+		m.FarCalls,
 		m.Lost,
-		m.Pending,
 		m.Places,
 		m.Ring,
 		m.Sites,
+		m.Slots,
 		m.Targets,
 	)
 }
@@ -248,6 +268,7 @@ func (m *TracepredictMaps) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictVariables struct {
+	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
