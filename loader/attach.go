@@ -28,10 +28,10 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		s.tracer.Close()
 		return Result{}, err
 	}
-	s.read()
 	if started != nil {
 		started(s)
 	}
+	s.read() // not before: what it hands on may need what started was given
 	waitForEnd(ctx, fd)
 	lost, err := s.finish()
 	return Result{Lost: lost}, err

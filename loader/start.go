@@ -20,7 +20,8 @@ type Program struct {
 // Start runs a program and observes it from its first instruction until it
 // ends. When ctx ends, the observation ends; the program goes on, and Start
 // returns after its end all the same, since it owns the program's standard
-// streams. Started is called, if not nil, when the program is about to run.
+// streams. Started is called, if not nil, before the first record: the program,
+// which may end while it is being loaded, has not run.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
 	s, err := newSession(opts)
 	if err != nil {
@@ -32,11 +33,14 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		return Result{}, err
 	}
 	s.pid = held.cmd.Process.Pid
+	if started != nil {
+		started(s)
+	}
 	s.read()
 	stopSignals := passSignals(s.pid)
 	defer stopSignals()
 	done := make(chan outcome, 1)
-	onOneThread(func() { done <- s.trace(held, started) })
+	onOneThread(func() { done <- s.trace(held) })
 	return s.await(ctx, done)
 }
 
@@ -63,7 +67,7 @@ func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error
 
 // trace runs on the tracer's thread, from the held process to the end of the
 // program.
-func (s *Session) trace(held *heldProcess, started func(*Session)) outcome {
+func (s *Session) trace(held *heldProcess) outcome {
 	t := &tracee{pid: s.pid, onMap: s.sync}
 	t.onExec = func() error {
 		if err := s.forgetProgram(); err != nil {
@@ -81,13 +85,7 @@ func (s *Session) trace(held *heldProcess, started func(*Session)) outcome {
 			return nil
 		}
 		first = false
-		if err := s.ready(); err != nil {
-			return err
-		}
-		if started != nil {
-			started(s)
-		}
-		return nil
+		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
 	if errors.Is(err, errNeverRan) {

@@ -73,13 +73,18 @@ sides and, where one was found, the schedule that leads to it.`,
   tracepredict sites --watch tickets ./shop`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("there is no command %q; see tracepredict --help", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cmd.Help()
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see tracepredict %s --help", err, cmd.Name())
+		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(a.execCommand(), a.attachCommand(), a.sitesCommand(), a.doctorCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
@@ -87,7 +92,7 @@ sides and, where one was found, the schedule that leads to it.`,
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, given []string) error {
 			if err := args(cmd, given); err != nil {
-				return usage("%w; see tracepredict %s --help", err, cmd.Name())
+				return usage("%w; see %s --help", err, cmd.CommandPath())
 			}
 			return nil
 		}
