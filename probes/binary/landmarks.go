@@ -47,7 +47,7 @@ func (f *File) loadLandmarks() []uint64 {
 	if !f.PIE() {
 		l.words()
 	}
-	_ = 0
+	l.constants()
 	slices.Sort(l.found)
 	return slices.Compact(l.found)
 }
