@@ -35,5 +35,3 @@ require (
 	github.com/xo/terminfo v0.0.0-20220910002029-abceb7e1c41e // indirect
 	golang.org/x/sync v0.22.0 // indirect
 )
-
-tool github.com/cilium/ebpf/cmd/bpf2go

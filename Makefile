@@ -1,0 +1,60 @@
+# What people do with the tree; `make help` lists it. Go's own commands work too:
+# nothing here is needed to build but `go build ./cmd/tracepredict`.
+
+# A Go that scripts/setup had to fetch lies here; elsewhere the folder is absent.
+export PATH := $(CURDIR)/build/go/bin:$(PATH)
+export GOTOOLCHAIN ?= auto
+
+GO ?= go
+PREFIX ?= /usr/local
+FUZZTIME ?= 10s
+# Git refuses a work tree of another user's; the version is then left out.
+VCS = $(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
+
+.DEFAULT_GOAL := build
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+build: ## build ./tracepredict
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=$(VCS) -o tracepredict ./cmd/tracepredict
+
+examples: ## build the example programs into build/examples
+	$(MAKE) --no-print-directory -C examples
+
+demo: ## set up, build, and find the deadlock and the race of examples/shop
+	scripts/setup demo
+	$(MAKE) --no-print-directory build examples
+	scripts/demo
+
+test: ## run every test, as root where sudo allows it
+	scripts/setup test
+	$(MAKE) --no-print-directory build
+	scripts/test
+
+bench: ## measure, and write docs/performance.md
+	scripts/setup bench
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
+	scripts/as-root build/bench/bench $(BENCHFLAGS)
+
+generate: ## compile the BPF programs again; needs clang 19
+	scripts/setup generate
+	$(GO) generate ./...
+
+fmt: ## format the Go files
+	gofmt -l -w .
+
+lint: ## look for what gofmt, go vet and staticcheck object to
+	scripts/lint
+
+fuzz: ## run each fuzz target for FUZZTIME
+	scripts/fuzz $(FUZZTIME)
+
+install: build ## install into PREFIX/bin
+	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
+
+clean: ## remove what was built
+	rm -rf tracepredict build/bench build/examples
+
+.PHONY: help build examples demo test bench generate fmt lint fuzz install clean
