@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -112,9 +113,45 @@ func TestDiagnoseWithLess(t *testing.T) {
 	}
 }
 
+func TestDiagnoseInNamespaces(t *testing.T) {
+	needRoot(t)
+	needBPF(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		no   []string
+	}{
+		{"PID namespace", []string{"--pid", "--fork", "--mount-proc"}, nil},
+		{"user namespace", []string{"--user", "--map-root-user"}, []string{"initial user namespace", "all together"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if out, err := exec.Command("unshare", append(c.args, "true")...).CombinedOutput(); err != nil {
+				t.Skipf("needs unshare(1) and its right to %q: %v %s", c.args, err, out)
+			}
+			cmd := helperCommand("unshare", "diagnose", nil)
+			cmd.Args = append(append(cmd.Args, c.args...), publicBinary(t))
+			var no []string
+			for _, check := range diagnoseBy(t, cmd) {
+				if check.State == No {
+					no = append(no, check.Name)
+					t.Logf("%+v", check)
+				}
+			}
+			if diff := cmp.Diff(c.no, no); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func diagnoseAs(t *testing.T, bin string, who *as) []Check {
 	t.Helper()
-	out, failure := runHelper(t, helperCommand(bin, "diagnose", who))
+	return diagnoseBy(t, helperCommand(bin, "diagnose", who))
+}
+
+func diagnoseBy(t *testing.T, cmd *exec.Cmd) []Check {
+	t.Helper()
+	out, failure := runHelper(t, cmd)
 	var checks []Check
 	if err := json.Unmarshal([]byte(out), &checks); err != nil || failure != "" || len(checks) == 0 {
 		t.Fatalf("%v: %s %s", err, failure, out)

@@ -149,9 +149,12 @@ func hitOwnProbe() (uint64, error) {
 		return 0, err
 	}
 	defer closeProgram()
-	probedFunction(1)
+	result := probedFunction(1)
 	if err := l.Close(); err != nil {
 		return 0, fmt.Errorf("remove a probe: %w", err)
+	}
+	if result != 2 {
+		return 0, fmt.Errorf("a probed function gave %d instead of 2", result)
 	}
 	var got uint64
 	if err := seen.Lookup(uint32(0), &got); err != nil {

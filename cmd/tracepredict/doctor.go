@@ -26,7 +26,7 @@ func runDoctor(w io.Writer, checks []loader.Check) error {
 	}
 	return &loader.ExitError{
 		Code: loader.ExitFailed,
-		Err:  fmt.Errorf("tracepredict cannot work here: missing %s", strings.Join(missing, ", ")),
+		Err:  fmt.Errorf("tracepredict cannot work here; failing checks: %s", strings.Join(missing, ", ")),
 	}
 }
 
@@ -69,7 +69,7 @@ func verdict(missing []string, checks []loader.Check) string {
 	case len(checks) == 0:
 		return "Nothing was checked.\n"
 	case len(missing) > 0:
-		return fmt.Sprintf("tracepredict cannot work here: missing %s.\n", strings.Join(missing, ", "))
+		return fmt.Sprintf("tracepredict cannot work here; failing checks: %s.\n", strings.Join(missing, ", "))
 	}
 	for _, c := range checks {
 		if c.State != loader.Yes {
