@@ -1,0 +1,177 @@
+package tracepredict_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/tracepredict/tracepredict"
+
+// floor is what one kind of package may import of ours. The first row whose
+// pattern (path.Match) fits a package is its own.
+type floor struct {
+	packages string
+	imports  []string // patterns
+	why      string
+}
+
+// floors is the order of the house, from the ground up; a package that no row
+// fits has no place in it.
+var floors = []floor{
+	{"bpf", nil, "the programs in the kernel and their record know nothing of ours"},
+	{"observer/event", nil, "the event model is the ground floor"},
+	{"probes/insn", nil, "one instruction knows nothing of files"},
+	{"probes/binary", []string{"probes/insn"}, "a binary is its bytes and its instructions"},
+	{"probes/synctab", []string{"bpf"}, "the table names what the BPF programs do"},
+	{"probes/*", []string{"probes/binary", "probes/insn"}, "the parts of probes read binaries; probes itself joins them"},
+	{"probes", []string{"bpf", "probes/*"}, "what to probe is below who probes it"},
+	{"loader", []string{"bpf", "probes", "probes/*"}, "the loader hands records up and knows no events"},
+	{"observer/event/*", []string{"observer/event", "observer/clock"}, "helpers for tests of events"},
+	{"observer/*", []string{"bpf", "observer/event", "observer/clock"}, "the parts of the pipeline"},
+	{"observer", []string{"bpf", "loader", "observer/*"}, "the observer makes events and knows no analysis"},
+	{"analysis/finding", []string{"observer/event"}, "a finding speaks of events alone"},
+	{"analysis/report", []string{"analysis/finding", "observer/event"}, "the report prints findings and decides nothing"},
+	{"analysis/resolve", []string{"analysis/finding", "analysis/report", "loader", "observer", "observer/event", "probes", "probes/*"}, "resolve joins the process with the report"},
+	{"analysis/suite", []string{"analysis/finding", "analysis/eraser", "analysis/goodlock", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
+	{"analysis/*", []string{"analysis/finding", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
+	{"cmd/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
+	{"cmd/*/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
+	{"examples", nil, "the examples stand alone"},
+	{".", nil, "the tests of the tree read files"},
+}
+
+// stories rank the folders for tests, which may use whatever is not above
+// them.
+var stories = []string{"bpf", "probes", "loader", "observer", "analysis", "cmd"}
+
+func TestImportsPointDownwards(t *testing.T) {
+	for _, p := range listPackages(t) {
+		name := local(p.ImportPath)
+		own, ok := floorOf(name)
+		if !ok {
+			t.Errorf("%s: no floor is its own; give it a row in floors", name)
+			continue
+		}
+		for _, i := range p.Imports {
+			if isOurs(i) && !matchesAny(own.imports, local(i)) {
+				t.Errorf("%s imports %s: %s", name, local(i), own.why)
+			}
+		}
+		for _, i := range append(p.TestImports, p.XTestImports...) {
+			if isOurs(i) && story(local(i)) > story(name) {
+				t.Errorf("a test of %s imports %s, which is above it", name, local(i))
+			}
+		}
+	}
+}
+
+func TestFloorsTellApart(t *testing.T) {
+	for _, c := range []struct {
+		from, to string
+		allowed  bool
+	}{
+		{"observer/event", "observer/clock", false},
+		{"analysis/eraser", "observer/event", true},
+		{"analysis/eraser", "bpf", false},
+		{"analysis/predict", "probes/binary", false},
+		{"analysis/resolve", "probes/binary", true},
+		{"analysis/newcomer", "loader", false},
+		{"probes/insn", "probes/binary", false},
+		{"probes/binary", "probes/insn", true},
+		{"probes", "loader", false},
+		{"loader", "observer", false},
+		{"loader", "cmd/tracepredict", false},
+		{"observer", "analysis/finding", false},
+		{"cmd/tracepredict", "analysis/report", true},
+	} {
+		own, ok := floorOf(c.from)
+		if !ok {
+			t.Fatalf("%s has no floor", c.from)
+		}
+		if got := matchesAny(own.imports, c.to); got != c.allowed {
+			t.Errorf("%s imports %s: allowed %v, want %v", c.from, c.to, got, c.allowed)
+		}
+	}
+	if own, ok := floorOf("attic/box"); ok {
+		t.Errorf("attic/box is on the floor %s", own.packages)
+	}
+}
+
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < len(stories) {
+		t.Fatalf("go list gave %d packages", len(all))
+	}
+	return all
+}
+
+func isOurs(importPath string) bool {
+	return importPath == module || strings.HasPrefix(importPath, module+"/")
+}
+
+func local(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+func floorOf(name string) (floor, bool) {
+	for _, f := range floors {
+		if matchesAny([]string{f.packages}, name) {
+			return f, true
+		}
+	}
+	return floor{}, false
+}
+
+func matchesAny(patterns []string, name string) bool {
+	for _, p := range patterns {
+		ok, err := path.Match(p, name)
+		if err != nil {
+			panic(fmt.Sprintf("pattern %q: %v", p, err))
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+func story(name string) int {
+	top, _, _ := strings.Cut(name, "/")
+	for i, s := range stories {
+		if s == top {
+			return i
+		}
+	}
+	return len(stories)
+}
