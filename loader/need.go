@@ -17,6 +17,7 @@ type NeedError struct {
 	What   string // what is missing, or in the way
 	Remedy string // what a person can do, with commands to type; "" if nothing
 	Err    error  // what failed; nil if What says all
+	Kind   error  // what errors.Is answers to beside Err; not printed; nil if nothing
 }
 
 // Error implements error: what, why, remedy.
@@ -34,6 +35,9 @@ func (e *NeedError) Error() string {
 
 // Unwrap gives the cause.
 func (e *NeedError) Unwrap() error { return e.Err }
+
+// Is lets errors.Is find the kind.
+func (e *NeedError) Is(target error) bool { return e.Kind != nil && errors.Is(e.Kind, target) }
 
 // Format implements fmt.Formatter: %+v adds the whole log of the kernel's
 // verifier, however deep in the cause it lies.

@@ -29,11 +29,11 @@ var (
 )
 
 // CheckPID says why a process cannot be observed: nil if it can. Other errors
-// are *NeedError with a remedy; its cause is a sentinel of this package, or a
+// are *NeedError with a remedy; they are a sentinel of this package, or wrap a
 // *binary.Error about the program that the process runs.
 func CheckPID(pid int) error {
 	if pid <= 0 {
-		return &NeedError{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Err: ErrNoProcess}
+		return &NeedError{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Kind: ErrNoProcess}
 	}
 	status, err := readStatus(strconv.Itoa(pid))
 	if err != nil {
@@ -57,13 +57,13 @@ func noStatus(pid int, err error) error {
 		return &NeedError{
 			What:   fmt.Sprintf("process %d is hidden in /proc (mounted with hidepid, or for another PID namespace?)", pid),
 			Remedy: "run tracepredict with sudo, and where the process runs",
-			Err:    ErrNotYours,
+			Kind:   ErrNotYours,
 		}
 	}
 	if _, err := os.Stat("/proc/self"); err != nil {
 		return &NeedError{What: "/proc is not mounted", Remedy: "mount it: mount -t proc proc /proc", Err: err}
 	}
-	return &NeedError{What: fmt.Sprintf("no process has the id %d", pid), Remedy: findProcess, Err: ErrNoProcess}
+	return &NeedError{What: fmt.Sprintf("no process has the id %d", pid), Remedy: findProcess, Kind: ErrNoProcess}
 }
 
 // checkStatus judges what /proc/PID/status tells everybody.
@@ -75,20 +75,20 @@ func checkStatus(pid int, status map[string]string) error {
 	}
 	switch {
 	case tgid == os.Getpid():
-		return &NeedError{What: fmt.Sprintf("process %d is tracepredict itself", pid), Remedy: "name the process to observe; " + findProcess, Err: ErrOwnProcess}
+		return &NeedError{What: fmt.Sprintf("process %d is tracepredict itself", pid), Remedy: "name the process to observe; " + findProcess, Kind: ErrOwnProcess}
 	case isKernelThread(pid, status):
-		return &NeedError{What: fmt.Sprintf("%d (%s) runs in the kernel and has no program", pid, name), Remedy: "name a process that runs a program; " + findProcess, Err: ErrKernelThread}
+		return &NeedError{What: fmt.Sprintf("%d (%s) runs in the kernel and has no program", pid, name), Remedy: "name a process that runs a program; " + findProcess, Kind: ErrKernelThread}
 	case tgid != pid:
 		return &NeedError{
 			What:   fmt.Sprintf("%d is a thread of process %d (%s)", pid, tgid, name),
 			Remedy: fmt.Sprintf("name the process: -p %d", tgid),
-			Err:    ErrThread,
+			Kind:   ErrThread,
 		}
 	case ended(status) && !hasLiveThread(pid):
 		return &NeedError{
 			What:   fmt.Sprintf("process %d (%s) has ended; its parent %s has not taken notice yet", pid, name, status["PPid"]),
 			Remedy: "start it again under observation: tracepredict exec -- PROGRAM",
-			Err:    ErrEnded,
+			Kind:   ErrEnded,
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func vanished(pid int, status map[string]string) error {
 	if hasLiveThread(pid) {
 		return nil
 	}
-	return &NeedError{What: fmt.Sprintf("process %d (%s) has just ended", pid, status["Name"]), Remedy: findProcess, Err: ErrNoProcess}
+	return &NeedError{What: fmt.Sprintf("process %d (%s) has just ended", pid, status["Name"]), Remedy: findProcess, Kind: ErrNoProcess}
 }
 
 func notYours(pid int, status map[string]string) error {
@@ -177,7 +177,7 @@ func notYours(pid int, status map[string]string) error {
 	if owner == strconv.Itoa(os.Getuid()) {
 		what = fmt.Sprintf("process %d (%s) does not let its own user look into it (it is set-uid, has capabilities, or asked for it)", pid, status["Name"])
 	}
-	return &NeedError{What: what, Remedy: remedy, Err: ErrNotYours}
+	return &NeedError{What: what, Remedy: remedy, Kind: ErrNotYours}
 }
 
 func userName(uid string) string {
@@ -221,7 +221,7 @@ func ResolveProgram(name string) (string, error) {
 }
 
 func notFound(what, remedy string) error {
-	return &ExitError{Code: ExitNoSuchThing, Err: &NeedError{What: what, Remedy: remedy, Err: os.ErrNotExist}}
+	return &ExitError{Code: ExitNoSuchThing, Err: &NeedError{What: what, Remedy: remedy, Kind: os.ErrNotExist}}
 }
 
 func findProgram(name string) (string, error) {
@@ -243,7 +243,11 @@ func statProgram(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.ENOENT):
-		return notFound(fmt.Sprintf("there is no %s", path), "check its spelling; a relative path counts from "+workingDirectory())
+		remedy := "check its spelling"
+		if !filepath.IsAbs(path) {
+			remedy += "; a relative path counts from " + workingDirectory()
+		}
+		return notFound("there is no "+path, remedy)
 	default:
 		return &ExitError{Code: ExitCannotRun, Err: &os.PathError{Op: "find", Path: path, Err: err}}
 	}
@@ -294,16 +298,16 @@ func checkExecutable(path string) error {
 	case err != nil:
 		return err
 	case st.IsDir():
-		return &NeedError{What: path + " is a directory", Remedy: "name a program in it", Err: unix.EISDIR}
+		return &NeedError{What: path + " is a directory", Remedy: "name a program in it", Kind: unix.EISDIR}
 	case !st.Mode().IsRegular():
-		return &NeedError{What: path + " is not a regular file", Remedy: "name a program", Err: unix.EACCES}
+		return &NeedError{What: path + " is not a regular file", Remedy: "name a program", Kind: unix.EACCES}
 	}
 	err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, unix.EACCES) && st.Mode()&0o111 == 0:
-		return &NeedError{What: path + " is not executable", Remedy: "if it is a program: chmod +x " + shellQuote(path), Err: err}
+		return &NeedError{What: path + " is not executable", Remedy: "if it is a program: chmod +x " + shellQuote(path), Kind: err}
 	}
 	return &NeedError{What: path + " may not be executed by this user", Remedy: fmt.Sprintf("look at its permissions and at its file system (noexec?): ls -l %[1]s; findmnt -T %[1]s", shellQuote(path)), Err: err}
 }
@@ -331,7 +335,7 @@ func explainScript(path string, err error) error {
 		return &NeedError{
 			What:   path + " is not a native program",
 			Remedy: fmt.Sprintf("if it is a shell script, observe the shell: tracepredict exec -- /bin/sh %s; else name a program", shellQuote(path)),
-			Err:    err,
+			Kind:   err,
 		}
 	}
 	words := make([]string, 0, len(command)+1)
@@ -341,7 +345,7 @@ func explainScript(path string, err error) error {
 	return &NeedError{
 		What:   fmt.Sprintf("%s is a script, run by %q, and has no code of its own to observe", path, line),
 		Remedy: fmt.Sprintf("observe its interpreter: tracepredict exec -- %s; or name the program that the script starts", strings.Join(words, " ")),
-		Err:    binary.ErrNotELF,
+		Kind:   binary.ErrNotELF,
 	}
 }
 
