@@ -27,7 +27,7 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	if err != nil {
 		return Result{}, err
 	}
-	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User})
+	held, err := startHeld(heldPlan(prog))
 	if err != nil {
 		s.tracer.Close()
 		return Result{}, err

@@ -36,11 +36,8 @@ type variable struct {
 	stale write
 }
 
-var accessOps = [...]event.Op{
-	bpf.OpRead - bpf.OpRead:   event.Read,
-	bpf.OpWrite - bpf.OpRead:  event.Write,
-	bpf.OpUpdate - bpf.OpRead: event.Update,
-}
+// accessOps translates bpf.OpRead and those after it.
+var accessOps = [...]event.Op{event.Read, event.Write, event.Update}
 
 func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	info := o.site(r)

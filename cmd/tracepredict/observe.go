@@ -118,7 +118,6 @@ type observation struct {
 	session  *loader.Session
 	sites    siteCache
 	began    time.Time
-	ended    time.Duration
 	out      io.WriteCloser
 }
 
