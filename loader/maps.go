@@ -78,7 +78,7 @@ func parseMapping(line string) (Mapping, error) {
 
 // readMaps gives the mappings of a process.
 func readMaps(pid int) ([]Mapping, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	f, err := os.Open(procDir(pid) + "/maps")
 	if err != nil {
 		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
 	}

@@ -37,9 +37,10 @@ type Segment struct {
 // openModule opens what a mapping maps, through the process's own root, and
 // makes sure that it is that file and not another put in its place.
 func openModule(pid int, m Mapping, exe bool) (*Module, error) {
-	path := fmt.Sprintf("/proc/%d/root%s", pid, m.Path)
+	root := procDir(pid) + "/root"
+	path := root + m.Path
 	if exe {
-		path = fmt.Sprintf("/proc/%d/exe", pid)
+		path = procDir(pid) + "/exe"
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -54,7 +55,7 @@ func openModule(pid int, m Mapping, exe bool) (*Module, error) {
 		f.Close()
 		return nil, fmt.Errorf("open %s: %w", m.Path, err)
 	}
-	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: fmt.Sprintf("/proc/%d/root", pid)})
+	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: root})
 	if err != nil {
 		f.Close()
 		return nil, err

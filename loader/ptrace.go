@@ -3,7 +3,6 @@ package loader
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"unsafe"
 
@@ -144,7 +143,7 @@ func (t *tracee) executed(tid int) error {
 // dynamicLoader finds the code of the program's interpreter at execve: the
 // one file besides the program itself.
 func dynamicLoader(pid int, maps []Mapping) (Mapping, bool) {
-	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	exe, err := Executable(pid)
 	if err != nil {
 		return Mapping{}, false
 	}

@@ -14,7 +14,6 @@ package loader
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"sort"
 	"strings"
@@ -147,8 +146,10 @@ func (s *Session) sync() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", s.pid))
-	exe = strings.TrimSuffix(exe, " (deleted)")
+	exe, err := Executable(s.pid)
+	if err != nil {
+		return err
+	}
 	// The program before its libraries: it is searched for variables first.
 	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
 	for _, m := range maps {
@@ -298,3 +299,5 @@ type Result struct {
 
 // kill ends a program that we started and cannot observe.
 func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
+
+func trimDeleted(path string) string { return strings.TrimSuffix(path, " (deleted)") }

@@ -71,6 +71,7 @@ type Observer struct {
 	stats Stats
 	ev    event.Event // reused for all
 
+	now      uint64             // time of the record at hand
 	threads  map[uint32]*thread // live, by kernel id
 	last     *thread            // of the last record
 	byTP     map[uint64]*thread // latest thread with this thread pointer
@@ -134,12 +135,19 @@ func (o *Observer) Record(r *bpf.Record) {
 	if r.Flags&bpf.RecLost != 0 {
 		o.stats.Lost += uint64(r.Lost)
 	}
+	o.now = r.Time
+	switch {
+	case bpf.Op(r.Op) == bpf.OpExec:
+		o.renamed(r)
+	case bpf.Op(r.Op) == bpf.OpExit && o.threads[r.Tid] == nil:
+		return // a join told of its end already
+	}
 	t := o.thread(r)
 	if t.wait != nil && o.duringWait(t, r) {
 		return
 	}
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
-		t.once.nested = true
+		t.insideOnce(r)
 	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
@@ -169,11 +177,11 @@ func (o *Observer) Record(r *bpf.Record) {
 	}
 }
 
-// begin resets the shared event for thread t at record r (nil: inferred).
+// begin resets the shared event for thread t at record r. Nil is for what was
+// inferred: it has the time of the record that told of it.
 func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
-	o.ev = event.Event{Thread: t.id, Op: op, Must: o.ev.Must[:0]}
+	o.ev = event.Event{Time: o.now, Thread: t.id, Op: op, Must: o.ev.Must[:0]}
 	if r != nil {
-		o.ev.Time = r.Time
 		o.ev.Place = event.PlaceID(r.Place)
 	}
 	return &o.ev
@@ -212,11 +220,14 @@ func (o *Observer) site(r *bpf.Record) SiteInfo {
 }
 
 // Finish ends the threads that still live, so that every thread of the run
-// has its last event.
+// has its last event. What they hold stays held. No record may follow.
 func (o *Observer) Finish() {
 	for id := range o.infos {
 		if t := o.threads[o.infos[id].TID]; t != nil && int(t.id) == id+1 {
-			o.end(t, nil)
+			o.over(t, nil)
 		}
 	}
 }
+
+// Attached reports whether observation began in the middle of the run.
+func (o *Observer) Attached() bool { return o.opts.Attached }

@@ -52,33 +52,40 @@ func lanesOf(steps []Step) []event.ThreadID {
 	return slices.Compact(ids)
 }
 
-// rows words the steps. A long schedule shows the steps that matter: those on
-// the finding's objects and locks, and starts and joins; what stands between
-// is counted, and the beginning goes first.
+// rows words the steps that matter: those on the finding's objects and locks,
+// and starts and joins. Of a step that a thread repeats in a loop the last one
+// is shown. How many were left out stands at the top.
 func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
-	skipped := 0
-	flush := func() {
-		if skipped > 0 {
-			rows = append(rows, row{text: "... " + counted(uint64(skipped), "other step", "other steps")})
-		}
-		skipped = 0
-	}
-	short := len(steps) <= maxSteps
 	objects := involved(f)
+	sides := len(steps) - len(f.Evidence)
+	skipped := 0
 	for i, s := range steps {
-		if !short && i < len(steps)-len(f.Evidence) && !matters(objects, s) {
+		if s.Op == event.Begin && i < sides {
+			continue // its start says it
+		}
+		if i < sides && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
 			skipped++
 			continue
 		}
-		flush()
-		rows = append(rows, row{s.Thread, p.does(s), p.names.at(s.Stack), i >= len(steps)-len(f.Evidence)})
+		rows = append(rows, row{s.Thread, p.does(s), p.names.at(s.Stack), i >= sides})
 	}
-	flush()
 	if n := len(rows) - maxSteps; n > 0 {
-		rows = append([]row{{text: fmt.Sprintf("... %d earlier lines", n)}}, rows[n:]...)
+		rows, skipped = rows[n:], skipped+n
+	}
+	if skipped > 0 {
+		rows = append([]row{{text: "... " + counted(uint64(skipped), "other step", "other steps")}}, rows...)
 	}
 	return rows
+}
+
+// repeated reports whether the same thread does the same at the same place
+// again later.
+func repeated(later []Step, s Step) bool {
+	return slices.ContainsFunc(later, func(l Step) bool {
+		return l.Thread == s.Thread && l.Op == s.Op && l.Peer == s.Peer && l.Stack.Top() == s.Stack.Top() &&
+			(l.Object == nil) == (s.Object == nil) && (l.Object == nil || same(*l.Object, *s.Object))
+	})
 }
 
 func matters(objects []Object, s Step) bool {
@@ -129,7 +136,10 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 
 // cell is a step in its lane: on one line if it fits, the position whole.
 func cell(r row, width int) []string {
-	if r.at == "" || r.thread == 0 {
+	if r.thread == 0 {
+		return []string{r.text} // across all lanes
+	}
+	if r.at == "" {
 		return []string{shortName(r.text, width)}
 	}
 	for _, space := range []string{"  ", " "} {

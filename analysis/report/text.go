@@ -406,6 +406,8 @@ func basis(f *Finding) string {
 		return fmt.Sprintf("a checked schedule leads to it (order: %s)", f.Order)
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it"
+	case len(f.Witness) > 0:
+		return "a schedule of what was observed leads to it, but what was not observed may forbid that schedule"
 	case f.Kind == finding.Deadlock:
 		return "the order of locks says so; no checked schedule leads to it"
 	case f.Kind == finding.Race:

@@ -58,12 +58,16 @@ func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []
 	add(lost.Pending, "%d calls could not be followed to their return")
 	add(lost.Stacks+lost.Places, "%d places have no calling chain")
 	add(st.Contradicted, "%d reads saw another value than the last write recorded: they carry no order")
-	add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
+	if o.Attached() {
+		add(st.UnheldReleases, "%d releases were of locks that were not seen to be taken: held since before the observation began")
+	} else {
+		add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
+	}
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
 	notes = append(notes, s.Notes()...)
-	unseen, more := unseenSync(s)
-	if more != "" {
-		notes = append(notes, more)
+	unseen = unseenSync(s)
+	if unseen != "" {
+		notes = append(notes, unseen)
 	}
 	return notes, unseen
 }
@@ -71,20 +75,18 @@ func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []
 // unseenSync looks for synchronisation in the program's own code that no probe
 // sees: atomic instructions and futex calls. System libraries are left out:
 // theirs implement the calls that are observed.
-func unseenSync(s *loader.Session) (reason, note string) {
+func unseenSync(s *loader.Session) string {
 	for _, m := range s.Modules() {
 		if systemLibrary(m.Path) {
 			continue
 		}
 		n, first, what := s.UnseenIn(m)
-		if n == 0 {
-			continue
+		if n > 0 {
+			return fmt.Sprintf("code of %s synchronises by itself at %d places that are not observed (the first: %s in %s), and may so order any two events",
+				path.Base(m.Path), n, what, first)
 		}
-		reason = fmt.Sprintf("%s synchronises by %d instructions of its own that are not observed (first: %s in %s), which may order the two sides.",
-			path.Base(m.Path), n, what, first)
-		return reason, ""
 	}
-	return "", ""
+	return ""
 }
 
 // systemLibrary tells the C and C++ run-time libraries by their names.

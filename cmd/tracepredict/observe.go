@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -343,11 +342,10 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	defer stop()
 	ctx, cancel := r.context(ctx)
 	defer cancel()
-	program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	program, err := loader.Executable(pid)
 	if err != nil {
-		return fmt.Errorf("observe process %d: %w", pid, err)
+		return err
 	}
-	program = strings.TrimSuffix(program, " (deleted)")
 	res, err := loader.Attach(ctx, pid, opts, func(ts []bpf.TaskLine) {
 		for _, t := range ts {
 			r.observer.AddTask(t)
