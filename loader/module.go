@@ -121,9 +121,10 @@ func (m *Module) bpfSites() []bpf.Site {
 	return sites
 }
 
-// UnseenIn counts the places of a module's code that synchronise without a call
-// that is observed: atomic instructions and futex calls, accesses of watched
-// variables excepted. First and what describe the first of them.
+// UnseenIn counts the places of a module's code that synchronise without being
+// observed: atomic instructions and futex calls, but for accesses of watched
+// variables and what functions of the table are made of. First and what
+// describe the first of them.
 func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	unseen, err := m.Bin.UnseenSync()
 	if err != nil {
@@ -135,7 +136,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	}
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {
-		if observed[site.Addr] {
+		if observed[site.Addr] || observed[site.Func.Lo] {
 			continue
 		}
 		if n++; n == 1 {

@@ -46,6 +46,7 @@ type Session struct {
 	sites    []*probes.Site
 	notes    []string
 	leader   bool // the leader lives, so the kernel's PID filter works
+	running  bool // the program has been let go with its libraries in place
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -163,6 +164,33 @@ func (s *Session) sync() error {
 	return nil
 }
 
+// syncLate is sync for libraries that the program loads while it runs: it is
+// not held then, so what they do before their probes are in goes unseen, and the
+// report says so. Since is when the loader told of them (CLOCK_MONOTONIC, ns).
+func (s *Session) syncLate(since uint64) error {
+	before := s.Modules()
+	if err := s.sync(); err != nil {
+		return err
+	}
+	after := s.Modules()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range after {
+		if len(m.Plan.Sites) > 0 && s.running && !slices.Contains(before, m) {
+			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
+				m.Path, float64(monotonic()-since)/1e6))
+		}
+	}
+	return nil
+}
+
+// monotonic is the time of the records, in ns.
+func monotonic() uint64 {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
+	return uint64(ts.Nano())
+}
+
 func boolInt(b bool) int {
 	if b {
 		return 1
@@ -266,7 +294,7 @@ func (f filter) Record(r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpLibrary:
 		// A library came or went. An error here means that the process is gone.
-		_ = f.s.sync()
+		_ = f.s.syncLate(r.Time)
 		return
 	case bpf.OpExit:
 		if int(r.Tid) == f.s.pid {

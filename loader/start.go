@@ -123,6 +123,7 @@ func (s *Session) ready() error {
 	if calls == 0 {
 		return errNothingToSee(s.modules)
 	}
+	s.running = true
 	return nil
 }
 
