@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -256,7 +257,12 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 		Example: `  sudo tracepredict exec -- ./server --port 8080
   sudo tracepredict exec --watch tickets --watch order.c:total -- ./shop
   sudo tracepredict exec --format json --output report.json -- ./run-tests`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which program? write it after --")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.exec(cmd.Context(), &f, user, args)
 		},
