@@ -17,6 +17,7 @@ type waiting struct {
 	depth       int // of the mutex before
 	sp          uint64
 	place       uint32
+	retaken     bool // the C library took the mutex again by its public function
 }
 
 func (t *thread) holding(obj *object) *hold {
@@ -47,7 +48,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 		o.send()
 		return
 	}
-	if h := t.holding(obj); h != nil {
+	if h := t.holding(obj); h != nil && !obj.handed {
 		h.depth++ // recursive: only the outermost level is an event
 		return
 	}
@@ -60,7 +61,8 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 
 // take makes t hold obj and says so.
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
-	o.evict(r, obj, op)
+	o.evict(obj, op)
+	obj.handed = false
 	t.held = append(t.held, hold{obj: obj, depth: depth})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)
@@ -74,37 +76,42 @@ func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 
 // evict releases the lock for those who can no longer hold it, since somebody
 // else has it: their release went unseen.
-func (o *Observer) evict(r *bpf.Record, obj *object, op event.Op) {
+func (o *Observer) evict(obj *object, op event.Op) {
 	if u := obj.holder; u != nil {
-		o.inferRelease(u, r, obj)
+		o.stats.InferredReleases++
+		o.letGo(u, nil, obj, event.Inferred)
 	}
 	if op == event.Acquire {
-		for len(obj.shared) > 0 {
-			o.inferRelease(obj.shared[0], r, obj)
-		}
+		o.stats.InferredReleases += uint64(len(obj.shared))
+		o.releaseShared(obj)
 	}
 }
 
-func (o *Observer) inferRelease(u *thread, r *bpf.Record, obj *object) {
-	o.stats.InferredReleases++
-	o.letGo(u, nil, obj, event.Inferred)
-	_ = r
+func (o *Observer) releaseShared(obj *object) {
+	for len(obj.shared) > 0 {
+		o.letGo(obj.shared[0], nil, obj, event.Inferred)
+	}
+}
+
+// releaseAll says that a thread holds nothing any longer: it ends, or its
+// program does. The events before and after must agree on who holds what.
+func (o *Observer) releaseAll(t *thread) {
+	for len(t.held) > 0 {
+		o.letGo(t, nil, t.held[len(t.held)-1].obj, event.Inferred)
+	}
 }
 
 // letGo makes t hold obj no longer and says so.
 func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
 	t.unhold(obj)
 	if obj.holder == t {
-		obj.holder = nil
+		obj.holder, obj.handed = nil, false
 	}
 	for i, u := range obj.shared {
 		if u == t {
 			obj.shared = append(obj.shared[:i], obj.shared[i+1:]...)
 			break
 		}
-	}
-	if t.ended {
-		return
 	}
 	e := o.begin(t, r, event.Release)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
@@ -126,21 +133,22 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 
 // releasedUnheld serves an unlock by a thread that does not hold the lock. A
 // spin lock that nobody holds is being made: glibc's pthread_spin_init and
-// _unlock are one function.
+// _unlock are one function. A lock that another holds may have been unlocked in
+// its stead, as a plain mutex can be, or not, as a recursive one cannot: what
+// the holder does next will tell.
 func (o *Observer) releasedUnheld(r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
-		o.forget(obj)
+		o.drop(nil, obj)
 		return
 	}
+	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
 }
 
 // waits serves both ends of a condition wait.
 func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if r.Flags&bpf.RecLeave != 0 {
-		if t.wait != nil && t.wait.sp == r.Sp {
-			o.wake(t, r, wakeFlags(r.Result))
-		}
+		o.waited(t, r)
 		return
 	}
 	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1}
@@ -152,6 +160,22 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	e.Object, e.Kind, e.Object2 = w.cond.id, w.cond.kind, w.mutex.id
 	o.send()
 	t.wait = w
+}
+
+// waited serves the return from a condition wait. Where we took the wait for
+// ended already, for a signal handler's sake, another thread may have had the
+// mutex since; now the thread has it again.
+func (o *Observer) waited(t *thread, r *bpf.Record) {
+	if t.wait != nil {
+		if t.wait.sp == r.Sp {
+			o.wake(t, r, wakeFlags(r.Result))
+		}
+		return
+	}
+	mutex := o.objectAt(r, r.Value, event.KindMutex)
+	if t.holding(mutex) == nil {
+		o.take(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
+	}
 }
 
 const errTimedOut = 110 // ETIMEDOUT
@@ -167,18 +191,23 @@ func wakeFlags(result int32) event.Flags {
 func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	w := t.wait
 	t.wait = nil
+	w.mutex = o.objectAt(r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
 	e.Place = event.PlaceID(w.place)
 	o.send()
-	o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+	if t.holding(w.mutex) == nil {
+		o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+	}
 }
 
 // duringWait serves a record of a thread that is, as far as we know, in a
-// condition wait; it reports whether that was all. Records from below the
-// wait's frame are its own calls on the mutex (musl uses its public functions)
-// or a signal handler's. A record from above says that the frame is gone: the
-// wait was left by cancellation or an exception, with the mutex taken.
+// condition wait; it reports whether that was all. A record from the wait's
+// frame or above says that the frame is gone: the wait was left by cancellation
+// or an exception, with the mutex taken. Records from below are the C library's
+// own calls on the mutex (musl uses its public functions), a signal handler's,
+// or a cleanup handler's: musl runs those on top of the wait's frame, as glibc
+// does a handler's own calls.
 func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 	w := t.wait
 	switch op := bpf.Op(r.Op); {
@@ -190,12 +219,31 @@ func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 		o.wake(t, r, event.Inferred|event.TimedOut)
 		return false
 	}
-	switch bpf.Op(r.Op) {
-	case bpf.OpAcquire, bpf.OpRelease:
-		return r.Object == w.mutex.addr
+	return o.belowWait(t, r)
+}
+
+// belowWait serves a record from below the wait's frame. What a signal handler
+// must not do, or hardly does, a cleanup handler did, which has the mutex.
+func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
+	w := t.wait
+	switch op := bpf.Op(r.Op); op {
+	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpRelease:
+		if r.Object == w.mutex.addr && !(op == bpf.OpRelease && w.retaken) {
+			w.retaken = op != bpf.OpRelease && r.Flags&bpf.RecFailed == 0
+			return true
+		}
 	case bpf.OpWait:
-		return r.Value == w.mutex.addr
+		if r.Value == w.mutex.addr {
+			return true
+		}
+	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
+	default:
+		return false
 	}
+	if w.mutex.holder != nil {
+		return false // the thread cannot have it: a signal handler all the same
+	}
+	o.wake(t, r, event.Inferred|event.TimedOut)
 	return false
 }
 

@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -20,8 +22,10 @@ type object struct {
 	id     event.ObjectID
 	addr   uint64
 	kind   event.Kind
+	sure   bool      // the kind is what a site says
 	holder *thread   // exclusive
 	shared []*thread // readers of a rwlock
+	handed bool      // another than the holder has called unlock
 
 	onceDone  bool
 	onceUsers []*oncing
@@ -34,22 +38,32 @@ func (o *Observer) object(r *bpf.Record, kind event.Kind) *object {
 }
 
 func (o *Observer) objectAt(r *bpf.Record, addr uint64, kind event.Kind) *object {
-	if obj := o.objects[addr]; obj != nil {
-		return obj
+	obj := o.objects[addr]
+	if obj == nil {
+		return o.newObject(r, addr, kind)
 	}
-	return o.newObject(r, addr, kind)
+	if k := o.site(r).Kind; obj.sure && addr == r.Object && k != event.KindUnknown && k != obj.kind {
+		// Memory used again: what was here went without a word.
+		o.drop(nil, obj)
+		return o.newObject(r, addr, kind)
+	}
+	return obj
 }
 
 func (o *Observer) newObject(r *bpf.Record, addr uint64, kind event.Kind) *object {
+	sure := false
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
-		kind = k
+		kind, sure = k, true
 	}
 	t := o.thread(r)
 	o.objInfos = append(o.objInfos, Object{Addr: addr, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
-	obj := &object{id: event.ObjectID(len(o.objInfos)), addr: addr, kind: kind}
+	obj := &object{id: event.ObjectID(len(o.objInfos)), addr: addr, kind: kind, sure: sure}
 	o.objects[addr] = obj
 	if onOwnStack(t, r, addr) {
-		t.ownStack = append(t.ownStack, obj)
+		if t.ownStack == nil {
+			t.ownStack = map[uint64]bool{}
+		}
+		t.ownStack[addr] = true
 	}
 	return obj
 }
@@ -66,13 +80,6 @@ func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
 	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.born != 0
 }
 
-// forget ends an object's lifetime: the next use of the address is another.
-func (o *Observer) forget(obj *object) {
-	if o.objects[obj.addr] == obj {
-		delete(o.objects, obj.addr)
-	}
-}
-
 // ObjectInfo gives what is known of an object; ok is false for an unknown id.
 func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
 	if id == 0 || int(id) > len(o.objInfos) {
@@ -86,13 +93,12 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
 		if obj := o.objects[r.Object]; obj != nil {
-			o.emitOn(t, r, event.Destroy, obj)
-			o.drop(obj)
+			o.drop(r, obj)
 		}
 		return
 	}
 	if old := o.objects[r.Object]; old != nil {
-		o.drop(old)
+		o.drop(nil, old)
 	}
 	obj := o.newObject(r, r.Object, event.KindUnknown)
 	o.objInfos[obj.id-1].Init = event.PlaceID(r.Place)
@@ -102,18 +108,24 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// drop forgets an object and takes it from whoever still holds it.
-func (o *Observer) drop(obj *object) {
+// drop ends an object's lifetime: the next use of the address is another. It
+// is taken from whoever still holds it. The record is that of its destruction,
+// nil if none told of it.
+func (o *Observer) drop(r *bpf.Record, obj *object) {
 	if obj.holder != nil {
-		obj.holder.unhold(obj)
+		o.letGo(obj.holder, nil, obj, event.Inferred)
 	}
-	for _, t := range obj.shared {
-		t.unhold(obj)
+	o.releaseShared(obj)
+	if r != nil {
+		o.emitOn(o.thread(r), r, event.Destroy, obj)
 	}
-	o.forget(obj)
+	if o.objects[obj.addr] == obj {
+		delete(o.objects, obj.addr)
+	}
+	o.clock.Drop(obj.id)
 }
 
-// onceDoneCall and its kin: see onceCall.
+// oncing is a call of pthread_once under way; see onceCall.
 type oncing struct {
 	obj    *object
 	thread *thread
@@ -144,21 +156,45 @@ func (o *Observer) onceCall(t *thread, r *bpf.Record) {
 			o.onceLeft(t, r, obj)
 			return
 		}
-		if t.once != nil {
-			t.once.nested = true
-		}
-		t.once = &oncing{obj: obj, thread: t, sp: r.Sp, outer: t.once}
-		obj.onceUsers = append(obj.onceUsers, t.once)
-		o.emitOn(t, r, event.OnceEnter, obj)
+		o.onceEntered(t, r, obj)
 	}
+}
+
+// insideOnce serves a record of a thread that is, as far as we know, inside
+// calls of pthread_once.
+func (t *thread) insideOnce(r *bpf.Record) {
+	for t.once != nil && t.once.sp <= r.Sp {
+		t.once.abandon() // its frame is gone, so it was unwound
+		t.once = t.once.outer
+	}
+	if t.once != nil && r.Sp != 0 {
+		t.once.nested = true
+	}
+}
+
+func (o *Observer) onceEntered(t *thread, r *bpf.Record, obj *object) {
+	t.insideOnce(r)
+	t.once = &oncing{obj: obj, thread: t, sp: r.Sp, outer: t.once}
+	if !obj.onceDone {
+		obj.onceUsers = append(obj.onceUsers, t.once)
+	}
+	o.emitOn(t, r, event.OnceEnter, obj)
+}
+
+// abandon takes a call that does not return out of the question of who
+// initialised.
+func (c *oncing) abandon() {
+	c.obj.onceUsers = slices.DeleteFunc(c.obj.onceUsers, func(u *oncing) bool { return u == c })
 }
 
 func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	own := t.once
-	for own != nil && own.sp != r.Sp {
-		own = own.outer // frames between were unwound
+	for own != nil && own.sp < r.Sp {
+		own.abandon() // frames between were unwound
+		own = own.outer
 	}
-	if own == nil {
+	t.once = own
+	if own == nil || own.sp != r.Sp || own.obj != obj {
 		return
 	}
 	t.once = own.outer
@@ -169,7 +205,7 @@ func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	obj.onceDone = true
 	initialiser := own
 	for _, u := range obj.onceUsers {
-		if u.nested && !own.nested && !u.thread.ended {
+		if u.nested && !own.nested {
 			initialiser = u
 		}
 	}

@@ -1,6 +1,9 @@
 package observer
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -18,10 +21,11 @@ type Thread struct {
 type thread struct {
 	id       event.ThreadID
 	tid      uint32
-	tp       uint64 // thread pointer, which pthread_t equals; 0 if unknown
-	born     uint64 // time of its creation; 0 before observation
-	previous *thread
+	tp       uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	born     uint64  // time of its creation; 0 before observation
+	previous *thread // that had the thread pointer before and may still be joined
 	ended    bool
+	detached bool
 
 	held []hold
 	wait *waiting
@@ -30,7 +34,7 @@ type thread struct {
 	created event.PlaceID // of the pthread_create under way
 	start   uint64
 
-	ownStack []*object // objects first seen on its own stack
+	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
 // thread gives the thread of a record, making it known if it is not: it lived
@@ -75,11 +79,39 @@ func (o *Observer) setPointer(t *thread, tp uint64) {
 	if tp == 0 || t.tp == tp {
 		return
 	}
+	o.unlink(t)
 	t.tp = tp
-	if p := o.byTP[tp]; p != t {
-		t.previous = p
-	}
+	t.previous = o.byTP[tp]
 	o.byTP[tp] = t
+	for i, p := 1, t; p.previous != nil; i, p = i+1, p.previous {
+		if i == maxNamesakes {
+			p.previous = nil
+			return
+		}
+	}
+}
+
+// maxNamesakes bounds how many threads are known by one thread pointer. The
+// memory is free for the next when the join has been entered, so more than one
+// only waits for a join's record, or was detached without our seeing it.
+const maxNamesakes = 8
+
+// unlink makes a thread no longer known by its thread pointer.
+func (o *Observer) unlink(t *thread) {
+	head := o.byTP[t.tp]
+	if head == t {
+		if t.previous == nil {
+			delete(o.byTP, t.tp)
+		} else {
+			o.byTP[t.tp] = t.previous
+		}
+	}
+	for p := head; p != nil; p = p.previous {
+		if p.previous == t {
+			p.previous = t.previous
+		}
+	}
+	t.previous = nil
 }
 
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
@@ -95,10 +127,7 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 			o.joined(t, r)
 		}
 	case bpf.OpDetach:
-		if u := o.byPointer(r.Object, r.Time); u != nil {
-			o.begin(t, r, event.Detach).Peer = u.id
-			o.send()
-		}
+		o.detaches(t, r)
 	case bpf.OpExec:
 		o.executed(t, r)
 	}
@@ -109,7 +138,9 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		return // another process, not observed
 	}
 	tid := uint32(r.Object)
-	if old := o.threads[tid]; old != nil {
+	if old := o.threads[tid]; old == t {
+		return // no thread makes itself
+	} else if old != nil {
 		o.end(old, nil) // its end was lost, and its id is used again
 	}
 	u := o.newThread(Thread{TID: tid, TGID: r.Tgid, Parent: t.id, Created: t.created, Start: t.start})
@@ -123,25 +154,51 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// end sends a thread's last event. It stays known by its thread pointer until
-// another thread has it, for a join may follow.
+// end ends a thread. It stays known by its thread pointer, for a join may follow.
 func (o *Observer) end(t *thread, r *bpf.Record) {
 	if t.ended {
 		return
 	}
-	t.ended = true
+	for _, addr := range slices.Sorted(maps.Keys(t.ownStack)) {
+		if obj := o.objects[addr]; obj != nil {
+			o.drop(nil, obj)
+		}
+	}
+	// A robust mutex goes to the next; another is nobody's to take, or the
+	// thread that unlocks it in its stead was seen to hold nothing.
+	o.releaseAll(t)
+	o.over(t, r)
+}
+
+// over says that t has ended and forgets what only a living thread needs.
+func (o *Observer) over(t *thread, r *bpf.Record) {
 	o.begin(t, r, event.End).Place = 0
 	if r == nil {
 		o.ev.Flags = event.Inferred
 	}
 	o.send()
-	for _, obj := range t.ownStack {
-		o.forget(obj)
-	}
-	t.held, t.wait, t.once, t.ownStack = nil, nil, nil, nil
+	t.leaveOnce()
+	t.ended = true
+	t.held, t.wait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)
+	if t.detached {
+		o.unlink(t)
+	}
 	if o.last == t {
 		o.last = nil
+	}
+}
+
+func (o *Observer) detaches(t *thread, r *bpf.Record) {
+	u := o.byPointer(r.Object, r.Time)
+	if u == nil || u.detached {
+		return
+	}
+	u.detached = true
+	o.begin(t, r, event.Detach).Peer = u.id
+	o.send()
+	if u.ended {
+		o.unlink(u)
 	}
 }
 
@@ -158,12 +215,12 @@ func (o *Observer) byPointer(tp, when uint64) *thread {
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
 	u := o.byPointer(r.Object, r.Entered)
-	if u == nil {
+	if u == nil || u == t {
 		o.stats.UnknownJoins++
 		return
 	}
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
-	u.previous = nil
+	o.unlink(u)
 	o.begin(t, r, event.Join).Peer = u.id
 	o.send()
 }
@@ -177,8 +234,42 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 			o.end(u, nil)
 		}
 	}
-	t.held, t.wait, t.once, t.ownStack = nil, nil, nil, nil
+	o.releaseAll(t)
+	t.leaveOnce()
+	t.wait, t.ownStack = nil, nil
+	t.created, t.start = 0, 0
+	for _, obj := range o.objects {
+		o.clock.Drop(obj.id)
+	}
+	for _, v := range o.vars {
+		o.clock.Drop(v.id)
+	}
 	clear(o.objects)
 	clear(o.vars)
 	clear(o.byTP)
+	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
+}
+
+// leaveOnce: the calls of pthread_once under way will not return.
+func (t *thread) leaveOnce() {
+	for ; t.once != nil; t.once = t.once.outer {
+		t.once.abandon()
+	}
+}
+
+// renamed follows the thread that calls execve: the kernel gives it the id of
+// the first thread of the process, which, like all others, has ended by then.
+func (o *Observer) renamed(r *bpf.Record) {
+	old := uint32(r.Object)
+	t := o.threads[old]
+	if old == r.Tid || t == nil || o.infos[t.id-1].TGID != r.Tgid {
+		return
+	}
+	if first := o.threads[r.Tid]; first != nil {
+		o.end(first, nil)
+	}
+	delete(o.threads, old)
+	t.tid = r.Tid
+	o.infos[t.id-1].TID = r.Tid
+	o.threads[r.Tid] = t
 }

@@ -37,6 +37,14 @@ func (m *Must) object(e *event.Event) *object {
 	return o
 }
 
+// Drop forgets an object that no event will name again, though none told of its
+// destruction. It draws no edge.
+func (m *Must) Drop(id event.ObjectID) {
+	if o := m.objects[id]; o != nil {
+		m.dropObject(id, o)
+	}
+}
+
 // dropObject forgets a destroyed object. Its identifier will not come again; its
 // buffers will be used again, up to a few.
 func (m *Must) dropObject(id event.ObjectID, o *object) {

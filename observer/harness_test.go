@@ -1,0 +1,301 @@
+package observer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Records as text, a line each: thread, operation, operand and what differs
+// from the usual. Objects are capital letters, thread pointers p1, p2, …; the
+// time is the line's number.
+//
+//	1 fork 11 tp=p1
+//	11 acquire A
+//	11 wait C with=A sp=90
+//	11 wait C with=A sp=90 leave
+
+// The sites that the records come from, by index.
+var testSites = []SiteInfo{
+	{},
+	{Kind: event.KindMutex}, {Kind: event.KindRWLock}, {Kind: event.KindSpin}, {Kind: event.KindCond}, {Kind: event.KindBarrier},
+	{Kind: event.KindSemaphore}, {Kind: event.KindOnce},
+	{Kind: event.KindMutex, Flags: event.Try},
+	{Variable: "x"},
+	{Variable: "x", Check: 'X' << 12},
+	{Variable: "x", Flags: event.Atomic},
+}
+
+var siteNames = map[string]uint32{
+	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "none": 0,
+}
+
+var usualSite = map[bpf.Op]string{
+	bpf.OpAcquire: "mutex", bpf.OpAcquireRead: "rwlock", bpf.OpRelease: "mutex", bpf.OpWait: "cond", bpf.OpSignal: "cond", bpf.OpBroadcast: "cond",
+	bpf.OpBarrier: "barrier", bpf.OpSemPost: "sem", bpf.OpSemWait: "sem", bpf.OpOnce: "once", bpf.OpGuardAcquire: "once", bpf.OpGuardRelease: "once",
+	bpf.OpInit: "mutex", bpf.OpDestroy: "mutex", bpf.OpRead: "var", bpf.OpWrite: "var", bpf.OpUpdate: "var",
+}
+
+const usualSP = 1000
+
+func site(index uint32) SiteInfo {
+	if int(index) < len(testSites) {
+		return testSites[index]
+	}
+	return SiteInfo{}
+}
+
+func number(tb testing.TB, s string) uint64 {
+	tb.Helper()
+	if len(s) == 1 && s[0] >= 'A' && s[0] <= 'Z' {
+		return uint64(s[0]) << 12
+	}
+	if rest, ok := strings.CutPrefix(s, "p"); ok {
+		return number(tb, rest) << 32
+	}
+	n, err := strconv.ParseUint(s, 0, 64)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return n
+}
+
+func parseRecords(tb testing.TB, text string) []bpf.Record {
+	tb.Helper()
+	var rs []bpf.Record
+	for _, line := range strings.Split(text, "\n") {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		op, ok := bpf.ParseOp(fields[1])
+		if !ok {
+			tb.Fatalf("no operation %q", fields[1])
+		}
+		r := bpf.Record{Time: uint64(len(rs) + 1), Tid: uint32(number(tb, fields[0])), Tgid: 1, Op: uint8(op), Sp: usualSP, Site: siteNames[usualSite[op]]}
+		if op == bpf.OpFork || op == bpf.OpExit || op == bpf.OpExec {
+			r.Sp = 0
+		}
+		rest := fields[2:]
+		if len(rest) > 0 && !strings.Contains(rest[0], "=") {
+			r.Object, rest = number(tb, rest[0]), rest[1:]
+		}
+		for _, f := range rest {
+			setField(tb, &r, f)
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+func setField(tb testing.TB, r *bpf.Record, field string) {
+	tb.Helper()
+	key, value, _ := strings.Cut(field, "=")
+	switch key {
+	case "leave":
+		r.Flags |= bpf.RecLeave
+	case "failed":
+		r.Flags |= bpf.RecFailed
+	case "process":
+		r.Flags |= bpf.RecProcess
+	case "lost":
+		r.Flags |= bpf.RecLost
+		r.Lost = uint16(number(tb, value))
+	case "value":
+		r.Flags |= bpf.RecValue
+		r.Value = number(tb, value)
+	case "with", "tp", "start":
+		r.Value = number(tb, value)
+	case "sp":
+		r.Sp = number(tb, value)
+	case "entered":
+		r.Entered = number(tb, value)
+	case "time":
+		r.Time = number(tb, value)
+	case "result":
+		r.Result = int32(number(tb, value))
+	case "place":
+		r.Place = uint32(number(tb, value))
+	case "kind":
+		r.Site = siteNames[value]
+	default:
+		tb.Fatalf("no field %q", field)
+	}
+}
+
+// listener keeps the events as text and judges whether they can be a run.
+type listener struct {
+	o      *Observer
+	lines  []string
+	judge  *judge
+	broken []string
+}
+
+func newListener() *listener {
+	l := &listener{judge: newJudge()}
+	l.o = New(Options{Sites: site, Sinks: []Sink{l}})
+	return l
+}
+
+func (l *listener) Event(e *event.Event) {
+	l.lines = append(l.lines, l.line(e))
+	if err := l.judge.event(e); err != nil {
+		l.broken = append(l.broken, fmt.Sprintf("event %d (%s): %v", e.Seq, l.line(e), err))
+	}
+}
+
+var flagNames = []struct {
+	flag event.Flags
+	name string
+}{
+	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
+}
+
+func (l *listener) name(id event.ObjectID) string {
+	info, _ := l.o.ObjectInfo(id)
+	return fmt.Sprintf("%c%d", rune(info.Addr>>12), id)
+}
+
+func (l *listener) line(e *event.Event) string {
+	s := fmt.Sprintf("T%d %s", e.Thread, e.Op)
+	if e.Peer != 0 {
+		s += fmt.Sprintf(" T%d", e.Peer)
+	}
+	if e.Object != 0 {
+		s += " " + l.name(e.Object)
+	}
+	if e.Object2 != 0 {
+		s += " " + l.name(e.Object2)
+	}
+	if e.Flags&event.HasValue != 0 {
+		s += fmt.Sprintf(" =%d", e.Value)
+	}
+	for _, f := range flagNames {
+		if e.Flags&f.flag != 0 {
+			s += " " + f.name
+		}
+	}
+	return s
+}
+
+// judge knows what every run must keep to.
+type judge struct {
+	seq     uint64
+	begun   map[event.ThreadID]bool
+	ended   map[event.ThreadID]bool
+	joined  map[event.ThreadID]bool
+	forked  map[event.ThreadID]bool
+	holder  map[event.ObjectID]event.ThreadID
+	readers map[event.ObjectID][]event.ThreadID
+	asleep  map[event.ThreadID]event.ObjectID
+	gone    map[event.ObjectID]bool
+	used    map[event.ObjectID]bool
+}
+
+func newJudge() *judge {
+	return &judge{
+		begun: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, joined: map[event.ThreadID]bool{}, forked: map[event.ThreadID]bool{},
+		holder: map[event.ObjectID]event.ThreadID{}, readers: map[event.ObjectID][]event.ThreadID{}, asleep: map[event.ThreadID]event.ObjectID{},
+		gone: map[event.ObjectID]bool{}, used: map[event.ObjectID]bool{},
+	}
+}
+
+func (j *judge) event(e *event.Event) error {
+	j.seq++
+	if e.Seq != j.seq {
+		return fmt.Errorf("its number is %d, want %d", e.Seq, j.seq)
+	}
+	if e.Epoch == 0 || !e.Before(e.Slot, e.Epoch) {
+		return fmt.Errorf("it is not in its own clock")
+	}
+	if err := j.life(e); err != nil {
+		return err
+	}
+	if j.gone[e.Object] && e.Op != event.Wake { // a condition may be destroyed once all are woken
+		return fmt.Errorf("the object is gone")
+	}
+	err := j.object(e)
+	j.used[e.Object] = true
+	return err
+}
+
+func (j *judge) life(e *event.Event) error {
+	if e.Thread == 0 || j.ended[e.Thread] {
+		return fmt.Errorf("the thread has ended")
+	}
+	if (e.Op == event.Begin) == j.begun[e.Thread] {
+		return fmt.Errorf("first and only the first event of a thread is its begin")
+	}
+	j.begun[e.Thread] = true
+	switch e.Op {
+	case event.End:
+		j.ended[e.Thread] = true
+	case event.Fork:
+		if j.begun[e.Peer] || j.forked[e.Peer] {
+			return fmt.Errorf("the child lives already")
+		}
+		j.forked[e.Peer] = true
+	case event.Join:
+		if !j.ended[e.Peer] || j.joined[e.Peer] {
+			return fmt.Errorf("the thread has not ended, or was joined")
+		}
+		j.joined[e.Peer] = true
+	}
+	return nil
+}
+
+func (j *judge) object(e *event.Event) error {
+	id := e.Object
+	switch e.Op {
+	case event.Acquire:
+		if j.holder[id] != 0 || len(j.readers[id]) > 0 {
+			return fmt.Errorf("the lock is held by %d, readers %v", j.holder[id], j.readers[id])
+		}
+		j.holder[id] = e.Thread
+	case event.AcquireRead:
+		if j.holder[id] != 0 || slices.Contains(j.readers[id], e.Thread) {
+			return fmt.Errorf("the lock is held by %d, readers %v", j.holder[id], j.readers[id])
+		}
+		j.readers[id] = append(j.readers[id], e.Thread)
+	case event.Release:
+		return j.release(e)
+	case event.Wait:
+		if j.asleep[e.Thread] != 0 {
+			return fmt.Errorf("the thread sleeps already")
+		}
+		if j.holder[e.Object2] == e.Thread {
+			return fmt.Errorf("the thread sleeps with the mutex")
+		}
+		j.asleep[e.Thread] = id
+	case event.Wake:
+		if j.asleep[e.Thread] != id {
+			return fmt.Errorf("the thread sleeps at %d", j.asleep[e.Thread])
+		}
+		delete(j.asleep, e.Thread)
+	case event.Init:
+		if j.used[id] {
+			return fmt.Errorf("the object was used before")
+		}
+	case event.Destroy:
+		j.gone[id] = true
+	}
+	return nil
+}
+
+func (j *judge) release(e *event.Event) error {
+	if j.holder[e.Object] == e.Thread {
+		delete(j.holder, e.Object)
+		return nil
+	}
+	i := slices.Index(j.readers[e.Object], e.Thread)
+	if i < 0 {
+		return fmt.Errorf("the lock is held by %d, readers %v", j.holder[e.Object], j.readers[e.Object])
+	}
+	j.readers[e.Object] = slices.Delete(j.readers[e.Object], i, i+1)
+	return nil
+}

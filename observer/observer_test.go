@@ -1,0 +1,798 @@
+package observer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+func lines(text string) []string {
+	var ls []string
+	for _, l := range strings.Split(text, "\n") {
+		if l = strings.TrimSpace(l); l != "" {
+			ls = append(ls, l)
+		}
+	}
+	return ls
+}
+
+// two is the usual beginning: two threads, thread pointers p1 and p2.
+const two = `
+	1 create start=77 place=5
+	1 fork 11 tp=p1
+	1 create start=78
+	1 fork 12 tp=p2
+`
+
+var twoEvents = lines(`
+	T1 begin inferred
+	T1 fork T2
+	T2 begin
+	T1 fork T3
+	T3 begin
+`)
+
+type observation struct {
+	name, in, out string
+	// stats, if not nil, is compared with the counts that are not of everything.
+	stats *Stats
+}
+
+// check feeds the records after the beginning and compares the events.
+func (c observation) check(t *testing.T) {
+	l := newListener()
+	for _, r := range parseRecords(t, two+c.in) {
+		l.o.Record(&r)
+	}
+	if diff := cmp.Diff(append(twoEvents[:5:5], lines(c.out)...), l.lines); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	for _, b := range l.broken {
+		t.Error(b)
+	}
+	if c.stats != nil {
+		got := l.o.Stats()
+		got.Events, got.Records, got.Threads = 0, 0, 0
+		if diff := cmp.Diff(*c.stats, got); diff != "" {
+			t.Errorf("stats (-want +got):\n%s", diff)
+		}
+	}
+	if len(l.o.threads) == 0 && l.o.last != nil {
+		t.Error("no thread lives, and one is the last")
+	}
+}
+
+func run(t *testing.T, cases []observation) {
+	for _, c := range cases {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), c.check)
+	}
+}
+
+func TestLocks(t *testing.T) {
+	run(t, []observation{
+		{"one after the other", `
+			11 acquire A
+			11 release A
+			12 acquire A
+			12 release A`, `
+			T2 acquire A1
+			T2 release A1
+			T3 acquire A1
+			T3 release A1`, &Stats{}},
+		{"recursive: only the outermost level", `
+			11 acquire A
+			11 acquire A
+			11 acquire A
+			11 release A
+			11 release A
+			11 release A
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1`, &Stats{UnheldReleases: 1}},
+		{"a try that failed", `
+			11 acquire A
+			12 acquire A kind=try failed
+			12 acquire B kind=try`, `
+			T2 acquire A1
+			T3 acquire-failed A1 try
+			T3 acquire B2 try`, &Stats{}},
+		{"readers side by side, then a writer", `
+			11 acquire-read R
+			12 acquire-read R
+			11 acquire-read R
+			11 release R kind=rwlock
+			11 release R kind=rwlock
+			12 release R kind=rwlock
+			12 acquire R kind=rwlock
+			12 release R kind=rwlock`, `
+			T2 acquire-read R1
+			T3 acquire-read R1
+			T2 release R1
+			T3 release R1
+			T3 acquire R1
+			T3 release R1`, &Stats{}},
+		{"a writer evicts readers whose release was lost", `
+			11 acquire-read R
+			12 acquire-read R
+			1 acquire R kind=rwlock
+			11 acquire-read R`, `
+			T2 acquire-read R1
+			T3 acquire-read R1
+			T2 release R1 inferred
+			T3 release R1 inferred
+			T1 acquire R1
+			T1 release R1 inferred
+			T2 acquire-read R1`, &Stats{InferredReleases: 3}},
+		{"a release was lost", `
+			11 acquire A
+			12 acquire A lost=2
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 acquire A1`, &Stats{InferredReleases: 1, UnheldReleases: 1, Lost: 2}},
+		{"unlocked by another, locked by the first again", `
+			11 acquire A
+			12 release A
+			11 acquire A
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T2 acquire A1
+			T2 release A1`, &Stats{InferredReleases: 1, UnheldReleases: 1}},
+		{"an unlock by another that was refused", `
+			11 acquire A
+			12 release A
+			11 release A
+			12 acquire A`, `
+			T2 acquire A1
+			T2 release A1
+			T3 acquire A1`, &Stats{UnheldReleases: 1}},
+		{"the holder ends; the mutex is robust", `
+			11 acquire A
+			11 exit
+			12 acquire A result=130`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T2 end
+			T3 acquire A1`, &Stats{}},
+	})
+}
+
+func TestLifetimes(t *testing.T) {
+	run(t, []observation{
+		{"init, destroy, init: two objects", `
+			11 init A with=3
+			11 acquire A
+			11 release A
+			11 destroy A
+			11 init A
+			11 acquire A`, `
+			T2 init A1 =3
+			T2 acquire A1
+			T2 release A1
+			T2 destroy A1
+			T2 init A2 =0
+			T2 acquire A2`, &Stats{}},
+		{"destroy without a past", `
+			11 destroy A`, ``, &Stats{}},
+		{"init of a live object that another holds", `
+			11 acquire A
+			12 init A
+			12 acquire A
+			11 release A
+			12 release A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 init A2 =0
+			T3 acquire A2
+			T3 release A2`, &Stats{UnheldReleases: 1}},
+		{"destroyed while held", `
+			11 acquire A
+			12 acquire-read R
+			11 destroy A
+			11 destroy R
+			11 acquire B`, `
+			T2 acquire A1
+			T3 acquire-read R2
+			T2 release A1 inferred
+			T2 destroy A1
+			T3 release R2 inferred
+			T2 destroy R2
+			T2 acquire B3`, &Stats{}},
+		{"spin init is unlock", `
+			11 release S kind=spin
+			11 acquire S kind=spin
+			11 release S kind=spin
+			11 release S kind=spin
+			12 acquire S kind=spin
+			12 release S kind=spin`, `
+			T2 acquire S2
+			T2 release S2
+			T3 acquire S3
+			T3 release S3`, &Stats{}},
+		{"memory used again for another kind", `
+			11 acquire A
+			12 sem-post A
+			11 acquire A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 sem-post A2
+			T2 acquire A3`, &Stats{}},
+		{"a kind that no site tells changes nothing", `
+			11 acquire A kind=none
+			11 release A kind=spin
+			12 acquire A kind=spin
+			12 release A kind=none`, `
+			T2 acquire A1
+			T2 release A1
+			T3 acquire A1
+			T3 release A1`, &Stats{}},
+		{"objects on a thread's stack go with it", `
+			1 fork 13 tp=0x100000
+			13 acquire A sp=0x1000
+			13 release A sp=0x1000
+			12 acquire A sp=0xfff
+			13 exit
+			12 acquire A
+			12 release A
+			12 release A`, `
+			T1 fork T4
+			T4 begin
+			T4 acquire A1
+			T4 release A1
+			T3 acquire A1
+			T3 release A1 inferred
+			T4 end
+			T3 acquire A2
+			T3 release A2`, &Stats{UnheldReleases: 1}},
+	})
+}
+
+func TestConditions(t *testing.T) {
+	run(t, []observation{
+		{"a wait is four events", `
+			11 acquire A
+			11 wait C with=A sp=90
+			12 acquire A
+			12 signal C
+			12 release A
+			11 wait C with=A sp=90 leave
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 acquire A1
+			T3 signal C2
+			T3 release A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait
+			T2 release A1`, &Stats{}},
+		{"time was up", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave result=110`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out
+			T2 acquire A1 in-wait`, &Stats{}},
+		{"the mutex is held twice", `
+			11 acquire A
+			11 acquire A
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave
+			11 release A
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait
+			T2 release A1`, &Stats{}},
+		{"musl's own calls inside", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 release A sp=50
+			12 acquire A
+			12 broadcast C
+			12 release A
+			11 acquire A sp=50
+			11 wait C with=A sp=90 leave
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 acquire A1
+			T3 broadcast C2
+			T3 release A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait
+			T2 release A1`, &Stats{}},
+		{"a wait by way of another", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 wait C with=A sp=80
+			11 wait C with=A sp=80 leave
+			11 wait C with=A sp=90 leave`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait`, &Stats{}},
+		{"left by cancellation: a handler in the frame", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 release A sp=90
+			11 exit`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 in-wait inferred
+			T2 release A1
+			T2 end`, &Stats{}},
+		{"left by cancellation: a handler's own call", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 write X sp=60 value=1
+			11 release A sp=60
+			11 exit`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 in-wait inferred
+			T2 write X3 =1
+			T2 release A1
+			T2 end`, &Stats{}},
+		{"left by cancellation in musl", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 release A sp=50
+			11 acquire A sp=50
+			11 release A sp=40
+			11 exit`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 in-wait inferred
+			T2 release A1
+			T2 end`, &Stats{}},
+		{"a signal handler while another has the mutex", `
+			11 acquire A
+			11 wait C with=A sp=90
+			12 acquire A
+			11 write X sp=60 value=1
+			11 sem-post P sp=60
+			12 release A
+			11 wait C with=A sp=90 leave`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 acquire A1
+			T2 write X3 =1
+			T2 sem-post P4
+			T3 release A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait`, &Stats{}},
+		{"a signal handler taken for a cleanup handler", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 write X sp=60 value=1
+			12 acquire A
+			12 release A
+			11 wait C with=A sp=90 leave
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 in-wait inferred
+			T2 write X3 =1
+			T2 release A1 inferred
+			T3 acquire A1
+			T3 release A1
+			T2 acquire A1 in-wait inferred
+			T2 release A1`, &Stats{InferredReleases: 1}},
+		{"the return was lost", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 in-wait inferred
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait`, &Stats{}},
+		{"destroyed as soon as all are woken", `
+			11 acquire A
+			11 wait C with=A sp=90
+			12 broadcast C
+			12 destroy C
+			11 wait C with=A sp=90 leave`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 broadcast C2
+			T3 destroy C2
+			T2 wake C2 A1
+			T2 acquire A1 in-wait`, &Stats{}},
+		{"ends in its sleep", `
+			11 wait C with=A sp=90
+			11 exit
+			12 acquire A`, `
+			T2 wait C1 A2
+			T2 end
+			T3 acquire A2`, &Stats{}},
+	})
+}
+
+func TestThreads(t *testing.T) {
+	run(t, []observation{
+		{"join", `
+			11 exit
+			1 join p1 entered=5`, `
+			T2 end
+			T1 join T2`, &Stats{}},
+		{"join before the exit is told of", `
+			11 acquire A
+			1 join p1 entered=5
+			11 exit
+			12 acquire A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T2 end inferred
+			T1 join T2
+			T3 acquire A1`, &Stats{}},
+		{"a join that failed", `
+			1 join p1 entered=5 failed
+			11 acquire A`, `
+			T2 acquire A1`, &Stats{}},
+		{"join of nobody known, and of itself", `
+			1 join p9 entered=5
+			11 join p1 entered=5
+			11 acquire A`, `
+			T2 acquire A1`, &Stats{UnknownJoins: 2}},
+		{"the kernel uses an id again", `
+			11 exit
+			1 fork 11 tp=p3
+			11 acquire A
+			1 fork 11 tp=p4
+			11 acquire A`, `
+			T2 end
+			T1 fork T4
+			T4 begin
+			T4 acquire A1
+			T4 release A1 inferred
+			T4 end inferred
+			T1 fork T5
+			T5 begin
+			T5 acquire A1`, &Stats{}},
+		{"the thread pointer is used again between join's entry and its record", `
+			11 exit
+			12 fork 13 tp=p1
+			1 join p1 entered=5
+			13 acquire A
+			13 exit
+			1 join p1 entered=20`, `
+			T2 end
+			T3 fork T4
+			T4 begin
+			T1 join T2
+			T4 acquire A1
+			T4 release A1 inferred
+			T4 end
+			T1 join T4`, &Stats{}},
+		{"and twice, the second joined before the first", `
+			11 exit
+			12 fork 13 tp=p1
+			13 exit
+			12 join p1 entered=8
+			12 fork 14 tp=p1
+			1 join p1 entered=5
+			14 exit
+			1 join p1 entered=20`, `
+			T2 end
+			T3 fork T4
+			T4 begin
+			T4 end
+			T3 join T4
+			T3 fork T5
+			T5 begin
+			T1 join T2
+			T5 end
+			T1 join T5`, &Stats{}},
+		{"detached", `
+			1 detach p1
+			1 detach p1
+			11 exit
+			1 detach p9
+			12 exit
+			1 detach p2`, `
+			T1 detach T2
+			T2 end
+			T3 end
+			T1 detach T3`, &Stats{}},
+		{"unknown threads", `
+			50 acquire A
+			51 exit
+			50 exit`, `
+			T4 begin inferred
+			T4 acquire A1
+			T4 release A1 inferred
+			T4 end`, &Stats{}},
+		{"another process", `
+			11 fork 60 process`, ``, &Stats{}},
+		{"the first thread leaves", `
+			1 exit
+			11 acquire A
+			11 fork 13 tp=p3`, `
+			T1 end
+			T2 acquire A1
+			T2 fork T4
+			T4 begin`, &Stats{}},
+		{"execve by the first thread", `
+			1 acquire A
+			11 acquire B
+			11 exit
+			1 exec 1
+			1 acquire A
+			1 fork 11 tp=p1
+			1 join p2 entered=99`, `
+			T1 acquire A1
+			T2 acquire B2
+			T2 release B2 inferred
+			T2 end
+			T3 end inferred
+			T1 release A1 inferred
+			T1 acquire A3
+			T1 fork T4
+			T4 begin`, &Stats{UnknownJoins: 1}},
+		{"execve by another thread, which gets the first one's id", `
+			11 acquire A
+			1 exit
+			12 exit
+			1 exec 11
+			1 acquire A`, `
+			T2 acquire A1
+			T1 end
+			T3 end
+			T2 release A1 inferred
+			T2 acquire A2`, &Stats{}},
+		{"execve in another process", `
+			11 exec 1111`, `
+			T1 end inferred
+			T3 end inferred`, &Stats{}},
+	})
+}
+
+func TestOthers(t *testing.T) {
+	run(t, []observation{
+		{"barrier", `
+			11 barrier B
+			12 barrier B
+			12 barrier B leave result=0xffffffff
+			11 barrier B leave
+			11 barrier B
+			11 barrier B leave failed`, `
+			T2 barrier-arrive B1
+			T3 barrier-arrive B1
+			T3 barrier-depart B1
+			T2 barrier-depart B1
+			T2 barrier-arrive B1`, &Stats{}},
+		{"semaphore", `
+			1 init P with=2 kind=sem
+			11 sem-wait P
+			11 sem-wait P failed
+			12 sem-post P`, `
+			T1 init P1 =2
+			T2 sem-wait P1
+			T2 sem-failed P1
+			T3 sem-post P1`, &Stats{}},
+		{"once: the first to leave initialised", `
+			11 once O sp=90
+			12 once O sp=90
+			11 once O sp=90 leave
+			12 once O sp=90 leave
+			1 once O
+			1 once O leave`, `
+			T2 once-enter O1
+			T3 once-enter O1
+			T2 once-done O1
+			T3 once-leave O1
+			T1 once-enter O1
+			T1 once-leave O1`, &Stats{}},
+		{"once: who made events inside initialised", `
+			11 once O sp=90
+			12 once O sp=90
+			11 write X sp=50 value=1
+			12 once O sp=90 leave
+			11 once O sp=90 leave`, `
+			T2 once-enter O1
+			T3 once-enter O1
+			T2 write X2 =1
+			T2 once-done O1
+			T3 once-leave O1
+			T2 once-leave O1`, &Stats{}},
+		{"once: left by an exception, then by another", `
+			11 once O sp=90
+			11 write X sp=50 value=1
+			11 write X sp=200 value=1
+			12 once O sp=90
+			12 once O sp=90 leave
+			11 once O sp=90
+			11 once O sp=90 leave`, `
+			T2 once-enter O1
+			T2 write X2 =1
+			T2 write X2 =1
+			T3 once-enter O1
+			T3 once-done O1
+			T2 once-enter O1
+			T2 once-leave O1`, &Stats{}},
+		{"once in once", `
+			11 once O sp=90
+			11 once Q sp=50
+			11 once Q sp=50 leave
+			11 once O sp=90 leave`, `
+			T2 once-enter O1
+			T2 once-enter Q2
+			T2 once-done Q2
+			T2 once-done O1`, &Stats{}},
+		{"once: a return without its call", `
+			11 once O leave`, ``, &Stats{}},
+		{"once: the initialiser ends inside", `
+			11 once O sp=90
+			11 write X sp=50 value=1
+			11 exit
+			12 once O sp=90
+			12 once O sp=90 leave`, `
+			T2 once-enter O1
+			T2 write X2 =1
+			T2 end
+			T3 once-enter O1
+			T3 once-done O1`, &Stats{}},
+		{"a static guard says who initialised", `
+			11 guard-acquire G result=1
+			11 guard-release G
+			12 guard-acquire G
+			12 guard-abort G`, `
+			T2 once-enter G1
+			T2 once-done G1
+			T3 once-leave G1`, &Stats{}},
+		{"accesses", `
+			11 read X value=0
+			11 write X value=7
+			12 read X value=7
+			12 update X kind=atomic
+			12 read Y kind=checked
+			12 read X kind=checked value=9`, `
+			T2 read X1 =0
+			T2 write X1 =7
+			T3 read X1 =7
+			T3 update X1 atomic
+			T3 read X1 =9`, &Stats{}},
+		{"a read of what no write wrote", `
+			11 write X value=7
+			12 read X value=8
+			11 write X value=8
+			12 read X value=3
+			11 write X value=3 time=900000`, `
+			T2 write X1 =7
+			T3 read X1 =8
+			T2 write X1 =8
+			T3 read X1 =3
+			T2 write X1 =3`, &Stats{Contradicted: 2, Swapped: 1}},
+		{"nothing of the observer's business", `
+			11 call A
+			11 library
+			11 none A
+			11 task`, ``, &Stats{}},
+	})
+}
+
+// TestInfos: what reports ask for.
+func TestInfos(t *testing.T) {
+	l := newListener()
+	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32})
+	for _, r := range parseRecords(t, two+`
+		11 init A place=3
+		12 acquire B place=4
+		12 write X place=6
+		11 join p9 entered=3
+		11 exit
+		12 fork 11 tp=p3`) {
+		l.o.Record(&r)
+	}
+	wantThread := []Thread{{TID: 1, TGID: 1}, {TID: 11, TGID: 1, Parent: 1, Created: 5, Start: 77}, {TID: 12, TGID: 1, Parent: 1, Start: 78}, {TID: 11, TGID: 1, Parent: 3}}
+	for i, want := range wantThread {
+		if got, ok := l.o.ThreadInfo(event.ThreadID(i + 1)); !ok || got != want {
+			t.Errorf("thread %d: %+v, want %+v", i+1, got, want)
+		}
+	}
+	wantObject := []Object{
+		{Addr: 'A' << 12, Kind: event.KindMutex, Init: 3, First: 3, FirstThread: 2},
+		{Addr: 'B' << 12, Kind: event.KindMutex, First: 4, FirstThread: 3},
+		{Addr: 'X' << 12, Kind: event.KindVariable, Variable: "x", First: 6, FirstThread: 3},
+	}
+	for i, want := range wantObject {
+		if got, ok := l.o.ObjectInfo(event.ObjectID(i + 1)); !ok || got != want {
+			t.Errorf("object %d: %+v, want %+v", i+1, got, want)
+		}
+	}
+	if _, ok := l.o.ThreadInfo(0); ok {
+		t.Error("there is a thread 0")
+	}
+	if _, ok := l.o.ThreadInfo(5); ok {
+		t.Error("there is a thread 5")
+	}
+	if _, ok := l.o.ObjectInfo(0); ok {
+		t.Error("there is an object 0")
+	}
+	if _, ok := l.o.ObjectInfo(4); ok {
+		t.Error("there is an object 4")
+	}
+	if got := l.o.Stats(); got.Threads != 4 || got.Records != 10 || got.UnknownJoins != 0 {
+		t.Errorf("stats: %+v", got)
+	}
+}
+
+func TestStacks(t *testing.T) {
+	o := New(Options{})
+	s := bpf.StackRecord{Place: 4, Site: 2, Caller: 99}
+	s.Frames[0], s.Frames[1] = 5, 6
+	o.Stack(&s)
+	got, ok := o.StackOf(4)
+	if diff := cmp.Diff(Stack{Site: 2, Caller: 99, Frames: []uint64{5, 6}}, got); !ok || diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := o.StackOf(5); ok {
+		t.Error("place 5 has a stack")
+	}
+}
+
+// TestFinish: every thread of the run has its last event; what they hold, they
+// hold to the end.
+func TestFinish(t *testing.T) {
+	l := newListener()
+	for _, r := range parseRecords(t, two+`
+		11 acquire A
+		12 wait C with=B
+		12 fork 13
+		13 exit`) {
+		l.o.Record(&r)
+	}
+	at := len(l.lines)
+	l.o.Finish()
+	l.o.Finish()
+	if diff := cmp.Diff(lines("T1 end inferred\nT2 end inferred\nT3 end inferred"), l.lines[at:]); diff != "" {
+		t.Error(diff)
+	}
+	if len(l.broken) > 0 {
+		t.Error(l.broken)
+	}
+}
+
+// TestTimes: events have the time of the record that told of them.
+func TestTimes(t *testing.T) {
+	var times []uint64
+	o := New(Options{Sinks: []Sink{sinkFunc(func(e *event.Event) { times = append(times, e.Time) })}})
+	for _, r := range parseRecords(t, "1 acquire A\n2 acquire A time=7\n2 exit time=9") {
+		o.Record(&r)
+	}
+	if diff := cmp.Diff([]uint64{1, 1, 7, 7, 7, 9, 9}, times); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type sinkFunc func(*event.Event)
+
+func (f sinkFunc) Event(e *event.Event) { f(e) }
