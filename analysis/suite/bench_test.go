@@ -1,0 +1,82 @@
+package suite_test
+
+import (
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// BenchmarkPipeline measures what a record costs from the ring buffer's reader
+// on: by the observer alone, by it and one analysis, and by the whole suite. An
+// operation is one record, and one event. Two threads take turns at a lock, and
+// one time in ten take another inside and update a watched variable there.
+func BenchmarkPipeline(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		sinks []observer.Sink
+	}{
+		{"observer", nil},
+		{"eraser", []observer.Sink{eraser.New(eraser.Options{})}},
+		{"goodlock", []observer.Sink{goodlock.New(goodlock.Options{})}},
+		{"predict", []observer.Sink{predict.New(predict.Options{})}},
+		{"all", []observer.Sink{suite.New(suite.Options{})}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			o := observer.New(observer.Options{Sites: benchSite, Sinks: c.sinks, Attached: true})
+			for _, tid := range []uint32{1, 2} {
+				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: 1})
+			}
+			records := benchRecords()
+			b.ReportAllocs()
+			var now uint64
+			for i := 0; b.Loop(); i++ {
+				r := &records[i%len(records)]
+				now++
+				r.Time = now
+				o.Record(r)
+			}
+			if got := o.Stats(); got.Events < got.Records || got.UnheldReleases != 0 {
+				b.Fatalf("of %d records %d events, %d releases of locks not held", got.Records, got.Events, got.UnheldReleases)
+			}
+		})
+	}
+}
+
+const (
+	lockSite = iota + 1
+	unlockSite
+	variableSite
+)
+
+func benchSite(index uint32) observer.SiteInfo {
+	if index == variableSite {
+		return observer.SiteInfo{Variable: "x"}
+	}
+	return observer.SiteInfo{Kind: event.KindMutex}
+}
+
+// benchRecords is a round of the program, which ends as it began.
+func benchRecords() []bpf.Record {
+	const outer, inner, variable = 0x1000, 0x2000, 0x3000
+	var rs []bpf.Record
+	add := func(tid uint32, op bpf.Op, site uint32, object uint64) {
+		rs = append(rs, bpf.Record{Tid: tid, Tgid: 1, Op: uint8(op), Site: site, Place: site*10 + tid, Object: object})
+	}
+	for i := range 20 {
+		tid := uint32(1 + i%2)
+		add(tid, bpf.OpAcquire, lockSite, outer)
+		if i >= 18 {
+			add(tid, bpf.OpAcquire, lockSite, inner)
+			add(tid, bpf.OpUpdate, variableSite, variable)
+			add(tid, bpf.OpRelease, unlockSite, inner)
+		}
+		add(tid, bpf.OpRelease, unlockSite, outer)
+	}
+	return rs
+}
