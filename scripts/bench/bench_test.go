@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMedian(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
+		if got := median(c.values); got != c.want {
+			t.Errorf("median of %v: %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+func TestReplaceMeasured(t *testing.T) {
+	once, err := replaceMeasured(newPage, "first\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := replaceMeasured(once, "second\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(once, "first", "second", 1); twice != want {
+		t.Errorf("written twice:\n%s\nwant:\n%s", twice, want)
+	}
+	if _, err := replaceMeasured("no marks", "x"); err == nil {
+		t.Error("a page without marks is taken")
+	}
+	if _, err := replaceMeasured(endMark+beginMark, "x"); err == nil {
+		t.Error("marks in the wrong order are taken")
+	}
+}
+
+func TestParseBenchmarks(t *testing.T) {
+	got := parseBenchmarks(`goos: linux
+BenchmarkPipeline/observer-2         	 2364816	       600 ns/op	       0 B/op	       0 allocs/op
+BenchmarkPipeline/all-2              	  322839	     10102 ns/op	     473 B/op	       1 allocs/op
+BenchmarkPipeline/observer-2         	 2364816	       637.5 ns/op	       2 B/op	       0 allocs/op
+PASS
+`)
+	want := []stage{{"observer", 618.75, 1, 0}, {"all", 10102, 473, 1}}
+	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestParseSample(t *testing.T) {
+	s, err := parseSample([]byte("Attaching 3 probes...\n{\"pairs\": 10, \"ns_per_pair\": 2.50, \"cpu_s\": 0.001}\n\n@l: 10\n"))
+	if err != nil || s.Pairs != 10 || s.NsPerPair != 2.5 || s.CPU != 0.001 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := parseSample([]byte("Attaching 3 probes...\n")); err == nil {
+		t.Error("output without a measurement is taken")
+	}
+}
+
+// fake is a page whose cheap variant costs a tenth of the entry one.
+func fake(events, lost, toolCPU float64) *page {
+	one := func(name string, threads int, ns float64) result {
+		v := &variant{name: name, threads: threads, idle: sample{Pairs: 2, events: 25}}
+		return result{v, []sample{{Pairs: 100, NsPerPair: ns, CPU: 1, toolCPU: toolCPU, events: events, lost: lost}}}
+	}
+	return &page{results: []result{
+		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
+	}}
+}
+
+func TestRequirements(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		page *page
+		met  bool
+	}{
+		{"all met", fake(221, 0, 0.5), true},
+		{"one event missing", fake(220, 0, 0.5), false},
+		{"one event too many", fake(222, 0, 0.5), false},
+		{"one lost", fake(221, 1, 0.5), false},
+		{"the tool works harder than the program", fake(221, 0, 1), false},
+	} {
+		text, met := c.page.render()
+		if met != c.met {
+			t.Errorf("%s: met %v, want %v\n%s", c.name, met, c.met, text)
+		}
+	}
+	without := fake(221, 0, 0.5)
+	without.results = without.results[:3]
+	if _, met := without.render(); met {
+		t.Error("a requirement that was not measured counts as met")
+	}
+	if q, _ := fake(221, 0, 0.5).ratio(cheap, entry, 1); q != 0.05 {
+		t.Errorf("ratio %v, want 0.05", q)
+	}
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// Requirements: what the docs promise.
+const (
+	maxOfEntry    = 1.0 / 12 // cost of a pair at cheap sites, of that at entries
+	maxOfBpftrace = 1.0 / 8  // the same, of bpftrace's
+	maxToolCPU    = 1.0      // CPU time of the tool, of the program's
+)
+
+// page is what is written.
+type page struct {
+	config  config
+	machine string
+	results []result
+	stages  []stage
+}
+
+// find gives a variant's result; ok is false if this machine does not have it.
+func (p *page) find(name string, threads int) (r result, ok bool) {
+	for _, r := range p.results {
+		if r.name == name && r.threads == threads {
+			return r, true
+		}
+	}
+	return result{}, false
+}
+
+// median over the rounds of what f takes from a sample.
+func (r result) median(f func(sample) float64) float64 {
+	var values []float64
+	for _, s := range r.samples {
+		values = append(values, f(s))
+	}
+	return median(values)
+}
+
+func nsPerPair(s sample) float64 { return s.NsPerPair }
+
+// cost is what a pair takes more than plain, in ns.
+func (p *page) cost(name string, threads int) (float64, bool) {
+	base, ok := p.find(plain, threads)
+	r, too := p.find(name, threads)
+	return r.median(nsPerPair) - base.median(nsPerPair), ok && too
+}
+
+// ratio compares two variants' costs within each round and takes the median.
+func (p *page) ratio(name, other string, threads int) (float64, bool) {
+	base, ok1 := p.find(plain, threads)
+	a, ok2 := p.find(name, threads)
+	b, ok3 := p.find(other, threads)
+	if !ok1 || !ok2 || !ok3 {
+		return 0, false
+	}
+	var ratios []float64
+	for i := range base.samples {
+		ratios = append(ratios, (a.samples[i].NsPerPair-base.samples[i].NsPerPair)/(b.samples[i].NsPerPair-base.samples[i].NsPerPair))
+	}
+	return median(ratios), true
+}
+
+type requirement struct {
+	text, limit, measured string
+	met                   bool
+}
+
+func (p *page) requirements() []requirement {
+	var rs []requirement
+	for _, c := range []struct {
+		other string
+		limit float64
+	}{{entry, maxOfEntry}, {bpftrace, maxOfBpftrace}} {
+		q := requirement{text: "cost of a lock/unlock pair, of that with " + c.other, limit: "at most " + part(c.limit), measured: "not measured"}
+		if r, ok := p.ratio(cheap, c.other, 1); ok {
+			q.measured, q.met = part(r), r <= c.limit && r > 0
+		}
+		rs = append(rs, q)
+	}
+	two, ok := p.find(cheap, 2)
+	if !ok {
+		return rs
+	}
+	events := two.median(func(s sample) float64 { return s.events })
+	off := two.worst(func(s sample) float64 { return math.Abs(s.events - 2*s.Pairs - two.others()) })
+	lost := two.worst(func(s sample) float64 { return s.lost })
+	cpu := two.median(func(s sample) float64 { return s.toolCPU / s.CPU })
+	return append(rs,
+		requirement{"two threads without pause: events, against two a pair and those of start and end", "none missing, none lost",
+			fmt.Sprintf("%.0f of %.0f, at worst %.0f off, %.0f lost", events, 2*two.samples[0].Pairs+two.others(), off, lost), off == 0 && lost == 0},
+		requirement{"CPU time of tracepredict meanwhile, of the program's", "less than " + part(maxToolCPU),
+			fmt.Sprintf("%.2f", cpu), cpu < maxToolCPU})
+}
+
+// others is how many events a run has besides its pairs.
+func (r result) others() float64 { return r.idle.events - 2*r.idle.Pairs }
+
+func (r result) worst(f func(sample) float64) float64 {
+	worst := 0.0
+	for _, s := range r.samples {
+		worst = max(worst, f(s))
+	}
+	return worst
+}
+
+// part writes a ratio below one as one part of so many.
+func part(r float64) string {
+	if r > 0 && r < 0.8 {
+		return fmt.Sprintf("1/%.1f", 1/r)
+	}
+	return fmt.Sprintf("%.1f", r)
+}
+
+func (p *page) render() (text string, met bool) {
+	var b strings.Builder
+	met = true
+	fmt.Fprintf(&b, "Measured with `make bench`, %d rounds, on %s. Ratios carry from machine to machine, nanoseconds do not.\n\n", p.config.rounds, p.machine)
+	b.WriteString("| requirement | limit | measured | met |\n| --- | --- | --- | --- |\n")
+	for _, q := range p.requirements() {
+		yes := "yes"
+		if !q.met {
+			yes, met = "**no**", false
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", q.text, q.limit, q.measured, yes)
+	}
+	for _, threads := range []int{1, 2} {
+		p.renderPairs(&b, threads)
+	}
+	p.renderReader(&b)
+	p.renderStages(&b)
+	return b.String(), met
+}
+
+func (p *page) renderPairs(b *strings.Builder, threads int) {
+	title := "One thread: lock, `x = x + 1`, unlock"
+	if threads > 1 {
+		title = "Two threads at one lock, without pause"
+	}
+	fmt.Fprintf(b, "\n### %s\n\n| | of tracepredict's cost | ns a pair | from | to |\n| --- | ---: | ---: | ---: | ---: |\n", title)
+	for _, r := range p.results {
+		if r.threads != threads {
+			continue
+		}
+		times := "" // of nothing, for plain
+		if q, ok := p.ratio(r.name, cheap, threads); ok && r.name != plain {
+			times = fmt.Sprintf("%.2f", q)
+		}
+		var all []float64
+		for _, s := range r.samples {
+			all = append(all, s.NsPerPair)
+		}
+		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f |\n", r.name, times, median(all), slices.Min(all), slices.Max(all))
+	}
+	b.WriteString("\nThe first column leaves out what the loop takes by itself.\n")
+}
+
+// renderReader tells where CPU time goes while two threads do nothing else.
+func (p *page) renderReader(b *strings.Builder) {
+	r, ok := p.find(cheap, 2)
+	if !ok {
+		return
+	}
+	perEvent := func(s sample) float64 { return (s.toolCPU - r.idle.toolCPU) / s.events * 1e9 }
+	fmt.Fprintf(b, `
+### The tool itself
+
+| | |
+| --- | ---: |
+| CPU time of tracepredict, of the program's, two threads without pause | %.2f |
+| ns of CPU an event: reading, analysing | %.0f |
+| ns of CPU an event: the program, probes included | %.0f |
+| ms of CPU for a run of two pairs: plan, attach, report | %.0f |
+`, r.median(func(s sample) float64 { return s.toolCPU / s.CPU }), r.median(perEvent),
+		r.median(func(s sample) float64 { return s.CPU / s.events * 1e9 }), r.idle.toolCPU*1e3)
+}
+
+func (p *page) renderStages(b *strings.Builder) {
+	b.WriteString("\n### From record to finding, without a kernel\n\nEach with the observer, which makes the events: `go test -bench Pipeline ./analysis/suite`.\n\n" +
+		"| | ns an event | bytes | allocations |\n| --- | ---: | ---: | ---: |\n")
+	for _, s := range p.stages {
+		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f |\n", s.name, s.ns, s.bytes, s.allocs)
+	}
+}
+
+// describeMachine names what the figures depend on.
+func describeMachine() string {
+	model, virtual := "an unnamed processor", ""
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err == nil {
+		for line := range strings.Lines(string(info)) {
+			key, value, _ := strings.Cut(line, ":")
+			switch strings.TrimSpace(key) {
+			case "model name":
+				model = strings.TrimSpace(value)
+			case "flags":
+				if slices.Contains(strings.Fields(value), "hypervisor") {
+					virtual = ", in a virtual machine"
+				}
+			}
+		}
+	}
+	var u syscall.Utsname
+	kernel := "of unknown release"
+	if syscall.Uname(&u) == nil {
+		var release []byte
+		for _, c := range u.Release {
+			if c == 0 {
+				break
+			}
+			release = append(release, byte(c))
+		}
+		kernel = string(release)
+	}
+	return fmt.Sprintf("%d cores of %s%s, Linux %s, %s", runtime.NumCPU(), model, virtual, kernel, runtime.GOARCH)
+}
+
+const (
+	beginMark = "<!-- measured: written by make bench -->"
+	endMark   = "<!-- end of measured -->"
+)
+
+// newPage is what a page says around the measured part if there is none.
+const newPage = `# What observing costs
+
+A program that is observed is slowed at its synchronisation calls and at its accesses of watched variables, and nowhere else. How much depends on
+where in a function the probe sits: [how it works](how-it-works.md).
+
+` + beginMark + "\n" + endMark + `
+
+What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
+probe where other tools put it, at the function's entry and its return; *bpftrace* has three probes, at lock, at its return and at unlock, that
+count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
+`
+
+// writeBetweenMarkers replaces the measured part of a page and leaves the rest.
+func writeBetweenMarkers(name, text string) error {
+	old, err := os.ReadFile(name)
+	if os.IsNotExist(err) {
+		old, err = []byte(newPage), nil
+	}
+	if err != nil {
+		return err
+	}
+	page, err := replaceMeasured(string(old), text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.WriteFile(name, []byte(page), 0o644)
+}
+
+func replaceMeasured(page, text string) (string, error) {
+	before, rest, ok := strings.Cut(page, beginMark)
+	_, after, too := strings.Cut(rest, endMark)
+	if !ok || !too {
+		return "", fmt.Errorf("it lacks the lines %q and %q", beginMark, endMark)
+	}
+	return before + beginMark + "\n" + text + endMark + after, nil
+}
