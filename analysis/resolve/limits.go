@@ -66,6 +66,9 @@ func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
 	notes = append(notes, s.Notes()...)
 	unseen = unseenSync(s)
+	if lost.Records > 0 {
+		return notes, fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
+	}
 	if unseen != "" {
 		notes = append(notes, unseen)
 	}
