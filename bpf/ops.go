@@ -112,4 +112,5 @@ const (
 // Site flags; SITE_… of record.h.
 const (
 	SiteNoPlace = 1 // where it was is of no use: no calling chain
+	SiteLeaf    = 2 // a call whose frame is never unwound
 )

@@ -114,6 +114,7 @@ enum success {
 /* site.flags */
 enum {
 	SITE_NO_PLACE = 1, /* where it was is of no use: no calling chain */
+	SITE_LEAF = 2,	   /* a call whose frame is never unwound */
 };
 
 /* One thing that one probe observes. Sites at one address are chained by

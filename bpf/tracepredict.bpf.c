@@ -605,6 +605,31 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slo
 	submit(r, false);
 }
 
+/* Whether a call is part of another that is under way: the C library calls its
+ * own public functions (musl's timed locks try first), and what it does within
+ * one operation is that operation. Calls whose frame may have been unwound are
+ * not believed to be under way, but for the waits for semaphores, which nothing
+ * returns to once they are cancelled. */
+#define NESTED_FRAMES 512
+static __always_inline bool nested(struct slot *slot, __u64 sp, __u64 object)
+{
+	struct site *outer;
+
+	if (!slot)
+		return false;
+#pragma unroll
+	for (int i = 0; i < NEAR_CALLS; i++) {
+		struct pending_call *call = &slot->calls[i];
+
+		if (call->object != object || call->sp <= sp || call->sp - sp > NESTED_FRAMES)
+			continue;
+		outer = bpf_map_lookup_elem(&sites, &call->site);
+		if (outer && (outer->flags & SITE_LEAF || outer->op == OP_SEM_WAIT))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
 				  struct slot *slot, __u64 sp)
 {
@@ -625,6 +650,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 		/* Entered by a tail call from another of ours (musl's lock jumps to
 		 * its timedlock): one operation, already remembered. */
 		if (recall(slot, w->tid, sp, &call, false) && call.object == object && call.site != index)
+			return;
+		if (nested(slot, sp, object))
 			return;
 		place = place_of(ctx, site, index, sp, w, slot);
 		call.sp = sp;

@@ -108,12 +108,18 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 	args := b.registers(c.entry)
 	for _, target := range b.image.WrapperOf(c.addr, args) {
 		inner, ok := at[target]
-		if ok && target != c.addr && inner.entry.Op == c.entry.Op && inner.entry.Object == c.entry.Object &&
-			inner.entry.Second == c.entry.Second {
+		if ok && target != c.addr && sameMeaning(inner.entry, c.entry) {
 			return true
 		}
 	}
 	return false
+}
+
+// sameMeaning reports whether two calls say the same of the same arguments. A
+// wait without end and one with a time limit do not: musl's sem_wait is a
+// sem_timedwait with no limit.
+func sameMeaning(a, b synctab.Entry) bool {
+	return a.Op == b.Op && a.Object == b.Object && a.Second == b.Second && a.Try == b.Try && a.Timed == b.Timed
 }
 
 // argument gives the register of argument n, from 1.
@@ -192,6 +198,9 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	if e.Op == bpf.OpRelease {
 		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released
+	}
+	if !e.Unwinds {
+		s.BPF.Flags |= bpf.SiteLeaf
 	}
 	if e.Object > 0 {
 		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(e.Object))
