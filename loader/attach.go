@@ -32,6 +32,11 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		started(s)
 	}
 	s.read() // not before: what it hands on may need what started was given
+	if opts.Duration > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, opts.Duration)
+		defer cancel()
+	}
 	waitForEnd(ctx, fd)
 	lost, err := s.finish()
 	return Result{Lost: lost}, err

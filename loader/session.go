@@ -18,6 +18,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,6 +32,9 @@ type Options struct {
 	Tracer TracerOptions
 	// Handler takes records and stacks; called from one goroutine.
 	Handler Handler
+	// Duration ends the observation this long after all probes are in; the
+	// program goes on. Default 0: no limit.
+	Duration time.Duration
 }
 
 // Session observes one process.
@@ -47,6 +51,7 @@ type Session struct {
 	notes    []string
 	leader   bool // the leader lives, so the kernel's PID filter works
 	running  bool // the program has been let go with its libraries in place
+	over     bool // the observation has ended: no more probes
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -88,7 +93,7 @@ func (s *Session) Site(index uint32) *probes.Site {
 func (s *Session) VariableAddr(name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, seg := range s.segments {
+	for _, seg := range slices.Backward(s.segments) {
 		for _, v := range seg.Module.Plan.Variables {
 			if v.Name == name {
 				return v.Addr + seg.Bias
@@ -147,6 +152,9 @@ func (s *Session) sync() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
 	exe, err := Executable(s.pid)
 	if err != nil {
 		return err
@@ -168,7 +176,9 @@ func (s *Session) sync() error {
 // not held then, so what they do before their probes are in goes unseen, and the
 // report says so. Since is when the loader told of them (CLOCK_MONOTONIC, ns).
 func (s *Session) syncLate(since uint64) error {
-	before := s.Modules()
+	s.mu.Lock()
+	running, before := s.running, len(s.sites) // what is added later has later sites
+	s.mu.Unlock()
 	if err := s.sync(); err != nil {
 		return err
 	}
@@ -176,7 +186,7 @@ func (s *Session) syncLate(since uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range after {
-		if len(m.Plan.Sites) > 0 && s.running && !slices.Contains(before, m) {
+		if running && len(m.Plan.Sites) > 0 && int(m.Base) >= before {
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
@@ -198,9 +208,10 @@ func boolInt(b bool) int {
 	return 0
 }
 
+// known is false for what the program before an execve had at the same place.
 func (s *Session) known(m Mapping) bool {
 	for _, seg := range s.segments {
-		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module.ID == m.File {
+		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module == s.modules[m.File] {
 			return true
 		}
 	}
@@ -296,10 +307,10 @@ func (f filter) Record(r *bpf.Record) {
 		// A library came or went. An error here means that the process is gone.
 		_ = f.s.syncLate(r.Time)
 		return
-	case bpf.OpExit:
+	case bpf.OpExit, bpf.OpExec: // after an execve there is a leader again
 		if int(r.Tid) == f.s.pid {
 			f.s.mu.Lock()
-			f.s.leader = false
+			f.s.leader = bpf.Op(r.Op) == bpf.OpExec
 			f.s.mu.Unlock()
 		}
 	}
@@ -309,9 +320,18 @@ func (f filter) Record(r *bpf.Record) {
 func (f filter) Stack(r *bpf.StackRecord) { f.s.opts.Handler.Stack(r) }
 func (f filter) Idle()                    { f.s.opts.Handler.Idle() }
 
+// stopObserving removes the probes and lets no more come: those of a library or
+// of another program that are being prepared at this moment included.
+func (s *Session) stopObserving() error {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	return s.tracer.Detach()
+}
+
 // finish removes the probes, hands over what is left to read and unloads.
 func (s *Session) finish() (Lost, error) {
-	err := s.tracer.Detach()
+	err := s.stopObserving()
 	close(s.stop)
 	<-s.readDone
 	lost, lostErr := s.tracer.Lost()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,8 +40,10 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	s.read()
 	stopSignals := passSignals(s.pid)
 	defer stopSignals()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	done := make(chan outcome, 1)
-	onOneThread(func() { done <- s.trace(held) })
+	onOneThread(func() { done <- s.trace(held, cancel) })
 	return s.await(ctx, done)
 }
 
@@ -52,39 +55,43 @@ type outcome struct {
 // await waits for the program's end, and removes the probes when ctx ends.
 func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error) {
 	var out outcome
+	var stopErr error
 	select {
 	case out = <-done:
 	case <-ctx.Done():
-		if err := s.tracer.Detach(); err != nil {
-			kill(s.pid)
-			return Result{}, err
-		}
+		stopErr = s.stopObserving()
 		out = <-done
 	}
 	lost, err := s.finish()
-	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, err)
+	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, stopErr, err)
 }
 
 // trace runs on the tracer's thread, from the held process to the end of the
-// program.
-func (s *Session) trace(held *heldProcess) outcome {
-	t := &tracee{pid: s.pid, onMap: s.sync}
-	t.onExec = func() error {
-		if err := s.forgetProgram(); err != nil {
-			return err
-		}
-		// Not before the first execve: the waiting process has threads too.
-		if err := s.tracer.AddTarget(s.pid); err != nil {
-			return err
-		}
-		return s.sync()
-	}
+// program. Over is called when the time to observe has passed.
+func (s *Session) trace(held *heldProcess, over func()) outcome {
 	first := true
+	// Once the program has run, to end it for an error of ours would be harm.
+	tolerant := func(f func() error) func() error {
+		return func() error {
+			err := f()
+			if err == nil || first {
+				return err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.note(fmt.Sprintf("what the program became by execve is not observed: %v", err))
+			return nil
+		}
+	}
+	t := &tracee{pid: s.pid, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync)}
 	t.onReady = func() error {
 		if !first {
 			return nil
 		}
 		first = false
+		if s.opts.Duration > 0 {
+			time.AfterFunc(s.opts.Duration, over)
+		}
 		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
@@ -96,6 +103,18 @@ func (s *Session) trace(held *heldProcess) outcome {
 		_, _ = t.run()
 	}
 	return outcome{exit: exit, err: err}
+}
+
+// newProgram serves an execve: what the process was is gone.
+func (s *Session) newProgram() error {
+	if err := s.forgetProgram(); err != nil {
+		return err
+	}
+	// Not before the first execve: the waiting process has threads too.
+	if err := s.tracer.AddTarget(s.pid); err != nil {
+		return err
+	}
+	return s.sync()
 }
 
 func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
@@ -113,6 +132,9 @@ func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
 func (s *Session) ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
 	if err := s.planner.Unresolved(); err != nil {
 		return &UsageError{Err: err}
 	}

@@ -140,7 +140,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 
 func (r *observation) options() (loader.Options, error) {
 	plan, err := r.flags.options()
-	return loader.Options{Plan: plan, Handler: r.observer, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
+	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
 }
 
 func (r *observation) started(s *loader.Session) {
@@ -149,19 +149,11 @@ func (r *observation) started(s *loader.Session) {
 	r.began = time.Now()
 }
 
-// context ends with --duration.
-func (r *observation) context(parent context.Context) (context.Context, context.CancelFunc) {
-	if r.flags.duration > 0 {
-		return context.WithTimeout(parent, r.flags.duration)
-	}
-	return context.WithCancel(parent)
-}
-
 // report analyses, writes the report and gives the number of findings.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.observer.Finish()
-	notes, unseen := resolve.Limits(r.session, r.observer, res.Lost)
-	findings := r.suite.Finish(unseen)
+	notes, doubt := resolve.Limits(r.session, r.observer, res.Lost)
+	findings := r.suite.Finish(doubt)
 	stats := r.observer.Stats()
 	rep := report.Build(report.Run{
 		Program:  program,
@@ -290,8 +282,6 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return err
 	}
-	ctx, cancel := r.context(ctx)
-	defer cancel()
 	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who}, opts, r.started)
 	if err != nil {
 		return err
@@ -346,8 +336,6 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	defer stop()
-	ctx, cancel := r.context(ctx)
-	defer cancel()
 	program, err := loader.Executable(pid)
 	if err != nil {
 		return err
