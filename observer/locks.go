@@ -123,7 +123,7 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 	obj := o.object(r, event.KindMutex)
 	h := t.holding(obj)
 	if h == nil {
-		o.releasedUnheld(r, obj)
+		o.releasedUnheld(t, r, obj)
 		return
 	}
 	if h.depth--; h.depth == 0 {
@@ -136,13 +136,16 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 // _unlock are one function. A lock that another holds may have been unlocked in
 // its stead, as a plain mutex can be, or not, as a recursive one cannot: what
 // the holder does next will tell.
-func (o *Observer) releasedUnheld(r *bpf.Record, obj *object) {
+func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
 		o.drop(nil, obj)
 		return
 	}
 	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
+	if o.opts.Attached && t.born == 0 {
+		o.infos[t.id-1].Unsure = o.stats.Events
+	}
 }
 
 // waits serves both ends of a condition wait.
@@ -240,7 +243,7 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 	default:
 		return false
 	}
-	if w.mutex.holder != nil {
+	if w.mutex.holder != nil && bpf.Op(r.Op) != bpf.OpWait {
 		return false // the thread cannot have it: a signal handler all the same
 	}
 	o.wake(t, r, event.Inferred|event.TimedOut)

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -46,9 +47,9 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	return info, true
 }
 
-// Limits gives the sentences on what limits the result of a run, and the
-// reason why an order that nobody watched may exist; "" if there is none.
-func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []string, unseen string) {
+// Limits gives the sentences on what limits the result of a run, and the doubt
+// that suite.Finish asks for.
+func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []string, doubt func(*finding.Finding) string) {
 	add := func(n uint64, format string) {
 		if n > 0 {
 			notes = append(notes, fmt.Sprintf(format, n))
@@ -65,14 +66,31 @@ func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []
 	}
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
 	notes = append(notes, s.Notes()...)
-	unseen = unseenSync(s)
-	if lost.Records > 0 {
-		return notes, fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
-	}
+	unseen := unseenSync(s)
 	if unseen != "" {
 		notes = append(notes, unseen)
 	}
-	return notes, unseen
+	if lost.Records > 0 {
+		unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
+	}
+	return notes, func(f *finding.Finding) string {
+		if unseen != "" {
+			return unseen
+		}
+		return heldBefore(o, f)
+	}
+}
+
+// heldBefore is the doubt about events of a thread that may have held, then, a
+// lock from before observation began.
+func heldBefore(o *observer.Observer, f *finding.Finding) string {
+	for _, e := range f.Evidence {
+		t, ok := o.ThreadInfo(e.Thread)
+		if ok && e.Seq <= t.Unsure {
+			return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
+		}
+	}
+	return ""
 }
 
 // unseenSync looks for synchronisation in the program's own code that no probe

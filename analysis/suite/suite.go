@@ -42,10 +42,11 @@ func (s *Suite) Event(e *event.Event) {
 	s.goodlock.Event(e)
 }
 
-// Finish gives the findings. Unseen is the reason, a sentence, why an order
-// that nobody watched may exist between any two events; "" if there is none. A
-// finding is then potential at most.
-func (s *Suite) Finish(unseen string) []finding.Finding {
+// Finish gives the findings. Doubt says of a predicted finding, in a sentence,
+// why it may be wrong all the same: an order that nobody watched, a lock that
+// nobody saw taken; "" if there is no such reason. With one, a finding is
+// potential. Nil doubts nothing.
+func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races := s.eraser.Finish()
 	for i := range races {
 		s.history.Settle(&races[i], nil)
@@ -56,12 +57,13 @@ func (s *Suite) Finish(unseen string) []finding.Finding {
 		s.history.Settle(&deadlocks[i], candidates[i])
 	}
 	all := append(races, deadlocks...)
-	if unseen == "" {
-		return all
-	}
 	for i := range all {
-		if all[i].Confidence == finding.Predicted {
-			all[i].Confidence, all[i].Reason = finding.Potential, unseen
+		f := &all[i]
+		if doubt == nil || f.Confidence != finding.Predicted {
+			continue
+		}
+		if why := doubt(f); why != "" {
+			f.Confidence, f.Reason = finding.Potential, why
 		}
 	}
 	return all

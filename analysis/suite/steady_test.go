@@ -1,0 +1,144 @@
+package suite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// lockHeavy is a stretch of a run that may be repeated for ever: threads take
+// turns at four locks, one time in eight a second one inside, and one time in
+// accesses (0: never) read or write a variable there.
+func lockHeavy(threads, accesses int) []event.Event {
+	var out []event.Event
+	add := func(t event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
+		out = append(out, event.Event{Thread: t, Op: op, Object: o, Kind: k, Place: event.PlaceID(o)})
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for len(out) < 1<<16 {
+		t := event.ThreadID(1 + random.IntN(threads))
+		first := event.ObjectID(1 + random.IntN(4))
+		add(t, event.Acquire, first, event.KindMutex)
+		inner := random.IntN(8) == 0 && first < 4
+		if inner {
+			add(t, event.Acquire, first+1, event.KindMutex)
+		}
+		if accesses > 0 && random.IntN(accesses) == 0 {
+			op := event.Read
+			if random.IntN(2) == 0 {
+				op = event.Write
+			}
+			add(t, op, 4+first, event.KindVariable)
+		}
+		if inner {
+			add(t, event.Release, first+1, event.KindMutex)
+		}
+		add(t, event.Release, first, event.KindMutex)
+	}
+	return out
+}
+
+// line is what an event passes through: the clocks, then an analysis.
+type line struct {
+	seq  uint64
+	must *clock.Must
+	next func(*event.Event)
+	e    event.Event
+}
+
+func (l *line) pass(e *event.Event) {
+	l.seq++
+	l.e = *e
+	l.e.Seq = l.seq
+	l.must.Stamp(&l.e)
+	if l.next != nil {
+		l.next(&l.e)
+	}
+	l.must.Done(&l.e)
+}
+
+func newLine(threads int, next func(*event.Event)) *line {
+	l := &line{must: clock.New(), next: next}
+	for t := 2; t <= threads; t++ {
+		l.pass(&event.Event{Thread: 1, Op: event.Fork, Peer: event.ThreadID(t)})
+	}
+	return l
+}
+
+// stages are the analyses, each anew.
+func stages() map[string]func(*event.Event) {
+	e, g, h := eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{}), predict.New(predict.Options{})
+	return map[string]func(*event.Event){"clock": nil, "eraser": e.Event, "goodlock": g.Event, "history": h.Event, "all": suite.New(suite.Options{}).Event}
+}
+
+// BenchmarkSteady measures an event of a lock-heavy run in its steady state: the
+// clocks alone, the clocks and one analysis, all together. The observer must keep
+// up with threads that make a record every microsecond.
+func BenchmarkSteady(b *testing.B) {
+	for _, threads := range []int{2, 8} {
+		for _, accesses := range []int{0, 50} {
+			events := lockHeavy(threads, accesses)
+			for _, name := range []string{"clock", "eraser", "goodlock", "history", "all"} {
+				b.Run(fmt.Sprintf("threads=%d/accesses=%d/%s", threads, accesses, name), func(b *testing.B) {
+					l := newLine(threads, stages()[name])
+					for range 8 {
+						for i := range events {
+							l.pass(&events[i])
+						}
+					}
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i++ {
+						l.pass(&events[i%len(events)])
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestMemoryDoesNotGrowWithTheRun: ten times the run needs the same memory.
+func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten million events")
+	}
+	for _, accesses := range []int{0, 50} {
+		events := lockHeavy(4, accesses)
+		s := suite.New(suite.Options{})
+		l := newLine(4, s.Event)
+		var peak [2]uint64
+		for i, until := range []uint64{1_000_000, 10_000_000} {
+			for l.seq < until {
+				for k := range events {
+					l.pass(&events[k])
+				}
+				peak[i] = max(peak[i], live())
+			}
+		}
+		t.Logf("one access in %d sections: %d KB after a million events, %d KB after ten", accesses, peak[0]>>10, peak[1]>>10)
+		if peak[1] > peak[0]+peak[0]/5 {
+			t.Errorf("one access in %d sections: memory grew from %d to %d bytes", accesses, peak[0], peak[1])
+		}
+		for _, f := range s.Finish(nil) {
+			if f.Kind == finding.Deadlock {
+				t.Errorf("a deadlock where locks are taken in order: %+v", f)
+			}
+		}
+	}
+}
+
+// live is the memory in use after a collection.
+func live() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
