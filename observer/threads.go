@@ -15,6 +15,9 @@ type Thread struct {
 	Parent  event.ThreadID // 0 if it lived when observation began
 	Created event.PlaceID  // where its creator called
 	Start   uint64         // address of its start routine; 0 if unknown
+	// Unsure is the number of the last event up to which the thread may have
+	// held locks that nobody saw it take: it lived when observation began.
+	Unsure uint64
 }
 
 // thread is a living thread, or one that has ended and can still be joined.
