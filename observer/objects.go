@@ -29,6 +29,10 @@ type object struct {
 
 	onceDone  bool
 	onceUsers []*oncing
+
+	// Until anything else happens to it: the call that made it.
+	madeBy *thread
+	madeSp uint64
 }
 
 // object gives the live object that a record acts on; kind is what the
@@ -42,6 +46,7 @@ func (o *Observer) objectAt(r *bpf.Record, addr uint64, kind event.Kind) *object
 	if obj == nil {
 		return o.newObject(r, addr, kind)
 	}
+	obj.madeBy = nil
 	if k := o.site(r).Kind; obj.sure && addr == r.Object && k != event.KindUnknown && k != obj.kind {
 		// Memory used again: what was here went without a word.
 		o.drop(nil, obj)
@@ -98,9 +103,13 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		return
 	}
 	if old := o.objects[r.Object]; old != nil {
+		if old.madeBy == t && r.Sp < old.madeSp {
+			return // within the call that we know: glibc's mtx_init calls pthread_mutex_init
+		}
 		o.drop(nil, old)
 	}
 	obj := o.newObject(r, r.Object, event.KindUnknown)
+	obj.madeBy, obj.madeSp = t, r.Sp
 	o.objInfos[obj.id-1].Init = event.PlaceID(r.Place)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
@@ -131,6 +140,7 @@ type oncing struct {
 	thread *thread
 	sp     uint64
 	nested bool // the thread made other events since it entered
+	done   bool // told already: it is the initialiser, though another left first
 	outer  *oncing
 }
 
@@ -199,7 +209,9 @@ func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	}
 	t.once = own.outer
 	if obj.onceDone {
-		o.emitOn(t, r, event.OnceLeave, obj)
+		if !own.done {
+			o.emitOn(t, r, event.OnceLeave, obj)
+		}
 		return
 	}
 	obj.onceDone = true
@@ -210,6 +222,7 @@ func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 		}
 	}
 	obj.onceUsers = nil
+	initialiser.done = true
 	o.emitOn(initialiser.thread, r, event.OnceDone, obj)
 	if initialiser != own {
 		o.emitOn(t, r, event.OnceLeave, obj)

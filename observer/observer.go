@@ -75,6 +75,7 @@ type Observer struct {
 	threads  map[uint32]*thread // live, by kernel id
 	last     *thread            // of the last record
 	byTP     map[uint64]*thread // latest thread with this thread pointer
+	leader   *thread            // that runs or ran main
 	infos    []Thread           // by ThreadID - 1
 	objects  map[uint64]*object // live, by address
 	vars     map[uint64]*variable

@@ -34,6 +34,9 @@ type thread struct {
 	wait *waiting
 	once *oncing
 
+	joined   uint64 // thread pointer of the last that it joined
+	joinedAt uint64 // time when that call was entered
+
 	created event.PlaceID // of the pthread_create under way
 	start   uint64
 
@@ -61,6 +64,9 @@ func (o *Observer) newThread(info Thread) *thread {
 	o.infos = append(o.infos, info)
 	t := &thread{id: event.ThreadID(len(o.infos)), tid: info.TID}
 	o.threads[info.TID] = t
+	if info.TID == info.TGID {
+		o.leader = t
+	}
 	return t
 }
 
@@ -217,11 +223,18 @@ func (o *Observer) byPointer(tp, when uint64) *thread {
 }
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
+	if t.joined == r.Object && r.Entered < t.joinedAt {
+		return // the call that called the one that we know: musl's thrd_join
+	}
 	u := o.byPointer(r.Object, r.Entered)
+	if u == nil && o.leader != nil && o.leader.tp == 0 && o.stats.Lost == 0 {
+		u = o.leader // the one thread whose creation nobody can have seen
+	}
 	if u == nil || u == t {
 		o.stats.UnknownJoins++
 		return
 	}
+	t.joined, t.joinedAt = r.Object, r.Entered
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
 	o.unlink(u)
 	o.begin(t, r, event.Join).Peer = u.id
@@ -251,6 +264,7 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	clear(o.vars)
 	clear(o.byTP)
 	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
+	o.leader = t
 }
 
 // leaveOnce: the calls of pthread_once under way will not return.

@@ -255,11 +255,16 @@ func (b *builder) note(format string, args ...any) {
 
 // place asks for a site, or with EntrySites for the cost of the original.
 func (b *builder) place(w cheapsite.Want) (cheapsite.Site, error) {
-	if b.opts.EntrySites {
-		at := w.At
-		w.Stop = func(addr uint64) bool { return addr != at }
+	if !b.opts.EntrySites {
+		return b.image.Place(w)
 	}
-	return b.image.Place(w)
+	entry := w
+	entry.Stop = func(addr uint64) bool { return addr != w.At }
+	site, err := b.image.Place(entry)
+	if err == nil && site.Class == cheapsite.Refused {
+		return b.image.Place(w) // the kernel has none there: pthread_spin_lock begins with a locked instruction
+	}
+	return site, err
 }
 
 func (b *builder) placeReturn(ret uint64, reads insn.RegSet) (cheapsite.Site, error) {

@@ -1,14 +1,108 @@
 package e2e
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
 
-// glibcStory runs a fixture with glibc, at both placements of the probes, and
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// libcs are the ways to build a fixture; a test of one operation runs with
+// each of them.
+var libcs = []struct {
+	name     string
+	compiler string
+	flags    []string
+}{
+	{"glibc", "gcc", []string{"-pthread"}},
+	{"glibc-O2", "gcc", []string{"-pthread", "-O2"}},
+	{"glibc-static", "gcc", []string{"-pthread", "-static"}},
+	{"musl", "musl-gcc", nil},
+	{"musl-static", "musl-gcc", []string{"-static"}},
+}
+
+// stories runs a fixture with each libc, at both placements of the probes, and
 // compares the events with what it says.
-func glibcStory(t *testing.T, source string, flags ...string) {
+func stories(t *testing.T, source string) {
 	t.Helper()
+	for _, libc := range libcs {
+		t.Run(libc.name, func(t *testing.T) {
+			program := build(t, libc.compiler, source, libc.flags...)
+			eachSites(t, func(t *testing.T, opts options) {
+				observe(t, program, opts).expectStory(t)
+			})
+		})
+	}
+}
+
+func TestMutex(t *testing.T)   { stories(t, "mutex.c") }
+func TestRWLock(t *testing.T)  { stories(t, "rwlock.c") }
+func TestCond(t *testing.T)    { stories(t, "cond.c") }
+func TestBarrier(t *testing.T) { stories(t, "barrier.c") }
+func TestSpin(t *testing.T)    { stories(t, "spin.c") }
+func TestSem(t *testing.T)     { stories(t, "sem.c") }
+func TestOnce(t *testing.T)    { stories(t, "once.c") }
+func TestC11(t *testing.T)     { stories(t, "c11.c") }
+func TestJoin(t *testing.T)    { stories(t, "join.c") }
+func TestExit(t *testing.T)    { stories(t, "exits.c") }
+
+// Threads that follow each other have one pthread_t: each is a thread of its
+// own nevertheless, and each join finds the right one.
+func TestHundredThreads(t *testing.T) { stories(t, "hundred.c") }
+
+// tally counts the events of each operation on each named object.
+func (r *run) tally(t *testing.T) map[string]int {
+	t.Helper()
+	n := r.names(parseStory(t, r.Output))
+	counts := map[string]int{}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Object != 0 && !strings.HasPrefix(n.objects[e.Object], "?") {
+			counts[n.line(e)]++
+		}
+	}
+	return counts
+}
+
+// Nothing is missing from the very first lock, in a constructor, to the very
+// last, in a destructor.
+func TestCounts(t *testing.T) {
+	needTool(t, "gcc")
+	library := build(t, "gcc", "countlib.c", "-shared", "-fPIC", "-pthread")
+	program := build(t, "gcc", "count.c", "-pthread", "-DWITH_LIBRARY", library)
 	eachSites(t, func(t *testing.T, opts options) {
-		observe(t, build(t, "gcc", source, append(flags, "-pthread")...), opts).expectStory(t)
+		r := observe(t, program, opts)
+		r.expectExit(t, 0)
+		want := map[string]int{
+			"acquire m": 4001, "release m": 4001,
+			"acquire early": 2, "release early": 2,
+			"acquire library": 1, "release library": 1,
+		}
+		if diff := cmp.Diff(want, r.tally(t)); diff != "" {
+			t.Errorf("did (-), observed (+):\n%s", diff)
+		}
+		if r.count(event.Fork) != 2 || r.count(event.Join) != 2 || r.count(event.Begin) != 3 || r.count(event.End) != 3 {
+			t.Errorf("forks %d, joins %d, begins %d, ends %d", r.count(event.Fork), r.count(event.Join), r.count(event.Begin), r.count(event.End))
+		}
 	})
 }
 
-func TestMutex(t *testing.T) { glibcStory(t, "mutex.c") }
+// Under contention musl's lock goes on in its public timed lock: one event for
+// each lock all the same.
+func TestCountsMusl(t *testing.T) {
+	for _, flags := range [][]string{nil, {"-static"}} {
+		t.Run(fmt.Sprint(flags), func(t *testing.T) {
+			program := build(t, "musl-gcc", "count.c", flags...)
+			eachSites(t, func(t *testing.T, opts options) {
+				r := observe(t, program, opts)
+				r.expectExit(t, 0)
+				want := map[string]int{"acquire m": 4001, "release m": 4001, "acquire early": 2, "release early": 2}
+				if diff := cmp.Diff(want, r.tally(t)); diff != "" {
+					t.Errorf("did (-), observed (+):\n%s", diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,40 @@
+#include "say.h"
+
+/* A hundred threads, one after the other: glibc and musl give them the same
+ * pthread_t, and with an argument the kernel the same thread id, if nobody
+ * else on the machine takes it. */
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *body(void *name)
+{
+	i_am(name);
+	MUST(pthread_mutex_lock(&m) == 0);
+	say("acquire m");
+	say("release m");
+	MUST(pthread_mutex_unlock(&m) == 0);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t first = 0;
+	int same = 0, last = 0;
+
+	name_is(&m, "m");
+	for (int i = 0; i < 100; i++) {
+		char name[20];
+		pthread_t t;
+
+		sprintf(name, "T%d", i + 1);
+		MUST(pthread_create(&t, NULL, body, name) == 0);
+		say("fork %s", name);
+		if (i == 0)
+			first = t;
+		same += t == first;
+		last = i;
+		join(t, name);
+	}
+	line("same", "pthread_t", "%d of %d", same, last + 1);
+	return 0;
+}
