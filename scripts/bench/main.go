@@ -56,7 +56,16 @@ func run(c config) (met bool, err error) {
 	if err := os.Chmod(c.dir, 0o755); err != nil {
 		return false, err
 	}
-	variants, err := prepare(&c)
+	native := filepath.Join(c.dir, "pairs")
+	if err := compile(native); err != nil {
+		return false, err
+	}
+	kernel, err := newEmptyProbes(&c, native)
+	if err != nil {
+		return false, err
+	}
+	defer kernel.Close()
+	variants, err := prepare(&c, native, kernel)
 	if err != nil {
 		return false, err
 	}

@@ -23,6 +23,7 @@ type variant struct {
 	command []string // THREADS and PAIRS are appended
 	report  string   // where tracepredict writes its JSON; "" for others
 	idle    sample   // a run of one pair a thread: what all runs cost
+	env     []string // besides the caller's
 	quoted  bool     // the command wants the program as one word, as bpftrace -c does
 }
 
@@ -30,7 +31,8 @@ type variant struct {
 type sample struct {
 	Pairs     float64 `json:"pairs"`
 	NsPerPair float64 `json:"ns_per_pair"`
-	CPU       float64 `json:"cpu_s"` // of the program
+	CPUPair   float64 `json:"cpu_ns_per_pair"` // the same in CPU time of its threads
+	CPU       float64 `json:"cpu_s"`           // of the program
 	toolCPU   float64 // of everything else that the command was, in seconds
 	events    float64
 	lost      float64
@@ -41,16 +43,14 @@ const (
 	plain     = "plain"
 	cheap     = "tracepredict"
 	entry     = "tracepredict --sites=entry"
+	empty     = "empty programs at tracepredict's sites"
 	bpftrace  = "bpftrace, three probes that count"
 	sanitizer = "gcc -fsanitize=thread"
 )
 
-// prepare builds the programs and lists the variants that this machine has.
-func prepare(c *config) ([]*variant, error) {
-	native := filepath.Join(c.dir, "pairs")
-	if err := compile(native); err != nil {
-		return nil, err
-	}
+// prepare lists the variants that this machine has, for the program compiled as
+// native.
+func prepare(c *config, native string, kernel *emptyProbes) ([]*variant, error) {
 	few := max(c.pairs/20, 1000)
 	var vs []*variant
 	for _, threads := range []int{1, 2} {
@@ -58,6 +58,8 @@ func prepare(c *config) ([]*variant, error) {
 			&variant{name: plain, threads: threads, pairs: 5 * c.pairs, command: []string{native}},
 			traced(c, cheap, threads, c.pairs, native),
 			traced(c, entry, threads, few, native, "--sites=entry"))
+		vs = append(vs, &variant{name: empty, threads: threads, pairs: c.pairs, command: []string{native},
+			env: []string{"LD_LIBRARY_PATH=" + kernel.folder}})
 		if v, err := bpftraced(threads, few, native); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: without bpftrace:", err)
 		} else {
@@ -143,7 +145,7 @@ func measure(c config, vs []*variant) ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			fmt.Fprintf(os.Stderr, "round %d of %d: %-34s %d threads: %8.1f ns a pair\n", round+1, c.rounds, r.name, r.threads, s.NsPerPair)
+			fmt.Fprintf(os.Stderr, "round %d of %d: %-40s %d threads: %8.1f ns a pair, %8.1f of CPU\n", round+1, c.rounds, r.name, r.threads, s.NsPerPair, s.CPUPair)
 			r.samples = append(r.samples, s)
 		}
 	}
@@ -163,6 +165,7 @@ func (v *variant) run(pairs int) (sample, error) {
 	cmd := exec.Command(args[0], args[1:]...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = append(cmd.Environ(), v.env...)
 	if err := cmd.Run(); err != nil {
 		return sample{}, fmt.Errorf("%s: %w\n%s%s", what, err, &stdout, &stderr)
 	}

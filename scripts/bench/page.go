@@ -144,7 +144,7 @@ func (p *page) renderPairs(b *strings.Builder, threads int) {
 	if threads > 1 {
 		title = "Two threads at one lock, without pause"
 	}
-	fmt.Fprintf(b, "\n### %s\n\n| | of tracepredict's cost | ns a pair | from | to |\n| --- | ---: | ---: | ---: | ---: |\n", title)
+	fmt.Fprintf(b, "\n### %s\n\n| | of tracepredict's cost | ns a pair | from | to | ns of CPU |\n| --- | ---: | ---: | ---: | ---: | ---: |\n", title)
 	for _, r := range p.results {
 		if r.threads != threads {
 			continue
@@ -157,9 +157,10 @@ func (p *page) renderPairs(b *strings.Builder, threads int) {
 		for _, s := range r.samples {
 			all = append(all, s.NsPerPair)
 		}
-		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f |\n", r.name, times, median(all), slices.Min(all), slices.Max(all))
+		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f |\n", r.name, times, median(all), slices.Min(all), slices.Max(all),
+			r.median(func(s sample) float64 { return s.CPUPair }))
 	}
-	b.WriteString("\nThe first column leaves out what the loop takes by itself.\n")
+	b.WriteString("\nThe first column leaves out what the loop takes by itself. The last is the CPU time of the program's threads; it tells what a pair costs where others use the machine too.\n")
 }
 
 // renderReader tells where CPU time goes while two threads do nothing else.
@@ -236,7 +237,8 @@ where in a function the probe sits: [how it works](how-it-works.md).
 ` + beginMark + "\n" + endMark + `
 
 What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
-probe where other tools put it, at the function's entry and its return; *bpftrace* has three probes, at lock, at its return and at unlock, that
+probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of it, for
+programs that do nothing at the same places; *bpftrace* has three probes, at lock, at its return and at unlock, that
 count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
 `
 
