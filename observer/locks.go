@@ -154,6 +154,9 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 		o.waited(t, r)
 		return
 	}
+	if t.wait != nil {
+		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
+	}
 	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth

@@ -235,6 +235,9 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 		return
 	}
 	t.joined, t.joinedAt = r.Object, r.Entered
+	if u == o.leader {
+		o.leader = nil // nobody is joined twice
+	}
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
 	o.unlink(u)
 	o.begin(t, r, event.Join).Peer = u.id
@@ -250,9 +253,12 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 			o.end(u, nil)
 		}
 	}
+	if t.wait != nil {
+		o.wake(t, r, event.Inferred|event.TimedOut)
+	}
 	o.releaseAll(t)
 	t.leaveOnce()
-	t.wait, t.ownStack = nil, nil
+	t.ownStack = nil
 	t.created, t.start = 0, 0
 	for _, obj := range o.objects {
 		o.clock.Drop(obj.id)

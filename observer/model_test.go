@@ -1,0 +1,407 @@
+package observer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// model runs a small machine of threads, locks, conditions and joins at random.
+// It writes down the records that the probes would make and, from what it knows
+// of its own state, the events that they mean.
+type model struct {
+	t       *rapid.T
+	records []bpf.Record
+	events  []string
+
+	threads []*mthread
+	ids     map[byte]int // of the objects that live, by name
+	nextID  int
+	owner   map[byte]*mthread
+	readers map[byte][]*mthread
+	freeTID []uint32
+	freeTP  []uint64
+	nextTID uint32
+	nextTP  uint64
+	crossed bool // a join's record came when another thread had the thread pointer
+}
+
+type mthread struct {
+	id     int
+	tid    uint32
+	tp     uint64
+	held   []byte // in order
+	depth  map[byte]int
+	asleep *msleep
+	joins  *mjoin
+	dead   bool // in the kernel
+	told   bool // its exit record was made
+	joined bool
+	wanted bool // somebody is in join for it
+}
+
+type msleep struct {
+	cond, mutex byte
+	depth       int
+	sp          uint64
+}
+
+type mjoin struct {
+	peer    *mthread
+	entered uint64
+}
+
+func newModel(t *rapid.T) *model {
+	m := &model{t: t, ids: map[byte]int{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
+	first := &mthread{id: 1, tid: 1, depth: map[byte]int{}}
+	m.threads = []*mthread{first}
+	m.record(first, bpf.OpCall, 0, bpf.Record{})
+	m.say("T1 begin inferred")
+	return m
+}
+
+func (m *model) say(format string, args ...any) {
+	m.events = append(m.events, fmt.Sprintf(format, args...))
+}
+
+func (m *model) record(th *mthread, op bpf.Op, name byte, r bpf.Record) {
+	r.Time, r.Tid, r.Tgid, r.Op = uint64(len(m.records)+1), th.tid, 1, uint8(op)
+	r.Site = siteNames[usualSite[op]]
+	if name != 0 {
+		r.Object = uint64(name) << 12
+		r.Site = siteNames[kindOf(name)]
+	}
+	if r.Sp == 0 && op != bpf.OpFork && op != bpf.OpExit {
+		r.Sp = usualSP
+	}
+	m.records = append(m.records, r)
+}
+
+// The model's objects: A and B are mutexes, R and S rwlocks, C and D conditions.
+func kindOf(name byte) string {
+	switch name {
+	case 'R', 'S':
+		return "rwlock"
+	case 'C', 'D':
+		return "cond"
+	}
+	return "mutex"
+}
+
+// obj names an object as the listener does; the first to name it makes it.
+func (m *model) obj(name byte) string {
+	if m.ids[name] == 0 {
+		m.nextID++
+		m.ids[name] = m.nextID
+	}
+	return fmt.Sprintf("%c%d", name, m.ids[name])
+}
+
+func pick[T any](m *model, from []T) T { return from[rapid.IntRange(0, len(from)-1).Draw(m.t, "pick")] }
+
+func (m *model) step() {
+	th := pick(m, m.threads)
+	switch {
+	case th.dead:
+		if !th.told {
+			m.tell(th)
+		}
+	case th.asleep != nil:
+		m.inSleep(th)
+	case th.joins != nil:
+		m.joinReturns(th)
+	default:
+		m.act(th)
+	}
+}
+
+func (m *model) act(th *mthread) {
+	switch rapid.IntRange(0, 14).Draw(m.t, "act") {
+	case 0, 1:
+		m.lock(th, pick(m, []byte("AB")))
+	case 2:
+		m.lock(th, pick(m, []byte("RS")))
+	case 3:
+		m.readLock(th, pick(m, []byte("RS")))
+	case 4, 5:
+		m.unlock(th)
+	case 6, 12:
+		m.fork(th)
+	case 7, 13:
+		if th.id != 1 {
+			th.dead = true
+		}
+	case 8, 14:
+		m.join(th)
+	case 9:
+		m.sleep(th)
+	case 10:
+		c := pick(m, []byte("CD"))
+		m.record(th, bpf.OpSignal, c, bpf.Record{})
+		m.say("T%d signal %s", th.id, m.obj(c))
+	case 11:
+		m.remake(th, pick(m, []byte("ABRS")))
+	}
+}
+
+func (m *model) lock(th *mthread, name byte) {
+	switch {
+	case m.owner[name] == th:
+		th.depth[name]++
+		m.record(th, bpf.OpAcquire, name, bpf.Record{})
+	case m.owner[name] != nil || len(m.readers[name]) > 0:
+		m.record(th, bpf.OpAcquire, name, bpf.Record{Flags: bpf.RecFailed})
+		m.say("T%d acquire-failed %s", th.id, m.obj(name))
+	default:
+		m.record(th, bpf.OpAcquire, name, bpf.Record{})
+		m.take(th, name, 1, "")
+	}
+}
+
+func (m *model) take(th *mthread, name byte, depth int, how string) {
+	m.owner[name], th.depth[name] = th, depth
+	th.held = append(th.held, name)
+	m.say("T%d acquire %s%s", th.id, m.obj(name), how)
+}
+
+func (m *model) readLock(th *mthread, name byte) {
+	if m.owner[name] != nil {
+		return
+	}
+	m.record(th, bpf.OpAcquireRead, name, bpf.Record{})
+	if slices.Contains(m.readers[name], th) {
+		th.depth[name]++
+		return
+	}
+	m.readers[name], th.depth[name] = append(m.readers[name], th), 1
+	th.held = append(th.held, name)
+	m.say("T%d acquire-read %s", th.id, m.obj(name))
+}
+
+func (m *model) unlock(th *mthread) {
+	if len(th.held) == 0 {
+		return
+	}
+	name := pick(m, th.held)
+	m.record(th, bpf.OpRelease, name, bpf.Record{})
+	if th.depth[name]--; th.depth[name] == 0 {
+		m.letGo(th, name, "")
+	}
+}
+
+func (m *model) letGo(th *mthread, name byte, how string) {
+	if m.owner[name] == th {
+		delete(m.owner, name)
+	}
+	m.readers[name] = slices.DeleteFunc(m.readers[name], func(u *mthread) bool { return u == th })
+	th.held = slices.DeleteFunc(th.held, func(n byte) bool { return n == name })
+	m.say("T%d release %s%s", th.id, m.obj(name), how)
+}
+
+// draw takes one of the free, or the next that has not been used.
+func draw[T any](m *model, free *[]T, fresh func() T) T {
+	if len(*free) == 0 || rapid.IntRange(0, 3).Draw(m.t, "fresh") == 0 {
+		return fresh()
+	}
+	i := rapid.IntRange(0, len(*free)-1).Draw(m.t, "reuse")
+	v := (*free)[i]
+	*free = slices.Delete(*free, i, i+1)
+	return v
+}
+
+func (m *model) fork(th *mthread) {
+	child := &mthread{id: len(m.threads) + 1, depth: map[byte]int{}}
+	child.tid = draw(m, &m.freeTID, func() uint32 { m.nextTID++; return m.nextTID })
+	child.tp = draw(m, &m.freeTP, func() uint64 { m.nextTP += 1 << 32; return m.nextTP })
+	m.record(th, bpf.OpCreate, 0, bpf.Record{})
+	m.record(th, bpf.OpFork, 0, bpf.Record{Object: uint64(child.tid), Value: child.tp})
+	m.threads = append(m.threads, child)
+	m.say("T%d fork T%d", th.id, child.id)
+	m.say("T%d begin", child.id)
+}
+
+// ends says what the first record that tells of a thread's end means.
+func (m *model) ends(th *mthread, how string) {
+	for len(th.held) > 0 {
+		m.letGo(th, th.held[len(th.held)-1], " inferred")
+	}
+	m.say("T%d end%s", th.id, how)
+}
+
+func (m *model) tell(th *mthread) {
+	th.told = true
+	m.record(th, bpf.OpExit, 0, bpf.Record{})
+	if !th.joined {
+		m.ends(th, "")
+	}
+	m.freeTID = append(m.freeTID, th.tid)
+}
+
+func (m *model) join(th *mthread) {
+	for _, u := range m.threads {
+		if u.id != 1 && u != th && !u.wanted {
+			u.wanted = true
+			th.joins = &mjoin{u, uint64(len(m.records) + 1)}
+			m.record(th, bpf.OpCall, 0, bpf.Record{})
+			return
+		}
+	}
+}
+
+func (m *model) joinReturns(th *mthread) {
+	j := th.joins
+	switch {
+	case !j.peer.dead:
+		return
+	case !slices.Contains(m.freeTP, j.peer.tp) && !m.tpInUse(j.peer):
+		m.freeTP = append(m.freeTP, j.peer.tp) // before the record
+		if u := pick(m, m.threads); !u.dead && u.asleep == nil && u.joins == nil {
+			m.fork(u)
+		}
+		return
+	}
+	th.joins, j.peer.joined = nil, true
+	m.crossed = m.crossed || m.tpInUse(j.peer)
+	m.record(th, bpf.OpJoin, 0, bpf.Record{Object: j.peer.tp, Entered: j.entered})
+	if !j.peer.told {
+		m.ends(j.peer, " inferred")
+	}
+	m.say("T%d join T%d", th.id, j.peer.id)
+}
+
+// tpInUse reports whether a later thread has, or had, the thread's pointer.
+func (m *model) tpInUse(th *mthread) bool {
+	return slices.ContainsFunc(m.threads, func(u *mthread) bool { return u.id > th.id && u.tp == th.tp })
+}
+
+func (m *model) sleep(th *mthread) {
+	for _, name := range th.held {
+		if kindOf(name) == "mutex" {
+			s := &msleep{cond: pick(m, []byte("CD")), mutex: name, depth: th.depth[name], sp: rapid.Uint64Range(100, 900).Draw(m.t, "sp")}
+			m.record(th, bpf.OpWait, s.cond, bpf.Record{Sp: s.sp, Value: uint64(name) << 12})
+			cond := m.obj(s.cond)
+			m.letGo(th, name, " in-wait")
+			m.say("T%d wait %s %s", th.id, cond, m.obj(name))
+			th.asleep = s
+			return
+		}
+	}
+}
+
+func (m *model) inSleep(th *mthread) {
+	s := th.asleep
+	if rapid.IntRange(0, 3).Draw(m.t, "nested") == 0 { // as musl does
+		op := pick(m, []bpf.Op{bpf.OpRelease, bpf.OpAcquire})
+		if op == bpf.OpRelease && s.depth >= 0 {
+			m.record(th, op, s.mutex, bpf.Record{Sp: s.sp - 50})
+			s.depth = -s.depth // only once: it comes first
+		}
+		return
+	}
+	if m.owner[s.mutex] != nil {
+		return
+	}
+	th.asleep = nil
+	m.record(th, bpf.OpWait, s.cond, bpf.Record{Sp: s.sp, Value: uint64(s.mutex) << 12, Flags: bpf.RecLeave})
+	m.say("T%d wake %s %s", th.id, m.obj(s.cond), m.obj(s.mutex))
+	m.take(th, s.mutex, max(s.depth, -s.depth), " in-wait")
+}
+
+// remake destroys a lock that nobody uses, or makes it without a word before.
+func (m *model) remake(th *mthread, name byte) {
+	for _, u := range m.threads {
+		if slices.Contains(u.held, name) || u.asleep != nil && u.asleep.mutex == name {
+			return
+		}
+	}
+	if rapid.Bool().Draw(m.t, "destroy") {
+		m.record(th, bpf.OpDestroy, name, bpf.Record{})
+		if m.ids[name] != 0 {
+			m.say("T%d destroy %s", th.id, m.obj(name))
+			delete(m.ids, name)
+		}
+		return
+	}
+	delete(m.ids, name)
+	m.record(th, bpf.OpInit, name, bpf.Record{})
+	m.say("T%d init %s =0", th.id, m.obj(name))
+}
+
+// TestModel: records of well-formed runs mean what the machine did.
+func TestModel(t *testing.T) {
+	crossed := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(t)
+		for range rapid.IntRange(1, 150).Draw(t, "steps") {
+			m.step()
+		}
+		if m.crossed {
+			crossed++
+		}
+		l := newListener()
+		for i := range m.records {
+			l.o.Record(&m.records[i])
+		}
+		if diff := cmp.Diff(m.events, l.lines); diff != "" {
+			t.Fatalf("events (-want +got):\n%s", diff)
+		}
+		if len(l.broken) > 0 {
+			t.Fatal(l.broken)
+		}
+		if st := l.o.Stats(); st.UnknownJoins+st.InferredReleases+st.UnheldReleases != 0 {
+			t.Fatalf("stats: %+v", st)
+		}
+	})
+	if crossed < 5 {
+		t.Errorf("%d runs used a thread pointer again before the join's record: the test shows little", crossed)
+	}
+}
+
+// TestAnyRecords: whatever comes out of the ring buffer, what goes to the
+// analyses can be a run.
+func TestAnyRecords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		anyRecords(t, rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "bytes"))
+	})
+}
+
+// FuzzRecords is TestAnyRecords with the fuzzer's eyes.
+func FuzzRecords(f *testing.F) {
+	f.Add([]byte{0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0})
+	f.Add([]byte{0, 22, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 17, 1, 0, 0, 0, 1, 23, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, data []byte) { anyRecords(t, data) })
+}
+
+func anyRecords(t interface{ Fatal(...any) }, data []byte) {
+	l := newListener()
+	for i := 0; i+6 <= len(data); i += 6 {
+		r := wildRecord(data[i:i+6], uint64(i))
+		l.o.Record(&r)
+	}
+	l.o.Finish()
+	if len(l.broken) > 0 {
+		t.Fatal(l.broken, l.lines)
+	}
+	if n := len(l.o.threads); n > 0 {
+		t.Fatal(n, "threads live after the end")
+	}
+}
+
+// wildRecord makes a record of six bytes, of few values so that they meet.
+func wildRecord(b []byte, time uint64) bpf.Record {
+	r := bpf.Record{
+		Time: time, Tid: uint32(b[0] % 4), Tgid: uint32(b[0]/128 + 1), Op: b[1] % 30, Flags: b[3] & 31, Lost: uint16(b[4]),
+		Site: uint32(b[5] % 13), Sp: uint64(b[4]%6) << 10, Entered: time - uint64(b[3]), Result: int32(b[4] % 2 * errTimedOut),
+	}
+	r.Object, r.Value = uint64(b[2]%8)<<10, uint64(b[2]/8%8)<<10
+	switch bpf.Op(r.Op) {
+	case bpf.OpFork, bpf.OpExec:
+		r.Object = uint64(b[2] % 4)
+	}
+	return r
+}
