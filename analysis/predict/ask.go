@@ -85,11 +85,11 @@ func (q *question) ring() bool {
 	for i, e := range q.chosen {
 		by := q.chosen[(i+1)%len(q.chosen)]
 		blocks := func(x *section) bool { return x.lock == e.Object && (e.Op == event.Acquire || !x.shared) }
-		n := q.c.held(by.Slot)
-		for n != nil && !(blocks(n.section) && n.section.thread == by.Thread) {
-			n = n.below
+		held := false
+		for x := range q.c.held(by.Slot) {
+			held = held || (blocks(x) && x.thread == by.Thread)
 		}
-		if n == nil {
+		if !held {
 			return false
 		}
 	}
@@ -160,8 +160,9 @@ func (q *question) answer() Result {
 	w := witness{held: map[event.ThreadID]holds{}}
 	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
 	for i := range q.h.log {
-		if e := &q.h.log[i]; q.c.has(e) {
-			w.add(e)
+		if x := &q.h.log[i]; q.c.logged(x) {
+			e := x.event()
+			w.add(&e)
 		}
 	}
 	r := Result{Verdict: Predicted, Assumes: []string{"race-free"}}
@@ -187,7 +188,7 @@ func (q *question) answer() Result {
 func (q *question) size() int {
 	n := 0
 	for i := range q.h.log {
-		if q.c.has(&q.h.log[i]) {
+		if q.c.logged(&q.h.log[i]) {
 			n++
 		}
 	}
@@ -198,7 +199,11 @@ func (q *question) size() int {
 // is kept until the next event.
 func (h *History) observed() *observed {
 	if h.seen == nil {
-		h.seen = observe(h.log)
+		events := make([]event.Event, len(h.log))
+		for i := range h.log {
+			events[i] = h.log[i].event()
+		}
+		h.seen = observe(events)
 	}
 	return h.seen
 }

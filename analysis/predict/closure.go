@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"iter"
 	"slices"
 	"sort"
 
@@ -19,10 +20,13 @@ type closure struct {
 
 // start is the smallest closed set: what was forgotten from the beginning.
 func (h *History) start() *closure {
+	h.tidy()
 	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots))}
 }
 
 func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }
+
+func (c *closure) logged(x *entry) bool { return c.at[x.Slot] >= x.Epoch }
 
 // before adds what must come before e, but for the write that e reads.
 func (c *closure) before(e *event.Event) {
@@ -46,7 +50,7 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 		if n.upto <= c.at[n.slot] {
 			continue
 		}
-		s := &c.h.slots[n.slot]
+		s := c.h.slots[n.slot]
 		c.at[n.slot] = n.upto
 		if g, in := s.gapAt(n.upto); in {
 			c.at[n.slot] = g.last
@@ -66,8 +70,7 @@ func (c *closure) close() bool {
 	for again := true; again; {
 		again = false
 		for slot := range c.at {
-			for n := c.held(uint32(slot)); n != nil; n = n.below {
-				x := n.section
+			for x := range c.held(uint32(slot)) {
 				if c.over(x) || !c.excluded(x) {
 					continue
 				}
@@ -82,19 +85,29 @@ func (c *closure) close() bool {
 	return true
 }
 
-// held is the sections of the slot's thread that are open at the end of the set.
-func (c *closure) held(slot uint32) *node { return c.h.slots[slot].heldAt(c.at[slot]) }
+// held is the sections of the slot's thread that are open at the end of the set,
+// innermost first.
+func (c *closure) held(slot uint32) iter.Seq[*section] { return c.h.slots[slot].heldAt(c.at[slot]) }
 
-// heldAt is the sections that are open after the event at that epoch.
-func (s *slotHistory) heldAt(epoch event.Epoch) *node {
-	at, exact := slices.BinarySearchFunc(s.held, epoch, compareHeld)
-	if !exact {
-		at--
+// heldAt is the sections that are open after the event at that epoch. What was
+// open when a section began is what it names as below, and what that names.
+func (s *slotHistory) heldAt(epoch event.Epoch) iter.Seq[*section] {
+	return func(yield func(*section) bool) {
+		for i := s.upTo(epoch); i > 0; {
+			x := &s.held[i-1]
+			if (x.until == 0 || x.until > epoch) && !yield(x) {
+				return
+			}
+			if i--; i == 0 || s.held[i-1].acquire > x.below {
+				i = s.upTo(x.below)
+			}
+		}
 	}
-	if at < 0 {
-		return nil
-	}
-	return s.held[at].top
+}
+
+// upTo counts the sections that begin no later than that epoch.
+func (s *slotHistory) upTo(epoch event.Epoch) int {
+	return sort.Search(len(s.held), func(i int) bool { return s.held[i].acquire > epoch })
 }
 
 // over tells whether the section, open in its own thread, was released by another.
@@ -108,8 +121,8 @@ func (c *closure) excluded(x *section) bool {
 	if l == nil {
 		return false
 	}
-	return slices.ContainsFunc(l.slots, func(s lockSlot) bool {
-		return s.slot != x.slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(&s, x))
+	return slices.ContainsFunc(l.slots, func(s *lockSlot) bool {
+		return s.slot != x.slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(s, x))
 	})
 }
 
@@ -124,7 +137,7 @@ func (c *closure) keptAfter(s *lockSlot, x *section) bool {
 
 // sections counts the slot's kept sections that have begun in the set.
 func (c *closure) sections(s *lockSlot) int {
-	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareAcquire)
+	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareStay)
 	if exact {
 		n++
 	}
@@ -148,13 +161,12 @@ func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
 func (c *closure) skips() bool {
 	for _, l := range c.h.locks {
 		var latest uint64
-		for i := range l.slots {
-			if n := c.sections(&l.slots[i]); n > 0 {
-				latest = max(latest, l.slots[i].sections[n-1].seq)
+		for _, s := range l.slots {
+			if n := c.sections(s); n > 0 {
+				latest = max(latest, s.sections[n-1].seq)
 			}
 		}
-		for i := range l.slots {
-			s := &l.slots[i]
+		for _, s := range l.slots {
 			if n := c.sections(s); n < len(s.sections) && s.sections[n].seq < latest {
 				return true
 			}

@@ -3,6 +3,7 @@ package predict
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -19,14 +20,13 @@ import (
 // belongs to every closed set: predictions start from the state it led to. Locks
 // held and waits begun there stay in the log.
 
-// block is an outermost critical section of a thread with all that is in it.
-type block struct {
-	first, last event.Epoch // last is 0 while it is open
-	pure        bool        // lock operations and reads only
-	sections    []*section
-}
+// Both are done in strides, so that what they cost is shared by many events: a
+// lock's sections are looked at when there is a quarter too many, the log when it
+// is full, and lists are swept when a good part of them is stale, or a question
+// is asked.
 
-// gap is a range of epochs of a slot whose events are forgotten.
+// gap is a range of epochs of a slot whose events are forgotten: an outermost
+// critical section with all that was in it, or several.
 type gap struct{ first, last event.Epoch }
 
 // lost is the forgotten sections of a lock in a slot.
@@ -36,65 +36,89 @@ type lost struct {
 	exclusive   bool        // some are
 }
 
-// blocks opens a block at an outermost acquire and sees whether it stays pure.
-func (h *History) blocks(e *event.Event) {
-	s := h.slot(e.Slot)
-	switch e.Op {
-	case event.Acquire, event.AcquireRead:
-		if s.block == nil {
-			s.block = &block{first: e.Epoch, pure: true}
+// stride is by how many sections a lock may have too many.
+func (o Options) stride() int { return max(1, o.Sections/4) }
+
+// live is how many sections are kept.
+func (l *lockSlot) live() int { return len(l.sections) - l.dead }
+
+// trim forgets sections of the middle when there are a stride too many, down to
+// the number to keep.
+func (h *History) trim(s *slotHistory, l *lockSlot) {
+	stride := h.opt.stride()
+	if l.live() <= h.opt.Sections+stride {
+		return
+	}
+	half := h.opt.Sections / 2
+	l.keep = max(l.keep, half)
+	if len(l.sections)-half < l.keep+stride {
+		return
+	}
+	l.tidy(s)
+	h.fresh = h.fresh[:0]
+	upto := event.Epoch(0)
+	for ; l.live() > h.opt.Sections && l.keep < len(l.sections)-half; l.keep++ {
+		if at := l.sections[l.keep].acquire; at > upto {
+			upto = h.forgetBlock(s, at)
 		}
-	case event.Release, event.Read:
-	default:
-		if s.block != nil {
-			s.block.pure = false
-		}
+	}
+	s.addGaps(h)
+	if l.dead > 0 {
+		l.tidy(s)
+	}
+	if s.dead > len(s.held)/4 {
+		s.tidy()
 	}
 }
 
-// trim forgets one section of the middle when there are too many.
-func (h *History) trim(ls *lockSlot) {
-	half := h.opt.Sections / 2
-	ls.keep = max(ls.keep, half)
-	for len(ls.sections) > h.opt.Sections && ls.keep < len(ls.sections)-half {
-		b := ls.sections[ls.keep].block
-		if b.pure && b.last != 0 && h.common(b) {
-			h.drop(b)
-			return
-		}
-		ls.keep++
+// forgetBlock forgets the block that an acquire lies in if it may be left out of
+// the run, and answers where it ends, or else 0.
+func (h *History) forgetBlock(s *slotHistory, acquire event.Epoch) event.Epoch {
+	at, ok := slices.BinarySearchFunc(s.held, acquire, compareAcquire)
+	if !ok {
+		return 0
 	}
+	first := at
+	for first > 0 && s.held[first].acquire > s.held[at].block {
+		first--
+	}
+	head := &s.held[first]
+	if head.acquire != s.held[at].block || head.impure || head.last == 0 {
+		return 0
+	}
+	end := at + 1
+	for end < len(s.held) && s.held[end].block == head.acquire {
+		end++
+	}
+	block := s.held[first:end]
+	if !h.common(s, block) {
+		return 0
+	}
+	for i := range block {
+		l := h.lockSlot(s, block[i].slot, block[i].lock)
+		l.dead++
+		l.lost.add(&block[i])
+	}
+	s.dead += len(block)
+	h.untidy = true
+	h.fresh = append(h.fresh, gap{head.acquire, head.last})
+	return head.last
 }
 
 // common tells whether there are sections enough of every lock in the block: the one
 // time that a loop took another lock inside is what a deadlock is made of.
-func (h *History) common(b *block) bool {
-	return !slices.ContainsFunc(b.sections, func(x *section) bool {
-		return len(h.lock(x.lock).slot(x.slot).sections) < h.opt.Sections
-	})
-}
-
-// drop forgets a block.
-func (h *History) drop(b *block) {
-	slot := b.sections[0].slot
-	for _, x := range b.sections {
-		ls := h.lock(x.lock).slot(slot)
-		at, ok := slices.BinarySearchFunc(ls.sections, x.acquire, compareAcquire)
-		if !ok {
-			continue
+func (h *History) common(s *slotHistory, block []section) bool {
+	for i := range block {
+		if h.lockSlot(s, block[i].slot, block[i].lock).live() <= h.opt.Sections {
+			return false
 		}
-		ls.sections = slices.Delete(ls.sections, at, at+1)
-		if at < ls.keep {
-			ls.keep--
-		}
-		ls.lost.add(x)
 	}
-	h.slot(slot).addGap(gap{b.first, b.last})
+	return true
 }
 
-func compareAcquire(x *section, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
-func compareHeld(x holding, e event.Epoch) int     { return cmp.Compare(x.epoch, e) }
-func compareGap(g gap, e event.Epoch) int          { return cmp.Compare(g.last, e) }
+func compareAcquire(x section, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
+func compareStay(x stay, e event.Epoch) int       { return cmp.Compare(x.acquire, e) }
+func compareGap(g gap, e event.Epoch) int         { return cmp.Compare(g.last, e) }
 
 func (l *lost) add(x *section) {
 	if l.first == 0 || x.acquire < l.first {
@@ -106,18 +130,32 @@ func (l *lost) add(x *section) {
 	l.exclusive = l.exclusive || !x.shared
 }
 
-// addGap adds a range, joined with its neighbours where they touch.
-func (s *slotHistory) addGap(g gap) {
-	at, _ := slices.BinarySearchFunc(s.gaps, g.first, compareGap)
-	if at < len(s.gaps) && s.gaps[at].first == g.last+1 {
-		g.last = s.gaps[at].last
-		s.gaps = slices.Delete(s.gaps, at, at+1)
-	}
-	if at > 0 && s.gaps[at-1].last+1 == g.first {
-		s.gaps[at-1].last = g.last
+// addGaps adds the fresh ranges, joined with their neighbours where they touch.
+func (s *slotHistory) addGaps(h *History) {
+	fresh := h.fresh
+	if len(fresh) == 0 {
 		return
 	}
-	s.gaps = slices.Insert(s.gaps, at, g)
+	at, _ := slices.BinarySearchFunc(s.gaps, fresh[0].first, compareGap)
+	h.tail = append(h.tail[:0], s.gaps[at:]...)
+	s.gaps = s.gaps[:at]
+	for tail := h.tail; len(tail)+len(fresh) > 0; {
+		from := &fresh
+		if len(fresh) == 0 || (len(tail) > 0 && tail[0].first < fresh[0].first) {
+			from = &tail
+		}
+		s.addGap((*from)[0])
+		*from = (*from)[1:]
+	}
+}
+
+// addGap adds a range behind all others.
+func (s *slotHistory) addGap(g gap) {
+	if n := len(s.gaps); n > 0 && s.gaps[n-1].last+1 == g.first {
+		s.gaps[n-1].last = g.last
+		return
+	}
+	s.gaps = append(s.gaps, g)
 }
 
 // gapAt finds the gap that an epoch lies in.
@@ -129,28 +167,108 @@ func (s *slotHistory) gapAt(e event.Epoch) (gap, bool) {
 	return gap{}, false
 }
 
-// evict makes room in the log: what drop forgot, then the oldest quarter or more.
+// sieve tells of ascending epochs whether they lie in a gap.
+type sieve []gap
+
+func (g *sieve) holds(e event.Epoch) bool {
+	gaps := *g
+	for len(gaps) > 0 && gaps[0].last < e {
+		gaps = gaps[1:]
+	}
+	*g = gaps
+	return len(gaps) > 0 && gaps[0].first <= e
+}
+
+// from is the sieve for epochs from there on.
+func (s *slotHistory) from(e event.Epoch) sieve {
+	at, _ := slices.BinarySearchFunc(s.gaps, e, compareGap)
+	return s.gaps[at:]
+}
+
+// tidy drops the lock's sections that lie in gaps.
+func (l *lockSlot) tidy(s *slotHistory) {
+	if l.dead == 0 {
+		return
+	}
+	kept, keep := l.sections[:0], 0
+	gone := s.from(l.sections[0].acquire)
+	for i, x := range l.sections {
+		if gone.holds(x.acquire) {
+			continue
+		}
+		if i < l.keep {
+			keep++
+		}
+		kept = append(kept, x)
+	}
+	l.sections, l.keep, l.dead = kept, keep, 0
+}
+
+// tidy drops the slot's sections that lie in gaps.
+func (s *slotHistory) tidy() {
+	if s.dead == 0 {
+		return
+	}
+	gone := s.from(s.held[0].acquire)
+	s.filter(func(x *section) bool { return !gone.holds(x.acquire) })
+	s.dead = 0
+}
+
+// filter keeps some of the slot's sections.
+func (s *slotHistory) filter(keep func(*section) bool) {
+	kept := s.held[:0]
+	s.open, s.head, s.moot = s.open[:0], -1, 0
+	for i := range s.held {
+		x := &s.held[i]
+		if !keep(x) {
+			continue
+		}
+		if x.until == 0 {
+			s.open = append(s.open, len(kept))
+			if x.release != 0 {
+				s.moot++
+			}
+		}
+		kept = append(kept, *x)
+	}
+	s.held = kept
+	if len(s.open) > 0 {
+		block := s.held[s.open[0]].block
+		if at, ok := slices.BinarySearchFunc(s.held, block, compareAcquire); ok {
+			s.head = at
+		}
+	}
+}
+
+// tidy drops what lies in gaps from every list.
+func (h *History) tidy() {
+	if !h.untidy {
+		return
+	}
+	h.untidy = false
+	for _, l := range h.locks {
+		for _, ls := range l.slots {
+			ls.tidy(h.slots[ls.slot])
+		}
+	}
+	for _, s := range h.slots {
+		s.tidy()
+	}
+}
+
+// evict makes room in the log: what trim forgot, then the oldest quarter or more.
 func (h *History) evict() {
-	for i := range h.slots {
-		h.slots[i].sweep()
+	h.tidy()
+	gone := make([]sieve, len(h.slots))
+	for i, s := range h.slots {
+		gone[i] = s.gaps
 	}
 	before := len(h.log)
-	h.log = slices.DeleteFunc(h.log, func(e event.Event) bool {
-		_, gone := h.slots[e.Slot].gapAt(e.Epoch)
-		return gone
-	})
+	h.log = slices.DeleteFunc(h.log, func(e entry) bool { return gone[e.Slot].holds(e.Epoch) })
 	h.evicted += uint64(before - len(h.log))
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
 	}
-}
-
-// sweep drops what is held inside the gaps: closed sets have all of a gap or none.
-func (s *slotHistory) sweep() {
-	s.held = slices.DeleteFunc(s.held, func(x holding) bool {
-		g, in := s.gapAt(x.epoch)
-		return in && x.epoch != g.last
-	})
 }
 
 // cutPoint is how many events of the log to forget. No barrier round may be open
@@ -168,106 +286,103 @@ func (h *History) cutPoint() int {
 
 // index is where in the log the event of that Seq is, or would be.
 func (h *History) index(seq uint64) int {
-	at, _ := slices.BinarySearchFunc(h.log, seq, compareSeq)
-	return at
+	return sort.Search(len(h.log), func(i int) bool { return h.log[i].Seq >= seq })
 }
-
-func compareSeq(e event.Event, seq uint64) int { return cmp.Compare(e.Seq, seq) }
 
 // cutAt forgets the first n events of the log, but for locks held and waits begun.
 func (h *History) cutAt(n int) {
 	n = min(n, len(h.log))
-	pins := pinned(h.log[:n])
 	for i := range h.log[:n] {
 		e := &h.log[i]
 		h.cut[e.Slot] = max(h.cut[e.Slot], e.Epoch)
 	}
+	pins := pinned(h.log[:n])
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)
 	h.calm = 0
-	for i := range h.slots {
-		h.slots[i].forget(h.cut[i])
+	for i, s := range h.slots {
+		s.forget(h.cut[i], h.cut)
 	}
+	h.recent = [recently]*lockHistory{}
 	for id, l := range h.locks {
-		if l.forget(h.cut) {
+		if h.forgetLock(l) {
 			delete(h.locks, id)
 		}
 	}
 }
 
 // pinned is the acquires whose sections, and the waits whose sleep, are not over.
-func pinned(events []event.Event) []event.Event {
-	open := map[int]bool{}
-	latest := func(e *event.Event, same func(x *event.Event) bool) {
-		found := -1
+func pinned(events []entry) []entry {
+	var open []entry // by Seq
+	over := func(same func(x *entry) bool) bool {
 		for i := range open {
-			if same(&events[i]) && (found < 0 || i < found) {
-				found = i
+			if same(&open[i]) {
+				open = slices.Delete(open, i, i+1)
+				return true
 			}
 		}
-		delete(open, found)
+		return false
 	}
 	for i := range events {
 		e := &events[i]
 		switch e.Op {
 		case event.Acquire, event.AcquireRead, event.Wait:
-			open[i] = true
+			open = append(open, *e)
 		case event.Release:
-			own := false
-			latest(e, func(x *event.Event) bool {
-				is := x.Op.IsAcquire() && x.Object == e.Object && x.Thread == e.Thread
-				own = own || is
-				return is
-			})
-			if !own {
-				latest(e, func(x *event.Event) bool { return x.Op.IsAcquire() && x.Object == e.Object })
+			if !over(func(x *entry) bool { return x.Op.IsAcquire() && x.Object == e.Object && x.Thread == e.Thread }) {
+				over(func(x *entry) bool { return x.Op.IsAcquire() && x.Object == e.Object })
 			}
 		case event.Wake:
-			latest(e, func(x *event.Event) bool { return x.Op == event.Wait && x.Object == e.Object && x.Thread == e.Thread })
+			over(func(x *entry) bool { return x.Op == event.Wait && x.Object == e.Object && x.Thread == e.Thread })
 		}
 	}
-	var pins []event.Event
-	for i := range events {
-		if open[i] {
-			pins = append(pins, events[i])
-		}
-	}
-	return pins
+	return open
 }
 
-func (s *slotHistory) forget(cut event.Epoch) {
-	at := slices.IndexFunc(s.needs, func(n need) bool { return n.epoch > cut })
-	if at < 0 {
-		at = len(s.needs)
-	}
+func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
+	at := sort.Search(len(s.needs), func(i int) bool { return s.needs[i].epoch > cut })
 	s.needs = slices.Delete(s.needs, 0, at)
-	from, exact := slices.BinarySearchFunc(s.held, cut, compareHeld)
-	if !exact {
-		from--
-	}
-	if from > 0 {
-		s.held = slices.Delete(s.held, 0, from)
-	}
+	s.filter(func(x *section) bool {
+		return (x.until == 0 || x.until > cut) && (x.release == 0 || x.release > cuts[x.releaseSlot])
+	})
 	to, _ := slices.BinarySearchFunc(s.gaps, cut+1, compareGap)
 	s.gaps = slices.Delete(s.gaps, 0, to)
+	s.recent = [recently]*lockSlot{}
 }
 
-// forget drops sections that every closed set has in full; it answers whether
+// maxSpare bounds the lists that wait to be used again.
+const maxSpare = 256
+
+// forgetLock drops sections that every closed set has in full; it answers whether
 // none is left.
-func (l *lockHistory) forget(cut []event.Epoch) bool {
-	left := 0
-	for i := range l.slots {
-		s := &l.slots[i]
-		s.sections = slices.DeleteFunc(s.sections, func(x *section) bool { return x.release != 0 && x.release <= cut[x.releaseSlot] })
-		if s.lost.last <= cut[s.slot] {
-			s.lost = lost{}
-		}
-		s.keep = 0
-		left += len(s.sections)
-		if s.lost.last != 0 {
-			left++
+func (h *History) forgetLock(l *lockHistory) bool {
+	left := l.slots[:0]
+	for _, ls := range l.slots {
+		ls.forget(h.slots[ls.slot], h.cut[ls.slot])
+		switch {
+		case len(ls.sections) > 0 || ls.lost.last != 0:
+			left = append(left, ls)
+		case len(h.spare) < maxSpare:
+			ls.of = nil
+			h.spare = append(h.spare, ls)
 		}
 	}
-	l.slots = slices.DeleteFunc(l.slots, func(s lockSlot) bool { return len(s.sections) == 0 && s.lost.last == 0 })
-	return left == 0
+	clear(l.slots[len(left):])
+	l.slots = left
+	return len(left) == 0
+}
+
+// forget keeps the sections that the slot has kept.
+func (l *lockSlot) forget(s *slotHistory, cut event.Epoch) {
+	l.sections = slices.DeleteFunc(l.sections, func(x stay) bool {
+		if x.acquire > cut {
+			return false
+		}
+		_, kept := slices.BinarySearchFunc(s.held, x.acquire, compareAcquire)
+		return !kept
+	})
+	if l.lost.last <= cut {
+		l.lost = lost{}
+	}
+	l.keep = 0
 }

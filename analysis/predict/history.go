@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -10,12 +9,13 @@ import (
 // History keeps what questions need of a run. The zero value is not ready: use
 // New. It is not safe for concurrent use.
 type History struct {
-	opt   Options
-	log   []event.Event // by Seq; Must is nil
-	slots []slotHistory
-	locks map[event.ObjectID]*lockHistory
-	sems  map[event.ObjectID]*semHistory
-	bars  map[event.ObjectID]*barHistory
+	opt    Options
+	log    []entry // by Seq
+	slots  []*slotHistory
+	locks  map[event.ObjectID]*lockHistory
+	recent [recently]*lockHistory // of locks, by the low bits of the ID
+	sems   map[event.ObjectID]*semHistory
+	bars   map[event.ObjectID]*barHistory
 
 	cut     []event.Epoch // by slot: forgotten from the beginning of the run
 	evicted uint64
@@ -23,7 +23,15 @@ type History struct {
 	calm    uint64 // Seq of an event after which there was none
 	seen    *observed
 	blind   bool // a cut went through a barrier round
+	untidy  bool // lists still name sections that lie in gaps
+
+	spare []*lockSlot // not in use
+	fresh []gap       // scratch of trim
+	tail  []gap       // scratch of addGaps
 }
+
+// recently is how many locks are found without a map.
+const recently = 64
 
 // New returns an empty history.
 func New(o Options) *History {
@@ -38,13 +46,47 @@ func New(o Options) *History {
 // Evicted is the number of events that were forgotten.
 func (h *History) Evicted() uint64 { return h.evicted }
 
+// entry is an event as the log keeps it: without its clock, so that the collector
+// has nothing to look for in a log of any length.
+type entry struct {
+	Seq, Time, Value uint64
+	Thread           event.ThreadID
+	Object, Object2  event.ObjectID
+	Peer             event.ThreadID
+	Place            event.PlaceID
+	Slot             uint32
+	Epoch            event.Epoch
+	Flags            event.Flags
+	Op               event.Op
+	Kind             event.Kind
+}
+
+func entryOf(e *event.Event) entry {
+	return entry{
+		Seq: e.Seq, Time: e.Time, Value: e.Value, Thread: e.Thread, Object: e.Object, Object2: e.Object2, Peer: e.Peer,
+		Place: e.Place, Slot: e.Slot, Epoch: e.Epoch, Flags: e.Flags, Op: e.Op, Kind: e.Kind,
+	}
+}
+
+func (x *entry) event() event.Event {
+	return event.Event{
+		Seq: x.Seq, Time: x.Time, Value: x.Value, Thread: x.Thread, Object: x.Object, Object2: x.Object2, Peer: x.Peer,
+		Place: x.Place, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
+	}
+}
+
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
 	last  []event.Epoch // clock of the slot's last event
 	needs []need        // by epoch
-	held  []holding     // by epoch: what is held from there on
-	block *block        // the outermost section that is open
+	held  []section     // by epoch of the acquire
+	open  []int         // in held: those without an until, outermost first
+	head  int           // in held: where the open block begins, -1 if that is forgotten
+	moot  int           // how many of open another slot has released
 	gaps  []gap         // by epoch: forgotten blocks
+	dead  int           // how many of held lie in gaps
+
+	recent [recently]*lockSlot // of this slot, by the low bits of the lock
 }
 
 // need is an edge into an event of the slot: the event at epoch has those of
@@ -55,45 +97,53 @@ type need struct {
 	upto  event.Epoch
 }
 
-// holding is the locks held by the slot's thread from epoch on.
-type holding struct {
-	epoch event.Epoch
-	top   *node
-}
-
-// node is a list of open sections that is shared and never changed.
-type node struct {
-	section *section
-	below   *node
-}
-
 // section is a critical section, outermost level of the lock.
 type section struct {
-	lock    event.ObjectID
 	seq     uint64 // of the acquire
+	lock    event.ObjectID
+	thread  event.ThreadID
 	slot    uint32
 	acquire event.Epoch
+	below   event.Epoch // acquire of the innermost section around it, or 0
+	until   event.Epoch // from there on it is not the slot's any longer; 0: it still is
 	// The release is an event of another slot where a thread releases what another
 	// has acquired. Epoch 0: not released.
 	releaseSlot uint32
 	release     event.Epoch
+	block       event.Epoch // acquire of the outermost section around it, or its own
+	last        event.Epoch // if outermost, where the block ends; 0: it is open
 	shared      bool
-	thread      event.ThreadID
-	place       event.PlaceID
-	block       *block
+	impure      bool // if outermost: the block has more than lock operations and reads
 }
 
 // lockHistory is the sections of a lock, by slot and, within it, by epoch.
 type lockHistory struct {
-	slots []lockSlot
-	open  []*section
+	id    event.ObjectID
+	slots []*lockSlot
+	open  []holder // oldest first
+}
+
+// holder names an open section.
+type holder struct {
+	slot    uint32
+	acquire event.Epoch
+	thread  event.ThreadID
 }
 
 type lockSlot struct {
+	of       *lockHistory
 	slot     uint32
-	sections []*section
-	lost     lost
 	keep     int // sections before this index are not looked at by trim
+	dead     int // how many of sections lie in gaps
+	sections []stay
+	lost     lost
+}
+
+// stay is a section as its lock knows it.
+type stay struct {
+	seq     uint64
+	acquire event.Epoch
+	shared  bool
 }
 
 // Event takes the next event of the run, which must have been stamped.
@@ -101,13 +151,33 @@ func (h *History) Event(e *event.Event) {
 	if e.Epoch == 0 {
 		return
 	}
-	h.edges(e)
-	h.blocks(e)
+	s := h.slot(e.Slot)
+	s.edges(e)
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
-		h.acquire(e)
+		h.acquire(s, e)
 	case event.Release:
-		h.release(e)
+		h.release(s, e)
+	case event.Read:
+	default:
+		s.stain()
+		h.other(e)
+	}
+	h.log = append(h.log, entryOf(e))
+	if h.seen != nil {
+		h.seen = nil
+	}
+	if h.barring == 0 && len(h.log) <= h.opt.Events/4*3 {
+		h.calm = e.Seq
+	}
+	if len(h.log) >= h.opt.Events {
+		h.evict()
+	}
+}
+
+// other takes what is neither a lock's nor a read.
+func (h *History) other(e *event.Event) {
+	switch e.Op {
 	case event.AcquireFailed:
 		h.failed(e)
 	case event.SemPost, event.SemWait, event.SemFailed:
@@ -119,40 +189,33 @@ func (h *History) Event(e *event.Event) {
 	case event.Destroy:
 		h.destroy(e.Object)
 	}
-	kept := *e
-	kept.Must = nil
-	h.log = append(h.log, kept)
-	h.seen = nil
-	if h.barring == 0 && len(h.log) <= h.opt.Events/4*3 {
-		h.calm = e.Seq
-	}
-	if len(h.log) >= h.opt.Events {
-		h.evict()
-	}
 }
 
 func (h *History) slot(s uint32) *slotHistory {
 	for len(h.slots) <= int(s) {
-		h.slots = append(h.slots, slotHistory{})
+		h.slots = append(h.slots, &slotHistory{head: -1})
 		h.cut = append(h.cut, 0)
 	}
-	return &h.slots[s]
+	return h.slots[s]
 }
 
 // edges writes down what the event's clock knows more than the slot's last one.
 // The edge of a read thus stands at the next event of its thread: nothing but a
 // candidate, whose own edge must not count, is ever last in a closed set.
-func (h *History) edges(e *event.Event) {
-	s := h.slot(e.Slot)
+func (s *slotHistory) edges(e *event.Event) {
 	for len(s.last) < len(e.Must) {
 		s.last = append(s.last, 0)
 	}
+	last := s.last[:len(e.Must)]
 	for i, v := range e.Must {
-		if v > s.last[i] && uint32(i) != e.Slot {
+		if v == last[i] {
+			continue
+		}
+		if v > last[i] && uint32(i) != e.Slot {
 			s.needs = append(s.needs, need{e.Epoch, uint32(i), v})
 		}
+		last[i] = v
 	}
-	copy(s.last, e.Must)
 }
 
 // needs adds an edge that is not in the clocks.
@@ -164,98 +227,156 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 }
 
 func (h *History) lock(id event.ObjectID) *lockHistory {
+	near := &h.recent[id%recently]
+	if l := *near; l != nil && l.id == id {
+		return l
+	}
 	l := h.locks[id]
 	if l == nil {
-		l = &lockHistory{}
+		l = &lockHistory{id: id}
 		h.locks[id] = l
 	}
+	*near = l
 	return l
 }
 
-func (l *lockHistory) slot(s uint32) *lockSlot {
-	for i := range l.slots {
-		if l.slots[i].slot == s {
-			return &l.slots[i]
+// lockSlot finds what a slot does with a lock.
+func (h *History) lockSlot(s *slotHistory, slot uint32, id event.ObjectID) *lockSlot {
+	near := &s.recent[id%recently]
+	if ls := *near; ls != nil && ls.of.id == id {
+		return ls
+	}
+	*near = h.lock(id).slot(h, slot)
+	return *near
+}
+
+func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
+	for _, ls := range l.slots {
+		if ls.slot == slot {
+			return ls
 		}
 	}
-	l.slots = append(l.slots, lockSlot{slot: s})
-	return &l.slots[len(l.slots)-1]
+	ls := &lockSlot{}
+	if n := len(h.spare); n > 0 {
+		ls, h.spare = h.spare[n-1], h.spare[:n-1]
+	}
+	*ls = lockSlot{of: l, slot: slot, sections: ls.sections[:0]}
+	l.slots = append(l.slots, ls)
+	return ls
 }
 
-func (s *slotHistory) top() *node {
-	if n := len(s.held); n > 0 {
-		return s.held[n-1].top
+// stain tells that the open block, if there is one, cannot be left out of a run.
+func (s *slotHistory) stain() {
+	if s.head >= 0 {
+		s.held[s.head].impure = true
 	}
-	return nil
 }
 
-// without returns the list with the section left out.
-func (n *node) without(s *section) *node {
-	if n == nil {
-		return nil
+func (h *History) acquire(s *slotHistory, e *event.Event) {
+	if s.moot > 0 {
+		h.settled(s, e)
 	}
-	if n.section == s {
-		return n.below
+	x := section{
+		seq: e.Seq, lock: e.Object, thread: e.Thread, slot: e.Slot, acquire: e.Epoch, block: e.Epoch,
+		shared: e.Op == event.AcquireRead,
 	}
-	return &node{n.section, n.below.without(s)}
+	if n := len(s.open); n > 0 {
+		around := &s.held[s.open[n-1]]
+		x.below, x.block = around.acquire, around.block
+	} else {
+		s.head = len(s.held)
+	}
+	s.open = append(s.open, len(s.held))
+	s.held = append(s.held, x)
+	ls := h.lockSlot(s, e.Slot, e.Object)
+	ls.sections = append(ls.sections, stay{x.seq, x.acquire, x.shared})
+	ls.of.open = append(ls.of.open, holder{e.Slot, e.Epoch, e.Thread})
 }
 
-func (h *History) acquire(e *event.Event) {
-	l := h.lock(e.Object)
-	ls := l.slot(e.Slot)
-	s := h.slot(e.Slot)
-	top := s.top()
-	if n := len(ls.sections); n > 0 {
-		// Its own earlier section may have been released by somebody else.
-		if p := ls.sections[n-1]; p.release != 0 && p.releaseSlot != e.Slot {
-			h.need(e, p.releaseSlot, p.release)
-			top = top.without(p)
+// settled ends the slot's own earlier section of the lock where somebody else has
+// released it.
+func (h *History) settled(s *slotHistory, e *event.Event) {
+	s.open = slices.DeleteFunc(s.open, func(i int) bool {
+		p := &s.held[i]
+		if p.lock != e.Object || p.release == 0 {
+			return false
 		}
-	}
-	x := &section{
-		lock: e.Object, seq: e.Seq, slot: e.Slot, acquire: e.Epoch, shared: e.Op == event.AcquireRead,
-		thread: e.Thread, place: e.Place, block: s.block,
-	}
-	s.block.sections = append(s.block.sections, x)
-	ls.sections = append(ls.sections, x)
-	l.open = append(l.open, x)
-	s.held = append(s.held, holding{e.Epoch, &node{x, top}})
+		h.need(e, p.releaseSlot, p.release)
+		p.until = e.Epoch
+		s.moot--
+		return true
+	})
 }
 
 // release closes the thread's section, or if it has none, the oldest: a thread
 // may release what another acquired.
-func (h *History) release(e *event.Event) {
+func (h *History) release(s *slotHistory, e *event.Event) {
 	l := h.lock(e.Object)
-	at := slices.IndexFunc(l.open, func(x *section) bool { return x.slot == e.Slot && x.thread == e.Thread })
-	if at < 0 {
-		if len(l.open) == 0 {
-			return // acquired before observation began
-		}
-		at = 0
+	if len(l.open) == 0 {
+		return // acquired before observation began
 	}
-	x := l.open[at]
+	at := 0
+	for i := range l.open {
+		if l.open[i].slot == e.Slot && l.open[i].thread == e.Thread {
+			at = i
+			break
+		}
+	}
+	of := l.open[at]
 	l.open = slices.Delete(l.open, at, at+1)
-	x.releaseSlot, x.release = e.Slot, e.Epoch
-	if x.slot != e.Slot || x.thread != e.Thread {
-		h.need(e, x.slot, x.acquire)
-		x.block.pure = false
+	if of.slot != e.Slot {
+		s.stain()
+		h.releaseOther(of, e)
 		return
 	}
-	s := h.slot(e.Slot)
-	top := s.top().without(x)
-	s.held = append(s.held, holding{e.Epoch, top})
-	if top == nil && s.block != nil {
-		s.block.last = e.Epoch
-		s.block = nil
+	if of.thread != e.Thread {
+		s.stain()
 	}
-	h.trim(l.slot(e.Slot))
+	s.close(of.acquire, e)
+	h.trim(s, h.lockSlot(s, e.Slot, e.Object))
+}
+
+func (h *History) releaseOther(of holder, e *event.Event) {
+	s := h.slots[of.slot]
+	h.need(e, of.slot, of.acquire)
+	s.stain()
+	if at := s.openAt(of.acquire); at >= 0 {
+		x := &s.held[s.open[at]]
+		x.releaseSlot, x.release = e.Slot, e.Epoch
+		s.moot++
+	}
+}
+
+// close ends a section of the slot, and with the last one the block.
+func (s *slotHistory) close(acquire event.Epoch, e *event.Event) {
+	at := s.openAt(acquire)
+	if at < 0 {
+		return
+	}
+	x := &s.held[s.open[at]]
+	x.releaseSlot, x.release, x.until = e.Slot, e.Epoch, e.Epoch
+	s.open = slices.Delete(s.open, at, at+1)
+	if len(s.open) == 0 && s.head >= 0 {
+		s.held[s.head].last = e.Epoch
+		s.head = -1
+	}
+}
+
+// openAt is where in open the section of that acquire is, or -1.
+func (s *slotHistory) openAt(acquire event.Epoch) int {
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if s.held[s.open[i]].acquire == acquire {
+			return i
+		}
+	}
+	return -1
 }
 
 // failed keeps the lock held at a failed attempt: who holds it must have taken it.
 func (h *History) failed(e *event.Event) {
 	if l := h.locks[e.Object]; l != nil && len(l.open) > 0 {
 		x := l.open[len(l.open)-1]
-		x.block.pure = false
+		h.slots[x.slot].stain()
 		h.need(e, x.slot, x.acquire)
 	}
 }
@@ -397,9 +518,16 @@ func (h *History) depart(b *barHistory, e *event.Event) {
 
 // find returns the kept event of that Seq, or nil.
 func (h *History) find(seq uint64) *event.Event {
-	at, ok := slices.BinarySearchFunc(h.log, seq, func(e event.Event, seq uint64) int { return cmp.Compare(e.Seq, seq) })
-	if !ok {
+	at := h.index(seq)
+	if at == len(h.log) || h.log[at].Seq != seq || h.gone(&h.log[at]) {
 		return nil
 	}
-	return &h.log[at]
+	e := h.log[at].event()
+	return &e
+}
+
+// gone tells whether an event of the log is forgotten and only waits to be swept.
+func (h *History) gone(x *entry) bool {
+	_, in := h.slots[x.Slot].gapAt(x.Epoch)
+	return in
 }

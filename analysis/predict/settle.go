@@ -91,7 +91,7 @@ func (h *History) around(choice []uint64) Pattern {
 	for i, seq := range choice {
 		p[i] = []uint64{seq}
 		if chosen[i] = h.find(seq); chosen[i] != nil && chosen[i].Op.IsAcquire() {
-			p[i], held[i] = nil, h.heldBefore(chosen[i])
+			p[i], held[i] = nil, h.heldBefore(chosen[i].Slot, chosen[i].Epoch)
 		}
 	}
 	for k := range h.log {
@@ -101,7 +101,7 @@ func (h *History) around(choice []uint64) Pattern {
 		}
 		for i, c := range chosen {
 			same := c != nil && c.Thread == e.Thread && c.Object == e.Object && c.Op == e.Op
-			if same && (c == e || slices.Equal(held[i], h.heldBefore(e))) {
+			if same && !h.gone(e) && (c.Seq == e.Seq || slices.Equal(held[i], h.heldBefore(e.Slot, e.Epoch))) {
 				p[i] = append(p[i], e.Seq)
 			}
 		}
@@ -110,10 +110,10 @@ func (h *History) around(choice []uint64) Pattern {
 }
 
 // heldBefore is the locks that the thread of an acquire held, sorted.
-func (h *History) heldBefore(e *event.Event) []mode {
+func (h *History) heldBefore(slot uint32, acquire event.Epoch) []mode {
 	var out []mode
-	for n := h.slots[e.Slot].heldAt(e.Epoch - 1); n != nil; n = n.below {
-		out = append(out, mode{n.section.lock, n.section.shared})
+	for x := range h.slots[slot].heldAt(acquire - 1) {
+		out = append(out, mode{x.lock, x.shared})
 	}
 	slices.SortFunc(out, func(x, y mode) int { return cmp.Compare(x.lock, y.lock) })
 	return out
