@@ -194,7 +194,7 @@ func watch(t *testing.T, exe string, pairs []pair) ([]record, string) {
 	}
 	l, err := ex.UprobeMulti(nil, prog, &link.UprobeMultiOptions{Addresses: at, Cookies: cookies})
 	if err != nil {
-		t.Skipf("no uprobes: %v (run as root on Linux 6.6 or later)", err)
+		withoutBPF(t, "no uprobes: %v (run as root on Linux 6.6 or later)", err)
 	}
 	defer l.Close()
 	out := output(t, exe)
@@ -239,7 +239,7 @@ func drain(t *testing.T, ring *ebpf.Map) []record {
 func recorder(t *testing.T, pairs []pair) (*ebpf.Program, *ebpf.Map) {
 	addrs, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: uint32(2 * len(pairs))})
 	if err != nil {
-		t.Skipf("no BPF maps: %v (run as root on a kernel with BPF)", err)
+		withoutBPF(t, "no BPF maps: %v (run as root on a kernel with BPF)", err)
 	}
 	t.Cleanup(func() { addrs.Close() })
 	for i, p := range pairs {
@@ -250,7 +250,7 @@ func recorder(t *testing.T, pairs []pair) (*ebpf.Program, *ebpf.Map) {
 	}
 	ring, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.RingBuf, MaxEntries: 1 << 24})
 	if err != nil {
-		t.Skipf("no ring buffer: %v", err)
+		withoutBPF(t, "no ring buffer: %v", err)
 	}
 	t.Cleanup(func() { ring.Close() })
 	size := int32(binary.Size(record{}))
@@ -283,7 +283,7 @@ func recorder(t *testing.T, pairs []pair) (*ebpf.Program, *ebpf.Map) {
 	)
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, License: "GPL", Instructions: code})
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		t.Skipf("no BPF programs for uprobes: %v (run as root on Linux 6.6 or later)", err)
+		withoutBPF(t, "no BPF programs for uprobes: %v (run as root on Linux 6.6 or later)", err)
 	}
 	if err != nil {
 		t.Fatalf("%+v", err)
@@ -412,4 +412,13 @@ func countExits(t *testing.T, flags string, pairs []pair, records []record) {
 	if len(entries) < 15 {
 		t.Errorf("only %d functions were called", len(entries))
 	}
+}
+
+// withoutBPF skips a test that needs BPF, or fails it where BPF is known to work.
+func withoutBPF(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1" {
+		t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: "+format, args...)
+	}
+	t.Skipf(format, args...)
 }

@@ -276,7 +276,7 @@ func counter(t testing.TB, n int) (*ebpf.Program, *ebpf.Map) {
 	t.Helper()
 	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: uint32(n)})
 	if err != nil {
-		t.Skipf("no BPF maps: %v (run as root on a kernel with BPF)", err)
+		withoutBPF(t, "no BPF maps: %v (run as root on a kernel with BPF)", err)
 	}
 	t.Cleanup(func() { m.Close() })
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
@@ -296,11 +296,20 @@ func counter(t testing.TB, n int) (*ebpf.Program, *ebpf.Map) {
 		},
 	})
 	if errors.Is(err, os.ErrPermission) || errors.Is(err, ebpf.ErrNotSupported) {
-		t.Skipf("no BPF programs for uprobes: %v (run as root on Linux 6.6 or later)", err)
+		withoutBPF(t, "no BPF programs for uprobes: %v (run as root on Linux 6.6 or later)", err)
 	}
 	if err != nil {
 		t.Fatalf("%+v", err)
 	}
 	t.Cleanup(func() { p.Close() })
 	return p, m
+}
+
+// withoutBPF skips a test that needs BPF, or fails it where BPF is known to work.
+func withoutBPF(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1" {
+		t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: "+format, args...)
+	}
+	t.Skipf(format, args...)
 }
