@@ -44,15 +44,6 @@ func (r result) median(f func(sample) float64) float64 {
 	return median(values)
 }
 
-func nsPerPair(s sample) float64 { return s.NsPerPair }
-
-// cost is what a pair takes more than plain, in ns.
-func (p *page) cost(name string, threads int) (float64, bool) {
-	base, ok := p.find(plain, threads)
-	r, too := p.find(name, threads)
-	return r.median(nsPerPair) - base.median(nsPerPair), ok && too
-}
-
 // ratio compares two variants' costs within each round and takes the median.
 func (p *page) ratio(name, other string, threads int) (float64, bool) {
 	base, ok1 := p.find(plain, threads)
