@@ -95,6 +95,9 @@ func needRoot(t *testing.T) {
 func needBPF(t *testing.T) {
 	t.Helper()
 	if c := readCircumstances(); len(c.missing) > 0 || c.nested {
+		if os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1" {
+			t.Fatal("TRACEPREDICT_REQUIRE_BPF=1, but CAP_BPF or CAP_PERFMON is missing")
+		}
 		t.Skip("needs CAP_BPF and CAP_PERFMON: sudo -E go test ./loader")
 	}
 }
