@@ -1,0 +1,16 @@
+package e2e
+
+import "testing"
+
+// C++'s own locks, threads, conditions and statics, also where exceptions pass
+// through observed calls.
+func TestCPP(t *testing.T) {
+	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-static"}} {
+		t.Run(flags[len(flags)-1], func(t *testing.T) {
+			program := build(t, "g++", "cpp.cc", append(flags, "-std=c++17", "-pthread")...)
+			eachSites(t, func(t *testing.T, opts options) {
+				observe(t, program, opts).expectStory(t)
+			})
+		})
+	}
+}
