@@ -55,6 +55,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/examples
+	rm -rf tracepredict build/bench build/examples build/staticcheck
 
 .PHONY: help build examples demo test bench generate fmt lint fuzz install clean
