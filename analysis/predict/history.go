@@ -77,7 +77,8 @@ func (x *entry) event() event.Event {
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
-	last  []event.Epoch // clock of the slot's last event
+	last  []event.Epoch // clock of the slot's last event, its own count left out
+	epoch event.Epoch   // of the slot's last event
 	needs []need        // by epoch
 	held  []section     // by epoch of the acquire
 	open  []int         // in held: those without an until, outermost first
@@ -203,19 +204,20 @@ func (h *History) slot(s uint32) *slotHistory {
 // The edge of a read thus stands at the next event of its thread: nothing but a
 // candidate, whose own edge must not count, is ever last in a closed set.
 func (s *slotHistory) edges(e *event.Event) {
+	before := s.epoch
+	s.epoch = e.Epoch
+	if e.Since != 0 && e.Since <= before {
+		return // nothing but the slot's own count has changed
+	}
 	for len(s.last) < len(e.Must) {
 		s.last = append(s.last, 0)
 	}
-	last := s.last[:len(e.Must)]
 	for i, v := range e.Must {
-		if v == last[i] {
-			continue
-		}
-		if v > last[i] && uint32(i) != e.Slot {
+		if v > s.last[i] && uint32(i) != e.Slot {
 			s.needs = append(s.needs, need{e.Epoch, uint32(i), v})
 		}
-		last[i] = v
 	}
+	copy(s.last, e.Must)
 }
 
 // needs adds an edge that is not in the clocks.

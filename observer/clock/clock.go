@@ -41,6 +41,9 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // the same, by drawing an edge that agrees with the run; see Must.Forced.
 const maxIdle = 1024
 
+// recently is how many threads, and how many objects, are found without a map.
+const recently = 64
+
 // Must stamps events with the clocks of one order. Make it with New or NewSync.
 type Must struct {
 	sync    bool
@@ -48,7 +51,9 @@ type Must struct {
 	order   uint64 // stamps so far: orders sleepers and notifications
 	threads map[event.ThreadID]*thread
 	objects map[event.ObjectID]*object
-	idle    []*thread // ended, slot not yet taken again; oldest first
+	lately  [recently]*thread // of threads, by the low bits of the ID
+	recent  [recently]*object // of objects, likewise
+	idle    []*thread         // ended, slot not yet taken again; oldest first
 	spare   []*thread
 	spareOb []*object
 	pick    []event.Epoch // scratch of kth
@@ -95,7 +100,7 @@ func (m *Must) Stamp(e *event.Event) {
 	o := m.object(e)
 	m.before(t, o, e)
 	t.tick()
-	e.Slot, e.Epoch, e.Must = t.slot, t.epoch, t.clock
+	e.Slot, e.Epoch, e.Since, e.Must = t.slot, t.epoch, t.since, t.clock
 	m.after(t, o, e)
 	e.Must = t.clock
 }
@@ -115,8 +120,8 @@ func (m *Must) done(e *event.Event, edge bool) {
 	if !e.Op.IsAccess() {
 		return
 	}
-	t := m.threads[e.Thread]
-	o := m.objects[e.Object]
+	t := m.threadIf(e.Thread)
+	o := m.objectIf(e.Object)
 	if t == nil || o == nil {
 		return
 	}
@@ -157,7 +162,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 		}
 	case event.Destroy:
 		if o != nil {
-			t.clock.join(o.uses)
+			t.joinClock(o.uses)
 		}
 	case event.Wake:
 		m.wake(t, o, e)
@@ -169,7 +174,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 		m.semWait(t, o)
 	case event.SemPost:
 		if m.sync && o != nil && o.sem != nil {
-			t.clock.join(o.sem.failed)
+			t.joinClock(o.sem.failed)
 		}
 	case event.SemFailed:
 		if m.sync && o != nil && o.sem != nil {
@@ -179,7 +184,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 		m.acquire(t, o, e.Op)
 	case event.Release:
 		if m.sync && o != nil && o.lock != nil {
-			t.clock.join(o.lock.failed)
+			t.joinClock(o.lock.failed)
 		}
 	}
 }

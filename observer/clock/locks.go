@@ -82,12 +82,12 @@ func (m *Must) acquire(t *thread, o *object, op event.Op) {
 	}
 	l := o.lock
 	if op == event.AcquireFailed {
-		t.clock.join(l.taken)
+		t.joinClock(l.taken)
 		return
 	}
 	t.join(&l.write)
 	if op == event.Acquire {
-		t.clock.join(l.reads)
+		t.joinClock(l.reads)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 // object is what the orders need to know of an object, from first use to Destroy.
 type object struct {
+	id     event.ObjectID // 0 once it is destroyed
 	init   mark
 	uses   clock
 	write  mark // of the last write
@@ -26,14 +27,29 @@ func (m *Must) object(e *event.Event) *object {
 	if e.Object == 0 {
 		return nil
 	}
-	if o := m.objects[e.Object]; o != nil {
+	if o := m.objectIf(e.Object); o != nil {
 		return o
 	}
 	o := &object{}
 	if n := len(m.spareOb); n > 0 {
 		o, m.spareOb = m.spareOb[n-1], m.spareOb[:n-1]
 	}
+	o.id = e.Object
 	m.objects[e.Object] = o
+	m.recent[e.Object%recently] = o
+	return o
+}
+
+// objectIf finds an object that is known, or nil.
+func (m *Must) objectIf(id event.ObjectID) *object {
+	near := &m.recent[id%recently]
+	if o := *near; o != nil && o.id == id && id != 0 {
+		return o
+	}
+	o := m.objects[id]
+	if o != nil {
+		*near = o
+	}
 	return o
 }
 
@@ -49,6 +65,7 @@ func (m *Must) Drop(id event.ObjectID) {
 // buffers will be used again, up to a few.
 func (m *Must) dropObject(id event.ObjectID, o *object) {
 	delete(m.objects, id)
+	o.id = 0
 	if len(m.spareOb) >= maxIdle {
 		return
 	}
@@ -59,7 +76,11 @@ func (m *Must) dropObject(id event.ObjectID, o *object) {
 	m.spareOb = append(m.spareOb, o)
 }
 
-func (o *object) use(t *thread) { o.uses.join(t.clock) }
+func (o *object) use(t *thread) {
+	if !o.uses.follow(t, o.uses.at(t.slot)) {
+		o.uses.join(t.clock)
+	}
+}
 
 func (o *object) setWrite(t *thread, e *event.Event) {
 	o.write.set(t)
@@ -196,7 +217,7 @@ func (m *Must) notify(t *thread, o *object, all bool) {
 	}
 	if k < n {
 		m.kth(o.cond.sleepers, k)
-		t.clock.join(m.scratch)
+		t.joinClock(m.scratch)
 	}
 }
 
@@ -309,7 +330,7 @@ func (o *object) barrierDepart(t *thread, id event.ThreadID) {
 		if at < 0 {
 			continue
 		}
-		t.clock.join(r.clock)
+		t.joinClock(r.clock)
 		r.closed = true
 		if r.inside = slices.Delete(r.inside, at, at+1); len(r.inside) == 0 {
 			b.rounds = remove(b.rounds, i)

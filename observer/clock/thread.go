@@ -37,6 +37,16 @@ func (c *clock) extend(n int) {
 	clear((*c)[old:])
 }
 
+// follow brings c, which knows the event of t's slot at epoch, up to t's clock
+// if nothing but the slot's own count has changed since; it answers whether so.
+func (c clock) follow(t *thread, epoch event.Epoch) bool {
+	if epoch < t.since || epoch == 0 {
+		return false
+	}
+	c[t.slot] = t.epoch
+	return true
+}
+
 func (c *clock) copy(d clock) { *c = append((*c)[:0], d...) }
 
 // mark is a remembered event: its identity and its clock. Epoch 0 is none.
@@ -48,16 +58,20 @@ type mark struct {
 
 // set remembers the last event of t.
 func (k *mark) set(t *thread) {
+	if k.slot != t.slot || !k.clock.follow(t, k.epoch) {
+		k.clock.copy(t.clock)
+	}
 	k.slot, k.epoch = t.slot, t.epoch
-	k.clock.copy(t.clock)
 }
 
 func (k *mark) reset() { k.epoch, k.clock = 0, k.clock[:0] }
 
 // thread is the clock of a thread, alive or ended and not yet joined.
 type thread struct {
+	id       event.ThreadID // 0 once it cannot be joined any more
 	slot     uint32
 	epoch    event.Epoch
+	since    event.Epoch // the epoch with which clock last gained from others
 	clock    clock
 	ended    bool
 	detached bool
@@ -74,17 +88,36 @@ func (t *thread) tick() {
 // join draws the edge from k to the next event of t.
 func (t *thread) join(k *mark) {
 	if k.epoch > t.clock.at(k.slot) {
-		t.clock.join(k.clock)
+		t.joinClock(k.clock)
 	}
+}
+
+// joinClock makes the next event of t know all that d knows.
+func (t *thread) joinClock(d clock) {
+	t.clock.join(d)
+	t.since = t.epoch + 1
 }
 
 // thread finds a thread; one that nobody forked begins in a fresh slot.
 func (m *Must) thread(id event.ThreadID) *thread {
-	if t := m.threads[id]; t != nil {
+	if t := m.threadIf(id); t != nil {
 		return t
 	}
 	t := m.newThread(id)
 	t.slot = m.freshSlot()
+	return t
+}
+
+// threadIf finds a thread that is known, or nil.
+func (m *Must) threadIf(id event.ThreadID) *thread {
+	near := &m.lately[id%recently]
+	if t := *near; t != nil && t.id == id && id != 0 {
+		return t
+	}
+	t := m.threads[id]
+	if t != nil {
+		*near = t
+	}
 	return t
 }
 
@@ -96,7 +129,7 @@ func (m *Must) newThread(id event.ThreadID) *thread {
 	} else {
 		t = &thread{}
 	}
-	t.known = true
+	t.known, t.id, t.since = true, id, 1
 	m.threads[id] = t
 	return t
 }
@@ -109,7 +142,7 @@ func (m *Must) freshSlot() uint32 {
 // fork draws the edge to the child's first event and finds the child a slot.
 func (m *Must) fork(t *thread, child event.ThreadID) {
 	if c := m.threads[child]; c != nil {
-		c.clock.join(t.clock)
+		c.joinClock(t.clock)
 		return
 	}
 	c := m.newThread(child)
@@ -120,7 +153,7 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 		return
 	}
 	c.slot, c.epoch = d.slot, d.epoch
-	c.clock.join(d.clock) // brings something only where the reuse is forced
+	c.joinClock(d.clock) // brings something only where the reuse is forced
 	m.recycle(d)
 }
 
@@ -164,7 +197,7 @@ func (m *Must) end(t *thread, id event.ThreadID) {
 
 func (m *Must) joinThread(t *thread, peer event.ThreadID) {
 	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.at(p.slot) {
-		t.clock.join(p.clock)
+		t.joinClock(p.clock)
 	}
 }
 
@@ -176,7 +209,7 @@ func (m *Must) forget(peer event.ThreadID) {
 		return
 	}
 	m.retire(p)
-	p.known = false
+	p.known, p.id = false, 0
 	delete(m.threads, peer)
 	m.recycle(p)
 }

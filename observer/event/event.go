@@ -138,6 +138,10 @@ type Event struct {
 	// that is joined after the analyses have seen the event (SHB, Mathur et
 	// al., OOPSLA 2018). Valid during the call only.
 	Must []Epoch
+	// Since, if not 0, is the epoch of this slot's event by which Must last
+	// gained anything but the slot's own count: who has seen that event or a
+	// later one of the slot knows the rest of Must.
+	Since Epoch
 }
 
 // Before reports whether the event at (slot, epoch) must come before e.
