@@ -50,10 +50,7 @@ func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
 	if err != nil {
 		return err
 	}
-	s.leader = false
-	for _, l := range lines {
-		s.leader = s.leader || int(l.Tid) == s.pid
-	}
+	s.leader = procDir(s.pid) == fmt.Sprintf("/proc/%d", s.pid) // else it has called pthread_exit
 	if tasks != nil {
 		tasks(lines)
 	}

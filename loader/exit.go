@@ -9,7 +9,7 @@ const (
 
 // ExitError is an error that decides the tool's exit status.
 type ExitError struct {
-	Code int // 125 to 127
+	Code int // 125 to 127, or 128 + n after signal n
 	Err  error
 }
 

@@ -79,10 +79,18 @@ func (t *tracee) run() (Exit, error) {
 			}
 			return exitOf(ws), nil
 		}
-		if err := t.stopped(tid, ws); err != nil {
+		if err := t.stopped(tid, ws); err != nil && !killed(tid) {
 			return Exit{}, err
 		}
 	}
+}
+
+// killed reports whether a thread that stood in a stop has been killed, which
+// takes its memory and so makes other things fail: its end is still to be told.
+func killed(tid int) bool {
+	var msg uint64
+	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
+	return errors.Is(err, unix.ESRCH)
 }
 
 func exitOf(ws unix.WaitStatus) Exit {

@@ -18,6 +18,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -52,6 +53,9 @@ type Session struct {
 	leader   bool // the leader lives, so the kernel's PID filter works
 	running  bool // the program has been let go with its libraries in place
 	over     bool // the observation has ended: no more probes
+
+	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
+	cut bool          // the first record after end has been read; of the reader alone
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -302,6 +306,12 @@ func (s *Session) read() {
 type filter struct{ s *Session }
 
 func (f filter) Record(r *bpf.Record) {
+	// It takes the kernel milliseconds to remove probes. What they still tell
+	// is left out from one record on, so that the rest is a run without holes.
+	if end := f.s.end.Load(); f.s.cut || end != 0 && r.Time > end {
+		f.s.cut = true
+		return
+	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpLibrary:
 		// A library came or went. An error here means that the process is gone.
@@ -325,6 +335,7 @@ func (f filter) Idle()                    { f.s.opts.Handler.Idle() }
 func (s *Session) stopObserving() error {
 	s.mu.Lock()
 	s.over = true
+	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
 	return s.tracer.Detach()
 }

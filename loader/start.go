@@ -96,13 +96,21 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 	}
 	exit, err := s.traceHeld(t, held)
 	if errors.Is(err, errNeverRan) {
-		return outcome{err: &ExitError{Code: exit.Status, Err: errors.New(held.failure())}}
+		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
 		kill(s.pid) // it stands at its start, or is of no use to anybody
 		_, _ = t.run()
 	}
 	return outcome{exit: exit, err: err}
+}
+
+// neverRan says why the waiting process ended before it became the program.
+func neverRan(exit Exit, held *heldProcess) error {
+	if exit.Signal != 0 {
+		return &ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.cmd.Process.Pid, int(exit.Signal), unix.SignalName(exit.Signal))}
+	}
+	return &ExitError{Code: exit.Status, Err: errors.New(held.failure())}
 }
 
 // newProgram serves an execve: what the process was is gone.
