@@ -32,7 +32,10 @@ static void *rest(void *unused) {
 			fprintf(stderr, "%s\n", dlerror());
 			exit(1);
 		}
+		say("loaded");
 		void (*call)(void) = (void (*)(void))dlsym(lib, "lib_twist");
+		if (!fgets(line, sizeof line, stdin))
+			exit(1);
 		call();
 	}
 	say("done");

@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// expectation is an examples/*/expected.json.
+type expectation struct {
+	Watch    []string `json:"watch"`
+	Findings []expectedFinding
+}
+
+type expectedFinding struct {
+	Kind       string   `json:"kind"`
+	Confidence string   `json:"confidence"`
+	Objects    []string `json:"objects"`
+	Functions  []string `json:"functions"`
+}
+
+var buildExamples = sync.OnceValues(func() (string, error) {
+	out := filepath.Join(fixtureDir, "examples")
+	text, err := exec.Command("make", "-C", "../../../examples", "OUT="+out).CombinedOutput()
+	if err != nil {
+		return "", &exec.Error{Name: string(text), Err: err}
+	}
+	return out, nil
+})
+
+func example(t testing.TB, name string) string {
+	t.Helper()
+	for _, tool := range []string{"make", "gcc", "g++"} {
+		needTool(t, tool)
+	}
+	dir, err := buildExamples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+func readExpectation(t testing.TB, file string) expectation {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e expectation
+	if err := json.Unmarshal(raw, &e); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return e
+}
+
+// asExpected reduces a report to what an expectation says.
+func asExpected(r jsonReport, source string) []expectedFinding {
+	found := []expectedFinding{}
+	for _, f := range r.Findings {
+		e := expectedFinding{Kind: f.Kind, Confidence: f.Confidence, Objects: slices.Clone(f.Objects)}
+		for _, step := range f.Evidence {
+			e.Functions = append(e.Functions, ownFunction(step, source))
+		}
+		slices.Sort(e.Objects)
+		slices.Sort(e.Functions)
+		e.Functions = slices.Compact(e.Functions)
+		found = append(found, e)
+	}
+	slices.SortFunc(found, func(a, b expectedFinding) int { return strings.Compare(a.Kind, b.Kind) })
+	return found
+}
+
+// ownFunction is the innermost function that the example itself wrote.
+func ownFunction(step jsonStep, source string) string {
+	for _, f := range step.Stack {
+		if filepath.Base(f.File) == source && f.Line > 0 {
+			return f.Function
+		}
+	}
+	return "no line in " + source
+}
+
+func fingerprints(r jsonReport) []string {
+	var prints []string
+	for _, f := range r.Findings {
+		prints = append(prints, f.Fingerprint)
+	}
+	return prints
+}
+
+// TestExamples holds every example to its expectation: in three runs, with
+// addresses laid out anew in each, and with the probes at their original places.
+func TestExamples(t *testing.T) {
+	needBPF(t)
+	files, err := filepath.Glob("../../../examples/*/expected.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("found %d expectations: %v", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(filepath.Dir(file))
+		t.Run(name, func(t *testing.T) {
+			sources, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.c*"))
+			want := readExpectation(t, file)
+			for i := range want.Findings {
+				if want.Findings[i].Confidence == "" {
+					want.Findings[i].Confidence = "predicted"
+				}
+			}
+			if want.Findings == nil {
+				want.Findings = []expectedFinding{}
+			}
+			var prints []string
+			for i, sites := range []string{"cheap", "cheap", "cheap", "entry"} {
+				r := observeExample(t, name, sites, want)
+				if diff := cmp.Diff(want.Findings, asExpected(r, filepath.Base(sources[0]))); diff != "" {
+					t.Errorf("run %d, sites %s: expected (-), found (+):\n%s\nnotes: %q", i, sites, diff, r.Run.Notes)
+				}
+				if i == 0 {
+					prints = fingerprints(r)
+				}
+				if diff := cmp.Diff(prints, fingerprints(r)); diff != "" {
+					t.Errorf("run %d, sites %s: the fingerprints are others:\n%s", i, sites, diff)
+				}
+			}
+		})
+	}
+}
+
+func observeExample(t *testing.T, name, sites string, want expectation) jsonReport {
+	t.Helper()
+	args := []string{"exec", "--sites", sites}
+	for _, v := range want.Watch {
+		args = append(args, "--watch", v)
+	}
+	status, r := reported(t, append(args, "--", example(t, name))...)
+	expected := 0
+	if len(want.Findings) > 0 {
+		expected = 66
+	}
+	if status != expected {
+		t.Errorf("exit status %d, want %d", status, expected)
+	}
+	for _, f := range r.Findings {
+		if f.Confidence == "predicted" && len(f.Witness) == 0 {
+			t.Errorf("%s has no witness", f)
+		}
+	}
+	return r
+}
+
+// TestExamplesText looks at the report for people: it names places, and it
+// is whole.
+func TestExamplesText(t *testing.T) {
+	needBPF(t)
+	c := startTool(t, childOptions{}, "exec", "--watch", "tickets", "--", example(t, "shop"))
+	c.want(66)
+	text := c.err.String()
+	for _, want := range []string{"1 deadlock, 1 race predicted in shop", "DEADLOCK predicted", "RACE predicted", "shop.c:22", "shop.c:32", "shop.c:26", "shop.c:36", "nothing lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for _, bad := range []string{"panic", "goroutine", "%!", "<nil>"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("the report has %q", bad)
+		}
+	}
+	if got := c.out.String(); got != "85 tickets left, 25 entries\n" {
+		t.Errorf("the program's own output: %q", got)
+	}
+}

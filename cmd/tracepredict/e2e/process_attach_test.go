@@ -1,0 +1,322 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// attachTo starts the tool on a running program and waits until it observes.
+func attachTo(t testing.TB, pid int, args ...string) (c *child, report string) {
+	t.Helper()
+	report = filepath.Join(t.TempDir(), "report.json")
+	words := append([]string{"attach", "-p", strconv.Itoa(pid), "--format", "json", "--output", report}, args...)
+	c = startTool(t, childOptions{}, words...)
+	waitObserving(t, c)
+	if len(args) == 0 && mapsExe(pid) && len(linksOf(t, pid)) == 0 {
+		t.Error("no link for the process is to be seen in the kernel")
+	}
+	return c, report
+}
+
+// mapsExe is false once the first thread has ended: then no link names the process.
+func mapsExe(pid int) bool {
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	return err == nil
+}
+
+func waitObserving(t testing.TB, c *child) {
+	t.Helper()
+	poll(t, "the probes", func() bool { return c.err.has("tracepredict: observing ") || c.over() })
+	if c.over() {
+		t.Fatalf("it ended: %s", c.err.String())
+	}
+}
+
+// startServer starts testdata/process/server.c, which does what it is told.
+func startServer(t testing.TB) (c *child, pid int) {
+	t.Helper()
+	c = startChild(t, childOptions{}, processFixture(t, "server.c"))
+	return c, lineNumber(t, c, "ready ")
+}
+
+func (c *child) ask(command string) {
+	c.t.Helper()
+	c.tell(command)
+	c.waitLine("done " + command)
+}
+
+func TestAttachUntilInterrupted(t *testing.T) {
+	needBPF(t)
+	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
+		t.Run(s.String(), func(t *testing.T) {
+			server, pid := startServer(t)
+			tool, report := attachTo(t, pid)
+			server.ask("twist")
+			tool.signal(s)
+			tool.want(66)
+			r := readReport(t, report)
+			wantSummary(t, r, twistFound)
+			if r.Run.PID != pid {
+				t.Errorf("the report is about process %d, want %d", r.Run.PID, pid)
+			}
+			wantLeftAlone(t, pid)
+			server.ask("visit") // it lives, and threads work
+			server.want(0)
+		})
+	}
+}
+
+func TestAttachUntilTheProgramEnds(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid)
+	server.ask("twist")
+	server.tell("quit")
+	server.want(0)
+	tool.want(66)
+	wantSummary(t, readReport(t, report), twistFound)
+}
+
+func TestAttachUntilTheProgramIsKilled(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid)
+	server.ask("twist")
+	server.signal(unix.SIGKILL)
+	server.want(128 + int(unix.SIGKILL))
+	tool.want(66)
+	wantSummary(t, readReport(t, report), twistFound)
+}
+
+func TestAttachDuration(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid, "--duration", "10ms")
+	tool.want(0)
+	wantSummary(t, readReport(t, report), "")
+	wantLeftAlone(t, pid)
+	server.ask("twist")
+	server.want(0)
+}
+
+// Threads that lived before are known by their thread pointers: what they did
+// comes before what follows their joins.
+func TestAttachJoinsEarlierThreads(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid, "--watch", "visits")
+	server.ask("join")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	r := readReport(t, report)
+	wantSummary(t, r, "")
+	if r.Run.Threads != 4 {
+		t.Errorf("%d threads, want 4", r.Run.Threads)
+	}
+	for _, note := range r.Run.Notes {
+		if strings.Contains(note, "join") {
+			t.Errorf("note: %s", note)
+		}
+	}
+}
+
+func TestAttachWatchesAVariable(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid, "--watch", "visits")
+	server.ask("visit")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	wantSummary(t, readReport(t, report), "predicted race of visits")
+	server.want(0)
+}
+
+// A lock that was taken before and is given back under observation.
+func TestAttachWhileALockIsHeld(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid)
+	server.ask("release")
+	server.ask("twist")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	wantSummary(t, readReport(t, report), twistFound)
+	server.want(0)
+}
+
+func TestAttachTwiceAtOnce(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	first, firstReport := attachTo(t, pid)
+	second, secondReport := attachTo(t, pid)
+	server.ask("twist")
+	first.signal(unix.SIGINT)
+	first.want(66)
+	server.ask("visit")
+	second.signal(unix.SIGINT)
+	second.want(66)
+	for _, report := range []string{firstReport, secondReport} {
+		wantSummary(t, readReport(t, report), twistFound)
+	}
+	wantLeftAlone(t, pid)
+	server.want(0)
+}
+
+// A program under exec may be attached to as well.
+func TestAttachToAnObservedProgram(t *testing.T) {
+	needBPF(t)
+	report := filepath.Join(t.TempDir(), "exec.json")
+	c := startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", processFixture(t, "server.c"))
+	pid := lineNumber(t, c, "ready ")
+	tool, attached := attachTo(t, pid)
+	c.ask("twist")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	c.want(66)
+	wantSummary(t, readReport(t, attached), twistFound)
+	wantSummary(t, readReport(t, report), twistFound)
+}
+
+// The first thread of a process may have ended: the others go on.
+func TestAttachWithoutTheFirstThread(t *testing.T) {
+	needBPF(t)
+	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"))
+	program.waitLine("leaderless")
+	tool, report := attachTo(t, program.pid())
+	program.tell("go on")
+	program.want(0)
+	tool.want(66)
+	wantSummary(t, readReport(t, report), twistFound)
+}
+
+// A library that comes later, once the first thread has ended.
+func TestAttachLibraryLoadedLater(t *testing.T) {
+	needBPF(t)
+	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"), library)
+	program.waitLine("leaderless")
+	tool, report := attachTo(t, program.pid(), "--sync", writeTable(t, twistTable))
+	program.tell("go on")
+	program.waitLine("loaded")
+	waitProbesIn(t, library)
+	program.tell("call it")
+	program.want(0)
+	tool.want(66)
+	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north, south")
+}
+
+// A stopped process can be observed, and stays stopped.
+func TestAttachToAStoppedProgram(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	server.signal(unix.SIGSTOP)
+	poll(t, "the stop", func() bool { return stopped(pid) })
+	tool, report := attachTo(t, pid)
+	if !stopped(pid) {
+		t.Error("attaching made it run")
+	}
+	server.signal(unix.SIGCONT)
+	server.ask("twist")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	wantSummary(t, readReport(t, report), twistFound)
+	server.want(0)
+}
+
+// A binary that was replaced or removed since is still the one that runs.
+func TestAttachToADeletedBinary(t *testing.T) {
+	needBPF(t)
+	text, err := os.ReadFile(processFixture(t, "server.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "server")
+	if err := os.WriteFile(copied, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := startChild(t, childOptions{}, copied)
+	pid := lineNumber(t, server, "ready ")
+	if err := os.Remove(copied); err != nil {
+		t.Fatal(err)
+	}
+	tool, report := attachTo(t, pid, "--watch", "visits")
+	server.ask("visit")
+	server.ask("twist")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound, "predicted race of visits")
+	if r.Run.Program != copied {
+		t.Errorf("the report is about %s, want %s", r.Run.Program, copied)
+	}
+	server.want(0)
+}
+
+// needUnshare skips where no PID namespace can be made.
+func needUnshare(t testing.TB) {
+	t.Helper()
+	needTool(t, "unshare")
+	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", "true")
+	if c.wait() != 0 {
+		t.Skipf("no PID namespaces here: %s", c.err.String())
+	}
+}
+
+func TestToolInAPIDNamespace(t *testing.T) {
+	needBPF(t)
+	needUnshare(t)
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", toolPath(t),
+		"exec", "--watch", "tickets", "--format", "json", "--output", report, "--", example(t, "shop"))
+	c.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, "predicted deadlock of ledger, stock", "predicted race of tickets")
+	if r.Run.Threads != 3 || r.Run.PID > 100 {
+		t.Errorf("%d threads, process %d: not those of the namespace", r.Run.Threads, r.Run.PID)
+	}
+	for _, f := range r.Findings {
+		for _, th := range f.Threads {
+			if th.TID < r.Run.PID || th.TID > r.Run.PID+1000 {
+				t.Errorf("thread %d has the id %d, far from its process %d", th.Thread, th.TID, r.Run.PID)
+			}
+		}
+	}
+}
+
+// The tool outside, the program in namespaces of its own: all ids are the tool's.
+func TestAttachIntoNamespaces(t *testing.T) {
+	needBPF(t)
+	needUnshare(t)
+	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", processFixture(t, "server.c"))
+	if inner := lineNumber(t, server, "ready "); inner != 1 {
+		t.Fatalf("it is process %d of its namespace", inner)
+	}
+	pid := childOf(t, server.pid())
+	tool, report := attachTo(t, pid, "--watch", "visits")
+	server.ask("twist")
+	server.ask("visit")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound, "predicted race of visits")
+	for _, f := range r.Findings {
+		for _, th := range f.Threads {
+			if th.TID < 100 {
+				t.Errorf("thread %d has the id %d, one of the inner namespace", th.Thread, th.TID)
+			}
+		}
+	}
+	server.want(0)
+}
+
+// waitProbesIn waits until there are probes in a file that this test alone uses.
+func waitProbesIn(t testing.TB, path string) {
+	t.Helper()
+	poll(t, fmt.Sprintf("probes in %s", path), func() bool { return probesIn(t, path) })
+}

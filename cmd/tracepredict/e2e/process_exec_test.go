@@ -1,0 +1,418 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// twistFound is what two locks of testdata/process/twist.h come to.
+const twistFound = "predicted deadlock of left_lock, right_lock"
+
+func TestExecPassesStreamsArgumentsAndEnvironment(t *testing.T) {
+	needBPF(t)
+	program, dir := processFixture(t, "echo.c"), t.TempDir()
+	report := filepath.Join(dir, "report.txt")
+	c := startTool(t, childOptions{Dir: dir, Env: []string{"E2E_MARK=here"}, Stdin: strings.NewReader("some\ninput\n")},
+		"exec", "--output", report, "--", program, "7", "two words", "", "--format")
+	c.want(7)
+	want := fmt.Sprintf("arg 0 <%s>\narg 1 <7>\narg 2 <two words>\narg 3 <>\narg 4 <--format>\ndir %s\nmark here\nsome\ninput\n", program, dir)
+	if got := c.out.String(); got != want {
+		t.Errorf("standard output %q, want %q", got, want)
+	}
+	if got := c.err.String(); got != "a word from the program\n" {
+		t.Errorf("standard error %q", got)
+	}
+	text, err := os.ReadFile(report)
+	if err != nil || !strings.Contains(string(text), "no findings in ") {
+		t.Errorf("report %q, %v", text, err)
+	}
+}
+
+func TestExecFindsTheProgramAsAShellDoes(t *testing.T) {
+	needBPF(t)
+	program := processFixture(t, "echo.c")
+	path := "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")
+	c := startTool(t, childOptions{Env: []string{path}, Stdin: strings.NewReader("")}, "exec", "--", filepath.Base(program))
+	c.want(0)
+	if got, _ := c.out.after("arg 0 "); got != "<"+filepath.Base(program)+">" {
+		t.Errorf("argv[0] is %s", got)
+	}
+	c = startTool(t, childOptions{Dir: filepath.Dir(program), Stdin: strings.NewReader("")}, "exec", "--", "./"+filepath.Base(program))
+	c.want(0)
+	if got, _ := c.out.after("arg 0 "); got != "<./"+filepath.Base(program)+">" {
+		t.Errorf("argv[0] is %s", got)
+	}
+}
+
+func TestExecWithStandardInputClosed(t *testing.T) {
+	needBPF(t)
+	c := startChild(t, childOptions{}, "/bin/sh", "-c", `exec "$0" exec -- "$1" <&-`, toolPath(t), processFixture(t, "echo.c"))
+	c.want(0)
+	if !c.out.has("mark none") {
+		t.Error("the program did not run")
+	}
+}
+
+// The program must find descriptors, signals and limits as it would without
+// tracepredict between it and the shell.
+func TestExecLeavesTheProgramsSurroundingsAlone(t *testing.T) {
+	needBPF(t)
+	launch, program := processFixture(t, "launch.c"), processFixture(t, "descriptors.c")
+	plain := startChild(t, childOptions{}, launch, program)
+	plain.want(0)
+	observed := startChild(t, childOptions{}, launch, toolPath(t), "exec", "--", program)
+	observed.want(0)
+	own := func(text string) string { // its parent is another one, by necessity
+		before, _, _ := strings.Cut(text, "group ")
+		return before
+	}
+	if p, o := own(plain.out.String()), own(observed.out.String()); p != o || !strings.Contains(p, "blocked 12\n") {
+		t.Errorf("plain:\n%s\nobserved:\n%s", p, o)
+	}
+}
+
+func TestExecStatus(t *testing.T) {
+	needBPF(t)
+	echo, die, racer := processFixture(t, "echo.c"), processFixture(t, "die.c"), processFixture(t, "racer.c")
+	for _, tt := range []struct {
+		name string
+		want int
+		args []string
+	}{
+		{"success", 0, []string{echo, "0"}},
+		{"failure", 7, []string{echo, "7"}},
+		{"the tool's own number", 125, []string{echo, "125"}},
+		{"null pointer", 128 + int(unix.SIGSEGV), []string{die, "null"}},
+		{"terminated", 128 + int(unix.SIGTERM), []string{die, "15"}},
+		{"killed", 128 + int(unix.SIGKILL), []string{die, "9"}},
+		{"findings", 66, []string{racer}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append([]string{"exec", "--watch", "hits", "--"}, tt.args...)
+			if tt.args[0] != racer {
+				args = append(args[:1], args[3:]...)
+			}
+			startTool(t, childOptions{Stdin: strings.NewReader("")}, args...).want(tt.want)
+		})
+	}
+}
+
+func TestExecStatusWithFindings(t *testing.T) {
+	needBPF(t)
+	program := processFixture(t, "execs.c")
+	startTool(t, childOptions{}, "exec", "--findings-exit", "3", "--", program, "twist").want(3)
+	startTool(t, childOptions{}, "exec", "--findings-exit", "0", "--", program, "twist").want(0)
+}
+
+func TestExecPassesATermination(t *testing.T) {
+	needBPF(t)
+	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
+			c := startTool(t, childOptions{Group: true}, "exec", "--", processFixture(t, "signals.c"))
+			c.waitLine("ready ")
+			c.signal(s) // to the tool alone
+			c.waitLine(fmt.Sprintf("got %02d", s))
+			c.tell("enough")
+			c.want(0)
+			if got := c.waitLine(fmt.Sprintf("signal %d: ", s)); got != "1" {
+				t.Errorf("the program got it %s times", got)
+			}
+			if !strings.Contains(c.err.String(), "no findings in ") {
+				t.Errorf("no report: %s", c.err.String())
+			}
+		})
+	}
+}
+
+// Ctrl-C at a terminal goes to the whole foreground group: the program gets it
+// from the terminal and must not get it from the tool again.
+func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
+	needBPF(t)
+	master, slave := openTerminal(t)
+	c := &child{t: t, ended: make(chan struct{})}
+	c.cmd = terminalCommand(slave, toolPath(t), "exec", "--output", filepath.Join(t.TempDir(), "report"), "--", processFixture(t, "signals.c"))
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.ended)
+	}()
+	go func() { // ends with the last process at the terminal
+		buf := make([]byte, 4096)
+		for {
+			n, err := master.Read(buf)
+			_, _ = c.out.Write([]byte(strings.ReplaceAll(string(buf[:n]), "\r", "")))
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(c.cleanUp)
+	c.waitLine("ready ")
+	if _, err := master.Write([]byte{3}); err != nil { // Ctrl-C
+		t.Fatal(err)
+	}
+	poll(t, "the interrupt", func() bool { return strings.Contains(c.out.String(), "got 02") })
+	if _, err := master.Write([]byte("enough\n")); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the program's end", c.over)
+	if got := c.waitLine("signal 2: "); got != "1" {
+		t.Errorf("the program got it %s times", got)
+	}
+}
+
+func TestExecStopAndContinue(t *testing.T) {
+	needBPF(t)
+	for _, s := range []unix.Signal{unix.SIGTSTP, unix.SIGSTOP} {
+		t.Run(s.String(), func(t *testing.T) {
+			c := startTool(t, childOptions{Group: true}, "exec", "--", processFixture(t, "signals.c"))
+			pid := lineNumber(t, c, "ready ")
+			if err := unix.Kill(pid, s); err != nil {
+				t.Fatal(err)
+			}
+			poll(t, "the stop", func() bool { return stopped(pid) })
+			c.tell("enough") // a program that ran would end now
+			for range 50 {
+				if !stopped(pid) {
+					t.Fatal("it does not stay stopped")
+				}
+			}
+			if err := unix.Kill(pid, unix.SIGCONT); err != nil {
+				t.Fatal(err)
+			}
+			c.want(0)
+			if got := c.waitLine("signal 18: "); got != "1" {
+				t.Errorf("SIGCONT arrived %s times", got)
+			}
+		})
+	}
+}
+
+// stopped reports whether a process is stopped, by a signal or under a tracer.
+func stopped(pid int) bool {
+	states := threadStates(pid, "State")
+	for _, s := range states {
+		if !strings.HasPrefix(s, "T") && !strings.HasPrefix(s, "t") {
+			return false
+		}
+	}
+	return len(states) > 0
+}
+
+func lineNumber(t testing.TB, c *child, prefix string) int {
+	t.Helper()
+	n, err := strconv.Atoi(c.waitLine(prefix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestExecAsAnotherUser(t *testing.T) {
+	needBPF(t)
+	needTool(t, "setpriv")
+	program := processFixture(t, "ident.c")
+	reference := startChild(t, childOptions{}, "setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups", program)
+	if reference.wait() != 0 {
+		t.Skipf("no user nobody of group nogroup here: %s", reference.err.String())
+	}
+	want := reference.out.String()
+	uid := strings.Fields(want)[1]
+	for _, tt := range []struct {
+		name string
+		env  []string
+		args []string
+	}{
+		{"--user", nil, []string{"--user", "nobody"}},
+		{"sudo", []string{"SUDO_UID=" + uid}, nil},
+		{"--user before sudo", []string{"SUDO_UID=1"}, []string{"--user", "nobody"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			args := append(append([]string{"exec"}, tt.args...), "--", program)
+			c := startTool(t, childOptions{Env: tt.env}, args...)
+			c.want(0)
+			if got := c.out.String(); got != want {
+				t.Errorf("it ran as %q, want %q", got, want)
+			}
+		})
+	}
+	c := startTool(t, childOptions{Env: []string{"SUDO_UID=" + uid}}, "exec", "--user", "root", "--", program)
+	c.want(0)
+	if !strings.HasPrefix(c.out.String(), "uid 0 0 ") {
+		t.Errorf("--user root ran as %q", c.out.String())
+	}
+}
+
+func TestExecObservesAnotherUsersProgram(t *testing.T) {
+	needBPF(t)
+	status, r := reported(t, "exec", "--user", "nobody", "--", processFixture(t, "execs.c"), "twist")
+	wantSummary(t, r, twistFound)
+	if status != 66 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// A program that becomes another one, whichever of its threads says so, is
+// observed on as what it has become; what it held before means nothing.
+func TestExecFollowsAnExecve(t *testing.T) {
+	needBPF(t)
+	for _, mode := range []string{"leader", "thread"} {
+		t.Run(mode, func(t *testing.T) {
+			status, r := reported(t, "exec", "--", processFixture(t, "execs.c"), mode)
+			wantSummary(t, r, twistFound)
+			if status != 66 {
+				t.Errorf("exit status %d", status)
+			}
+		})
+	}
+}
+
+// After --duration nothing more is observed, not even what the program becomes.
+func TestExecDuration(t *testing.T) {
+	needBPF(t)
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, "exec", "--duration", "200ms", "--format", "json", "--output", report, "--", processFixture(t, "execs.c"), "wait")
+	c.waitLine("ready")
+	pid := childOf(t, c.pid())
+	poll(t, "the end of the observation", func() bool { return len(linksOf(t, pid)) == 0 })
+	c.tell("go on")
+	c.want(0) // the program's own: nothing was found
+	if !c.out.has("twisted") {
+		t.Error("the program did not run to its end")
+	}
+	wantSummary(t, readReport(t, report), "")
+}
+
+func childOf(t testing.TB, pid int) int {
+	t.Helper()
+	found := 0
+	poll(t, fmt.Sprintf("a child of %d", pid), func() bool {
+		names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+		for _, name := range names {
+			text, _ := os.ReadFile(name)
+			if n, err := fmt.Sscan(string(text), &found); n == 1 && err == nil {
+				return true
+			}
+		}
+		return false
+	})
+	return found
+}
+
+func TestExecWithoutItsFirstThread(t *testing.T) {
+	needBPF(t)
+	c := startTool(t, childOptions{Stdin: strings.NewReader("go on\n")}, "exec", "--", processFixture(t, "leaderless.c"))
+	c.want(66)
+	if !strings.Contains(c.err.String(), "left_first") {
+		t.Errorf("report: %s", c.err.String())
+	}
+}
+
+// twistTable makes the locks of testdata/process/twistlib.c known.
+const twistTable = `
+[[call]]
+name = "own_take"
+operation = "acquire"
+kind = "mutex"
+[[call]]
+name = "own_give"
+operation = "release"
+kind = "mutex"
+`
+
+// The kernel's filter by process does not see a library that is loaded after
+// the first thread has ended.
+func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
+	needBPF(t)
+	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, "exec", "--format", "json", "--output", report,
+		"--sync", writeTable(t, twistTable), "--", processFixture(t, "leaderless.c"), library)
+	c.tell("go on")
+	c.waitLine("loaded")
+	waitProbesIn(t, library)
+	c.tell("call it")
+	c.want(66)
+	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north, south")
+}
+
+// wantFound compares the findings of a report in any order.
+func wantFound(t testing.TB, r jsonReport, want ...string) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, f := range r.Findings {
+		got[f.String()] = true
+	}
+	for _, w := range want {
+		if !got[w] {
+			t.Errorf("not found: %s", w)
+		}
+		delete(got, w)
+	}
+	for g := range got {
+		t.Errorf("found: %s", g)
+	}
+	if t.Failed() {
+		t.Logf("notes: %q", r.Run.Notes)
+	}
+}
+
+// Children that a program forks are another matter: they are not observed and
+// come to no harm.
+func TestExecLeavesChildrenAlone(t *testing.T) {
+	needBPF(t)
+	program := processFixture(t, "forks.c")
+	plain := startChild(t, childOptions{}, program)
+	plain.want(0)
+	c := startTool(t, childOptions{}, "exec", "--", program)
+	c.want(0)
+	if got, want := c.out.String(), plain.out.String(); got != want || !strings.Contains(want, "system 42\n") {
+		t.Errorf("under observation:\n%s\nplain:\n%s", got, want)
+	}
+	if !strings.Contains(c.err.String(), "no findings in ") || !strings.Contains(c.err.String(), " 1 thread,") {
+		t.Errorf("report: %s", c.err.String())
+	}
+}
+
+// A program that ends while it is loaded has a status and a report too.
+func TestExecProgramThatCannotBeLoaded(t *testing.T) {
+	needBPF(t)
+	dir := t.TempDir()
+	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	lib := filepath.Join(dir, "libgone.so")
+	if err := os.Symlink(library, lib); err != nil {
+		t.Fatal(err)
+	}
+	program := processFixture(t, "ident.c", "-Wl,--no-as-needed", lib)
+	if err := os.Remove(lib); err != nil {
+		t.Fatal(err)
+	}
+	c := startTool(t, childOptions{}, "exec", "--", program)
+	c.want(127)
+	text := c.err.String()
+	if !strings.Contains(text, "error while loading shared libraries") || !strings.Contains(text, "no findings in ") || strings.Contains(text, "panic") {
+		t.Errorf("standard error: %s", text)
+	}
+}
+
+func TestRacingAccesses(t *testing.T) {
+	needBPF(t)
+	for _, sites := range []string{"cheap", "entry"} {
+		t.Run(sites, func(t *testing.T) {
+			status, r := reported(t, "exec", "--sites", sites, "--watch", "hits", "--", processFixture(t, "racer.c"))
+			wantSummary(t, r, "predicted race of hits")
+			if status != 66 || r.Run.Events < 20000 || r.Run.Threads != 3 {
+				t.Errorf("status %d, %d events of %d threads", status, r.Run.Events, r.Run.Threads)
+			}
+		})
+	}
+}

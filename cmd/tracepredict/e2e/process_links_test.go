@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// linksOf gives the links of probes in the kernel that are for one process:
+// other runs on the machine have theirs.
+func linksOf(t testing.TB, pid int) []link.ID {
+	t.Helper()
+	var ids []link.ID
+	eachProbeLink(t, func(id link.ID, m *link.UprobeMultiInfo) {
+		if p, ok := m.Pid(); ok && int(p) == pid {
+			ids = append(ids, id)
+		}
+	})
+	return ids
+}
+
+// probesIn reports whether there are probes in a file.
+func probesIn(t testing.TB, path string) (found bool) {
+	t.Helper()
+	eachProbeLink(t, func(_ link.ID, m *link.UprobeMultiInfo) { found = found || m.File == path })
+	return found
+}
+
+func eachProbeLink(t testing.TB, f func(link.ID, *link.UprobeMultiInfo)) {
+	t.Helper()
+	it := new(link.Iterator)
+	defer it.Close()
+	for it.Next() {
+		info, err := it.Link.Info()
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if m := info.UprobeMulti(); m != nil {
+			f(info.ID, m)
+		}
+	}
+	if err := it.Err(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("list links: %v", err)
+	}
+}
+
+// wantLeftAlone waits until nothing of ours is left in a process: no link, no
+// tracer, no stopped thread, and its C library's code as in the file.
+func wantLeftAlone(t testing.TB, pid int) {
+	t.Helper()
+	poll(t, fmt.Sprintf("the links of process %d to go", pid), func() bool { return len(linksOf(t, pid)) == 0 })
+	poll(t, fmt.Sprintf("the tracer of process %d to go", pid), func() bool {
+		for _, tracer := range threadStates(pid, "TracerPid") {
+			if tracer != "0" {
+				return false
+			}
+		}
+		return !stopped(pid)
+	})
+	poll(t, fmt.Sprintf("the code of process %d to be its file's", pid), func() bool { return codeIntact(t, pid) })
+}
+
+// codeIntact compares the code of all files that a process maps with the files.
+func codeIntact(t testing.TB, pid int) bool {
+	t.Helper()
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := loader.ParseMaps(f)
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	for _, m := range maps {
+		if !m.Exec || m.File.Inode == 0 {
+			continue
+		}
+		if !sameCode(t, mem, m) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameCode(t testing.TB, mem *os.File, m loader.Mapping) bool {
+	t.Helper()
+	file, err := elf.Open(m.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, s := range file.Sections {
+		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Offset < m.Offset || s.Offset+s.Size > m.Offset+(m.Hi-m.Lo) {
+			continue
+		}
+		want, err := s.Data()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(want))
+		if _, err := mem.ReadAt(got, int64(m.Lo+s.Offset-m.Offset)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			return false
+		}
+	}
+	return true
+}
+
+// openTerminal makes a pseudo-terminal.
+func openTerminal(t testing.TB) (master, slave *os.File) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	t.Cleanup(func() { master.Close() })
+	if err := unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slave, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return master, slave
+}
+
+// terminalCommand runs in a session of its own at the terminal.
+func terminalCommand(slave *os.File, args ...string) *exec.Cmd {
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = cleanEnv(nil)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
+	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
+	return cmd
+}

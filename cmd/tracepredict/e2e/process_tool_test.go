@@ -1,0 +1,324 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// buildTool builds the tool itself, once.
+var buildTool = sync.OnceValues(func() (string, error) {
+	dir := filepath.Join(fixtureDir, "bin")
+	path := filepath.Join(dir, "tracepredict")
+	text, err := exec.Command("go", "build", "-o", path, "..").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build the tool: %w\n%s", err, text)
+	}
+	return path, os.Chmod(dir, 0o755)
+})
+
+func toolPath(t testing.TB) string {
+	t.Helper()
+	needTool(t, "go")
+	path, err := buildTool()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// processFixture builds a program of testdata/process as a release is built.
+func processFixture(t testing.TB, source string, flags ...string) string {
+	t.Helper()
+	return build(t, "gcc", "process/"+source, append([]string{"-O2", "-fno-omit-frame-pointer", "-pthread"}, flags...)...)
+}
+
+// output keeps what a process writes, and can be read meanwhile.
+type output struct {
+	mu   sync.Mutex // guards text; taken alone
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// has reports whether a whole line begins with prefix.
+func (o *output) has(prefix string) bool {
+	_, ok := o.after(prefix)
+	return ok
+}
+
+// after gives the rest of the first whole line that begins with prefix.
+func (o *output) after(prefix string) (string, bool) {
+	for line := range strings.Lines(o.String()) {
+		if rest, ok := strings.CutPrefix(line, prefix); ok && strings.HasSuffix(rest, "\n") {
+			return strings.TrimSuffix(rest, "\n"), true
+		}
+	}
+	return "", false
+}
+
+// child is a process that a test started, the tool or a program.
+type child struct {
+	t        testing.TB
+	cmd      *exec.Cmd
+	in       io.WriteCloser
+	out, err output
+	ended    chan struct{} // closed at its end, when its output has been read
+}
+
+// childOptions change how a child is started.
+type childOptions struct {
+	Dir    string
+	Env    []string  // in addition
+	Stdin  io.Reader // default: a pipe, child.in
+	Stdout *os.File  // default: child.out
+	Group  bool      // it leads a process group of its own
+}
+
+// cleanEnv is the environment without what sudo tells, which exec heeds.
+func cleanEnv(more []string) []string {
+	var env []string
+	for _, e := range os.Environ() {
+		if !strings.HasPrefix(e, "SUDO_") {
+			env = append(env, e)
+		}
+	}
+	return append(env, more...)
+}
+
+func startChild(t testing.TB, opts childOptions, args ...string) *child {
+	t.Helper()
+	c := &child{t: t, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	c.cmd.Dir, c.cmd.Env = opts.Dir, cleanEnv(opts.Env)
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
+	if opts.Stdout != nil {
+		c.cmd.Stdout = opts.Stdout
+	}
+	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: opts.Group}
+	if c.cmd.Stdin = opts.Stdin; opts.Stdin == nil {
+		var err error
+		if c.in, err = c.cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.ended)
+	}()
+	t.Cleanup(c.cleanUp)
+	return c
+}
+
+func startTool(t testing.TB, opts childOptions, args ...string) *child {
+	t.Helper()
+	return startChild(t, opts, append([]string{toolPath(t)}, args...)...)
+}
+
+// cleanUp leaves nothing behind: the end of input ends every fixture that a
+// failed test has left alone.
+func (c *child) cleanUp() {
+	if c.in != nil {
+		c.in.Close()
+	}
+	select {
+	case <-c.ended:
+	case <-time.After(20 * time.Second):
+		_ = c.cmd.Process.Kill()
+	}
+	if c.t.Failed() {
+		c.t.Logf("%s\nstandard output:\n%s\nstandard error:\n%s", strings.Join(c.cmd.Args, " "), c.out.String(), c.err.String())
+	}
+}
+
+func (c *child) pid() int { return c.cmd.Process.Pid }
+
+// tell sends a line to its standard input.
+func (c *child) tell(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
+		c.t.Fatalf("tell %q: %v", line, err)
+	}
+}
+
+// waitLine waits for a line of standard output and gives what follows prefix.
+func (c *child) waitLine(prefix string) string {
+	c.t.Helper()
+	var rest string
+	poll(c.t, fmt.Sprintf("a line %q of %s", prefix, c.cmd.Args), func() (ok bool) {
+		rest, ok = c.out.after(prefix)
+		return ok || c.over()
+	})
+	if !c.out.has(prefix) {
+		c.t.Fatalf("%s ended without a line %q", c.cmd.Args, prefix)
+	}
+	return rest
+}
+
+func (c *child) over() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits for its end and gives its status in a shell's terms.
+func (c *child) wait() int {
+	c.t.Helper()
+	if c.in != nil {
+		c.in.Close()
+	}
+	poll(c.t, "the end of "+strings.Join(c.cmd.Args, " "), c.over)
+	ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return ws.ExitStatus()
+}
+
+// want compares its exit status.
+func (c *child) want(status int) {
+	c.t.Helper()
+	if got := c.wait(); got != status {
+		c.t.Errorf("%s ended with %d, want %d", strings.Join(c.cmd.Args, " "), got, status)
+	}
+}
+
+// signal sends it a signal.
+func (c *child) signal(s unix.Signal) {
+	c.t.Helper()
+	if err := unix.Kill(c.pid(), s); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// jsonReport is what scripts read.
+type jsonReport struct {
+	Run struct {
+		Program string   `json:"program"`
+		PID     int      `json:"pid"`
+		Events  int      `json:"events"`
+		Lost    int      `json:"lost"`
+		Threads int      `json:"threads"`
+		Notes   []string `json:"notes"`
+	} `json:"run"`
+	Findings []jsonFinding `json:"findings"`
+}
+
+type jsonFinding struct {
+	Kind        string     `json:"kind"`
+	Confidence  string     `json:"confidence"`
+	Objects     []string   `json:"objects"`
+	Evidence    []jsonStep `json:"evidence"`
+	Witness     []jsonStep `json:"witness"`
+	Fingerprint string     `json:"fingerprint"`
+	Threads     []struct {
+		Thread int    `json:"thread"`
+		TID    int    `json:"tid"`
+		Start  string `json:"start"`
+	} `json:"thread_info"`
+}
+
+type jsonStep struct {
+	Thread    int    `json:"thread"`
+	Operation string `json:"operation"`
+	Stack     []struct {
+		Function string `json:"function"`
+		File     string `json:"file"`
+		Line     int    `json:"line"`
+	} `json:"stack"`
+}
+
+func (f jsonFinding) String() string {
+	return f.Confidence + " " + f.Kind + " of " + strings.Join(slices.Sorted(slices.Values(f.Objects)), ", ")
+}
+
+// summary lists the findings for a comparison, in the order of the report.
+func (r jsonReport) summary() string {
+	var words []string
+	for _, f := range r.Findings {
+		words = append(words, f.String())
+	}
+	return strings.Join(words, "; ")
+}
+
+func readReport(t testing.TB, path string) jsonReport {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r jsonReport
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, raw)
+	}
+	if r.Run.Lost != 0 {
+		t.Errorf("%d events were lost", r.Run.Lost)
+	}
+	return r
+}
+
+// reported runs the tool to its end and gives status and report.
+func reported(t testing.TB, args ...string) (int, jsonReport) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, append([]string{args[0], "--format", "json", "--output", path}, args[1:]...)...)
+	status := c.wait()
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("no report: %s", c.err.String())
+	}
+	return status, readReport(t, path)
+}
+
+// wantSummary compares the findings of a report.
+func wantSummary(t testing.TB, r jsonReport, want string) {
+	t.Helper()
+	if got := r.summary(); got != want {
+		t.Errorf("findings: %q, want %q (notes: %q)", got, want, r.Run.Notes)
+	}
+}
+
+// threadState gives a field of /proc/PID/status, of each thread.
+func threadStates(pid int, field string) []string {
+	var states []string
+	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if v, ok := strings.CutPrefix(line, field+":"); ok {
+				states = append(states, strings.TrimSpace(v))
+			}
+		}
+	}
+	return states
+}
