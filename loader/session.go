@@ -25,6 +25,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // Options configure a session.
@@ -229,7 +230,11 @@ func (s *Session) addMapping(m Mapping, exe bool) error {
 	if mod == nil {
 		var err error
 		if mod, err = s.addModule(m, exe); err != nil {
-			if exe {
+			var wrong *variable.Error
+			switch {
+			case errors.As(err, &wrong): // of what is to be watched, wherever it was looked for
+				return &UsageError{Err: err}
+			case exe:
 				return err
 			}
 			s.note(fmt.Sprintf("%s is not observed: %v", m.Path, err))
