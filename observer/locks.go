@@ -17,6 +17,7 @@ type waiting struct {
 	depth       int // of the mutex before
 	sp          uint64
 	place       uint32
+	alone       bool // SiteInfo.Alone
 	retaken     bool // the C library took the mutex again by its public function
 }
 
@@ -157,7 +158,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if t.wait != nil {
 		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
 	}
-	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1}
+	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
 		o.letGo(t, r, w.mutex, event.InCondWait)
@@ -234,12 +235,13 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 	w := t.wait
 	switch op := bpf.Op(r.Op); op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpRelease:
-		if r.Object == w.mutex.addr && !(op == bpf.OpRelease && w.retaken) {
+		if r.Object == w.mutex.addr && !(op == bpf.OpRelease && (w.retaken || w.alone)) {
 			w.retaken = op != bpf.OpRelease && r.Flags&bpf.RecFailed == 0
 			return true
 		}
 	case bpf.OpWait:
 		if r.Value == w.mutex.addr {
+			w.alone = w.alone && o.site(r).Alone
 			return true
 		}
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:

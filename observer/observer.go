@@ -31,6 +31,9 @@ type SiteInfo struct {
 	// Check, if not 0, is the address that the object must have: the probe
 	// stands at an instruction that may access other things too.
 	Check uint64
+	// Alone: a condition wait that makes no observed call itself, so that an
+	// unlock from below its frame is a cleanup handler's.
+	Alone bool
 }
 
 // Options configure an Observer.

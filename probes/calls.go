@@ -3,6 +3,7 @@ package probes
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/binary"
@@ -25,6 +26,7 @@ type call struct {
 	addr  uint64
 	name  string
 	entry synctab.Entry
+	alone bool // Site.Alone
 }
 
 // loaderHook is the function that dynamic loaders call, with an empty body,
@@ -35,7 +37,12 @@ func (b *builder) calls() error {
 	b.rets = map[uint64]bool{}
 	calls := b.match()
 	b.plan.Calls = len(calls)
-	for _, c := range b.withoutWrappers(calls) {
+	at := map[uint64]call{}
+	for _, c := range calls {
+		at[c.addr] = c
+	}
+	for _, c := range b.withoutWrappers(calls, at) {
+		c.alone = c.entry.Op == bpf.OpWait && b.waitsAlone(c, at)
 		if err := b.call(c); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
 		}
@@ -90,11 +97,7 @@ func prefer(e synctab.Entry, name string, old call) bool {
 // withoutWrappers drops functions that do no more than call another of the
 // same operation on the same object (glibc's mtx_lock calls pthread_mutex_lock):
 // nested calls of one operation are one event.
-func (b *builder) withoutWrappers(calls []call) []call {
-	at := map[uint64]call{}
-	for _, c := range calls {
-		at[c.addr] = c
-	}
+func (b *builder) withoutWrappers(calls []call, at map[uint64]call) []call {
 	kept := calls[:0:0]
 	for _, c := range calls {
 		if !b.wraps(c, at) {
@@ -109,6 +112,32 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 	for _, target := range b.image.WrapperOf(c.addr, args) {
 		inner, ok := at[target]
 		if ok && target != c.addr && sameMeaning(inner.entry, c.entry) {
+			return true
+		}
+	}
+	// An old version of a function that ends in today's, with another object:
+	// glibc's conditions of before 2003 point to one that is made at first use.
+	for _, target := range b.image.Callees(c.addr) {
+		if inner, ok := at[target]; ok && target != c.addr && plainName(inner.name) == plainName(c.name) {
+			return true
+		}
+	}
+	return false
+}
+
+func plainName(name string) string { return strings.TrimLeft(name, "_") }
+
+// waitsAlone reports whether a wait lets its mutex go and takes it again in
+// ways of its own, as glibc's do; musl's call the public functions. Only where
+// those are in the same file can it be known.
+func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
+	for _, target := range b.image.Callees(c.addr) {
+		if op := at[target].entry.Op; op == bpf.OpRelease || op == bpf.OpWait {
+			return false
+		}
+	}
+	for _, other := range at {
+		if other.entry.Op == bpf.OpRelease {
 			return true
 		}
 	}
@@ -194,7 +223,7 @@ func (b *builder) call(c call) error {
 
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
-	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed}
+	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed, Alone: c.alone}
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	if e.Op == bpf.OpRelease {
 		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released

@@ -43,6 +43,7 @@ type Site struct {
 	Kind     synctab.Kind // of the object; none for variables
 	Try      bool
 	Timed    bool
+	Alone    bool // a wait that does not let its mutex go by a call that is probed too
 	Atomic   bool
 	Variable string // name of the accessed variable, ""
 	// Check: the object's address must be compared with the variable's, since

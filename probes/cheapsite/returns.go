@@ -201,6 +201,25 @@ func (w *walk) allReturns() {
 	}
 }
 
+// Callees gives the targets of the direct calls in the function at entry, and
+// of the jumps out of it, in the order of the code; nil if it is not known
+// where the function ends.
+func (im *Image) Callees(entry uint64) []uint64 {
+	home := im.extentAt(entry)
+	if home == nil {
+		return nil
+	}
+	var targets []uint64
+	im.sweep(home.Range, func(in *insn.Inst) bool {
+		out := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && !home.Contains(in.Target)
+		if in.Kind == insn.Call || out {
+			targets = append(targets, in.Target)
+		}
+		return true
+	})
+	return targets
+}
+
 // WrapperOf gives what the function at entry surely enters with the registers
 // in args as they were: the target of the first call on its straight-line
 // path, or of the jump with which the path leaves the function. A function

@@ -116,3 +116,23 @@ static struct timespec from_now(clockid_t clock, long ms)
 	t.tv_nsec %= 1000000000;
 	return t;
 }
+
+/* Waits until the thread of that id sleeps in the kernel. */
+static void await_asleep(int tid)
+{
+	char path[60], text[300], state = 0;
+
+	sprintf(path, "/proc/self/task/%d/stat", tid);
+	while (state != 'S') {
+		FILE *f = fopen(path, "r");
+		size_t n;
+
+		MUST(f);
+		n = fread(text, 1, sizeof text - 1, f);
+		fclose(f);
+		text[n] = 0;
+		MUST(strrchr(text, ')'));
+		state = strrchr(text, ')')[2];
+		sched_yield();
+	}
+}
