@@ -40,7 +40,7 @@ type lost struct {
 func (o Options) stride() int { return max(1, o.Sections/4) }
 
 // live is how many sections are kept.
-func (l *lockSlot) live() int { return len(l.sections) - l.dead }
+func (l *lockSlot) live() int { return len(l.sections) - l.stale.n }
 
 // trim forgets sections of the middle when there are a stride too many, down to
 // the number to keep.
@@ -56,26 +56,36 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	}
 	l.tidy(s)
 	h.fresh = h.fresh[:0]
-	upto := event.Epoch(0)
+	upto, at := event.Epoch(0), 0
 	for ; l.live() > h.opt.Sections && l.keep < len(l.sections)-half; l.keep++ {
-		if at := l.sections[l.keep].acquire; at > upto {
+		if x := l.sections[l.keep].acquire; x > upto {
+			at = s.next(at, x)
 			upto = h.forgetBlock(s, at)
 		}
 	}
 	s.addGaps(h)
-	if l.dead > 0 {
-		l.tidy(s)
-	}
-	if s.dead > len(s.held)/4 {
+	l.tidy(s)
+	if s.stale.n > len(s.held)/4 {
 		s.tidy()
 	}
 }
 
-// forgetBlock forgets the block that an acquire lies in if it may be left out of
+// next is where in held the section with that acquire is, or the next one. From is
+// where one before it is, often a near one.
+func (s *slotHistory) next(from int, acquire event.Epoch) int {
+	end := min(from+16, len(s.held))
+	for i := from; i < end; i++ {
+		if s.held[i].acquire >= acquire {
+			return i
+		}
+	}
+	return end + sort.Search(len(s.held)-end, func(i int) bool { return s.held[end+i].acquire >= acquire })
+}
+
+// forgetBlock forgets the block that a section lies in if it may be left out of
 // the run, and answers where it ends, or else 0.
-func (h *History) forgetBlock(s *slotHistory, acquire event.Epoch) event.Epoch {
-	at, ok := slices.BinarySearchFunc(s.held, acquire, compareAcquire)
-	if !ok {
+func (h *History) forgetBlock(s *slotHistory, at int) event.Epoch {
+	if at == len(s.held) {
 		return 0
 	}
 	first := at
@@ -95,11 +105,12 @@ func (h *History) forgetBlock(s *slotHistory, acquire event.Epoch) event.Epoch {
 		return 0
 	}
 	for i := range block {
-		l := h.lockSlot(s, block[i].slot, block[i].lock)
-		l.dead++
-		l.lost.add(&block[i])
+		x := &block[i]
+		l := h.lockSlot(s, x.slot, x.lock)
+		l.stale.add(1, x.acquire)
+		l.lost.add(x)
 	}
-	s.dead += len(block)
+	s.stale.add(len(block), head.acquire)
 	h.untidy = true
 	h.fresh = append(h.fresh, gap{head.acquire, head.last})
 	return head.last
@@ -185,33 +196,90 @@ func (s *slotHistory) from(e event.Epoch) sieve {
 	return s.gaps[at:]
 }
 
-// tidy drops the lock's sections that lie in gaps.
-func (l *lockSlot) tidy(s *slotHistory) {
-	if l.dead == 0 {
-		return
-	}
-	kept, keep := l.sections[:0], 0
-	gone := s.from(l.sections[0].acquire)
-	for i, x := range l.sections {
-		if gone.holds(x.acquire) {
-			continue
-		}
-		if i < l.keep {
-			keep++
-		}
-		kept = append(kept, x)
-	}
-	l.sections, l.keep, l.dead = kept, keep, 0
+// stale counts the sections of a list that lie in gaps, and where they begin.
+type stale struct {
+	n    int
+	from event.Epoch
 }
 
-// tidy drops the slot's sections that lie in gaps.
-func (s *slotHistory) tidy() {
-	if s.dead == 0 {
+func (x *stale) add(n int, from event.Epoch) {
+	if x.n == 0 || from < x.from {
+		x.from = from
+	}
+	x.n += n
+}
+
+// tidy drops the lock's sections that lie in gaps.
+func (l *lockSlot) tidy(s *slotHistory) {
+	if l.stale.n == 0 {
 		return
 	}
-	gone := s.from(s.held[0].acquire)
-	s.filter(func(x *section) bool { return !gone.holds(x.acquire) })
-	s.dead = 0
+	to, _ := slices.BinarySearchFunc(l.sections, l.stale.from, compareStay)
+	from, keep := to, l.keep
+	gone := s.from(l.stale.from)
+	for ; from < len(l.sections) && from-to < l.stale.n; from++ {
+		if x := l.sections[from]; !gone.holds(x.acquire) {
+			l.sections[to] = x
+			to++
+		} else if from < l.keep {
+			keep--
+		}
+	}
+	l.sections = l.sections[:to+copy(l.sections[to:], l.sections[from:])]
+	l.keep, l.stale = keep, stale{}
+}
+
+// tidy drops the slot's sections that lie in gaps. They are all before the open
+// block.
+func (s *slotHistory) tidy() {
+	if s.stale.n == 0 {
+		return
+	}
+	to := s.next(0, s.stale.from)
+	from := to
+	gone := s.from(s.stale.from)
+	for ; from < len(s.held) && from-to < s.stale.n; from++ {
+		if x := &s.held[from]; !gone.holds(x.acquire) {
+			s.held[to] = *x
+			to++
+		}
+	}
+	s.held = s.held[:to+copy(s.held[to:], s.held[from:])]
+	for i := range s.open {
+		s.open[i] -= from - to
+	}
+	if s.head >= 0 {
+		s.head -= from - to
+	}
+	s.join(s.stale.from)
+	s.stale = stale{}
+}
+
+// join makes the edges into one gap, from that epoch on, one for each slot that
+// they come from: closed sets have all of a gap or none.
+func (s *slotHistory) join(epoch event.Epoch) {
+	to := sort.Search(len(s.needs), func(i int) bool { return s.needs[i].epoch >= epoch })
+	begin, in := to, gap{}
+	gone := s.from(epoch)
+	for _, n := range s.needs[to:] {
+		if !gone.holds(n.epoch) {
+			s.needs[to] = n
+			to++
+			continue
+		}
+		if gone[0] != in {
+			begin, in = to, gone[0]
+		}
+		same := slices.IndexFunc(s.needs[begin:to], func(x need) bool { return x.slot == n.slot })
+		if same >= 0 {
+			x := &s.needs[begin+same]
+			x.upto = max(x.upto, n.upto)
+			continue
+		}
+		s.needs[to] = n
+		to++
+	}
+	s.needs = s.needs[:to]
 }
 
 // filter keeps some of the slot's sections.
@@ -234,7 +302,7 @@ func (s *slotHistory) filter(keep func(*section) bool) {
 	s.held = kept
 	if len(s.open) > 0 {
 		block := s.held[s.open[0]].block
-		if at, ok := slices.BinarySearchFunc(s.held, block, compareAcquire); ok {
+		if at := s.next(0, block); s.held[at].acquire == block {
 			s.head = at
 		}
 	}
@@ -263,9 +331,14 @@ func (h *History) evict() {
 	for i, s := range h.slots {
 		gone[i] = s.gaps
 	}
-	before := len(h.log)
-	h.log = slices.DeleteFunc(h.log, func(e entry) bool { return gone[e.Slot].holds(e.Epoch) })
-	h.evicted += uint64(before - len(h.log))
+	kept := h.log[:0]
+	for i := range h.log {
+		if x := &h.log[i]; !gone[x.Slot].holds(x.Epoch) {
+			kept = append(kept, *x)
+		}
+	}
+	h.evicted += uint64(len(h.log) - len(kept))
+	h.log = kept
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
 	}

@@ -85,7 +85,7 @@ type slotHistory struct {
 	head  int           // in held: where the open block begins, -1 if that is forgotten
 	moot  int           // how many of open another slot has released
 	gaps  []gap         // by epoch: forgotten blocks
-	dead  int           // how many of held lie in gaps
+	stale stale         // of held
 
 	recent [recently]*lockSlot // of this slot, by the low bits of the lock
 }
@@ -135,7 +135,7 @@ type lockSlot struct {
 	of       *lockHistory
 	slot     uint32
 	keep     int // sections before this index are not looked at by trim
-	dead     int // how many of sections lie in gaps
+	stale    stale
 	sections []stay
 	lost     lost
 }

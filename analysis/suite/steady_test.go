@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -96,13 +98,25 @@ func BenchmarkSteady(b *testing.B) {
 						}
 					}
 					b.ReportAllocs()
+					before := busy(b)
 					for i := 0; b.Loop(); i++ {
 						l.pass(&events[i%len(events)])
 					}
+					b.ReportMetric(float64(busy(b)-before)/float64(b.N), "cpu-ns/op")
 				})
 			}
 		}
 	}
+}
+
+// busy is the processor time of this process so far: what other processes take of
+// the machine does not count.
+func busy(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // TestMemoryDoesNotGrowWithTheRun: ten times the run needs the same memory.
