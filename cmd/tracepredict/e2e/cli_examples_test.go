@@ -81,10 +81,17 @@ func asExpected(r jsonReport, source string) []expectedFinding {
 func ownFunction(step jsonStep, source string) string {
 	for _, f := range step.Stack {
 		if filepath.Base(f.File) == source && f.Line > 0 {
-			return f.Function
+			return withoutParameters(f.Function)
 		}
 	}
 	return "no line in " + source
+}
+
+func withoutParameters(function string) string {
+	if i := strings.IndexByte(function, '('); i > 0 && !strings.HasSuffix(function[:i], "operator") {
+		return function[:i]
+	}
+	return function
 }
 
 func fingerprints(r jsonReport) []string {

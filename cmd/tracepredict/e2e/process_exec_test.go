@@ -383,6 +383,32 @@ func TestExecLeavesChildrenAlone(t *testing.T) {
 	}
 }
 
+// With the same addresses in both images nothing of the first may be taken for
+// something of the second.
+func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
+	needBPF(t)
+	needTool(t, "setarch")
+	status, r := reported(t, "exec", "--", "setarch", "-R", processFixture(t, "execs.c"), "thread")
+	wantSummary(t, r, twistFound)
+	if status != 66 {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+// A program that becomes one that cannot be observed goes on.
+func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
+	needBPF(t)
+	launch := processFixture(t, "launch.c")
+	c := startTool(t, childOptions{Stdin: strings.NewReader("")}, "exec", "--", launch, processFixture(t, "echo.c", "-static", "-s"), "7")
+	c.want(7)
+	script := filepath.Join(t.TempDir(), "script")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 5\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	startTool(t, childOptions{}, "exec", "--", launch, script).want(5)
+	startTool(t, childOptions{}, "exec", "--", launch, script+"-not-there").want(127)
+}
+
 // A program that ends while it is loaded has a status and a report too.
 func TestExecProgramThatCannotBeLoaded(t *testing.T) {
 	needBPF(t)

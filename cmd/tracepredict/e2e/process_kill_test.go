@@ -103,6 +103,9 @@ func TestProgramKilledDuringItsStart(t *testing.T) {
 				t.Skipf("it was over: %v", err)
 			}
 			status, text := c.wait(), c.err.String()
+			if status == 0 && c.out.has(busyDone) {
+				t.Skip("another child of the tool was killed, which tries what the kernel can do")
+			}
 			early := status == 125 && strings.Contains(text, "process") // it was not the program yet
 			if status != 128+int(unix.SIGKILL) && !early || text == "" || strings.Contains(text, "panic") {
 				t.Errorf("exit status %d", status)

@@ -37,20 +37,30 @@ func probesIn(t testing.TB, path string) (found bool) {
 
 func eachProbeLink(t testing.TB, f func(link.ID, *link.UprobeMultiInfo)) {
 	t.Helper()
+	var infos []*link.Info
+	poll(t, "a list of the links", func() bool {
+		var err error
+		infos, err = probeLinks()
+		if err != nil && !errors.Is(err, unix.EAGAIN) { // again: one is in the making
+			t.Fatalf("list links: %v", err)
+		}
+		return err == nil
+	})
+	for _, info := range infos {
+		f(info.ID, info.UprobeMulti())
+	}
+}
+
+func probeLinks() (infos []*link.Info, err error) {
 	it := new(link.Iterator)
 	defer it.Close()
 	for it.Next() {
 		info, err := it.Link.Info()
-		if err != nil {
-			continue // gone meanwhile
-		}
-		if m := info.UprobeMulti(); m != nil {
-			f(info.ID, m)
+		if err == nil && info.UprobeMulti() != nil { // else it is gone meanwhile, or another kind
+			infos = append(infos, info)
 		}
 	}
-	if err := it.Err(); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("list links: %v", err)
-	}
+	return infos, it.Err()
 }
 
 // wantLeftAlone waits until nothing of ours is left in a process: no link, no
