@@ -68,6 +68,10 @@ const (
 	defaultMaxPairs = 64
 )
 
+// recently is how many threads, and how many steps from lockset to lockset, are
+// found without a map.
+const recently = 64
+
 // Options chooses a reading of the algorithm and bounds its memory. The zero
 // value is what a user should get.
 type Options struct {
@@ -120,6 +124,7 @@ type Analysis struct {
 	opts    Options
 	sets    *table
 	threads map[event.ThreadID]*thread
+	lately  [recently]*thread // of threads, by the low bits of the ID
 	vars    map[event.ObjectID]*variable
 	done    []*raceReport // of variables whose lifetime ended
 	stats   Stats
@@ -164,6 +169,7 @@ func (a *Analysis) Event(e *event.Event) {
 		a.release(e)
 	case e.Op == event.End:
 		delete(a.threads, e.Thread)
+		a.lately[e.Thread%recently] = nil
 	case e.Op == event.Init, e.Op == event.Destroy:
 		a.retire(e.Object)
 	}
@@ -171,6 +177,7 @@ func (a *Analysis) Event(e *event.Event) {
 
 // thread is what one thread holds.
 type thread struct {
+	id      event.ThreadID
 	set     setID
 	held    []heldLock // in order of acquisition
 	version uint64     // counts changes of held
@@ -182,11 +189,16 @@ type heldLock struct {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
+	near := &a.lately[id%recently]
+	if t := *near; t != nil && t.id == id {
+		return t
+	}
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{}
+		t = &thread{id: id}
 		a.threads[id] = t
 	}
+	*near = t
 	return t
 }
 

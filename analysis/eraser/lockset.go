@@ -34,6 +34,16 @@ type stepKey struct {
 	m   member
 }
 
+// step is a remembered stepKey with its result.
+type step struct {
+	key   stepKey
+	to    setID
+	known bool
+}
+
+// place is where of the recent steps one would be.
+func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % recently }
+
 type meetKey struct {
 	candidates, held setID
 	write            bool
@@ -47,6 +57,8 @@ type table struct {
 	buckets map[uint64][]setID
 	added   map[stepKey]setID
 	removed map[stepKey]setID
+	up      [recently]step // of added, the recent ones
+	down    [recently]step // of removed
 	met     map[meetKey]setID
 	clash   map[[2]setID]bool
 	scratch []member
@@ -69,6 +81,8 @@ func (t *table) reset() {
 	t.buckets = map[uint64][]setID{hash(nil): {0}}
 	clear(t.added)
 	clear(t.removed)
+	clear(t.up[:])
+	clear(t.down[:])
 	clear(t.met)
 	clear(t.clash)
 }
@@ -108,6 +122,24 @@ func remember[K comparable, V any](cache map[K]V, k K, v V) V {
 }
 
 func (t *table) add(s setID, m member) setID {
+	k := stepKey{s, m}
+	near := &t.up[k.place()]
+	if !near.known || near.key != k {
+		*near = step{k, t.adding(s, m), true}
+	}
+	return near.to
+}
+
+func (t *table) remove(s setID, m member) setID {
+	k := stepKey{s, m}
+	near := &t.down[k.place()]
+	if !near.known || near.key != k {
+		*near = step{k, t.removing(s, m), true}
+	}
+	return near.to
+}
+
+func (t *table) adding(s setID, m member) setID {
 	if r, ok := t.added[stepKey{s, m}]; ok {
 		return r
 	}
@@ -119,7 +151,7 @@ func (t *table) add(s setID, m member) setID {
 	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
 }
 
-func (t *table) remove(s setID, m member) setID {
+func (t *table) removing(s setID, m member) setID {
 	if r, ok := t.removed[stepKey{s, m}]; ok {
 		return r
 	}

@@ -41,6 +41,9 @@ const (
 	defaultMaxCandidates = 32
 )
 
+// recently is how many threads are found without a map.
+const recently = 64
+
 // Options bounds memory and search. The zero value is what a user should get.
 type Options struct {
 	// History is how many instances are kept of a pattern, half of them the
@@ -90,6 +93,7 @@ type Stats struct {
 type Analysis struct {
 	opts     Options
 	threads  map[event.ThreadID]*thread
+	lately   [recently]*thread // of threads, by the low bits of the ID
 	root     *node
 	nodes    int
 	patterns map[string]*pattern
@@ -170,11 +174,16 @@ type section struct {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
+	near := &a.lately[id%recently]
+	if t := *near; t != nil && t.id == id {
+		return t
+	}
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id, cur: a.root}
 		a.threads[id] = t
 	}
+	*near = t
 	return t
 }
 
@@ -305,4 +314,7 @@ func (a *Analysis) end(t *thread) {
 func (a *Analysis) forget(t *thread) {
 	t.parent, t.forkHeld = nil, nil
 	delete(a.threads, t.id)
+	if near := &a.lately[t.id%recently]; *near == t {
+		*near = nil
+	}
 }

@@ -34,12 +34,18 @@ type node struct {
 	m        member
 	path     []event.ObjectID // from the root to here
 	children map[member]*node
+	recent   [4]*node // of children, by the low bits of the lock
 	pattern  *pattern // wanting m while holding the path above, if ever seen
 }
 
 // child gives the node for one more lock.
 func (a *Analysis) child(n *node, m member) *node {
+	near := &n.recent[m.lock()%4]
+	if c := *near; c != nil && c.m == m {
+		return c
+	}
 	if c := n.children[m]; c != nil {
+		*near = c
 		return c
 	}
 	c := &node{parent: n, m: m, path: append(slices.Clip(n.path), m.lock())}
