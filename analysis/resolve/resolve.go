@@ -7,6 +7,7 @@ package resolve
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -159,7 +160,7 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 
 // dataName gives the variable that holds an address of the process, or "".
 func (r *Resolver) dataName(addr uint64) string {
-	for _, seg := range r.process.Segments() {
+	for _, seg := range slices.Backward(r.process.Segments()) { // the latest program's, after an execve
 		name, off, ok := r.table(seg.Module).Data(addr - seg.Bias)
 		switch {
 		case !ok:
