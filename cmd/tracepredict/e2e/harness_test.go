@@ -145,6 +145,7 @@ type run struct {
 	Result   loader.Result
 	Observer *observer.Observer
 	Session  *loader.Session
+	program  string
 }
 
 // collector keeps the events; observer.Sink.
@@ -162,7 +163,7 @@ func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
 	plan := probes.Options{Watch: opts.Watch, EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
-	r, sink := &run{}, &collector{}
+	r, sink := &run{program: program}, &collector{}
 	r.Observer = observer.New(observer.Options{Sites: r.site, Sinks: []observer.Sink{sink}})
 	ctx := opts.Context
 	if ctx == nil {
@@ -410,14 +411,13 @@ func (r *run) byThread(t testing.TB, s story) map[string][]string {
 	return seen
 }
 
-// own reports whether an object lies in a fixture and not in a library of the
-// system: in its code's neighbourhood, where its data is. A static program's
-// libc is in it too.
+// own reports whether an object lies in the program and not in a library: in its
+// code's neighbourhood, where its data is. A static program's libc is in it too.
 func (r *run) own(id event.ObjectID) bool {
 	const near = 1 << 20
 	info, _ := r.Observer.ObjectInfo(id)
 	for _, seg := range r.Session.Segments() {
-		if info.Addr >= seg.Lo-near && info.Addr < seg.Hi+near && strings.HasPrefix(seg.Module.Path, fixtureDir) {
+		if info.Addr >= seg.Lo-near && info.Addr < seg.Hi+near && seg.Module.Path == r.program {
 			return !seg.Module.Bin.Static()
 		}
 	}
