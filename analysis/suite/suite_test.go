@@ -1,0 +1,96 @@
+package suite_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// read gives a run of the collection of package predict.
+func read(t *testing.T, name string) []event.Event {
+	t.Helper()
+	events, _, err := eventtest.ReadSTD("../predict/testdata/traces/" + name + ".std")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+func findings(events []event.Event, doubt func(*finding.Finding) string) []finding.Finding {
+	s := suite.New(suite.Options{})
+	for i := range events {
+		e := events[i] // an analysis must not keep it
+		s.Event(&e)
+		e = event.Event{}
+	}
+	return s.Finish(doubt)
+}
+
+func brief(fs []finding.Finding) []string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, fmt.Sprintf("%s %s", f.Confidence, f.Kind))
+	}
+	return out
+}
+
+// TestFinish: both analyses are asked, and what they suspect is settled.
+func TestFinish(t *testing.T) {
+	for name, want := range map[string][]string{
+		"01_simple_ww":                {"predicted race"},
+		"02_locked":                   nil,
+		"08_fork_join_safe":           nil,
+		"d01_abba":                    {"predicted deadlock"},
+		"d02_gatelock":                nil,
+		"d11_single_thread_inversion": nil,
+	} {
+		events := read(t, name)
+		fs := findings(events, nil)
+		if diff := cmp.Diff(want, brief(fs)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		for _, f := range fs {
+			if err := predict.Check(events, f.Witness, f.Kind); f.Confidence == finding.Predicted && err != nil {
+				t.Errorf("%s: the witness leads nowhere: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestDoubt: with a doubt a finding is potential and says why; the doubt is
+// asked of predictions alone.
+func TestDoubt(t *testing.T) {
+	for _, name := range []string{"01_simple_ww", "d01_abba"} {
+		events := read(t, name)
+		for _, f := range findings(events, func(*finding.Finding) string { return "because" }) {
+			if f.Confidence != finding.Potential || f.Reason != "because" {
+				t.Errorf("%s: %s, %q", name, f.Confidence, f.Reason)
+			}
+		}
+		for _, f := range findings(events, func(*finding.Finding) string { return "" }) {
+			if f.Confidence != finding.Predicted || f.Reason != "" {
+				t.Errorf("%s without a doubt: %s, %q", name, f.Confidence, f.Reason)
+			}
+		}
+	}
+	findings(read(t, "12_eraser_fp_handoff"), func(f *finding.Finding) string {
+		if f.Confidence != finding.Predicted {
+			t.Errorf("asked about a finding that is %s", f.Confidence)
+		}
+		return ""
+	})
+}
+
+// TestNothing: a run without events has no findings.
+func TestNothing(t *testing.T) {
+	if fs := suite.New(suite.Options{}).Finish(nil); len(fs) != 0 {
+		t.Error(fs)
+	}
+}
