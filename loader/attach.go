@@ -50,7 +50,6 @@ func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
 	if err != nil {
 		return err
 	}
-	s.leader = procDir(s.pid) == fmt.Sprintf("/proc/%d", s.pid) // else it has called pthread_exit
 	if tasks != nil {
 		tasks(lines)
 	}

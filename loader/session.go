@@ -51,7 +51,6 @@ type Session struct {
 	segments []Segment // by Lo; newest last among equals
 	sites    []*probes.Site
 	notes    []string
-	leader   bool // the leader lives, so the kernel's PID filter works
 	running  bool // the program has been let go with its libraries in place
 	over     bool // the observation has ended: no more probes
 
@@ -74,7 +73,6 @@ func newSession(opts Options) (*Session, error) {
 		planner:  probes.NewPlanner(opts.Plan),
 		modules:  map[FileID]*Module{},
 		sites:    []*probes.Site{nil},
-		leader:   true,
 		stop:     make(chan struct{}),
 		readDone: make(chan struct{}),
 	}, nil
@@ -281,7 +279,7 @@ func (s *Session) addModule(m Mapping, exe bool) (*Module, error) {
 // kernel's PID filter lets nothing through: then the BPF program filters.
 func (s *Session) attach(mod *Module) error {
 	pid := s.pid
-	if !s.leader {
+	if procDir(pid) != fmt.Sprintf("/proc/%d", pid) {
 		pid = 0
 	}
 	return s.tracer.Attach(mod.file, mod.probesOf(), pid)
@@ -317,17 +315,10 @@ func (f filter) Record(r *bpf.Record) {
 		f.s.cut = true
 		return
 	}
-	switch bpf.Op(r.Op) {
-	case bpf.OpLibrary:
+	if bpf.Op(r.Op) == bpf.OpLibrary {
 		// A library came or went. An error here means that the process is gone.
 		_ = f.s.syncLate(r.Time)
 		return
-	case bpf.OpExit, bpf.OpExec: // after an execve there is a leader again
-		if int(r.Tid) == f.s.pid {
-			f.s.mu.Lock()
-			f.s.leader = bpf.Op(r.Op) == bpf.OpExec
-			f.s.mu.Unlock()
-		}
 	}
 	f.s.opts.Handler.Record(r)
 }
