@@ -71,7 +71,7 @@ func (c *closure) close() bool {
 		again = false
 		for slot := range c.at {
 			for x := range c.held(uint32(slot)) {
-				if c.over(x) || !c.excluded(x) {
+				if c.over(x) || !c.excluded(uint32(slot), x) {
 					continue
 				}
 				if x.release == 0 {
@@ -115,14 +115,14 @@ func (c *closure) over(x *section) bool {
 	return x.release != 0 && x.release <= c.at[x.releaseSlot]
 }
 
-// excluded tells whether the set has a later section that the open one, x, keeps out.
-func (c *closure) excluded(x *section) bool {
+// excluded tells whether the set has a later section that x, open in that slot, keeps out.
+func (c *closure) excluded(slot uint32, x *section) bool {
 	l := c.h.locks[x.lock]
 	if l == nil {
 		return false
 	}
 	return slices.ContainsFunc(l.slots, func(s *lockSlot) bool {
-		return s.slot != x.slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(s, x))
+		return s.slot != slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(s, x))
 	})
 }
 

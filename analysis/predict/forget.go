@@ -60,7 +60,7 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	for ; l.live() > h.opt.Sections && l.keep < len(l.sections)-half; l.keep++ {
 		if x := l.sections[l.keep].acquire; x > upto {
 			at = s.next(at, x)
-			upto = h.forgetBlock(s, at)
+			upto = h.forgetBlock(s, l.slot, at)
 		}
 	}
 	s.addGaps(h)
@@ -84,7 +84,7 @@ func (s *slotHistory) next(from int, acquire event.Epoch) int {
 
 // forgetBlock forgets the block that a section lies in if it may be left out of
 // the run, and answers where it ends, or else 0.
-func (h *History) forgetBlock(s *slotHistory, at int) event.Epoch {
+func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	if at == len(s.held) {
 		return 0
 	}
@@ -101,12 +101,12 @@ func (h *History) forgetBlock(s *slotHistory, at int) event.Epoch {
 		end++
 	}
 	block := s.held[first:end]
-	if !h.common(s, block) {
+	if !h.common(s, slot, block) {
 		return 0
 	}
 	for i := range block {
 		x := &block[i]
-		l := h.lockSlot(s, x.slot, x.lock)
+		l := h.lockSlot(s, slot, x.lock)
 		l.stale.add(1, x.acquire)
 		l.lost.add(x)
 	}
@@ -118,9 +118,9 @@ func (h *History) forgetBlock(s *slotHistory, at int) event.Epoch {
 
 // common tells whether there are sections enough of every lock in the block: the one
 // time that a loop took another lock inside is what a deadlock is made of.
-func (h *History) common(s *slotHistory, block []section) bool {
+func (h *History) common(s *slotHistory, slot uint32, block []section) bool {
 	for i := range block {
-		if h.lockSlot(s, block[i].slot, block[i].lock).live() <= h.opt.Sections {
+		if h.lockSlot(s, slot, block[i].lock).live() <= h.opt.Sections {
 			return false
 		}
 	}

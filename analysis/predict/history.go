@@ -103,7 +103,6 @@ type section struct {
 	seq     uint64 // of the acquire
 	lock    event.ObjectID
 	thread  event.ThreadID
-	slot    uint32
 	acquire event.Epoch
 	below   event.Epoch // acquire of the innermost section around it, or 0
 	until   event.Epoch // from there on it is not the slot's any longer; 0: it still is
@@ -279,8 +278,7 @@ func (h *History) acquire(s *slotHistory, e *event.Event) {
 		h.settled(s, e)
 	}
 	x := section{
-		seq: e.Seq, lock: e.Object, thread: e.Thread, slot: e.Slot, acquire: e.Epoch, block: e.Epoch,
-		shared: e.Op == event.AcquireRead,
+		seq: e.Seq, lock: e.Object, thread: e.Thread, acquire: e.Epoch, block: e.Epoch, shared: e.Op == event.AcquireRead,
 	}
 	if n := len(s.open); n > 0 {
 		around := &s.held[s.open[n-1]]

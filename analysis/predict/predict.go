@@ -35,7 +35,8 @@
 //
 // # Cost
 //
-// An event costs O(slots). A question costs O(n + k·T·H·(T·log n)) for n events in
+// An event costs O(1), shared out over many, and O(slots) where an edge comes in; it
+// allocates nothing in the steady state. A question costs O(n + k·T·H·(T·log n)) for n events in
 // history, k rounds of the lock rule (at most one a section), T slots and H locks
 // held at once; the n is the walk along cross-thread edges and the witness.
 // Memory is bounded by Options, however long the run.
@@ -48,10 +49,11 @@ import (
 // Options bounds what a History keeps. The zero value is useful.
 type Options struct {
 	// Sections is how many critical sections are kept for each lock and thread;
-	// default 1000, at least 2. Beyond it sections from the middle of the run that
-	// hold nothing but lock operations and reads are forgotten.
+	// default 1000, at least 2. When there are a quarter more, sections from the
+	// middle of the run that hold nothing but lock operations and reads are
+	// forgotten, down to this number.
 	Sections int
-	// Events is how many events are kept in all; default 262144 (about 30 MB), at
+	// Events is how many events are kept in all; default 262144 (about 25 MB), at
 	// least 16. Beyond it the oldest are forgotten: predictions then begin at a
 	// later point of the run.
 	Events int

@@ -29,7 +29,9 @@
 // # Cost
 //
 // Time for an event is O(slots) at worst, O(1) for a join that brings nothing new:
-// clocks are closed downwards, so who knows an event's epoch knows its clock.
+// clocks are closed downwards, so who knows an event's epoch knows its clock. For
+// the same reason what follows a thread's clock moves on by one count alone until an
+// edge from another thread comes in; e.Since tells the analyses when one did.
 // Memory is O((live threads + live objects) × slots); Destroy frees an object's
 // part. Steady state does not allocate.
 package clock
