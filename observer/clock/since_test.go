@@ -1,0 +1,45 @@
+package clock
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestSince: two events of a slot between which Since has not moved have the same
+// clock but for the slot's own count.
+func TestSince(t *testing.T) {
+	same := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := New()
+		if rapid.Bool().Draw(t, "sync") {
+			m = NewSync()
+		}
+		last := map[uint32]event.Event{}
+		for _, e := range drawTrace(t) {
+			m.Stamp(&e)
+			old, ok := last[e.Slot]
+			kept := e
+			kept.Must = slices.Clone(e.Must)
+			m.Done(&e)
+			last[e.Slot] = kept
+			if e.Since == 0 || e.Since > e.Epoch {
+				t.Fatalf("event %d of slot %d has Since %d", e.Epoch, e.Slot, e.Since)
+			}
+			if !ok || e.Since > old.Epoch {
+				continue
+			}
+			same++
+			old.Must[e.Slot] = e.Epoch
+			if !slices.Equal(old.Must, kept.Must) {
+				t.Fatalf("Since %d, but the clock went from %v to %v", e.Since, old.Must, kept.Must)
+			}
+		}
+	})
+	if same == 0 {
+		t.Error("Since always moved: the test shows nothing")
+	}
+}
