@@ -7,9 +7,10 @@
 // thread that a join awaited, and keeps what the reports need to name all of
 // them. What it does not know: ELF files, source lines, formats of reports.
 //
-// It is used from one goroutine. Memory is bounded by live threads and
-// objects and by what reports may still name (one small entry for each thread
-// and object of the run).
+// It is used from one goroutine. Memory is bounded by live threads, by the
+// addresses that objects were seen at and not destroyed, and by what reports may
+// still name: 48 bytes for each object of the run and 32 for each thread, so a
+// run that makes and destroys a million locks takes 48 MB.
 package observer
 
 import (
