@@ -81,6 +81,7 @@ const (
 	ActionSave
 	ActionBoth
 	ActionReturn
+	ActionPlace
 )
 
 // Operand is where an operand is; enum operand of record.h.

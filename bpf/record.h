@@ -69,12 +69,14 @@ struct record {
 };
 
 #define MAX_FRAMES 32
+#define MAX_WORDS 32
 
 /* The calling chain of a place, sent once when the place is new. It shares
  * its op field's offset with struct record. */
 struct stack_record {
 	__u64 time;
 	__u64 frames[MAX_FRAMES]; /* innermost first; 0 ends them */
+	__u64 words[MAX_WORDS]; /* of the stack, from the function's entry upwards; 0 where unreadable */
 	__u64 caller; /* return address on top of the stack, if the site is at an entry; else 0 */
 	__u32 tid;
 	__u32 tgid;
@@ -90,6 +92,7 @@ enum action {
 	ACTION_SAVE,	/* remember operands, a record at the return */
 	ACTION_BOTH,	/* a record now and one at the return */
 	ACTION_RETURN,	/* the return of something saved by tid and stack pointer */
+	ACTION_PLACE,	/* a wrapper is entered: the call just below counts as made here */
 };
 
 /* Where an operand is. */

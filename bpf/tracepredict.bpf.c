@@ -123,7 +123,8 @@ struct place_line {
 #define NEAR_PLACES 8
 struct slot {
 	__u32 tid; /* 0: free */
-	__u32 pad;
+	__u32 outer_place; /* of a wrapper entered at outer_sp */
+	__u64 outer_sp;
 	struct pending_call calls[NEAR_CALLS];
 	struct place_line places[NEAR_PLACES];
 };
@@ -286,6 +287,7 @@ static __always_inline struct slot *slot_of(__u32 tid)
 			slot->calls[i].sp = 0;
 		for (int i = 0; i < NEAR_PLACES; i++)
 			slot->places[i].place = 0;
+		slot->outer_place = 0;
 		return slot;
 	}
 	return 0;
@@ -419,7 +421,7 @@ static __always_inline void submit(struct record *r, bool now)
 }
 
 /* Sends the calling chain of a new place; returns the place, 0 if it cannot. */
-static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __u32 tid, __u32 tgid)
+static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __u64 id, __u64 sp)
 {
 	struct stack_record *s;
 	__u32 place, *other;
@@ -435,10 +437,12 @@ static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __
 	for (int i = 0; i < MAX_FRAMES; i++)
 		s->frames[i] = 0;
 	bpf_get_stack(ctx, s->frames, sizeof(s->frames), BPF_F_USER_STACK);
+	/* Fails, and clears, where the stack ends within: a place without them. */
+	bpf_probe_read_user(s->words, sizeof(s->words), (void *)sp);
 	s->time = bpf_ktime_get_ns();
 	s->caller = key->caller;
-	s->tid = tid;
-	s->tgid = tgid;
+	s->tid = id;
+	s->tgid = id >> 32;
 	s->site = key->site;
 	s->place = place;
 	s->op = OP_STACK;
@@ -452,6 +456,8 @@ static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __
 	return place;
 }
 
+#define WRAPPER_FRAME 128
+
 static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index, __u64 sp,
 				      struct who *w, struct slot *slot)
 {
@@ -462,6 +468,13 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 
 	if (!want_stacks || site->flags & SITE_NO_PLACE)
 		return 0;
+	/* A wrapper's frame is small, and the wrapped call the first thing in it. */
+	if (slot && slot->outer_place && site->action != ACTION_PLACE) {
+		place = slot->outer_place;
+		slot->outer_place = 0;
+		if (sp <= slot->outer_sp && slot->outer_sp - sp <= WRAPPER_FRAME)
+			return place;
+	}
 	task = bpf_get_current_task_btf();
 	key.caller = site->at_entry ? return_address(ctx, sp) : REG_IP(ctx);
 	key.depth = CURRENT_THREAD_POINTER(task) - sp;
@@ -473,7 +486,7 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 			return line->place;
 	}
 	known = bpf_map_lookup_elem(&places, &key);
-	place = known ? *known : new_place(ctx, &key, w->tid, w->tgid);
+	place = known ? *known : new_place(ctx, &key, (__u64)w->tgid << 32 | w->tid, sp);
 	if (line) {
 		line->key = key;
 		line->place = place;
@@ -686,9 +699,14 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 		return 0;
 	sp = REG_SP(ctx) + site->sp_delta;
 	slot = slot_of(w.tid);
-	if (site->action == ACTION_RETURN)
+	if (site->action == ACTION_RETURN) {
 		leave(ctx, &w, slot, sp);
-	else
+	} else if (site->action == ACTION_PLACE) {
+		if (slot) {
+			slot->outer_place = place_of(ctx, site, index, sp, &w, slot);
+			slot->outer_sp = sp;
+		}
+	} else
 		enter(ctx, site, index, &w, slot, sp);
 	return site->next;
 }

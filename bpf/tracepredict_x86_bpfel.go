@@ -75,11 +75,12 @@ type TracepredictSite struct {
 }
 
 type TracepredictSlot struct {
-	_      structs.HostLayout
-	Tid    uint32
-	Pad    uint32
-	Calls  [4]TracepredictPendingCall
-	Places [8]struct {
+	_          structs.HostLayout
+	Tid        uint32
+	OuterPlace uint32
+	OuterSp    uint64
+	Calls      [4]TracepredictPendingCall
+	Places     [8]struct {
 		_     structs.HostLayout
 		Key   TracepredictPlaceKey
 		Place uint32
@@ -91,6 +92,7 @@ type TracepredictStackRecord struct {
 	_      structs.HostLayout
 	Time   uint64
 	Frames [32]uint64
+	Words  [32]uint64
 	Caller uint64
 	Tid    uint32
 	Tgid   uint32

@@ -14,6 +14,8 @@
 package observer
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -111,6 +113,9 @@ type Stack struct {
 	Site   uint32
 	Caller uint64   // return address at a function's entry; 0 elsewhere
 	Frames []uint64 // instruction pointers, innermost first
+	// Words are what lay on the stack at the function's entry, the return
+	// address first; at other sites, at the stack pointer.
+	Words []uint64
 }
 
 // Stack takes the calling chain of a place; loader.Handler.
@@ -121,6 +126,9 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 			break
 		}
 		st.Frames = append(st.Frames, f)
+	}
+	if st.Caller != 0 {
+		st.Words = slices.Clone(s.Words[:])
 	}
 	o.stacks[event.PlaceID(s.Place)] = st
 }

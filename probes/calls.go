@@ -41,7 +41,13 @@ func (b *builder) calls() error {
 	for _, c := range calls {
 		at[c.addr] = c
 	}
-	for _, c := range b.withoutWrappers(calls, at) {
+	for _, c := range calls {
+		if b.wraps(c, at) {
+			if err := b.wrapper(c); err != nil {
+				return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
+			}
+			continue
+		}
 		c.alone = c.entry.Op == bpf.OpWait && b.waitsAlone(c, at)
 		if err := b.call(c); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
@@ -94,19 +100,9 @@ func prefer(e synctab.Entry, name string, old call) bool {
 	return name < old.name && len(name) <= len(old.name)
 }
 
-// withoutWrappers drops functions that do no more than call another of the
-// same operation on the same object (glibc's mtx_lock calls pthread_mutex_lock):
-// nested calls of one operation are one event.
-func (b *builder) withoutWrappers(calls []call, at map[uint64]call) []call {
-	kept := calls[:0:0]
-	for _, c := range calls {
-		if !b.wraps(c, at) {
-			kept = append(kept, c)
-		}
-	}
-	return kept
-}
-
+// wraps reports whether a function does no more than call another of the same
+// operation on the same object (glibc's mtx_lock calls pthread_mutex_lock): nested
+// calls of one operation are one event.
 func (b *builder) wraps(c call, at map[uint64]call) bool {
 	args := b.registers(c.entry)
 	for _, target := range b.image.WrapperOf(c.addr, args) {
@@ -123,6 +119,21 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 		}
 	}
 	return false
+}
+
+// wrapper plans the one probe of a wrapper: it says where the program called, since
+// the wrapped function sees the wrapper alone. A release has no place.
+func (b *builder) wrapper(c call) error {
+	if c.entry.Op == bpf.OpRelease {
+		return nil
+	}
+	where, err := b.place(cheapsite.Want{At: c.addr, Sense: cheapsite.Entry, Reads: insn.RegSet(0).With(b.arch.SP())})
+	if err != nil || where.Class == cheapsite.Refused {
+		return err
+	}
+	s := b.callSite(c, bpf.ActionPlace, where)
+	b.plan.Sites = append(b.plan.Sites, s)
+	return nil
 }
 
 func plainName(name string) string { return strings.TrimLeft(name, "_") }
@@ -282,18 +293,19 @@ func (b *builder) note(format string, args ...any) {
 	b.plan.Notes = append(b.plan.Notes, fmt.Sprintf(format, args...))
 }
 
-// place asks for a site, or with EntrySites for the cost of the original.
+// place asks for a site; with EntrySites for the original address, unless the
+// kernel takes no probe there.
 func (b *builder) place(w cheapsite.Want) (cheapsite.Site, error) {
 	if !b.opts.EntrySites {
 		return b.image.Place(w)
 	}
-	entry := w
-	entry.Stop = func(addr uint64) bool { return addr != w.At }
-	site, err := b.image.Place(entry)
-	if err == nil && site.Class == cheapsite.Refused {
-		return b.image.Place(w) // the kernel has none there: pthread_spin_lock begins with a locked instruction
+	stay := w
+	stay.Stop = func(addr uint64) bool { return addr != w.At }
+	where, err := b.image.Place(stay)
+	if err != nil || where.Class != cheapsite.Refused {
+		return where, err
 	}
-	return site, err
+	return b.image.Place(w)
 }
 
 func (b *builder) placeReturn(ret uint64, reads insn.RegSet) (cheapsite.Site, error) {

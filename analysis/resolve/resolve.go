@@ -80,6 +80,12 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 			rest = rest[1:]
 		}
 	}
+	if len(pcs) > 1 {
+		pcs = r.climb(pcs, st.Words, rest)
+		if i := slices.Index(rest, pcs[len(pcs)-1]); i >= 0 {
+			rest = rest[i+1:]
+		}
+	}
 	for _, pc := range rest {
 		if !r.afterCall(pc) {
 			break
@@ -88,6 +94,67 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 	}
 	return pcs
 }
+
+// climb follows callers that keep no frame pointer, as libraries' wrappers do,
+// for which the frame pointers skip the one above: as long as the distance to a
+// function's own return address is certain from its code, that address is among
+// the words recorded from the stack. It ends where the frame pointers take over.
+func (r *Resolver) climb(pcs, words, rest []uint64) []uint64 {
+	at := 0 // of the last return address in words
+	for {
+		depth, ok := r.frameDepth(pcs[len(pcs)-1])
+		if !ok {
+			return pcs
+		}
+		if at += 1 + int(depth/8); at >= len(words) || !r.afterCall(words[at]) {
+			return pcs
+		}
+		pcs = append(pcs, words[at])
+		if slices.Contains(rest, words[at]) {
+			return pcs
+		}
+	}
+}
+
+// frameDepth gives how far the stack pointer at the call that returns to pc lies
+// below the function's return address, in bytes. What instructions add to the
+// stack pointer is summed from the function's start; ok is false if control
+// does not simply fall through to the call, or one of them sets it.
+func (r *Resolver) frameDepth(pc uint64) (depth int64, ok bool) {
+	seg, ok := r.process.Segment(pc)
+	if !ok {
+		return 0, false
+	}
+	bin, end := seg.Module.Bin, pc-seg.Bias
+	f, ok := bin.FunctionAt(end - 1)
+	if !ok || end-f.Lo > maxPrologue {
+		return 0, false
+	}
+	code, err := bin.Bytes(f.Lo, int(end-f.Lo))
+	if err != nil {
+		return 0, false
+	}
+	for addr := f.Lo; addr < end; {
+		in, err := insn.Decode(bin.Arch(), code[addr-f.Lo:], addr)
+		if err != nil || in.SPLost || !in.Known && in.Kind == insn.Plain {
+			return 0, false
+		}
+		addr += uint64(in.Len)
+		switch in.Kind {
+		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
+			return 0, false
+		case insn.Call, insn.IndirectCall:
+			if addr == end {
+				return depth, depth >= 0 && depth%8 == 0
+			}
+		}
+		depth -= in.SPChange
+	}
+	return 0, false
+}
+
+// maxPrologue bounds how much of a function is read for frameDepth, in bytes.
+const maxPrologue = 4096
 
 // original moves the address of a probe back to the instruction that it
 // stands for, so that the line is that of the access and not of a later one.

@@ -83,6 +83,9 @@ func observes(s probes.Site) string {
 	if bpf.Action(s.BPF.Action) == bpf.ActionReturn {
 		return "its return"
 	}
+	if bpf.Action(s.BPF.Action) == bpf.ActionPlace {
+		return "its caller, for the call that it wraps"
+	}
 	text := bpf.Op(s.BPF.Op).String()
 	switch {
 	case s.Variable != "":

@@ -102,12 +102,6 @@ func fingerprints(r jsonReport) []string {
 	return prints
 }
 
-// callerLost are the examples whose evidence lacks the function that called the
-// C library: glibc's mtx_lock calls its pthread_mutex_lock and keeps no frame
-// pointer, so a chain of frame pointers skips mtx_lock's caller. All else about
-// them is compared.
-var callerLost = map[string]bool{"c11": true}
-
 // TestExamples holds every example to its expectation: in three runs, with
 // addresses laid out anew in each, and with the probes at their original places.
 func TestExamples(t *testing.T) {
@@ -133,11 +127,6 @@ func TestExamples(t *testing.T) {
 			for i, sites := range []string{"cheap", "cheap", "cheap", "entry"} {
 				r := observeExample(t, name, sites, want)
 				got := asExpected(r, filepath.Base(sources[0]))
-				for i := range got {
-					if callerLost[name] && i < len(want.Findings) {
-						got[i].Functions = want.Findings[i].Functions
-					}
-				}
 				if diff := cmp.Diff(want.Findings, got); diff != "" {
 					t.Errorf("run %d, sites %s: expected (-), found (+):\n%s\nnotes: %q", i, sites, diff, r.Run.Notes)
 				}
