@@ -14,8 +14,6 @@
 package observer
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -128,7 +126,11 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 		st.Frames = append(st.Frames, f)
 	}
 	if st.Caller != 0 {
-		st.Words = slices.Clone(s.Words[:])
+		words := s.Words[:]
+		for len(words) > 0 && words[len(words)-1] == 0 {
+			words = words[:len(words)-1] // all zero where the stack could not be read
+		}
+		st.Words = append(st.Words, words...)
 	}
 	o.stacks[event.PlaceID(s.Place)] = st
 }
