@@ -19,16 +19,16 @@ import (
 func BenchmarkPipeline(b *testing.B) {
 	for _, c := range []struct {
 		name  string
-		sinks []observer.Sink
+		sinks func() []observer.Sink // made anew for each run, whose events begin anew
 	}{
-		{"observer", nil},
-		{"eraser", []observer.Sink{eraser.New(eraser.Options{})}},
-		{"goodlock", []observer.Sink{goodlock.New(goodlock.Options{})}},
-		{"predict", []observer.Sink{predict.New(predict.Options{})}},
-		{"all", []observer.Sink{suite.New(suite.Options{})}},
+		{"observer", func() []observer.Sink { return nil }},
+		{"eraser", func() []observer.Sink { return []observer.Sink{eraser.New(eraser.Options{})} }},
+		{"goodlock", func() []observer.Sink { return []observer.Sink{goodlock.New(goodlock.Options{})} }},
+		{"predict", func() []observer.Sink { return []observer.Sink{predict.New(predict.Options{})} }},
+		{"all", func() []observer.Sink { return []observer.Sink{suite.New(suite.Options{})} }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			o := observer.New(observer.Options{Sites: benchSite, Sinks: c.sinks, Attached: true})
+			o := observer.New(observer.Options{Sites: benchSite, Sinks: c.sinks(), Attached: true})
 			for _, tid := range []uint32{1, 2} {
 				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: 1})
 			}
