@@ -20,6 +20,8 @@ type expected struct {
 		Kind      string   `json:"kind"`
 		Objects   []string `json:"objects"`
 		Functions []string `json:"functions"`
+		// Confidence is what else than predicted is expected; "" for predicted.
+		Confidence string `json:"confidence"`
 	} `json:"findings"`
 }
 

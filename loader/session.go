@@ -51,8 +51,9 @@ type Session struct {
 	segments []Segment // by Lo; newest last among equals
 	sites    []*probes.Site
 	notes    []string
-	running  bool // the program has been let go with its libraries in place
-	over     bool // the observation has ended: no more probes
+	running  bool      // the program has been let go with its libraries in place
+	began    time.Time // then
+	over     bool      // the observation has ended: no more probes
 
 	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
 	cut bool          // the first record after end has been read; of the reader alone
@@ -76,6 +77,14 @@ func newSession(opts Options) (*Session, error) {
 		stop:     make(chan struct{}),
 		readDone: make(chan struct{}),
 	}, nil
+}
+
+// Began is when the program was let go with all probes in place; the zero time
+// if it never was.
+func (s *Session) Began() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.began
 }
 
 // PID is the observed process.

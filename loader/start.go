@@ -153,7 +153,7 @@ func (s *Session) ready() error {
 	if calls == 0 {
 		return errNothingToSee(s.modules)
 	}
-	s.running = true
+	s.running, s.began = true, time.Now()
 	return nil
 }
 

@@ -5,13 +5,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The order of two racing accesses. Problem: a probe fires just before or
-// after its instruction, so the records of two accesses that no lock keeps
-// apart may stand in the other order. Values tell: a read that did not see the
-// last recorded write saw another. Plain model: such a read has no reads-from
-// edge. More: where the write before the last one explains it, and the last
-// one is so near that the two can have overlapped, the edge is the one from
-// that write, which is as if the records were swapped.
+// The order of two racing accesses. A probe fires just before or after its
+// instruction, so the records of two accesses that no lock keeps apart may
+// stand in the other order. Values tell: a read that did not see the last
+// recorded write saw another. Such a read has no reads-from edge, and is
+// counted; those that the next write explains, which is so near that the two
+// can have overlapped, are counted apart. The events keep the records' order.
 
 // swapWindow is how near, in ns, two accesses must be for their records to
 // stand in the wrong order. A probe takes a microsecond or ten; a preemption

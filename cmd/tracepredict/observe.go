@@ -117,7 +117,6 @@ type observation struct {
 	observer *observer.Observer
 	session  *loader.Session
 	sites    siteCache
-	began    time.Time
 	out      io.WriteCloser
 }
 
@@ -146,7 +145,6 @@ func (r *observation) options() (loader.Options, error) {
 func (r *observation) started(s *loader.Session) {
 	r.session = s
 	r.sites.session = s
-	r.began = time.Now()
 }
 
 // report analyses, writes the report and gives the number of findings.
@@ -161,10 +159,18 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 		Events:   stats.Events,
 		Lost:     res.Lost.Records,
 		Threads:  stats.Threads,
-		Duration: time.Since(r.began),
+		Duration: observed(r.session),
 		Notes:    notes,
 	}, findings, resolve.New(r.session, r.observer))
 	return len(rep.Findings), r.write(rep)
+}
+
+// observed is how long the program has been observed.
+func observed(s *loader.Session) time.Duration {
+	if s.Began().IsZero() {
+		return 0
+	}
+	return time.Since(s.Began())
 }
 
 // write sends the whole report in one write, so that the program's own output

@@ -8,14 +8,15 @@
 static int order;
 static std::counting_semaphore<8> ready{0};
 
+static void cook() {
+	ready.acquire();
+	std::printf("cooking order %d\n", order);
+}
+
 int main() {
-	std::thread cook([] {
-		ready.acquire();
-		std::printf("cooking order %d\n", order);
-		order = 0;
-	});
+	std::thread kitchen(cook);
 	order = 7;
 	ready.release();
-	cook.join();
+	kitchen.join();
 	return 0;
 }
