@@ -19,8 +19,12 @@ const heldArg = "__tracepredict-held"
 const (
 	heldGoFD   = 3 // one byte: go; end of file: the tool is gone
 	heldPlanFD = 4 // what to become, as JSON
-	heldFailFD = 5 // why exec failed; closed by a successful exec
+	heldFailFD = 5 // heldReady, then why exec failed; closed by a successful exec
 )
+
+// heldReady says that the waiting process has been executed itself: seized
+// earlier, its own execve would be taken for the program's.
+const heldReady = '!'
 
 // heldPlan is what the waiting process becomes.
 type heldPlan struct {
@@ -55,6 +59,9 @@ func MainIfHeld() {
 func becomeProgram() error {
 	for fd := heldGoFD; fd <= heldFailFD; fd++ {
 		syscall.CloseOnExec(fd)
+	}
+	if _, err := syscall.Write(heldFailFD, []byte{heldReady}); err != nil {
+		return fmt.Errorf("the tool is gone: %w", err)
 	}
 	var plan heldPlan
 	if err := json.NewDecoder(os.NewFile(heldPlanFD, "plan")).Decode(&plan); err != nil {
@@ -112,7 +119,12 @@ func startHeld(plan heldPlan) (*heldProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)
 	}
-	return &heldProcess{cmd: cmd, gate: goW, fail: failR}, nil
+	h := &heldProcess{cmd: cmd, gate: goW, fail: failR}
+	if n, err := failR.Read(make([]byte, 1)); n != 1 {
+		h.gate.Close()
+		return nil, fmt.Errorf("start a process for %s: it ended before it could wait: %w", plan.Path, err)
+	}
+	return h, nil
 }
 
 // release lets it become the program.

@@ -11,6 +11,7 @@ static std::counting_semaphore<8> ready{0};
 static void cook() {
 	ready.acquire();
 	std::printf("cooking order %d\n", order);
+	order = 0;
 }
 
 int main() {
