@@ -32,6 +32,10 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		started(s)
 	}
 	s.read() // not before: what it hands on may need what started was given
+	if err := s.watch(s.holdFound); err != nil {
+		_, _ = s.finish()
+		return Result{}, err
+	}
 	if opts.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, opts.Duration)
@@ -40,6 +44,16 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 	waitForEnd(ctx, fd)
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
+}
+
+// holdFound is one hold of the process, which nobody traces between holds.
+func (s *Session) holdFound() {
+	done := make(chan struct{})
+	onOneThread(func() {
+		defer close(done)
+		s.brake.holdFound()
+	})
+	<-done
 }
 
 func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {

@@ -3,7 +3,10 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,6 +35,11 @@ type tracee struct {
 	loading bool
 	loader  Mapping // the dynamic loader's code while loading
 	execd   bool
+
+	brake   *brake // nil: never made to wait
+	holding bool   // the running threads are being interrupted, and who stops stays
+	since   time.Time
+	kept    map[int]unix.WaitStatus // stops to serve at the end of the hold
 }
 
 // Exit is how a program ended.
@@ -59,29 +67,97 @@ func (t *tracee) seize() error {
 // errNeverRan says that the process ended before it became the program.
 var errNeverRan = errors.New("the program was not executed")
 
-// run waits for the program's end, serving its stops.
+// run waits for the program's end, serving its stops and making it wait where
+// the brake says so.
 func (t *tracee) run() (Exit, error) {
 	for {
-		var ws unix.WaitStatus
-		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		if err := t.press(); err != nil {
+			return Exit{}, err
 		}
-		if err != nil {
+		tid, ws, err := nextStop(!t.holding)
+		switch {
+		case err != nil:
 			return Exit{}, fmt.Errorf("wait for process %d: %w", t.pid, err)
-		}
-		if ws.Exited() || ws.Signaled() {
+		case tid == 0:
+			t.idle()
+		case ws.Exited() || ws.Signaled():
+			delete(t.kept, tid)
 			if tid != t.pid {
 				continue
 			}
+			t.endHold()
 			if !t.execd {
 				return exitOf(ws), errNeverRan
 			}
 			return exitOf(ws), nil
+		default:
+			if err := t.arrived(tid, ws); err != nil {
+				return Exit{}, err
+			}
 		}
-		if err := t.stopped(tid, ws); err != nil && !killed(tid) {
-			return Exit{}, err
+	}
+}
+
+// arrived serves a stop, or keeps it during a hold.
+func (t *tracee) arrived(tid int, ws unix.WaitStatus) error {
+	if interruption(ws) {
+		resumeCall(tid)
+	}
+	if t.holding {
+		t.kept[tid] = ws
+		return nil
+	}
+	return t.serve(tid, ws)
+}
+
+func (t *tracee) serve(tid int, ws unix.WaitStatus) error {
+	if err := t.stopped(tid, ws); err != nil && !killed(tid) {
+		return err
+	}
+	return nil
+}
+
+// press begins a hold, and ends it. There is none while libraries are loaded:
+// the one thread that there is makes no events, and its stops must be served.
+func (t *tracee) press() error {
+	switch {
+	case t.holding && t.brake.enough():
+		t.endHold()
+		kept := t.kept
+		t.kept = nil
+		for _, tid := range slices.Sorted(maps.Keys(kept)) {
+			if err := t.serve(tid, kept[tid]); err != nil {
+				return err
+			}
 		}
+	case !t.holding && t.execd && !t.loading && t.brake.wanted():
+		t.holding, t.since, t.kept = true, time.Now(), map[int]unix.WaitStatus{}
+		t.interruptRunning()
+	}
+	return nil
+}
+
+func (t *tracee) endHold() {
+	if t.holding {
+		t.holding = false
+		t.brake.count(time.Since(t.since))
+	}
+}
+
+// idle is called when nothing is to be told. During a hold threads wake up and
+// run: they are stopped as they show up.
+func (t *tracee) idle() {
+	if t.holding {
+		t.interruptRunning()
+		nap()
+	}
+}
+
+func (t *tracee) interruptRunning() {
+	for _, pid := range t.brake.pids() {
+		eachRunning(pid, func(tid int) {
+			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // it may have ended
+		})
 	}
 }
 
@@ -100,9 +176,11 @@ func exitOf(ws unix.WaitStatus) Exit {
 	return Exit{Status: ws.ExitStatus()}
 }
 
+// syscallStop marks, with PTRACE_O_TRACESYSGOOD, a stop at a system call.
+const syscallStop = unix.SIGTRAP | 0x80
+
 // stopped serves one stop and lets the thread go on.
 func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
-	const syscallStop = unix.SIGTRAP | 0x80
 	sig := ws.StopSignal()
 	event := int(uint32(ws) >> 16)
 	switch {
@@ -232,6 +310,18 @@ func ptrace(request int, pid int, addr, data uintptr) error {
 func onOneThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
-		f()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		// The process's first thread does not end with its goroutine: keep
+		// it from being taken for f, and give it back.
+		taken := make(chan struct{})
+		onOneThread(func() {
+			close(taken)
+			f()
+		})
+		<-taken
+		runtime.UnlockOSThread()
 	}()
 }

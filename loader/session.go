@@ -37,6 +37,9 @@ type Options struct {
 	// Duration ends the observation this long after all probes are in; the
 	// program goes on. Default 0: no limit.
 	Duration time.Duration
+	// Lossy: records that the ring buffer has no room for are lost, and
+	// counted. By default the program waits until there is room.
+	Lossy bool
 }
 
 // Session observes one process.
@@ -44,6 +47,7 @@ type Session struct {
 	opts   Options
 	tracer *Tracer
 	pid    int
+	brake  *brake // nil: the program never waits
 
 	mu       sync.Mutex // guards what follows; before Tracer's own
 	planner  *probes.Planner
@@ -54,6 +58,7 @@ type Session struct {
 	running  bool      // the program has been let go with its libraries in place
 	began    time.Time // then
 	over     bool      // the observation has ended: no more probes
+	lost     Lost      // valid at the end
 
 	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
 	cut bool          // the first record after end has been read; of the reader alone
@@ -61,6 +66,8 @@ type Session struct {
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid then
+
+	watchDone chan struct{} // closed when the brake's watcher has returned; nil without
 }
 
 func newSession(opts Options) (*Session, error) {
@@ -68,7 +75,7 @@ func newSession(opts Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{
+	s := &Session{
 		opts:     opts,
 		tracer:   tracer,
 		planner:  probes.NewPlanner(opts.Plan),
@@ -76,7 +83,31 @@ func newSession(opts Options) (*Session, error) {
 		sites:    []*probes.Site{nil},
 		stop:     make(chan struct{}),
 		readDone: make(chan struct{}),
-	}, nil
+	}
+	if !opts.Lossy {
+		s.brake = tracer.newBrake(func() []int { return []int{s.pid} })
+	}
+	return s, nil
+}
+
+// watch starts to look at the ring buffer and to press where it is too full;
+// what press does for long keeps nothing but the watcher.
+func (s *Session) watch(press func()) error {
+	if s.brake == nil {
+		return nil
+	}
+	epoll, err := newRingEpoll(s.tracer.objs.Ring.FD())
+	if err != nil {
+		return err
+	}
+	s.watchDone = make(chan struct{})
+	onOneThread(func() {
+		defer close(s.watchDone)
+		defer unix.Close(epoll)
+		hurry()
+		s.brake.watch(epoll, press)
+	})
+	return nil
 }
 
 // Began is when the program was let go with all probes in place; the zero time
@@ -119,7 +150,7 @@ func (s *Session) VariableAddr(name string) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.notes)
+	return append(slices.Clone(s.notes), s.brake.notes(s.lost.Records > 0)...)
 }
 
 // Modules lists the files mapped so far, the program first.
@@ -342,15 +373,22 @@ func (s *Session) stopObserving() error {
 	s.over = true
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
+	defer s.brake.release() // nothing more comes, and what has come may wait
 	return s.tracer.Detach()
 }
 
 // finish removes the probes, hands over what is left to read and unloads.
 func (s *Session) finish() (Lost, error) {
 	err := s.stopObserving()
+	if s.watchDone != nil {
+		<-s.watchDone
+	}
 	close(s.stop)
 	<-s.readDone
 	lost, lostErr := s.tracer.Lost()
+	s.mu.Lock()
+	s.lost = lost
+	s.mu.Unlock()
 	err = errors.Join(err, s.readErr, lostErr, s.tracer.Close())
 	return lost, err
 }

@@ -83,7 +83,7 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 			return nil
 		}
 	}
-	t := &tracee{pid: s.pid, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync)}
+	t := &tracee{pid: s.pid, brake: s.brake, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync)}
 	t.onReady = func() error {
 		if !first {
 			return nil
@@ -95,6 +95,7 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
+	s.brake.release()
 	if errors.Is(err, errNeverRan) {
 		return outcome{err: neverRan(exit, held)}
 	}
@@ -127,6 +128,14 @@ func (s *Session) newProgram() error {
 
 func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
 	if err := t.seize(); err != nil {
+		return Exit{}, err
+	}
+	hurry()
+	ours, err := newBell()
+	if err != nil {
+		return Exit{}, err
+	}
+	if err := s.watch(ours.ring); err != nil {
 		return Exit{}, err
 	}
 	if err := held.release(); err != nil {

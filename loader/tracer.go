@@ -210,6 +210,11 @@ func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 	return lines, nil
 }
 
+// newBrake makes a brake that looks at the ring buffer.
+func (t *Tracer) newBrake(pids func() []int) *brake {
+	return &brake{ring: t.reader, pids: pids}
+}
+
 // Handler takes what the ring buffer brings, in the order of the run. The
 // records are reused: what is kept must be copied.
 type Handler interface {

@@ -3,8 +3,6 @@ package loader
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,15 +102,4 @@ func probeNotTraced() error {
 }
 
 // tracedBy names the process that traces the tool, "" if none does.
-func tracedBy() string {
-	status, err := readStatus("self")
-	if err != nil || status["TracerPid"] == "" || status["TracerPid"] == "0" {
-		return ""
-	}
-	pid := status["TracerPid"]
-	comm, err := os.ReadFile("/proc/" + pid + "/comm")
-	if err != nil {
-		return "process " + pid
-	}
-	return fmt.Sprintf("%s (process %s)", strings.TrimSpace(string(comm)), pid)
-}
+func tracedBy() string { return tracerOf("self") }

@@ -80,6 +80,7 @@ type observeFlags struct {
 	findings int
 	history  int
 	ring     int
+	lossy    bool
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -91,6 +92,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
+	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
 func (f *observeFlags) check() error {
@@ -139,7 +141,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 
 func (r *observation) options() (loader.Options, error) {
 	plan, err := r.flags.options()
-	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
+	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
 }
 
 func (r *observation) started(s *loader.Session) {

@@ -1,0 +1,254 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How nothing is lost. Problem: the program makes records faster than they are
+// analysed, and the ring buffer between is finite. So the program must wait;
+// but a wait in BPF starves our own reader, and a stop signal outlives a tool
+// that is killed. So: ptrace, which the kernel undoes when the tracer dies. A
+// watcher that does nothing else, so that neither an analysis nor an output pipe
+// can keep it, looks at how full the ring is. Past the high mark the threads
+// that run are interrupted; below the low mark they go on.
+//
+// Threads that block in the kernel are left alone: they make no events, and a
+// blocking call that is interrupted may end with EINTR, which the program may not
+// expect. Where one begins to block just when it is interrupted, its call is
+// made to start again (see resumeCall).
+//
+// A started program is traced already, so its tracer does it (tracee.run); the
+// watcher rings the tracer's bell. A program that was found is seized for the
+// length of a hold alone, and is free for a debugger at all other times.
+
+const (
+	// The program waits once 1/highMark of the ring is unread, until no more
+	// than 1/lowMark is: half the ring is left for what the threads make until
+	// they have stopped, and a quarter stays to be read while they start again.
+	highMark = 2
+	lowMark  = 4
+
+	idlePause = 5 * time.Millisecond // between looks at the ring
+	busyPause = time.Millisecond     // once 1/lowMark is unread, and during a hold
+)
+
+// ringFill tells how full a ring buffer is, in bytes.
+type ringFill interface {
+	AvailableBytes() int
+	BufferSize() int
+}
+
+// brake makes the threads of the observed processes wait while the ring is too
+// full. The counts may be read at any time.
+type brake struct {
+	ring ringFill
+	pids func() []int // the processes to hold; must not block
+	off  atomic.Bool  // no hold any more
+
+	mu        sync.Mutex // guards what follows; a leaf
+	holds     int
+	held      time.Duration
+	obstacles []string      // why somebody could not be made to wait
+	absent    time.Duration // longest time that the watcher could not run
+}
+
+// wanted: the ring is so full that the program must wait.
+func (b *brake) wanted() bool {
+	return b != nil && !b.off.Load() && b.ring.AvailableBytes() >= b.ring.BufferSize()/highMark
+}
+
+// enough: it may go on.
+func (b *brake) enough() bool {
+	return b.off.Load() || b.ring.AvailableBytes() <= b.ring.BufferSize()/lowMark
+}
+
+// release ends a hold and lets no other begin.
+func (b *brake) release() {
+	if b != nil {
+		b.off.Store(true)
+	}
+}
+
+// watch calls press whenever the ring is too full, until the brake is off. The
+// kernel wakes it, through epoll, when the reader is to be woken; between it looks by itself.
+func (b *brake) watch(epoll int, press func()) {
+	var events [1]unix.EpollEvent
+	for !b.off.Load() {
+		pause := idlePause
+		if b.ring.AvailableBytes() >= b.ring.BufferSize()/lowMark {
+			pause = busyPause
+		}
+		if b.wanted() {
+			press()
+		}
+		before := time.Now()
+		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // whatever it says, we look
+		b.wasAbsent(time.Since(before) - pause)
+	}
+}
+
+// newRingEpoll waits for the wake-ups of a ring buffer, each once: it is ready
+// to be read whenever anything is unread.
+func newRingEpoll(ringFD int) (int, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err == nil {
+		err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, ringFD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+	}
+	if err != nil {
+		return -1, fmt.Errorf("watch the ring buffer: %w", err)
+	}
+	return fd, nil
+}
+
+func (b *brake) wasAbsent(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.absent = max(b.absent, d)
+}
+
+func (b *brake) count(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holds++
+	b.held += d
+}
+
+func (b *brake) obstacle(why string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.obstacles) < maxObstacles && !slices.Contains(b.obstacles, why) {
+		b.obstacles = append(b.obstacles, why)
+	}
+}
+
+const (
+	maxObstacles = 8
+	// longAbsence is more than a busy machine keeps a thread from running.
+	longAbsence = 500 * time.Millisecond
+)
+
+// notes are sentences on the waits, and, where events were lost, on why.
+func (b *brake) notes(lost bool) []string {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var notes []string
+	if b.holds > 0 {
+		times := "once"
+		if b.holds > 1 {
+			times = fmt.Sprintf("%d times", b.holds)
+		}
+		notes = append(notes, fmt.Sprintf("the program was made to wait %s, %.3f s in all, for tracepredict to catch up", times, b.held.Seconds()))
+	}
+	if !lost {
+		return notes
+	}
+	notes = append(notes, b.obstacles...)
+	switch {
+	case b.absent >= longAbsence:
+		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait", b.absent.Seconds()))
+	case len(b.obstacles) == 0:
+		notes = append(notes, "the ring buffer was full before the program could be made to wait: give a larger --ring")
+	}
+	return notes
+}
+
+// hurry asks that the calling operating system thread, which must be locked to
+// its goroutine, runs soon after it has woken up, for it looks and goes to sleep
+// again: an urgent thread where the tool may ask for that, and short turns, which
+// anybody may have since Linux 6.12. Without both it works, on busy machines later.
+func hurry() {
+	const shortTurn = 100_000 // ns; the least that the kernel takes
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: -20, Runtime: shortTurn}
+	if unix.SchedSetAttr(0, &attr, 0) == nil {
+		return
+	}
+	if own, err := unix.SchedGetAttr(0, 0); err == nil {
+		own.Runtime = shortTurn
+		_ = unix.SchedSetAttr(0, own, 0)
+	}
+}
+
+// eachRunning calls f with each thread of the process that runs or could run.
+func eachRunning(pid int, f func(tid int)) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	d, err := os.Open(dir)
+	if err != nil {
+		return // the process has ended
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	buf := make([]byte, 256)
+	for _, name := range names {
+		tid, err := strconv.Atoi(name)
+		if err == nil && threadState(dir+"/"+name+"/stat", buf) == 'R' {
+			f(tid)
+		}
+	}
+}
+
+// threadState reads the state's letter of a stat file of proc(5), 0 if the
+// thread has ended.
+func threadState(stat string, buf []byte) byte {
+	fd, err := unix.Open(stat, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return 0
+	}
+	// The name in parentheses may hold parentheses.
+	_, rest, ok := lastCut(string(buf[:n]), ") ")
+	if !ok || rest == "" {
+		return 0
+	}
+	return rest[0]
+}
+
+func lastCut(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// nap sleeps for the time between two looks during a hold.
+func nap() {
+	ts := unix.NsecToTimespec(int64(busyPause))
+	_ = unix.Nanosleep(&ts, nil)
+}
+
+// nextStop reaps what the calling thread's tracees have to tell: tid 0 if
+// nothing. Without block it does not wait; a wait may end early.
+func nextStop(block bool) (tid int, ws unix.WaitStatus, err error) {
+	options := unix.WALL | unix.WNOTHREAD
+	if !block {
+		options |= unix.WNOHANG
+	}
+	tid, err = unix.Wait4(-1, &ws, options, nil)
+	if errors.Is(err, unix.EINTR) {
+		return 0, 0, nil
+	}
+	return tid, ws, err
+}
+
+// interruption reports whether a stop may have interrupted a system call that
+// the program would not have seen interrupted.
+func interruption(ws unix.WaitStatus) bool {
+	event := int(uint32(ws) >> 16)
+	return ws.Stopped() && ws.StopSignal() != syscallStop && (event == 0 || event == unix.PTRACE_EVENT_STOP)
+}
