@@ -154,6 +154,7 @@ var flagNames = []struct {
 	name string
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
+	{event.NoSource, "no-source"},
 }
 
 func (l *listener) name(id event.ObjectID) string {

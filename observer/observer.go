@@ -203,20 +203,14 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 }
 
 // send gives the event its sequence number and clock and hands it on.
-func (o *Observer) send() { o.sendWith(true) }
-
-func (o *Observer) sendWith(readsFrom bool) {
+func (o *Observer) send() {
 	o.stats.Events++
 	o.ev.Seq = o.stats.Events
 	o.clock.Stamp(&o.ev)
 	for _, s := range o.opts.Sinks {
 		s.Event(&o.ev)
 	}
-	if readsFrom {
-		o.clock.Done(&o.ev)
-	} else {
-		o.clock.DoneWithout(&o.ev)
-	}
+	o.clock.Done(&o.ev)
 }
 
 // emitOn sends an event on an object that needs nothing else.

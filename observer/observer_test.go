@@ -715,9 +715,9 @@ func TestOthers(t *testing.T) {
 			12 read X value=3
 			11 write X value=3 time=900000`, `
 			T2 write X1 =7
-			T3 read X1 =8
+			T3 read X1 =8 no-source
 			T2 write X1 =8
-			T3 read X1 =3
+			T3 read X1 =3 no-source
 			T2 write X1 =3`, &Stats{Contradicted: 2, Swapped: 1}},
 		{"nothing of the observer's business", `
 			11 call A

@@ -56,13 +56,12 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		e.Value = r.Value
 		e.Flags |= event.HasValue
 	}
-	readsFrom := true
-	if e.Op == event.Read {
-		readsFrom = o.consistent(v, t, r)
-	} else {
+	if e.Op != event.Read {
 		o.wrote(v, t, r)
+	} else if !o.consistent(v, t, r) {
+		e.Flags |= event.NoSource
 	}
-	o.sendWith(readsFrom)
+	o.send()
 }
 
 // consistent reports whether the read can have seen the last recorded write.

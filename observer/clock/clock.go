@@ -109,16 +109,10 @@ func (m *Must) Stamp(e *event.Event) {
 
 // Done ends the event that was stamped last, once all analyses have seen it: it
 // joins the edge from the write that a plain read reads and remembers a write.
-// A read whose value is not the last write's (both with event.HasValue) gets no
-// edge: the record of racing accesses may be in the wrong order, and an edge that
-// the values contradict would carry false causality.
-func (m *Must) Done(e *event.Event) { m.done(e, true) }
-
-// DoneWithout is Done for a read that the caller knows not to have read the last
-// write recorded: no edge is joined.
-func (m *Must) DoneWithout(e *event.Event) { m.done(e, false) }
-
-func (m *Must) done(e *event.Event, edge bool) {
+// A read with event.NoSource gets no edge, nor does one whose value is not the
+// last write's (both with event.HasValue): the record of racing accesses may be in
+// the wrong order, and an edge that the values contradict would carry false causality.
+func (m *Must) Done(e *event.Event) {
 	if !e.Op.IsAccess() {
 		return
 	}
@@ -127,7 +121,7 @@ func (m *Must) done(e *event.Event, edge bool) {
 	if t == nil || o == nil {
 		return
 	}
-	if e.Op != event.Write && edge {
+	if e.Op != event.Write && e.Flags&event.NoSource == 0 {
 		m.joinWrite(t, o, e)
 	}
 	if e.Op.IsWrite() {
@@ -153,7 +147,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 	switch e.Op {
 	case event.Read, event.Update:
 		// Two atomic accesses do not race, so their edge need not wait for Done.
-		if o != nil && o.atomic && e.Flags&event.Atomic != 0 && (e.Op == event.Update || !o.contradicts(e)) {
+		if o != nil && o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
 			t.join(&o.write)
 		}
 	case event.Join:

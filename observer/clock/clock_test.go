@@ -77,6 +77,9 @@ func (w *world) running(t *rapid.T, e *event.Event) {
 		if rapid.Bool().Draw(t, "atomic") {
 			e.Flags |= event.Atomic
 		}
+		if e.Op == event.Read && rapid.IntRange(0, 3).Draw(t, "source") == 0 {
+			e.Flags |= event.NoSource
+		}
 		if rapid.Bool().Draw(t, "valued") {
 			e.Flags |= event.HasValue
 			e.Value = uint64(rapid.IntRange(0, 1).Draw(t, "value"))

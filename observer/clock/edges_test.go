@@ -118,6 +118,8 @@ func TestEdges(t *testing.T) {
 			[][2]int{{0, 2}, {0, 4}}, nil, [][2]int{{0, 1}, {0, 3}, {1, 4}}},
 		{"a value that contradicts", []ev{{1, event.Write, o, event.HasValue, 1}, {2, event.Read, o, event.HasValue, 2}, {2, event.Begin, 0, 0, 0}},
 			nil, nil, [][2]int{{0, 2}}},
+		{"a read of another write", []ev{{1, event.Write, o, 0, 0}, {2, event.Read, o, event.NoSource, 0}, {2, event.Begin, 0, 0, 0}},
+			nil, nil, [][2]int{{0, 2}}},
 		{"an atomic value that contradicts", []ev{{1, event.Write, o, event.HasValue | event.Atomic, 1}, {2, event.Read, o, event.HasValue | event.Atomic, 2}, {2, event.Begin, 0, 0, 0}},
 			nil, nil, [][2]int{{0, 1}, {0, 2}}},
 	}

@@ -70,7 +70,7 @@ func (m *naive) step(e event.Event) set {
 		m.objects[e.Object] = o
 	}
 	me.add(o.init)
-	agrees := !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
+	agrees := e.Flags&event.NoSource == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 	switch e.Op {
 	case event.Read, event.Update:
 		if o.atomic && e.Flags&event.Atomic != 0 && agrees {

@@ -106,6 +106,9 @@ const (
 	// Inferred: the observer deduced the event (a lock held before
 	// observation began, a wait left by cancellation); nobody recorded it.
 	Inferred
+	// NoSource: this Read did not see the last write recorded, so no
+	// reads-from edge leads to it: its value is another.
+	NoSource
 )
 
 // Epoch counts the events of one clock slot, from 1.
