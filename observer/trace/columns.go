@@ -1,0 +1,148 @@
+package trace
+
+import (
+	"encoding/binary"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// key is what events have in common that differ only in time and value. Of
+// those a program makes few, again and again.
+type key struct {
+	thread, peer    event.ThreadID
+	object, object2 event.ObjectID
+	place           event.PlaceID
+	op              event.Op
+	kind            event.Kind
+	flags           event.Flags
+}
+
+func keyOf(e *event.Event) key {
+	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Place, e.Op, e.Kind, e.Flags}
+}
+
+// slots is how many kinds of event are known at once while writing.
+const slots = 1 << 12
+
+func (k *key) slot() uint64 {
+	h := uint64(k.thread)<<32 | uint64(k.object)
+	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.place)<<32 | uint64(k.op)<<16 | uint64(k.flags))
+	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.object2)<<32 | uint64(k.peer))
+	h *= 0x9e3779b97f4a7c15
+	return h >> (64 - 12)
+}
+
+// known is a kind of event that the block at hand has.
+type known struct {
+	block uint64
+	key   key
+	index uint64 // from 1
+	value uint64 // of its last event
+}
+
+// columns are the events of a block being made: each event is the number of its
+// kind, the time since the event before, and the difference of its value to
+// that of the event before of its kind, each in a column of its own, which
+// compresses better than rows.
+type columns struct {
+	first, last   uint64 // Seq
+	events        int
+	kinds         uint64
+	time          uint64 // of the last event
+	object, place uint64 // of the last kind
+
+	kind, index, times, values []byte
+
+	// What must have a name: places new to the file, and the highest numbers.
+	places  []event.PlaceID
+	objects event.ObjectID
+	threads event.ThreadID
+}
+
+func (c *columns) reset() {
+	*c = columns{kind: c.kind[:0], index: c.index[:0], times: c.times[:0], values: c.values[:0], places: c.places[:0]}
+}
+
+func (c *columns) full() bool {
+	return c.events >= blockEvents || len(c.kind)+len(c.index)+len(c.times)+len(c.values) >= blockBytes
+}
+
+func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
+func unzigzag(u uint64) uint64 { return u>>1 ^ -(u & 1) }
+
+// define appends a kind of event. Identifiers stand as differences to the kind
+// before: neighbours in time are neighbours in number.
+func (c *columns) define(k *key) {
+	b := append(c.kind, byte(k.op), byte(k.kind))
+	b = binary.AppendUvarint(b, uint64(k.flags))
+	b = binary.AppendUvarint(b, uint64(k.thread))
+	b = binary.AppendUvarint(b, uint64(k.peer))
+	b = binary.AppendUvarint(b, zigzag(uint64(k.object)-c.object))
+	b = binary.AppendUvarint(b, uint64(k.object2))
+	c.kind = binary.AppendUvarint(b, zigzag(uint64(k.place)-c.place))
+	c.object, c.place = uint64(k.object), uint64(k.place)
+	c.kinds++
+	c.objects = max(c.objects, k.object, k.object2)
+	c.threads = max(c.threads, k.thread, k.peer)
+}
+
+// cursor reads a column.
+type cursor struct {
+	b   []byte
+	bad bool // it was read beyond its end
+}
+
+func (c *cursor) byte() byte {
+	if len(c.b) == 0 {
+		c.bad = true
+		return 0
+	}
+	v := c.b[0]
+	c.b = c.b[1:]
+	return v
+}
+
+// uvarint reads one number: most are one byte.
+func (c *cursor) uvarint() uint64 {
+	if len(c.b) > 0 && c.b[0] < 0x80 {
+		v := uint64(c.b[0])
+		c.b = c.b[1:]
+		return v
+	}
+	return c.long()
+}
+
+func (c *cursor) long() uint64 {
+	if len(c.b) > 1 && c.b[1] < 0x80 {
+		v := uint64(c.b[0]&0x7f) | uint64(c.b[1])<<7
+		c.b = c.b[2:]
+		return v
+	}
+	v, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		c.b, c.bad = nil, true
+		return 0
+	}
+	c.b = c.b[n:]
+	return v
+}
+
+// number reads one that must fit into 32 bits.
+func (c *cursor) number() uint32 {
+	v := c.uvarint()
+	if v > 1<<32-1 {
+		c.bad = true
+		return 0
+	}
+	return uint32(v)
+}
+
+func (c *cursor) bytes(n uint64) []byte {
+	if n > uint64(len(c.b)) {
+		c.b, c.bad = nil, true
+		return nil
+	}
+	v := c.b[:n]
+	c.b = c.b[n:]
+	return v
+}

@@ -1,0 +1,256 @@
+package trace
+
+import (
+	"encoding/binary"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// nameWriter collects the names of a block; those of the file are written once.
+type nameWriter struct {
+	namer   Namer
+	objects event.ObjectID // written up to
+	threads event.ThreadID
+	places  map[event.PlaceID]bool // written
+
+	index                       map[string]uint64 // of strings
+	str, place, object, thread  []byte
+	firstObject, firstThread    uint64 // of the block
+	nPlaces, nObjects, nThreads uint64
+}
+
+func newNameWriter(n Namer) nameWriter {
+	if n == nil {
+		n = &Names{}
+	}
+	return nameWriter{namer: n, places: map[event.PlaceID]bool{}, index: map[string]uint64{}}
+}
+
+// collect takes up what is new in c. Full is called when what has been
+// collected is much for one block, and takes it.
+func (n *nameWriter) collect(c *columns, full func() error) error {
+	check := func() error {
+		if len(n.str)+len(n.place)+len(n.object)+len(n.thread) < nameBytes {
+			return nil
+		}
+		return full()
+	}
+	for n.threads < c.threads {
+		n.threads++
+		n.addThread(n.threads)
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	for n.objects < c.objects {
+		n.objects++
+		n.addObject(n.objects)
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.places {
+		n.addPlace(p)
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *nameWriter) addThread(id event.ThreadID) {
+	if n.nThreads++; n.nThreads == 1 {
+		n.firstThread = uint64(id)
+	}
+	t := n.namer.Thread(id)
+	b := n.thread
+	for _, v := range []uint64{uint64(t.TID), uint64(t.TGID), uint64(t.Parent), uint64(t.Created), n.string(t.Start), n.string(t.Name), bit(t.Main)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	n.thread = b
+	n.addPlace(t.Created)
+}
+
+func (n *nameWriter) addObject(id event.ObjectID) {
+	if n.nObjects++; n.nObjects == 1 {
+		n.firstObject = uint64(id)
+	}
+	o := n.namer.Object(id)
+	b := n.object
+	for _, v := range []uint64{uint64(o.Kind), n.string(o.Name), o.Addr, uint64(o.Process), uint64(o.Init), uint64(o.First), uint64(o.FirstThread)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	n.object = b
+	n.addPlace(o.Init)
+	n.addPlace(o.First)
+}
+
+func (n *nameWriter) addPlace(id event.PlaceID) {
+	if id == 0 || n.places[id] {
+		return
+	}
+	n.places[id] = true
+	n.nPlaces++
+	frames := n.namer.Place(id)
+	frames = frames[:min(len(frames), maxFrames)]
+	b := binary.AppendUvarint(n.place, uint64(id))
+	b = binary.AppendUvarint(b, uint64(len(frames)))
+	for i := range frames {
+		f := &frames[i]
+		for _, v := range []uint64{n.string(f.Function), n.string(f.File), n.string(f.Module), uint64(max(f.Line, 0)), f.Offset, bit(f.Inlined), f.Addr} {
+			b = binary.AppendUvarint(b, v)
+		}
+	}
+	n.place = b
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// string gives the number of a string in the block; 0 is "".
+func (n *nameWriter) string(s string) uint64 {
+	if s == "" {
+		return 0
+	}
+	if i, ok := n.index[s]; ok {
+		return i
+	}
+	i := uint64(len(n.index) + 1)
+	n.index[s] = i
+	s = Shorten(s)
+	n.str = binary.AppendUvarint(n.str, uint64(len(s)))
+	n.str = append(n.str, s...)
+	return i
+}
+
+// Shorten gives a name as long as a trace can hold: 16 KiB.
+func Shorten(s string) string {
+	if len(s) <= maxString {
+		return s
+	}
+	cut := maxString - len("…")
+	for low := cut - utf8.UTFMax; cut > low && !utf8.RuneStart(s[cut]); {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// take appends the sections of names to b and forgets what they hold.
+func (n *nameWriter) take(b []byte) []byte {
+	b = appendSection(b, sectionStrings, n.str)
+	if n.nPlaces > 0 {
+		b = appendCounted(b, sectionPlaces, n.place, n.nPlaces)
+	}
+	if n.nObjects > 0 {
+		b = appendCounted(b, sectionObjects, n.object, n.firstObject, n.nObjects)
+	}
+	if n.nThreads > 0 {
+		b = appendCounted(b, sectionThreads, n.thread, n.firstThread, n.nThreads)
+	}
+	n.str, n.place, n.object, n.thread = n.str[:0], n.place[:0], n.object[:0], n.thread[:0]
+	n.nPlaces, n.nObjects, n.nThreads = 0, 0, 0
+	clear(n.index)
+	return b
+}
+
+// appendCounted appends a section that begins with numbers.
+func appendCounted(b []byte, tag byte, content []byte, numbers ...uint64) []byte {
+	var head []byte
+	for _, v := range numbers {
+		head = binary.AppendUvarint(head, v)
+	}
+	b = append(b, tag)
+	b = binary.AppendUvarint(b, uint64(len(head)+len(content)))
+	return append(append(b, head...), content...)
+}
+
+// Names are the names of a run, as far as it has been read. They may be asked
+// while more is read. The zero value knows none.
+type Names struct {
+	mu      sync.RWMutex // guards what follows
+	places  map[event.PlaceID][]Frame
+	objects []Object
+	threads []Thread
+}
+
+// Place gives the calling chain of a place, nil if it is unknown; Namer.
+func (n *Names) Place(id event.PlaceID) []Frame {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.places[id]
+}
+
+// Object gives what is known of an object; Namer.
+func (n *Names) Object(id event.ObjectID) Object {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if id == 0 || int(id) > len(n.objects) {
+		return Object{}
+	}
+	return n.objects[id-1]
+}
+
+// Thread gives what is known of a thread; Namer.
+func (n *Names) Thread(id event.ThreadID) Thread {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if id == 0 || int(id) > len(n.threads) {
+		return Thread{}
+	}
+	return n.threads[id-1]
+}
+
+// Objects is the number of objects known: they are 1 to Objects.
+func (n *Names) Objects() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.objects)
+}
+
+// Threads is the number of threads known: they are 1 to Threads.
+func (n *Names) Threads() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.threads)
+}
+
+// SetPlace makes a place known, or known better.
+func (n *Names) SetPlace(id event.PlaceID, frames []Frame) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.places == nil {
+		n.places = map[event.PlaceID][]Frame{}
+	}
+	n.places[id] = frames
+}
+
+// AddObject makes the next object known and gives its identifier.
+func (n *Names) AddObject(o Object) event.ObjectID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.objects = append(n.objects, o)
+	return event.ObjectID(len(n.objects))
+}
+
+// AddThread makes the next thread known and gives its identifier.
+func (n *Names) AddThread(t Thread) event.ThreadID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.threads = append(n.threads, t)
+	return event.ThreadID(len(n.threads))
+}
+
+// SetThread says more of a thread that is known.
+func (n *Names) SetThread(id event.ThreadID, t Thread) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id > 0 && int(id) <= len(n.threads) {
+		n.threads[id-1] = t
+	}
+}

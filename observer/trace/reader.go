@@ -1,0 +1,393 @@
+package trace
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Error is what is wrong with a trace, and where.
+type Error struct {
+	Name   string // of the trace
+	Offset int64  // in bytes, of the block or header that is wrong
+	Err    error
+}
+
+// Error gives name, offset and cause.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: at byte %d: %v", e.Name, e.Offset, e.Err)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Cut says of a trace that it ends before its end.
+type Cut struct {
+	After   uint64 // Seq of the last event that is there; 0: none
+	Offset  int64  // of the end of what could be read, in bytes
+	Dropped int64  // bytes after that, of a block that is not whole
+}
+
+// String is a sentence on what is missing.
+func (c Cut) String() string {
+	s := fmt.Sprintf("the trace is cut short after event %d", c.After)
+	if c.Dropped > 0 {
+		s += fmt.Sprintf(" (at byte %d; %d bytes of a block that is not whole were left out)", c.Offset, c.Dropped)
+	}
+	return s + ": what followed is missing, and what the end tells of the run"
+}
+
+// maxNames bounds what the names of a trace may take, in bytes.
+const maxNames = 1 << 30
+
+// Reader reads a trace; a Source. It holds one block and the names of all, and
+// allocates nothing for each event.
+type Reader struct {
+	in     *bufio.Reader
+	name   string
+	offset int64 // of what in gives next
+	start  int64 // of the block at hand
+
+	dec      *zstd.Decoder
+	buf, raw []byte
+	left     int // events of the block
+	seq      uint64
+	kinds    []seen
+	defs     cursor
+	index    cursor
+	times    cursor
+	values   cursor
+	time     uint64
+	object   uint64 // of the last kind defined
+	place    uint64
+
+	names   Names
+	strings map[string]string // each once
+	size    int               // of the names, roughly
+	summary Summary
+	ended   bool // the last block has been read
+	cut     *Cut
+	err     error // that ended the reading
+}
+
+// seen is a kind of event of the block at hand.
+type seen struct {
+	key   key
+	value uint64
+}
+
+// NewReader reads the header of a trace. Errors name the trace as given.
+func NewReader(in io.Reader, name string) (*Reader, error) {
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true),
+		zstd.WithDecoderLowmem(true))
+	if err != nil {
+		return nil, fmt.Errorf("start the decompression: %w", err)
+	}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}}
+	return r, r.header()
+}
+
+func (r *Reader) header() error {
+	b := make([]byte, headerSize)
+	n, err := io.ReadFull(r.in, b)
+	switch {
+	case n == 0 || !IsTrace(b[:n]):
+		return r.wrong(errors.New("this is not a trace"))
+	case err == io.ErrUnexpectedEOF:
+		r.cut = &Cut{Dropped: int64(n)}
+		r.err = io.EOF
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %s: %w", r.name, err)
+	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
+		return r.wrong(errors.New("the header is damaged: its checksum does not match"))
+	}
+	if v := binary.LittleEndian.Uint16(b[8:]); v != version {
+		return r.wrong(fmt.Errorf("the trace has version %d of the format; this program reads version %d", v, version))
+	}
+	r.offset = headerSize
+	return nil
+}
+
+// wrong is an error about the block at hand.
+func (r *Reader) wrong(err error) error {
+	return &Error{Name: r.name, Offset: r.start, Err: err}
+}
+
+// Names gives the names read so far; Source.
+func (r *Reader) Names() *Names { return &r.names }
+
+// Summary gives what the trace has told of the run so far; Source.
+func (r *Reader) Summary() (s Summary, whole bool) { return r.summary, r.ended }
+
+// Cut says, after io.EOF, what is missing; nil if the trace is whole.
+func (r *Reader) Cut() *Cut { return r.cut }
+
+// Next reads the next event into e, all but its clock. After the last one the
+// error is io.EOF, also where the trace is cut short; see Cut. What is damaged
+// is an *Error, and no event of a damaged block is given.
+func (r *Reader) Next(e *event.Event) error {
+	for r.left == 0 {
+		if r.err != nil {
+			return r.err
+		}
+		if r.err = r.block(); r.err != nil {
+			return r.err
+		}
+	}
+	r.left--
+	n := r.index.uvarint()
+	if n == 0 {
+		if err := r.define(); err != nil {
+			r.left, r.err = 0, err
+			return err
+		}
+		n = uint64(len(r.kinds))
+	}
+	if n > uint64(len(r.kinds)) {
+		return r.broken("an event is of a kind that the block has not")
+	}
+	k := &r.kinds[n-1]
+	r.time += unzigzag(r.times.uvarint())
+	if k.key.flags&event.HasValue != 0 {
+		k.value += unzigzag(r.values.uvarint())
+		e.Value = k.value
+	} else {
+		e.Value = 0
+	}
+	e.Seq, e.Time = r.seq, r.time
+	e.Thread, e.Peer, e.Object, e.Object2 = k.key.thread, k.key.peer, k.key.object, k.key.object2
+	e.Place, e.Op, e.Kind, e.Flags = k.key.place, k.key.op, k.key.kind, k.key.flags
+	e.Slot, e.Epoch, e.Since, e.Must = 0, 0, 0, nil
+	r.seq++
+	if r.left == 0 {
+		return r.blockEnd()
+	}
+	return nil
+}
+
+// blockEnd looks whether the block held what its events needed, no less and no
+// more.
+func (r *Reader) blockEnd() error {
+	for _, c := range []*cursor{&r.defs, &r.index, &r.times, &r.values} {
+		if c.bad {
+			return r.broken("the block has less than its events need")
+		}
+		if len(c.b) > 0 {
+			return r.broken("the block has more than its events need")
+		}
+	}
+	return nil
+}
+
+func (r *Reader) broken(why string) error {
+	r.left, r.err = 0, r.wrong(errors.New(why))
+	return r.err
+}
+
+// define reads the next kind of event, and refuses what no event can be.
+func (r *Reader) define() error {
+	c := &r.defs
+	k := key{op: event.Op(c.byte()), kind: event.Kind(c.byte())}
+	flags := c.number()
+	k.flags = event.Flags(flags)
+	k.thread, k.peer = event.ThreadID(c.number()), event.ThreadID(c.number())
+	r.object += unzigzag(c.uvarint())
+	k.object, k.object2 = event.ObjectID(r.object), event.ObjectID(c.number())
+	r.place += unzigzag(c.uvarint())
+	k.place = event.PlaceID(r.place)
+	threads, objects := event.ThreadID(r.names.Threads()), uint64(r.names.Objects())
+	var why string
+	switch {
+	case c.bad:
+		why = "the block has less than its events need"
+	case k.op == event.None || k.op >= event.NumOps || flags > 1<<16-1:
+		why = fmt.Sprintf("unknown operation %d, flags %#x: a newer program wrote it", k.op, flags)
+	case k.thread == 0 || k.thread > threads || k.peer > threads:
+		why = fmt.Sprintf("threads %d and %d of %d", k.thread, k.peer, threads)
+	case r.object > objects || uint64(k.object2) > objects:
+		why = fmt.Sprintf("objects %d and %d of %d", r.object, k.object2, objects)
+	case r.place > 1<<32-1:
+		why = fmt.Sprintf("place %d", r.place)
+	case needsPeer(k.op) && k.peer == 0:
+		why = fmt.Sprintf("%s without the other thread", k.op)
+	case needsObject(k.op) && k.object == 0:
+		why = fmt.Sprintf("%s without an object", k.op)
+	}
+	if why != "" {
+		return r.wrong(fmt.Errorf("event %d cannot be: %s", r.seq, why))
+	}
+	r.kinds = append(r.kinds, seen{key: k})
+	return nil
+}
+
+func needsPeer(op event.Op) bool {
+	return op == event.Fork || op == event.Join || op == event.Detach
+}
+
+func needsObject(op event.Op) bool {
+	return op >= event.Read && op <= event.Release || op >= event.Wait && op <= event.Destroy
+}
+
+// block reads the next block: its names at once, its events as Next asks.
+func (r *Reader) block() error {
+	h, payload, err := r.load()
+	if err != nil {
+		return err
+	}
+	r.raw, err = r.decompress(payload, h.raw)
+	if err != nil {
+		return err
+	}
+	if h.events > 0 && h.first < r.seq || h.first > 1<<63 {
+		return r.wrong(fmt.Errorf("its first event is number %d, and there was one of number %d before", h.first, r.seq-1))
+	}
+	r.kinds, r.time, r.object, r.place = r.kinds[:0], 0, 0, 0
+	r.defs, r.index, r.times, r.values = cursor{}, cursor{}, cursor{}, cursor{}
+	if err := r.sections(); err != nil {
+		return r.wrong(err)
+	}
+	if h.events > 0 {
+		r.seq, r.left = h.first, int(h.events)
+	}
+	r.ended = h.flags&flagEnd != 0
+	return nil
+}
+
+// load reads a block as it lies in the file. Where the file ends, the error is
+// io.EOF.
+func (r *Reader) load() (h blockHeader, payload []byte, err error) {
+	r.start = r.offset
+	var b [blockHeaderSize]byte
+	n, err := r.read(b[:])
+	switch {
+	case r.ended && err == io.EOF:
+		return h, nil, io.EOF
+	case r.ended && n > 0:
+		return h, nil, r.wrong(errors.New("bytes after the end of the trace"))
+	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return h, nil, r.cutHere(n)
+	}
+	if err != nil {
+		return h, nil, err
+	}
+	if h, err = r.parseHeader(b[:]); err != nil {
+		return h, nil, r.wrong(err)
+	}
+	r.buf = grow(r.buf, int(h.size))
+	n, err = r.read(r.buf)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return h, nil, r.cutHere(blockHeaderSize + n)
+	}
+	if err != nil {
+		return h, nil, err
+	}
+	if checksum(r.buf) != h.sum {
+		return h, nil, r.wrong(errors.New("the block is damaged: its checksum does not match"))
+	}
+	return h, r.buf, nil
+}
+
+func (r *Reader) cutHere(dropped int) error {
+	r.cut = &Cut{After: max(r.seq, 1) - 1, Offset: r.start, Dropped: int64(dropped)}
+	return io.EOF
+}
+
+func (r *Reader) read(b []byte) (int, error) {
+	n, err := io.ReadFull(r.in, b)
+	r.offset += int64(n)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		err = fmt.Errorf("read %s: %w", r.name, err)
+	}
+	return n, err
+}
+
+func (r *Reader) parseHeader(b []byte) (blockHeader, error) {
+	le := binary.LittleEndian
+	h := blockHeader{
+		flags: le.Uint32(b[4:]), events: le.Uint32(b[8:]), raw: le.Uint32(b[12:]), size: le.Uint32(b[16:]),
+		first: le.Uint64(b[20:]), sum: le.Uint32(b[28:]),
+	}
+	switch {
+	case string(b[:4]) != blockMark || checksum(b[:32]) != le.Uint32(b[32:]):
+		return h, errors.New("the header of the block is damaged: its checksum does not match")
+	case h.raw > maxRaw || h.size > maxRaw || h.events > maxEvents:
+		return h, fmt.Errorf("a block of %d bytes, %d compressed, with %d events is too large", h.raw, h.size, h.events)
+	case h.flags&^flagEnd != 0:
+		return h, fmt.Errorf("unknown flags %#x: a newer program wrote it", h.flags)
+	}
+	return h, nil
+}
+
+func grow(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, n)
+	}
+	return b[:n]
+}
+
+func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
+	out, err := r.dec.DecodeAll(payload, grow(r.raw, int(size))[:0])
+	if err != nil {
+		return r.raw, r.wrong(fmt.Errorf("decompress the block: %w", err))
+	}
+	if len(out) != int(size) {
+		return out, r.wrong(fmt.Errorf("the block has %d bytes decompressed, and says %d", len(out), size))
+	}
+	return out, nil
+}
+
+// sections takes the block apart.
+func (r *Reader) sections() error {
+	b := cursor{b: r.raw}
+	var table []string
+	for len(b.b) > 0 {
+		tag := b.byte()
+		c := cursor{b: b.bytes(b.uvarint())}
+		if b.bad {
+			return errors.New("a section reaches beyond its block")
+		}
+		var err error
+		switch tag {
+		case sectionStrings:
+			table, err = r.stringTable(&c)
+		case sectionPlaces:
+			err = r.placeNames(&c, table)
+		case sectionObjects:
+			err = r.objectNames(&c, table)
+		case sectionThreads:
+			err = r.threadNames(&c, table)
+		case sectionSummary:
+			err = r.readSummary(c.b)
+		case sectionKinds:
+			r.defs = c
+		case sectionIndex:
+			r.index = c
+		case sectionTimes:
+			r.times = c
+		case sectionValues:
+			r.values = c
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) readSummary(text []byte) error {
+	var s Summary
+	if err := json.Unmarshal(text, &s); err != nil {
+		return fmt.Errorf("the summary of the run: %w", err)
+	}
+	r.summary = s
+	return nil
+}

@@ -1,0 +1,133 @@
+// Package trace is the file form of a run: its events, without clocks, and the
+// names that make them readable where the binaries are not. docs/trace-format.md
+// describes the format byte by byte.
+//
+// What goes in are the events of package event, in order, and a Namer that
+// knows names; what comes out is the same again. A trace is a header and blocks.
+// Each block can be decoded without any other as far as events go, carries its
+// checksums, and brings the names that its events are the first to need: a file
+// cut at any byte is read up to its last whole block. It knows no analysis: the
+// clocks of the events are computed again by who reads them.
+package trace
+
+import (
+	"time"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Frame is one level of a calling chain, innermost first in a chain.
+type Frame struct {
+	Function string // demangled; "" if unknown
+	File     string // as in the debug information; "" if unknown
+	Line     int    // from 1; 0 if unknown
+	Module   string // path of the program or library
+	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
+	Inlined  bool   // the function has no frame of its own here
+	Addr     uint64 // in the process
+}
+
+// Object is what a trace says of an object.
+type Object struct {
+	Name        string // as in the source; "" if no symbol holds it
+	Addr        uint64 // in the process; 0 if unknown
+	Process     uint32 // the owning process, by its kernel id; 0: the only one
+	Kind        event.Kind
+	Init, First event.PlaceID // where it was initialised, and first seen; 0 if unknown
+	FirstThread event.ThreadID
+}
+
+// Thread is what a trace says of a thread.
+type Thread struct {
+	TID     uint32 // the kernel's id; 0 in imported traces
+	TGID    uint32 // the id of its process
+	Parent  event.ThreadID
+	Created event.PlaceID // where Parent created it; 0 if unknown
+	Start   string        // the start routine; "" if unknown
+	Name    string        // the kernel's name, or that of an imported trace
+	Main    bool          // the process's first thread
+}
+
+// Unsure says of a thread up to which event it may have held locks that nobody
+// saw it take.
+type Unsure struct {
+	Thread event.ThreadID `json:"thread"`
+	Until  uint64         `json:"until"`
+}
+
+// Summary is what is known of a run as a whole. The first block has as much of
+// it as is known then; the whole stands at the end.
+type Summary struct {
+	Program  string        `json:"program"` // its path
+	PID      int           `json:"pid"`
+	Events   uint64        `json:"events"` // recorded
+	Lost     uint64        `json:"lost"`   // known to have been lost
+	Threads  int           `json:"threads"`
+	Duration time.Duration `json:"duration_ns"`
+	Notes    []string      `json:"notes"` // sentences on what limits the result
+	// Unseen is why any prediction from the run may be wrong: synchronisation
+	// that nobody saw, lost events. "" if there is no such reason.
+	Unseen string `json:"unseen,omitempty"`
+	// Unsure are the threads that lived when observation began and may have
+	// held locks then.
+	Unsure []Unsure `json:"unsure,omitempty"`
+}
+
+// Namer knows the names that a trace carries. An unknown identifier gives the
+// zero value. A Writer asks from a goroutine of its own, once for each.
+type Namer interface {
+	Place(event.PlaceID) []Frame // innermost first
+	Object(event.ObjectID) Object
+	Thread(event.ThreadID) Thread
+}
+
+// Source gives the events of a run, in order.
+type Source interface {
+	// Next fills e, all but its clock. At the end the error is io.EOF.
+	Next(e *event.Event) error
+	// Names are those of the events so far.
+	Names() *Names
+	// Summary is what is known so far; whole tells whether the source has told
+	// all of it.
+	Summary() (s Summary, whole bool)
+}
+
+// The format's numbers; docs/trace-format.md.
+const (
+	magic   = "\x89TPT\r\n\x1a\n"
+	version = 1
+
+	headerSize      = 16
+	blockHeaderSize = 36
+	blockMark       = "TPBK"
+	flagEnd         = 1 // the last block
+
+	maxRaw    = 8 << 20 // of a block, decompressed, in bytes
+	maxEvents = 1 << 20 // of a block
+
+	// What a Writer puts into one block, far below what a Reader takes.
+	blockEvents = 1 << 16
+	blockBytes  = 1 << 20
+	nameBytes   = 1 << 20
+	maxString   = 1 << 14
+	maxFrames   = 128
+)
+
+// The sections of a block.
+const (
+	sectionStrings = 1 + iota
+	sectionPlaces
+	sectionObjects
+	sectionThreads
+	sectionSummary
+	sectionKinds
+	sectionIndex
+	sectionTimes
+	sectionValues
+)
+
+// IsTrace reports whether a file that begins like this is a trace, whole or cut.
+func IsTrace(start []byte) bool {
+	n := min(len(start), len(magic))
+	return n > 0 && string(start[:n]) == magic[:n]
+}

@@ -1,0 +1,421 @@
+package trace
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// run is what a trace holds.
+type run struct {
+	events  []event.Event
+	names   *Names
+	summary Summary
+}
+
+// write makes a file of a run, with flushes after the events numbered.
+func write(t testing.TB, r run, flushAfter ...int) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, WriterOptions{Names: r.names, Start: Summary{Program: r.summary.Program}, FlushEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.events {
+		w.Event(&r.events[i])
+		for _, at := range flushAfter {
+			if at == i {
+				w.flushNow()
+			}
+		}
+	}
+	if err := w.Close(r.summary); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// read gives what a file holds.
+func read(file []byte) (run, *Reader, error) {
+	var got run
+	r, err := NewReader(bytes.NewReader(file), "t.trace")
+	if err != nil {
+		return got, nil, err
+	}
+	for {
+		e := event.Event{Must: []event.Epoch{1}}
+		err := r.Next(&e)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return got, r, err
+		}
+		got.events = append(got.events, e)
+	}
+	got.names = r.Names()
+	got.summary, _ = r.Summary()
+	return got, r, nil
+}
+
+// smallRun has something of everything.
+func smallRun() run {
+	n := &Names{}
+	n.AddThread(Thread{TID: 70, TGID: 70, Name: "shop", Main: true})
+	n.AddThread(Thread{TID: 71, TGID: 70, Parent: 1, Created: 9, Start: "front_desk", Name: "shop"})
+	n.AddObject(Object{Name: "stock", Addr: 0x4010, Kind: event.KindMutex, First: 7, FirstThread: 1})
+	n.AddObject(Object{Name: "tickets", Addr: 0x4020, Process: 70, Kind: event.KindVariable, Init: 8, FirstThread: 2})
+	n.SetPlace(7, []Frame{{Function: "sell", File: "shop.c", Line: 20, Module: "/opt/shop", Offset: 4, Addr: 1 << 40},
+		{Function: "front_desk", File: "shop.c", Line: 41, Module: "/opt/shop", Inlined: true}})
+	n.SetPlace(8, nil)
+	n.SetPlace(9, []Frame{{Module: "/opt/shop", Offset: 0x1130}})
+	e := []event.Event{
+		{Op: event.Begin, Thread: 1, Flags: event.Inferred},
+		{Op: event.Fork, Thread: 1, Peer: 2, Place: 9, Time: 1000},
+		{Op: event.Begin, Thread: 2, Time: 900},
+		{Op: event.Acquire, Thread: 2, Object: 1, Kind: event.KindMutex, Place: 7, Time: 1100},
+		{Op: event.Update, Thread: 2, Object: 2, Kind: event.KindVariable, Place: 7, Time: 1200, Flags: event.HasValue, Value: 1<<64 - 1},
+		{Op: event.Read, Thread: 2, Object: 2, Kind: event.KindVariable, Place: 7, Time: 1201, Flags: event.HasValue | event.NoSource},
+		{Op: event.Release, Thread: 2, Object: 1, Kind: event.KindMutex, Place: 7, Time: 1300},
+		{Op: event.End, Thread: 2, Time: 1400},
+		{Op: event.Join, Thread: 1, Peer: 2, Time: 1<<64 - 1},
+	}
+	for i := range e {
+		e[i].Seq = uint64(i + 1)
+	}
+	return run{e, n, Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Unseen: "a doubt",
+		Unsure: []Unsure{{Thread: 1, Until: 3}}}}
+}
+
+// compare holds what was read to what was written.
+func compare(t testing.TB, want, got run) {
+	t.Helper()
+	if diff := cmp.Diff(want.events, got.events); diff != "" {
+		t.Errorf("events: %s", diff)
+	}
+	if diff := cmp.Diff(want.summary, got.summary); diff != "" {
+		t.Errorf("summary: %s", diff)
+	}
+	for i := range got.events {
+		e := &got.events[i]
+		for _, id := range []event.ThreadID{e.Thread, e.Peer} {
+			if diff := cmp.Diff(want.names.Thread(id), got.names.Thread(id)); diff != "" {
+				t.Errorf("thread %d: %s", id, diff)
+			}
+		}
+		for _, id := range []event.ObjectID{e.Object, e.Object2} {
+			o := want.names.Object(id)
+			if diff := cmp.Diff(o, got.names.Object(id)); diff != "" {
+				t.Errorf("object %d: %s", id, diff)
+			}
+			comparePlace(t, want, got, o.Init)
+			comparePlace(t, want, got, o.First)
+		}
+		comparePlace(t, want, got, e.Place)
+	}
+}
+
+func comparePlace(t testing.TB, want, got run, id event.PlaceID) {
+	t.Helper()
+	if diff := cmp.Diff(fmt.Sprint(want.names.Place(id)), fmt.Sprint(got.names.Place(id))); diff != "" {
+		t.Errorf("place %d: %s", id, diff)
+	}
+}
+
+func TestSmall(t *testing.T) {
+	want := smallRun()
+	got, r, err := read(write(t, want, 2, 4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, want, got)
+	if _, whole := r.Summary(); !whole || r.Cut() != nil {
+		t.Errorf("whole %v, cut %v", whole, r.Cut())
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		want, flushes := randomRun(rt)
+		got, _, err := read(write(t, want, flushes...))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		compare(t, want, got)
+	})
+}
+
+func randomRun(t *rapid.T) (run, []int) {
+	r := run{names: &Names{}}
+	text := rapid.SampledFrom([]string{"", "a", "b", "ü|\n", strings.Repeat("long", 300)})
+	place := rapid.Custom(func(t *rapid.T) event.PlaceID {
+		return event.PlaceID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "place"))
+	})
+	word := rapid.Uint64()
+	for _, id := range []event.PlaceID{1, 2, 3, 77, 1<<32 - 1} {
+		var frames []Frame
+		for range rapid.IntRange(0, 3).Draw(t, "frames") {
+			frames = append(frames, Frame{text.Draw(t, "function"), text.Draw(t, "file"), rapid.IntRange(0, 1<<31).Draw(t, "line"),
+				text.Draw(t, "module"), word.Draw(t, "offset"), rapid.Bool().Draw(t, "inlined"), word.Draw(t, "addr")})
+		}
+		r.names.SetPlace(id, frames)
+	}
+	nThreads, nObjects := rapid.IntRange(1, 5).Draw(t, "threads"), rapid.IntRange(1, 8).Draw(t, "objects")
+	for range nThreads {
+		r.names.AddThread(Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: place.Draw(t, "created"),
+			Parent: event.ThreadID(rapid.Uint32().Draw(t, "parent")), Start: text.Draw(t, "start"), Name: text.Draw(t, "name"), Main: rapid.Bool().Draw(t, "main")})
+	}
+	for range nObjects {
+		r.names.AddObject(Object{text.Draw(t, "object"), word.Draw(t, "addr"), rapid.Uint32().Draw(t, "process"), event.Kind(rapid.Byte().Draw(t, "kind")),
+			place.Draw(t, "init"), place.Draw(t, "first"), event.ThreadID(rapid.Uint32().Draw(t, "by"))})
+	}
+	seq := uint64(0)
+	for range rapid.IntRange(0, 30).Draw(t, "events") {
+		seq += rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 5}).Draw(t, "step")
+		e := event.Event{Seq: seq, Time: word.Draw(t, "time"), Op: event.Op(rapid.IntRange(1, int(event.NumOps)-1).Draw(t, "op")),
+			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Place: place.Draw(t, "place"),
+			Thread: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "thread")), Peer: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "peer")),
+			Object: event.ObjectID(rapid.IntRange(1, nObjects).Draw(t, "object")), Object2: event.ObjectID(rapid.IntRange(0, nObjects).Draw(t, "object2"))}
+		if e.Flags&event.HasValue != 0 {
+			e.Value = word.Draw(t, "value")
+		}
+		r.events = append(r.events, e)
+	}
+	r.summary = Summary{Program: text.Draw(t, "program"), Events: word.Draw(t, "recorded")}
+	return r, rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "flushes")
+}
+
+// TestCut cuts a file at every byte: all events of the whole blocks are there,
+// with their names, and what is missing is said.
+func TestCut(t *testing.T) {
+	want := smallRun()
+	file := write(t, want, 2, 4)
+	counts := map[int]bool{}
+	for n := 1; n < len(file); n++ {
+		got, r, err := read(file[:n])
+		if err != nil {
+			t.Fatalf("cut at %d: %v", n, err)
+		}
+		c := r.Cut()
+		if c == nil || c.After != uint64(len(got.events)) || c.Offset+c.Dropped != int64(n) || !strings.Contains(c.String(), "cut short after event") {
+			t.Fatalf("cut at %d: %d events, %+v", n, len(got.events), c)
+		}
+		if _, whole := r.Summary(); whole {
+			t.Fatalf("cut at %d: the summary is whole", n)
+		}
+		counts[len(got.events)] = true
+		part := want
+		part.events, part.summary = want.events[:len(got.events)], got.summary
+		if len(part.events) == 0 {
+			part.events = nil
+		} else if got.summary.Program != "/opt/shop" {
+			t.Errorf("cut at %d: the program is %q", n, got.summary.Program)
+		}
+		compare(t, part, got)
+	}
+	if diff := cmp.Diff(map[int]bool{0: true, 3: true, 5: true, 9: true}, counts); diff != "" {
+		t.Errorf("events read: %s", diff)
+	}
+	if _, _, err := read(nil); err == nil {
+		t.Error("an empty file is read")
+	}
+}
+
+// TestFlipped damages each byte: that is told, with the place, and what was
+// read before is right.
+func TestFlipped(t *testing.T) {
+	want := smallRun()
+	file := write(t, want, 2, 4)
+	for at := range file {
+		for _, mask := range []byte{1, 0x10, 0x80, 0xff} {
+			bad := bytes.Clone(file)
+			bad[at] ^= mask
+			got, _, err := read(bad)
+			var wrong *Error
+			if !errors.As(err, &wrong) || wrong.Offset > int64(at) || wrong.Name != "t.trace" || !strings.HasPrefix(err.Error(), "t.trace: at byte ") {
+				t.Fatalf("byte %d flipped by %#x: %v", at, mask, err)
+			}
+			if diff := cmp.Diff(want.events[:len(got.events)], got.events); len(got.events) > 0 && diff != "" {
+				t.Fatalf("byte %d flipped by %#x: %s", at, mask, diff)
+			}
+		}
+	}
+}
+
+func TestGarbageAfterTheEnd(t *testing.T) {
+	file := write(t, smallRun())
+	for _, more := range []string{"x", strings.Repeat("y", 100), string(file)} {
+		_, _, err := read(append(bytes.Clone(file), more...))
+		if err == nil || !strings.Contains(err.Error(), "after the end") {
+			t.Errorf("%d bytes more: %v", len(more), err)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	file := write(t, smallRun())
+	file[8] = 2
+	binary.LittleEndian.PutUint32(file[12:], checksum(file[:12]))
+	_, _, err := read(file)
+	if err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Error(err)
+	}
+}
+
+// block makes a file of one block with the given sections.
+func block(h blockHeader, sections ...[]byte) []byte {
+	raw := bytes.Join(sections, nil)
+	w, _ := NewWriter(io.Discard, WriterOptions{})
+	defer w.Close(Summary{})
+	b := w.enc.EncodeAll(raw, make([]byte, blockHeaderSize))
+	if h.raw == 0 {
+		h.raw = uint32(len(raw))
+	}
+	fillBlockHeader(b, h)
+	return append(header(), b...)
+}
+
+// TestHostile reads what no writer writes, with checksums that match.
+func TestHostile(t *testing.T) {
+	threads := appendCounted(nil, sectionThreads, []byte{0, 0, 0, 0, 0, 0, 0}, 1, 1)
+	objects := appendCounted(nil, sectionObjects, []byte{2, 0, 0, 0, 0, 0, 0}, 1, 1)
+	kind := func(b ...byte) []byte { return appendSection(nil, sectionKinds, b) }
+	index := appendSection(nil, sectionIndex, []byte{0})
+	times := appendSection(nil, sectionTimes, []byte{0})
+	begin := []byte{byte(event.Begin), 0, 0, 1, 0, 0, 0, 0}
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"size", block(blockHeader{raw: maxRaw + 1}), "too large"},
+		{"raw", block(blockHeader{raw: 77}, threads), "decompressed"},
+		{"flags", block(blockHeader{flags: 2}), "unknown flags"},
+		{"section", block(blockHeader{}, []byte{1, 200, 1}), "beyond its block"},
+		{"strings", block(blockHeader{}, []byte{1, 2, 9, 1}), "names"},
+		{"string number", block(blockHeader{}, appendCounted(nil, sectionObjects, []byte{2, 5, 0, 0, 0, 0, 0}, 1, 1)), "names"},
+		{"object gap", block(blockHeader{}, appendCounted(nil, sectionObjects, []byte{2, 0, 0, 0, 0, 0, 0}, 1<<30, 1)), "named from"},
+		{"thread gap", block(blockHeader{}, appendCounted(nil, sectionThreads, []byte{0, 0, 0, 0, 0, 0, 0}, 9, 1)), "named from"},
+		{"object count", block(blockHeader{}, appendCounted(nil, sectionObjects, nil, 1, 1<<40)), "names"},
+		{"frames", block(blockHeader{}, appendCounted(nil, sectionPlaces, []byte{1, 0xff, 0xff, 0x7f}, 1)), "names"},
+		{"summary", block(blockHeader{}, appendSection(nil, sectionSummary, []byte("{"))), "summary"},
+		{"no columns", block(blockHeader{events: 1, first: 1}, threads), "less than"},
+		{"too much", block(blockHeader{events: 1, first: 1}, threads, kind(begin...), index, times, appendSection(nil, sectionValues, []byte{1})), "more than"},
+		{"kind", block(blockHeader{events: 1, first: 1}, threads, kind(begin...), appendSection(nil, sectionIndex, []byte{3}), times), "of a kind"},
+		{"operation", block(blockHeader{events: 1, first: 1}, threads, kind(200, 0, 0, 1, 0, 0, 0, 0), index, times), "unknown operation"},
+		{"thread", block(blockHeader{events: 1, first: 1}, threads, kind(byte(event.Begin), 0, 0, 2, 0, 0, 0, 0), index, times), "threads 2 and 0 of 1"},
+		{"no peer", block(blockHeader{events: 1, first: 1}, threads, kind(byte(event.Join), 0, 0, 1, 0, 0, 0, 0), index, times), "other thread"},
+		{"no object", block(blockHeader{events: 1, first: 1}, threads, kind(byte(event.Read), 0, 0, 1, 0, 0, 0, 0), index, times), "without an object"},
+		{"object", block(blockHeader{events: 1, first: 1}, threads, objects, kind(byte(event.Read), 0, 0, 1, 0, 4, 0, 0), index, times), "objects 2 and 0 of 1"},
+		{"order", append(block(blockHeader{events: 1, first: 7}, threads, kind(begin...), index, times),
+			block(blockHeader{events: 1, first: 7}, kind(begin...), index, times)[headerSize:]...), "number 7"},
+	} {
+		_, _, err := read(c.file)
+		var wrong *Error
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestManyNames has more names than one block takes.
+func TestManyNames(t *testing.T) {
+	want := run{names: &Names{}}
+	want.names.AddThread(Thread{})
+	for i := range 3000 {
+		place := event.PlaceID(i + 1)
+		want.names.AddObject(Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
+		want.names.SetPlace(place, []Frame{{Function: fmt.Sprint("f", i)}})
+		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Place: place})
+	}
+	got, _, err := read(write(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, want, got)
+}
+
+// TestLongNames are shortened, at the edge of a letter.
+func TestLongNames(t *testing.T) {
+	for _, s := range []string{"short", strings.Repeat("é", maxString), "a" + strings.Repeat("é", maxString), strings.Repeat("\x80", 2*maxString)} {
+		got := Shorten(s)
+		if len(got) > maxString || len(s) <= maxString && got != s || strings.HasPrefix(s, "é") && !strings.HasSuffix(got, "é…") {
+			t.Errorf("%d bytes become %d", len(s), len(got))
+		}
+	}
+}
+
+// failing is a disk that is full after some writes.
+type failing struct{ left int }
+
+var errFull = errors.New("no space left on device")
+
+func (f *failing) Write(b []byte) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errFull
+	}
+	return len(b), nil
+}
+
+func TestWriteError(t *testing.T) {
+	if _, err := NewWriter(&failing{}, WriterOptions{}); !errors.Is(err, errFull) {
+		t.Error(err)
+	}
+	w, err := NewWriter(&failing{left: 2}, WriterOptions{FlushEvery: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(40 * blockEvents) {
+		w.Event(&event.Event{Seq: i + 1, Thread: 1, Op: event.Acquire, Object: 1})
+	}
+	err = w.Close(Summary{})
+	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "ends after event 65536") {
+		t.Error(err)
+	}
+}
+
+func TestReadError(t *testing.T) {
+	file := write(t, smallRun(), 2)
+	for n := range len(file) {
+		r, err := NewReader(io.MultiReader(bytes.NewReader(file[:n]), broken{}), "t.trace")
+		for e := (event.Event{}); err == nil; {
+			err = r.Next(&e)
+		}
+		if !errors.Is(err, errFull) && n > 0 {
+			t.Fatalf("after %d bytes: %v", n, err)
+		}
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errFull }
+
+func FuzzReader(f *testing.F) {
+	file := write(f, smallRun(), 2, 4)
+	f.Add(file)
+	f.Add(file[:len(file)/2])
+	f.Add(header())
+	f.Fuzz(func(t *testing.T, file []byte) {
+		read(file)
+		read(mend(file))
+	})
+}
+
+// mend makes the checksums right, so that what is behind them is read too: the
+// payload is taken for one that is not yet compressed.
+func mend(raw []byte) []byte {
+	if len(raw) < 8 {
+		return raw
+	}
+	return block(blockHeader{events: uint32(raw[0]), first: uint64(raw[1]), flags: uint32(raw[2] & 1)}, raw[3:])
+}
