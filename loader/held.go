@@ -86,8 +86,8 @@ type heldProcess struct {
 }
 
 // startHeld starts the waiting process with the tool's own standard streams,
-// environment and working directory.
-func startHeld(plan heldPlan) (*heldProcess, error) {
+// environment and working directory; stdout, if not nil, instead of its own.
+func startHeld(plan heldPlan, stdout *os.File) (*heldProcess, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the tool's own binary: %w", err)
@@ -104,8 +104,11 @@ func startHeld(plan heldPlan) (*heldProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
+	if stdout == nil {
+		stdout = os.Stdout
+	}
 	cmd := exec.Command(self, heldArg)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{goR, planR, failW}
 	err = cmd.Start()
 	for _, f := range cmd.ExtraFiles {

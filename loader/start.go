@@ -16,6 +16,8 @@ type Program struct {
 	Path string // of the binary
 	Args []string
 	User *Credentials // nil: as the tool itself
+	// Stdout is the program's standard output; nil: the tool's own.
+	Stdout *os.File
 }
 
 // Start runs a program and observes it from its first instruction until it
@@ -28,7 +30,7 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	if err != nil {
 		return Result{}, err
 	}
-	held, err := startHeld(heldPlan(prog))
+	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
 	if err != nil {
 		s.tracer.Close()
 		return Result{}, err

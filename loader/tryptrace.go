@@ -26,7 +26,7 @@ func probeSyscallInfo() error {
 // withSeized calls f while a process of the tool's own is stopped under
 // ptrace, on the thread that traces it.
 func withSeized(f func(pid int) error) error {
-	held, err := startHeld(heldPlan{})
+	held, err := startHeld(heldPlan{}, nil)
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,10 @@ import (
 	"path"
 	"strings"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -48,9 +48,30 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	return info, true
 }
 
-// Limits gives the sentences on what limits the result of a run, and the doubt
-// that suite.Finish asks for.
-func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []string, doubt func(*finding.Finding) string) {
+// Summary says of a run what reports and traces tell of it: with what limits
+// its result, that is what was lost, and what nobody saw.
+func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Summary {
+	st := o.Stats()
+	sum := trace.Summary{PID: s.PID(), Events: st.Events, Lost: lost.Records, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s)}
+	if sum.Unseen != "" {
+		sum.Notes = append(sum.Notes, sum.Unseen)
+	}
+	if lost.Records > 0 {
+		sum.Unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
+	}
+	for id := event.ThreadID(1); ; id++ {
+		t, ok := o.ThreadInfo(id)
+		if !ok {
+			return sum
+		}
+		if t.Unsure > 0 {
+			sum.Unsure = append(sum.Unsure, trace.Unsure{Thread: id, Until: t.Unsure})
+		}
+	}
+}
+
+func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
+	var notes []string
 	add := func(n uint64, format string) {
 		if n > 0 {
 			notes = append(notes, fmt.Sprintf(format, n))
@@ -66,32 +87,7 @@ func Limits(s *loader.Session, o *observer.Observer, lost loader.Lost) (notes []
 		add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
 	}
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
-	notes = append(notes, s.Notes()...)
-	unseen := unseenSync(s)
-	if unseen != "" {
-		notes = append(notes, unseen)
-	}
-	if lost.Records > 0 {
-		unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
-	}
-	return notes, func(f *finding.Finding) string {
-		if unseen != "" {
-			return unseen
-		}
-		return heldBefore(o, f)
-	}
-}
-
-// heldBefore is the doubt about events of a thread that may have held, then, a
-// lock from before observation began.
-func heldBefore(o *observer.Observer, f *finding.Finding) string {
-	for _, e := range f.Evidence {
-		t, ok := o.ThreadInfo(e.Thread)
-		if ok && e.Seq <= t.Unsure {
-			return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
-		}
-	}
-	return ""
+	return append(notes, s.Notes()...)
 }
 
 // unseenSync looks for synchronisation in the program's own code that no probe

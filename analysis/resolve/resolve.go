@@ -28,15 +28,23 @@ type Process interface {
 	Site(index uint32) *probes.Site
 }
 
+// Observed is what a Resolver must know of the run; an observer.Observer knows
+// it.
+type Observed interface {
+	StackOf(event.PlaceID) (observer.Stack, bool)
+	ObjectInfo(event.ObjectID) (observer.Object, bool)
+	ThreadInfo(event.ThreadID) (observer.Thread, bool)
+}
+
 // Resolver implements report.Resolver for a process. Not for concurrent use.
 type Resolver struct {
 	process  Process
-	observed *observer.Observer
+	observed Observed
 	tables   map[*loader.Module]*symbolize.Table
 }
 
 // New makes a resolver.
-func New(p Process, o *observer.Observer) *Resolver {
+func New(p Process, o Observed) *Resolver {
 	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}}
 }
 
@@ -214,15 +222,17 @@ func (r *Resolver) at(pc uint64, isReturn bool) []report.Frame {
 
 // Object names an object; report.Resolver.
 func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
-	o, ok := r.observed.ObjectInfo(id)
-	if !ok {
-		return report.ObjectInfo{}
-	}
-	info := report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
-	if info.Name == "" {
-		info.Name = r.dataName(o.Addr)
+	info := r.unnamed(id)
+	if info.Name == "" && info.Addr != 0 {
+		info.Name = r.dataName(info.Addr)
 	}
 	return info
+}
+
+// unnamed is Object without the search for a variable that holds the object.
+func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
+	o, _ := r.observed.ObjectInfo(id)
+	return report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
 }
 
 // dataName gives the variable that holds an address of the process, or "".

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 
+	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/analysis/suite"
@@ -74,39 +73,32 @@ func readTable(name string) (synctab.Table, error) {
 // observeFlags are those of exec and attach.
 type observeFlags struct {
 	planFlags
-	format   string
-	output   string
+	reportFlags
+	record   string
 	duration time.Duration
-	findings int
-	history  int
 	ring     int
 	lossy    bool
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
 	f.planFlags.register(cmd)
+	f.reportFlags.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
-	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
+	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
-	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
-	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
 func (f *observeFlags) check() error {
-	if f.format != "text" && f.format != "json" {
-		return usage("--format %s: it is text or json", f.format)
+	if err := f.reportFlags.check(); err != nil {
+		return err
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
 	}
-	if f.findings < 0 || f.findings > 255 {
-		return usage("--findings-exit %d: an exit status is 0 to 255", f.findings)
-	}
-	if f.history < 0 || f.duration < 0 {
-		return usage("--history and --duration are not negative")
+	if f.duration < 0 {
+		return usage("--duration %v: it is not negative", f.duration)
 	}
 	return nil
 }
@@ -114,27 +106,34 @@ func (f *observeFlags) check() error {
 // observation is one run from the flags to the report.
 type observation struct {
 	flags    *observeFlags
-	stderr   io.Writer
+	printer  *printer
 	suite    *suite.Suite
 	observer *observer.Observer
 	session  *loader.Session
 	sites    siteCache
-	out      io.WriteCloser
+	record   *recording // nil without --record
 }
 
 func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	r := &observation{flags: f, stderr: stderr, suite: suite.New(suite.Options{History: f.history})}
-	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: []observer.Sink{r.suite}, Attached: attached})
-	if f.output != "" {
-		// Opened first: a run whose report cannot be kept is a run wasted.
-		file, err := os.Create(f.output)
-		if err != nil {
-			return nil, fmt.Errorf("--output: %w", err)
-		}
-		r.out = file
+	r := &observation{flags: f, suite: suite.New(suite.Options{History: f.history})}
+	sinks := []observer.Sink{r.suite}
+	var err error
+	// Opened first: a run whose report or trace cannot be kept is a run wasted.
+	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
+		return nil, err
+	}
+	if r.record, err = newRecording(f.record); err != nil {
+		return nil, err
+	}
+	if r.record != nil {
+		sinks = append(sinks, r.record)
+	}
+	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached})
+	if r.record != nil {
+		r.record.Observe(r.observer)
 	}
 	return r, nil
 }
@@ -144,27 +143,32 @@ func (r *observation) options() (loader.Options, error) {
 	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
 }
 
-func (r *observation) started(s *loader.Session) {
+func (r *observation) started(s *loader.Session, program string) {
 	r.session = s
 	r.sites.session = s
+	if r.record != nil {
+		r.record.Start(s, program)
+	}
 }
 
-// report analyses, writes the report and gives the number of findings.
+// report analyses, writes the report and the end of the trace, and gives the
+// number of findings.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.observer.Finish()
-	notes, doubt := resolve.Limits(r.session, r.observer, res.Lost)
-	findings := r.suite.Finish(doubt)
-	stats := r.observer.Stats()
-	rep := report.Build(report.Run{
-		Program:  program,
-		PID:      r.session.PID(),
-		Events:   stats.Events,
-		Lost:     res.Lost.Records,
-		Threads:  stats.Threads,
-		Duration: observed(r.session),
-		Notes:    notes,
-	}, findings, resolve.New(r.session, r.observer))
-	return len(rep.Findings), r.write(rep)
+	var names report.Resolver = resolve.New(r.session, r.observer)
+	if r.record != nil {
+		r.record.Drain()
+		names = r.record
+	}
+	summary := resolve.Summary(r.session, r.observer, res.Lost)
+	summary.Program, summary.Duration = program, observed(r.session)
+	findings := r.suite.Finish(replay.Doubt(summary))
+	rep := report.Build(replay.Run(summary), findings, names)
+	err := r.printer.print(rep)
+	if r.record != nil {
+		err = errors.Join(err, r.record.finish(summary))
+	}
+	return len(rep.Findings), errors.Join(err, r.printer.close())
 }
 
 // observed is how long the program has been observed.
@@ -173,48 +177,6 @@ func observed(s *loader.Session) time.Duration {
 		return 0
 	}
 	return time.Since(s.Began())
-}
-
-// write sends the whole report in one write, so that the program's own output
-// to the same terminal does not fall between its lines.
-func (r *observation) write(rep report.Report) error {
-	var text bytes.Buffer
-	var err error
-	if r.flags.format == "json" {
-		err = report.WriteJSON(&text, rep)
-	} else {
-		err = report.WriteText(&text, rep, r.layout())
-	}
-	if err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	out := r.stderr
-	if r.out != nil {
-		out = r.out
-	}
-	if _, err := out.Write(text.Bytes()); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	if r.out != nil {
-		if err := r.out.Close(); err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
-	}
-	return nil
-}
-
-// layout looks at the terminal; a report that goes elsewhere is wide enough
-// for two stacks beside each other.
-func (r *observation) layout() report.TextOptions {
-	f, ok := r.stderr.(*os.File)
-	if r.out != nil || !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.TextOptions{Width: 120}
-	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 80
-	}
-	return report.TextOptions{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 // siteCache tells the observer of sites without asking the session at each
@@ -290,7 +252,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return err
 	}
-	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who}, opts, r.started)
+	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}, opts, func(s *loader.Session) { r.started(s, path) })
 	if err != nil {
 		return err
 	}
@@ -353,7 +315,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 			r.observer.AddTask(t)
 		}
 	}, func(s *loader.Session) {
-		r.started(s)
+		r.started(s, program)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", program, pid)
 	})
 	if err != nil {

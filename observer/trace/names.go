@@ -94,7 +94,7 @@ func (n *nameWriter) addPlace(id event.PlaceID) {
 	n.places[id] = true
 	n.nPlaces++
 	frames := n.namer.Place(id)
-	frames = frames[:min(len(frames), maxFrames)]
+	frames = frames[:min(len(frames), MaxFrames)]
 	b := binary.AppendUvarint(n.place, uint64(id))
 	b = binary.AppendUvarint(b, uint64(len(frames)))
 	for i := range frames {

@@ -53,7 +53,7 @@ func lookup(c *cursor, table []string) string {
 func (r *Reader) placeNames(c *cursor, table []string) error {
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
 		id, count := c.number(), c.uvarint()
-		if c.bad || count > maxFrames {
+		if c.bad || count > MaxFrames {
 			return errNames
 		}
 		if err := r.charge(64 + 128*int(count)); err != nil {

@@ -110,7 +110,6 @@ const (
 	blockBytes  = 1 << 20
 	nameBytes   = 1 << 20
 	maxString   = 1 << 14
-	maxFrames   = 128
 )
 
 // The sections of a block.
@@ -125,6 +124,10 @@ const (
 	sectionTimes
 	sectionValues
 )
+
+// MaxFrames is how many frames of a calling chain a trace holds; what is beyond
+// is left out.
+const MaxFrames = 128
 
 // IsTrace reports whether a file that begins like this is a trace, whole or cut.
 func IsTrace(start []byte) bool {

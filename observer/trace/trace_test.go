@@ -26,7 +26,7 @@ type run struct {
 func write(t testing.TB, r run, flushAfter ...int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, WriterOptions{Names: r.names, Start: Summary{Program: r.summary.Program}, FlushEvery: -1})
+	w, err := NewWriter(&out, WriterOptions{Names: r.names, Start: func() Summary { return Summary{Program: r.summary.Program} }, FlushEvery: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

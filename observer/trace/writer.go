@@ -21,9 +21,13 @@ type WriterOptions struct {
 	// Names are asked for once for each identifier that events mention, from
 	// the Writer's goroutine. Default nil: nothing has a name.
 	Names Namer
-	// Start is what is known of the run at its beginning, for a file that
-	// will be cut short.
-	Start Summary
+	// Start gives what is known of the run when the first block is written,
+	// for a file that will be cut short; from the Writer's goroutine. Default
+	// nil: nothing.
+	Start func() Summary
+	// Fresh, if not nil, is called within Event with events that may bring new
+	// identifiers: of those alike but for time and value, with one in each block.
+	Fresh func(*event.Event)
 	// FlushEvery is how long an event may wait to be written in a run that
 	// makes few. Default 0: a second. Negative: until a block is full.
 	FlushEvery time.Duration
@@ -127,6 +131,9 @@ func (w *Writer) add(e *event.Event) {
 	slot := &w.known[k.slot()]
 	if slot.block != w.block || slot.key != k {
 		c.define(&k)
+		if w.opts.Fresh != nil {
+			w.opts.Fresh(e)
+		}
 		*slot = known{block: w.block, key: k, index: c.kinds}
 		c.index = append(c.index, 0)
 		if e.Place != 0 && !w.marked[e.Place] {
@@ -248,7 +255,11 @@ func (w *Writer) attempt(f func() error) {
 func (w *Writer) put(c *columns) error {
 	var s *Summary
 	if !w.begun {
-		s, w.begun = &w.opts.Start, true
+		w.begun = true
+		if w.opts.Start != nil {
+			start := w.opts.Start()
+			s = &start
+		}
 	}
 	err := w.names.collect(c, func() error { return w.emit(nil, nil, 0) })
 	if err != nil {

@@ -1,0 +1,126 @@
+// Package replay takes a recorded run to its report: events out of a trace,
+// clocks computed again, analyses, findings, names. From the same trace it
+// makes the same report, byte for byte; and where the run was observed live, that
+// of the live run. It knows neither how a trace is stored nor how a report is
+// printed.
+package replay
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// Sink takes the events of a run, in order. The event is reused.
+type Sink interface {
+	Event(*event.Event)
+}
+
+// Events hands all events of a source to sink, with the clocks of the
+// must-order, and gives their number. The error is the source's; what came
+// before it has been handed on. Nothing is allocated for each event.
+func Events(src trace.Source, sink Sink) (uint64, error) {
+	must := clock.New()
+	var e event.Event
+	for n := uint64(0); ; n++ {
+		if err := src.Next(&e); err == io.EOF {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		must.Stamp(&e)
+		sink.Event(&e)
+		must.Done(&e)
+	}
+}
+
+// Report analyses a run. A source that is cut short gives a report with a note
+// on what is missing, and findings no better than potential.
+func Report(src trace.Source, opts suite.Options) (report.Report, error) {
+	analyses := suite.New(opts)
+	n, err := Events(src, analyses)
+	if err != nil {
+		return report.Report{}, err
+	}
+	s := summaryOf(src, n)
+	return report.Build(Run(s), analyses.Finish(Doubt(s)), Resolver(src.Names())), nil
+}
+
+// cuttable is a source that may end before its end.
+type cuttable interface{ Cut() *trace.Cut }
+
+func summaryOf(src trace.Source, events uint64) trace.Summary {
+	s, whole := src.Summary()
+	if whole {
+		return s
+	}
+	s.Events, s.Threads = events, src.Names().Threads()
+	s.Unseen = "the trace ends before it says what was not observed"
+	if c, ok := src.(cuttable); ok && c.Cut() != nil {
+		s.Notes = append(s.Notes, c.Cut().String())
+	}
+	return s
+}
+
+// Run is the summary of a run as a report has it.
+func Run(s trace.Summary) report.Run {
+	return report.Run{Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+}
+
+// Doubt gives, for suite.Finish, why a finding of the run may be wrong
+// whatever its witness says.
+func Doubt(s trace.Summary) func(*finding.Finding) string {
+	until := map[event.ThreadID]uint64{}
+	for _, u := range s.Unsure {
+		until[u.Thread] = u.Until
+	}
+	return func(f *finding.Finding) string {
+		if s.Unseen != "" {
+			return s.Unseen
+		}
+		for _, e := range f.Evidence {
+			if e.Seq <= until[e.Thread] {
+				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
+			}
+		}
+		return ""
+	}
+}
+
+// Resolver gives a report the names of a trace.
+func Resolver(n *trace.Names) report.Resolver { return resolver{n} }
+
+type resolver struct{ names *trace.Names }
+
+// Frames implements report.Resolver.
+func (r resolver) Frames(id event.PlaceID) []report.Frame { return Frames(r.names.Place(id)) }
+
+// Object implements report.Resolver.
+func (r resolver) Object(id event.ObjectID) report.ObjectInfo {
+	o := r.names.Object(id)
+	return report.ObjectInfo{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
+}
+
+// Thread implements report.Resolver.
+func (r resolver) Thread(id event.ThreadID) report.ThreadInfo {
+	if id == 0 || int(id) > r.names.Threads() {
+		return report.ThreadInfo{}
+	}
+	t := r.names.Thread(id)
+	return report.ThreadInfo{ID: id, TID: t.TID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main}
+}
+
+// Frames are the frames of a trace as a report has them.
+func Frames(in []trace.Frame) []report.Frame {
+	var out []report.Frame
+	for _, f := range in {
+		out = append(out, report.Frame(f))
+	}
+	return out
+}

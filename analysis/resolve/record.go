@@ -1,0 +1,227 @@
+package resolve
+
+import (
+	"io"
+	"sync"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// Recorder writes the events of a live run to a trace; an observer.Sink. Names
+// are looked for by the trace's own goroutine, from copies of what the observer
+// knows, so that the ring buffer's reader does not wait for debug information.
+//
+// It is a report.Resolver too: a report of a recorded run has the names that
+// the trace has, as they were when the run first needed them.
+type Recorder struct {
+	*trace.Writer
+	observed *observer.Observer
+	seen     snapshot
+
+	started  chan struct{} // closed by Start, or Close if it was never called
+	once     sync.Once
+	start    trace.Summary
+	resolver *Resolver // valid once started is closed; nil if there was no start
+
+	// What has been written; of the Writer's goroutine until Drain.
+	frames  map[event.PlaceID][]report.Frame
+	objects map[event.ObjectID]string // those up to named that have a name
+	named   event.ObjectID
+	threads map[event.ThreadID]report.ThreadInfo
+}
+
+// NewRecorder begins a trace on out. Observe must be called before the first
+// event, and Start when the process is known: names wait for it.
+func NewRecorder(out io.Writer) (*Recorder, error) {
+	r := &Recorder{
+		seen: newSnapshot(), started: make(chan struct{}),
+		frames: map[event.PlaceID][]report.Frame{}, objects: map[event.ObjectID]string{}, threads: map[event.ThreadID]report.ThreadInfo{},
+	}
+	var err error
+	r.Writer, err = trace.NewWriter(out, trace.WriterOptions{Names: namer{r}, Start: r.atStart, Fresh: r.fresh})
+	return r, err
+}
+
+// Observe says whose events the recorder takes.
+func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
+
+// Start says what is observed.
+func (r *Recorder) Start(p Process, program string) {
+	r.once.Do(func() {
+		r.start = trace.Summary{Program: program, PID: p.PID()}
+		r.resolver = New(p, &r.seen)
+		close(r.started)
+	})
+}
+
+// Drain hands on all events so far, and makes the recorder ready for the
+// questions of a report. No event may follow, nor may the observer change.
+func (r *Recorder) Drain() {
+	r.once.Do(func() { close(r.started) }) // of a run that came to nothing
+	r.Writer.Drain()
+	if r.resolver != nil {
+		r.resolver.observed = r.observed
+	}
+}
+
+func (r *Recorder) atStart() trace.Summary {
+	<-r.started
+	return r.start
+}
+
+// fresh copies what the observer knows of the identifiers in e; it runs on the
+// observer's goroutine, for the first event of its kind in each block.
+func (r *Recorder) fresh(e *event.Event) {
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
+	r.seen.place(r.observed, e.Place)
+	for _, id := range []event.ObjectID{e.Object, e.Object2} {
+		for id > r.seen.last {
+			r.seen.last++
+			o, _ := r.observed.ObjectInfo(r.seen.last)
+			r.seen.objects[r.seen.last] = o
+			r.seen.place(r.observed, o.Init)
+			r.seen.place(r.observed, o.First)
+		}
+	}
+	for _, id := range []event.ThreadID{e.Thread, e.Peer} {
+		for id > event.ThreadID(len(r.seen.threads)) {
+			t, _ := r.observed.ThreadInfo(event.ThreadID(len(r.seen.threads) + 1))
+			r.seen.threads = append(r.seen.threads, t)
+			r.seen.place(r.observed, t.Created)
+		}
+	}
+}
+
+// snapshot is what the observer knew of the identifiers written so far.
+type snapshot struct {
+	mu      sync.Mutex // guards what follows
+	stacks  map[event.PlaceID]observer.Stack
+	objects map[event.ObjectID]observer.Object // until they have been written
+	last    event.ObjectID                     // that was copied
+	threads []observer.Thread
+}
+
+func newSnapshot() snapshot {
+	return snapshot{stacks: map[event.PlaceID]observer.Stack{}, objects: map[event.ObjectID]observer.Object{}}
+}
+
+// place copies a calling chain; the observer changes none that it has.
+func (s *snapshot) place(o *observer.Observer, id event.PlaceID) {
+	if id == 0 {
+		return
+	}
+	if _, ok := s.stacks[id]; !ok {
+		if st, ok := o.StackOf(id); ok {
+			s.stacks[id] = st
+		}
+	}
+}
+
+// StackOf implements Observed.
+func (s *snapshot) StackOf(p event.PlaceID) (observer.Stack, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, ok := s.stacks[p]
+	return st, ok
+}
+
+// ObjectInfo implements Observed.
+func (s *snapshot) ObjectInfo(id event.ObjectID) (obj observer.Object, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	obj, ok = s.objects[id]
+	return obj, ok
+}
+
+func (s *snapshot) forget(id event.ObjectID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, id)
+}
+
+// ThreadInfo implements Observed.
+func (s *snapshot) ThreadInfo(id event.ThreadID) (t observer.Thread, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id == 0 || int(id) > len(s.threads) {
+		return t, false
+	}
+	return s.threads[id-1], true
+}
+
+// namer gives the trace its names, and keeps them for the report.
+type namer struct{ r *Recorder }
+
+// Place implements trace.Namer.
+func (n namer) Place(id event.PlaceID) []trace.Frame {
+	var out []trace.Frame
+	for _, f := range n.r.Frames(id) {
+		out = append(out, trace.Frame(f))
+	}
+	return out
+}
+
+// Object implements trace.Namer.
+func (n namer) Object(id event.ObjectID) trace.Object {
+	o := n.r.Object(id)
+	n.r.seen.forget(id)
+	return trace.Object{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
+}
+
+// Thread implements trace.Namer.
+func (n namer) Thread(id event.ThreadID) trace.Thread {
+	t := n.r.Thread(id)
+	raw, _ := n.r.seen.ThreadInfo(id)
+	return trace.Thread{TID: t.TID, TGID: raw.TGID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main}
+}
+
+// Frames implements report.Resolver, after Drain.
+func (r *Recorder) Frames(id event.PlaceID) []report.Frame {
+	<-r.started
+	if frames, ok := r.frames[id]; ok || r.resolver == nil {
+		return frames
+	}
+	frames := r.resolver.Frames(id)
+	frames = frames[:min(len(frames), trace.MaxFrames)]
+	for i := range frames {
+		f := &frames[i]
+		f.Function, f.File, f.Module = trace.Shorten(f.Function), trace.Shorten(f.File), trace.Shorten(f.Module)
+	}
+	r.frames[id] = frames
+	return frames
+}
+
+// Object implements report.Resolver, after Drain.
+func (r *Recorder) Object(id event.ObjectID) report.ObjectInfo {
+	<-r.started
+	if r.resolver == nil {
+		return report.ObjectInfo{}
+	}
+	if id <= r.named {
+		info := r.resolver.unnamed(id)
+		info.Name = r.objects[id]
+		return info
+	}
+	info := r.resolver.Object(id)
+	if info.Name = trace.Shorten(info.Name); info.Name != "" {
+		r.objects[id] = info.Name
+	}
+	r.named = id // the trace asks in order
+	return info
+}
+
+// Thread implements report.Resolver, after Drain.
+func (r *Recorder) Thread(id event.ThreadID) report.ThreadInfo {
+	<-r.started
+	if t, ok := r.threads[id]; ok || r.resolver == nil {
+		return t
+	}
+	t := r.resolver.Thread(id)
+	t.Start, t.Name = trace.Shorten(t.Start), trace.Shorten(t.Name)
+	r.threads[id] = t
+	return t
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+func (a *app) analyzeCommand() *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "analyze [flags] TRACE...",
+		Short: "Analyse recorded traces",
+		Long: `analyze makes of a recorded run the report that the live run gave. TRACE is a file that --record wrote; the content tells
+which. - is standard input. Each trace is analysed by itself and has a report of its own, in
+the order given: with --format json, one object after the other. No privileges are needed, nor the program.
+
+A trace that is cut short, by kill -9 for one, is analysed up to there, and the report says so.
+
+Exit status: 0 without findings, 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
+		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
+  tracepredict analyze shop.trace
+  ssh server sudo tracepredict attach --record - --duration 30s -p 4711 | tracepredict analyze -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("which trace?")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.analyze(&f, args)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+// analyze reports on each trace, also on those after one that cannot be read.
+func (a *app) analyze(f *reportFlags, names []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	p, err := newPrinter(f, a.stderr)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range names {
+		n, err := analyzeOne(p, name)
+		errs = append(errs, err)
+		if n > 0 {
+			a.status = f.findings
+		}
+	}
+	return errors.Join(append(errs, p.close())...)
+}
+
+func analyzeOne(p *printer, name string) (findings int, err error) {
+	src, closeTrace, err := openTrace(name)
+	if err != nil {
+		return 0, err
+	}
+	defer closeTrace()
+	rep, err := replay.Report(src, suite.Options{History: p.flags.history})
+	if err != nil {
+		return 0, err
+	}
+	return len(rep.Findings), p.print(rep)
+}
+
+// openTrace opens a trace of any kind; its content tells which.
+func openTrace(name string) (src trace.Source, closeTrace func(), err error) {
+	var in io.Reader = os.Stdin
+	closeTrace = func() {}
+	if name != standard {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		in, closeTrace = file, func() { file.Close() }
+	} else {
+		name = "standard input"
+	}
+	buffered := bufio.NewReaderSize(in, 1<<16)
+	start, err := buffered.Peek(16)
+	switch {
+	case trace.IsTrace(start):
+		src, err = trace.NewReader(buffered, name)
+	case err == io.EOF && len(start) == 0:
+		err = fmt.Errorf("%s: it is empty", name)
+	default:
+		err = fmt.Errorf("%s: this is not a trace", name)
+	}
+	if err != nil {
+		closeTrace()
+		return nil, nil, err
+	}
+	return src, closeTrace, nil
+}

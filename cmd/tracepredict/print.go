@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+)
+
+// reportFlags are those of all that print reports.
+type reportFlags struct {
+	format   string
+	output   string
+	findings int
+	history  int
+}
+
+func (f *reportFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
+	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
+	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
+	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
+}
+
+func (f *reportFlags) check() error {
+	if f.format != "text" && f.format != "json" {
+		return usage("--format %s: it is text or json", f.format)
+	}
+	if f.findings < 0 || f.findings > 255 {
+		return usage("--findings-exit %d: an exit status is 0 to 255", f.findings)
+	}
+	if f.history < 0 {
+		return usage("--history %d: it is not negative", f.history)
+	}
+	return nil
+}
+
+// printer writes reports where the flags say.
+type printer struct {
+	flags *reportFlags
+	std   io.Writer // without --output
+	out   *os.File  // of --output, nil without
+}
+
+func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
+	p := &printer{flags: f, std: std}
+	if f.output != "" {
+		file, err := os.Create(f.output)
+		if err != nil {
+			return nil, fmt.Errorf("--output: %w", err)
+		}
+		p.out = file
+	}
+	return p, nil
+}
+
+// print sends the whole report in one write, so that the program's own output
+// to the same terminal does not fall between its lines.
+func (p *printer) print(rep report.Report) error {
+	var text bytes.Buffer
+	var err error
+	if p.flags.format == "json" {
+		err = report.WriteJSON(&text, rep)
+	} else {
+		err = report.WriteText(&text, rep, p.layout())
+	}
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	out := p.std
+	if p.out != nil {
+		out = p.out
+	}
+	if _, err := out.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+func (p *printer) close() error {
+	if p.out == nil {
+		return nil
+	}
+	if err := p.out.Close(); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// layout looks at the terminal; a report that goes elsewhere is wide enough
+// for two stacks beside each other.
+func (p *printer) layout() report.TextOptions {
+	f, ok := p.std.(*os.File)
+	if p.out != nil || !ok || !term.IsTerminal(int(f.Fd())) {
+		return report.TextOptions{Width: 120}
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		width = 80
+	}
+	return report.TextOptions{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+}
