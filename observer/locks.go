@@ -139,13 +139,13 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 // the holder does next will tell.
 func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
-		o.drop(nil, obj)
+		o.drop(t, nil, obj)
 		return
 	}
 	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
 	if o.opts.Attached && t.born == 0 {
-		o.infos[t.id-1].Unsure = o.stats.Events
+		o.names.threads[t.id].Unsure = o.stats.Events
 	}
 }
 

@@ -327,7 +327,10 @@ func (m *model) remake(th *mthread, name byte) {
 		}
 		return
 	}
-	delete(m.ids, name)
+	if m.ids[name] != 0 {
+		m.say("T%d destroy %s inferred", th.id, m.obj(name))
+		delete(m.ids, name)
+	}
 	m.record(th, bpf.OpInit, name, bpf.Record{})
 	m.say("T%d init %s =0", th.id, m.obj(name))
 }

@@ -49,7 +49,7 @@ func (o *Observer) objectAt(r *bpf.Record, addr uint64, kind event.Kind) *object
 	obj.madeBy = nil
 	if k := o.site(r).Kind; obj.sure && addr == r.Object && k != event.KindUnknown && k != obj.kind {
 		// Memory used again: what was here went without a word.
-		o.drop(nil, obj)
+		o.drop(o.thread(r), nil, obj)
 		return o.newObject(r, addr, kind)
 	}
 	return obj
@@ -61,8 +61,8 @@ func (o *Observer) newObject(r *bpf.Record, addr uint64, kind event.Kind) *objec
 		kind, sure = k, true
 	}
 	t := o.thread(r)
-	o.objInfos = append(o.objInfos, Object{Addr: addr, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
-	obj := &object{id: event.ObjectID(len(o.objInfos)), addr: addr, kind: kind, sure: sure}
+	id := o.names.addObject(Object{Addr: addr, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
+	obj := &object{id: id, addr: addr, kind: kind, sure: sure}
 	o.objects[addr] = obj
 	if onOwnStack(t, r, addr) {
 		if t.ownStack == nil {
@@ -85,12 +85,13 @@ func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
 	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.born != 0
 }
 
-// ObjectInfo gives what is known of an object; ok is false for an unknown id.
+// ObjectInfo gives what is known of an object; ok is false for an unknown id, or
+// one that was forgotten (Rememberer).
 func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
-	if id == 0 || int(id) > len(o.objInfos) {
-		return Object{}, false
+	if info := o.names.objects[id]; info != nil {
+		return *info, true
 	}
-	return o.objInfos[id-1], true
+	return Object{}, false
 }
 
 // lifetime serves init and destroy. An init of a live object is a new one:
@@ -98,7 +99,7 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
 		if obj := o.objects[r.Object]; obj != nil {
-			o.drop(r, obj)
+			o.drop(t, r, obj)
 		}
 		return
 	}
@@ -106,11 +107,11 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		if old.madeBy == t && r.Sp < old.madeSp {
 			return // within the call that we know: glibc's mtx_init calls pthread_mutex_init
 		}
-		o.drop(nil, old)
+		o.drop(t, nil, old)
 	}
 	obj := o.newObject(r, r.Object, event.KindUnknown)
 	obj.madeBy, obj.madeSp = t, r.Sp
-	o.objInfos[obj.id-1].Init = event.PlaceID(r.Place)
+	o.names.objects[obj.id].Init = event.PlaceID(r.Place)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue
@@ -118,20 +119,22 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 }
 
 // drop ends an object's lifetime: the next use of the address is another. It
-// is taken from whoever still holds it. The record is that of its destruction,
-// nil if none told of it.
-func (o *Observer) drop(r *bpf.Record, obj *object) {
+// is taken from whoever still holds it. The record is that of its destruction
+// by t, nil if none told of it: then the event is inferred, and orders nothing.
+func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 	if obj.holder != nil {
 		o.letGo(obj.holder, nil, obj, event.Inferred)
 	}
 	o.releaseShared(obj)
-	if r != nil {
-		o.emitOn(o.thread(r), r, event.Destroy, obj)
+	e := o.begin(t, r, event.Destroy)
+	e.Object, e.Kind = obj.id, obj.kind
+	if r == nil {
+		e.Flags = event.Inferred
 	}
+	o.send()
 	if o.objects[obj.addr] == obj {
 		delete(o.objects, obj.addr)
 	}
-	o.clock.Drop(obj.id)
 }
 
 // oncing is a call of pthread_once under way; see onceCall.

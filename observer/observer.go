@@ -8,12 +8,16 @@
 // them. What it does not know: ELF files, source lines, formats of reports.
 //
 // It is used from one goroutine. Memory is bounded by live threads, by the
-// addresses that objects were seen at and not destroyed, and by what reports may
-// still name: 48 bytes for each object of the run and 32 for each thread, so a
-// run that makes and destroys a million locks takes 48 MB.
+// addresses that objects were seen at and not destroyed, and by what the sinks say
+// that they may still name (Rememberer): the names of other threads and objects
+// are forgotten in sweeps. A sink that does not say keeps all names of the run.
 package observer
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -22,6 +26,14 @@ import (
 // Sink takes the events of a run, in order. The event is reused.
 type Sink interface {
 	Event(*event.Event)
+}
+
+// Rememberer is a Sink that can say which threads and objects it may still ask
+// ThreadInfo and ObjectInfo for. While every sink of an observer is one, the
+// observer forgets what is neither alive nor remembered.
+type Rememberer interface {
+	Sink
+	Remember(*event.Names)
 }
 
 // SiteInfo is what the observer must know of a site, by its index in records.
@@ -75,16 +87,15 @@ type Observer struct {
 	stats Stats
 	ev    event.Event // reused for all
 
-	now      uint64             // time of the record at hand
-	threads  map[uint32]*thread // live, by kernel id
-	last     *thread            // of the last record
-	byTP     map[uint64]*thread // latest thread with this thread pointer
-	leader   *thread            // that runs or ran main
-	infos    []Thread           // by ThreadID - 1
-	objects  map[uint64]*object // live, by address
-	vars     map[uint64]*variable
-	objInfos []Object // by ObjectID - 1
-	stacks   map[event.PlaceID]Stack
+	now     uint64             // time of the record at hand
+	threads map[uint32]*thread // live, by kernel id
+	last    *thread            // of the last record
+	byTP    map[uint64]*thread // latest thread with this thread pointer
+	leader  *thread            // that runs or ran main
+	objects map[uint64]*object // live, by address
+	vars    map[uint64]*variable
+	names   names
+	stacks  map[event.PlaceID]Stack
 }
 
 // New makes an observer.
@@ -96,13 +107,14 @@ func New(opts Options) *Observer {
 		byTP:    map[uint64]*thread{},
 		objects: map[uint64]*object{},
 		vars:    map[uint64]*variable{},
+		names:   newNames(opts.Sinks),
 		stacks:  map[event.PlaceID]Stack{},
 	}
 }
 
 // Stats gives the counts so far.
 func (o *Observer) Stats() Stats {
-	o.stats.Threads = len(o.infos)
+	o.stats.Threads = int(o.names.lastThread)
 	return o.stats
 }
 
@@ -116,8 +128,16 @@ type Stack struct {
 	Words []uint64
 }
 
+// maxStacks bounds the calling chains that are kept. The BPF programs have a table
+// of half as many places; an event beyond it comes as a place of its own, and
+// loader.Lost counts it.
+const maxStacks = 1 << 16
+
 // Stack takes the calling chain of a place; loader.Handler.
 func (o *Observer) Stack(s *bpf.StackRecord) {
+	if len(o.stacks) >= maxStacks {
+		return
+	}
 	st := Stack{Site: s.Site, Caller: s.Caller}
 	for _, f := range s.Frames {
 		if f == 0 {
@@ -151,6 +171,9 @@ func (o *Observer) Record(r *bpf.Record) {
 		o.stats.Lost += uint64(r.Lost)
 	}
 	o.now = r.Time
+	if o.names.full() {
+		o.sweep()
+	}
 	switch {
 	case bpf.Op(r.Op) == bpf.OpExec:
 		o.renamed(r)
@@ -231,11 +254,14 @@ func (o *Observer) site(r *bpf.Record) SiteInfo {
 // Finish ends the threads that still live, so that every thread of the run
 // has its last event. What they hold stays held. No record may follow.
 func (o *Observer) Finish() {
-	for id := range o.infos {
-		if t := o.threads[o.infos[id].TID]; t != nil && int(t.id) == id+1 {
-			o.over(t, nil)
-		}
+	for _, t := range o.living() {
+		o.over(t, nil)
 	}
+}
+
+// living gives the threads that have not ended, in order of creation.
+func (o *Observer) living() []*thread {
+	return slices.SortedFunc(maps.Values(o.threads), func(t, u *thread) int { return cmp.Compare(t.id, u.id) })
 }
 
 // Attached reports whether observation began in the middle of the run.

@@ -186,6 +186,7 @@ func TestLifetimes(t *testing.T) {
 			T2 init A1 =0
 			T2 acquire A1
 			T2 release A1
+			T2 destroy A1 inferred
 			T2 init A2 =0`, &Stats{}},
 		{"destroy without a past", `
 			11 destroy A`, ``, &Stats{}},
@@ -197,6 +198,7 @@ func TestLifetimes(t *testing.T) {
 			12 release A`, `
 			T2 acquire A1
 			T2 release A1 inferred
+			T3 destroy A1 inferred
 			T3 init A2 =0
 			T3 acquire A2
 			T3 release A2`, &Stats{UnheldReleases: 1}},
@@ -220,8 +222,10 @@ func TestLifetimes(t *testing.T) {
 			11 release S kind=spin
 			12 acquire S kind=spin
 			12 release S kind=spin`, `
+			T2 destroy S1 inferred
 			T2 acquire S2
 			T2 release S2
+			T2 destroy S2 inferred
 			T3 acquire S3
 			T3 release S3`, &Stats{}},
 		{"memory used again for another kind", `
@@ -230,7 +234,9 @@ func TestLifetimes(t *testing.T) {
 			11 acquire A`, `
 			T2 acquire A1
 			T2 release A1 inferred
+			T3 destroy A1 inferred
 			T3 sem-post A2
+			T2 destroy A2 inferred
 			T2 acquire A3`, &Stats{}},
 		{"a kind that no site tells changes nothing", `
 			11 acquire A kind=none
@@ -256,6 +262,7 @@ func TestLifetimes(t *testing.T) {
 			T4 release A1
 			T3 acquire A1
 			T3 release A1 inferred
+			T4 destroy A1 inferred
 			T4 end
 			T3 acquire A2
 			T3 release A2`, &Stats{UnheldReleases: 1}},

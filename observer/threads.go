@@ -61,8 +61,7 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 }
 
 func (o *Observer) newThread(info Thread) *thread {
-	o.infos = append(o.infos, info)
-	t := &thread{id: event.ThreadID(len(o.infos)), tid: info.TID}
+	t := &thread{id: o.names.addThread(info), tid: info.TID}
 	o.threads[info.TID] = t
 	if info.TID == info.TGID {
 		o.leader = t
@@ -70,12 +69,13 @@ func (o *Observer) newThread(info Thread) *thread {
 	return t
 }
 
-// ThreadInfo gives what is known of a thread; ok is false for an unknown id.
+// ThreadInfo gives what is known of a thread; ok is false for an unknown id, or one
+// that was forgotten (Rememberer).
 func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
-	if id == 0 || int(id) > len(o.infos) {
-		return Thread{}, false
+	if info := o.names.threads[id]; info != nil {
+		return *info, true
 	}
-	return o.infos[id-1], true
+	return Thread{}, false
 }
 
 // AddTask makes a thread known that lived when observation began.
@@ -84,9 +84,11 @@ func (o *Observer) AddTask(l bpf.TaskLine) {
 	o.setPointer(o.thread(&r), l.ThreadPointer)
 }
 
-func (o *Observer) setPointer(t *thread, tp uint64) {
+// setPointer gives a thread its thread pointer. It answers which ended thread can
+// no longer be joined by its own, nil if there is none.
+func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	if tp == 0 || t.tp == tp {
-		return
+		return nil
 	}
 	o.unlink(t)
 	t.tp = tp
@@ -94,10 +96,11 @@ func (o *Observer) setPointer(t *thread, tp uint64) {
 	o.byTP[tp] = t
 	for i, p := 1, t; p.previous != nil; i, p = i+1, p.previous {
 		if i == maxNamesakes {
-			p.previous = nil
-			return
+			gone, p.previous = p.previous, nil
+			return gone
 		}
 	}
+	return nil
 }
 
 // maxNamesakes bounds how many threads are known by one thread pointer. The
@@ -154,13 +157,18 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	}
 	u := o.newThread(Thread{TID: tid, TGID: r.Tgid, Parent: t.id, Created: t.created, Start: t.start})
 	u.born = r.Time
-	o.setPointer(u, r.Value)
+	gone := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
 	e.Peer, e.Place = u.id, t.created
 	t.created, t.start = 0, 0
 	o.send()
 	o.begin(u, r, event.Begin).Place = 0
 	o.send()
+	if gone != nil && !gone.detached {
+		o.begin(t, nil, event.Detach).Peer = gone.id
+		o.ev.Flags = event.Inferred
+		o.send()
+	}
 }
 
 // end ends a thread. It stays known by its thread pointer, for a join may follow.
@@ -170,7 +178,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	}
 	for _, addr := range slices.Sorted(maps.Keys(t.ownStack)) {
 		if obj := o.objects[addr]; obj != nil {
-			o.drop(nil, obj)
+			o.drop(t, nil, obj)
 		}
 	}
 	// A robust mutex goes to the next; another is nobody's to take, or the
@@ -247,9 +255,8 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 // executed ends all that the old program was made of: its other threads, and
 // every object, since addresses mean something else now.
 func (o *Observer) executed(t *thread, r *bpf.Record) {
-	for id := range o.infos {
-		u := o.threads[o.infos[id].TID]
-		if u != nil && u != t && int(u.id) == id+1 && o.infos[id].TGID == r.Tgid {
+	for _, u := range o.living() {
+		if u != t && o.names.threads[u.id].TGID == r.Tgid {
 			o.end(u, nil)
 		}
 	}
@@ -285,7 +292,7 @@ func (t *thread) leaveOnce() {
 func (o *Observer) renamed(r *bpf.Record) {
 	old := uint32(r.Object)
 	t := o.threads[old]
-	if old == r.Tid || t == nil || o.infos[t.id-1].TGID != r.Tgid {
+	if old == r.Tid || t == nil || o.names.threads[t.id].TGID != r.Tgid {
 		return
 	}
 	if first := o.threads[r.Tid]; first != nil {
@@ -293,6 +300,6 @@ func (o *Observer) renamed(r *bpf.Record) {
 	}
 	delete(o.threads, old)
 	t.tid = r.Tid
-	o.infos[t.id-1].TID = r.Tid
+	o.names.threads[t.id].TID = r.Tid
 	o.threads[r.Tid] = t
 }

@@ -45,9 +45,8 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	}
 	v := o.vars[r.Object]
 	if v == nil {
-		o.objInfos = append(o.objInfos, Object{Addr: r.Object, Kind: event.KindVariable, Variable: info.Variable,
-			First: event.PlaceID(r.Place), FirstThread: t.id})
-		v = &variable{id: event.ObjectID(len(o.objInfos))}
+		v = &variable{id: o.names.addObject(Object{Addr: r.Object, Kind: event.KindVariable, Variable: info.Variable,
+			First: event.PlaceID(r.Place), FirstThread: t.id})}
 		o.vars[r.Object] = v
 	}
 	e := o.begin(t, r, accessOps[bpf.Op(r.Op)-bpf.OpRead])

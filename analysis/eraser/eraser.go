@@ -63,6 +63,10 @@ const (
 	SeedFirst              // with the first access that leaves Virgin
 )
 
+// minDeaths is how many objects must have gone before the sets of their locks are
+// looked for, if half of all sets may be such.
+const minDeaths = 1 << 12
+
 const (
 	defaultHistory  = 64
 	defaultMaxPairs = 64
@@ -130,6 +134,8 @@ type Analysis struct {
 	stats   Stats
 	verdict Verdict
 	limit   int // of interned sets, before unused ones are dropped
+	deaths  int // of objects, since then
+	minimum int // of deaths, before unused sets are dropped
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -148,6 +154,7 @@ func New(opts Options) *Analysis {
 		threads: map[event.ThreadID]*thread{},
 		vars:    map[event.ObjectID]*variable{},
 		limit:   cacheLimit,
+		minimum: minDeaths,
 	}
 }
 
@@ -170,8 +177,30 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op == event.End:
 		delete(a.threads, e.Thread)
 		a.lately[e.Thread%recently] = nil
-	case e.Op == event.Init, e.Op == event.Destroy:
+	case e.Op == event.Init:
 		a.retire(e.Object)
+	case e.Op == event.Destroy:
+		a.retire(e.Object)
+		if a.deaths++; a.deaths >= max(a.minimum, len(a.sets.sets)/2) {
+			a.compact()
+		}
+	}
+}
+
+// Remember adds the threads and objects that a finding may still name.
+func (a *Analysis) Remember(n *event.Names) {
+	for _, t := range a.threads {
+		n.Thread(t.id)
+		for _, h := range t.held {
+			n.Object(h.m.lock())
+		}
+	}
+	for id, v := range a.vars {
+		n.Object(id)
+		v.remember(n)
+	}
+	for _, r := range a.done {
+		r.remember(n)
 	}
 }
 
@@ -261,5 +290,5 @@ func (a *Analysis) compact() {
 			renew(&x.set)
 		}
 	}
-	a.limit = max(cacheLimit, 2*len(a.sets.sets))
+	a.limit, a.deaths = max(cacheLimit, 2*len(a.sets.sets)), 0
 }

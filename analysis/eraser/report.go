@@ -29,6 +29,12 @@ type raceReport struct {
 	forgiven bool // by the state machine
 }
 
+func (r *raceReport) remember(n *event.Names) {
+	for i := range r.steps {
+		r.steps[i].Remember(n)
+	}
+}
+
 const forgivenReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
 
 // found remembers that x and e may race.

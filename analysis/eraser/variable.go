@@ -19,6 +19,21 @@ type variable struct {
 	fallback   *raceReport   // Plain: a warning that no two accesses explain alone
 }
 
+func (v *variable) remember(n *event.Names) {
+	for _, x := range v.accesses {
+		n.Thread(x.thread)
+		for _, id := range x.held {
+			n.Object(id)
+		}
+	}
+	for _, r := range v.order {
+		r.remember(n)
+	}
+	if v.fallback != nil {
+		v.fallback.remember(n)
+	}
+}
+
 // access is the last one of its thread, lockset, operation, atomicity and
 // place. The last is enough: if it must come before a later access then so
 // must all that the thread did earlier.

@@ -68,6 +68,16 @@ type Step struct {
 	Blocked bool
 }
 
+// Remember adds what the step names.
+func (s *Step) Remember(n *event.Names) {
+	n.Thread(s.Thread)
+	n.Thread(s.Peer)
+	n.Object(s.Object)
+	for _, id := range s.Held {
+		n.Object(id)
+	}
+}
+
 // Finding is one error that this run or another schedule of it shows.
 type Finding struct {
 	Kind       Kind

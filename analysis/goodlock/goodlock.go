@@ -22,7 +22,8 @@
 // the same are one pattern; of its instances a bounded number is kept, the
 // first and the latest, spread over threads. Instances of one thread between
 // which it neither influenced another nor was influenced are one. A thread
-// that has been joined lives on only in the instances that name it.
+// that has been joined lives on only in the instances that name it, and what
+// destroyed locks leave behind is swept when it is as much as the rest.
 package goodlock
 
 import (
@@ -107,6 +108,8 @@ type Analysis struct {
 	final    []*report
 	stats    Stats
 	retryAt  uint64 // of DroppedPatterns, when making room is tried again
+	deaths   int    // of objects, since the tree was planted
+	patience int    // of deaths, before what they leave behind is swept
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -128,6 +131,7 @@ func New(opts Options) *Analysis {
 		dead:     map[event.ObjectID]bool{},
 		inUse:    map[event.ObjectID]int{},
 		reports:  map[string]*report{},
+		patience: minDeaths,
 	}
 }
 
@@ -142,6 +146,30 @@ func (a *Analysis) Stats() Stats {
 	s := a.stats
 	s.Patterns, s.Instances = len(a.ordered), a.kept
 	return s
+}
+
+// Remember adds the threads and locks that a finding may still name.
+func (a *Analysis) Remember(n *event.Names) {
+	for _, t := range a.threads {
+		n.Thread(t.id)
+		for _, h := range t.held {
+			n.Object(h.m.lock())
+		}
+	}
+	for _, p := range a.ordered {
+		n.Object(p.wanted.lock())
+		for _, m := range p.held {
+			n.Object(m.lock())
+		}
+		for _, x := range p.kept {
+			n.Thread(x.thread.id)
+		}
+	}
+	for _, r := range a.reports {
+		for i := range r.steps {
+			r.steps[i].Remember(n)
+		}
+	}
 }
 
 // thread is what one thread holds, and which locks its parent held around it.

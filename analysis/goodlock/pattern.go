@@ -116,6 +116,31 @@ func (a *Analysis) destroyed(lock event.ObjectID) {
 	if a.inUse[lock] > 0 {
 		a.dead[lock] = true
 	}
+	if a.deaths++; a.deaths >= max(a.patience, a.nodes/2) {
+		a.sweep()
+	}
+}
+
+// minDeaths is how many objects must have gone before a sweep.
+const minDeaths = 1 << 12
+
+// sweepBudget bounds the search that must come before patterns are dropped, in
+// steps for each: a sweep costs no more than a few times what made the patterns.
+const sweepBudget = 64
+
+// sweep drops the tree's nodes of destroyed locks, and the patterns of such if they
+// are half of all.
+func (a *Analysis) sweep() {
+	if len(a.dead) < a.patience/2 || 2*a.countFinished() < len(a.ordered) {
+		a.replant()
+		return
+	}
+	if !a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))) {
+		a.patience *= 2 // so many rings: MaxPatterns bounds them
+		a.replant()
+		return
+	}
+	a.dropFinished()
 }
 
 // makeRoom drops the patterns of destroyed locks, after the rings among those
@@ -126,10 +151,17 @@ func (a *Analysis) makeRoom() bool {
 		return false
 	}
 	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
-	if !a.worthIt() {
-		return false
+	if n := a.countFinished(); n == 0 || n < len(a.ordered)/8 {
+		return false // not worth it
 	}
 	a.search()
+	a.dropFinished()
+	a.retryAt = 0
+	return true
+}
+
+// dropFinished drops the patterns of destroyed locks.
+func (a *Analysis) dropFinished() {
 	keep := a.ordered[:0]
 	for _, p := range a.ordered {
 		if !a.finished(p) {
@@ -147,19 +179,17 @@ func (a *Analysis) makeRoom() bool {
 	clear(a.ordered[len(keep):])
 	a.ordered = keep
 	a.replant()
-	a.retryAt = 0
-	return true
 }
 
-// worthIt reports whether an eighth of the patterns would go.
-func (a *Analysis) worthIt() bool {
+// countFinished is how many patterns would go.
+func (a *Analysis) countFinished() int {
 	n := 0
 	for _, p := range a.ordered {
 		if a.finished(p) {
 			n++
 		}
 	}
-	return n > 0 && n >= len(a.ordered)/8
+	return n
 }
 
 // finished reports whether no later pattern can hold what p wants, or none can

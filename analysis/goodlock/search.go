@@ -45,14 +45,22 @@ func (a *Analysis) newSearch() *search {
 // search finds the rings among the patterns in memory and merges them into
 // the reports.
 func (a *Analysis) search() {
+	if !a.searchWith(a.opts.Budget) {
+		a.stats.BudgetHit = true
+	}
+}
+
+// searchWith is search with another budget; it answers whether that was enough.
+func (a *Analysis) searchWith(budget int) bool {
 	s := a.newSearch()
+	s.steps = budget
 	s.found = a.report
 	s.closed = func(ring []*pattern) {
 		s.tuples = 0
 		s.choose(0)
 	}
 	s.run()
-	a.stats.BudgetHit = a.stats.BudgetHit || s.steps < 0
+	return s.steps >= 0
 }
 
 // spend takes steps from the budget.

@@ -71,7 +71,7 @@ func (a *Analysis) path(held []heldLock) *node {
 // replant starts the tree anew from what is held now: a program that makes and
 // destroys locks would let it grow for ever.
 func (a *Analysis) replant() {
-	a.root, a.nodes = &node{}, 0
+	a.root, a.nodes, a.deaths = &node{}, 0, 0
 	for _, t := range a.threads {
 		t.cur = a.path(t.held)
 	}

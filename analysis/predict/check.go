@@ -242,7 +242,7 @@ func (s *simulation) do(i int, e *event.Event) {
 	case event.SemWait:
 		s.value[e.Object]--
 	case event.Destroy:
-		s.gone[e.Object] = true
+		s.gone[e.Object] = ends(e)
 	}
 }
 

@@ -46,6 +46,17 @@ func New(o Options) *History {
 // Evicted is the number of events that were forgotten.
 func (h *History) Evicted() uint64 { return h.evicted }
 
+// Remember adds the threads and objects that an answer may still name.
+func (h *History) Remember(n *event.Names) {
+	for i := range h.log {
+		x := &h.log[i]
+		n.Thread(x.Thread)
+		n.Thread(x.Peer)
+		n.Object(x.Object)
+		n.Object(x.Object2)
+	}
+}
+
 // entry is an event as the log keeps it: without its clock, so that the collector
 // has nothing to look for in a log of any length.
 type entry struct {
@@ -149,6 +160,10 @@ type stay struct {
 // Event takes the next event of the run, which must have been stamped.
 func (h *History) Event(e *event.Event) {
 	if e.Epoch == 0 {
+		return
+	}
+	if e.Op == event.Destroy && e.Flags&event.Inferred != 0 {
+		h.destroy(e.Object) // of nobody's doing: it orders nothing
 		return
 	}
 	s := h.slot(e.Slot)

@@ -84,7 +84,7 @@ func observe(events []event.Event) *observed {
 	}
 	destroyed := map[event.ObjectID]bool{}
 	for i := range events {
-		if events[i].Op == event.Destroy {
+		if ends(&events[i]) {
 			destroyed[events[i].Object] = true
 		}
 	}
@@ -98,6 +98,10 @@ func observe(events []event.Event) *observed {
 	}
 	return w.observed
 }
+
+// ends tells whether a thread ended an object's lifetime by this event: an inferred
+// one tells of no deed, only that the memory is another's by then.
+func ends(e *event.Event) bool { return e.Op == event.Destroy && e.Flags&event.Inferred == 0 }
 
 func (w *walk) visit(i int, e *event.Event) {
 	switch e.Op {
@@ -128,6 +132,9 @@ func (w *walk) visit(i int, e *event.Event) {
 	case event.Init:
 		w.init(i, e)
 	case event.Destroy:
+		if !ends(e) {
+			return
+		}
 		w.after[i] = append(w.after[i], w.uses[e.Object]...)
 	}
 }

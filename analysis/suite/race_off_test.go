@@ -2,5 +2,7 @@
 
 package suite_test
 
-// longRun is how many events a long run has.
-const longRun = 10_000_000
+const (
+	longRun = 10_000_000 // events of a long run
+	churn   = 300_000    // threads of a long run
+)

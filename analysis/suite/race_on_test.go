@@ -2,6 +2,8 @@
 
 package suite_test
 
-// longRun is how many events a long run has: the race detector makes each one
-// ten times as dear.
-const longRun = 3_000_000
+// The race detector makes each event ten times as dear.
+const (
+	longRun = 3_000_000 // events of a long run
+	churn   = 60_000    // threads of a long run
+)

@@ -42,6 +42,13 @@ func (s *Suite) Event(e *event.Event) {
 	s.goodlock.Event(e)
 }
 
+// Remember adds the threads and objects that a finding may still name.
+func (s *Suite) Remember(n *event.Names) {
+	s.history.Remember(n)
+	s.eraser.Remember(n)
+	s.goodlock.Remember(n)
+}
+
 // Finish gives the findings. Doubt says of a predicted finding, in a sentence,
 // why it may be wrong all the same: an order that nobody watched, a lock that
 // nobody saw taken; "" if there is no such reason. With one, a finding is

@@ -33,7 +33,7 @@
 // the same reason what follows a thread's clock moves on by one count alone until an
 // edge from another thread comes in; e.Since tells the analyses when one did.
 // Memory is O((live threads + live objects) × slots); Destroy frees an object's
-// part. Steady state does not allocate.
+// part, also an inferred one, which orders nothing. Steady state does not allocate.
 package clock
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -41,7 +41,7 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // maxIdle is the number of slots of ended threads, unknown to whoever forks, that
 // are kept. Beyond it (detached threads by the thousand) the oldest is reused all
 // the same, by drawing an edge that agrees with the run; see Must.Forced.
-const maxIdle = 1024
+const maxIdle = 256
 
 // recently is how many threads, and how many objects, are found without a map.
 const recently = 64
@@ -142,6 +142,9 @@ func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
 // before joins what must come before e.
 func (m *Must) before(t *thread, o *object, e *event.Event) {
 	if o != nil {
+		if e.Op == event.Destroy && e.Flags&event.Inferred != 0 {
+			return
+		}
 		t.join(&o.init)
 	}
 	switch e.Op {

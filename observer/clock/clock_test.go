@@ -84,6 +84,10 @@ func (w *world) running(t *rapid.T, e *event.Event) {
 			e.Flags |= event.HasValue
 			e.Value = uint64(rapid.IntRange(0, 1).Draw(t, "value"))
 		}
+	case event.Destroy:
+		if rapid.Bool().Draw(t, "inferred") {
+			e.Flags |= event.Inferred
+		}
 	case event.Fork:
 		e.Object, e.Peer = 0, w.next
 		w.live = append(w.live, w.next)

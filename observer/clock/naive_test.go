@@ -69,7 +69,10 @@ func (m *naive) step(e event.Event) set {
 		o = &naiveObject{init: set{}, uses: set{}, write: set{}, once: set{}}
 		m.objects[e.Object] = o
 	}
-	me.add(o.init)
+	guessed := e.Op == event.Destroy && e.Flags&event.Inferred != 0
+	if !guessed {
+		me.add(o.init)
+	}
 	agrees := e.Flags&event.NoSource == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 	switch e.Op {
 	case event.Read, event.Update:
@@ -81,7 +84,9 @@ func (m *naive) step(e event.Event) set {
 	case event.OnceLeave:
 		me.add(o.once)
 	case event.Destroy:
-		me.add(o.uses)
+		if !guessed {
+			me.add(o.uses)
+		}
 	case event.Wake:
 		o.wake(me, e)
 	case event.Signal, event.Broadcast:

@@ -105,6 +105,9 @@ const (
 	InCondWait
 	// Inferred: the observer deduced the event (a lock held before
 	// observation began, a wait left by cancellation); nobody recorded it.
+	// An inferred Destroy says that the object's memory is another's now, an
+	// inferred Detach that nobody can join the thread any more: neither
+	// orders anything.
 	Inferred
 	// NoSource: this Read did not see the last write recorded, so no
 	// reads-from edge leads to it: its value is another.

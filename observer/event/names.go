@@ -1,0 +1,32 @@
+package event
+
+// Names is a set of threads and objects, such as those that findings may name.
+type Names struct {
+	threads map[ThreadID]struct{}
+	objects map[ObjectID]struct{}
+}
+
+// NewNames returns an empty set.
+func NewNames() *Names {
+	return &Names{threads: map[ThreadID]struct{}{}, objects: map[ObjectID]struct{}{}}
+}
+
+// Thread adds a thread; 0 is none.
+func (n *Names) Thread(id ThreadID) {
+	if id != 0 {
+		n.threads[id] = struct{}{}
+	}
+}
+
+// Object adds an object; 0 is none.
+func (n *Names) Object(id ObjectID) {
+	if id != 0 {
+		n.objects[id] = struct{}{}
+	}
+}
+
+// Threads gives the threads of the set, which the caller does not change.
+func (n *Names) Threads() map[ThreadID]struct{} { return n.threads }
+
+// Objects gives the objects of the set, which the caller does not change.
+func (n *Names) Objects() map[ObjectID]struct{} { return n.objects }

@@ -1,0 +1,113 @@
+package observer
+
+import (
+	"maps"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// minSweep is how many names there are before any is forgotten.
+const minSweep = 1 << 14
+
+// names is what is known of the threads and objects of the run, and which
+// identifiers come next. Those that are gone and that no finding can name any
+// more are forgotten when there are twice as many as the last sweep left.
+type names struct {
+	threads    map[event.ThreadID]*Thread
+	objects    map[event.ObjectID]*Object
+	lastThread event.ThreadID
+	lastObject event.ObjectID
+	keepers    []Rememberer
+	limit      int // names before the next sweep; 0 if a sink keeps all
+}
+
+func newNames(sinks []Sink) names {
+	n := names{threads: map[event.ThreadID]*Thread{}, objects: map[event.ObjectID]*Object{}, limit: minSweep}
+	for _, s := range sinks {
+		r, ok := s.(Rememberer)
+		if !ok {
+			n.limit = 0
+		}
+		n.keepers = append(n.keepers, r)
+	}
+	return n
+}
+
+func (n *names) addThread(t Thread) event.ThreadID {
+	n.lastThread++
+	n.threads[n.lastThread] = &t
+	return n.lastThread
+}
+
+func (n *names) addObject(o Object) event.ObjectID {
+	n.lastObject++
+	n.objects[n.lastObject] = &o
+	return n.lastObject
+}
+
+func (n *names) full() bool { return n.limit > 0 && len(n.threads)+len(n.objects) > n.limit }
+
+// sweep forgets the names that nobody needs.
+func (o *Observer) sweep() {
+	needed := event.NewNames()
+	for _, r := range o.names.keepers {
+		r.Remember(needed)
+	}
+	o.remember(needed)
+	n := &o.names
+	for id := range needed.Objects() {
+		if info := n.objects[id]; info != nil {
+			needed.Thread(info.FirstThread)
+		}
+	}
+	n.threads = only(n.threads, needed.Threads())
+	n.objects = only(n.objects, needed.Objects())
+	n.limit = max(minSweep, 2*(len(n.threads)+len(n.objects)))
+}
+
+// remember names what the observer itself may name in events to come.
+func (o *Observer) remember(needed *event.Names) {
+	for _, obj := range o.objects {
+		needed.Object(obj.id)
+	}
+	for _, v := range o.vars {
+		needed.Object(v.id)
+	}
+	for _, t := range o.threads {
+		t.remember(needed)
+	}
+	for _, t := range o.byTP {
+		for ; t != nil; t = t.previous {
+			needed.Thread(t.id)
+		}
+	}
+	if o.leader != nil {
+		needed.Thread(o.leader.id)
+	}
+}
+
+func (t *thread) remember(needed *event.Names) {
+	needed.Thread(t.id)
+	for i := range t.held {
+		needed.Object(t.held[i].obj.id)
+	}
+	if t.wait != nil {
+		needed.Object(t.wait.cond.id)
+		needed.Object(t.wait.mutex.id)
+	}
+	for c := t.once; c != nil; c = c.outer {
+		needed.Object(c.obj.id)
+	}
+}
+
+// only gives a map of some of the entries: one from which they were deleted would
+// keep the memory of all.
+func only[K comparable, V any](all map[K]V, keep map[K]struct{}) map[K]V {
+	some := make(map[K]V, min(len(all), len(keep)))
+	for id := range maps.Keys(keep) {
+		if v, ok := all[id]; ok {
+			some[id] = v
+		}
+	}
+	return some
+}
