@@ -300,7 +300,9 @@ func (r *run) names(s story) names {
 	// of a spin lock, for one.
 	var used []event.ObjectID
 	for i := range r.Events {
-		used = append(used, r.Events[i].Object, r.Events[i].Object2)
+		if e := &r.Events[i]; !afterthought(e) {
+			used = append(used, e.Object, e.Object2)
+		}
 	}
 	slices.Sort(used)
 	for _, id := range slices.Compact(used) {
@@ -394,6 +396,8 @@ func (r *run) byThread(t testing.TB, s story) map[string][]string {
 			continue
 		case !begun[e.Thread]:
 			t.Errorf("event %d: %s before the begin of %s", e.Seq, n.line(e), name)
+		case afterthought(e):
+			continue
 		case e.Op == event.End:
 			ended[e.Thread] = true
 			continue
@@ -409,6 +413,12 @@ func (r *run) byThread(t testing.TB, s story) map[string][]string {
 		}
 	}
 	return seen
+}
+
+// afterthought tells of an event that only lets go of what can come no more: no
+// thread did it.
+func afterthought(e *event.Event) bool {
+	return e.Flags&event.Inferred != 0 && (e.Op == event.Destroy || e.Op == event.Detach)
 }
 
 // own reports whether an object lies in the program and not in a library: in its
