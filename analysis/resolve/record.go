@@ -72,6 +72,9 @@ func (r *Recorder) atStart() trace.Summary {
 	return r.start
 }
 
+// Remember implements observer.Rememberer: what events named has been copied.
+func (r *Recorder) Remember(*event.Names) {}
+
 // fresh copies what the observer knows of the identifiers in e; it runs on the
 // observer's goroutine, for the first event of its kind in each block.
 func (r *Recorder) fresh(e *event.Event) {
