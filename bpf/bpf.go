@@ -3,11 +3,11 @@
 // building needs Go alone.
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, Site and TaskLine. What a probe means is data in a Site; it
+// StackRecord, Site, TaskLine and LostLine. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 
 // The types that the programs share with Go.
 type (
@@ -19,6 +19,8 @@ type (
 	Site = TracepredictSite
 	// TaskLine is a thread that lives when observation begins.
 	TaskLine = TracepredictTaskLine
+	// LostLine is how many records a thread has lost that none has told of.
+	LostLine = TracepredictLostLine
 )
 
 // CookieFilter marks, in a link's cookie, that the program must look for the

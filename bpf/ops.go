@@ -33,7 +33,7 @@ const (
 	OpExec
 	OpStack
 	OpTask
-	OpCall
+	OpHole
 
 	numOps
 )
@@ -42,7 +42,7 @@ var opNames = [numOps]string{
 	"none", "acquire", "acquire-read", "release", "wait", "signal", "broadcast",
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
-	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "call",
+	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.
@@ -69,7 +69,6 @@ const (
 	RecFailed  = 2  // the operation did not have its effect
 	RecValue   = 4  // Value holds the variable's value
 	RecProcess = 8  // OpFork of a process, not of a thread
-	RecLost    = 16 // records of this thread were lost before this one
 )
 
 // Action is what a probe does when it fires; enum action of record.h.
@@ -94,7 +93,6 @@ const (
 	FromFixed
 	FromImm
 	FromMemory
-	FromStack
 )
 
 // Success says when an operation had its effect, by what the function

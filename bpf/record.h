@@ -38,7 +38,7 @@ enum op {
 	OP_EXEC,	/* sched_process_exec */
 	OP_STACK,	/* a stack record, see struct stack_record */
 	OP_TASK,	/* a thread that lived when observation began: object tid, value thread pointer */
-	OP_CALL,	/* a call of no synchronising meaning */
+	OP_HOLE,	/* as many records of this thread as value says were lost before its next one */
 };
 
 /* record.flags */
@@ -47,7 +47,6 @@ enum {
 	REC_FAILED = 2,	  /* the operation did not have its effect */
 	REC_VALUE = 4,	  /* value holds the variable's value */
 	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
-	REC_LOST = 16,	  /* records of this thread were lost before this one */
 };
 
 /* One event. One ring buffer for all CPUs: the order of reservation is the
@@ -64,7 +63,7 @@ struct record {
 	__u32 place;  /* identifies site and calling chain; 0: not recorded */
 	__u8 op;      /* enum op */
 	__u8 flags;   /* REC_… */
-	__u16 lost;   /* with REC_LOST: how many, 65535 for more */
+	__u16 pad;
 	__s32 result; /* what the function returned, low 32 bits */
 };
 
@@ -102,7 +101,6 @@ enum operand {
 	FROM_FIXED,   /* address disp relative to the probed instruction */
 	FROM_IMM,     /* the constant imm */
 	FROM_MEMORY,  /* width bytes at the object's address */
-	FROM_STACK,   /* 8 bytes at stack pointer + disp */
 };
 
 /* When an operation had its effect, by what the function returned. */

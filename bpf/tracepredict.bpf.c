@@ -65,17 +65,22 @@ struct task_struct {
 } CORE;
 
 __u64 lost_records;  /* all of them */
+__u64 lost_lives;    /* of these, of the life of threads and libraries */
 __u64 lost_stacks;   /* places whose chain could not be sent */
 __u64 lost_pending;  /* operations whose return will not be recognised */
 __u64 lost_places;   /* events at places beyond the table */
 __u32 last_place;
 __u32 any_lost;
 __u32 any_far; /* far_calls may hold something */
+__u32 tight;   /* more than ring_limit may be unread */
 
 /* Set before loading. */
 const volatile __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
 const volatile __u64 pidns_ino = 0xEFFFFFFC;
 const volatile __u32 wake_bytes = 1 << 18; /* wake the reader when so much is unread */
+/* Beyond so much unread only the records that tell of the life of threads and of
+ * libraries find room: to lose one of these breaks more than an event. */
+const volatile __u32 ring_limit = 60 << 20;
 const volatile bool want_stacks = true;
 
 struct {
@@ -163,12 +168,18 @@ struct {
 	__type(value, __u8);
 } targets SEC(".maps");
 
-/* Records lost and not yet told of, by thread. */
+/* Records lost and not yet told of, by thread. Only the thread itself writes
+ * to its line. */
+struct lost_line {
+	__u64 records;
+	__u32 tgid;
+	__u32 pad;
+};
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 16);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct lost_line);
 } lost SEC(".maps");
 
 #if defined(__TARGET_ARCH_x86)
@@ -369,54 +380,72 @@ static __always_inline __u32 task_id(struct task_struct *task)
 
 static __always_inline __u64 wake_flags(bool now)
 {
-	__u64 unread;
+	__u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 
+	if (unread >= ring_limit)
+		tight = 1;
 	if (now)
 		return BPF_RB_FORCE_WAKEUP;
-	unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	/* Once, when the mark is crossed: a wake-up costs more than a record. */
 	if (unread >= wake_bytes && unread - wake_bytes <= sizeof(struct record) + 8)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }
 
-static __noinline int count_lost(__u32 tid)
+static __noinline int count_lost(__u64 id)
 {
-	__u64 one = 1, *n = bpf_map_lookup_elem(&lost, &tid);
+	__u32 tid = id;
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &tid);
+	struct lost_line first = {.records = 1, .tgid = id >> 32};
 
 	__sync_fetch_and_add(&lost_records, 1);
-	if (n)
-		__sync_fetch_and_add(n, 1);
-	else
-		bpf_map_update_elem(&lost, &tid, &one, BPF_ANY);
+	if (line) {
+		line->records++;
+		line->tgid = id >> 32;
+	} else {
+		bpf_map_update_elem(&lost, &tid, &first, BPF_ANY);
+	}
 	any_lost = 1;
 	return 0;
 }
 
-/* What was lost before this record, told by it. */
-static __noinline int tell_lost(struct record *r)
+/* Tells, by a record of its own, what the thread has lost; false if that
+ * cannot be told now, so that nothing may follow it. */
+static __noinline int tell_lost(__u64 id)
 {
-	__u32 tid;
-	__u64 *n;
+	__u32 tid = id;
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &tid);
+	struct record *r;
 
+	if (!line || !line->records)
+		return 1;
+	r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
 	if (!r)
 		return 0;
-	tid = r->tid;
-	n = bpf_map_lookup_elem(&lost, &tid);
-	if (n && *n) {
-		__u64 lost_now = *n;
+	__builtin_memset(r, 0, sizeof(*r));
+	r->time = bpf_ktime_get_ns();
+	r->value = line->records;
+	r->tid = tid;
+	r->tgid = id >> 32;
+	r->op = OP_HOLE;
+	line->records = 0;
+	bpf_ringbuf_submit(r, BPF_RB_NO_WAKEUP);
+	return 1;
+}
 
-		__sync_fetch_and_add(n, -lost_now);
-		r->lost = lost_now > 65535 ? 65535 : lost_now;
-		r->flags |= REC_LOST;
-	}
-	return 0;
+/* Whether there is room for what is not of the life of threads. */
+static __always_inline bool room(void)
+{
+	if (!tight)
+		return true;
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= ring_limit)
+		return false;
+	tight = 0;
+	return true;
 }
 
 static __always_inline void submit(struct record *r, bool now)
 {
-	if (any_lost)
-		tell_lost(r);
 	bpf_ringbuf_submit(r, wake_flags(now));
 }
 
@@ -429,7 +458,7 @@ static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __
 	if (!key)
 		return 0;
 	place = __sync_fetch_and_add(&last_place, 1) + 1;
-	s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
+	s = room() ? bpf_ringbuf_reserve(&ring, sizeof(*s), 0) : 0;
 	if (!s) {
 		__sync_fetch_and_add(&lost_stacks, 1);
 		return 0;
@@ -494,11 +523,8 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 	return place;
 }
 
-static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm,
-				     __u64 sp)
+static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm)
 {
-	__u64 v = 0;
-
 	switch (from) {
 	case FROM_REG:
 		return reg(ctx, number) + disp;
@@ -506,15 +532,12 @@ static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number
 		return REG_IP(ctx) + disp;
 	case FROM_IMM:
 		return imm;
-	case FROM_STACK:
-		bpf_probe_read_user(&v, sizeof(v), (void *)(sp + disp));
-		return v;
 	}
 	return 0;
 }
 
 /* A variable's value, cut to its width; how a register or memory holds it. */
-static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 object, __u64 sp, __u64 *v)
+static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 object, __u64 *v)
 {
 	__u64 x = 0;
 	__u8 width = site->width;
@@ -527,7 +550,7 @@ static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 
 			return false;
 		break;
 	default:
-		x = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm, sp);
+		x = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm);
 	}
 	if (width < 8)
 		x &= (1ULL << (width * 8)) - 1;
@@ -535,19 +558,25 @@ static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 
 	return true;
 }
 
-static __always_inline struct record *reserve(__u32 tid)
+static __always_inline struct record *reserve(struct who *w, bool life)
 {
-	struct record *r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	__u64 id = (__u64)w->tgid << 32 | w->tid;
+	struct record *r = 0;
 
-	if (!r)
-		count_lost(tid);
+	if ((life || room()) && (!any_lost || tell_lost(id)))
+		r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+	if (!r) {
+		count_lost(id);
+		if (life)
+			__sync_fetch_and_add(&lost_lives, 1);
+	}
 	return r;
 }
 
 static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
 				 __u64 object, __u64 second, __u8 flags, __u64 sp, __u32 place)
 {
-	struct record *r = reserve(w->tid);
+	struct record *r = reserve(w, site->op == OP_LIBRARY);
 
 	if (!r)
 		return;
@@ -562,7 +591,7 @@ static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 i
 	r->place = place;
 	r->op = site->op;
 	r->flags = flags;
-	r->lost = 0;
+	r->pad = 0;
 	r->result = 0;
 	submit(r, site->op == OP_LIBRARY);
 }
@@ -597,7 +626,7 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slo
 	site = bpf_map_lookup_elem(&sites, &call.site);
 	if (!site)
 		return;
-	r = reserve(w->tid);
+	r = reserve(w, false);
 	if (!r)
 		return;
 	r->time = bpf_ktime_get_ns();
@@ -613,7 +642,7 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slo
 	r->flags = REC_LEAVE;
 	if (!succeeded(site->success, result))
 		r->flags |= REC_FAILED;
-	r->lost = 0;
+	r->pad = 0;
 	r->result = result;
 	submit(r, false);
 }
@@ -646,16 +675,16 @@ static __always_inline bool nested(struct slot *slot, __u64 sp, __u64 object)
 static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
 				  struct slot *slot, __u64 sp)
 {
-	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm, sp);
+	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
 	__u64 second = 0;
 	__u8 flags = 0;
 	__u32 place;
 
 	if (site->op >= OP_READ && site->op <= OP_UPDATE) {
-		if (value(ctx, site, object, sp, &second))
+		if (value(ctx, site, object, &second))
 			flags = REC_VALUE;
 	} else if (site->second_from != FROM_NOWHERE) {
-		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm, sp);
+		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm);
 	}
 	if (site->action != ACTION_EMIT) {
 		struct pending_call call;
@@ -746,7 +775,7 @@ int on_return(struct pt_regs *ctx)
 static __always_inline void thread_record(struct who *w, __u8 op, __u8 flags, __u64 object, __u64 value,
 					  __u32 place)
 {
-	struct record *r = reserve(w->tid);
+	struct record *r = reserve(w, true);
 
 	if (!r)
 		return;
@@ -761,9 +790,35 @@ static __always_inline void thread_record(struct who *w, __u8 op, __u8 flags, __
 	r->place = place;
 	r->op = op;
 	r->flags = flags;
-	r->lost = 0;
+	r->pad = 0;
 	r->result = 0;
 	submit(r, op != OP_FORK);
+}
+
+/* Forgets an ended thread that has lost nothing but what it has told of. */
+static __noinline int told(__u32 tid)
+{
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &tid);
+
+	if (line && !line->records)
+		bpf_map_delete_elem(&lost, &tid);
+	return 0;
+}
+
+/* A thread that calls execve goes on under another id. */
+static __noinline int renamed(__u32 old, __u64 id)
+{
+	__u32 tid = id;
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &old), *own = bpf_map_lookup_elem(&lost, &tid);
+
+	if (!line || old == tid)
+		return 0;
+	if (own)
+		own->records += line->records;
+	else
+		bpf_map_update_elem(&lost, &tid, line, BPF_ANY);
+	bpf_map_delete_elem(&lost, &old);
+	return 0;
 }
 
 #define CLONE_THREAD 0x10000
@@ -792,6 +847,8 @@ int on_exit(__u64 *ctx)
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
 	thread_record(&w, OP_EXIT, 0, w.tid, 0, 0);
+	if (any_lost)
+		told(w.tid);
 	slot = slot_of(w.tid);
 	if (slot)
 		slot->tid = 0;
@@ -806,6 +863,8 @@ int on_exec(__u64 *ctx)
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
 	thread_record(&w, OP_EXEC, 0, (__u32)ctx[1], 0, 0);
+	if (any_lost)
+		renamed(ctx[1], (__u64)w.tgid << 32 | w.tid);
 	return 0;
 }
 
@@ -847,3 +906,4 @@ int list_tasks(struct bpf_iter__task *ctx)
 struct record *unused_record __attribute__((unused));
 struct stack_record *unused_stack_record __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));
+struct lost_line *unused_lost_line __attribute__((unused));

@@ -20,6 +20,13 @@ type TracepredictFarKey struct {
 	Pad uint32
 }
 
+type TracepredictLostLine struct {
+	_       structs.HostLayout
+	Records uint64
+	Tgid    uint32
+	Pad     uint32
+}
+
 type TracepredictPendingCall struct {
 	_       structs.HostLayout
 	Sp      uint64
@@ -50,7 +57,7 @@ type TracepredictRecord struct {
 	Place   uint32
 	Op      uint8
 	Flags   uint8
-	Lost    uint16
+	Pad     uint16
 	Result  int32
 }
 
@@ -129,12 +136,16 @@ const (
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarLastPlace         = "last_place"
+	TracepredictVarLostLives         = "lost_lives"
 	TracepredictVarLostPending       = "lost_pending"
 	TracepredictVarLostPlaces        = "lost_places"
 	TracepredictVarLostRecords       = "lost_records"
 	TracepredictVarLostStacks        = "lost_stacks"
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
+	TracepredictVarRingLimit         = "ring_limit"
+	TracepredictVarTight             = "tight"
+	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
@@ -212,12 +223,16 @@ type TracepredictVariableSpecs struct {
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
+	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
 	LostPlaces        *ebpf.VariableSpec `ebpf:"lost_places"`
 	LostRecords       *ebpf.VariableSpec `ebpf:"lost_records"`
 	LostStacks        *ebpf.VariableSpec `ebpf:"lost_stacks"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
+	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
+	Tight             *ebpf.VariableSpec `ebpf:"tight"`
+	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
@@ -273,12 +288,16 @@ type TracepredictVariables struct {
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
+	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
 	LostPlaces        *ebpf.Variable `ebpf:"lost_places"`
 	LostRecords       *ebpf.Variable `ebpf:"lost_records"`
 	LostStacks        *ebpf.Variable `ebpf:"lost_stacks"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
+	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
+	Tight             *ebpf.Variable `ebpf:"tight"`
+	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`

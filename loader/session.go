@@ -14,6 +14,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -62,6 +63,8 @@ type Session struct {
 
 	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
 	cut bool          // the first record after end has been read; of the reader alone
+
+	lostLives uint64 // as of the last look at the libraries; of the reader alone
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -150,7 +153,11 @@ func (s *Session) VariableAddr(name string) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append(slices.Clone(s.notes), s.brake.notes(s.lost.Records > 0)...)
+	notes := append(slices.Clone(s.notes), s.brake.notes(s.lost.Records > 0)...)
+	if s.lost.Lives > 0 {
+		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.Lives))
+	}
+	return notes
 }
 
 // Modules lists the files mapped so far, the program first.
@@ -353,7 +360,9 @@ func (f filter) Record(r *bpf.Record) {
 	// is left out from one record on, so that the rest is a run without holes.
 	if end := f.s.end.Load(); f.s.cut || end != 0 && r.Time > end {
 		f.s.cut = true
-		return
+		if bpf.Op(r.Op) != bpf.OpHole { // what was lost may have been lost before
+			return
+		}
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {
 		// A library came or went. An error here means that the process is gone.
@@ -364,7 +373,15 @@ func (f filter) Record(r *bpf.Record) {
 }
 
 func (f filter) Stack(r *bpf.StackRecord) { f.s.opts.Handler.Stack(r) }
-func (f filter) Idle()                    { f.s.opts.Handler.Idle() }
+
+func (f filter) Idle() {
+	if n := f.s.tracer.lostLives(); n != f.s.lostLives {
+		// A library may have come, and its record been lost.
+		f.s.lostLives = n
+		_ = f.s.syncLate(monotonic())
+	}
+	f.s.opts.Handler.Idle()
+}
 
 // stopObserving removes the probes and lets no more come: those of a library or
 // of another program that are being prepared at this moment included.
@@ -386,11 +403,24 @@ func (s *Session) finish() (Lost, error) {
 	close(s.stop)
 	<-s.readDone
 	lost, lostErr := s.tracer.Lost()
+	if lost.Records > 0 {
+		lostErr = errors.Join(lostErr, s.tellLost())
+	}
 	s.mu.Lock()
 	s.lost = lost
 	s.mu.Unlock()
 	err = errors.Join(err, s.readErr, lostErr, s.tracer.Close())
 	return lost, err
+}
+
+// tellLost hands on what was lost after the last record of its thread.
+func (s *Session) tellLost() error {
+	lines, err := s.tracer.LostByThread()
+	for _, tid := range slices.Sorted(maps.Keys(lines)) {
+		line := lines[tid]
+		s.opts.Handler.Record(&bpf.Record{Time: monotonic(), Op: uint8(bpf.OpHole), Tid: tid, Tgid: line.Tgid, Value: line.Records})
+	}
+	return err
 }
 
 // Result is how a session ended.

@@ -27,6 +27,9 @@ type TracerOptions struct {
 
 const (
 	defaultRingBytes = 64 << 20
+	// lifeShare: the last 1/lifeShare of the ring is for what tells of the
+	// life of threads and of libraries, whose loss would break more than an event.
+	lifeShare = 16
 	// pollInterval bounds how long a record lies unread when nothing wakes
 	// the reader: short for a person who looks on, long for the CPU.
 	pollInterval = 20 * time.Millisecond
@@ -84,6 +87,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("pidns_dev", ns.helperDev())
 	set("pidns_ino", ns.ino)
 	set("wake_bytes", uint32(min(size/4, 1<<18)))
+	set("ring_limit", uint32(size-size/lifeShare))
 	set("want_stacks", !opts.NoStacks)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
@@ -281,6 +285,7 @@ func isClosed(c <-chan struct{}) bool {
 // Lost counts what could not be recorded.
 type Lost struct {
 	Records uint64 // events
+	Lives   uint64 // of these, beginnings and ends of threads, and libraries
 	Stacks  uint64 // places whose calling chain is missing
 	Pending uint64 // calls whose return went unrecognised
 	Places  uint64 // events at places beyond the table, sent with a chain each
@@ -292,7 +297,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}
@@ -301,21 +306,28 @@ func (t *Tracer) Lost() (Lost, error) {
 }
 
 // LostByThread gives, for each thread that lost records which no later record
-// of it has told of, how many.
-func (t *Tracer) LostByThread() (map[uint32]uint64, error) {
-	m := map[uint32]uint64{}
+// of it has told of, how many, by the kernel's id of the thread; exact once the probes are gone.
+func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
+	m := map[uint32]bpf.LostLine{}
 	var tid uint32
-	var n uint64
+	var line bpf.LostLine
 	it := t.objs.Lost.Iterate()
-	for it.Next(&tid, &n) {
-		if n > 0 {
-			m[tid] = n
+	for it.Next(&tid, &line) {
+		if line.Records > 0 {
+			m[tid] = line
 		}
 	}
 	if err := it.Err(); err != nil {
 		return nil, fmt.Errorf("read the lost records by thread: %w", err)
 	}
 	return m, nil
+}
+
+// lostLives is Lost.Lives so far.
+func (t *Tracer) lostLives() uint64 {
+	var n uint64
+	_ = t.objs.LostLives.Get(&n) // Lost says so if it cannot be read
+	return n
 }
 
 // Detach removes all probes and tracepoints; what was recorded can still be

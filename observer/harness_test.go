@@ -104,8 +104,7 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 	case "process":
 		r.Flags |= bpf.RecProcess
 	case "lost":
-		r.Flags |= bpf.RecLost
-		r.Lost = uint16(number(tb, value))
+		r.Value = number(tb, value)
 	case "value":
 		r.Flags |= bpf.RecValue
 		r.Value = number(tb, value)
@@ -155,6 +154,7 @@ var flagNames = []struct {
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
 	{event.NoSource, "no-source"},
+	{event.AfterHole, "after-hole"},
 }
 
 func (l *listener) name(id event.ObjectID) string {

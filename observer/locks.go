@@ -142,6 +142,9 @@ func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 		o.drop(t, nil, obj)
 		return
 	}
+	if t.holed {
+		return // it may have taken the lock in a hole
+	}
 	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
 	if o.opts.Attached && t.born == 0 {
@@ -196,6 +199,14 @@ func wakeFlags(result int32) event.Flags {
 
 // wake ends a condition wait: the thread has its mutex again.
 func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
+	w := o.woken(t, r, flags)
+	if t.holding(w.mutex) == nil {
+		o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+	}
+}
+
+// woken is wake without the mutex.
+func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 	w := t.wait
 	t.wait = nil
 	w.mutex = o.objectAt(r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
@@ -203,9 +214,7 @@ func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
 	e.Place = event.PlaceID(w.place)
 	o.send()
-	if t.holding(w.mutex) == nil {
-		o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
-	}
+	return w
 }
 
 // duringWait serves a record of a thread that is, as far as we know, in a

@@ -60,7 +60,7 @@ func newModel(t *rapid.T) *model {
 	m := &model{t: t, ids: map[byte]int{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
 	first := &mthread{id: 1, tid: 1, depth: map[byte]int{}}
 	m.threads = []*mthread{first}
-	m.record(first, bpf.OpCall, 0, bpf.Record{})
+	m.record(first, bpf.OpNone, 0, bpf.Record{})
 	m.say("T1 begin inferred")
 	return m
 }
@@ -247,7 +247,7 @@ func (m *model) join(th *mthread) {
 		if u.id != 1 && u != th && !u.wanted {
 			u.wanted = true
 			th.joins = &mjoin{u, uint64(len(m.records) + 1)}
-			m.record(th, bpf.OpCall, 0, bpf.Record{})
+			m.record(th, bpf.OpNone, 0, bpf.Record{})
 			return
 		}
 	}
@@ -398,7 +398,7 @@ func anyRecords(t interface{ Fatal(...any) }, data []byte) {
 // wildRecord makes a record of six bytes, of few values so that they meet.
 func wildRecord(b []byte, time uint64) bpf.Record {
 	r := bpf.Record{
-		Time: time, Tid: uint32(b[0] % 4), Tgid: uint32(b[0]/128 + 1), Op: b[1] % 30, Flags: b[3] & 31, Lost: uint16(b[4]),
+		Time: time, Tid: uint32(b[0] % 4), Tgid: uint32(b[0]/128 + 1), Op: b[1] % 30, Flags: b[3] & 15,
 		Site: uint32(b[5] % 13), Sp: uint64(b[4]%6) << 10, Entered: time - uint64(b[3]), Result: int32(b[4] % 2 * errTimedOut),
 	}
 	r.Object, r.Value = uint64(b[2]%8)<<10, uint64(b[2]/8%8)<<10

@@ -64,7 +64,8 @@ type Options struct {
 type Stats struct {
 	Events  uint64 // handed to the sinks
 	Records uint64 // from the ring buffer
-	Lost    uint64 // told of by records as lost before them
+	Lost    uint64 // by Hole events
+	Holed   int    // threads that lost events
 	Threads int
 	// Contradicted counts reads whose value is not that of the last recorded
 	// write: two racing accesses whose records stand in the other order, or
@@ -167,9 +168,6 @@ func (o *Observer) Idle() {}
 // Record takes one record; loader.Handler.
 func (o *Observer) Record(r *bpf.Record) {
 	o.stats.Records++
-	if r.Flags&bpf.RecLost != 0 {
-		o.stats.Lost += uint64(r.Lost)
-	}
 	o.now = r.Time
 	if o.names.full() {
 		o.sweep()
@@ -181,6 +179,10 @@ func (o *Observer) Record(r *bpf.Record) {
 		return // a join told of its end already
 	}
 	t := o.thread(r)
+	if bpf.Op(r.Op) == bpf.OpHole {
+		o.hole(t, r)
+		return
+	}
 	if t.wait != nil && o.duringWait(t, r) {
 		return
 	}

@@ -129,11 +129,47 @@ func TestLocks(t *testing.T) {
 			T2 acquire-read R1`, &Stats{InferredReleases: 3}},
 		{"a release was lost", `
 			11 acquire A
-			12 acquire A lost=2
+			12 acquire A
 			11 release A`, `
 			T2 acquire A1
 			T2 release A1 inferred
-			T3 acquire A1`, &Stats{InferredReleases: 1, UnheldReleases: 1, Lost: 2}},
+			T3 acquire A1`, &Stats{InferredReleases: 1, UnheldReleases: 1}},
+		{"what was held before a hole is held no longer", `
+			11 acquire A
+			11 acquire A
+			11 acquire-read R
+			11 hole lost=3
+			11 release B
+			12 acquire A
+			11 release R kind=rwlock
+			11 acquire A`, `
+			T2 acquire A1
+			T2 acquire-read R2
+			T2 release R2 inferred
+			T2 release A1 inferred
+			T2 hole =3
+			T3 acquire A1
+			T3 release A1 inferred
+			T2 acquire A1 after-hole`, &Stats{Lost: 3, Holed: 1, InferredReleases: 1}},
+		{"a wait whose end was lost, and one whose end was not", `
+			11 acquire A
+			11 wait C with=A
+			12 acquire A
+			11 hole lost=1
+			12 release A
+			11 wait C with=A leave
+			12 hole lost=70000
+			12 hole lost=1`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 acquire A1
+			T2 wake C2 A1 timed-out inferred
+			T2 hole =1
+			T3 release A1
+			T2 acquire A1 in-wait inferred after-hole
+			T3 hole =70000
+			T3 hole =1 after-hole`, &Stats{Lost: 70002, Holed: 2}},
 		{"unlocked by another, locked by the first again", `
 			11 acquire A
 			12 release A
@@ -727,7 +763,7 @@ func TestOthers(t *testing.T) {
 			T3 read X1 =3 no-source
 			T2 write X1 =3`, &Stats{Contradicted: 2, Swapped: 1}},
 		{"nothing of the observer's business", `
-			11 call A
+			11 none A
 			11 library
 			11 none A
 			11 task`, ``, &Stats{}},

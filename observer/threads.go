@@ -29,6 +29,7 @@ type thread struct {
 	previous *thread // that had the thread pointer before and may still be joined
 	ended    bool
 	detached bool
+	holed    bool // events of it were lost
 
 	held []hold
 	wait *waiting
@@ -278,6 +279,28 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	clear(o.byTP)
 	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
 	o.leader = t
+}
+
+// hole serves the loss of events of t, which may have been of any kind. So what
+// is known of t's state is known no longer: a lock whose release was lost would
+// be held for ever, and each acquisition of it taken for a deeper level, so t
+// lets all go here. If it does hold one, its release will find it unheld, which
+// is then no wonder (releasedUnheld). Calls of pthread_once stay: their frames
+// tell by themselves whether they are gone.
+func (o *Observer) hole(t *thread, r *bpf.Record) {
+	if t.wait != nil {
+		o.woken(t, r, event.Inferred|event.TimedOut) // without its mutex: who has that is unknown
+	}
+	o.releaseAll(t)
+	t.created, t.start = 0, 0
+	if !t.holed {
+		t.holed = true
+		o.stats.Holed++
+	}
+	o.stats.Lost += r.Value
+	e := o.begin(t, r, event.Hole)
+	e.Value, e.Flags = r.Value, event.HasValue
+	o.send()
 }
 
 // leaveOnce: the calls of pthread_once under way will not return.

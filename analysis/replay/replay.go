@@ -70,7 +70,7 @@ func summaryOf(src trace.Source, events uint64) trace.Summary {
 
 // Run is the summary of a run as a report has it.
 func Run(s trace.Summary) report.Run {
-	return report.Run{Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+	return report.Run{Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong

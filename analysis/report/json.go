@@ -23,6 +23,7 @@ type jsonRun struct {
 	PID        int      `json:"pid"`
 	Events     uint64   `json:"events"`
 	Lost       uint64   `json:"lost"`
+	Holed      int      `json:"lost_threads"`
 	Threads    int      `json:"threads"`
 	DurationNS int64    `json:"duration_ns"`
 	Notes      []string `json:"notes"`
@@ -124,7 +125,7 @@ func itself[T any](x T) T { return x }
 
 func toJSONRun(r Run) jsonRun {
 	return jsonRun{
-		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Threads: r.Threads,
+		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself),
 	}
 }

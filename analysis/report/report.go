@@ -67,6 +67,7 @@ type Run struct {
 	PID      int
 	Events   uint64 // recorded
 	Lost     uint64 // known to have been lost; 0 by default
+	Holed    int    // threads that lost them
 	Threads  int    // seen
 	Duration time.Duration
 	// Notes are sentences on what limits the result: synchronisation that

@@ -232,6 +232,8 @@ func verbs(o event.Op) string {
 		return "makes"
 	case event.Destroy:
 		return "destroys"
+	case event.Hole:
+		return "loses events"
 	}
 	return o.String()
 }

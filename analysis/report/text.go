@@ -130,6 +130,9 @@ func summary(r Report) string {
 	lost := "nothing lost"
 	if r.Run.Lost > 0 {
 		lost = thousands(r.Run.Lost) + " LOST"
+		if r.Run.Holed > 0 {
+			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
+		}
 	}
 	return fmt.Sprintf("tracepredict: %s in %s (pid %d): %s, %s, %s, %s",
 		verdict(r.Findings), path.Base(r.Run.Program), r.Run.PID,

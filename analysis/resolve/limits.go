@@ -52,7 +52,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 // its result, that is what was lost, and what nobody saw.
 func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Summary {
 	st := o.Stats()
-	sum := trace.Summary{PID: s.PID(), Events: st.Events, Lost: lost.Records, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s)}
+	sum := trace.Summary{PID: s.PID(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s)}
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen)
 	}

@@ -26,6 +26,14 @@
 // The plain model, without slots, is in naive_test.go, and a property test holds
 // the two together.
 //
+// # Holes
+//
+// Where events of a thread were lost (event.Hole), edges may be missing: from what
+// the thread did, and to it. What follows in the thread is stamped event.AfterHole.
+// The mark is not passed along edges: what was lost may also have been the very edge
+// that would pass it, so a run with a hole is one whose every order is in doubt, and
+// who judges findings must doubt them all. The mark says where the doubt begins.
+//
 // # Cost
 //
 // Time for an event is O(slots) at worst, O(1) for a join that brings nothing new:
@@ -103,6 +111,9 @@ func (m *Must) Stamp(e *event.Event) {
 	m.before(t, o, e)
 	t.tick()
 	e.Slot, e.Epoch, e.Since, e.Must = t.slot, t.epoch, t.since, t.clock
+	if t.holed {
+		e.Flags |= event.AfterHole
+	}
 	m.after(t, o, e)
 	e.Must = t.clock
 }
@@ -199,6 +210,8 @@ func (m *Must) after(t *thread, o *object, e *event.Event) {
 		m.detach(e.Peer)
 	case event.End:
 		m.end(t, e.Thread)
+	case event.Hole:
+		t.holed = true
 	}
 	if o == nil {
 		return

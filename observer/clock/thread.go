@@ -77,6 +77,7 @@ type thread struct {
 	detached bool
 	known    bool // in Must.threads
 	idle     bool // in Must.idle
+	holed    bool // events of it were lost
 }
 
 func (t *thread) tick() {

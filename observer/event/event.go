@@ -66,6 +66,9 @@ const (
 	Init    // the object's lifetime begins
 	Destroy // the object's lifetime ends
 
+	// Hole: as many events of the thread as Value says were lost here.
+	Hole
+
 	NumOps
 )
 
@@ -112,6 +115,9 @@ const (
 	// NoSource: this Read did not see the last write recorded, so no
 	// reads-from edge leads to it: its value is another.
 	NoSource
+	// AfterHole: events of the thread were lost before this one (Hole), so
+	// that its clock may lack edges, and the locks that it holds be others.
+	AfterHole
 )
 
 // Epoch counts the events of one clock slot, from 1.
@@ -170,7 +176,7 @@ var opNames = [NumOps]string{
 	"fork", "begin", "end", "join", "detach",
 	"wait", "wake", "signal", "broadcast",
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
-	"once-enter", "once-done", "once-leave", "init", "destroy",
+	"once-enter", "once-done", "once-leave", "init", "destroy", "hole",
 }
 
 // String gives the operation's name as the reports and traces spell it.

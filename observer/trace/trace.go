@@ -60,8 +60,9 @@ type Unsure struct {
 type Summary struct {
 	Program  string        `json:"program"` // its path
 	PID      int           `json:"pid"`
-	Events   uint64        `json:"events"` // recorded
-	Lost     uint64        `json:"lost"`   // known to have been lost
+	Events   uint64        `json:"events"`       // recorded
+	Lost     uint64        `json:"lost"`         // known to have been lost
+	Holed    int           `json:"lost_threads"` // threads that lost them
 	Threads  int           `json:"threads"`
 	Duration time.Duration `json:"duration_ns"`
 	Notes    []string      `json:"notes"` // sentences on what limits the result
