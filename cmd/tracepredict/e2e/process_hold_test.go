@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -120,7 +121,8 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 		return loader.Start(context.Background(), loader.Program{Path: args[0], Args: args}, opts, hasStarted)
 	}
 	if attach {
-		program := startChild(t, childOptions{}, args...)
+		// Not a child of ours: a parent's waiting takes the stops that its tracer waits for.
+		program := startChild(t, childOptions{}, append([]string{"/bin/sh", "-c", `"$@"; exit $?`, "sh"}, args...)...)
 		r.pid, r.in = lineNumber(t, program, "pid "), program.in
 		r.output = func() string {
 			program.want(0)
@@ -225,4 +227,61 @@ func wantAccounts(t testing.TB, y *tally, r *running, out string, threads, pairs
 	if uint64(sum) != r.result.Lost.Records || r.result.Lost.Lives != 0 {
 		t.Errorf("lost of all threads %d, in all %+v", sum, r.result.Lost)
 	}
+}
+
+// slow is a handler that is always behind a program at full speed.
+type slow struct{ sum [sha256.Size]byte }
+
+func (s *slow) Record(*bpf.Record) {
+	for range 5 {
+		s.sum = sha256.Sum256(s.sum[:])
+	}
+}
+func (s *slow) Stack(*bpf.StackRecord) {}
+func (s *slow) Idle()                  {}
+
+// TestWaitsAreNotInterrupted: a program that is made to wait again and again
+// never sees a system call end with EINTR that it did not have to expect.
+func TestWaitsAreNotInterrupted(t *testing.T) {
+	needBPF(t)
+	const turns = 5000
+	for _, attach := range []bool{false, true} {
+		t.Run(fmt.Sprintf("attach %v", attach), func(t *testing.T) {
+			opts := loader.Options{Handler: &slow{}, Tracer: loader.TracerOptions{RingBytes: 1 << 20}}
+			args := []string{processFixture(t, "waits.c"), fmt.Sprint(turns)}
+			if attach {
+				args = append(args, "wait")
+			}
+			r := startObserving(t, attach, opts, args...)
+			out := r.end(t)
+			if want := fmt.Sprintf("rounds %d of %d, interrupted 0, odd 0\n", 11*turns, 11*turns); !strings.HasSuffix(out, want) {
+				t.Errorf("it said %q, want %q", out, want)
+			}
+			if n := timesHeld(t, r.session); n < 5 {
+				t.Errorf("it was made to wait %d times", n)
+			} else {
+				t.Logf("it was made to wait %d times", n)
+			}
+		})
+	}
+}
+
+// timesHeld reads how often the program was made to wait.
+func timesHeld(t testing.TB, s *loader.Session) int {
+	t.Helper()
+	for _, note := range s.Notes() {
+		rest, ok := strings.CutPrefix(note, "the program was made to wait ")
+		if !ok {
+			continue
+		}
+		if strings.HasPrefix(rest, "once") {
+			return 1
+		}
+		var n int
+		if _, err := fmt.Sscan(rest, &n); err != nil {
+			t.Fatalf("%q: %v", note, err)
+		}
+		return n
+	}
+	return 0
 }
