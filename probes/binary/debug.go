@@ -16,8 +16,12 @@ import (
 )
 
 // maxExpansion bounds the size that a compressed section claims, as a multiple
-// of its size in the file. Debug information compresses two- to tenfold.
-const maxExpansion = 256
+// of its size in the file, above maxUnasked bytes. Debug information compresses
+// two- to tenfold.
+const (
+	maxExpansion = 64
+	maxUnasked   = 16 << 20
+)
 
 // DWARF gives the debug information: the file's own, else that of the separate
 // file found by build identifier or by .gnu_debuglink. Errors answer to
@@ -25,7 +29,7 @@ const maxExpansion = 256
 // to another build. Sections are held in memory, uncompressed.
 //
 // The standard library's reader can panic on damaged data that it only meets
-// later: recover where you walk hostile input.
+// later: recover where you walk hostile input, and use Entries and LineReader.
 func (f *File) DWARF() (*dwarf.Data, error) {
 	f.dwarfOnce.Do(func() { f.dwarf, f.dwarfErr = f.loadDWARF() })
 	return f.dwarf, f.dwarfErr
@@ -92,15 +96,22 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 			return nil
 		}
 		var b []byte
-		if b, err = f.sectionData(s); err == nil {
-			f.sections[name] = b
+		if b, err = f.sectionData(s); err == nil && !spend(&f.debugLeft, uint64(len(b))) {
+			err = f.fail(ErrTooLarge, int64(s.Offset), "more than %d bytes of debug information", uint64(maxDebug))
 		}
+		if err != nil {
+			return nil
+		}
+		f.sections[name] = b
 		return b
 	}
-	f.sections = map[string][]byte{}
+	f.sections, f.debugLeft = map[string][]byte{}, maxDebug
 	abbrev, info, line, ranges, str := get("abbrev"), get("info"), get("line"), get("ranges"), get("str")
 	if err != nil {
 		return nil, err
+	}
+	if err := checkUnits("info", info, abbrev); err != nil {
+		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
 	}
 	d, err = dwarf.New(abbrev, nil, nil, info, line, nil, ranges, str)
 	if err != nil {
@@ -112,7 +123,9 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 		}
 	}
 	if b := get("types"); b != nil {
-		err = errors.Join(err, d.AddTypes(".debug_types", b))
+		if err = errors.Join(err, checkUnits("types", b, abbrev)); err == nil {
+			err = d.AddTypes(".debug_types", b)
+		}
 	}
 	if err != nil {
 		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
@@ -124,21 +137,30 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 func (f *File) sectionData(s *elf.Section) (b []byte, err error) {
 	defer f.guard("read section "+s.Name, &err)
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
-		if s.Size/maxExpansion > s.FileSize {
-			return nil, f.fail(ErrMalformed, int64(s.Offset), "compressed section %s claims %d bytes", s.Name, s.Size)
+		if err := f.checkExpansion(s, s.Size); err != nil {
+			return nil, err
 		}
 		if b, err = s.Data(); err != nil {
 			return nil, f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
 		}
 		return b, nil
 	}
-	if b, err = f.read(s.Offset, s.FileSize); err != nil {
+	if b, err = f.readUpTo(s.Offset, s.FileSize, maxDebug); err != nil {
 		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
 	if strings.HasPrefix(s.Name, ".zdebug_") {
 		return f.inflate(s, b)
 	}
 	return b, nil
+}
+
+// checkExpansion judges the size that a compressed section claims, before any
+// of it is uncompressed.
+func (f *File) checkExpansion(s *elf.Section, size uint64) error {
+	if size > maxUnasked && size/maxExpansion > s.FileSize || size > maxDebug {
+		return f.fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
+	}
+	return nil
 }
 
 // inflate undoes the compression of GNU's .zdebug sections, older than the ELF
@@ -151,8 +173,8 @@ func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
 	bad := func(err error) error {
 		return f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
 	}
-	if n/maxExpansion > uint64(len(b)) {
-		return nil, bad(fmt.Errorf("claims %d bytes", n))
+	if err := f.checkExpansion(s, n); err != nil {
+		return nil, err
 	}
 	z, err := zlib.NewReader(bytes.NewReader(b[12:]))
 	if err != nil {
@@ -313,6 +335,9 @@ func (f *File) matches(d *File, c candidate) error {
 	}
 	if !c.hasCRC {
 		return nil
+	}
+	if d.size > maxChecksum {
+		return d.fail(ErrTooLarge, noOffset, "has %d bytes: the checksum that %s asks for is taken of %d at most", d.size, f.name, uint64(maxChecksum))
 	}
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, io.NewSectionReader(d.r, 0, int64(d.size))); err != nil {

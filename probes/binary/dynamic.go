@@ -45,6 +45,10 @@ func (t stringTable) at(i uint64) (string, bool) {
 	return s[:end], true
 }
 
+// maxDynamic bounds the dynamic section, in bytes: programs have some tens of
+// entries, of 16 bytes each.
+const maxDynamic = 1 << 20
+
 func (f *File) loadDynamic() {
 	for _, p := range f.elf.Progs {
 		if p.Type == elf.PT_DYNAMIC {
@@ -57,7 +61,7 @@ func (f *File) loadDynamic() {
 }
 
 func (f *File) readDynamic(p *elf.Prog) error {
-	b, err := f.read(p.Off, p.Filesz&^15)
+	b, err := f.readUpTo(p.Off, p.Filesz&^15, maxDynamic)
 	if err != nil {
 		return err
 	}
@@ -99,6 +103,10 @@ func (f *File) readDynamic(p *elf.Prog) error {
 	}
 	return nil
 }
+
+// rest gives the loaded image from addr to the end of its segment's content, or
+// as much of it as is read at all.
+func (f *File) rest(addr uint64) ([]byte, error) { return f.image(addr, min(f.size, maxRead)) }
 
 // image gives n bytes of the loaded image, or what its segment has of them; an
 // error if that is none.
@@ -163,7 +171,7 @@ func (f *File) gnuHashCount() uint64 {
 	if last < first {
 		return first
 	}
-	chain, err := f.image(bucketsAt+4*nbuckets+4*(last-first), f.size)
+	chain, err := f.rest(bucketsAt + 4*nbuckets + 4*(last-first))
 	if err != nil {
 		return first
 	}
@@ -207,7 +215,7 @@ func (v *versionReader) records(at, n, size, nextAt uint64, visit func(rec []byt
 	if at == 0 {
 		return nil
 	}
-	b, err := v.f.image(at, v.f.size)
+	b, err := v.f.rest(at)
 	if err != nil {
 		return err
 	}

@@ -385,7 +385,7 @@ func (f *File) framesBySegment() (frameTable, error) {
 		if err != nil {
 			return frameTable{}, err
 		}
-		table, err := f.image(at, f.size)
+		table, err := f.rest(at)
 		if err != nil {
 			return frameTable{}, fmt.Errorf("read unwind table: %w", err)
 		}

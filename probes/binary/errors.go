@@ -13,6 +13,7 @@ var (
 	ErrType      = errors.New("not an executable or shared library")
 	ErrTruncated = errors.New("file is cut short")
 	ErrMalformed = errors.New("malformed ELF file")
+	ErrTooLarge  = errors.New("larger than can be read")
 	ErrAddress   = errors.New("address not in the file")
 	ErrNoDWARF   = errors.New("no debug information")
 	ErrDebugFile = errors.New("unusable separate debug file")

@@ -43,18 +43,19 @@ type File struct {
 	closer io.Closer
 	debug  bool // a separate debug file: its segments have no content
 
-	elf      *elf.File
-	order    binary.ByteOrder
-	arch     insn.Arch
-	segments []segment
-	interp   string
-	dyn      dynamic
+	sectionless error // why the section headers are not looked at
+	elf         *elf.File
+	order       binary.ByteOrder
+	arch        insn.Arch
+	segments    []segment
+	interp      string
+	dyn         dynamic
 
 	mu       sync.Mutex // guards problems; taken last
 	problems []error
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce sync.Once
+	framesOnce, landmarksOnce, linesOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -68,6 +69,8 @@ type File struct {
 	dwarf           *dwarf.Data
 	dwarfErr        error
 	sections        map[string][]byte // of debug information, as loaded
+	debugLeft       uint64            // bytes that sections may still take
+	lines           lineCheck
 	separate        *File
 	separateErr     error
 	debugSymbols    []Symbol
@@ -186,9 +189,12 @@ func (f *File) load() (err error) {
 // parse reads the headers. The kernel runs a program whose section headers are
 // nonsense, so we do without them where they do not parse.
 func (f *File) parse() (*elf.File, error) {
-	e, err := elf.NewFile(io.NewSectionReader(f.r, 0, int64(f.size)))
+	err := f.sectionless
 	if err == nil {
-		return e, nil
+		var e *elf.File
+		if e, err = elf.NewFile(io.NewSectionReader(f.r, 0, int64(f.size))); err == nil {
+			return e, nil
+		}
 	}
 	e, err2 := elf.NewFile(noSections{io.NewSectionReader(f.r, 0, int64(f.size))})
 	if err2 != nil {
@@ -214,11 +220,15 @@ func (n noSections) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (f *File) loadSegments() error {
+	code := min(maxCode, f.size)
 	for _, p := range f.elf.Progs {
 		switch p.Type {
 		case elf.PT_LOAD:
 			if err := f.addSegment(p); err != nil {
 				return err
+			}
+			if p.Flags&elf.PF_X != 0 && !f.debug && !spend(&code, p.Filesz) {
+				return f.fail(ErrTooLarge, int64(p.Off), "more than %d bytes of code", min(maxCode, f.size))
 			}
 		case elf.PT_INTERP:
 			f.interp = f.readInterp(p)
@@ -255,9 +265,15 @@ func (f *File) readInterp(p *elf.Prog) string {
 }
 
 // read gives n bytes at a file offset, and allocates only what the file has.
-func (f *File) read(off, n uint64) ([]byte, error) {
+func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, maxRead) }
+
+// readUpTo is read with another bound than maxRead.
+func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
 	if off > f.size || n > f.size-off {
 		return nil, f.fail(ErrTruncated, int64(min(off, f.size)), "%d bytes wanted at 0x%x, the file has %d", n, off, f.size)
+	}
+	if n > most {
+		return nil, f.fail(ErrTooLarge, int64(off), "%d bytes wanted at 0x%x, at most %d are read", n, off, most)
 	}
 	b := make([]byte, n)
 	k, err := f.r.ReadAt(b, int64(off))

@@ -106,6 +106,9 @@ func (f *File) checkTables(h *elf.Header64) error {
 	if h.Phnum > 0 && h.Phentsize != phdrSize {
 		return f.fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
 	}
+	if h.Phnum > maxSegments {
+		return f.fail(ErrMalformed, 56, "%d program headers, Linux takes %d", h.Phnum, maxSegments)
+	}
 	if err := f.checkTable("program headers", h.Phoff, uint64(h.Phnum), phdrSize); err != nil {
 		return err
 	}
@@ -126,7 +129,45 @@ func (f *File) checkTables(h *elf.Header64) error {
 	if h.Shentsize != shdrSize {
 		return f.fail(ErrMalformed, 58, "section headers of %d bytes, want %d", h.Shentsize, shdrSize)
 	}
-	return f.checkTable("section headers", h.Shoff, n, shdrSize)
+	if n > maxSections {
+		return f.fail(ErrMalformed, int64(min(h.Shoff, f.size)), "%d section headers, at most %d are read", n, maxSections)
+	}
+	if err := f.checkTable("section headers", h.Shoff, n, shdrSize); err != nil {
+		return err
+	}
+	return f.checkSectionNames(h)
+}
+
+// checkSectionNames sees that the table of section names is plain bytes of the
+// file: the standard library would uncompress it to any size. Sections whose
+// names are out of bounds are done without.
+func (f *File) checkSectionNames(h *elf.Header64) error {
+	at, index := h.Shoff, uint64(h.Shstrndx)
+	if index == uint64(elf.SHN_XINDEX) { // in the first header's link
+		b, err := f.read(at+40, 4)
+		if err != nil {
+			return err
+		}
+		index = uint64(binary.LittleEndian.Uint32(b))
+	}
+	if index == 0 || index >= maxSections {
+		return nil // parse judges it
+	}
+	if at += index * shdrSize; at > f.size || f.size-at < shdrSize {
+		return nil
+	}
+	b, err := f.read(at, shdrSize)
+	if err != nil {
+		return err
+	}
+	flags, size := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[32:])
+	switch {
+	case elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0:
+		f.sectionless = f.fail(ErrMalformed, int64(at), "the section names are compressed")
+	case size > maxSectionNames || size > f.size:
+		f.sectionless = f.fail(ErrMalformed, int64(at), "%d bytes of section names, at most %d are read", size, min(maxSectionNames, f.size))
+	}
+	return nil
 }
 
 func (f *File) checkTable(what string, off, n, size uint64) error {

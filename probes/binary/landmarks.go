@@ -60,10 +60,12 @@ type landmarker struct {
 	text   []Range
 	bounds Range
 	found  []uint64
-	tables uint64 // bytes of exception tables
-	data   uint64 // bytes of segments
-	code   uint64 // bytes of code
-	opaque uint64 // bytes of functions that are given as a whole
+	// crowded is how many addresses found are sorted out at.
+	crowded int
+	tables  uint64 // bytes of exception tables
+	data    uint64 // bytes of segments
+	code    uint64 // bytes of code
+	opaque  uint64 // bytes of functions that are given as a whole
 }
 
 func newLandmarker(f *File) *landmarker {
@@ -80,8 +82,19 @@ func (l *landmarker) add(addr uint64) {
 		return
 	}
 	if _, ok := rangeAt(l.text, addr); ok {
-		l.found = append(l.found, addr)
+		l.note(addr)
 	}
+}
+
+// note keeps an address; now and then what was found twice goes, so that there
+// are no more than twice the bytes of code.
+func (l *landmarker) note(addr uint64) {
+	if len(l.found) >= max(l.crowded, 1<<16) {
+		slices.Sort(l.found)
+		l.found = slices.Compact(l.found)
+		l.crowded = 2 * len(l.found)
+	}
+	l.found = append(l.found, addr)
 }
 
 // spend takes n from a budget, if it has as much.
@@ -108,7 +121,7 @@ func (l *landmarker) all(r Range) {
 			return
 		}
 		for a := lo; a < hi; a++ {
-			l.found = append(l.found, a)
+			l.note(a)
 		}
 	}
 }
@@ -220,13 +233,21 @@ func (l *landmarker) words() {
 			l.f.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
-		b, err := l.f.read(s.off, s.filesz)
-		if err != nil {
+		if err := l.wordsOf(&s); err != nil {
 			l.f.problem(fmt.Errorf("read data: %w", err))
-			continue
-		}
-		for at := -s.addr & 7; at+8 <= uint64(len(b)); at += 8 {
-			l.add(l.f.order.Uint64(b[at:]))
 		}
 	}
+}
+
+func (l *landmarker) wordsOf(s *segment) error {
+	for at := -s.addr & 7; at+8 <= s.filesz; at += piece {
+		b, err := l.f.read(s.off+at, min(piece, s.filesz-at))
+		if err != nil {
+			return err
+		}
+		for ; len(b) >= 8; b = b[8:] {
+			l.add(l.f.order.Uint64(b))
+		}
+	}
+	return nil
 }

@@ -80,8 +80,9 @@ func (f *File) slotKind(typ uint32) slotKind {
 
 // importNames names dynamic symbols by index, defined or not.
 func (f *File) importNames() func(i uint32) string {
+	left := nameBudget(len(f.dyn.strings))
 	return func(i uint32) string {
-		if i == 0 || f.dyn.symtab == 0 {
+		if i == 0 || f.dyn.symtab == 0 || left < 0 {
 			return ""
 		}
 		b, err := f.exactly(f.dyn.symtab+uint64(i)*symSize, 4)
@@ -89,6 +90,10 @@ func (f *File) importNames() func(i uint32) string {
 			return ""
 		}
 		s, _ := f.dyn.strings.at(uint64(f.order.Uint32(b)))
+		if left -= len(s); left < 0 {
+			f.problem(f.fail(ErrMalformed, noOffset, "relocations share the names of symbols: not all were read"))
+			return ""
+		}
 		return s
 	}
 }

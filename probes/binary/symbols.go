@@ -103,11 +103,16 @@ func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 		return nil, nil
 	}
 	versions := f.symbolVersions(n)
+	left := nameBudget(len(f.dyn.strings))
 	for i := 0; len(b) >= symSize; i, b = i+1, b[symSize:] {
 		raw := f.rawSym(b)
 		name, ok := f.dyn.strings.at(uint64(raw.name))
 		if !ok || name == "" {
 			continue
+		}
+		if left -= len(name); left < 0 {
+			f.problem(f.fail(ErrMalformed, noOffset, "dynamic symbols share their names: only the first %d were read", i))
+			break
 		}
 		if elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
 			undefined = append(undefined, name)
@@ -167,11 +172,16 @@ func (f *File) staticSymbols() ([]Symbol, error) {
 
 func (f *File) parseSymtab(b []byte, names stringTable) []Symbol {
 	var out []Symbol
+	left := nameBudget(len(names))
 	for ; len(b) >= symSize; b = b[symSize:] {
 		raw := f.rawSym(b)
 		name, ok := names.at(uint64(raw.name))
 		if !ok || name == "" || elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
 			continue
+		}
+		if left -= len(name); left < 0 {
+			f.problem(f.fail(ErrMalformed, noOffset, "symbols share their names: only the first %d were read", len(out)))
+			break
 		}
 		if s, ok := f.symbol(raw, name); ok {
 			s.Name, s.Version = splitVersion(name)

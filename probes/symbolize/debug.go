@@ -2,7 +2,6 @@ package symbolize
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -21,18 +20,15 @@ import (
 // debugInfo is the debug information of a file.
 type debugInfo struct {
 	data     *dwarf.Data
-	units    []unit
+	units    []elffile.Unit
 	spans    []span   // by lo
 	reach    []uint64 // reach[i] is the highest hi of spans[:i+1]
 	text     []elffile.Range
 	parsed   map[int]*parsedUnit
 	rows     int // of the line tables in parsed
 	maxUnits int
-	lines    lineCheck
+	file     *elffile.File
 }
-
-// unit is a compilation unit in .debug_info: its first entry, its end.
-type unit struct{ entry, end dwarf.Offset }
 
 // span is a range of addresses of a unit.
 type span struct {
@@ -49,7 +45,7 @@ type debugFrame struct {
 	start   uint64
 }
 
-// maxSpans bounds the ranges of all units together, and those of the functions
+// maxSpans bounds the ranges of all units together, those discarded by the linker too, and those of the functions
 // of one: entries can share one long list. LLVM's largest have some 100,000.
 const maxSpans = 1 << 21
 
@@ -69,48 +65,18 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, units: scanUnits(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, lines: newLineCheck(f.DebugSection)}
+	d = &debugInfo{data: data, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f}
 	err = d.index()
 	return d, err
-}
-
-// scanUnits reads the unit headers (DWARF 5, section 7.5.1; DWARF 4, 7.5.1.1).
-// Type units and partial units have no code of their own.
-func scanUnits(info []byte) []unit {
-	const compile, skeleton = 1, 4
-	order := binary.LittleEndian
-	var out []unit
-	for at := 0; len(info)-at >= 12; {
-		n, word := uint64(order.Uint32(info[at:])), 4
-		body := at + 4
-		if n == 0xffffffff {
-			n, word, body = order.Uint64(info[at+4:]), 8, at+12
-		}
-		if n < 8 || n > uint64(len(info)-body) {
-			return out
-		}
-		end := body + int(n)
-		version := order.Uint16(info[body:])
-		header, kind := body+2+word+1, byte(compile)
-		if version >= 5 {
-			kind, header = info[body+2], body+2+2+word
-			if kind == skeleton {
-				header += 8
-			}
-		}
-		if header < end && (kind == compile || kind == skeleton) {
-			out = append(out, unit{dwarf.Offset(header), dwarf.Offset(end)})
-		}
-		at = end
-	}
-	return out
 }
 
 // index reads the addresses of all units. What is damaged is left out.
 func (d *debugInfo) index() error {
 	var errs error
+	left := maxSpans
 	for i, u := range d.units {
 		ranges, err := d.rootRanges(u)
+		left -= len(ranges)
 		if err != nil && errs == nil {
 			errs = err
 		}
@@ -119,7 +85,7 @@ func (d *debugInfo) index() error {
 				d.spans = append(d.spans, span{r[0], r[1], i})
 			}
 		}
-		if len(d.spans) > maxSpans {
+		if left < 0 {
 			errs = errors.Join(errs, fmt.Errorf("more than %d address ranges", maxSpans))
 			break
 		}
@@ -141,21 +107,21 @@ func (d *debugInfo) inText(lo, hi uint64) bool {
 	return lo < hi && i < len(d.text) && d.text[i].Contains(lo)
 }
 
-func (d *debugInfo) root(u unit) (e *dwarf.Entry, err error) {
+func (d *debugInfo) root(u elffile.Unit) (e *dwarf.Entry, err error) {
 	defer protect(&err)
 	r := d.data.Reader()
-	r.Seek(u.entry)
+	r.Seek(u.Entry)
 	e, err = r.Next()
 	if err == nil && e == nil {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("unit at 0x%x: %w", u.entry, err)
+		return nil, fmt.Errorf("unit at 0x%x: %w", u.Entry, err)
 	}
 	return e, nil
 }
 
-func (d *debugInfo) rootRanges(u unit) (rs [][2]uint64, err error) {
+func (d *debugInfo) rootRanges(u elffile.Unit) (rs [][2]uint64, err error) {
 	defer protect(&err)
 	e, err := d.root(u)
 	if err != nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
@@ -200,7 +166,8 @@ func (d *debugInfo) unitsAt(addr uint64) []int {
 	return out
 }
 
-// maxRows bounds the lines kept, 16 bytes each: units can share one long table.
+// maxRows bounds the lines kept, 16 bytes each, and what else is kept of units:
+// units can share one long table.
 const maxRows = 1 << 22
 
 // parse gives the parsed unit, which may be partial beside an error.
@@ -219,6 +186,6 @@ func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 		return p, err
 	}
 	err = errors.Join(p.readLines(d, root), p.readFunctions(d, d.units[i]))
-	d.rows += len(p.rows)
+	d.rows += len(p.rows) + 8*len(p.calls) // a call takes 8 times as much
 	return p, err
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -407,4 +408,21 @@ func debugPart(t testing.TB, b []byte) [2]int {
 		t.Fatal("no debug sections")
 	}
 	return [2]int{lo, hi}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	f := open(t, build(t, "gcc", "inline.c", "-O2", "-g"))
+	table := New(f, WithUnits(1))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for _, s := range f.Symbols() {
+				table.Frames(s.Addr)
+				table.Data(s.Addr)
+				f.FunctionAt(s.Addr)
+				_ = f.GOTSlots()
+			}
+		})
+	}
+	wg.Wait()
 }

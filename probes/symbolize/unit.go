@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"sort"
+
+	elffile "github.com/tracepredict/tracepredict/probes/binary"
 )
 
 // parsedUnit is what is known of a compilation unit.
@@ -51,13 +53,14 @@ type piece struct {
 	call   int32
 }
 
-// readLines reads the line table. Rows are bounded by its bytes.
+// maxTableRows bounds the lines of one table; a browser's largest has some
+// hundred thousand.
+const maxTableRows = 1 << 24
+
+// readLines reads the line table.
 func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 	defer protect(&err)
-	if err := d.lines.ok(root); err != nil {
-		return err
-	}
-	r, err := d.data.LineReader(root)
+	r, err := d.file.LineReader(root)
 	if err != nil || r == nil {
 		return wrap("line table", err)
 	}
@@ -77,6 +80,10 @@ func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 			p.endSequence(d, first, e.Address)
 			first = len(p.rows)
 			continue
+		}
+		if len(p.rows) == maxTableRows {
+			p.keepFiles(r)
+			return fmt.Errorf("line table: more than %d lines", maxTableRows)
 		}
 		p.rows = append(p.rows, row{e.Address, p.number(numbers, e.File), int32(min(max(e.Line, 0), 1<<30))})
 	}
@@ -156,11 +163,12 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 }
 
 // readFunctions walks the unit's entries for functions and inlined calls.
-func (p *parsedUnit) readFunctions(d *debugInfo, u unit) (err error) {
+func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 	defer protect(&err)
 	defer p.sortPieces()
-	r := d.data.Reader()
-	r.Seek(u.entry)
+	at := d.data.Reader()
+	at.Seek(u.Entry)
+	r := elffile.NewEntries(at, int(u.End-u.Entry))
 	left := maxSpans
 	parents := []int32{} // the enclosing call at each depth; -1 is none
 	for {
@@ -168,7 +176,7 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u unit) (err error) {
 		if err != nil {
 			return wrap("functions", err)
 		}
-		if e == nil || e.Offset >= u.end {
+		if e == nil || e.Offset >= u.End {
 			return nil
 		}
 		if e.Tag == 0 {

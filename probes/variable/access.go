@@ -41,6 +41,7 @@ type collector struct {
 	// returns remembers, by a function's beginning, whether it can return
 	// an address.
 	returns map[uint64]bool
+	results *results // nil until asked
 }
 
 func (c *collector) result() Result {
@@ -119,7 +120,10 @@ func valueOf(k Kind, in *insn.Inst) Value {
 func (c *collector) returnsAddress(fn bin.Range) bool {
 	may, ok := c.returns[fn.Lo]
 	if !ok {
-		may = mayReturnAddress(c.file, fn.Lo)
+		if c.results == nil {
+			c.results = newResults(c.file)
+		}
+		may = c.results.mayReturnAddress(fn.Lo)
 		c.returns[fn.Lo] = may
 	}
 	return may

@@ -1,8 +1,11 @@
 package variable
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
@@ -27,7 +30,14 @@ var encodings = map[int64]Class{
 // typeOf describes the type at an offset. It follows names and qualifiers
 // itself, because the library's types lack C11's _Atomic and build whole graphs
 // of structures for a pointer.
-func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo { return x.typeAt(off, u, 0) }
+func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
+	x.left = maxTypeEntries
+	return x.typeAt(off, u, 0)
+}
+
+// maxTypeEntries bounds the entries that are read for one type: structures in
+// structures would take a time exponential in their depth.
+const maxTypeEntries = 1 << 14
 
 func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	e := x.typeEntry(off)
@@ -68,7 +78,7 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 }
 
 func (x *index) typeEntry(off dwarf.Offset) *dwarf.Entry {
-	if off == 0 {
+	if x.left--; off == 0 || x.left < 0 {
 		return nil
 	}
 	r := x.data.Reader()
@@ -199,10 +209,10 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 	if _, err := r.Next(); err != nil {
 		return none
 	}
-	var forward forwards
+	entries := bin.NewEntries(r, x.size)
 	for level := 0; level >= 0; {
-		m, err := forward.next(r)
-		if err != nil || m == nil {
+		m, err := entries.Next()
+		if x.left--; err != nil || m == nil || x.left < 0 {
 			return none
 		}
 		at := level
@@ -233,37 +243,97 @@ func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
 	return x.typeAt(off, u, depth)
 }
 
-// mayReturnAddress tells from the debug information whether the function at an
-// address may return an address; it errs towards yes.
-func mayReturnAddress(f *bin.File, at uint64) (may bool) {
+// results tells from the debug information whether functions may return an
+// address. It errs towards yes, also where the answer would take too long.
+type results struct {
+	x     *index // nil: nothing is known
+	spans []span // by lo
+	left  int    // entries that may still be looked at
+}
+
+// span is a range of addresses of a unit.
+type span struct {
+	lo, hi uint64
+	unit   bin.Unit
+}
+
+const (
+	maxSpans       = 1 << 21 // address ranges of all units
+	maxEntriesRead = 1 << 24 // entries read for all functions that access a variable
+	maxOverlap     = 16      // units looked at for one address
+)
+
+func newResults(f *bin.File) (rs *results) {
+	rs = &results{left: maxEntriesRead}
+	defer func() { _ = recover() }() // damaged data: what was found so far
+	if f == nil {
+		return rs
+	}
+	d, err := f.DWARF()
+	if err != nil {
+		return rs
+	}
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return rs
+	}
+	rs.x = &index{file: f, data: d, size: len(info)}
+	r, left := d.Reader(), maxSpans
+	for _, u := range bin.Units(info) {
+		r.Seek(u.Entry)
+		root, err := r.Next()
+		if err != nil || root == nil {
+			continue
+		}
+		ranges, err := d.Ranges(root)
+		if left -= len(ranges) + 1; err != nil || left < 0 {
+			continue
+		}
+		for _, a := range ranges {
+			rs.spans = append(rs.spans, span{a[0], a[1], u})
+		}
+	}
+	slices.SortStableFunc(rs.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	return rs
+}
+
+// mayReturnAddress tells it of the function at an address.
+func (rs *results) mayReturnAddress(at uint64) (may bool) {
 	defer func() {
 		if recover() != nil { // damaged data
 			may = true
 		}
 	}()
-	if f == nil {
+	i := sort.Search(len(rs.spans), func(i int) bool { return rs.spans[i].lo > at })
+	for n := 0; i > 0 && n < maxOverlap; n++ {
+		i--
+		if s := &rs.spans[i]; at < s.hi {
+			return rs.inUnit(s.unit, at)
+		}
+	}
+	return true
+}
+
+// inUnit looks for the function in a unit.
+func (rs *results) inUnit(u bin.Unit, at uint64) bool {
+	r := rs.x.data.Reader()
+	r.Seek(u.Entry)
+	entries := bin.NewEntries(r, int(u.End-u.Entry))
+	root, err := entries.Next()
+	if err != nil || root == nil {
 		return true
 	}
-	d, err := f.DWARF()
-	if err != nil {
-		return true
-	}
-	x := &index{data: d}
-	r := d.Reader()
-	cu, err := r.SeekPC(at)
-	if err != nil {
-		return true
-	}
-	var forward forwards
-	for {
-		e, err := forward.next(r)
-		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
+	for ; rs.left > 0; rs.left-- {
+		e, err := entries.Next()
+		if err != nil || e == nil || e.Offset >= u.End {
 			return true
 		}
 		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
-			return x.addressResult(e, newUnit(cu))
+			rs.x.left = maxTypeEntries
+			return rs.x.addressResult(e, newUnit(root))
 		}
 	}
+	return true
 }
 
 // addressResult reports whether a function's entry, or one that it completes,

@@ -75,11 +75,13 @@ type entry struct {
 type index struct {
 	file    *bin.File
 	data    *dwarf.Data
+	size    int    // of .debug_info
 	addrs   []byte // .debug_addr
 	entries []entry
 	byOff   map[dwarf.Offset]int // into entries
 	scopes  map[dwarf.Offset]*scope
 	atomics map[dwarf.Offset]string // library types that are atomic → name
+	left    int                     // entries that the description of a type may still take
 }
 
 // maxChain bounds chains of references between entries: real ones have at
@@ -101,23 +103,26 @@ func newIndex(f *bin.File) (x *index, err error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return nil, err
+	}
 	x = &index{
-		file: f, data: d, addrs: addrs, byOff: map[dwarf.Offset]int{},
+		file: f, data: d, size: len(info), addrs: addrs, byOff: map[dwarf.Offset]int{},
 		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
 	}
-	return x, walk(d, x.visit)
+	return x, walk(d, x.size, x.visit)
 }
 
 // walk calls visit for every entry with its unit and the scope that encloses
-// it.
-func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
-	r := d.Reader()
+// it; size is that of .debug_info.
+func walk(d *dwarf.Data, size int, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
+	entries := bin.NewEntries(d.Reader(), size)
 	var stack []*scope
 	var u *unit
 	in := (*scope)(nil)
-	var forward forwards
 	for {
-		e, err := forward.next(r)
+		e, err := entries.Next()
 		if err != nil {
 			return fmt.Errorf("read debug information: %w", err)
 		}
@@ -142,39 +147,6 @@ func walk(d *dwarf.Data, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) 
 	}
 }
 
-// forwards reads entries and sees that each comes after the last. The reader's
-// own SkipChildren is not for hostile data: it trusts DW_AT_sibling, which may
-// lead back for ever.
-type forwards struct {
-	last    dwarf.Offset
-	started bool
-	empty   int // empty entries since the last
-}
-
-// maxEmpty bounds empty entries in a row. A number that the section's end cuts
-// is an empty entry to the reader, again and again; linkers fill units up with
-// a few.
-const maxEmpty = 1 << 16
-
-func (f *forwards) next(r *dwarf.Reader) (*dwarf.Entry, error) {
-	e, err := r.Next()
-	if err != nil || e == nil {
-		return nil, err
-	}
-	if e.Tag == 0 { // ends a list of children, or fills up; it has no offset
-		if f.empty++; f.empty > maxEmpty {
-			return nil, fmt.Errorf("damaged: entry 0x%x is followed by nothing without end", f.last)
-		}
-		return e, nil
-	}
-	f.empty = 0
-	if f.started && e.Offset <= f.last {
-		return nil, fmt.Errorf("damaged: entry 0x%x leads back to 0x%x", f.last, e.Offset)
-	}
-	f.last, f.started = e.Offset, true
-	return e, nil
-}
-
 func newUnit(e *dwarf.Entry) *unit {
 	u := &unit{entry: e, name: text(e, dwarf.AttrName)}
 	u.lang, _ = e.Val(dwarf.AttrLanguage).(int64)
@@ -182,9 +154,13 @@ func newUnit(e *dwarf.Entry) *unit {
 	return u
 }
 
+// maxText bounds a name of the debug information, in bytes: parseName takes no
+// longer one.
+const maxText = 4096
+
 func text(e *dwarf.Entry, a dwarf.Attr) string {
 	s, _ := e.Val(a).(string)
-	return s
+	return s[:min(len(s), maxText)]
 }
 
 func flag(e *dwarf.Entry, a dwarf.Attr) bool {
@@ -342,10 +318,13 @@ func (x *index) indexed(u *unit, i uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(x.addrs[at:]), true
 }
 
+// maxNested bounds how deep in scopes a name is followed.
+const maxNested = 64
+
 // path gives the qualified name of a scope, with name appended if there is one.
 func (x *index) path(s *scope, last []component) []component {
 	var names []component
-	for hops := 0; s != nil && hops < 1000; hops++ {
+	for hops := 0; s != nil && hops < maxNested; hops++ {
 		s = x.declared(s)
 		if s.name != "" || s.optional {
 			names = append(names, component{s.name, s.optional})
@@ -435,7 +414,7 @@ func (v *found) source() string {
 	}
 	if u.files == nil {
 		u.files = []*dwarf.LineFile{}
-		if lr, err := v.index.data.LineReader(u.entry); err == nil && lr != nil {
+		if lr, err := v.index.file.LineReader(u.entry); err == nil && lr != nil {
 			u.files = lr.Files()
 		}
 	}
@@ -481,7 +460,7 @@ func (x *index) all(match func(name []component) bool) []found {
 // local finds a function that has a parameter or local variable of that name.
 func (x *index) local(name string) (function string, ok bool) {
 	defer func() { _ = recover() }() // damaged data: then it is not known
-	_ = walk(x.data, func(e *dwarf.Entry, _ *unit, in *scope) *scope {
+	_ = walk(x.data, x.size, func(e *dwarf.Entry, _ *unit, in *scope) *scope {
 		switch e.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
 			if !ok && inFunction(in) && text(e, dwarf.AttrName) == name && !flag(e, dwarf.AttrExternal) {

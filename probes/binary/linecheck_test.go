@@ -1,10 +1,9 @@
-package symbolize
+package binary
 
 import (
 	"debug/dwarf"
 	"encoding/binary"
 	"errors"
-	"sync"
 	"testing"
 )
 
@@ -44,21 +43,4 @@ func TestLineHeadersThatClaimTooMuch(t *testing.T) {
 	if n := longestString([]byte("a\x00bcd\x00ef")); n != 3 {
 		t.Errorf("longest of a, bcd, ef: %d", n)
 	}
-}
-
-func TestConcurrentUse(t *testing.T) {
-	f := open(t, build(t, "gcc", "inline.c", "-O2", "-g"))
-	table := New(f, WithUnits(1))
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for _, s := range f.Symbols() {
-				table.Frames(s.Addr)
-				table.Data(s.Addr)
-				f.FunctionAt(s.Addr)
-				_ = f.GOTSlots()
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -1,4 +1,4 @@
-package symbolize
+package binary
 
 import (
 	"bytes"
@@ -11,7 +11,8 @@ import (
 // The standard library's line reader believes the counts of directories and
 // files that a DWARF 5 header states, and joins every name with its directory:
 // a few damaged bytes make it allocate without end, which no recover catches.
-// So headers are judged before it sees them. Layout: DWARF 5, section 6.2.4.
+// So headers are judged before it sees them, and so are programs, which may
+// name files too. Layout: DWARF 5, section 6.2.
 
 // maxNames bounds the bytes of file names that one line table may lead to.
 const maxNames = 1 << 28
@@ -48,6 +49,22 @@ func longestString(b []byte) uint64 {
 	return uint64(longest)
 }
 
+// LineReader gives a reader of the line table of the unit whose root entry is
+// given; nil if it has none. A table whose names would take memory out of all
+// proportion is an error. The reader may panic on damaged data.
+func (f *File) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
+	defer f.guard("line table", &err)
+	d, err := f.DWARF()
+	if err != nil {
+		return nil, err
+	}
+	f.linesOnce.Do(func() { f.lines = newLineCheck(f.DebugSection) })
+	if err := f.lines.ok(root); err != nil {
+		return nil, f.fail(ErrMalformed, noOffset, "%v", err)
+	}
+	return d.LineReader(root)
+}
+
 // ok judges the line table of a unit's root entry.
 func (c lineCheck) ok(root *dwarf.Entry) error {
 	off, has := root.Val(dwarf.AttrStmtList).(int64)
@@ -59,7 +76,8 @@ func (c lineCheck) ok(root *dwarf.Entry) error {
 	}
 	dir, _ := root.Val(dwarf.AttrCompDir).(string)
 	r := lineHeader{b: c.line[off:]}
-	if names := r.names(c.longest, uint64(len(dir))); r.bad || names > maxNames {
+	names := r.names(c.longest, uint64(len(dir)))
+	if r.bad || names > maxNames {
 		return fmt.Errorf("%w (at 0x%x of .debug_line)", errLineHeader, off)
 	}
 	return nil
@@ -109,7 +127,29 @@ func (r *lineHeader) names(longest, dir uint64) uint64 {
 	}
 	longest = max(longest, longestString(r.b))
 	dirs := r.entries(word)
-	return dirs*(longest+16) + r.entries(word)*(2*longest+64)
+	files := r.entries(word) + defined(r.b)
+	return dirs*(longest+16) + files*(2*longest+64)
+}
+
+// defined bounds the files that a line number program defines on its way:
+// extended opcode 3, which is 0, a length and 3 (DWARF 4, section 6.2.5.3).
+func defined(program []byte) uint64 {
+	n := uint64(0)
+	for {
+		i := bytes.IndexByte(program, 0)
+		if i < 0 {
+			return n
+		}
+		program = program[i+1:]
+		k := 0
+		for k < len(program) && program[k]&0x80 != 0 {
+			k++
+		}
+		if k+1 < len(program) && program[k+1] == 3 {
+			n++
+		}
+		program = program[min(k, len(program)):]
+	}
 }
 
 // oldNames bounds those of DWARF 2 to 4, which are all in the header.
@@ -119,8 +159,8 @@ func (r *lineHeader) oldNames(word, dir uint64) uint64 {
 		size |= uint64(x) << (8 * i)
 	}
 	header := r.b[:min(size, uint64(len(r.b)))]
-	n := uint64(bytes.Count(header, []byte{0}))
-	return n * (dir + 2*longestString(header) + 64)
+	n := uint64(bytes.Count(header, []byte{0})) + defined(r.b)
+	return n * (dir + 2*longestString(r.b) + 64)
 }
 
 // entries skips one table of names and gives its length; no format that the
