@@ -36,6 +36,9 @@ const loaderHook = "_dl_debug_state"
 func (b *builder) calls() error {
 	b.rets = map[uint64]bool{}
 	calls := b.match()
+	if len(calls) > bpf.MaxSites {
+		return fmt.Errorf("%d functions have the names of synchronisation calls, at most %d can be probed", len(calls), bpf.MaxSites)
+	}
 	b.plan.Calls = len(calls)
 	at := map[uint64]call{}
 	for _, c := range calls {

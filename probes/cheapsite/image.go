@@ -19,13 +19,25 @@ type Image struct {
 	text    []binary.Range
 	extents []extent
 	land    *landings
-	held    binary.Range // the section last read from,
-	bytesOf []byte       // and its bytes
+	last    binary.Range      // the section last read from,
+	bytesOf []byte            // and its bytes
+	held    map[uint64][]byte // sections by where they begin; nil: not held
+	room    uint64            // for more of them, in bytes
+	work    uint64            // instructions that may still be decoded on the way to others
+	entries int               // of jump tables that may still be read
 }
 
-// mostHeld bounds the section that is held in memory, in bytes. Larger ones
-// are read piece by piece.
+// mostHeld bounds the sections that are held in memory, in bytes. Others are
+// read piece by piece.
 const mostHeld = 256 << 20
+
+// Code can be made so that every probe has the whole of it to be read again, or
+// every jump the same long table. What is read is bounded by these and the
+// code's size; then nothing moves any more, and not every return is known.
+const (
+	mostWork    = 1 << 26 // instructions
+	mostEntries = 1 << 22 // of all tables together
+)
 
 // extent is the code of one function, or of a part split off one.
 type extent struct {
@@ -50,7 +62,10 @@ type Landmarks interface {
 
 // NewImage gives an Image of the code.
 func NewImage(c Code) *Image {
-	im := &Image{code: c, arch: c.Arch(), text: slices.Clone(c.Text())}
+	im := &Image{code: c, arch: c.Arch(), text: slices.Clone(c.Text()), held: map[uint64][]byte{}, room: mostHeld, work: mostWork, entries: mostEntries}
+	for _, t := range im.text {
+		im.work += 4 * (t.Hi - t.Lo)
+	}
 	byLo := func(a, b binary.Range) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi)) }
 	slices.SortFunc(im.text, byLo)
 	fs := slices.Clone(c.Functions())
@@ -105,8 +120,8 @@ func (im *Image) bytes(addr uint64, n int) ([]byte, error) {
 		return nil, fmt.Errorf("read code at 0x%x: %w", addr, errNoCode)
 	}
 	n = int(min(uint64(n), t.Hi-addr))
-	if im.hold(t) {
-		return im.bytesOf[addr-t.Lo:][:n], nil
+	if held := im.hold(t); held != nil {
+		return held[addr-t.Lo:][:n], nil
 	}
 	b, err := im.code.Bytes(addr, n)
 	if err != nil {
@@ -116,18 +131,32 @@ func (im *Image) bytes(addr uint64, n int) ([]byte, error) {
 }
 
 // hold reads a section, if it can be had as a whole.
-func (im *Image) hold(t binary.Range) bool {
-	if im.held == t {
-		return im.bytesOf != nil
+func (im *Image) hold(t binary.Range) []byte {
+	if im.last == t {
+		return im.bytesOf
 	}
-	im.held, im.bytesOf = t, nil
-	if t.Hi-t.Lo > mostHeld {
+	b, known := im.held[t.Lo]
+	if known {
+		im.last, im.bytesOf = t, b
+		return b
+	}
+	if n := t.Hi - t.Lo; n <= im.room {
+		if all, err := im.code.Bytes(t.Lo, int(n)); err == nil && uint64(len(all)) == n {
+			b = all
+			im.room -= n
+		}
+	}
+	im.held[t.Lo], im.last, im.bytesOf = b, t, b
+	return b
+}
+
+// spend counts an instruction; false if there have been too many.
+func (im *Image) spend() bool {
+	if im.work == 0 {
 		return false
 	}
-	if b, err := im.code.Bytes(t.Lo, int(t.Hi-t.Lo)); err == nil && uint64(len(b)) == t.Hi-t.Lo {
-		im.bytesOf = b
-	}
-	return im.bytesOf != nil
+	im.work--
+	return true
 }
 
 // decode decodes the instruction at addr.
@@ -149,7 +178,7 @@ func (im *Image) format(addr uint64) string {
 }
 
 // sweep decodes r from its start, calling f with each instruction until f
-// answers false or the bytes do not decode. It answers whether the
+// answers false, the bytes do not decode, or there is no work left. It answers whether the
 // instructions end exactly where r does.
 func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
@@ -163,7 +192,7 @@ func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 			return false
 		}
 		at += in.Len
-		if !f(&in) {
+		if !im.spend() || !f(&in) {
 			return false
 		}
 	}

@@ -138,11 +138,12 @@ func (c *collector) branch(in *insn.Inst, from binary.Range) {
 
 // gaps decodes what no extent covers, at every offset.
 func (c *collector) gaps() {
+	rest := c.im.extents
 	for _, t := range c.im.text {
 		at := t.Lo
-		for i := range c.im.extents {
-			e := &c.im.extents[i]
-			if e.Lo >= t.Hi || e.Hi <= at {
+		for ; len(rest) > 0 && rest[0].Lo < t.Hi; rest = rest[1:] { // both are sorted
+			e := &rest[0]
+			if e.Hi <= at {
 				continue
 			}
 			if e.Lo > at {

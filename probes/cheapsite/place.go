@@ -44,7 +44,7 @@ func (s *slide) loops() bool {
 			return !found
 		})
 	}
-	return found
+	return found || s.im.work == 0
 }
 
 func (s *slide) place(at *insn.Inst) Site {
@@ -336,5 +336,8 @@ func (s *slide) lineTo(addr uint64) []insn.Inst {
 		line = append(line, *in)
 		return true
 	})
+	if s.im.work == 0 {
+		return nil // what was found does not lead up to addr
+	}
 	return line
 }

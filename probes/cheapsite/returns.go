@@ -37,6 +37,9 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 		w.todo = w.todo[:len(w.todo)-1]
 		w.follow(at)
 	}
+	if w.im.work == 0 {
+		w.doubt("too much code leads to it")
+	}
 	if w.doubtful != "" {
 		w.allReturns()
 	}
@@ -65,6 +68,10 @@ func (w *walk) follow(at uint64) {
 	for !w.seen[at] {
 		if len(w.seen) >= mostFollowed {
 			w.doubt("more than %d instructions", mostFollowed)
+			return
+		}
+		if !w.im.spend() {
+			w.doubt("too much code leads to it")
 			return
 		}
 		w.seen[at] = true
@@ -143,6 +150,9 @@ func (w *walk) indirect(in *insn.Inst, e *extent) {
 	case jumpTable:
 		for _, t := range to {
 			// What was read beyond the table's end leads to other functions.
+			if w.seen[t] {
+				continue
+			}
 			if x := w.im.extentAt(t); x != nil && (x == e || w.extents[x.Lo] != nil || w.partOf(x, e)) {
 				w.push(t)
 			}
@@ -183,7 +193,7 @@ func (w *walk) before(at uint64, e *extent) uint64 {
 		n++
 		return true
 	})
-	if n == 0 {
+	if n == 0 || w.im.work == 0 {
 		return at
 	}
 	return ring[max(0, n-window)%window]

@@ -233,6 +233,10 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 	var out []uint64
 	for len(out) < maxTable {
+		if im.entries == 0 {
+			return nil, false
+		}
+		im.entries--
 		b, err := im.code.Bytes(at+uint64(len(out)*size), size)
 		if err != nil || len(b) < size {
 			break

@@ -9,6 +9,12 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
+// maxFunction bounds the function that is followed, in bytes: what is known at
+// each of its instructions and blocks takes a thousand times as much. Of code
+// that compilers make, only tables of machine descriptions and the like come
+// near.
+const maxFunction = 1 << 19
+
 // Accesses finds the instructions of f that access v. If v lives in another
 // file, those are the ones that go through f's global offset table. It fails
 // only if f's code cannot be read; what could not be understood is in the
@@ -24,6 +30,10 @@ func Accesses(f *bin.File, v Variable) (Result, error) {
 	}
 	c := collector{target: &t, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
 	for _, fn := range functions {
+		if fn.Hi-fn.Lo > maxFunction {
+			c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
+			continue
+		}
 		code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 		if err != nil {
 			return Result{}, fmt.Errorf("find accesses of %s: read function at 0x%x of %s: %w", v.Name, fn.Lo, f.Name(), err)

@@ -344,9 +344,14 @@ func (fd *Finder) notFound(q query) error {
 	return e
 }
 
+// maxKnown bounds the bytes of all names that one that was not found is compared
+// with.
+const maxKnown = 64 << 20
+
 // names gives every name that could have been given, and for each file
 // without debug information why that is so.
 func (fd *Finder) names() (known, silent []string) {
+	left := maxKnown
 	for _, f := range fd.files {
 		x := fd.index(f)
 		if x == nil {
@@ -359,7 +364,11 @@ func (fd *Finder) names() (known, silent []string) {
 			continue
 		}
 		for i := range x.entries {
-			known = append(known, qualified(x.resolve(i).name))
+			name := qualified(x.resolve(i).name)
+			if left -= len(name); left < 0 {
+				break
+			}
+			known = append(known, name)
 		}
 	}
 	return known, silent

@@ -202,13 +202,18 @@ func (f *flow) points(h held) bool {
 	return (h.how == known || h.how == maybe) && h.addr-f.v.Addr < uint64(f.v.Size) && len(h.made) > 0
 }
 
+// maxMade bounds how many instructions are kept that made one address: the
+// flow goes round once more for each. Those of the highest addresses go first.
+const maxMade = 8
+
 func union(a, b []uint64) []uint64 {
 	if len(b) == 0 || slices.Equal(a, b) {
 		return a
 	}
 	u := slices.Concat(a, b)
 	slices.Sort(u)
-	return slices.Compact(u)
+	u = slices.Compact(u)
+	return u[:min(len(u), maxMade)]
 }
 
 // report walks once more over the blocks and notes accesses and escapes.

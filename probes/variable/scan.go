@@ -65,12 +65,19 @@ func (t *target) windows() []bin.Range {
 	return w
 }
 
+// maxSlots bounds the slots of the global offset table that hold the address:
+// linkers make one, or one for each of a few parts of a large program.
+const maxSlots = 64
+
 // functions gives the functions that may mention the target, sorted. Code that
 // belongs to no function is one from the end of the last to the next.
 func (t *target) functions() ([]bin.Range, error) {
 	windows := t.windows()
 	if len(windows) == 0 {
 		return nil, nil
+	}
+	if len(t.slots) > maxSlots {
+		return nil, fmt.Errorf("%s has %d slots for the address of %s in its global offset table, at most %d are followed", t.file.Name(), len(t.slots), t.v.Symbol, maxSlots)
 	}
 	var out []bin.Range
 	extents := t.file.Functions()
