@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
 func run(t testing.TB, stdin, name string, args ...string) string {
@@ -389,6 +390,50 @@ func FuzzDamagedDWARF(f *testing.F) {
 				}
 			}
 		}
+	})
+}
+
+// FuzzPatched damages programs behind their headers; every address has an
+// answer of bounded length.
+func FuzzPatched(f *testing.F) {
+	seeds, err := elftest.Seeds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 * len(seeds) {
+		f.Add(byte(i), []byte{byte(i + 4), 0, byte(7 * i), 0, byte(i), 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff}, uint64(i)<<60)
+	}
+	f.Fuzz(func(t *testing.T, which byte, program []byte, any uint64) {
+		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
+		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "patched", binary.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		table := New(file, WithUnits(1))
+		table.Stack([]uint64{any, 0, ^uint64(0)})
+		for _, s := range file.Symbols() {
+			table.Data(s.Addr + any%8)
+			for _, frame := range table.Frames(s.Addr + any%64) {
+				if len(frame.Function) > 1<<18 || len(frame.File) > 1<<20 || frame.Line < 0 {
+					t.Errorf("%d bytes of name, %d of file, line %d", len(frame.Function), len(frame.File), frame.Line)
+				}
+			}
+		}
+		_ = table.Err()
+	})
+}
+
+// FuzzPlain: whatever a name is, what it means is not endless.
+func FuzzPlain(f *testing.F) {
+	for _, s := range []string{"_ZN2ns5Queue4takeEi", "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "_RNvC3foo3bar", "f.cold.part.0",
+		"_ZSt4moveIRSt4pairIiSt6vectorIiSaIiEEEEONSt16remove_referenceIT_E4typeEOS7_", "_ZZ1fvENKUlT_E_clIiEEDaS_"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if n := len(plain(name)); n > len(name)+1<<(maxDemangled+1) {
+			t.Errorf("%d bytes of %d", n, len(name))
+		}
+		stem(name)
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -322,6 +323,35 @@ func FuzzFind(f *testing.F) {
 					t.Log(err)
 				}
 			}
+		}
+	})
+}
+
+// FuzzPatched damages programs behind their headers.
+func FuzzPatched(f *testing.F) {
+	seeds, err := elftest.Seeds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 * len(seeds) {
+		f.Add(byte(i), []byte{byte(i + 4), 0, byte(7 * i), 0, byte(i), 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff}, "ns::busy")
+	}
+	f.Fuzz(func(t *testing.T, which byte, program []byte, name string) {
+		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
+		file, err := bin.NewWith(bytes.NewReader(b), int64(len(b)), "patched", bin.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		finder := NewFinder([]*bin.File{file})
+		for _, n := range []string{name, "hits", "turns", "total", "head", "busy", "Queue::depth", "start::l", "twice::count"} {
+			v, err := finder.Find(n)
+			if err != nil {
+				continue
+			}
+			if v.Size < 1 || v.Size > 8 || v.File != file {
+				t.Errorf("%+v", v)
+			}
+			_, _ = Accesses(file, v)
 		}
 	})
 }

@@ -1,0 +1,51 @@
+package probes
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elftest"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+)
+
+// FuzzPlan plans programs that are damaged behind their headers: a site lies in
+// the file, at an instruction that is there.
+func FuzzPlan(f *testing.F) {
+	seeds, err := elftest.Seeds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	table, err := synctab.Builtin()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 * len(seeds) {
+		f.Add(byte(i), []byte{byte(i + 2), 0, byte(7 * i), 0, byte(i), 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff}, i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, which byte, program []byte, entries bool) {
+		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
+		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "patched", binary.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		planner := NewPlanner(Options{Table: table, Watch: []string{"hits", "ns::busy"}, EntrySites: entries})
+		plan, err := planner.Plan(file)
+		if err != nil {
+			return
+		}
+		_ = planner.Unresolved()
+		if len(plan.Sites) > bpf.MaxSites {
+			t.Errorf("%d sites", len(plan.Sites))
+		}
+		for i, s := range plan.Sites {
+			if s.Offset >= uint64(len(b)) || s.Why == "" {
+				t.Errorf("%+v", s)
+			}
+			if n := s.BPF.Next; n != 0 && (int(n) != i+1 && int(n) != i+2 || int(n) > len(plan.Sites)) {
+				t.Errorf("site %d is followed by %d", i, n)
+			}
+		}
+	})
+}
