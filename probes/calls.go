@@ -67,12 +67,13 @@ func (b *builder) calls() error {
 // address once.
 func (b *builder) match() []call {
 	byAddr := map[uint64]call{}
+	var long binary.Demangling
 	for _, s := range b.plan.File.Symbols() {
 		if s.Kind != binary.Func || s.Addr == 0 {
 			continue
 		}
 		plain := ""
-		if b.opts.Table.NeedsDemangling(s.Name) {
+		if b.opts.Table.NeedsDemangling(s.Name) && long.Allows(s.Name) {
 			plain = demangled(s.Name)
 		}
 		e, ok := b.opts.Table.Match(s.Name, plain)
@@ -83,6 +84,9 @@ func (b *builder) match() []call {
 		if !had || prefer(e, s.Name, old) {
 			byAddr[s.Addr] = call{addr: s.Addr, name: s.Name, entry: e}
 		}
+	}
+	if long.Refused > 0 {
+		b.note("%d functions have names of more than %d bytes, or too many long ones: if they are synchronisation calls, they are not seen", long.Refused, binary.MaxMangled)
 	}
 	calls := make([]call, 0, len(byAddr))
 	for _, c := range byAddr {

@@ -33,3 +33,28 @@ const (
 // of n bytes. Tables share the ends of names ("lock" is in "unlock"), but many
 // symbols with one long name are an attack on whoever compares them.
 func nameBudget(n int) int { return 16*n + 1<<20 }
+
+// MaxMangled bounds the linked names that are worth demangling, in bytes: the
+// time that takes can grow with the square of the length.
+const MaxMangled = 4096
+
+// Demangling bounds the time that demangling all names of a file takes. The
+// zero value is ready.
+type Demangling struct {
+	spent   uint64 // squares of the lengths of long names
+	Refused int    // names that were not worth it, or too many
+}
+
+// Allows reports whether a linked name may be demangled.
+func (d *Demangling) Allows(name string) bool {
+	const long, most = 512, 1 << 31
+	n := uint64(len(name))
+	if n > long && n <= MaxMangled {
+		d.spent += n * n
+	}
+	if n > MaxMangled || d.spent > most {
+		d.Refused++
+		return false
+	}
+	return true
+}

@@ -28,6 +28,7 @@ type debugInfo struct {
 	rows     int // of the line tables in parsed
 	maxUnits int
 	file     *elffile.File
+	maxRows  int // of one line table
 }
 
 // span is a range of addresses of a unit.
@@ -65,7 +66,7 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f}
+	d = &debugInfo{data: data, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
 	err = d.index()
 	return d, err
 }

@@ -162,7 +162,7 @@ var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lt
 
 // plain gives a linked name as the source has it.
 func plain(name string) string {
-	if !strings.HasPrefix(name, "_") {
+	if !strings.HasPrefix(name, "_") || len(name) > binary.MaxMangled {
 		return withoutClone(name)
 	}
 	if s, err := demangle.ToString(name, demangle.NoClones, demangle.MaxLength(maxDemangled)); err == nil {

@@ -81,9 +81,9 @@ func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 			first = len(p.rows)
 			continue
 		}
-		if len(p.rows) == maxTableRows {
+		if len(p.rows) == d.maxRows {
 			p.keepFiles(r)
-			return fmt.Errorf("line table: more than %d lines", maxTableRows)
+			return fmt.Errorf("line table: more than %d lines", d.maxRows)
 		}
 		p.rows = append(p.rows, row{e.Address, p.number(numbers, e.File), int32(min(max(e.Line, 0), 1<<30))})
 	}

@@ -114,12 +114,13 @@ func (fd *Finder) inFile(f *bin.File, q query) []candidate {
 // which source file a name is, nor in which function.
 func bySymbol(f *bin.File, q query) []candidate {
 	seen := map[uint64]bool{}
+	var long bin.Demangling
 	var out []candidate
 	for _, s := range f.Symbols() {
 		if s.Kind != bin.Object && s.Kind != bin.TLS || s.Addr == 0 && s.Kind == bin.Object || seen[s.Addr] {
 			continue
 		}
-		if level := matchSymbol(q, s.Name); level > noMatch {
+		if level := matchSymbol(q, s.Name, &long); level > noMatch {
 			seen[s.Addr] = true
 			out = append(out, candidate{file: f, level: level, sym: &s})
 		}
@@ -127,7 +128,7 @@ func bySymbol(f *bin.File, q query) []candidate {
 	return out
 }
 
-func matchSymbol(q query, name string) matchLevel {
+func matchSymbol(q query, name string, long *bin.Demangling) matchLevel {
 	last := q.path[len(q.path)-1]
 	if !strings.Contains(name, last) && len(q.path) == 1 {
 		return noMatch
@@ -135,7 +136,7 @@ func matchSymbol(q query, name string) matchLevel {
 	if name == strings.Join(q.path, ".") || name == strings.Join(q.path, "::") {
 		return fullMatch
 	}
-	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") || !strings.Contains(name, last) {
+	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") || !strings.Contains(name, last) || !long.Allows(name) {
 		return noMatch
 	}
 	pretty, err := demangle.ToString(name, demangle.NoParams, demangle.MaxLength(12))
@@ -249,9 +250,16 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 			"%s has no debug information about it, and the symbol's size is %d, which is no scalar's: compile with -g, or install the package with the debug symbols", c.file.Name(), s.Size)}
 	}
 	return Variable{
-		Name: demangle.Filter(s.Name, demangle.NoParams), Symbol: c.linkage(), File: c.file, Addr: s.Addr, Size: int(s.Size),
+		Name: plainName(s.Name), Symbol: c.linkage(), File: c.file, Addr: s.Addr, Size: int(s.Size),
 		Type: "uint" + strconv.FormatUint(8*s.Size, 10), Class: Uint,
 	}, nil
+}
+
+func plainName(linkage string) string {
+	if len(linkage) > bin.MaxMangled {
+		return linkage
+	}
+	return demangle.Filter(linkage, demangle.NoParams, demangle.MaxLength(12))
 }
 
 // copied moves a library's variable to the copy that the program has of it: a
