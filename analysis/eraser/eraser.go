@@ -72,8 +72,8 @@ const (
 	defaultMaxPairs = 64
 )
 
-// recently is how many threads, and how many steps from lockset to lockset, are
-// found without a map.
+// recently is how many threads, how many variables, and how many steps from lockset
+// to lockset, are found without a map.
 const recently = 64
 
 // Options chooses a reading of the algorithm and bounds its memory. The zero
@@ -130,6 +130,7 @@ type Analysis struct {
 	threads map[event.ThreadID]*thread
 	lately  [recently]*thread // of threads, by the low bits of the ID
 	vars    map[event.ObjectID]*variable
+	near    [recently]*variable // of vars, by the low bits of the ID
 	done    []*raceReport // of variables whose lifetime ended
 	stats   Stats
 	verdict Verdict
@@ -273,6 +274,7 @@ func (a *Analysis) retire(id event.ObjectID) {
 	}
 	a.done = append(a.done, a.reports(v)...)
 	delete(a.vars, id)
+	a.near[id%recently] = nil
 }
 
 // compact drops the interned sets that nothing names any longer: programs

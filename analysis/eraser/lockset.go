@@ -44,6 +44,20 @@ type step struct {
 // place is where of the recent steps one would be.
 func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % recently }
 
+// meeting is a remembered meetKey with its result.
+type meeting struct {
+	key   meetKey
+	to    setID
+	known bool
+}
+
+// attempt is a remembered pair of sets, and whether they exclude one another. The
+// zero value says, rightly, that of no locks and no locks.
+type attempt struct {
+	a, b     setID
+	excludes bool
+}
+
 type meetKey struct {
 	candidates, held setID
 	write            bool
@@ -61,6 +75,8 @@ type table struct {
 	down    [recently]step // of removed
 	met     map[meetKey]setID
 	clash   map[[2]setID]bool
+	lastMet [recently]meeting // of met, the recent ones
+	tried   [recently]attempt // of clash
 	scratch []member
 }
 
@@ -85,6 +101,8 @@ func (t *table) reset() {
 	clear(t.down[:])
 	clear(t.met)
 	clear(t.clash)
+	clear(t.lastMet[:])
+	clear(t.tried[:])
 }
 
 // hash is FNV-1a over the members.
@@ -178,12 +196,20 @@ func (t *table) protecting(held setID, write bool) setID {
 // meet refines a candidate set by an access made under held.
 func (t *table) meet(candidates, held setID, write bool) setID {
 	k := meetKey{candidates, held, write}
+	near := &t.lastMet[(candidates*7+held)%recently]
+	if !near.known || near.key != k {
+		*near = meeting{k, t.meeting(k), true}
+	}
+	return near.to
+}
+
+func (t *table) meeting(k meetKey) setID {
 	if r, ok := t.met[k]; ok {
 		return r
 	}
 	t.scratch = t.scratch[:0]
-	for _, c := range t.sets[candidates] {
-		if covers(t.sets[held], c.lock(), write) {
+	for _, c := range t.sets[k.candidates] {
+		if covers(t.sets[k.held], c.lock(), k.write) {
 			t.scratch = append(t.scratch, c)
 		}
 	}
@@ -211,6 +237,14 @@ func (t *table) excludes(a, b setID) bool {
 	if a > b {
 		a, b = b, a
 	}
+	near := &t.tried[(a*7+b)%recently]
+	if near.a != a || near.b != b {
+		*near = attempt{a, b, t.excluding(a, b)}
+	}
+	return near.excludes
+}
+
+func (t *table) excluding(a, b setID) bool {
 	k := [2]setID{a, b}
 	if r, ok := t.clash[k]; ok {
 		return r

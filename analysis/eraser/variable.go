@@ -7,6 +7,7 @@ import (
 // variable is the state machine of one variable, and what is remembered of
 // the accesses that a later one may race with.
 type variable struct {
+	id         event.ObjectID
 	state      State
 	seeded     bool
 	warned     bool
@@ -55,16 +56,26 @@ type access struct {
 
 func (a *Analysis) access(e *event.Event) {
 	t := a.thread(e.Thread)
-	v := a.vars[e.Object]
-	if v == nil {
-		v = &variable{}
-		a.vars[e.Object] = v
-	}
+	v := a.variable(e.Object)
 	a.advance(v, t, e)
 	a.pair(v, t, e)
 	if a.opts.OnAccess != nil {
 		a.tell(v, e)
 	}
+}
+
+func (a *Analysis) variable(id event.ObjectID) *variable {
+	near := &a.near[id%recently]
+	if v := *near; v != nil && v.id == id {
+		return v
+	}
+	v := a.vars[id]
+	if v == nil {
+		v = &variable{id: id}
+		a.vars[id] = v
+	}
+	*near = v
+	return v
 }
 
 // advance moves the state machine and refines the candidate set.

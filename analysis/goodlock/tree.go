@@ -33,28 +33,45 @@ type node struct {
 	parent   *node
 	m        member
 	path     []event.ObjectID // from the root to here
-	children map[member]*node
-	recent   [4]*node // of children, by the low bits of the lock
-	pattern  *pattern // wanting m while holding the path above, if ever seen
+	children []*node          // a hash table of a power of two, at most half full
+	count    int              // of children
+	pattern  *pattern         // wanting m while holding the path above, if ever seen
 }
 
 // child gives the node for one more lock.
 func (a *Analysis) child(n *node, m member) *node {
-	near := &n.recent[m.lock()%4]
-	if c := *near; c != nil && c.m == m {
-		return c
-	}
-	if c := n.children[m]; c != nil {
-		*near = c
-		return c
+	if n.count > 0 {
+		if c := n.children[n.place(m)]; c != nil {
+			return c
+		}
 	}
 	c := &node{parent: n, m: m, path: append(slices.Clip(n.path), m.lock())}
-	if n.children == nil {
-		n.children = map[member]*node{}
-	}
-	n.children[m] = c
+	n.add(c)
 	a.nodes++
 	return c
+}
+
+// place is where among the children the one for m is, or would be.
+func (n *node) place(m member) int {
+	mask := len(n.children) - 1
+	i := int(uint64(m)*0x9e3779b97f4a7c15>>32) & mask
+	for n.children[i] != nil && n.children[i].m != m {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+func (n *node) add(c *node) {
+	if n.count++; 2*n.count > len(n.children) {
+		old := n.children
+		n.children = make([]*node, max(2, 2*len(old)))
+		for _, o := range old {
+			if o != nil {
+				n.children[n.place(o.m)] = o
+			}
+		}
+	}
+	n.children[n.place(c.m)] = c
 }
 
 // path finds the node of a list of held locks. Figure 9 would go to the

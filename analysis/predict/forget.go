@@ -448,13 +448,17 @@ func (h *History) forgetLock(l *lockHistory) bool {
 
 // forget keeps the sections that the slot has kept.
 func (l *lockSlot) forget(s *slotHistory, cut event.Epoch) {
-	l.sections = slices.DeleteFunc(l.sections, func(x stay) bool {
-		if x.acquire > cut {
-			return false
+	old, _ := slices.BinarySearchFunc(l.sections, cut+1, compareStay)
+	to := 0
+	if len(s.held) > 0 && s.held[0].acquire <= cut {
+		for _, x := range l.sections[:old] {
+			if _, kept := slices.BinarySearchFunc(s.held, x.acquire, compareAcquire); kept {
+				l.sections[to] = x
+				to++
+			}
 		}
-		_, kept := slices.BinarySearchFunc(s.held, x.acquire, compareAcquire)
-		return !kept
-	})
+	}
+	l.sections = l.sections[:to+copy(l.sections[to:], l.sections[old:])]
 	if l.lost.last <= cut {
 		l.lost = lost{}
 	}

@@ -72,18 +72,26 @@ type entry struct {
 	Kind             event.Kind
 }
 
-func entryOf(e *event.Event) entry {
-	return entry{
-		Seq: e.Seq, Time: e.Time, Value: e.Value, Thread: e.Thread, Object: e.Object, Object2: e.Object2, Peer: e.Peer,
-		Place: e.Place, Slot: e.Slot, Epoch: e.Epoch, Flags: e.Flags, Op: e.Op, Kind: e.Kind,
-	}
-}
-
 func (x *entry) event() event.Event {
 	return event.Event{
 		Seq: x.Seq, Time: x.Time, Value: x.Value, Thread: x.Thread, Object: x.Object, Object2: x.Object2, Peer: x.Peer,
 		Place: x.Place, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
 	}
+}
+
+// keep appends to the log. It grows by large steps up to its full size: to copy it
+// often would cost more than all else that is done to it.
+func (h *History) keep(e *event.Event) {
+	n := len(h.log)
+	if n == cap(h.log) {
+		log := make([]entry, n, min(max(1<<10, 4*n), max(h.opt.Events, n+1)))
+		copy(log, h.log)
+		h.log = log
+	}
+	h.log = h.log[:n+1]
+	x := &h.log[n]
+	x.Seq, x.Time, x.Value, x.Thread, x.Object, x.Object2, x.Peer = e.Seq, e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer
+	x.Place, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Place, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
 }
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
@@ -178,7 +186,7 @@ func (h *History) Event(e *event.Event) {
 		s.stain()
 		h.other(e)
 	}
-	h.log = append(h.log, entryOf(e))
+	h.keep(e)
 	if h.seen != nil {
 		h.seen = nil
 	}
@@ -338,7 +346,8 @@ func (h *History) release(s *slotHistory, e *event.Event) {
 		}
 	}
 	of := l.open[at]
-	l.open = slices.Delete(l.open, at, at+1)
+	copy(l.open[at:], l.open[at+1:])
+	l.open = l.open[:len(l.open)-1]
 	if of.slot != e.Slot {
 		s.stain()
 		h.releaseOther(of, e)
@@ -370,7 +379,8 @@ func (s *slotHistory) close(acquire event.Epoch, e *event.Event) {
 	}
 	x := &s.held[s.open[at]]
 	x.releaseSlot, x.release, x.until = e.Slot, e.Epoch, e.Epoch
-	s.open = slices.Delete(s.open, at, at+1)
+	copy(s.open[at:], s.open[at+1:])
+	s.open = s.open[:len(s.open)-1]
 	if len(s.open) == 0 && s.head >= 0 {
 		s.held[s.head].last = e.Epoch
 		s.head = -1

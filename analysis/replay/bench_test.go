@@ -1,0 +1,126 @@
+package replay_test
+
+import (
+	"bytes"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// nothing is a sink, for what reading and clocks take by themselves.
+type nothing struct{}
+
+func (nothing) Event(*event.Event) {}
+
+// potential is the analyses that find what may be, without the history that
+// finds a witness.
+type potential struct {
+	eraser   *eraser.Analysis
+	goodlock *goodlock.Analysis
+}
+
+func (p potential) Event(e *event.Event) {
+	p.eraser.Event(e)
+	p.goodlock.Event(e)
+}
+
+// busyTrace is the trace of a busy run of eight threads.
+func busyTrace(tb testing.TB, events int) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w, err := trace.NewWriter(&out, trace.WriterOptions{Names: unnamed{}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	run := eventtest.NewBusy(8, 10)
+	var e event.Event
+	for range events {
+		run.Next(&e)
+		w.Event(&e)
+	}
+	if err := w.Close(trace.Summary{Events: uint64(events), Threads: 8}); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type unnamed struct{}
+
+func (unnamed) Place(event.PlaceID) []trace.Frame  { return nil }
+func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
+func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }
+
+// BenchmarkReplay replays a trace of a million events: decompression, decoding and
+// clocks alone; with the analyses that find what may be; with all. An operation is
+// an event. Each trace is analysed anew, so what an analysis sets up is shared
+// out over its events.
+func BenchmarkReplay(b *testing.B) {
+	const events = 1 << 20
+	file := busyTrace(b, events)
+	for _, c := range []struct {
+		name string
+		sink func() replay.Sink
+	}{
+		{"clocks", func() replay.Sink { return nothing{} }},
+		{"clocks,eraser,goodlock", func() replay.Sink {
+			return potential{eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{})}
+		}},
+		{"all", func() replay.Sink { return suite.New(suite.Options{}) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one core
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began, n := busy(b), uint64(0)
+			for b.Loop() {
+				src, err := trace.NewReader(bytes.NewReader(file), "busy")
+				if err != nil {
+					b.Fatal(err)
+				}
+				read, err := replay.Events(src, c.sink())
+				if err != nil || read != events {
+					b.Fatalf("%d events: %v", read, err)
+				}
+				n += read
+			}
+			took := busy(b) - began
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(took)/float64(n), "cpu-ns/event")
+			b.ReportMetric(float64(n)/took.Seconds(), "events/s")
+			b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n), "B/event")
+			b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n), "allocs/event")
+		})
+	}
+}
+
+// busy is the processor time of this process so far: what other processes take of
+// the machine does not count.
+func busy(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestBusy: the benchmark's run has nothing to find, and can be.
+func TestBusy(t *testing.T) {
+	src, err := trace.NewReader(bytes.NewReader(busyTrace(t, 1<<15)), "busy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := replay.Report(src, suite.Options{})
+	if err != nil || len(rep.Findings) > 0 {
+		t.Errorf("%d findings, %v", len(rep.Findings), err)
+	}
+}

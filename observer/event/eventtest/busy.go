@@ -1,0 +1,125 @@
+package eventtest
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// busyLocks is how many locks a Busy run has; each guards a variable.
+const busyLocks = 16
+
+// Busy is a run without end of threads that do little but lock: each takes one
+// of 16 locks, one time in eight the next one inside, and now and then reads or
+// writes the variable that the lock guards. Locks are taken in order and exclude,
+// so there is nothing to find. Every Busy of the same numbers is the same run.
+type Busy struct {
+	accesses uint64
+	random   uint64
+	e        event.Event
+	threads  []busyThread
+	holder   [busyLocks + 2]bool
+	value    [busyLocks + 2]uint64
+	forked   int
+}
+
+// busyThread is what a thread does next: the step of its section.
+type busyThread struct {
+	step   int
+	lock   event.ObjectID
+	nested bool
+}
+
+// NewBusy gives a run of so many threads, with an access in one of so many
+// sections; 0 for none.
+func NewBusy(threads, accesses int) *Busy {
+	return &Busy{accesses: uint64(accesses), random: 88172645463325252, threads: make([]busyThread, threads)}
+}
+
+func (b *Busy) draw(n uint64) uint64 {
+	b.random ^= b.random << 13
+	b.random ^= b.random >> 7
+	b.random ^= b.random << 17
+	return b.random % n
+}
+
+// Next makes the next event of the run, all but its clock.
+func (b *Busy) Next(e *event.Event) {
+	b.e = event.Event{Seq: b.e.Seq + 1, Time: b.e.Time + 300 + b.draw(2000)}
+	switch {
+	case b.e.Seq == 1:
+		b.e.Thread, b.e.Op = 1, event.Begin
+	case b.forked < 2*(len(b.threads)-1):
+		b.fork()
+	default:
+		for b.e.Op == event.None {
+			at := b.draw(uint64(len(b.threads)))
+			b.e.Thread = event.ThreadID(at + 1)
+			b.advance(&b.threads[at])
+		}
+	}
+	*e = b.e
+}
+
+// fork makes the threads, all by the first.
+func (b *Busy) fork() {
+	child := event.ThreadID(2 + b.forked/2)
+	if b.forked++; b.forked%2 == 1 {
+		b.e.Thread, b.e.Op, b.e.Peer = 1, event.Fork, child
+	} else {
+		b.e.Thread, b.e.Op = child, event.Begin
+	}
+}
+
+// The steps of a section.
+const (
+	outside = iota
+	inside
+	deeper
+	accessed
+	leaving
+)
+
+// advance takes a thread a step on, if the lock that it wants is free.
+func (b *Busy) advance(t *busyThread) {
+	switch t.step {
+	case outside:
+		lock := event.ObjectID(1 + b.draw(busyLocks))
+		if !b.holder[lock] {
+			*t = busyThread{step: inside, lock: lock, nested: b.draw(8) == 0}
+			b.take(lock, event.Acquire)
+		}
+	case inside:
+		if t.nested && b.holder[t.lock+1] {
+			return
+		}
+		t.step = deeper
+		if t.nested {
+			b.take(t.lock+1, event.Acquire)
+		}
+	case deeper:
+		t.step = accessed
+		if b.accesses > 0 && b.draw(b.accesses) == 0 {
+			b.access(t.lock)
+		}
+	case accessed:
+		t.step = leaving
+		if t.nested {
+			b.take(t.lock+1, event.Release)
+		}
+	case leaving:
+		t.step = outside
+		b.take(t.lock, event.Release)
+	}
+}
+
+func (b *Busy) take(lock event.ObjectID, op event.Op) {
+	b.holder[lock] = op == event.Acquire
+	b.e.Op, b.e.Object, b.e.Kind = op, lock, event.KindMutex
+	b.e.Place = event.PlaceID(uint32(lock)*4 + uint32(op)%4)
+}
+
+func (b *Busy) access(lock event.ObjectID) {
+	b.e.Op, b.e.Object, b.e.Kind, b.e.Flags = event.Read, busyLocks+1+lock, event.KindVariable, event.HasValue
+	if b.draw(2) == 0 {
+		b.e.Op = event.Write
+		b.value[lock]++
+	}
+	b.e.Value, b.e.Place = b.value[lock], event.PlaceID(uint32(lock)*4+3)
+}
