@@ -11,7 +11,6 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
-	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/tracepredict/tracepredict/bpf"
 )
@@ -40,7 +39,7 @@ const (
 // other.
 type Tracer struct {
 	objs   bpf.TracepredictObjects
-	reader *ringbuf.Reader
+	reader *ring
 
 	mu    sync.Mutex  // guards what follows; taken alone
 	links []link.Link // of tracepoints
@@ -97,8 +96,8 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 
 func (t *Tracer) start() error {
 	var err error
-	if t.reader, err = ringbuf.NewReader(t.objs.Ring); err != nil {
-		return fmt.Errorf("open the ring buffer: %w", err)
+	if t.reader, err = newRing(t.objs.Ring); err != nil {
+		return err
 	}
 	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
@@ -219,8 +218,9 @@ func (t *Tracer) newBrake(pids func() []int) *brake {
 	return &brake{ring: t.reader, pids: pids}
 }
 
-// Handler takes what the ring buffer brings, in the order of the run. The
-// records are reused: what is kept must be copied.
+// Handler takes what the ring buffer brings, in the order of the run. The records
+// lie in the ring buffer itself: they cannot be written, and what is kept must be
+// copied.
 type Handler interface {
 	Record(*bpf.Record)
 	Stack(*bpf.StackRecord)
@@ -231,19 +231,21 @@ type Handler interface {
 // Read hands all records to h until stop is closed and nothing is left, or
 // the tracer is closed. A record of impossible size is an error.
 func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
-	var rec ringbuf.Record
+	take := func(raw []byte) error { return handle(raw, h) }
 	for {
 		stopping := isClosed(stop)
-		deadline := time.Now().Add(pollInterval)
-		if stopping {
-			deadline = time.Unix(0, 1)
+		var err error
+		if !stopping {
+			err = t.reader.wait(pollInterval)
 		}
-		t.reader.SetDeadline(deadline)
-		n, err := t.drain(&rec, h)
+		n := 0
+		if err == nil {
+			n, err = t.reader.drain(take)
+		}
+		if errors.Is(err, os.ErrClosed) {
+			return nil
+		}
 		if err != nil {
-			if errors.Is(err, ringbuf.ErrClosed) {
-				return nil
-			}
 			return err
 		}
 		h.Idle()
@@ -253,24 +255,17 @@ func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
 	}
 }
 
-func (t *Tracer) drain(rec *ringbuf.Record, h Handler) (int, error) {
-	for n := 0; ; n++ {
-		err := t.reader.ReadInto(rec)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return n, nil
-		}
-		if err != nil {
-			return n, fmt.Errorf("read the ring buffer: %w", err)
-		}
-		switch raw := rec.RawSample; len(raw) {
-		case int(unsafe.Sizeof(bpf.Record{})):
-			h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
-		case int(unsafe.Sizeof(bpf.StackRecord{})):
-			h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
-		default:
-			return n, fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
-		}
+// handle gives one record to h. Its memory is aligned as the kernel aligns it, by 8.
+func handle(raw []byte, h Handler) error {
+	switch len(raw) {
+	case int(unsafe.Sizeof(bpf.Record{})):
+		h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
+	case int(unsafe.Sizeof(bpf.StackRecord{})):
+		h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
+	default:
+		return fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
 	}
+	return nil
 }
 
 func isClosed(c <-chan struct{}) bool {

@@ -1,0 +1,211 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+)
+
+// ring reads a BPF ring buffer where it lies. cilium/ebpf's reader takes a lock,
+// copies, and gives the space back for each record; the producers look at the
+// same word whenever they reserve space, so that each record moves it from core
+// to core. Here a record is looked at in place and the space of many is given
+// back at once. What the kernel does on the other side is in its
+// kernel/bpf/ringbuf.c; TestRing holds the two readers together.
+//
+// One goroutine reads. AvailableBytes, BufferSize and Close may be called by others.
+type ring struct {
+	fd     int // epoll, of the ring and of closing
+	wakeup int // eventfd that tells of closing
+	closed atomic.Bool
+
+	mu    sync.RWMutex // guards what is mapped
+	own   []byte       // our position
+	their []byte       // the producers' position, then the data twice
+
+	consumed, produced *uint64
+	data               []byte // twice the size: what wraps around lies in one piece
+	size               uint64
+	batch              uint64 // bytes to read before their space is given back
+}
+
+const (
+	recordHeader = 8
+	busyBit      = 1 << 31 // reserved, not committed yet
+	discardBit   = 1 << 30
+	// maxBatch is small beside a ring of any use and large beside a record.
+	maxBatch = 1 << 16
+	// spins is how often a record that is being written is looked at before
+	// the processor is given away: its writer may want it.
+	spins = 100
+)
+
+func newRing(m *ebpf.Map) (*ring, error) {
+	size, page := int(m.MaxEntries()), os.Getpagesize()
+	r := &ring{fd: -1, wakeup: -1, size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
+	var err error
+	if r.fd, err = newRingEpoll(m.FD()); err != nil {
+		return nil, err
+	}
+	if err = r.watchClosing(); err == nil {
+		r.own, err = unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	}
+	if err == nil {
+		r.their, err = unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("map the ring buffer: %w", err), r.Close())
+	}
+	r.consumed = (*uint64)(unsafe.Pointer(&r.own[0]))
+	r.produced = (*uint64)(unsafe.Pointer(&r.their[0]))
+	r.data = r.their[page:]
+	return r, nil
+}
+
+func (r *ring) watchClosing() error {
+	var err error
+	if r.wakeup, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
+	}
+	return unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.wakeup, &unix.EpollEvent{Events: unix.EPOLLIN})
+}
+
+// wait waits until a producer asks for the reader, or so long. The error is
+// os.ErrClosed once the ring is closed.
+func (r *ring) wait(atMost time.Duration) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closed.Load() {
+		return os.ErrClosed
+	}
+	var events [2]unix.EpollEvent
+	_, err := unix.EpollWait(r.fd, events[:], int(atMost.Milliseconds()))
+	switch {
+	case r.closed.Load():
+		return os.ErrClosed
+	case err != nil && err != unix.EINTR:
+		return fmt.Errorf("wait for the ring buffer: %w", err)
+	}
+	return nil
+}
+
+// drain hands take all records that there are, and gives their number. What take
+// is given lies in memory that is shared with the kernel: it cannot be written,
+// and is good until take returns. The error is os.ErrClosed once the ring is closed.
+func (r *ring) drain(take func([]byte) error) (n int, err error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.closed.Load() {
+		return 0, os.ErrClosed
+	}
+	at := atomic.LoadUint64(r.consumed)
+	given := at // back
+	defer func() { atomic.StoreUint64(r.consumed, at) }()
+	for {
+		until := atomic.LoadUint64(r.produced)
+		if at == until {
+			return n, nil
+		}
+		for at != until {
+			next, raw, err := r.record(at, until)
+			if err != nil {
+				return n, err
+			}
+			if raw != nil {
+				n++
+				if err := take(raw); err != nil {
+					return n, err
+				}
+			}
+			if at = next; at-given < r.batch {
+				continue
+			}
+			atomic.StoreUint64(r.consumed, at)
+			if given = at; r.closed.Load() {
+				return n, os.ErrClosed
+			}
+		}
+	}
+}
+
+// record gives the record at a position, and the position of the next one. It is nil
+// for one that its writer has thought better of.
+func (r *ring) record(at, until uint64) (next uint64, raw []byte, err error) {
+	if until-at < recordHeader {
+		return at, nil, fmt.Errorf("the header of a record in the ring buffer: %w", io.ErrUnexpectedEOF)
+	}
+	start := at & (r.size - 1)
+	header := (*uint32)(unsafe.Pointer(&r.data[start]))
+	length := atomic.LoadUint32(header)
+	for i := 1; length&busyBit != 0; i++ {
+		if r.closed.Load() {
+			return at, nil, os.ErrClosed
+		}
+		if i%spins == 0 {
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		}
+		length = atomic.LoadUint32(header)
+	}
+	n := uint64(length &^ (busyBit | discardBit))
+	next = at + recordHeader + (n+7)&^7
+	if next-at > until-at {
+		return at, nil, fmt.Errorf("a record in the ring buffer: %w", io.ErrUnexpectedEOF)
+	}
+	if length&discardBit != 0 {
+		return next, nil, nil
+	}
+	return next, r.data[start+recordHeader:][:n:n], nil
+}
+
+// AvailableBytes is how much is unread, headers included; 0 when it is being closed.
+func (r *ring) AvailableBytes() int {
+	if !r.mu.TryRLock() {
+		return 0
+	}
+	defer r.mu.RUnlock()
+	if r.their == nil {
+		return 0
+	}
+	consumed := atomic.LoadUint64(r.consumed)
+	return int(atomic.LoadUint64(r.produced) - consumed)
+}
+
+// BufferSize is the size of the ring in bytes.
+func (r *ring) BufferSize() int { return int(r.size) }
+
+// Close ends a wait or a drain under way, which end with os.ErrClosed, and frees
+// the ring.
+func (r *ring) Close() error {
+	if r.closed.Swap(true) {
+		return nil
+	}
+	if r.wakeup >= 0 {
+		_, _ = unix.Write(r.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // cannot be full
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var errs []error
+	for _, fd := range []int{r.fd, r.wakeup} {
+		if fd >= 0 {
+			errs = append(errs, unix.Close(fd))
+		}
+	}
+	for _, b := range [][]byte{r.own, r.their} {
+		if b != nil {
+			errs = append(errs, unix.Munmap(b))
+		}
+	}
+	r.own, r.their, r.data, r.consumed, r.produced = nil, nil, nil, nil, nil
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close the ring buffer: %w", err)
+	}
+	return nil
+}
