@@ -22,13 +22,26 @@ type Sink interface {
 	Event(*event.Event)
 }
 
+// maxCells bounds the memory for clocks, of 4 bytes a cell: a trace of a
+// megabyte may have a hundred thousand threads that nobody ever joins, each of
+// which knows all others. It is looked at every so many events.
+const (
+	maxCells   = 1 << 30
+	checkEvery = 1024
+)
+
 // Events hands all events of a source to sink, with the clocks of the
 // must-order, and gives their number. The error is the source's; what came
 // before it has been handed on. Nothing is allocated for each event.
-func Events(src trace.Source, sink Sink) (uint64, error) {
+func Events(src trace.Source, sink Sink) (uint64, error) { return events(src, sink, maxCells) }
+
+func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
 	must := clock.New()
 	var e event.Event
 	for n := uint64(0); ; n++ {
+		if n%checkEvery == 0 && must.Cells() > cells {
+			return n, fmt.Errorf("event %d: too many threads (%d at once) and objects live for the memory of one machine", n, must.Slots())
+		}
 		if err := src.Next(&e); err == io.EOF {
 			return n, nil
 		} else if err != nil {

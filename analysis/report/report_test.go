@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
@@ -588,6 +589,73 @@ func FuzzShortName(f *testing.F) {
 			t.Errorf("shortName(%q, %d) = %q", s, width, got)
 		}
 	})
+}
+
+// hostileNames gives the same name to everything.
+type hostileNames string
+
+func (h hostileNames) Object(event.ObjectID) ObjectInfo {
+	return ObjectInfo{Name: string(h), Addr: 1, Kind: event.KindMutex, Init: 1, First: 2, FirstThread: 1}
+}
+
+func (h hostileNames) Thread(id event.ThreadID) ThreadInfo {
+	return ThreadInfo{ID: id, Name: string(h), Start: string(h), Created: 3}
+}
+
+func (h hostileNames) Frames(event.PlaceID) []Frame {
+	return []Frame{{Function: string(h), File: string(h), Line: 1, Module: string(h)}, {Module: string(h), Offset: 1}}
+}
+
+// checkHostile: no name lets anything through to a terminal, makes JSON invalid,
+// or makes a report long.
+func checkHostile(t *testing.T, name string) {
+	t.Helper()
+	side := func(id event.ThreadID) finding.Step {
+		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Place: 1, Held: []event.ObjectID{2}, HeldAt: []event.PlaceID{2}}
+	}
+	run := Run{Program: name, Notes: []string{name}, Events: 1}
+	fs := []finding.Finding{
+		{Kind: finding.Deadlock, Confidence: finding.Potential, Reason: name, Property: name, Objects: []event.ObjectID{1, 2}, Threads: []event.ThreadID{1, 2},
+			Evidence: []finding.Step{side(1), side(2)}, Witness: []finding.Step{side(1), side(2)}, Assumes: []string{name}},
+		{Kind: finding.Misuse, Confidence: finding.Observed, Message: name},
+	}
+	rep := Build(run, fs, hostileNames(name))
+	var text, js bytes.Buffer
+	if err := WriteText(&text, rep, TextOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteJSON(&js, rep); err != nil {
+		t.Fatal(err)
+	}
+	if !utf8.Valid(js.Bytes()) || !json.Valid(js.Bytes()) {
+		t.Errorf("%.80q: invalid JSON", name)
+	}
+	for _, out := range []string{text.String(), js.String()} {
+		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && unprintable(r) }); i >= 0 {
+			t.Errorf("%.80q: %q gets through", name, out[i:min(len(out), i+8)])
+		}
+		if len(out) > 2<<20 {
+			t.Errorf("%.80q: %d bytes", name, len(out))
+		}
+	}
+}
+
+func TestHostileNames(t *testing.T) {
+	for _, name := range []string{
+		"\x1b[2J\x1b]0;owned\a", "a\nb\r\nc\td", "\xff\xfe\x80", "\u202eevil\u2066", "\u2028\u2029\ufeff", "\x00", "<b>&\"'\\", "%s%n%!d", "\u200b",
+		strings.Repeat("x", 16<<20), strings.Repeat("\x1b", 4<<20), strings.Repeat("é", 1<<20), strings.Repeat("<", 1<<20), "",
+	} {
+		checkHostile(t, name)
+	}
+	if got := Plain("a\x1b\nb\r\n"); got != `a\x1b`+"\nb"+`\x0d`+"\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	f.Add("\x1b[2J")
+	f.Add("ns::Queue<int, (anonymous namespace)::T>::depth")
+	f.Fuzz(checkHostile)
 }
 
 func TestShorten(t *testing.T) {

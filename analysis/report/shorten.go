@@ -67,9 +67,18 @@ func collapse(s string, open, shut rune) string {
 	return b.String()
 }
 
-// clean makes text from a program harmless to a terminal: whatever does not
-// print is shown as its code.
+// longest is the length, in bytes, of a text that is shown whole.
+const longest = 4096
+
+// clean makes text from a program, a file or a trace harmless to a terminal and
+// to whoever reads the report: whatever does not print, line feeds included, is
+// shown as its code, and of more than 4 KiB only both ends are left. The result
+// is valid UTF-8.
 func clean(s string) string {
+	if len(s) > longest {
+		const end = longest / 2
+		s = s[:end] + "..." + s[len(s)-end:]
+	}
 	if strings.IndexFunc(s, unprintable) < 0 {
 		return s
 	}
@@ -87,6 +96,13 @@ func clean(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// Plain makes text harmless to a terminal, as in the report, and keeps its line
+// feeds: for errors and lists that hold names from a program.
+func Plain(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	return strings.Join(cleanAll(lines), "\n")
 }
 
 func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
 )
 
@@ -33,7 +34,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := root.Execute(); err != nil {
-		fmt.Fprintf(stderr, "tracepredict: %v\n", err)
+		fmt.Fprintf(stderr, "tracepredict: %s\n", report.Plain(err.Error()))
 		return statusOf(err)
 	}
 	return a.status

@@ -316,7 +316,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		}
 	}, func(s *loader.Session) {
 		r.started(s, program)
-		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", program, pid)
+		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/probes"
@@ -59,10 +60,10 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY")
 	for _, s := range plan.Sites {
-		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), observes(s), s.Function, s.Why)
+		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), report.Plain(observes(s)), report.Plain(s.Function), s.Why)
 	}
 	for _, n := range plan.Notes {
-		fmt.Fprintf(t, "note: %s\n", n)
+		fmt.Fprintf(t, "note: %s\n", report.Plain(n))
 	}
 	return t.Flush()
 }

@@ -97,6 +97,13 @@ func (m *Must) Forced() uint64 { return m.forced }
 // last write; they carry no edge.
 func (m *Must) Contradicted() uint64 { return m.contradicted }
 
+// Cells bounds the numbers that all clocks together hold, 4 bytes each: as many
+// as the slots for each live thread and object, and an object may hold a few
+// times that.
+func (m *Must) Cells() uint64 {
+	return uint64(m.slots) * uint64(len(m.threads)+len(m.objects))
+}
+
 // Slots is the length that a clock may have: the most slots in use so far.
 func (m *Must) Slots() int { return int(m.slots) }
 

@@ -1,0 +1,109 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// threads is a run in which thread after thread begins and none ends.
+type threads struct{ n uint64 }
+
+func (s *threads) Next(e *event.Event) error {
+	s.n++
+	*e = event.Event{Seq: s.n, Thread: event.ThreadID(s.n), Op: event.Begin}
+	if s.n > 1<<17 {
+		return io.EOF
+	}
+	return nil
+}
+
+func (s *threads) Names() *trace.Names            { return &trace.Names{} }
+func (s *threads) Summary() (trace.Summary, bool) { return trace.Summary{}, true }
+
+type nobody struct{}
+
+func (nobody) Event(*event.Event) {}
+
+// TestThreadsWithoutEnd take a memory of the square of their number.
+func TestThreadsWithoutEnd(t *testing.T) {
+	n, err := events(&threads{}, nobody{}, 1<<22)
+	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || n > 1<<11+checkEvery {
+		t.Errorf("%d events, %v", n, err)
+	}
+}
+
+// oneName gives everything the same name.
+type oneName string
+
+func (s oneName) Place(event.PlaceID) []trace.Frame {
+	return []trace.Frame{{Function: string(s), File: string(s), Line: 7, Module: string(s)}}
+}
+func (s oneName) Object(event.ObjectID) trace.Object {
+	return trace.Object{Name: string(s), Kind: event.KindMutex}
+}
+func (s oneName) Thread(event.ThreadID) trace.Thread {
+	return trace.Thread{Name: string(s), Start: string(s)}
+}
+
+// FuzzReport writes a trace of any events and names, and makes a report of it:
+// what a trace says need not be a run.
+func FuzzReport(f *testing.F) {
+	f.Add([]byte{1, 2, 1, 0, 0, 0, 2, 2, 1, 0, 0, 0, 1, 4, 1, 0, 0, 0}, "\x1b[2J")
+	f.Add([]byte{1, 9, 0, 2, 0, 0, 2, 9, 0, 2, 0, 0, 1, 10, 0, 1, 0, 0}, "n")
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		if len(data) > 6*500 {
+			return
+		}
+		var file bytes.Buffer
+		w, err := trace.NewWriter(&file, trace.WriterOptions{Names: oneName(name), FlushEvery: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := uint64(0)
+		for ; len(data) >= 6; data = data[6:] {
+			n++
+			w.Event(eventOf(data, n))
+		}
+		if err := w.Close(trace.Summary{Program: name, Events: n, Duration: time.Second, Notes: []string{name}}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := trace.NewReader(&file, "fuzz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := Report(r, suite.Options{History: 4})
+		if err != nil {
+			return // an event that cannot be
+		}
+		var text, js bytes.Buffer
+		if err := report.WriteText(&text, rep, report.TextOptions{}); err != nil {
+			t.Error(err)
+		}
+		if err := report.WriteJSON(&js, rep); err != nil || !json.Valid(js.Bytes()) || !utf8.Valid(js.Bytes()) {
+			t.Errorf("JSON: %v", err)
+		}
+		if got := report.Plain(text.String()); got != text.String() {
+			t.Errorf("text: %q", got)
+		}
+	})
+}
+
+// eventOf makes an event of six bytes, of few values so that they meet.
+func eventOf(b []byte, seq uint64) *event.Event {
+	e := &event.Event{Seq: seq, Time: seq, Thread: event.ThreadID(b[0]%5 + 1), Op: event.Op(b[1]) % event.NumOps,
+		Object: event.ObjectID(b[2] % 6), Peer: event.ThreadID(b[3] % 6), Object2: event.ObjectID(b[3] / 64), Place: event.PlaceID(b[4] % 9), Kind: event.Kind(b[4] / 32)}
+	e.Flags = event.Flags(binary.LittleEndian.Uint16(b[4:]) &^ 0xf)
+	e.Value = uint64(b[5] % 4)
+	return e
+}

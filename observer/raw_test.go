@@ -1,0 +1,74 @@
+package observer
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// counter takes the clocks of events, as an analysis does.
+type counter struct {
+	sync *clock.Must
+	n    int
+}
+
+func (c *counter) Event(e *event.Event) {
+	c.n++
+	own := *e
+	c.sync.Stamp(&own)
+	c.sync.Done(&own)
+}
+
+// FuzzRawRecords: the bytes of records, stacks and tasks may be anything:
+// times that go back, sites and operations that are none, any loss. Every getter
+// answers afterwards, and events are no more than the records can have made.
+func FuzzRawRecords(f *testing.F) {
+	size := binary.Size(bpf.Record{})
+	for _, b := range []byte{0, 1, 0x7f, 0xff} {
+		f.Add(bytes.Repeat([]byte{b}, 4*size), true)
+	}
+	ramp := make([]byte, 40*size)
+	for i := range ramp {
+		ramp[i] = byte(i * i / 7)
+	}
+	f.Add(ramp, false)
+	f.Fuzz(func(t *testing.T, data []byte, attached bool) {
+		if len(data) > 256*size {
+			return
+		}
+		c := &counter{sync: clock.NewSync()}
+		o := New(Options{Sites: site, Sinks: []Sink{c}, Attached: attached})
+		in := bytes.NewReader(data)
+		records := 0
+		for {
+			var r bpf.Record
+			if binary.Read(in, binary.LittleEndian, &r) != nil {
+				break
+			}
+			records++
+			switch r.Op {
+			case 0xfe:
+				var s bpf.StackRecord
+				s.Place, s.Site, s.Caller = r.Place, r.Site, r.Object
+				s.Frames[0], s.Words[0] = r.Value, r.Sp
+				o.Stack(&s)
+			case 0xff:
+				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object})
+			default:
+				o.Record(&r)
+			}
+			o.StackOf(event.PlaceID(r.Value))
+			o.ObjectInfo(event.ObjectID(r.Value))
+			o.ThreadInfo(event.ThreadID(r.Value))
+		}
+		o.Finish()
+		s := o.Stats()
+		if s.Threads > 3*records+1 || s.Events != uint64(c.n) {
+			t.Errorf("%d threads and %d events (%d seen) of %d records", s.Threads, s.Events, c.n, records)
+		}
+	})
+}
