@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,16 +13,23 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
+type analyzeFlags struct {
+	reportFlags
+	strict bool
+}
+
 func (a *app) analyzeCommand() *cobra.Command {
-	var f reportFlags
+	var f analyzeFlags
 	cmd := &cobra.Command{
 		Use:   "analyze [flags] TRACE...",
 		Short: "Analyse recorded traces",
-		Long: `analyze makes of a recorded run the report that the live run gave. TRACE is a file that --record wrote; the content tells
-which. - is standard input. Each trace is analysed by itself and has a report of its own, in
-the order given: with --format json, one object after the other. No privileges are needed, nor the program.
+		Long: `analyze makes of a recorded run the report that the live run gave. TRACE is a file that --record wrote, or one
+in the STD text format of the RAPID tools (T1|acq(L2)|17); the content tells which. - is standard input. Each trace is analysed by
+itself and has a report of its own, in the order given: with --format json, one object after the other. No privileges
+are needed, nor the program.
 
 A trace that is cut short, by kill -9 for one, is analysed up to there, and the report says so.
 
@@ -40,21 +48,22 @@ Exit status: 0 without findings, 66 if any trace has some, 125 if a trace cannot
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
 	return cmd
 }
 
 // analyze reports on each trace, also on those after one that cannot be read.
-func (a *app) analyze(f *reportFlags, names []string) error {
+func (a *app) analyze(f *analyzeFlags, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	p, err := newPrinter(f, a.stderr)
+	p, err := newPrinter(&f.reportFlags, a.stderr)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range names {
-		n, err := analyzeOne(p, name)
+		n, err := f.one(p, name)
 		errs = append(errs, err)
 		if n > 0 {
 			a.status = f.findings
@@ -63,8 +72,8 @@ func (a *app) analyze(f *reportFlags, names []string) error {
 	return errors.Join(append(errs, p.close())...)
 }
 
-func analyzeOne(p *printer, name string) (findings int, err error) {
-	src, closeTrace, err := openTrace(name)
+func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
+	src, closeTrace, err := openTrace(name, f.strict)
 	if err != nil {
 		return 0, err
 	}
@@ -76,8 +85,9 @@ func analyzeOne(p *printer, name string) (findings int, err error) {
 	return len(rep.Findings), p.print(rep)
 }
 
-// openTrace opens a trace of any kind; its content tells which.
-func openTrace(name string) (src trace.Source, closeTrace func(), err error) {
+// openTrace opens a trace of any kind; its content tells which. Strict is for
+// one in STD text.
+func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), err error) {
 	var in io.Reader = os.Stdin
 	closeTrace = func() {}
 	if name != standard {
@@ -96,8 +106,12 @@ func openTrace(name string) (src trace.Source, closeTrace func(), err error) {
 		src, err = trace.NewReader(buffered, name)
 	case err == io.EOF && len(start) == 0:
 		err = fmt.Errorf("%s: it is empty", name)
+	case err != nil && err != io.EOF:
+		err = fmt.Errorf("%s: %w", name, err)
+	case bytes.IndexByte(start, 0) >= 0:
+		err = fmt.Errorf("%s: this is not a trace: neither tracepredict's format nor STD text", name)
 	default:
-		err = fmt.Errorf("%s: this is not a trace", name)
+		src, err = std.NewReader(buffered, name, std.ReaderOptions{Strict: strict}), nil
 	}
 	if err != nil {
 		closeTrace()

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -271,12 +273,18 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+var encoder = sync.OnceValue(func() *zstd.Encoder {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		panic(err)
+	}
+	return enc
+})
+
 // block makes a file of one block with the given sections.
 func block(h blockHeader, sections ...[]byte) []byte {
 	raw := bytes.Join(sections, nil)
-	w, _ := NewWriter(io.Discard, WriterOptions{})
-	defer w.Close(Summary{})
-	b := w.enc.EncodeAll(raw, make([]byte, blockHeaderSize))
+	b := encoder().EncodeAll(raw, make([]byte, blockHeaderSize))
 	if h.raw == 0 {
 		h.raw = uint32(len(raw))
 	}
@@ -405,6 +413,11 @@ func FuzzReader(f *testing.F) {
 	f.Add(file)
 	f.Add(file[:len(file)/2])
 	f.Add(header())
+	r, err := NewReader(bytes.NewReader(write(f, smallRun())), "")
+	if err != nil || r.block() != nil {
+		f.Fatal(err)
+	}
+	f.Add(append([]byte{9, 1, 0}, r.raw...)) // as mend takes it
 	f.Fuzz(func(t *testing.T, file []byte) {
 		read(file)
 		read(mend(file))

@@ -1,22 +1,20 @@
 // Package eventtest turns hand-written traces into events, for the tests of
-// analyses: STD lines (one event a line, thread|op(operand)|location) and the JSON
-// of worked examples. Out come events as the observer would give them: stamped by
-// the clocks of the must-order, outermost lock levels only, condition waits split.
-// It is for tests alone: what it cannot read it refuses, but it does not judge
-// whether a trace is feasible.
+// analyses: STD lines, as package std reads them, and the JSON of worked examples.
+// Out come events as the observer would give them: stamped by the clocks of the
+// must-order, outermost lock levels only, condition waits split. It is for tests
+// alone: what it cannot read it refuses, but of the examples it does not judge
+// whether they are feasible.
 package eventtest
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
 // Names are the names that a trace gave to its threads and objects, by identifier;
@@ -47,69 +45,51 @@ func Stamp(events []event.Event) {
 	}
 }
 
-// ReadSTD reads a trace in STD format: acq, rel, r or rd, w or wr, fork, join,
-// begin, end, req (ignored: the acquire says as much). Seq is the line's number,
-// Place its location. The error names the file and the line.
+// ReadSTD reads a trace in STD format; see package std. Seq is the line's number,
+// Place its location.
 func ReadSTD(path string) ([]event.Event, *Names, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read trace: %w", err)
 	}
 	defer f.Close()
-	events, names, err := ParseSTD(f)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s:%w", path, err)
-	}
-	return events, names, nil
+	return readSTD(f, path)
 }
 
-// ParseSTD reads STD lines; see ReadSTD. Its errors begin with the line's number.
-func ParseSTD(r io.Reader) ([]event.Event, *Names, error) {
-	b := newBuilder()
-	lines := bufio.NewScanner(r)
-	for line := 1; lines.Scan(); line++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
+// ParseSTD reads STD lines; see ReadSTD.
+func ParseSTD(r io.Reader) ([]event.Event, *Names, error) { return readSTD(r, "trace") }
+
+func readSTD(in io.Reader, name string) ([]event.Event, *Names, error) {
+	r := std.NewReader(in, name, std.ReaderOptions{})
+	var events []event.Event
+	for {
+		var e event.Event
+		if err := r.Next(&e); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, nil, err
 		}
-		if err := b.std(uint64(line), text); err != nil {
-			return nil, nil, fmt.Errorf("%d: %w", line, err)
-		}
+		e.Seq = uint64(r.Line())
+		events = append(events, e)
 	}
-	if err := lines.Err(); err != nil {
-		return nil, nil, fmt.Errorf("read lines: %w", err)
-	}
-	Stamp(b.events)
-	return b.events, b.names, nil
+	Stamp(events)
+	return events, namesOf(r, events), nil
 }
 
-func (b *builder) std(line uint64, text string) error {
-	fields := strings.Split(text, "|")
-	if len(fields) != 3 {
-		return fmt.Errorf("%q has %d fields, want thread|op(operand)|location", text, len(fields))
+func namesOf(r *std.Reader, events []event.Event) *Names {
+	n := &Names{Threads: []string{""}, Objects: []string{""}, Places: []string{""}}
+	for id := 1; id <= r.Names().Threads(); id++ {
+		n.Threads = append(n.Threads, r.Names().Thread(event.ThreadID(id)).Name)
 	}
-	op, operand, _ := strings.Cut(fields[1], "(")
-	operand, closed := strings.CutSuffix(operand, ")")
-	if !closed && op != "begin" && op != "end" {
-		return fmt.Errorf("%q: want op(operand)", fields[1])
+	for id := 1; id <= r.Names().Objects(); id++ {
+		n.Objects = append(n.Objects, r.Names().Object(event.ObjectID(id)).Name)
 	}
-	if fields[0] == "" {
-		return fmt.Errorf("%q names no thread", text)
-	}
-	if op == "fork" || op == "join" {
-		if _, err := strconv.Atoi(operand); err == nil {
-			operand = "T" + operand
+	for i := range events {
+		for id := event.PlaceID(len(n.Places)); id <= events[i].Place; id++ {
+			n.Places = append(n.Places, std.Location(r.Names().Place(id)))
 		}
 	}
-	name, ok := map[string]string{
-		"acq": "acquire", "rel": "release", "r": "read", "rd": "read", "w": "write", "wr": "write",
-		"fork": "fork", "join": "join", "begin": "internal", "end": "internal", "req": "internal",
-	}[op]
-	if !ok {
-		return fmt.Errorf("unknown operation %q", op)
-	}
-	b.seq, b.place = line, b.place0(fields[2])
-	return b.add(fields[0], name, operand, nil)
+	return n
 }
 
 // builder gives identifiers and splits what is more than one event.
@@ -118,11 +98,8 @@ type builder struct {
 	names   *Names
 	threads map[string]event.ThreadID
 	objects map[string]event.ObjectID
-	places  map[string]event.PlaceID
 	depth   map[held]int
 	saved   map[held]int // depth given up by a wait
-	seq     uint64
-	place   event.PlaceID
 }
 
 type held struct {
@@ -133,7 +110,7 @@ type held struct {
 func newBuilder() *builder {
 	return &builder{
 		names:   &Names{Threads: []string{""}, Objects: []string{""}, Places: []string{""}},
-		threads: map[string]event.ThreadID{}, objects: map[string]event.ObjectID{}, places: map[string]event.PlaceID{},
+		threads: map[string]event.ThreadID{}, objects: map[string]event.ObjectID{},
 		depth: map[held]int{}, saved: map[held]int{},
 	}
 }
@@ -144,10 +121,6 @@ func (b *builder) thread(name string) event.ThreadID {
 
 func (b *builder) object(name string) event.ObjectID {
 	return event.ObjectID(intern(b.objects, &b.names.Objects, name))
-}
-
-func (b *builder) place0(name string) event.PlaceID {
-	return event.PlaceID(intern(b.places, &b.names.Places, name))
 }
 
 func intern[T ~uint32](ids map[string]T, names *[]string, name string) T {
@@ -161,17 +134,13 @@ func intern[T ~uint32](ids map[string]T, names *[]string, name string) T {
 }
 
 func (b *builder) emit(e event.Event) {
-	if e.Seq == 0 {
-		e.Seq = uint64(len(b.events) + 1)
-	}
-	e.Place = b.place
+	e.Seq = uint64(len(b.events) + 1)
 	b.events = append(b.events, e)
 }
 
-// add appends what op, in the spelling of the JSON cases, means. Seq is b.seq, or
-// counted where that is 0.
+// add appends what op, in the spelling of the JSON cases, means.
 func (b *builder) add(thread, op, object string, value *uint64) error {
-	e := event.Event{Seq: b.seq, Thread: b.thread(thread)}
+	e := event.Event{Thread: b.thread(thread)}
 	if value != nil {
 		e.Value, e.Flags = *value, event.HasValue
 	}

@@ -1,0 +1,177 @@
+package std
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// emit gives an event of thread t.
+func (r *Reader) emit(t *thread, e event.Event) {
+	r.seq++
+	e.Seq, e.Thread = r.seq, t.id
+	r.queue = append(r.queue, e)
+}
+
+// apply turns a line into events, if a run can do what it says.
+func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error {
+	if r.opts.Strict {
+		switch op {
+		case "acq", "rel", "r", "w", "fork", "join":
+		default:
+			return fmt.Errorf("operation %q is not RAPID's", op)
+		}
+	}
+	released := t.released
+	t.released = nil
+	if t.waiting && op != "wait" {
+		r.wake(t, place)
+	}
+	switch op {
+	case "acq":
+		return r.acquire(t, operand, place)
+	case "rel":
+		return r.release(t, operand, place)
+	case "r", "rd", "w", "wr":
+		e := event.Event{Op: event.Read, Kind: event.KindVariable, Object: r.object(r.vars, operand, event.KindVariable, t, place), Place: place}
+		if op[0] == 'w' {
+			e.Op = event.Write
+		}
+		r.emit(t, e)
+	case "fork":
+		return r.fork(t, operand, place)
+	case "join":
+		return r.join(t, operand, place)
+	case "req":
+		r.requests++ // the acquisition that follows says as much
+		r.lock(t, operand, place)
+	case "wait":
+		return r.wait(t, operand, released, place)
+	case "notify", "notifyAll":
+		e := event.Event{Op: event.Signal, Kind: event.KindCond, Object: r.object(r.conds, operand, event.KindCond, t, place), Place: place}
+		if op == "notifyAll" {
+			e.Op = event.Broadcast
+		}
+		r.emit(t, e)
+	default:
+		return fmt.Errorf("unknown operation %q", op)
+	}
+	return nil
+}
+
+func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, place event.PlaceID) event.ObjectID {
+	id, ok := ids[name]
+	if !ok {
+		id = r.names.AddObject(trace.Object{Name: name, Kind: kind, First: place, FirstThread: t.id})
+		ids[name] = id
+	}
+	return id
+}
+
+func (r *Reader) lock(t *thread, name string, place event.PlaceID) *lock {
+	l := r.locks[name]
+	if l == nil {
+		l = &lock{id: r.names.AddObject(trace.Object{Name: name, Kind: event.KindMutex, First: place, FirstThread: t.id})}
+		r.locks[name] = l
+	}
+	return l
+}
+
+func (r *Reader) acquire(t *thread, name string, place event.PlaceID) error {
+	l := r.lock(t, name, place)
+	switch {
+	case l.holder == t && r.opts.Strict:
+		return fmt.Errorf("%s takes %s, which it has since line %d", t.name, name, l.line)
+	case l.holder == t:
+		l.depth++
+		r.nested++
+		return nil
+	case l.holder != nil:
+		return fmt.Errorf("%s takes %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
+	}
+	l.holder, l.depth, l.line = t, 1, r.at
+	e := event.Event{Op: event.Acquire, Kind: event.KindMutex, Object: l.id, Place: place}
+	if t.mutex == l {
+		e.Flags, t.mutex = event.InCondWait, nil
+	}
+	r.emit(t, e)
+	return nil
+}
+
+func (r *Reader) release(t *thread, name string, place event.PlaceID) error {
+	l := r.lock(t, name, place)
+	switch {
+	case l.holder == nil:
+		return fmt.Errorf("%s releases %s, which nobody has", t.name, name)
+	case l.holder != t:
+		return fmt.Errorf("%s releases %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
+	}
+	if l.depth--; l.depth > 0 {
+		return nil
+	}
+	l.holder, t.released = nil, l
+	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Place: place})
+	return nil
+}
+
+func (r *Reader) fork(t *thread, name string, place event.PlaceID) error {
+	u := r.operandThread(name)
+	switch {
+	case u == t:
+		return fmt.Errorf("%s forks itself", t.name)
+	case u.forked != 0:
+		return fmt.Errorf("%s was forked already in line %d", u.name, u.forked)
+	case u.joined != 0:
+		return fmt.Errorf("%s was joined already in line %d", u.name, u.joined)
+	case u.first != 0:
+		return fmt.Errorf("%s acts in line %d, before its fork", u.name, u.first)
+	}
+	u.forked = r.at
+	info := r.names.Thread(u.id)
+	info.Parent, info.Created = t.id, place
+	r.names.SetThread(u.id, info)
+	r.emit(t, event.Event{Op: event.Fork, Peer: u.id, Place: place})
+	return nil
+}
+
+// join: a Java thread may be joined by many, which package event does not know.
+func (r *Reader) join(t *thread, name string, place event.PlaceID) error {
+	u := r.operandThread(name)
+	if u == t {
+		return fmt.Errorf("%s joins itself", t.name)
+	}
+	if u.joined != 0 {
+		if r.rejoined == "" {
+			r.rejoined = fmt.Sprintf("%s was joined in line %d and again in line %d: the order that later joins make is not known here", u.name, u.joined, r.at)
+		}
+		return nil
+	}
+	u.joined = r.at
+	r.emit(t, event.Event{Op: event.Join, Peer: u.id, Place: place})
+	return nil
+}
+
+// wait begins a condition wait; the line before released the mutex. The thread
+// wakes at its next line.
+func (r *Reader) wait(t *thread, name string, mutex *lock, place event.PlaceID) error {
+	if t.waiting {
+		return fmt.Errorf("%s waits, and waits already", t.name)
+	}
+	t.waiting, t.mutex = true, mutex
+	t.cond = r.object(r.conds, name, event.KindCond, t, place)
+	r.emit(t, event.Event{Op: event.Wait, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Place: place})
+	return nil
+}
+
+func (r *Reader) wake(t *thread, place event.PlaceID) {
+	t.waiting = false
+	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Place: place})
+}
+
+func (t *thread) mutexID() event.ObjectID {
+	if t.mutex == nil {
+		return 0
+	}
+	return t.mutex.id
+}

@@ -1,0 +1,126 @@
+// Package std reads and writes the STD text format of the RAPID tools, in which
+// researchers publish traces: one event a line, thread|operation(operand)|location.
+//
+// The Reader takes the dialects met in the wild (docs/trace-format.md lists them)
+// and gives events as the observer would: outermost lock levels only, threads and
+// objects numbered from 1 in order of appearance. It refuses, with the line's
+// number, what it does not know and what no run can have done: two holders of one
+// lock, a release by another than the holder, a thread that acts before its fork
+// or after it was joined. The Writer gives the same lines back. What the format
+// cannot carry it counts.
+package std
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// Error is what is wrong with an STD trace, and where.
+type Error struct {
+	Name string // of the trace
+	Line int    // from 1
+	Err  error
+}
+
+// Error gives name, line and cause.
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Dialect is a form of STD.
+type Dialect string
+
+// The dialects that a Writer knows.
+const (
+	// Rapid is what RAPID itself reads: acq, rel, r, w, fork, join.
+	Rapid Dialect = "rapid"
+	// SPD adds req(lock) before each acq(lock), as SPDOffline has it.
+	SPD Dialect = "spd"
+	// SUnhang adds to SPD what its traces have of conditions: wait, notify and
+	// notifyAll.
+	SUnhang Dialect = "sunhang"
+)
+
+// Dialects lists all, for messages and help.
+func Dialects() []Dialect { return []Dialect{Rapid, SPD, SUnhang} }
+
+// numbered is how the frame of a location that is a bare number is named, so
+// that a report reads well and the number can be had back.
+const numbered = "location "
+
+// frameOf makes a frame of a location: a number, file:line, or any other text.
+func frameOf(text string) trace.Frame {
+	if isNumber(text) {
+		return trace.Frame{Function: numbered + text}
+	}
+	if file, line, ok := fileLine(text); ok {
+		return trace.Frame{File: file, Line: line}
+	}
+	return trace.Frame{Function: text}
+}
+
+// stackFrame makes a frame of a line of a stack: "#1 function file:line", or
+// less than that.
+func stackFrame(text string) trace.Frame {
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "#") {
+		if number, rest, ok := strings.Cut(text[1:], " "); ok && isNumber(number) {
+			text = strings.TrimSpace(rest)
+		}
+	}
+	at := strings.LastIndexAny(text, " \t")
+	if file, line, ok := fileLine(text[at+1:]); ok && at > 0 {
+		return trace.Frame{Function: strings.TrimSpace(text[:at]), File: file, Line: line}
+	}
+	return frameOf(text)
+}
+
+// fileLine splits file:line or file:line:column.
+func fileLine(text string) (file string, line int, ok bool) {
+	file, last, ok := cutLast(text)
+	if !ok {
+		return "", 0, false
+	}
+	if before, middle, again := cutLast(file); again {
+		return before, middle, true
+	}
+	return file, last, true
+}
+
+func cutLast(text string) (string, int, bool) {
+	at := strings.LastIndexByte(text, ':')
+	if at <= 0 || !isNumber(text[at+1:]) {
+		return "", 0, false
+	}
+	n, err := strconv.ParseInt(text[at+1:], 10, 32)
+	return text[:at], int(n), err == nil && n > 0
+}
+
+func isNumber(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Location gives the text of a location back, of the frames that a Reader made
+// of it; "" if there are none.
+func Location(frames []trace.Frame) string {
+	if len(frames) == 0 {
+		return ""
+	}
+	f := frames[0]
+	if number, ok := strings.CutPrefix(f.Function, numbered); ok && isNumber(number) && f.File == "" {
+		return number
+	}
+	if f.File != "" {
+		return fmt.Sprintf("%s:%d", f.File, f.Line)
+	}
+	return f.Function
+}
