@@ -15,6 +15,11 @@ func (s Stack) Top() Frame {
 	return Frame{}
 }
 
+// OwnFrame is the frame of a calling chain that a reader looks for, innermost
+// first as the chain is: that of the program's own code, behind the C library and
+// the wrappers in system headers. It is the zero Frame if there is none.
+func OwnFrame(frames []Frame) Frame { return newStack(frames).Top() }
+
 func newStack(frames []Frame) Stack {
 	return Stack{Frames: frames, At: ownFrame(frames)}
 }

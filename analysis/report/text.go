@@ -134,8 +134,12 @@ func summary(r Report) string {
 			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
 		}
 	}
-	return fmt.Sprintf("tracepredict: %s in %s (pid %d): %s, %s, %s, %s",
-		verdict(r.Findings), path.Base(r.Run.Program), r.Run.PID,
+	program := path.Base(r.Run.Program)
+	if r.Run.PID != 0 { // an imported trace has none
+		program = fmt.Sprintf("%s (pid %d)", program, r.Run.PID)
+	}
+	return fmt.Sprintf("tracepredict: %s in %s: %s, %s, %s, %s",
+		verdict(r.Findings), program,
 		counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"),
 		seconds(r.Run.Duration), lost)
 }

@@ -90,7 +90,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, summary: Summary{Program: name}}
 	return r, r.header()
 }
 

@@ -55,7 +55,7 @@ type Writer struct {
 	queue   chan *columns
 	free    chan *columns
 	drained chan struct{} // closed when the queue is empty for good
-	end     chan Summary
+	end     chan *Summary
 	done    chan struct{} // closed when the writing goroutine has ended
 	stop    chan struct{} // ends the flusher
 	stopped chan struct{} // closed when it has
@@ -81,7 +81,7 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	}
 	w := &Writer{
 		cur: &columns{}, block: 1, known: make([]known, slots), marked: map[event.PlaceID]bool{}, queue: make(chan *columns, queued), free: make(chan *columns, queued+2),
-		drained: make(chan struct{}), end: make(chan Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
+		drained: make(chan struct{}), end: make(chan *Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 		out: out, enc: enc, opts: opts, names: newNameWriter(opts.Names),
 	}
 	if _, err := out.Write(header()); err != nil {
@@ -215,7 +215,13 @@ func (w *Writer) Drain() {
 
 // Close writes what is left and the summary, and tells what went wrong since
 // the beginning. It does not close the file. Call it once.
-func (w *Writer) Close(s Summary) error {
+func (w *Writer) Close(s Summary) error { return w.close(&s) }
+
+// CloseCut is Close for a run whose end is not known: the trace will be read as
+// one that is cut short.
+func (w *Writer) CloseCut() error { return w.close(nil) }
+
+func (w *Writer) close(s *Summary) error {
 	w.Drain()
 	w.end <- s
 	<-w.done
@@ -233,8 +239,9 @@ func (w *Writer) write() {
 		}
 	}
 	close(w.drained)
-	s := <-w.end
-	w.attempt(func() error { return w.emit(nil, &s, flagEnd) })
+	if s := <-w.end; s != nil {
+		w.attempt(func() error { return w.emit(nil, s, flagEnd) })
+	}
 	w.err = errors.Join(w.err, w.enc.Close())
 }
 

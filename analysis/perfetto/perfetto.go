@@ -1,0 +1,373 @@
+// Package perfetto draws a run on a timeline: it writes events in the JSON form
+// of Chrome's trace events, which ui.perfetto.dev opens. Each thread is a track;
+// on it lie the locks that it held and its waits as slices, what else it did as
+// marks, and arrows lead from a fork to the child and from an end to the join.
+//
+// Events in, in order; JSON out as they come. Memory is bounded by threads and
+// by the objects in use.
+package perfetto
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Options configure a Writer.
+type Options struct {
+	Names   report.Resolver // default nil: identifiers alone
+	Program string          // its path; "" if unknown
+	PID     int             // 0 if unknown
+}
+
+// Writer writes a timeline. Make it with New; Close it.
+type Writer struct {
+	out     *bufio.Writer
+	opts    Options
+	err     error
+	any     bool // an element has been written
+	now     int64
+	timed   bool  // the events so far had times
+	base    int64 // ns, of the run's clock
+	threads map[event.ThreadID]*track
+	locks   map[event.ObjectID]holding
+	flows   int
+}
+
+// track is the timeline of a thread.
+type track struct {
+	id   event.ThreadID
+	last int64 // ns, of its last event
+	open []slice
+	seen bool // it has an event
+	born int  // the flow that leads to its begin; 0: none
+	died int  // the flow that leads from its end
+	over bool
+}
+
+// slice is one that has begun.
+type slice struct {
+	name   string
+	object event.ObjectID // 0: the thread's life
+	args   arguments
+}
+
+// holding is the last section under a lock.
+type holding struct {
+	thread event.ThreadID
+	since  int64
+	until  int64 // -1: it goes on
+}
+
+// arguments are what the viewer shows beside a slice.
+type arguments map[string]any
+
+// New begins a timeline on out.
+func New(out io.Writer, opts Options) *Writer {
+	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{}}
+	w.raw(`{"displayTimeUnit":"ns","traceEvents":[`)
+	name := path.Base(opts.Program)
+	if opts.Program == "" {
+		name = "run"
+	}
+	w.element(element{Ph: "M", Name: "process_name", PID: w.pid(), Args: arguments{"name": name}})
+	return w
+}
+
+func (w *Writer) pid() int { return max(w.opts.PID, 1) }
+
+// element is one trace event; the field names are the format's.
+type element struct {
+	Ph    string          `json:"ph"`
+	Name  string          `json:"name,omitempty"`
+	Cat   string          `json:"cat,omitempty"`
+	TS    json.RawMessage `json:"ts,omitempty"` // µs
+	Dur   json.RawMessage `json:"dur,omitempty"`
+	PID   int             `json:"pid"`
+	TID   event.ThreadID  `json:"tid"`
+	ID    int             `json:"id,omitempty"`
+	Bind  string          `json:"bp,omitempty"`
+	Scope string          `json:"s,omitempty"`
+	Args  arguments       `json:"args,omitempty"`
+}
+
+func (w *Writer) raw(s string) {
+	_, _ = w.out.WriteString(s) // bufio keeps the first error for Flush
+}
+
+func (w *Writer) element(e element) {
+	text, err := json.Marshal(e)
+	if err != nil {
+		w.err = err
+		return
+	}
+	if w.any {
+		w.raw(",")
+	}
+	w.any = true
+	w.raw("\n")
+	_, _ = w.out.Write(text)
+}
+
+// micros writes ns as µs.
+func micros(ns int64) json.RawMessage {
+	b := strconv.AppendInt(nil, ns/1000, 10)
+	return fmt.Appendf(b, ".%03d", ns%1000)
+}
+
+// stamp gives the time of an event on the timeline in ns: since the first event
+// that has a time. Where none has, an event is a microsecond.
+func (w *Writer) stamp(e *event.Event) int64 {
+	switch {
+	case e.Time != 0 && !w.timed:
+		w.timed, w.base = true, int64(e.Time)-w.now-1
+		fallthrough
+	case e.Time != 0:
+		w.now = max(int64(e.Time)-w.base, 0)
+	case !w.timed:
+		w.now += 1000
+	}
+	return w.now
+}
+
+// Event draws the next event of the run.
+func (w *Writer) Event(e *event.Event) {
+	ts := w.stamp(e)
+	t := w.track(e, ts)
+	if t.over {
+		return
+	}
+	before := t.last
+	t.last = max(ts, t.last) // clocks of two processors may differ
+	w.draw(t, e, before)
+}
+
+func (w *Writer) track(e *event.Event, ts int64) *track {
+	t := w.threads[e.Thread]
+	if t != nil && t.seen {
+		return t
+	}
+	if t == nil {
+		t = &track{id: e.Thread}
+		w.threads[e.Thread] = t
+	}
+	t.seen, t.last = true, ts
+	name := w.threadName(e.Thread)
+	w.element(element{Ph: "M", Name: "thread_name", PID: w.pid(), TID: t.id, Args: arguments{"name": name}})
+	w.element(element{Ph: "M", Name: "thread_sort_index", PID: w.pid(), TID: t.id, Args: arguments{"sort_index": t.id}})
+	w.begin(t, slice{name: name})
+	if t.born != 0 {
+		w.element(element{Ph: "f", Name: "start", Cat: "thread", ID: t.born, Bind: "e", TS: micros(ts), PID: w.pid(), TID: t.id})
+	}
+	return t
+}
+
+func (w *Writer) draw(t *track, e *event.Event, before int64) {
+	switch e.Op {
+	case event.Begin:
+	case event.End:
+		w.end(t)
+	case event.Acquire, event.AcquireRead:
+		w.acquired(t, e, before)
+	case event.Release:
+		w.released(t, e)
+	case event.Wait, event.BarrierArrive:
+		w.begin(t, slice{name: "waits for " + w.objectName(e), object: e.Object, args: w.at(e)})
+	case event.Wake, event.BarrierDepart:
+		w.finish(t, e.Object)
+	case event.Fork:
+		w.forked(t, e)
+	case event.Join:
+		w.joined(t, e, before)
+	default:
+		w.mark(t, e)
+	}
+}
+
+func (w *Writer) begin(t *track, s slice) {
+	cat := "lock"
+	if s.object == 0 {
+		cat = "thread"
+	}
+	w.element(element{Ph: "B", Name: s.name, Cat: cat, TS: micros(t.last), PID: w.pid(), TID: t.id, Args: s.args})
+	t.open = append(t.open, s)
+}
+
+// finish ends the slice of an object. Slices of a track nest: those above it end
+// too, and begin again.
+func (w *Writer) finish(t *track, object event.ObjectID) {
+	at := len(t.open) - 1
+	for at >= 0 && t.open[at].object != object {
+		at--
+	}
+	if at < 0 {
+		return
+	}
+	again := append([]slice(nil), t.open[at+1:]...)
+	w.closeFrom(t, at)
+	for _, s := range again {
+		w.begin(t, s)
+	}
+}
+
+func (w *Writer) closeFrom(t *track, at int) {
+	for range t.open[at:] {
+		w.element(element{Ph: "E", TS: micros(t.last), PID: w.pid(), TID: t.id})
+	}
+	t.open = t.open[:at]
+}
+
+// acquired: when the thread asked for the lock is not recorded. It may have
+// waited since its last event and since the last holder took the lock.
+func (w *Writer) acquired(t *track, e *event.Event, before int64) {
+	name := w.objectName(e)
+	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before {
+		start := max(before, h.since)
+		w.element(element{Ph: "X", Name: "may wait for " + name, Cat: "wait", TS: micros(start), Dur: micros(t.last - start), PID: w.pid(), TID: t.id,
+			Args: arguments{"held by": fmt.Sprintf("T%d", h.thread)}})
+	}
+	if e.Op == event.Acquire {
+		w.locks[e.Object] = holding{thread: t.id, since: t.last, until: -1}
+	} else {
+		name += " (read)"
+	}
+	w.begin(t, slice{name: name, object: e.Object, args: w.at(e)})
+}
+
+func (w *Writer) released(t *track, e *event.Event) {
+	if h, ok := w.locks[e.Object]; ok && h.thread == t.id {
+		h.until = t.last
+		w.locks[e.Object] = h
+	}
+	w.finish(t, e.Object)
+}
+
+func (w *Writer) forked(t *track, e *event.Event) {
+	w.flows++
+	child := w.threads[e.Peer]
+	if child == nil {
+		child = &track{id: e.Peer}
+		w.threads[e.Peer] = child
+	}
+	child.born = w.flows
+	w.element(element{Ph: "i", Name: "starts " + w.threadName(e.Peer), Cat: "thread", Scope: "t", TS: micros(t.last), PID: w.pid(), TID: t.id, Args: w.at(e)})
+	w.element(element{Ph: "s", Name: "start", Cat: "thread", ID: w.flows, TS: micros(t.last), PID: w.pid(), TID: t.id})
+}
+
+func (w *Writer) end(t *track) {
+	w.flows++
+	t.died = w.flows
+	w.element(element{Ph: "s", Name: "join", Cat: "thread", ID: t.died, TS: micros(t.last), PID: w.pid(), TID: t.id})
+	w.closeFrom(t, 0)
+	t.over = true
+}
+
+// joined: the wait is at most from the thread's last event.
+func (w *Writer) joined(t *track, e *event.Event, before int64) {
+	name := "joins " + w.threadName(e.Peer)
+	w.element(element{Ph: "X", Name: name, Cat: "wait", TS: micros(before), Dur: micros(t.last - before), PID: w.pid(), TID: t.id, Args: w.at(e)})
+	u := w.threads[e.Peer]
+	if u == nil || u == t || !u.seen {
+		return // it did nothing that was seen
+	}
+	if !u.over { // a trace may say join without end
+		u.last = max(u.last, t.last)
+		w.end(u)
+	}
+	if u.died != 0 {
+		w.element(element{Ph: "f", Name: "join", Cat: "thread", ID: u.died, Bind: "e", TS: micros(t.last), PID: w.pid(), TID: t.id})
+		u.died = 0
+	}
+}
+
+func (w *Writer) mark(t *track, e *event.Event) {
+	name := e.Op.String()
+	if e.Object != 0 {
+		name += " " + w.objectName(e)
+	}
+	args := w.at(e)
+	if e.Flags&event.HasValue != 0 {
+		if args == nil {
+			args = arguments{}
+		}
+		args["value"] = e.Value
+	}
+	w.element(element{Ph: "i", Name: name, Cat: e.Kind.String(), Scope: "t", TS: micros(t.last), PID: w.pid(), TID: t.id, Args: args})
+	if e.Op == event.Destroy {
+		delete(w.locks, e.Object)
+	}
+}
+
+// at says where an event happened.
+func (w *Writer) at(e *event.Event) arguments {
+	if w.opts.Names == nil || e.Place == 0 {
+		return nil
+	}
+	f := report.OwnFrame(w.opts.Names.Frames(e.Place))
+	where := f.Function
+	if f.File != "" {
+		where = fmt.Sprintf("%s %s:%d", f.Function, path.Base(f.File), f.Line)
+	}
+	if where == "" {
+		return nil
+	}
+	return arguments{"at": where}
+}
+
+func (w *Writer) threadName(id event.ThreadID) string {
+	name := fmt.Sprintf("T%d", id)
+	if w.opts.Names == nil {
+		return name
+	}
+	info := w.opts.Names.Thread(id)
+	switch {
+	case info.Start != "":
+		name += " " + info.Start
+	case info.Main:
+		name += " main thread"
+	case info.Name != "":
+		name += " " + info.Name
+	}
+	return name
+}
+
+func (w *Writer) objectName(e *event.Event) string {
+	if w.opts.Names != nil {
+		info := w.opts.Names.Object(e.Object)
+		if info.Name != "" {
+			return info.Name
+		}
+		if info.Addr != 0 {
+			return fmt.Sprintf("%s %#x", e.Kind, info.Addr)
+		}
+	}
+	return fmt.Sprintf("%s #%d", e.Kind, e.Object)
+}
+
+// Close ends all slices and the file, and tells what went wrong since the
+// beginning.
+func (w *Writer) Close() error {
+	for _, id := range slices.Sorted(maps.Keys(w.threads)) {
+		if t := w.threads[id]; t.seen && !t.over {
+			t.last = max(t.last, w.now)
+			w.closeFrom(t, 0)
+		}
+	}
+	w.raw("\n]}\n")
+	err := w.out.Flush()
+	if w.err != nil {
+		err = w.err
+	}
+	if err != nil {
+		return fmt.Errorf("write the timeline: %w", err)
+	}
+	return nil
+}

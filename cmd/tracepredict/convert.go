@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/tracepredict/tracepredict/analysis/perfetto"
+	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/trace/std"
+)
+
+type convertFlags struct {
+	to      string
+	dialect string
+	strict  bool
+}
+
+func (a *app) convertCommand() *cobra.Command {
+	var f convertFlags
+	cmd := &cobra.Command{
+		Use:   "convert --to std|trace|perfetto [flags] TRACE OUT",
+		Short: "Write a trace in another form",
+		Long: `convert reads a trace, in tracepredict's format or in STD text (the content tells which), and writes it as
+
+  std       STD text, for the RAPID tools and their kin; what it cannot carry is counted and told
+  trace     tracepredict's own format
+  perfetto  a timeline of threads, locks held and waits, to be opened in ui.perfetto.dev
+
+- is standard input, or output. Exit status: 0, 125 if the trace cannot be read to its end or OUT not be written, 2 for wrong usage.`,
+		Example: `  tracepredict convert --to std shop.trace shop.std
+  tracepredict convert --to std --dialect spd shop.trace - | less
+  tracepredict convert --to trace avrora.std avrora.trace
+  tracepredict convert --to perfetto shop.trace shop.json`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.convert(&f, args[0], args[1])
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.to, "to", "", "the form of OUT: `std|trace|perfetto`")
+	fs.StringVar(&f.dialect, "dialect", string(std.Rapid), "of --to std, `rapid|spd|sunhang`: pure; with requests; with condition waits, too")
+	fs.BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
+	return cmd
+}
+
+func (a *app) convert(f *convertFlags, from, to string) error {
+	if !slices.Contains([]string{"std", "trace", "perfetto"}, f.to) {
+		return usage("--to %q: it is std, trace or perfetto", f.to)
+	}
+	if !slices.Contains(std.Dialects(), std.Dialect(f.dialect)) {
+		return usage("--dialect %s: it is rapid, spd or sunhang", f.dialect)
+	}
+	src, closeTrace, err := openTrace(from, f.strict)
+	if err != nil {
+		return err
+	}
+	defer closeTrace()
+	if same(from, to) {
+		return usage("%s: a trace cannot be written over itself", to)
+	}
+	out, err := createOutput(to, f.to)
+	if err != nil {
+		return err
+	}
+	err = a.convertTo(f, src, out)
+	if closing := out.Close(); err == nil && closing != nil {
+		err = fmt.Errorf("write %s: %w", to, closing)
+	}
+	return err
+}
+
+func same(from, to string) bool {
+	a, errA := os.Stat(from)
+	b, errB := os.Stat(to)
+	return errA == nil && errB == nil && os.SameFile(a, b) && a.Mode().IsRegular()
+}
+
+// createOutput opens what a trace is written to.
+func createOutput(name, form string) (*os.File, error) {
+	if name != standard {
+		return os.Create(name)
+	}
+	if form == "trace" && term.IsTerminal(int(os.Stdout.Fd())) {
+		return nil, usage("standard output is a terminal; pipe it, or give a file")
+	}
+	return os.Stdout, nil
+}
+
+func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error {
+	var e event.Event
+	err := src.Next(&e) // before the first event the source knows no program
+	w, failed := newEventWriter(f, src, out)
+	if failed != nil {
+		return failed
+	}
+	for ; err == nil; err = src.Next(&e) {
+		w.Event(&e)
+	}
+	if err == io.EOF {
+		err = nil
+	}
+	cut, _ := src.(interface{ Cut() *trace.Cut })
+	whole := err == nil && (cut == nil || cut.Cut() == nil)
+	left, closing := w.finish(whole)
+	if err == nil && !whole {
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", cut.Cut())
+	}
+	if left != "" {
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", left)
+	}
+	return errors.Join(err, closing)
+}
+
+// eventWriter is a form of a trace being written. Finish ends it, a source that
+// was not whole too, and says what the form could not carry.
+type eventWriter interface {
+	Event(*event.Event)
+	finish(whole bool) (left string, err error)
+}
+
+func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWriter, error) {
+	s, _ := src.Summary()
+	switch f.to {
+	case "std":
+		return stdWriter{std.NewWriter(out, std.WriterOptions{Dialect: std.Dialect(f.dialect), Names: src.Names(), Location: location})}, nil
+	case "perfetto":
+		return timeline{perfetto.New(out, perfetto.Options{Names: replay.Resolver(src.Names()), Program: s.Program, PID: s.PID})}, nil
+	}
+	start := trace.Summary{Program: s.Program, PID: s.PID}
+	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() trace.Summary { return start }, FlushEvery: -1})
+	return nativeWriter{w, src}, err
+}
+
+type stdWriter struct{ *std.Writer }
+
+func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
+
+// location tells places apart as reports do: by the frame that a reader looks for.
+func location(frames []trace.Frame) string {
+	f := report.OwnFrame(replay.Frames(frames))
+	if f.Line != 0 {
+		return fmt.Sprint(f.File, ":", f.Line)
+	}
+	return fmt.Sprint(f.Module, "+", f.Function, "+", f.Offset)
+}
+
+type timeline struct{ *perfetto.Writer }
+
+func (w timeline) finish(bool) (string, error) { return "", w.Close() }
+
+type nativeWriter struct {
+	*trace.Writer
+	src trace.Source
+}
+
+func (w nativeWriter) finish(whole bool) (string, error) {
+	if !whole {
+		return "", w.CloseCut()
+	}
+	s, _ := w.src.Summary()
+	return "", w.Close(s)
+}
