@@ -1,38 +1,12 @@
 package main
 
 import (
-	"strings"
 	"testing"
 )
 
-func TestMedian(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		want   float64
-	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 9}, 3}} {
-		if got := median(c.values); got != c.want {
-			t.Errorf("median of %v: %v, want %v", c.values, got, c.want)
-		}
-	}
-}
-
-func TestReplaceMeasured(t *testing.T) {
-	once, err := replaceMeasured(newPage, "first\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	twice, err := replaceMeasured(once, "second\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := strings.Replace(once, "first", "second", 1); twice != want {
-		t.Errorf("written twice:\n%s\nwant:\n%s", twice, want)
-	}
-	if _, err := replaceMeasured("no marks", "x"); err == nil {
-		t.Error("a page without marks is taken")
-	}
-	if _, err := replaceMeasured(endMark+beginMark, "x"); err == nil {
-		t.Error("marks in the wrong order are taken")
+func TestNewPageHasItsMarks(t *testing.T) {
+	if _, err := marks.Replace(newPage, "figures\n"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 type config struct {
@@ -77,9 +79,9 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	machine := describeMachine()
+	machine := figures.Machine()
 	p := page{config: c, machine: machine, results: results, stages: stages}
 	text, met := p.render()
 	fmt.Print(text)
-	return met, writeBetweenMarkers(filepath.Clean(c.output), text)
+	return met, marks.Write(filepath.Clean(c.output), newPage, text)
 }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 // variant is one way to run the program of pairs.
@@ -273,17 +275,7 @@ func parseBenchmarks(out string) []stage {
 	var stages []stage
 	for _, name := range order {
 		v := values[name]
-		stages = append(stages, stage{name: name, ns: median(v[0]), bytes: median(v[1]), allocs: median(v[2])})
+		stages = append(stages, stage{name: name, ns: figures.Median(v[0]), bytes: figures.Median(v[1]), allocs: figures.Median(v[2])})
 	}
 	return stages
-}
-
-// median of no values is 0.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }

@@ -3,11 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 // Requirements: what the docs promise.
@@ -41,7 +40,7 @@ func (r result) median(f func(sample) float64) float64 {
 	for _, s := range r.samples {
 		values = append(values, f(s))
 	}
-	return median(values)
+	return figures.Median(values)
 }
 
 // ratio compares two variants' costs within each round and takes the median.
@@ -56,7 +55,7 @@ func (p *page) ratio(name, other string, threads int) (float64, bool) {
 	for i := range base.samples {
 		ratios = append(ratios, (a.samples[i].NsPerPair-base.samples[i].NsPerPair)/(b.samples[i].NsPerPair-base.samples[i].NsPerPair))
 	}
-	return median(ratios), true
+	return figures.Median(ratios), true
 }
 
 type requirement struct {
@@ -148,7 +147,7 @@ func (p *page) renderPairs(b *strings.Builder, threads int) {
 		for _, s := range r.samples {
 			all = append(all, s.NsPerPair)
 		}
-		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f |\n", r.name, times, median(all), slices.Min(all), slices.Max(all),
+		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f |\n", r.name, times, figures.Median(all), slices.Min(all), slices.Max(all),
 			r.median(func(s sample) float64 { return s.CPUPair }))
 	}
 	b.WriteString("\nThe first column leaves out what the loop takes by itself. The last is the CPU time of the program's threads; it tells what a pair costs where others use the machine too.\n")
@@ -182,78 +181,18 @@ func (p *page) renderStages(b *strings.Builder) {
 	}
 }
 
-// describeMachine names what the figures depend on.
-func describeMachine() string {
-	model, virtual := "an unnamed processor", ""
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err == nil {
-		for line := range strings.Lines(string(info)) {
-			key, value, _ := strings.Cut(line, ":")
-			switch strings.TrimSpace(key) {
-			case "model name":
-				model = strings.TrimSpace(value)
-			case "flags":
-				if slices.Contains(strings.Fields(value), "hypervisor") {
-					virtual = ", in a virtual machine"
-				}
-			}
-		}
-	}
-	var u syscall.Utsname
-	kernel := "of unknown release"
-	if syscall.Uname(&u) == nil {
-		var release []byte
-		for _, c := range u.Release {
-			if c == 0 {
-				break
-			}
-			release = append(release, byte(c))
-		}
-		kernel = string(release)
-	}
-	return fmt.Sprintf("%d cores of %s%s, Linux %s, %s", runtime.NumCPU(), model, virtual, kernel, runtime.GOARCH)
-}
-
-const (
-	beginMark = "<!-- measured: written by make bench -->"
-	endMark   = "<!-- end of measured -->"
-)
+var marks = figures.Marks{Begin: "<!-- measured: written by make bench -->", End: "<!-- end of measured -->"}
 
 // newPage is what a page says around the measured part if there is none.
-const newPage = `# What observing costs
+var newPage = `# What observing costs
 
 A program that is observed is slowed at its synchronisation calls and at its accesses of watched variables, and nowhere else. How much depends on
 where in a function the probe sits: [how it works](how-it-works.md).
 
-` + beginMark + "\n" + endMark + `
+` + marks.Begin + "\n" + marks.End + `
 
 What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
 probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of it, for
 programs that do nothing at the same places; *bpftrace* has three probes, at lock, at its return and at unlock, that
 count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
 `
-
-// writeBetweenMarkers replaces the measured part of a page and leaves the rest.
-func writeBetweenMarkers(name, text string) error {
-	old, err := os.ReadFile(name)
-	if os.IsNotExist(err) {
-		old, err = []byte(newPage), nil
-	}
-	if err != nil {
-		return err
-	}
-	page, err := replaceMeasured(string(old), text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return os.WriteFile(name, []byte(page), 0o644)
-}
-
-func replaceMeasured(page, text string) (string, error) {
-	before, rest, ok := strings.Cut(page, beginMark)
-	_, after, too := strings.Cut(rest, endMark)
-	if !ok || !too {
-		return "", fmt.Errorf("it lacks the lines %q and %q", beginMark, endMark)
-	}
-	return before + beginMark + "\n" + text + endMark + after, nil
-}
