@@ -38,6 +38,12 @@ bench: ## measure, and write docs/performance.md
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
 	scripts/as-root build/bench/bench $(BENCHFLAGS)
 
+real: ## put real programs under load, plain and observed, and write docs/performance.md
+	scripts/setup real
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/real/real ./real
+	scripts/as-root build/real/real $(REALFLAGS)
+
 generate: ## compile the BPF programs again; needs clang 19
 	scripts/setup generate
 	$(GO) generate ./...
@@ -55,6 +61,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench generate fmt lint fuzz install clean
+.PHONY: help build examples demo test bench real generate fmt lint fuzz install clean

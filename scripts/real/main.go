@@ -1,0 +1,133 @@
+// Command real puts real programs under a fixed load of their own clients,
+// plain, under tracepredict exec and under tracepredict attach in mid-load,
+// checks that their answers are right, and writes what that cost into
+// docs/performance.md.
+//
+// The modes alternate within each round, so that a busy machine is the same to
+// all of them; what is told are medians over the rounds. It runs from the top of
+// the tree, as root, with ./tracepredict built (make real does all that), and
+// exits 1 if an answer was wrong or a program failed. docs/real-programs.md says
+// more, and how to add a program.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+type config struct {
+	tool   string
+	output string // the page; "" to print alone
+	logs   string // where reports and the programs' output are kept
+	rounds int
+	scale  float64 // of the loads
+	only   []string
+	modes  []mode
+	user   string
+}
+
+func parseFlags() (c config, err error) {
+	var only, modes string
+	var quick bool
+	flag.StringVar(&c.tool, "tool", "./tracepredict", "the tracepredict to measure")
+	flag.StringVar(&c.output, "output", "docs/performance.md", "the page whose marked part is written; empty to print the table alone")
+	flag.StringVar(&c.logs, "logs", "build/real", "the `folder` that keeps tracepredict's reports and what the programs printed")
+	flag.IntVar(&c.rounds, "rounds", 3, "`N` rounds, an odd number")
+	flag.Float64Var(&c.scale, "scale", 1, "times the usual load")
+	flag.StringVar(&only, "only", "", "only these programs, separated by commas: "+strings.Join(names(), ", "))
+	flag.StringVar(&modes, "modes", "plain,exec,attach", "only these ways to run them")
+	flag.StringVar(&c.user, "user", "nobody", "the user that the programs run as; most refuse to be root")
+	flag.BoolVar(&quick, "quick", false, "one round of a quarter of the load, and no page written: to see that all works")
+	flag.Parse()
+	if quick {
+		c.rounds, c.scale, c.output = 1, c.scale/4, ""
+	}
+	c.only = names()
+	if only != "" {
+		c.only = strings.Split(only, ",")
+	}
+	for _, m := range strings.Split(modes, ",") {
+		c.modes = append(c.modes, mode(m))
+	}
+	return c, c.check()
+}
+
+func (c *config) check() error {
+	if flag.NArg() > 0 || c.rounds < 1 || c.scale <= 0 {
+		return errors.New("wrong usage; -help tells the flags")
+	}
+	for _, name := range c.only {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("-only %s: the programs are %s", name, strings.Join(names(), ", "))
+		}
+	}
+	for _, m := range c.modes {
+		if !slices.Contains(allModes, m) {
+			return fmt.Errorf("-modes %s: the modes are %v", m, allModes)
+		}
+	}
+	if c.output != "" && (len(c.only) != len(names()) || len(c.modes) != len(allModes)) {
+		fmt.Fprintln(os.Stderr, "real: not all programs and modes: the page is left alone")
+		c.output = ""
+	}
+	return nil
+}
+
+func main() {
+	c, err := parseFlags()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "real:", err)
+		os.Exit(2)
+	}
+	// Cleaning up ends every program and takes the folders away, so signals end
+	// the context instead of this process.
+	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	err = run(ctx, c)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "real:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, c config) error {
+	r, err := newRunner(c)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	var results []result
+	var failed []string
+	for _, p := range programs() {
+		if !slices.Contains(c.only, p.name()) {
+			continue
+		}
+		res, err := r.measure(ctx, p)
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "real: %s: %v\n", p.name(), err)
+			failed = append(failed, p.name())
+		}
+		results = append(results, res)
+	}
+	text := render(c, results)
+	fmt.Print(text)
+	if len(failed) > 0 {
+		return fmt.Errorf("%s did not do right, see above; the page is left alone", strings.Join(failed, ", "))
+	}
+	if c.output == "" {
+		return nil
+	}
+	return marks.Write(filepath.Clean(c.output), newPage, text)
+}

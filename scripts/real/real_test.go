@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ran gives a sample of a load of so many seconds.
+func ran(seconds float64, events uint64, findings ...string) sample {
+	s := sample{load: time.Duration(seconds * float64(time.Second))}
+	lost := uint64(0)
+	s.report.Run.Events, s.report.Run.Lost, s.report.Run.Duration = &events, &lost, int64(s.load)
+	for _, f := range findings {
+		s.report.Findings = append(s.report.Findings, struct{ Kind, Confidence, Message string }{"deadlock", f, ""})
+	}
+	return s
+}
+
+func TestGoals(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		exec, attach float64
+		events       uint64
+		limit        float64
+		met          string
+	}{
+		{"few", 1.05, 1.1, 99_998, 1.1, "yes"},
+		{"few", 1.2, 1, 99_998, 1.1, "**no**"},
+		{"few", 1, 1.2, 99_998, 1.1, "**no**"},
+		{"many", 3, 3, 100_002, 0, ""},
+		{"memcached", 1.4, 1.3, 1_000_000, 1.4, "yes"},
+		{"memcached", 1.5, 1.3, 1_000_000, 1.4, "**no**"},
+	} {
+		r := result{name: c.name, samples: map[mode][]sample{
+			plain: {ran(1, 0)}, execed: {ran(c.exec, c.events)}, attach: {ran(c.attach, c.events)}}}
+		if got := r.limit(); got != c.limit {
+			t.Errorf("%+v: limit %v", c, got)
+		}
+		row := ""
+		for line := range strings.Lines(render(config{}, []result{r})) {
+			if strings.HasPrefix(line, "| "+c.name+" | 1.00 ") {
+				row = line
+			}
+		}
+		cells := strings.Split(row, " | ")
+		if got := strings.Trim(cells[len(cells)-1], " |\n"); got != c.met {
+			t.Errorf("%+v: met %q in %q", c, got, row)
+		}
+	}
+}
+
+func TestRatioIsWithinRounds(t *testing.T) {
+	r := result{samples: map[mode][]sample{
+		plain:  {ran(1, 0), ran(10, 0), ran(2, 0)},
+		execed: {ran(1.5, 0), ran(15, 0), ran(3, 0)},
+	}}
+	if got := r.ratio(execed); got != 1.5 {
+		t.Errorf("ratio %v", got)
+	}
+	if got := r.ratio(attach); got != 0 {
+		t.Errorf("ratio of what was not measured: %v", got)
+	}
+}
+
+func TestFindingsAreTheMostOfARun(t *testing.T) {
+	r := result{samples: map[mode][]sample{execed: {ran(1, 1, "potential"), ran(1, 1, "potential", "predicted", "potential")}}}
+	if got := r.findings(execed); got != "1 predicted deadlock, 2 potential deadlock" {
+		t.Errorf("%q", got)
+	}
+	if got := r.findings(attach); got != "none" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestNewPageHasItsMarks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{newPage, string(page)} {
+		if _, err := marks.Replace(text, "figures\n"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReadReport(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"run": {"events": 3, "lost": 0, "duration_ns": 5}, "findings": [{"kind": "race"}]}`: "",
+		`{"run": {"events": 3}}`: "does not say",
+		`{"run"`:                 "unexpected end",
+	} {
+		name := filepath.Join(t.TempDir(), "report.json")
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		rep, err := readReport(name)
+		switch {
+		case want == "" && (err != nil || *rep.Run.Events != 3 || len(rep.Findings) != 1):
+			t.Errorf("%s: %+v, %v", text, rep, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestProc(t *testing.T) {
+	if got := peakOf("Name:\tx\nVmHWM:\t    1024 kB\nVmRSS:\t 10 kB\n"); got != 1<<20 {
+		t.Errorf("peak %d", got)
+	}
+	if got := peakOf("Name:\tzombie\n"); got != 0 {
+		t.Errorf("peak of a zombie %d", got)
+	}
+	fields := statFields([]byte("12 (a ) (name) S 7 12 12 0 -1 4194560 1 2 3 4 150 50 0 0"))
+	if len(fields) < 13 || fields[1] != "7" {
+		t.Fatalf("fields %q", fields)
+	}
+	if got := cpuOf(fields); got != 2*time.Second {
+		t.Errorf("CPU %v", got)
+	}
+	if got := cpuOf(nil); got != 0 {
+		t.Errorf("CPU of nothing %v", got)
+	}
+}
+
+func TestWaitForSpansWrites(t *testing.T) {
+	var to bytes.Buffer
+	w := &waitFor{text: "observing", seen: make(chan struct{}), to: &to}
+	for _, part := range []string{"tracepredict: obs", "erving x; ", "observing"} {
+		if _, err := w.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-w.seen:
+	default:
+		t.Error("the text was not seen")
+	}
+	if to.String() != "tracepredict: observing x; observing" {
+		t.Errorf("passed on %q", to.String())
+	}
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var tl tail
+	for range 1000 {
+		if _, err := tl.Write([]byte("abc\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tl.Write([]byte("the end")); err != nil || len(tl.String()) != 2000 || !strings.HasSuffix(tl.String(), "abc\nthe end") {
+		t.Errorf("%q", tl.String())
+	}
+}
+
+func TestInputsAreTheSame(t *testing.T) {
+	if !bytes.Equal(noise(1, 100), noise(1, 100)) || bytes.Equal(noise(1, 100), noise(2, 100)) {
+		t.Error("noise is not its seed's")
+	}
+	if a := prose(1000); len(a) != 1000 || !bytes.Equal(a, prose(1000)) {
+		t.Error("prose differs")
+	}
+	e := env{scale: 0.001}
+	if got := e.times(5000, 80); got != 80 {
+		t.Errorf("a small load is %d, want one unit", got)
+	}
+}
+
+func TestUnread(t *testing.T) {
+	c := &command{}
+	if err := c.pipe(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.stdin.Close()
+	defer c.input.Close()
+	p := &process{command: c, mainDone: make(chan error, 1)}
+	p.mainDone <- errors.New("gone")
+	if err := p.reads(t.Context(), prose(2*pipeSize)); err == nil || !strings.Contains(err.Error(), "it ended: gone") {
+		t.Errorf("a program that ends unread: %v", err)
+	}
+}
