@@ -121,9 +121,9 @@ func TestConstants(t *testing.T) {
 	have := map[string]uint64{
 		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess,
 		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf,
-		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace),
+		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace), "ACTION_OUTCOME": uint64(ActionOutcome),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
-		"FROM_MEMORY": uint64(FromMemory),
+		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack),
 		"SUCCESS_ALWAYS": uint64(SuccessAlways), "SUCCESS_ZERO": uint64(SuccessZero), "SUCCESS_NONZERO": uint64(SuccessNonzero),
 		"SUCCESS_BARRIER": uint64(SuccessBarrier), "SUCCESS_TRUE8": uint64(SuccessTrue8),
 	}

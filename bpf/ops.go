@@ -65,10 +65,10 @@ func ParseOp(name string) (Op, bool) {
 
 // Record flags; REC_… of record.h.
 const (
-	RecLeave   = 1  // made after the operation
-	RecFailed  = 2  // the operation did not have its effect
-	RecValue   = 4  // Value holds the variable's value
-	RecProcess = 8  // OpFork of a process, not of a thread
+	RecLeave   = 1 // made after the operation
+	RecFailed  = 2 // the operation did not have its effect
+	RecValue   = 4 // Value holds the variable's value
+	RecProcess = 8 // OpFork of a process, not of a thread
 )
 
 // Action is what a probe does when it fires; enum action of record.h.
@@ -81,6 +81,7 @@ const (
 	ActionBoth
 	ActionReturn
 	ActionPlace
+	ActionOutcome
 )
 
 // Operand is where an operand is; enum operand of record.h.
@@ -93,6 +94,7 @@ const (
 	FromFixed
 	FromImm
 	FromMemory
+	FromStack
 )
 
 // Success says when an operation had its effect, by what the function

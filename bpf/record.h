@@ -92,6 +92,7 @@ enum action {
 	ACTION_BOTH,	/* a record now and one at the return */
 	ACTION_RETURN,	/* the return of something saved by tid and stack pointer */
 	ACTION_PLACE,	/* a wrapper is entered: the call just below counts as made here */
+	ACTION_OUTCOME,	/* within a function, after its operation: the record of its return */
 };
 
 /* Where an operand is. */
@@ -101,6 +102,7 @@ enum operand {
 	FROM_FIXED,   /* address disp relative to the probed instruction */
 	FROM_IMM,     /* the constant imm */
 	FROM_MEMORY,  /* width bytes at the object's address */
+	FROM_STACK,   /* of ACTION_OUTCOME: 8 bytes at disp from the stack pointer at the call's entry */
 };
 
 /* When an operation had its effect, by what the function returned. */
@@ -123,7 +125,7 @@ enum {
 struct site {
 	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added to the register */
 	__s64 second_disp;
-	__u64 imm;
+	__u64 imm;	/* FROM_IMM; of a call: the function's address in its file */
 	__u32 next;	/* site index, 0 ends the chain */
 	__s32 sp_delta; /* stack pointer at entry minus the one at the probe */
 	__u8 op;
@@ -134,7 +136,9 @@ struct site {
 	__u8 success;
 	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
 	__u8 flags;	/* SITE_… */
-	__u8 pad[6];
+	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
+	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register */
+	__s32 result;	/* what the function will return */
 };
 
 #endif

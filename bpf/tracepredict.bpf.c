@@ -232,6 +232,43 @@ static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
 	bpf_probe_read_user(&address, sizeof(address), (void *)sp);
 	return address;
 }
+/* Whether the processor's flags meet condition n of the jcc opcodes: o, b, z,
+ * be, s, p, l and le, each followed by its opposite (Intel's manual, volume 2,
+ * appendix B). */
+static __always_inline bool condition(struct pt_regs *ctx, __u8 n)
+{
+	__u64 f = ctx->flags;
+	bool less = !(f & 1 << 7) != !(f & 1 << 11); /* SF, OF */
+	bool holds;
+
+	switch (n >> 1) {
+	case 0:
+		holds = f & 1 << 11;
+		break;
+	case 1:
+		holds = f & 1 << 0;
+		break;
+	case 2:
+		holds = f & 1 << 6;
+		break;
+	case 3:
+		holds = f & (1 << 0 | 1 << 6);
+		break;
+	case 4:
+		holds = f & 1 << 7;
+		break;
+	case 5:
+		holds = f & 1 << 2;
+		break;
+	case 6:
+		holds = less;
+		break;
+	default:
+		holds = less || f & 1 << 6;
+	}
+	return holds != (n & 1);
+}
+
 /* The call pushed the return address, the return popped it. */
 #define ENTRY_SP_AT_RETURN(ctx) (REG_SP(ctx) - 8)
 #elif defined(__TARGET_ARCH_arm64)
@@ -258,6 +295,11 @@ static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
 	return ctx->regs[30];
 }
 #define ENTRY_SP_AT_RETURN(ctx) (REG_SP(ctx))
+
+static __always_inline bool condition(struct pt_regs *ctx, __u8 n)
+{
+	return true;
+}
 #endif
 
 struct who {
@@ -574,7 +616,7 @@ static __always_inline struct record *reserve(struct who *w, bool life)
 }
 
 static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
-				 __u64 object, __u64 second, __u8 flags, __u64 sp, __u32 place)
+				 __u64 object, __u64 second, __u8 flags, __u64 sp, __u32 place, __s32 result)
 {
 	struct record *r = reserve(w, site->op == OP_LIBRARY);
 
@@ -592,7 +634,7 @@ static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 i
 	r->op = site->op;
 	r->flags = flags;
 	r->pad = 0;
-	r->result = 0;
+	r->result = result;
 	submit(r, site->op == OP_LIBRARY);
 }
 
@@ -709,7 +751,57 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	} else {
 		place = place_of(ctx, site, index, sp, w, slot);
 	}
-	emit(ctx, site, index, w, object, second, flags, sp, place);
+	emit(ctx, site, index, w, object, second, flags, sp, place, 0);
+}
+
+/* Whether the call whose frame begins at sp is the last part of another one
+ * that is under way: that one jumped to it, and is recorded when it returns.
+ * What the same function left there itself was abandoned. */
+static __always_inline bool continues(struct slot *slot, __u64 sp, __u64 object, __u64 function)
+{
+	struct site *outer;
+
+	if (!slot)
+		return false;
+#pragma unroll
+	for (int i = 0; i < NEAR_CALLS; i++) {
+		struct pending_call *call = &slot->calls[i];
+
+		if (call->sp != sp || call->object != object)
+			continue;
+		outer = bpf_map_lookup_elem(&sites, &call->site);
+		if (outer && outer->imm != function)
+			return true;
+		call->sp = 0;
+	}
+	return false;
+}
+
+/* An operand of a call that is under way; sp is that at its entry. */
+static __always_inline __u64 kept(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 sp)
+{
+	__u64 v = 0;
+
+	if (from != FROM_STACK)
+		return operand(ctx, from, number, disp, 0);
+	bpf_probe_read_user(&v, sizeof(v), (void *)(sp + disp));
+	return v;
+}
+
+/* What a function did is certain, and it has not returned yet. */
+static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
+				    struct slot *slot, __u64 sp)
+{
+	__u64 object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
+	__u64 second = kept(ctx, site->second_from, site->second_reg, site->second_disp, sp);
+	__s64 result = site->result_from == FROM_IMM ? site->result : REG_RESULT(ctx);
+	__u8 flags = REC_LEAVE;
+
+	if (continues(slot, sp, object, site->imm) || nested(slot, sp, object))
+		return;
+	if (!succeeded(site->success, result))
+		flags |= REC_FAILED;
+	emit(ctx, site, index, w, object, second, flags, sp, place_of(ctx, site, index, sp, w, slot), result);
 }
 
 #define MAX_CHAIN 8
@@ -726,9 +818,13 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 
 	if (!site)
 		return 0;
+	if (site->when && !condition(ctx, site->when - 1))
+		return site->next;
 	sp = REG_SP(ctx) + site->sp_delta;
 	slot = slot_of(w.tid);
-	if (site->action == ACTION_RETURN) {
+	if (site->action == ACTION_OUTCOME) {
+		outcome(ctx, site, index, &w, slot, sp);
+	} else if (site->action == ACTION_RETURN) {
 		leave(ctx, &w, slot, sp);
 	} else if (site->action == ACTION_PLACE) {
 		if (slot) {

@@ -78,7 +78,9 @@ type TracepredictSite struct {
 	Success    uint8
 	AtEntry    uint8
 	Flags      uint8
-	Pad        [6]uint8
+	When       uint8
+	ResultFrom uint8
+	Result     int32
 }
 
 type TracepredictSlot struct {

@@ -19,6 +19,8 @@ type builder struct {
 	image *cheapsite.Image
 	arch  insn.Arch
 	rets  map[uint64]bool // returns probed already
+	known map[uint64]call // the functions of the table
+	stubs map[uint64]string
 }
 
 // call is a function of the file that the table knows.
@@ -44,6 +46,7 @@ func (b *builder) calls() error {
 	for _, c := range calls {
 		at[c.addr] = c
 	}
+	b.known, b.stubs = at, b.plan.File.PLTTargets()
 	for _, c := range calls {
 		if b.wraps(c, at) {
 			if err := b.wrapper(c); err != nil {
@@ -226,6 +229,11 @@ func (b *builder) call(c call) error {
 			return err
 		}
 	}
+	if action == bpf.ActionSave {
+		if done, err := b.outcomes(c, where.Class, ret); done || err != nil {
+			return err
+		}
+	}
 	if where.Class == cheapsite.Refused {
 		b.note("%s cannot be probed (%s): its calls are not seen", c.name, where.Why)
 		return nil
@@ -242,7 +250,7 @@ func (b *builder) call(c call) error {
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
 	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed, Alone: c.alone}
-	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta)}
+	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: c.addr}
 	if e.Op == bpf.OpRelease {
 		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released
 	}

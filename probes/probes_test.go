@@ -72,11 +72,11 @@ func checkPlan(t testing.TB, p *Plan) {
 	t.Helper()
 	type key struct {
 		at, object uint64
-		op         uint8
+		op, when   uint8
 	}
 	seen := map[key]bool{}
 	for i, s := range p.Sites {
-		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op}
+		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op, s.BPF.When}
 		if seen[k] {
 			t.Errorf("%s at 0x%x is planned twice", s.Function, s.At)
 		}
@@ -139,6 +139,45 @@ func calls(p *Plan) map[uint64]Site {
 		}
 	}
 	return byAddr
+}
+
+// TestOutcomes: a mutex that nobody else holds is locked past one emulated
+// probe, and no uretprobe, in each C library here; with EntrySites past those.
+func TestOutcomes(t *testing.T) {
+	for name, file := range map[string]func(*testing.T) *binary.File{
+		"glibc":        glibc,
+		"static glibc": func(t *testing.T) *binary.File { return build(t, "gcc", everything, "-static") },
+		"static musl":  func(t *testing.T) *binary.File { return build(t, "musl-gcc", everything, "-static") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := file(t)
+			lock := f.Lookup("pthread_mutex_lock")[0].Addr
+			seen := 0
+			for _, s := range plan(t, f, Options{}).Sites {
+				if s.At != lock {
+					continue
+				}
+				t.Logf("0x%x %s %s return=%v", s.Addr, s.Class, s.Why, s.Return)
+				switch outcome := bpf.Action(s.BPF.Action) == bpf.ActionOutcome; {
+				case outcome:
+					seen++
+				case s.BPF.SpDelta != 0 || !s.Return || s.Addr == lock:
+					t.Errorf("neither an outcome nor a jump that hands the call on: %+v", s)
+				}
+				if s.Class != cheapsite.Emulated {
+					t.Errorf("not emulated: %+v", s)
+				}
+			}
+			if seen == 0 {
+				t.Error("no outcome")
+			}
+			for _, s := range plan(t, f, Options{EntrySites: true}).Sites {
+				if bpf.Action(s.BPF.Action) == bpf.ActionOutcome {
+					t.Errorf("with EntrySites: %+v", s)
+				}
+			}
+		})
+	}
 }
 
 // TestCalls: every function of the table is planned, once for each address, but

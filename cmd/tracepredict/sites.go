@@ -23,6 +23,8 @@ func (a *app) sitesCommand() *cobra.Command {
 
 Columns: the address of the probe, its distance from the instruction that it stands for, what it costs (emulated: one
 exception; stepped: two, about 20 times as dear), the kind of probe, what it observes, the function, and why it sits there.
+Kinds: call and return are probes of one; call+return returns to the program through the kernel besides; outcome sits where
+what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
 		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
   tracepredict sites --watch tickets ./shop`,
@@ -74,6 +76,8 @@ func probeKind(s probes.Site) string {
 		return "call+return"
 	case bpf.Action(s.BPF.Action) == bpf.ActionReturn:
 		return "return"
+	case bpf.Action(s.BPF.Action) == bpf.ActionOutcome:
+		return "outcome"
 	case s.Variable != "":
 		return "access"
 	}

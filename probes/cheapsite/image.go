@@ -25,6 +25,7 @@ type Image struct {
 	room    uint64            // for more of them, in bytes
 	work    uint64            // instructions that may still be decoded on the way to others
 	entries int               // of jump tables that may still be read
+	never   map[uint64]bool   // functions: whether they surely do not return
 }
 
 // mostHeld bounds the sections that are held in memory, in bytes. Others are
@@ -62,7 +63,7 @@ type Landmarks interface {
 
 // NewImage gives an Image of the code.
 func NewImage(c Code) *Image {
-	im := &Image{code: c, arch: c.Arch(), text: slices.Clone(c.Text()), held: map[uint64][]byte{}, room: mostHeld, work: mostWork, entries: mostEntries}
+	im := &Image{code: c, arch: c.Arch(), text: slices.Clone(c.Text()), held: map[uint64][]byte{}, room: mostHeld, work: mostWork, entries: mostEntries, never: map[uint64]bool{}}
 	for _, t := range im.text {
 		im.work += 4 * (t.Hi - t.Lo)
 	}

@@ -20,6 +20,10 @@ import (
 //     what the Code knows besides (Landmarks).
 type landings struct {
 	sorted []uint64
+	// How control comes there from elsewhere, for who must know (entered):
+	called  map[uint64]bool // by direct calls
+	crosses [][2]uint64     // by jumps between extents, and by jump tables: from, to
+	marks   []uint64        // by endbr64 and landmarks; sorted
 }
 
 func (l *landings) has(addr uint64) bool {
@@ -43,6 +47,8 @@ type collector struct {
 	targets []uint64
 	called  map[uint64]bool // targets of calls: entries of functions for sure
 	crosses [][2]uint64     // jumps from one extent to another
+	marks   []uint64        // targets of what is no direct branch
+	tabled  [][2]uint64     // entries of jump tables: the jump, its target
 	jumps   []indirect
 }
 
@@ -57,11 +63,14 @@ func (im *Image) landings() *landings {
 	}
 	c.gaps()
 	if l, ok := im.code.(Landmarks); ok {
-		c.targets = append(c.targets, l.Landmarks()...)
+		c.marks = append(c.marks, l.Landmarks()...)
 	}
+	c.targets = append(c.targets, c.marks...)
 	c.sort()
-	im.land = &landings{c.targets}
+	im.land = &landings{sorted: c.targets}
 	c.tables()
+	slices.Sort(c.marks)
+	im.land.called, im.land.crosses, im.land.marks = c.called, append(c.crosses, c.tabled...), slices.Compact(c.marks)
 	return im.land
 }
 
@@ -79,7 +88,7 @@ func (c *collector) extent(i int) {
 	tiles := c.im.sweep(e.Range, func(in *insn.Inst) bool {
 		c.branch(in, e.Range)
 		if c.im.isMark(in) {
-			c.targets = append(c.targets, in.Addr)
+			c.marks = append(c.marks, in.Addr)
 			e.marked = e.marked || in.Addr == e.Lo
 		}
 		if in.Kind == insn.IndirectJump {
@@ -183,12 +192,15 @@ func (c *collector) tables() {
 		for _, j := range c.jumps {
 			to, how := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
 			c.targets = append(c.targets, to...)
+			for _, t := range to {
+				c.tabled = append(c.tabled, [2]uint64{j.at, t})
+			}
 			if how == jumpUnknown {
 				unknown[j.extent] = true
 			}
 		}
 		c.sort()
-		c.im.land = &landings{c.targets}
+		c.im.land = &landings{sorted: c.targets}
 	}
 	if len(unknown) > 0 {
 		c.open(unknown)

@@ -47,13 +47,25 @@ F fix_alloca(long a, long b) { volatile char *p = __builtin_alloca(32 + (a & 63)
 F fix_ptr(long a, long b) { *ptr = a; ptr[b & 7] += 2; return *ptr; }
 F fix_cold(long a, long b) { if (__builtin_expect(a == 12345, 0)) { puts("no"); abort(); } g = a; return b; }
 F fix_leafnop(long a, long b) { asm volatile("nop; nop"); gl = b; asm volatile("nop"); return a; }
+int l; long owner, depth;
+__attribute__((noinline)) void slow(int *l, long b) { while (atomic_exchange((atomic_int *)l, 2)) *l = 0; owner = b; }
+F fix_lock(long a, long b) { int e = 0; while (!atomic_compare_exchange_strong((atomic_int *)&l, &e, 1)) e = l = 0; owner = b; return 0; }
+F fix_try(long a, long b) { int e = a & 1; if (!atomic_compare_exchange_strong((atomic_int *)&l, &e, 1)) return 16; owner = b; l = 0; return 0; }
+F fix_slow(long a, long b) { int e = a & 1; if (!atomic_compare_exchange_strong((atomic_int *)&l, &e, 1)) slow(&l, b); if (owner == 12345) abort(); owner = a; l = 0; return 0; }
+F fix_type(long a, long b) {
+  if ((a & 3) == 1) { if (owner == b) { if (depth == 3) return 11; depth++; return 0; } owner = b; depth = 0; }
+  if ((a & 3) == 2 && owner == b) return 35;
+  int e = 0; if (!atomic_compare_exchange_strong((atomic_int *)&l, &e, 1)) { slow(&l, b); depth = a; }
+  if (depth < 0) abort();
+  l = 0; return 0; }
 int main(void) {
   long s = 0;
   for (long i = 0; i < 24; i++) {
     long a = i * 7 % 31, b = i * 5 % 23;
     s += fix_add(a, b) + fix_store(a, b) + fix_rmw(a, b) + fix_float(a, b) + fix_cond(a, b) + fix_loop(a, b) + fix_switch(i, b) + fix_call(a, b)
       + fix_tail(a, b) + fix_recurse(a & 3, b) + fix_atomic(a, b) + fix_many(a, b, 3, 4, 5, 6, i, 8) + fix_frame(a, b) + fix_alloca(a, b)
-      + fix_ptr(a, b) + fix_cold(a, b) + fix_leafnop(a, b);
+      + fix_ptr(a, b) + fix_cold(a, b) + fix_leafnop(a, b)
+      + fix_lock(a, b) + fix_try(a, b) + fix_slow(a, b) + fix_type(i, i / 5) + fix_type(i / 7, a & 1);
   }
   printf("%ld %d %ld\n", s, g, gl);
 }

@@ -91,6 +91,9 @@ type Inst struct {
 	Len    int
 	Kind   Kind
 	Target uint64 // of Jump, CondJump, Call
+	// Cond, of a CondJump of AMD64 that tests the flags (jcc), is one more than
+	// its condition code, the low four bits of its opcode; else 0.
+	Cond uint8
 	// Known is false if length and control flow are right but effects are
 	// not (an instruction that this package does not model): Reads, Writes
 	// and Mem then say nothing.

@@ -57,7 +57,7 @@ func TestX86(t *testing.T) {
 		{"repz ret", "f3c3", func(i *Inst) { i.Kind, i.Reads, i.Writes = Return, regs(RSP), regs(RSP) }},
 		{"jmp short", "eb10", func(i *Inst) { i.Kind, i.Target, i.Emulated = Jump, 0x1012, true }},
 		{"bnd jmp", "f2e9fbffffff", func(i *Inst) { i.Kind, i.Target, i.Emulated = Jump, 0x1001, true }},
-		{"jne near", "0f8510000000", func(i *Inst) { i.Kind, i.Target, i.Emulated = CondJump, 0x1016, true }},
+		{"jne near", "0f8510000000", func(i *Inst) { i.Kind, i.Target, i.Emulated, i.Cond = CondJump, 0x1016, true, 6 }},
 		{"jrcxz", "e310", func(i *Inst) { i.Kind, i.Target, i.Reads = CondJump, 0x1012, regs(RCX) }},
 		{"call", "e8fbffffff", func(i *Inst) {
 			i.Kind, i.Target, i.Emulated, i.Reads, i.Writes, i.StackWrite = Call, 0x1000, true, regs(RSP), regs(RSP), true

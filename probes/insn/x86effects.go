@@ -156,6 +156,7 @@ func (d *x86) control() bool {
 	switch {
 	case op >= 0x80 && op < 0x90:
 		d.branch(CondJump)
+		in.Cond = 1 + op&0xf
 		return true
 	case op == 0x05:
 		in.Kind = Syscall
@@ -181,6 +182,7 @@ func (d *x86) control1() bool {
 	switch {
 	case op >= 0x70 && op < 0x80:
 		d.branch(CondJump)
+		in.Cond = 1 + op&0xf
 		return true
 	case op >= 0xe0 && op < 0xe4:
 		d.branch(CondJump)

@@ -25,8 +25,8 @@ type emptyProbes struct {
 }
 
 // siteLine is a line of tracepredict sites: address, and whether the probe sees
-// the call alone or its return too.
-var siteLine = regexp.MustCompile(`(?m)^0x([0-9a-f]+)\s+\S+\s+\S+\s+(call|call\+return)\s+(?:acquire|release) mutex\s+(?:__)?pthread_mutex_(?:lock|unlock)\s`)
+// the call's return too.
+var siteLine = regexp.MustCompile(`(?m)^0x([0-9a-f]+)\s+\S+\s+\S+\s+(call|call\+return|outcome)\s+(?:acquire|release) mutex\s+(?:__)?pthread_mutex_(?:lock|unlock)\s`)
 
 func newEmptyProbes(c *config, program string) (*emptyProbes, error) {
 	libc, err := libcOf(program)

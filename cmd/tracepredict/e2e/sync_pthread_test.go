@@ -45,6 +45,7 @@ func stories(t *testing.T, source string) {
 }
 
 func TestMutex(t *testing.T)   { stories(t, "mutex.c") }
+func TestKinds(t *testing.T)   { stories(t, "kinds.c") }
 func TestRWLock(t *testing.T)  { stories(t, "rwlock.c") }
 func TestCond(t *testing.T)    { stories(t, "cond.c") }
 func TestBarrier(t *testing.T) { stories(t, "barrier.c") }
@@ -54,6 +55,34 @@ func TestOnce(t *testing.T)    { stories(t, "once.c") }
 func TestC11(t *testing.T)     { stories(t, "c11.c") }
 func TestJoin(t *testing.T)    { stories(t, "join.c") }
 func TestExit(t *testing.T)    { stories(t, "exits.c") }
+
+// A robust mutex whose owner died is had by the next who locks it.
+func TestOwnerDead(t *testing.T) {
+	for _, libc := range libcs {
+		t.Run(libc.name, func(t *testing.T) {
+			program := build(t, libc.compiler, "ownerdead.c", libc.flags...)
+			eachSites(t, func(t *testing.T, opts options) {
+				r := observe(t, program, opts)
+				r.expectExit(t, 0)
+				want := map[string]int{
+					"init plain": 1, "acquire plain": 2, "release plain": 1,
+					"init tried": 1, "acquire tried": 1, "acquire tried try": 1, "release tried": 1,
+					"init recursive": 1, "acquire recursive": 2, "release recursive": 1,
+					"init lost": 1, "acquire lost": 2, "acquire-failed lost": 1, "release lost": 1,
+				}
+				got := r.tally(t)
+				for name := range got {
+					if strings.HasSuffix(name, " inferred") { // of the thread that died
+						delete(got, name)
+					}
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("did (-), observed (+):\n%s", diff)
+				}
+			})
+		})
+	}
+}
 
 // Threads that follow each other have one pthread_t: each is a thread of its
 // own nevertheless, and each join finds the right one.

@@ -1,0 +1,371 @@
+package cheapsite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// mostNodes bounds the instructions of a function whose outcomes are looked for.
+const mostNodes = 4096
+
+// ending is how a path through a function ends.
+type ending uint8
+
+const (
+	goesOn  ending = iota
+	returns        // to the caller
+	handsOn        // jumps to another function, which returns to the caller
+	dies           // does not come back
+)
+
+// node is an instruction that a call of the function may execute.
+type node struct {
+	in    insn.Inst
+	ext   *extent
+	state state // before it
+	end   ending
+	next  []uint64
+	live  bool // a return, or the hand over to another function, can follow
+}
+
+// graph is what a call of a function may execute, and at each instruction what
+// is certain whatever the path that led there.
+type graph struct {
+	im       *Image
+	want     *OutcomeWant
+	nodes    map[uint64]*node
+	order    []uint64            // all of them, sorted
+	before   map[uint64][]uint64 // the edges backwards
+	todo     []uint64
+	slots    bool              // what the function keeps in its stack frame is followed
+	escapes  bool              // the function makes a pointer to its stack
+	calls    map[uint64]ending // what a call of a function does: goesOn or dies
+	doubtful string
+}
+
+func (g *graph) doubt(format string, args ...any) {
+	if g.doubtful == "" {
+		g.doubtful = fmt.Sprintf(format, args...)
+	}
+}
+
+// graph follows the function at w.Entry. A function that makes pointers to its
+// stack frame is followed again, with nothing known of what lies there.
+func (im *Image) graph(w *OutcomeWant) *graph {
+	g := im.build(w, true)
+	if g.escapes {
+		g = im.build(w, false)
+	}
+	if g.doubtful == "" {
+		g.link()
+	}
+	return g
+}
+
+func (im *Image) build(w *OutcomeWant, slots bool) *graph {
+	g := &graph{im: im, want: w, nodes: map[uint64]*node{}, slots: slots, calls: map[uint64]ending{}}
+	g.flow(w.Entry, atEntry())
+	for len(g.todo) > 0 && g.doubtful == "" {
+		at := g.todo[len(g.todo)-1]
+		g.todo = g.todo[:len(g.todo)-1]
+		if !im.spend() {
+			g.doubt("too much code leads to it")
+		}
+		g.visit(g.nodes[at])
+	}
+	return g
+}
+
+// flow brings a state to an instruction.
+func (g *graph) flow(to uint64, s state) {
+	n := g.nodes[to]
+	if n != nil {
+		if n.state.meet(&s) {
+			g.todo = append(g.todo, to)
+		}
+		return
+	}
+	in, err := g.im.decode(to)
+	e := g.im.extentAt(to)
+	switch {
+	case err != nil:
+		g.doubt("%v", err)
+	case e == nil:
+		g.doubt("the extent of the code at 0x%x is not known", to)
+	case e.open || e.untiled:
+		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", to)
+	case len(g.nodes) >= mostNodes:
+		g.doubt("more than %d instructions", mostNodes)
+	default:
+		g.nodes[to] = &node{in: in, ext: e, state: s}
+		g.todo = append(g.todo, to)
+	}
+}
+
+// visit hands what holds after n to what follows it.
+func (g *graph) visit(n *node) {
+	in := &n.in
+	n.end, n.next = goesOn, n.next[:0]
+	g.escapes = g.escapes || g.im.takesStack(in)
+	after := n.state.clone()
+	after.step(g, in)
+	fall := in.Addr + uint64(in.Len)
+	switch in.Kind {
+	case insn.Return:
+		n.end = returns
+	case insn.Stop:
+		n.end = dies
+	case insn.Jump:
+		g.jump(n, after)
+	case insn.CondJump:
+		g.edge(n, in.Target, after.clone())
+		g.fall(n, after)
+	case insn.IndirectJump:
+		g.doubt("an indirect jump at 0x%x", in.Addr)
+	case insn.IndirectCall:
+		if n.end = dies; n.ext.Contains(fall) {
+			g.doubt("an indirect call at 0x%x", in.Addr)
+		}
+	case insn.Call:
+		if n.end = g.call(in.Target); n.end == dies || !n.ext.Contains(fall) {
+			n.end = dies
+			return
+		}
+		g.fall(n, after)
+	default:
+		g.fall(n, after)
+	}
+}
+
+// fall goes on with the instruction behind n.
+func (g *graph) fall(n *node, s state) {
+	to := n.in.Addr + uint64(n.in.Len)
+	if !n.ext.Contains(to) {
+		g.doubt("the function's extent ends at 0x%x", to)
+		return
+	}
+	g.edge(n, to, s)
+}
+
+// edge notes that to follows n.
+func (g *graph) edge(n *node, to uint64, s state) {
+	if to != g.want.Entry && g.want.Foreign != nil && g.want.Foreign(to) {
+		g.doubt("control goes on in the observed function at 0x%x", to)
+		return
+	}
+	if !slices.Contains(n.next, to) {
+		n.next = append(n.next, to)
+	}
+	g.flow(to, s)
+}
+
+// jump follows an unconditional jump, unless it hands the call on to another
+// function, which may do what it likes.
+func (g *graph) jump(n *node, after state) {
+	to := g.im.extentAt(n.in.Target)
+	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
+	if away && classOf(&n.in) == Emulated && n.state.asAtEntry(g.want.Reads) {
+		n.end = handsOn
+		return
+	}
+	g.edge(n, n.in.Target, after)
+}
+
+// link gathers what was found once nothing changes any more.
+func (g *graph) link() {
+	g.order = slices.Sorted(maps.Keys(g.nodes))
+	g.before = map[uint64][]uint64{}
+	var live []uint64
+	for _, at := range g.order {
+		n := g.nodes[at]
+		for _, to := range n.next {
+			g.before[to] = append(g.before[to], at)
+		}
+		if n.end == returns || n.end == handsOn {
+			n.live = true
+			live = append(live, at)
+		}
+	}
+	for len(live) > 0 {
+		at := live[len(live)-1]
+		live = live[:len(live)-1]
+		for _, p := range g.before[at] {
+			if n := g.nodes[p]; !n.live {
+				n.live = true
+				live = append(live, p)
+			}
+		}
+	}
+}
+
+// followers gives what follows at and can still return.
+func (g *graph) followers(at uint64) []uint64 {
+	var out []uint64
+	for _, s := range g.nodes[at].next {
+		if g.nodes[s].live {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// takesStack reports whether in makes a pointer into the stack: whether it uses
+// sp otherwise than to address memory, to push and pop, and to move it.
+func (im *Image) takesStack(in *insn.Inst) bool {
+	sp := im.arch.SP()
+	if !in.Known || !in.Reads.Has(sp) {
+		return false
+	}
+	switch in.Kind {
+	case insn.Call, insn.IndirectCall, insn.Return:
+		return false
+	case insn.Push:
+		b, err := im.bytes(in.Addr, 1)
+		return err != nil || b[0] == 0x54 // push %rsp
+	}
+	if in.NMem == 0 {
+		return in.SPChange == 0 && !in.Writes.Has(sp)
+	}
+	for i := range in.Mem[:in.NMem] {
+		if m := &in.Mem[i]; m.Base == sp || m.Index == sp {
+			return in.ValueReg == sp
+		}
+	}
+	return in.SPChange == 0
+}
+
+// noReturn are functions of other files that do not come back.
+var noReturn = map[string]bool{
+	"abort": true, "__assert_fail": true, "__assert": true, "__libc_fatal": true, "__stack_chk_fail": true,
+	"exit": true, "_exit": true, "__fortify_fail": true, "__chk_fail": true, "__assert_perror_fail": true,
+}
+
+// deepest is how many calls neverReturns looks into one another.
+const deepest = 4
+
+// call says what a call of the function at addr does: goesOn or dies. One that
+// goes on must not end in a function whose calls are recorded: what it does for
+// this one would be taken for an operation of its own.
+func (g *graph) call(addr uint64) ending {
+	end, known := g.calls[addr]
+	if known {
+		return end
+	}
+	switch {
+	case g.diesIn(addr):
+		end = dies
+	case g.mayObserve(addr):
+		g.doubt("the call of 0x%x may end in an observed function", addr)
+	}
+	g.calls[addr] = end
+	return end
+}
+
+// diesIn reports whether a call of the function at addr surely does not come back.
+func (g *graph) diesIn(addr uint64) bool {
+	if g.want.Stub != nil {
+		if name := g.want.Stub(addr); name != "" {
+			return noReturn[name]
+		}
+	}
+	return g.im.neverReturns(addr, deepest)
+}
+
+// mostCallees bounds the functions that mayObserve looks into.
+const mostCallees = 256
+
+// mayObserve reports whether what the function at addr calls, directly or not,
+// may be a function whose calls are recorded. Where control leaves by a pointer
+// or into another file it may.
+func (g *graph) mayObserve(addr uint64) bool {
+	if g.want.Foreign == nil {
+		return false
+	}
+	seen := map[uint64]bool{}
+	todo := []uint64{addr}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		e := g.im.extentAt(at)
+		if g.want.Foreign(at) || e == nil || g.want.Stub != nil && g.want.Stub(at) != "" || len(seen) > mostCallees {
+			return true
+		}
+		if seen[e.Lo] {
+			continue
+		}
+		seen[e.Lo] = true
+		away := false
+		tiles := g.im.sweep(e.Range, func(in *insn.Inst) bool {
+			switch in.Kind {
+			case insn.IndirectCall, insn.IndirectJump:
+				away = true
+			case insn.Call:
+				if !g.diesIn(in.Target) {
+					todo = append(todo, in.Target)
+				}
+			case insn.Jump, insn.CondJump:
+				if !e.Contains(in.Target) {
+					todo = append(todo, in.Target)
+				}
+			}
+			return !away
+		})
+		if away || !tiles {
+			return true
+		}
+	}
+	return false
+}
+
+// neverReturns reports whether a call of the function at addr surely does not
+// come back: no return, and no jump out of what is known, can be reached.
+func (im *Image) neverReturns(addr uint64, deep int) bool {
+	never, known := im.never[addr]
+	if !known {
+		never = im.onlyDies(addr, deep)
+		im.never[addr] = never
+	}
+	return never
+}
+
+func (im *Image) onlyDies(addr uint64, deep int) bool {
+	seen := map[uint64]bool{}
+	todo := []uint64{addr}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[at] {
+			continue
+		}
+		seen[at] = true
+		in, err := im.decode(at)
+		e := im.extentAt(at)
+		if err != nil || e == nil || e.open || e.untiled || len(seen) > mostNodes/4 || !im.spend() {
+			return false
+		}
+		fall := at + uint64(in.Len)
+		switch in.Kind {
+		case insn.Return, insn.IndirectJump:
+			return false
+		case insn.Stop:
+			continue
+		case insn.Jump:
+			todo = append(todo, in.Target)
+			continue
+		case insn.CondJump:
+			todo = append(todo, in.Target)
+		case insn.Call, insn.IndirectCall:
+			if !e.Contains(fall) || in.Kind == insn.Call && deep > 0 && in.Target != addr && im.neverReturns(in.Target, deep-1) {
+				continue
+			}
+		}
+		if !e.Contains(fall) {
+			return false
+		}
+		todo = append(todo, fall)
+	}
+	return true
+}

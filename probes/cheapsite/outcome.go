@@ -1,0 +1,449 @@
+package cheapsite
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// A uretprobe costs a trap at the entry and a system call at the return. A
+// leaf call such as a mutex's lock can be seen for less: where its outcome is
+// certain and not yet returned there is often an instruction that the kernel
+// emulates, and one probe there makes the whole record. Outcomes finds such
+// places, so that each call passes exactly one of them.
+//
+// Think of the function's instructions as a graph (graph.go). An instruction is
+// settled if only plain code lies between it and every return that it can
+// reach: no call, no synchronisation, no loop (settled.go). What it returns is
+// then known, or in a register. A set of settled instructions that is closed
+// under what follows is a tail that is never left but by returning; each path
+// enters it once. So the edges into such a tail are the places: each must leave
+// an emulated instruction, of a conditional jump perhaps one side only, with
+// the operands still where they can be read. Of all tails for which that holds
+// the smallest one that has the same returns is taken, since the later the edge
+// the fewer the branches that a probe sees in vain.
+//
+// All this holds only for code that is entered at the function's entry alone:
+// what is reached from elsewhere too is no place for a probe. A return that no
+// such tail contains is itself the place, stepped; whether that is worth it the
+// caller decides, by Hot.
+
+// OutcomeWant is what is asked of Outcomes.
+type OutcomeWant struct {
+	Entry  uint64
+	Reads  insn.RegSet // operands: registers whose values at the entry are recorded
+	Result insn.Reg    // holds what the function returns
+	// Foreign says of an address that it is a function whose calls are
+	// recorded by probes of its own; nil is none.
+	Foreign func(addr uint64) bool
+	// Stub names the function that a direct call of a stub of the PLT enters,
+	// "" if addr is none; nil is always "".
+	Stub func(addr uint64) string
+}
+
+// When says on which side of a conditional jump a place is: 0 always; 1 to 16
+// where the flags say that condition 0 to 15 of the jcc opcodes holds.
+type When uint8
+
+// Not gives the other side of a conditional jump.
+func (w When) Not() When { return (w - 1) ^ 1 + 1 }
+
+// Operand is where an operand lies at a place: in a register, or with Reg
+// NoReg in the stack Slot bytes above sp at the function's entry.
+type Operand struct {
+	Reg  insn.Reg
+	Slot int64
+}
+
+// Outcome is a place where what a call did is certain.
+type Outcome struct {
+	Addr    uint64
+	Class   Class
+	When    When
+	SPDelta int64 // sp at the entry minus sp at the place, in bytes
+	// Const: the call returns Value; else the result register holds it.
+	Const    bool
+	Value    int64
+	Operands map[insn.Reg]Operand // by the register at the entry
+	Why      string               // one line for people
+}
+
+// Tail is a jump to another function, emulated.
+type Tail struct {
+	Addr, Target uint64
+	Why          string // one line for people
+}
+
+// Outcomes is where the calls of a function are seen.
+type Outcomes struct {
+	Places []Outcome // by address
+	// Tails are jumps with which the function hands a call on to another one,
+	// the stack pointer and the operands as they were at its entry: as good a
+	// place for the probe of the entry, for the calls that get there.
+	Tails []Tail
+	// Hot are the places that the shortest path passes that synchronises and
+	// returns: what an uncontended call pays.
+	Hot []Class
+}
+
+// Outcomes finds the places of the function at w.Entry. If there are none, or
+// it cannot be proven that each call passes exactly one, it fails with the reason.
+func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
+	if im.arch != insn.AMD64 {
+		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: not on %s", w.Entry, im.arch)
+	}
+	im.landings()
+	g := im.graph(&w)
+	o := &outcomes{graph: g}
+	if g.doubtful == "" {
+		o.choose()
+	}
+	if g.doubtful != "" {
+		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: %s", w.Entry, g.doubtful)
+	}
+	return o.result()
+}
+
+// outcomes chooses places in a graph.
+type outcomes struct {
+	*graph
+	settled map[uint64]settled
+	foreign map[uint64]bool // entered from elsewhere than the function's entry
+	tail    map[uint64]bool // the settled instructions behind the places
+	places  []Outcome
+}
+
+func (o *outcomes) choose() {
+	o.settled = o.settle()
+	o.foreign = o.entered()
+	for _, at := range o.order {
+		if o.nodes[at].end == handsOn && o.foreign[at] {
+			o.doubt("the jump at 0x%x is reached from elsewhere too", at)
+		}
+	}
+	o.tail = o.smallest(o.largest())
+	for _, at := range o.order {
+		o.at(at)
+	}
+}
+
+// largest gives the largest tail into which every edge can bear a probe.
+func (o *outcomes) largest() map[uint64]bool {
+	tail := map[uint64]bool{}
+	for at, s := range o.settled {
+		if s.ok && at != o.want.Entry {
+			tail[at] = true
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for at := range tail {
+			if !o.holds(tail, at) {
+				delete(tail, at)
+				changed = true
+			}
+		}
+	}
+	return tail
+}
+
+// holds reports whether at may belong to a tail with the members given.
+func (o *outcomes) holds(tail map[uint64]bool, at uint64) bool {
+	for _, s := range o.followers(at) {
+		if !tail[s] {
+			return false
+		}
+	}
+	for _, p := range o.before[at] {
+		if !tail[p] && !o.bears(p, at) {
+			return false
+		}
+	}
+	return true
+}
+
+// smallest gives the least tail within a valid one that has the same returns.
+func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
+	tail := map[uint64]bool{}
+	var todo []uint64
+	add := func(at uint64) {
+		if !tail[at] {
+			tail[at] = true
+			todo = append(todo, at)
+		}
+	}
+	for at := range within {
+		if o.nodes[at].end == returns {
+			add(at)
+		}
+	}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, s := range o.followers(at) {
+			add(s)
+		}
+		for _, p := range o.before[at] {
+			if !o.bears(p, at) {
+				add(p)
+			}
+		}
+	}
+	return tail
+}
+
+// bears reports whether a probe at from can stand for the edge from→to.
+func (o *outcomes) bears(from, to uint64) bool {
+	n, s := o.nodes[from], o.settled[to]
+	switch {
+	case !s.ok || !s.known || classOf(&n.in) != Emulated || n.end == handsOn:
+		return false
+	case n.in.Kind == insn.CondJump && n.in.Cond == 0:
+		return false
+	case n.in.Kind != insn.Jump && n.in.Kind != insn.CondJump && n.in.Kind != insn.Nop && n.in.Kind != insn.Push:
+		return false
+	}
+	return o.readable(n)
+}
+
+// readable reports whether a probe at n sees all that it must read.
+func (o *outcomes) readable(n *node) bool {
+	if o.foreign[n.in.Addr] || !n.state.spKnown || !n.state.holds(insn.RBP, insn.RBP) || !o.alone(&n.in) {
+		return false
+	}
+	_, ok := n.state.operands(o.want.Reads)
+	return ok
+}
+
+// at adds the places at one instruction.
+func (o *outcomes) at(addr uint64) {
+	n := o.nodes[addr]
+	if o.tail[addr] {
+		return
+	}
+	if n.end == returns {
+		class := classOf(&n.in)
+		if class == Refused || !o.readable(n) {
+			o.doubt("the return at 0x%x shows too little", addr)
+			return
+		}
+		o.add(n, class, 0, settled{known: true}, "ret")
+		return
+	}
+	var into []uint64
+	for _, s := range o.followers(addr) {
+		if o.tail[s] {
+			into = append(into, s)
+		}
+	}
+	switch {
+	case len(into) == 0:
+	case n.in.Kind != insn.CondJump:
+		o.add(n, Emulated, 0, o.settled[into[0]], mnemonic(o.im, addr))
+	case len(into) == 2 && o.settled[into[0]] == o.settled[into[1]]:
+		o.add(n, Emulated, 0, o.settled[into[0]], mnemonic(o.im, addr))
+	default:
+		for _, s := range into {
+			when, side := When(n.in.Cond), " taken"
+			if s != n.in.Target {
+				when, side = when.Not(), " not taken"
+			}
+			o.add(n, Emulated, when, o.settled[s], mnemonic(o.im, addr)+side)
+		}
+	}
+}
+
+func (o *outcomes) add(n *node, class Class, when When, s settled, how string) {
+	operands, _ := n.state.operands(o.want.Reads)
+	p := Outcome{Addr: n.in.Addr, Class: class, When: when, SPDelta: -n.state.sp, Const: s.constant, Value: s.value, Operands: operands}
+	if r := n.state.regs[o.want.Result]; !p.Const && r.kind == heldConst {
+		p.Const, p.Value = true, r.n
+	}
+	p.Why = fmt.Sprintf("%s +0x%x", how, n.in.Addr-o.want.Entry)
+	if n.in.Addr < o.want.Entry {
+		p.Why = fmt.Sprintf("%s -0x%x", how, o.want.Entry-n.in.Addr)
+	}
+	if p.Const {
+		p.Why += fmt.Sprintf(": returns %d", int32(p.Value))
+	}
+	o.places = append(o.places, p)
+}
+
+func (o *outcomes) result() (Outcomes, error) {
+	out := Outcomes{Places: o.places, Hot: o.hot()}
+	for _, at := range o.order {
+		if o.nodes[at].end == handsOn {
+			out.Tails = append(out.Tails, Tail{at, o.nodes[at].in.Target, fmt.Sprintf("%s +0x%x, which hands the call on", mnemonic(o.im, at), at-o.want.Entry)})
+		}
+	}
+	if len(out.Hot) == 0 {
+		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: no place is better than a return probe", o.want.Entry)
+	}
+	return out, nil
+}
+
+// hot gives the classes of the places on the shortest path to a return that
+// synchronises on its way, or if none does on the shortest path at all.
+func (o *outcomes) hot() []Class {
+	class := map[uint64]Class{}
+	for _, p := range o.places {
+		class[p.Addr] = p.Class
+	}
+	path := o.shortest(true)
+	if path == nil && !o.hands() {
+		path = o.shortest(false)
+	}
+	var hot []Class
+	for _, at := range path {
+		if c, ok := class[at]; ok {
+			hot = append(hot, c)
+		}
+	}
+	return hot
+}
+
+// hands reports whether the function hands calls on.
+func (o *outcomes) hands() bool {
+	for _, n := range o.nodes {
+		if n.end == handsOn {
+			return true
+		}
+	}
+	return false
+}
+
+// step is an instruction on a path, and whether the path has synchronised.
+type step struct {
+	at     uint64
+	locked bool
+}
+
+// shortest gives a path with the fewest instructions from entry to a return.
+func (o *outcomes) shortest(locked bool) []uint64 {
+	start := step{at: o.want.Entry}
+	from := map[step]step{start: start}
+	queue := []step{start}
+	for len(queue) > 0 {
+		s := queue[0]
+		queue = queue[1:]
+		n := o.nodes[s.at]
+		if n.end == returns && (s.locked || !locked) {
+			path := []uint64{s.at}
+			for s != start {
+				s = from[s]
+				path = append(path, s.at)
+			}
+			return path
+		}
+		for _, next := range n.next {
+			t := step{next, s.locked || n.in.Locked}
+			if _, seen := from[t]; !seen {
+				from[t] = s
+				queue = append(queue, t)
+			}
+		}
+	}
+	return nil
+}
+
+// entered gives the instructions that control reaches from elsewhere than the
+// entry, and all that follow them.
+func (g *graph) entered() map[uint64]bool {
+	var todo []uint64
+	outside := func(from, to uint64) {
+		if g.nodes[from] == nil && g.nodes[to] != nil && to != g.want.Entry {
+			todo = append(todo, to)
+		}
+	}
+	for _, x := range g.im.land.crosses {
+		outside(x[0], x[1])
+	}
+	for _, e := range g.extents() {
+		g.sweep(e, outside)
+	}
+	for _, at := range g.order {
+		if at == g.want.Entry {
+			continue
+		}
+		if _, marked := slices.BinarySearch(g.im.land.marks, at); marked || g.im.land.called[at] {
+			todo = append(todo, at)
+		}
+	}
+	reached := map[uint64]bool{}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if !reached[at] {
+			reached[at] = true
+			todo = append(todo, g.nodes[at].next...)
+		}
+	}
+	return reached
+}
+
+// extents gives those that the graph touches.
+func (g *graph) extents() []*extent {
+	es := map[uint64]*extent{}
+	for _, n := range g.nodes {
+		es[n.ext.Lo] = n.ext
+	}
+	return slices.Collect(maps.Values(es))
+}
+
+// sweep tells of branches, and of code that falls, into the graph from code of
+// the same extent that is not in it.
+func (g *graph) sweep(e *extent, outside func(from, to uint64)) {
+	alive := false // the instruction before is not in the graph, may run, and falls through
+	var last uint64
+	tiles := g.im.sweep(e.Range, func(in *insn.Inst) bool {
+		if g.nodes[in.Addr] != nil {
+			if alive {
+				outside(last, in.Addr)
+			}
+			alive = false
+			return true
+		}
+		alive = alive || g.im.land.has(in.Addr)
+		last = in.Addr
+		switch in.Kind {
+		case insn.Jump, insn.CondJump:
+			outside(in.Addr, in.Target)
+		}
+		switch in.Kind {
+		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
+			alive = false
+		}
+		return true
+	})
+	if !tiles {
+		g.doubt("the code around 0x%x cannot be read", e.Lo)
+	}
+	first, _ := slices.BinarySearch(g.im.land.marks, e.Lo+1)
+	for _, m := range g.im.land.marks[first:] {
+		if m >= e.Hi {
+			return
+		}
+		if g.nodes[m] == nil {
+			g.doubt("0x%x may be entered in its midst, at 0x%x", e.Lo, m)
+		}
+	}
+}
+
+// alone reports whether no other reading of the code has an instruction that
+// overlaps in: there a breakpoint would be data.
+func (g *graph) alone(in *insn.Inst) bool {
+	for at := in.Addr - uint64(g.im.arch.MaxLen()) + 1; at < in.Addr; at++ {
+		if n := g.nodes[at]; n != nil && at+uint64(n.in.Len) > in.Addr {
+			return false
+		}
+	}
+	return true
+}
+
+func mnemonic(im *Image, at uint64) string {
+	s := slide{im: im, w: &Want{At: at}}
+	name := s.name(at)
+	return name[:max(0, len(name)-len(" +0x0"))]
+}

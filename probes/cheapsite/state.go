@@ -1,0 +1,243 @@
+package cheapsite
+
+import (
+	"maps"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// What is certain before an instruction: how far sp is from where it was at the
+// function's entry, and which registers and which words of the function's stack
+// frame hold what a register held at the entry, or a constant. Calls keep what
+// the System V ABI says that they keep, and the caller's stack frame: nobody
+// else has a pointer there (graph.escapes).
+
+type heldKind uint8
+
+const (
+	heldAny   heldKind = iota
+	heldEntry          // what register reg held at the entry
+	heldConst          // n
+)
+
+// held is what is known of a register's or a word's value.
+type held struct {
+	kind heldKind
+	reg  insn.Reg
+	n    int64
+}
+
+type state struct {
+	sp      int64 // minus sp at the entry
+	spKnown bool
+	regs    [16]held
+	slots   map[int64]held // words of 8 bytes, by distance from sp at the entry
+}
+
+// mostSlots bounds the words of a stack frame that are followed.
+const mostSlots = 64
+
+func atEntry() state {
+	s := state{spKnown: true}
+	for r := range s.regs {
+		if insn.Reg(r) != insn.RSP {
+			s.regs[r] = held{kind: heldEntry, reg: insn.Reg(r)}
+		}
+	}
+	return s
+}
+
+func (s *state) clone() state {
+	c := *s
+	c.slots = maps.Clone(s.slots)
+	return c
+}
+
+// meet keeps of s what holds in other too, and answers whether that is less.
+func (s *state) meet(other *state) bool {
+	changed := false
+	if s.spKnown && (!other.spKnown || s.sp != other.sp) {
+		s.spKnown, s.sp, s.slots, changed = false, 0, nil, true
+	}
+	for r := range s.regs {
+		if s.regs[r] != other.regs[r] && s.regs[r].kind != heldAny {
+			s.regs[r], changed = held{}, true
+		}
+	}
+	for at, h := range s.slots {
+		if other.slots[at] != h {
+			delete(s.slots, at)
+			changed = true
+		}
+	}
+	return changed
+}
+
+func (s *state) holds(r, entry insn.Reg) bool { return s.regs[r] == held{kind: heldEntry, reg: entry} }
+
+// asAtEntry reports whether sp and the registers given are as at the entry.
+func (s *state) asAtEntry(reads insn.RegSet) bool {
+	for r := range insn.Reg(len(s.regs)) {
+		if r != insn.RSP && reads.Has(r) && !s.holds(r, r) {
+			return false
+		}
+	}
+	return s.spKnown && s.sp == 0
+}
+
+// operands says where what the registers held at the entry lies now.
+func (s *state) operands(reads insn.RegSet) (map[insn.Reg]Operand, bool) {
+	out := map[insn.Reg]Operand{}
+	for r := range insn.Reg(len(s.regs)) {
+		if r == insn.RSP || !reads.Has(r) {
+			continue
+		}
+		at, ok := s.find(r)
+		if !ok {
+			return nil, false
+		}
+		out[r] = at
+	}
+	return out, true
+}
+
+func (s *state) find(entry insn.Reg) (Operand, bool) {
+	if s.holds(entry, entry) {
+		return Operand{Reg: entry}, true
+	}
+	for r := range s.regs {
+		if s.holds(insn.Reg(r), entry) {
+			return Operand{Reg: insn.Reg(r)}, true
+		}
+	}
+	best, found := int64(0), false
+	for at, h := range s.slots {
+		if h == (held{kind: heldEntry, reg: entry}) && (!found || at > best) {
+			best, found = at, true
+		}
+	}
+	return Operand{Reg: insn.NoReg, Slot: best}, found
+}
+
+// callerSaved are the registers that a call may change.
+const callerSaved insn.RegSet = 1<<insn.RAX | 1<<insn.RCX | 1<<insn.RDX | 1<<insn.RSI | 1<<insn.RDI | 1<<insn.R8 | 1<<insn.R9 | 1<<insn.R10 | 1<<insn.R11
+
+// step makes s what holds after in.
+func (s *state) step(g *graph, in *insn.Inst) {
+	if !in.Known {
+		*s = state{}
+		return
+	}
+	if in.Kind == insn.Call || in.Kind == insn.IndirectCall {
+		s.forget(callerSaved)
+		s.below(s.sp)
+		return
+	}
+	dst, v := s.effect(in)
+	stored, value := s.stored(in)
+	s.forget(in.Writes)
+	if in.SPLost {
+		s.spKnown, s.slots = false, nil
+	}
+	s.sp += in.SPChange
+	s.overwrite(in)
+	if stored && g.slots && s.spKnown && len(s.slots) < mostSlots {
+		if s.slots == nil {
+			s.slots = map[int64]held{}
+		}
+		s.slots[s.slotOf(in)] = value
+	}
+	if s.spKnown {
+		s.below(s.sp)
+	}
+	if dst < insn.Reg(len(s.regs)) && dst != insn.RSP {
+		s.regs[dst] = v
+	}
+}
+
+func (s *state) forget(set insn.RegSet) {
+	for r := range s.regs {
+		if set.Has(insn.Reg(r)) {
+			s.regs[r] = held{}
+		}
+	}
+}
+
+// below forgets the words below sp: whoever comes next uses them.
+func (s *state) below(sp int64) {
+	maps.DeleteFunc(s.slots, func(at int64, _ held) bool { return at < sp })
+}
+
+// effect gives the register whose new value is known, and that value.
+func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
+	sum := in.Sum
+	switch {
+	case sum.Const():
+		return sum.Dst, held{kind: heldConst, n: sum.Imm}
+	case sum.Offset() && sum.Imm == 0 && sum.Src < insn.Reg(len(s.regs)):
+		return sum.Dst, s.regs[sum.Src]
+	case in.Kind == insn.Plain && in.NMem == 1 && plainLoad(in) && onStack(&in.Mem[0]) && s.spKnown:
+		return in.ValueReg, s.slots[s.sp+in.Mem[0].Disp]
+	case in.Kind == insn.Plain && in.NMem == 0 && in.SPChange == 8 && !in.SPLost && s.spKnown: // pop
+		if r := single(in.Writes &^ insn.RegSet(0).With(insn.RSP)); r != insn.NoReg && in.Reads == insn.RegSet(0).With(insn.RSP) && sum.Dst == insn.NoReg {
+			return r, s.slots[s.sp]
+		}
+	}
+	return insn.NoReg, held{}
+}
+
+func plainLoad(in *insn.Inst) bool {
+	m := &in.Mem[0]
+	return m.Read && !m.Write && m.Size == 8 && in.ValueReg != insn.NoReg && single(in.Writes) == in.ValueReg
+}
+
+func onStack(m *insn.Mem) bool {
+	return m.Base == insn.RSP && m.Index == insn.NoReg && !m.Segment
+}
+
+// stored gives the value that in puts into a word of the stack as a whole.
+func (s *state) stored(in *insn.Inst) (bool, held) {
+	if in.Kind == insn.Push {
+		if r := single(in.Reads &^ insn.RegSet(0).With(insn.RSP)); r != insn.NoReg {
+			return true, s.regs[r]
+		}
+		return false, held{}
+	}
+	if in.NMem != 1 || !onStack(&in.Mem[0]) {
+		return false, held{}
+	}
+	m := &in.Mem[0]
+	if in.Kind != insn.Plain || m.Read || !m.Write || m.Size != 8 || in.Writes != 0 || in.ValueReg >= insn.Reg(len(s.regs)) || in.HasImm {
+		return false, held{}
+	}
+	return true, s.regs[in.ValueReg]
+}
+
+// slotOf is the word that stored speaks of; sp is already that after in.
+func (s *state) slotOf(in *insn.Inst) int64 {
+	if in.Kind == insn.Push {
+		return s.sp
+	}
+	return s.sp + in.Mem[0].Disp
+}
+
+// overwrite forgets the words of the stack that in may write; sp is that after in.
+func (s *state) overwrite(in *insn.Inst) {
+	if in.StackWrite {
+		s.clear(s.sp, 8)
+	}
+	for i := range in.Mem[:in.NMem] {
+		m := &in.Mem[i]
+		switch {
+		case !m.Write || m.Base != insn.RSP && m.Index != insn.RSP:
+		case !onStack(m) || m.Size <= 0:
+			s.slots = nil
+		default:
+			s.clear(s.sp+m.Disp, int64(m.Size))
+		}
+	}
+}
+
+func (s *state) clear(at, size int64) {
+	maps.DeleteFunc(s.slots, func(slot int64, _ held) bool { return slot < at+size && at < slot+8 })
+}

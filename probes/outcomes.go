@@ -1,0 +1,92 @@
+package probes
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// outcomes plans probes that see a call when its outcome is certain, in place
+// of one at its entry (of the class given) and one at its return, and reports
+// whether that is possible and costs less. A join needs its entry's time.
+func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error) {
+	if b.opts.EntrySites || b.arch != insn.AMD64 || c.entry.Op == bpf.OpJoin {
+		return false, nil
+	}
+	out, err := b.image.Outcomes(cheapsite.OutcomeWant{
+		Entry:  c.addr,
+		Reads:  b.registers(c.entry),
+		Result: b.resultRegister(),
+		Foreign: func(addr uint64) bool {
+			_, known := b.known[addr]
+			return known
+		},
+		Stub: func(addr uint64) string { return b.stubs[addr] },
+	})
+	if err != nil || costOf(out.Hot...) >= costOfCall(entry, ret) {
+		return false, nil
+	}
+	for _, p := range out.Places {
+		s := b.callSite(c, bpf.ActionOutcome, cheapsite.Site{Addr: p.Addr, Class: p.Class, Why: p.Why, SPDelta: p.SPDelta})
+		s.BPF.When, s.BPF.ResultFrom = uint8(p.When), uint8(bpf.FromReg)
+		if p.Const {
+			s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromImm), int32(p.Value)
+		}
+		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = b.operandAt(p, c.entry.Object)
+		s.BPF.SecondFrom, s.BPF.SecondReg, s.BPF.SecondDisp = b.operandAt(p, c.entry.Second)
+		b.plan.Sites = append(b.plan.Sites, s)
+	}
+	for _, t := range out.Tails {
+		s := b.callSite(c, bpf.ActionSave, cheapsite.Site{Addr: t.Addr, Class: cheapsite.Emulated, Why: t.Why})
+		s.Return = ret
+		b.plan.Sites = append(b.plan.Sites, s)
+		if !ret {
+			if err := b.returns(call{addr: t.Target, name: c.name}); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// operandAt says where argument n of the call is found at a place.
+func (b *builder) operandAt(p cheapsite.Outcome, n int) (from, reg uint8, disp int64) {
+	if n == 0 {
+		return uint8(bpf.FromNowhere), 0, 0
+	}
+	at := p.Operands[b.argument(n)]
+	if at.Reg == insn.NoReg {
+		return uint8(bpf.FromStack), 0, at.Slot
+	}
+	return uint8(bpf.FromReg), uint8(at.Reg), 0
+}
+
+// What probes cost, in emulated ones: a stepped one is eight times as dear where
+// exceptions are cheap, twenty times where they are not; a return costs a
+// system call.
+const (
+	costEmulated = 1
+	costStepped  = 8
+	costReturn   = 1
+)
+
+func costOf(classes ...cheapsite.Class) int {
+	n := 0
+	for _, c := range classes {
+		if c == cheapsite.Emulated {
+			n += costEmulated
+		} else {
+			n += costStepped
+		}
+	}
+	return n
+}
+
+// costOfCall is that of a probe at the entry and a uretprobe, or one at the
+// return instructions, which are rarely emulated.
+func costOfCall(entry cheapsite.Class, ret bool) int {
+	if ret {
+		return costOf(entry) + costReturn
+	}
+	return costOf(entry, cheapsite.Stepped)
+}
