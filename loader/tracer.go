@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 	"unsafe"
@@ -43,7 +44,7 @@ type Tracer struct {
 
 	mu    sync.Mutex  // guards what follows; taken alone
 	links []link.Link // of tracepoints
-	files []link.Link // of probes in files
+	files []probeLink // of probes in files
 	sites uint32      // next free index; index 0 stands for "none"
 }
 
@@ -153,12 +154,9 @@ type Probe struct {
 // the file at once, also in those made later.
 func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
 	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
-	exe, err := link.OpenExecutable(path)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", f.Name(), err)
-	}
+	defer runtime.KeepAlive(f)
 	for _, ret := range []bool{false, true} {
-		opts := &link.UprobeMultiOptions{PID: uint32(pid)}
+		var offsets, cookies []uint64
 		for _, p := range probes {
 			if p.Return != ret {
 				continue
@@ -167,20 +165,18 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
 			if pid == 0 {
 				cookie |= bpf.CookieFilter
 			}
-			opts.Addresses = append(opts.Addresses, p.Offset)
-			opts.Cookies = append(opts.Cookies, cookie)
+			offsets, cookies = append(offsets, p.Offset), append(cookies, cookie)
 		}
-		if len(opts.Addresses) == 0 {
+		if len(offsets) == 0 {
 			continue
 		}
-		var l link.Link
+		prog := t.objs.OnProbe
 		if ret {
-			l, err = exe.UretprobeMulti(nil, t.objs.OnReturn, opts)
-		} else {
-			l, err = exe.UprobeMulti(nil, t.objs.OnProbe, opts)
+			prog = t.objs.OnReturn
 		}
+		l, err := linkProbes(path, prog.FD(), ret, pid, offsets, cookies)
 		if err != nil {
-			return fmt.Errorf("attach %d probes to %s: %w", len(opts.Addresses), f.Name(), err)
+			return fmt.Errorf("attach %d probes to %s: %w", len(offsets), f.Name(), err)
 		}
 		t.mu.Lock()
 		t.files = append(t.files, l)
@@ -347,7 +343,7 @@ func (t *Tracer) DetachProbes() error {
 
 // closeAll closes links concurrently: one after the other, each would wait for
 // a grace period of the kernel.
-func closeAll(links []link.Link) error {
+func closeAll[L io.Closer](links []L) error {
 	errs := make([]error, len(links))
 	var wg sync.WaitGroup
 	for i, l := range links {
