@@ -24,6 +24,8 @@ type Module struct {
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
+
+	attached bool // its probes are in, or have been tried to be put in
 }
 
 // Segment is an executable mapping of a module. Segments of libraries that
@@ -34,21 +36,21 @@ type Segment struct {
 	Module *Module
 }
 
-// openModule opens what a mapping maps, through the process's own root, and
-// makes sure that it is that file and not another put in its place.
+// openModule opens what a mapping maps, and makes sure that it is that file and
+// not another put in its place.
 func openModule(pid int, m Mapping, exe bool) (*Module, error) {
 	root := procDir(pid) + "/root"
 	path := root + m.Path
 	if exe {
 		path = procDir(pid) + "/exe"
 	}
-	f, err := os.Open(path)
+	f, err := openMapped(path, m)
 	if err != nil {
-		return nil, fmt.Errorf("open %s, which process %d maps: %w", m.Path, pid, err)
-	}
-	if err := sameFile(f, m); err != nil {
-		f.Close()
-		return nil, err
+		// Replaced or deleted since. This way is open to few.
+		var e error
+		if f, e = openMapped(fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi), m); e != nil {
+			return nil, err
+		}
 	}
 	st, err := f.Stat()
 	if err != nil {
@@ -61,6 +63,18 @@ func openModule(pid int, m Mapping, exe bool) (*Module, error) {
 		return nil, err
 	}
 	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f}, nil
+}
+
+func openMapped(path string, m Mapping) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s as it was mapped: %w", m.Path, err)
+	}
+	if err := sameFile(f, m); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // errReplaced says that the path names another file than the one mapped.

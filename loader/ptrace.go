@@ -32,6 +32,7 @@ type tracee struct {
 	onExec  func() error // at each execve: the new program is mapped, nothing of it has run
 	onMap   func() error // while loading: something executable may have been mapped
 	onReady func() error // the loader is done: main is still to come
+	onStop  func()       // a thread has stopped with all others, until SIGCONT
 	loading bool
 	loader  Mapping // the dynamic loader's code while loading
 	execd   bool
@@ -191,7 +192,9 @@ func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
 	case event == unix.PTRACE_EVENT_STOP:
 		if sig == unix.SIGSTOP || sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU {
 			// A group stop: stay stopped, as without a tracer, until SIGCONT.
-			return gone(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
+			err := gone(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
+			t.onStop()
+			return err
 		}
 		return t.resume(tid, 0)
 	case event != 0:

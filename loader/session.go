@@ -48,18 +48,20 @@ type Session struct {
 	opts   Options
 	tracer *Tracer
 	pid    int
+	job    job    // of a started program
 	brake  *brake // nil: the program never waits
 
-	mu       sync.Mutex // guards what follows; before Tracer's own
-	planner  *probes.Planner
-	modules  map[FileID]*Module
-	segments []Segment // by Lo; newest last among equals
-	sites    []*probes.Site
-	notes    []string
-	running  bool      // the program has been let go with its libraries in place
-	began    time.Time // then
-	over     bool      // the observation has ended: no more probes
-	lost     Lost      // valid at the end
+	mu         sync.Mutex // guards what follows; before Tracer's own
+	planner    *probes.Planner
+	modules    map[FileID]*Module
+	segments   []Segment // by Lo; newest last among equals
+	sites      []*probes.Site
+	notes      []string
+	unobserved []string  // paths, see Unobserved
+	running    bool      // the program has been let go with its libraries in place
+	began      time.Time // then
+	over       bool      // the observation has ended: no more probes
+	lost       Lost      // valid at the end
 
 	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
 	cut bool          // the first record after end has been read; of the reader alone
@@ -211,14 +213,47 @@ func (s *Session) sync() error {
 	}
 	// The program before its libraries: it is searched for variables first.
 	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
+	var fresh []*Module
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || s.known(m) {
 			continue
 		}
-		if err := s.addMapping(m, m.Path == exe); err != nil {
-			return err
+		mod, err := s.addMapping(m)
+		if err != nil {
+			if err := s.without(m.Path, m.Path == exe, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if !mod.attached && len(mod.Plan.Sites) > 0 {
+			mod.attached = true
+			fresh = append(fresh, mod)
 		}
 	}
+	// The program, whose variables are watched, after the libraries that have the
+	// locks: else a program that runs would be seen to access without locking.
+	for _, mod := range slices.Backward(fresh) {
+		if err := s.attach(mod); err != nil {
+			if err := s.without(mod.Path, mod.Path == exe, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// without decides what becomes of an error that leaves a file unobserved: nil
+// if the observation can go on without.
+func (s *Session) without(path string, exe bool, err error) error {
+	var wrong *variable.Error
+	switch {
+	case errors.As(err, &wrong): // of what is to be watched, wherever it was looked for
+		return &UsageError{Err: err}
+	case exe || s.ended():
+		return err
+	}
+	s.unobserved = append(s.unobserved, path)
+	s.note(fmt.Sprintf("%s is not observed: %v", path, err))
 	return nil
 }
 
@@ -268,28 +303,34 @@ func (s *Session) known(m Mapping) bool {
 	return false
 }
 
-// addMapping makes an executable mapping known. A library that cannot be read
-// is noted; the program itself must be.
-func (s *Session) addMapping(m Mapping, exe bool) error {
+// addMapping makes an executable mapping known and plans its file's probes.
+func (s *Session) addMapping(m Mapping) (*Module, error) {
 	mod := s.modules[m.File]
 	if mod == nil {
 		var err error
-		if mod, err = s.addModule(m, exe); err != nil {
-			var wrong *variable.Error
-			switch {
-			case errors.As(err, &wrong): // of what is to be watched, wherever it was looked for
-				return &UsageError{Err: err}
-			case exe:
-				return err
-			}
-			s.note(fmt.Sprintf("%s is not observed: %v", m.Path, err))
-			return nil
+		if mod, err = s.addModule(m); err != nil {
+			return nil, err
 		}
 	}
 	if bias, ok := mod.bias(m); ok {
 		s.segments = append(s.segments, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod})
 	}
-	return nil
+	return mod, nil
+}
+
+// ended reports whether the process has no memory any more: then nothing that
+// fails about it says anything.
+func (s *Session) ended() bool {
+	_, err := Executable(s.pid)
+	return err != nil
+}
+
+// Unobserved lists the files whose code the process runs without probes,
+// because they could not be read: they may synchronise in ways that nobody saw.
+func (s *Session) Unobserved() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.unobserved)
 }
 
 func (s *Session) note(text string) {
@@ -298,8 +339,12 @@ func (s *Session) note(text string) {
 	}
 }
 
-func (s *Session) addModule(m Mapping, exe bool) (*Module, error) {
-	mod, err := openModule(s.pid, m, exe)
+func (s *Session) addModule(m Mapping) (*Module, error) {
+	exe, err := Executable(s.pid)
+	if err != nil {
+		return nil, err
+	}
+	mod, err := openModule(s.pid, m, m.Path == exe)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +364,7 @@ func (s *Session) addModule(m Mapping, exe bool) (*Module, error) {
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
 	}
-	return mod, s.attach(mod)
+	return mod, nil
 }
 
 // attach puts a module's probes in. Once the leader has called pthread_exit the

@@ -144,7 +144,7 @@ func TestPassSignals(t *testing.T) {
 		if err := program.Start(); err != nil {
 			t.Fatal(err)
 		}
-		stop := passSignals(program.Process.Pid)
+		stop := passSignals(program.Process.Pid, new(job))
 		if err := unix.Kill(os.Getpid(), sig); err != nil {
 			t.Fatal(err)
 		}

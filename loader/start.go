@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +41,7 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		started(s)
 	}
 	s.read()
-	stopSignals := passSignals(s.pid)
+	stopSignals := passSignals(s.pid, &s.job)
 	defer stopSignals()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -85,7 +86,7 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 			return nil
 		}
 	}
-	t := &tracee{pid: s.pid, brake: s.brake, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync)}
+	t := &tracee{pid: s.pid, brake: s.brake, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync), onStop: s.job.stopped}
 	t.onReady = func() error {
 		if !first {
 			return nil
@@ -188,14 +189,17 @@ func errNothingToSee(modules map[FileID]*Module) error {
 
 // passSignals makes the tool live on when the terminal interrupts both it and
 // the program, and passes on what is sent to the tool alone.
-func passSignals(pid int) (stop func()) {
+func passSignals(pid int, job *job) (stop func()) {
 	c := make(chan os.Signal, 16)
 	done := make(chan struct{})
-	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2)
+	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP)
 	go func() {
 		defer close(done)
 		for sig := range c {
 			s, ok := sig.(unix.Signal)
+			if s == unix.SIGTSTP {
+				job.ask()
+			}
 			if !ok || fromTerminal(s) {
 				continue
 			}
@@ -212,9 +216,31 @@ func passSignals(pid int) (stop func()) {
 // fromTerminal: these the terminal sends to the whole foreground group, the
 // program included; passing them on would deliver them twice.
 func fromTerminal(s unix.Signal) bool {
-	if s != unix.SIGINT && s != unix.SIGQUIT {
+	if s != unix.SIGINT && s != unix.SIGQUIT && s != unix.SIGTSTP {
 		return false
 	}
 	group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
+}
+
+// job stops the tool with its program, as a shell's Ctrl-Z does both. Were the tool
+// stopped first, the program would not be: its threads stop when the tracer has
+// passed the signal on. And a program that takes no notice of the key keeps the
+// terminal.
+type job struct {
+	asked atomic.Int64 // when, by the monotonic clock in ns; 0: not, or served
+}
+
+// stopTakes bounds the time in which a program that has its own way to stop,
+// restoring the terminal first, is taken to do so because of the key.
+const stopTakes = 2 * time.Second
+
+func (j *job) ask() { j.asked.Store(int64(monotonic())) }
+
+// stopped is called when the program has stopped.
+func (j *job) stopped() {
+	asked := j.asked.Swap(0)
+	if asked != 0 && int64(monotonic())-asked < int64(stopTakes) {
+		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
+	}
 }

@@ -56,6 +56,9 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen)
 	}
+	if paths := s.Unobserved(); len(paths) > 0 && sum.Unseen == "" {
+		sum.Unseen = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
+	}
 	if lost.Records > 0 {
 		sum.Unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
 	}
