@@ -229,33 +229,59 @@ func TestAttachToAStoppedProgram(t *testing.T) {
 	server.want(0)
 }
 
-// A binary that was replaced or removed since is still the one that runs.
-func TestAttachToADeletedBinary(t *testing.T) {
+// A binary or a library that was removed or replaced since is still the one
+// that runs, and the new one is none of our business.
+func TestAttachToReplacedFiles(t *testing.T) {
 	needBPF(t)
-	text, err := os.ReadFile(processFixture(t, "server.c"))
-	if err != nil {
-		t.Fatal(err)
+	for _, replaced := range []bool{false, true} {
+		t.Run(fmt.Sprintf("replaced %v", replaced), func(t *testing.T) { attachToReplaced(t, replaced) })
 	}
-	copied := filepath.Join(t.TempDir(), "server")
-	if err := os.WriteFile(copied, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	server := startChild(t, childOptions{}, copied)
+}
+
+func attachToReplaced(t *testing.T, replaced bool) {
+	dir := t.TempDir()
+	program, library := filepath.Join(dir, "server"), filepath.Join(dir, "libtwist.so")
+	copyFile(t, processFixture(t, "server.c"), program)
+	copyFile(t, processFixture(t, "twistlib.c", "-shared", "-fPIC"), library)
+	server := startChild(t, childOptions{Env: []string{"LD_PRELOAD=" + library}}, program)
 	pid := lineNumber(t, server, "ready ")
-	if err := os.Remove(copied); err != nil {
-		t.Fatal(err)
+	for _, path := range []string{program, library} {
+		if replaced {
+			copyFile(t, path, path+".new")
+			if err := os.Rename(path+".new", path); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
-	tool, report := attachTo(t, pid, "--watch", "visits")
+	tool, report := attachTo(t, pid, "--watch", "visits", "--sync", writeTable(t, twistTable))
+	if replaced && (probesIn(t, program) || probesIn(t, library)) {
+		t.Error("there are probes in a file that nobody runs")
+	}
 	server.ask("visit")
 	server.ask("twist")
+	server.ask("library")
 	tool.signal(unix.SIGINT)
 	tool.want(66)
 	r := readReport(t, report)
-	wantFound(t, r, twistFound, "predicted race of visits")
-	if r.Run.Program != copied {
-		t.Errorf("the report is about %s, want %s", r.Run.Program, copied)
+	wantFound(t, r, twistFound, "predicted race of visits", "predicted deadlock of north, south")
+	if r.Run.Program != program {
+		t.Errorf("the report is about %s, want %s", r.Run.Program, program)
 	}
+	wantLeftAlone(t, pid)
 	server.want(0)
+}
+
+func copyFile(t testing.TB, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // needUnshare skips where no PID namespace can be made.
@@ -312,6 +338,30 @@ func TestAttachIntoNamespaces(t *testing.T) {
 			}
 		}
 	}
+	server.want(0)
+}
+
+// A container's files are not ours: the program and its library are found, and
+// named, in the target's own root.
+func TestAttachIntoAnotherRoot(t *testing.T) {
+	needBPF(t)
+	needUnshare(t)
+	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", "sh", "-c",
+		`mount -t tmpfs none /mnt && cp "$0" /mnt/server && cp "$1" /mnt/libtwist.so && LD_PRELOAD=/mnt/libtwist.so exec /mnt/server`,
+		processFixture(t, "server.c"), processFixture(t, "twistlib.c", "-shared", "-fPIC"))
+	server.waitLine("ready ")
+	pid := childOf(t, server.pid())
+	tool, report := attachTo(t, pid, "--watch", "visits", "--sync", writeTable(t, twistTable))
+	server.ask("visit")
+	server.ask("library")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, "predicted race of visits", "predicted deadlock of north, south")
+	if r.Run.Program != "/mnt/server" {
+		t.Errorf("the report is about %s", r.Run.Program)
+	}
+	wantLeftAlone(t, pid)
 	server.want(0)
 }
 

@@ -145,16 +145,7 @@ func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 		_ = c.cmd.Wait()
 		close(c.ended)
 	}()
-	go func() { // ends with the last process at the terminal
-		buf := make([]byte, 4096)
-		for {
-			n, err := master.Read(buf)
-			_, _ = c.out.Write([]byte(strings.ReplaceAll(string(buf[:n]), "\r", "")))
-			if err != nil {
-				return
-			}
-		}
-	}()
+	go c.readTerminal(master)
 	t.Cleanup(c.cleanUp)
 	c.waitLine("ready ")
 	if _, err := master.Write([]byte{3}); err != nil { // Ctrl-C
@@ -168,6 +159,82 @@ func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 	if got := c.waitLine("signal 2: "); got != "1" {
 		t.Errorf("the program got it %s times", got)
 	}
+}
+
+// Ctrl-Z and fg of a shell at a terminal: the job stops, the shell sees it, and
+// it goes on where it was.
+func TestExecShellJobControl(t *testing.T) {
+	needBPF(t)
+	needTool(t, "bash")
+	master, slave := openTerminal(t)
+	c := &child{t: t, ended: make(chan struct{})}
+	c.cmd = terminalCommand(slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
+	if err := c.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	slave.Close()
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.ended)
+	}()
+	go c.readTerminal(master)
+	t.Cleanup(c.cleanUp)
+	write := func(text string) {
+		t.Helper()
+		if _, err := master.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report := filepath.Join(t.TempDir(), "report.json")
+	write(fmt.Sprintf("%s exec --format json --output %s -- %s\n", toolPath(t), report, processFixture(t, "server.c")))
+	pid := lineNumber(t, c, "ready ")
+	for round := 1; round <= 3; round++ {
+		write("\x1a")
+		poll(t, "the shell to see the stop", func() bool { return strings.Count(c.out.String(), "Stopped") == round })
+		poll(t, "the program's stop", func() bool { return stopped(pid) })
+		write("fg\n")
+		poll(t, "the program to go on", func() bool { return !stopped(pid) })
+		write(fmt.Sprintf("round %d\n", round))
+		c.waitLine(fmt.Sprintf("done round %d", round))
+	}
+	write("twist\n")
+	c.waitLine("done twist")
+	write("\x04")
+	write("s=$?; printf '\\nstatus %s\\n' $s\n") // on a line without the shell's prompt
+	if got := c.waitLine("status "); got != "66" {
+		t.Errorf("exit status %s", got)
+	}
+	write("exit\n")
+	poll(t, "the shell's end", c.over)
+	wantSummary(t, readReport(t, report), twistFound)
+}
+
+// readTerminal ends with the last process at the terminal.
+func (c *child) readTerminal(master *os.File) {
+	buf := make([]byte, 4096)
+	for {
+		n, err := master.Read(buf)
+		_, _ = c.out.Write([]byte(strings.ReplaceAll(string(buf[:n]), "\r", "")))
+		if err != nil {
+			return
+		}
+	}
+}
+
+// The stop of a program that is attached to is its parent's to see, as ever.
+func TestAttachStopIsSeenByTheParent(t *testing.T) {
+	needBPF(t)
+	server := startChild(t, childOptions{}, "bash", "-c", `set -m; "$0" & wait $! ; echo "first $?"; kill -CONT $!; wait $!; echo "then $?"`, processFixture(t, "server.c"))
+	server.tell("hello") // a background job reads no terminal here: standard input is a pipe
+	pid := lineNumber(t, server, "ready ")
+	tool, _ := attachTo(t, pid)
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	server.waitLine("first ")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	server.want(0)
 }
 
 func TestExecStopAndContinue(t *testing.T) {

@@ -1,75 +1,198 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// busyDone is what testdata/process/busy.c says in the end, whatever happens
-// to the tool.
-const busyDone = "sum 32000"
+// killRounds is how often the tool is killed: one round in four under exec.
+const killRounds = 200
 
-// The program's own affairs must not suffer when the tool is killed: it ends
-// as it would have, no thread of it stays stopped, no probe stays in it.
-func TestKillDuringExec(t *testing.T) {
-	needBPF(t)
-	for i := range 10 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "busy.c"))
-			atRandom(c, i)
-			c.signal(unix.SIGKILL)
-			// The program holds the other ends of the pipes, if it ever ran.
-			poll(t, "the program's last line, or the end of all", func() bool { return c.out.has(busyDone) || c.over() })
-			if c.out.String() == "" {
-				return // killed before the program was one
-			}
-			pid := lineNumber(t, c, "pid ")
-			if !c.out.has(busyDone) {
-				t.Fatalf("the program ended early")
-			}
-			wantLeftAlone(t, pid)
-			c.in.Close()
-			poll(t, "the program's end", c.over)
-		})
+// seed makes the random moments of a test; a failed one logs it, and
+// TRACEPREDICT_SEED in the environment repeats them.
+func seed(t testing.TB) *rand.Rand {
+	t.Helper()
+	n := rand.Uint64()
+	if text := os.Getenv("TRACEPREDICT_SEED"); text != "" {
+		var err error
+		if n, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("TRACEPREDICT_SEED: %v", err)
+		}
 	}
+	t.Logf("to repeat: TRACEPREDICT_SEED=%d", n)
+	return rand.New(rand.NewPCG(n, 0))
 }
 
-// atRandom waits for a random moment: of the start for even i, else of the run.
-func atRandom(c *child, i int) {
-	if i%2 == 0 {
-		for range rand.IntN(200_000) {
-			runtime.Gosched()
+// The program's own affairs must not suffer when the tool is killed: it works
+// on and ends as it would have, no thread of it stays stopped, no probe stays in
+// it. The moment falls anywhere from the tool's start to well into the run.
+func TestKill(t *testing.T) {
+	needBPF(t)
+	random, deaths := seed(t), deathTimes{}
+	server := startChild(t, childOptions{}, processFixture(t, "steady.c"))
+	pid := lineNumber(t, server, "pid ")
+	for i := range killRounds {
+		if i%4 == 3 {
+			killDuringExec(t, random, &deaths)
+		} else {
+			tool := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(pid))
+			killAtRandom(tool, random, &deaths)
+			wantLeftAlone(t, pid)
+			wantRight(server, fmt.Sprintf("check %d", i))
 		}
+		if t.Failed() {
+			t.Fatalf("round %d", i)
+		}
+	}
+	server.tell("quit")
+	server.want(0)
+	t.Log(deaths.String())
+}
+
+func killDuringExec(t *testing.T, random *rand.Rand, deaths *deathTimes) {
+	t.Helper()
+	c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
+	killAtRandom(c, random, deaths)
+	// The program holds the other ends of the pipes, if it ever was one.
+	poll(t, "the program's first line, or the end of all", func() bool { return c.out.has("pid ") || c.over() })
+	if c.out.String() == "" {
 		return
 	}
-	rounds := rand.IntN(40)
-	poll(c.t, "a moment of the run", func() bool { return strings.Count(c.out.String(), "round\n") >= rounds })
+	wantLeftAlone(t, lineNumber(t, c, "pid "))
+	wantRight(c, "check")
+	c.tell("quit")
+	if got := c.waitLine("end: "); got != "right, 4 threads" {
+		t.Errorf("the program ended with %q", got)
+	}
+	c.in.Close()
+	poll(t, "the program's end", c.over)
 }
 
-func TestKillDuringAttach(t *testing.T) {
+// killAtRandom kills the tool within the second after its start, most of which
+// it spends on getting its probes in, and waits until it is gone.
+func killAtRandom(tool *child, random *rand.Rand, deaths *deathTimes) {
+	tool.t.Helper()
+	<-time.After(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+	deaths.kill(tool)
+}
+
+// wantRight has testdata/process/steady.c check itself.
+func wantRight(c *child, line string) {
+	c.t.Helper()
+	c.tell(line)
+	if got := c.waitLine("done " + line + ": "); got != "right" {
+		c.t.Errorf("the program counts %s", got)
+	}
+}
+
+// deathTimes are how long killed processes needed to be gone.
+type deathTimes []time.Duration
+
+// deathLimit is how long a killed tool may need.
+const deathLimit = 2 * time.Second
+
+func (d *deathTimes) kill(c *child) {
+	c.t.Helper()
+	fd, err := unix.PidfdOpen(c.pid(), 0)
+	if err != nil {
+		c.t.Fatalf("the tool ended before it was killed: %v", err)
+	}
+	defer unix.Close(fd)
+	c.signal(unix.SIGKILL)
+	begin := time.Now()
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	for n := 0; n == 0 || errors.Is(err, unix.EINTR); {
+		if n, err = unix.Poll(fds, 20_000); n == 0 && err == nil {
+			c.t.Fatalf("killed, and there after 20 s:\n%s", whereabouts(c.pid()))
+		}
+	}
+	*d = append(*d, time.Since(begin))
+	if took := time.Since(begin); took > deathLimit {
+		c.t.Errorf("killed, it was gone after %v", took)
+	}
+}
+
+// whereabouts says what the threads of a process wait for in the kernel.
+func whereabouts(pid int) string {
+	var text strings.Builder
+	for _, name := range []string{"status", "wchan", "stack"} {
+		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, name))
+		for _, file := range files {
+			is, err := os.ReadFile(file)
+			fmt.Fprintf(&text, "%s: %v\n%s\n", file, err, is)
+		}
+	}
+	return text.String()
+}
+
+func (d deathTimes) String() string {
+	slices.Sort(d)
+	if len(d) == 0 {
+		return "none killed"
+	}
+	return fmt.Sprintf("%d killed, gone after %v in the median, %v at most", len(d), d[len(d)/2], d[len(d)-1])
+}
+
+// The program may die in any way, at any moment: the tool says so, gives its
+// status on, and is gone too.
+func TestProgramDies(t *testing.T) {
 	needBPF(t)
-	for i := range 10 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			program := startChild(t, childOptions{}, processFixture(t, "busy.c"))
-			pid := lineNumber(t, program, "pid ")
-			tool := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(pid))
-			if i%2 == 0 {
-				atRandom(tool, i)
-			} else {
-				poll(t, "the probes", func() bool { return tool.err.has("tracepredict: observing ") })
-				atRandom(program, i)
-			}
-			tool.signal(unix.SIGKILL)
-			tool.want(128 + int(unix.SIGKILL))
-			program.waitLine(busyDone)
-			wantLeftAlone(t, pid)
-			program.want(0)
-		})
+	random := seed(t)
+	deaths := []struct {
+		word   string
+		signal unix.Signal
+	}{{"kill", unix.SIGKILL}, {"segv", unix.SIGSEGV}, {"abort", unix.SIGABRT}}
+	for i := range 36 {
+		way := deaths[i%3]
+		if i%4 == 3 {
+			c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
+			c.waitLine("pid ")
+			<-time.After(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
+			c.tell(way.word)
+			c.want(128 + int(way.signal))
+			wantReported(c)
+			continue
+		}
+		server := startChild(t, childOptions{}, processFixture(t, "steady.c"))
+		pid := lineNumber(t, server, "pid ")
+		tool := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(pid))
+		<-time.After(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+		server.tell(way.word)
+		server.want(128 + int(way.signal))
+		observed := tool.err.has("tracepredict: observing ")
+		switch status := tool.wait(); {
+		case observed && (status == 0 || status == 66):
+			wantReported(tool)
+		case status != 0 && status != 125 || strings.Contains(tool.err.String(), "panic"):
+			t.Errorf("exit status %d", status)
+		}
+		if n := len(linksOf(t, pid)); n != 0 {
+			t.Errorf("%d links are left", n)
+		}
+		if t.Failed() {
+			t.Fatalf("round %d, %s", i, way.word)
+		}
+	}
+}
+
+// wantReported wants a report from a tool whose program died. That a thread may
+// have held a lock since before, so that it potentially races, is no error.
+func wantReported(c *child) {
+	c.t.Helper()
+	text := c.err.String()
+	if !strings.Contains(text, "no findings in ") && !strings.Contains(text, "1 race potential in ") || strings.Contains(text, "panic") {
+		c.t.Errorf("no report: %s", text)
 	}
 }
 
@@ -94,7 +217,7 @@ func TestProgramKilledDuringItsStart(t *testing.T) {
 	needBPF(t)
 	for i := range 5 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			c := startTool(t, childOptions{}, "exec", "--", processFixture(t, "busy.c"))
+			c := startTool(t, childOptions{}, "exec", "--", processFixture(t, "steady.c"))
 			pid := childOf(t, c.pid())
 			for range rand.IntN(50_000) {
 				runtime.Gosched()
@@ -103,7 +226,7 @@ func TestProgramKilledDuringItsStart(t *testing.T) {
 				t.Skipf("it was over: %v", err)
 			}
 			status, text := c.wait(), c.err.String()
-			if status == 0 && c.out.has(busyDone) {
+			if status == 0 && c.out.has("end: ") {
 				t.Skip("another child of the tool was killed, which tries what the kernel can do")
 			}
 			early := status == 125 && strings.Contains(text, "process") // it was not the program yet

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/cilium/ebpf/link"
@@ -79,10 +80,12 @@ func wantLeftAlone(t testing.TB, pid int) {
 	poll(t, fmt.Sprintf("the code of process %d to be its file's", pid), func() bool { return codeIntact(t, pid) })
 }
 
-// codeIntact compares the code of all files that a process maps with the files.
+// codeIntact compares the code of all files that a process maps with the files,
+// those included that were deleted or replaced since.
 func codeIntact(t testing.TB, pid int) bool {
 	t.Helper()
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	dir := taskWithMemory(t, pid)
+	f, err := os.Open(dir + "/maps")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func codeIntact(t testing.TB, pid int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", pid))
+	mem, err := os.Open(dir + "/mem")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +103,35 @@ func codeIntact(t testing.TB, pid int) bool {
 		if !m.Exec || m.File.Inode == 0 {
 			continue
 		}
-		if !sameCode(t, mem, m) {
+		// Of a leader that has ended even this is gone.
+		path := fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)
+		if _, err := os.Stat(path); err != nil {
+			path = dir + "/root" + m.Path
+		}
+		if !sameCode(t, mem, m, path) {
 			return false
 		}
 	}
 	return true
 }
 
-func sameCode(t testing.TB, mem *os.File, m loader.Mapping) bool {
+// taskWithMemory is the folder of /proc of a thread that lives: the first one
+// may have ended.
+func taskWithMemory(t testing.TB, pid int) string {
 	t.Helper()
-	file, err := elf.Open(m.Path)
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, dir := range tasks {
+		if _, err := os.Readlink(dir + "/exe"); err == nil {
+			return dir
+		}
+	}
+	t.Fatalf("process %d is gone", pid)
+	return ""
+}
+
+func sameCode(t testing.TB, mem *os.File, m loader.Mapping, path string) bool {
+	t.Helper()
+	file, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,7 @@
 // Does what lines on standard input tell it, and says when it is done.
+#define _GNU_SOURCE
 #include "twist.h"
+#include <dlfcn.h>
 
 int visits;
 static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER, visitors = PTHREAD_MUTEX_INITIALIZER;
@@ -57,6 +59,8 @@ int main(void) {
 			join_old();
 		else if (strcmp(line, "visit") == 0)
 			visit_twice();
+		else if (strcmp(line, "library") == 0)
+			((void (*)(void))dlsym(RTLD_DEFAULT, "lib_twist"))(); // of a library preloaded
 		else if (strcmp(line, "release") == 0)
 			pthread_mutex_unlock(&early);
 		else if (strcmp(line, "quit") == 0)

@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a program does comes out the same whether nobody observes it, exec does,
+// or attach does, and after attach nothing is left in it.
+func TestDoesNoHarm(t *testing.T) {
+	needBPF(t)
+	ways := processFixture(t, "ways.c")
+	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	table := []string{"--sync", writeTable(t, twistTable)}
+	unwinds := build(t, "g++", "process/unwinds.cc", "-O2", "-std=c++17", "-pthread")
+	for _, tt := range []struct {
+		name    string
+		program []string
+		flags   []string
+	}{
+		{"fork", []string{ways, "fork"}, nil},
+		{"vfork", []string{ways, "vfork"}, nil},
+		{"posix_spawn", []string{ways, "spawn"}, nil},
+		{"execve", []string{ways, "exec-leader"}, nil},
+		{"execve by another thread", []string{ways, "exec-thread"}, nil},
+		{"10,000 short threads", []string{ways, "storm"}, nil},
+		{"dlopen and dlclose", []string{ways, "dlopen", library}, table},
+		{"setuid", []string{ways, "setuid"}, nil},
+		{"first thread ends", []string{ways, "leave"}, nil},
+		{"exceptions and cancellation", []string{unwinds}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			plain := runPlain(t, tt.program)
+			if !strings.Contains(plain, "finished\n") || strings.Contains(plain, "wrong") {
+				t.Fatalf("plain it says:\n%s", plain)
+			}
+			if got := runExec(t, tt.program, tt.flags); got != plain {
+				t.Errorf("under exec:\n%s\nplain:\n%s", got, plain)
+			}
+			if got := runAttach(t, tt.program, tt.flags); got != plain {
+				t.Errorf("under attach:\n%s\nplain:\n%s", got, plain)
+			}
+		})
+	}
+}
+
+// said is what testdata/process/ways.c said, but for its id.
+func said(c *child) string {
+	_, rest, _ := strings.Cut(c.out.String(), "\n")
+	return rest
+}
+
+func runPlain(t testing.TB, program []string) string {
+	t.Helper()
+	c := startChild(t, childOptions{}, program...)
+	c.tell("go")
+	c.waitLine("finished")
+	c.want(0)
+	return said(c)
+}
+
+func runExec(t testing.TB, program, flags []string) string {
+	t.Helper()
+	c := startTool(t, childOptions{}, append(append(append([]string{"exec", "--findings-exit", "0"}, flags...), "--"), program...)...)
+	c.tell("go")
+	c.waitLine("finished")
+	c.want(0)
+	wantNoPanic(c)
+	return said(c)
+}
+
+func runAttach(t testing.TB, program, flags []string) string {
+	t.Helper()
+	c := startChild(t, childOptions{}, program...)
+	pid := lineNumber(t, c, "ready ")
+	tool := startTool(t, childOptions{}, append([]string{"attach", "--findings-exit", "0", "-p", fmt.Sprint(pid)}, flags...)...)
+	waitObserving(t, tool)
+	c.tell("go")
+	c.waitLine("finished")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	wantNoPanic(tool)
+	wantLeftAlone(t, pid)
+	c.want(0)
+	return said(c)
+}
+
+func wantNoPanic(c *child) {
+	c.t.Helper()
+	if text := c.err.String(); strings.Contains(text, "panic") || strings.Contains(text, "runtime error") {
+		c.t.Errorf("standard error: %s", text)
+	}
+}
