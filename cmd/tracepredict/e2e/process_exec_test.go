@@ -169,6 +169,7 @@ func TestExecShellJobControl(t *testing.T) {
 	master, slave := openTerminal(t)
 	c := &child{t: t, ended: make(chan struct{})}
 	c.cmd = terminalCommand(slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
+	c.cmd.Env = append(c.cmd.Env, `PS1=$\n`) // so that what a program says begins a line
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func TestExecShellJobControl(t *testing.T) {
 	write("twist\n")
 	c.waitLine("done twist")
 	write("\x04")
-	write("s=$?; printf '\\nstatus %s\\n' $s\n") // on a line without the shell's prompt
+	write("echo status $?\n")
 	if got := c.waitLine("status "); got != "66" {
 		t.Errorf("exit status %s", got)
 	}
