@@ -2,6 +2,7 @@ package probes
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -48,4 +49,23 @@ func FuzzPlan(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestPlanSaysWhatCouldNotBeRead: a plan of a damaged file is no plan of the
+// whole, and says so with the place.
+func TestPlanSaysWhatCouldNotBeRead(t *testing.T) {
+	f := elftest.Debug([]byte{0x90, 0xc3}, 0x10000)
+	f.Sections = append(f.Sections, elftest.Section{Name: ".eh_frame", Size: 1 << 39})
+	b := f.Bytes()
+	file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", binary.Options{DebugDirs: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := NewPlanner(Options{}).Plan(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "part of damaged could not be read, so calls may be missing") || !strings.Contains(plan.Notes[0], "at file offset 0x") {
+		t.Errorf("%q", plan.Notes)
+	}
 }

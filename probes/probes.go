@@ -115,6 +115,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
+	for _, problem := range f.Problems() {
+		b.note("part of %s could not be read, so calls may be missing: %v", f.Name(), problem)
+	}
 	return b.plan, nil
 }
 

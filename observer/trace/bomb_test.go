@@ -32,7 +32,7 @@ func TestBombs(t *testing.T) {
 	for range 1024 {
 		repeated = append(repeated, 0x02, 0x00, 0x10, 'x') // 128 KiB of one byte
 	}
-	zeros := block(blockHeader{raw: 1000}, make([]byte, 64<<20))
+	zeros := block(blockHeader{raw: 1000}, make([]byte, 16<<20))
 	for _, c := range []struct {
 		name string
 		file []byte
