@@ -63,6 +63,7 @@ func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error
 func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, place event.PlaceID) event.ObjectID {
 	id, ok := ids[name]
 	if !ok {
+		r.charge(name)
 		id = r.names.AddObject(trace.Object{Name: name, Kind: kind, First: place, FirstThread: t.id})
 		ids[name] = id
 	}
@@ -72,6 +73,7 @@ func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.K
 func (r *Reader) lock(t *thread, name string, place event.PlaceID) *lock {
 	l := r.locks[name]
 	if l == nil {
+		r.charge(name)
 		l = &lock{id: r.names.AddObject(trace.Object{Name: name, Kind: event.KindMutex, First: place, FirstThread: t.id})}
 		r.locks[name] = l
 	}

@@ -12,8 +12,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// maxLine bounds a line, in bytes.
-const maxLine = 1 << 16
+const (
+	maxLine  = 1 << 16 // bytes of a line
+	maxNames = 1 << 30 // bytes that the names of a trace may take
+)
 
 // ReaderOptions configure a Reader.
 type ReaderOptions struct {
@@ -36,6 +38,7 @@ type Reader struct {
 	seq   uint64
 
 	names   trace.Names
+	size    int // of the names, roughly, in bytes
 	threads map[string]*thread
 	locks   map[string]*lock
 	vars    map[string]event.ObjectID
@@ -129,6 +132,9 @@ func (r *Reader) line() error {
 	text, err := r.text()
 	if err != nil {
 		return err
+	}
+	if r.size > maxNames {
+		return r.wrap(fmt.Errorf("the names of the trace take more than %d bytes", maxNames))
 	}
 	if r.opts.Strict {
 		return r.wrap(r.event(text))
@@ -258,6 +264,10 @@ func (r *Reader) actor(name string) (*thread, error) {
 	return t, nil
 }
 
+// charge counts the memory that a new name takes, with what is kept of the thread,
+// object or location that it names.
+func (r *Reader) charge(name string) { r.size += 2*len(name) + 256 }
+
 func trimT(name string) string {
 	if len(name) > 1 && name[0] == 'T' {
 		return name[1:]
@@ -266,6 +276,7 @@ func trimT(name string) string {
 }
 
 func (r *Reader) newThread(name string) *thread {
+	r.charge(name)
 	return &thread{id: r.names.AddThread(trace.Thread{Name: name}), name: name}
 }
 
@@ -305,6 +316,7 @@ func (r *Reader) place(location []byte) (event.PlaceID, error) {
 	}
 	id := event.PlaceID(len(r.places) + 1)
 	r.places[string(r.stack)] = id
+	r.charge(string(r.stack))
 	var frames []trace.Frame
 	for i, text := range bytes.Split(r.stack, []byte("\n")) {
 		switch {

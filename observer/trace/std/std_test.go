@@ -394,3 +394,59 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// TestManyOfOneName: locks made anew again and again are told apart in a time
+// that grows with their number, not with its square.
+func TestManyOfOneName(t *testing.T) {
+	var names trace.Names
+	const n = 20000
+	names.AddThread(trace.Thread{Name: "T"})
+	var out strings.Builder
+	w := NewWriter(&out, WriterOptions{Names: &names})
+	for i := range n {
+		id := names.AddObject(trace.Object{Name: "l"})
+		w.Event(&event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Acquire, Object: id})
+		w.Event(&event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Destroy, Object: id})
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.taken["l"]; got != n || !strings.HasSuffix(out.String(), fmt.Sprintf("T|acq(l~%d)|0\n", n)) {
+		t.Errorf("%d names", got)
+	}
+}
+
+// TestNamesForATerminal: what does not print is not written.
+func TestNamesForATerminal(t *testing.T) {
+	var names trace.Names
+	for _, name := range []string{"\x1b[2J", "a\u009b31m", "\x9b31m", "a\u202eb", "a|b", "a b", "a\nb", ""} {
+		names.AddThread(trace.Thread{Name: name})
+	}
+	var out strings.Builder
+	w := NewWriter(&out, WriterOptions{Names: &names})
+	for id := range names.Threads() {
+		w.Event(&event.Event{Thread: event.ThreadID(id + 1), Op: event.Write, Object: 1})
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "T1|w(V1)|0\nT2|w(V1)|0\nT3|w(V1)|0\nT4|w(V1)|0\nT5|w(V1)|0\nT6|w(V1)|0\nT7|w(V1)|0\nT8|w(V1)|0\n"; out.String() != want {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+// TestNamesAreBounded: a trace that never ends may not take all memory.
+func TestNamesAreBounded(t *testing.T) {
+	r := NewReader(strings.NewReader("a|w(x)|1\na|w(y)|2\na|w(z)|3\n"), "t.std", ReaderOptions{})
+	var e event.Event
+	if err := r.Next(&e); err != nil {
+		t.Fatal(err)
+	}
+	if r.size < 3*256 {
+		t.Errorf("a thread, a variable and a location were counted as %d bytes", r.size)
+	}
+	r.size = maxNames + 1
+	if err := r.Next(&e); err == nil || err.Error() != "t.std:2: the names of the trace take more than 1073741824 bytes" {
+		t.Errorf("got %v", err)
+	}
+}

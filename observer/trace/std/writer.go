@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -32,7 +34,7 @@ type Writer struct {
 
 	threads   map[event.ThreadID]string
 	objects   map[event.ObjectID]string
-	taken     map[string]bool // names
+	taken     map[string]int // names; how many have been made of each
 	places    map[event.PlaceID]string
 	locations map[string]string // by their text
 	numbers   map[string]bool   // taken
@@ -59,7 +61,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 		opts.Location = innermost
 	}
 	return &Writer{
-		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, taken: map[string]bool{},
+		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, taken: map[string]int{},
 		places: map[event.PlaceID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
 	}
 }
@@ -176,18 +178,19 @@ func (w *Writer) object(id event.ObjectID, letter string) string {
 	return w.objects[id]
 }
 
-// plain reports whether a name can stand in a line.
+// plain reports whether a name can stand in a line, and on a terminal.
 func plain(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == '|' || c == 0x7f || c == 0x85 || c == 0xa0 })
+	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return c == ' ' || c == '|' || !unicode.IsPrint(c) })
 }
 
 // unique tells apart what has one name: a lock destroyed and made anew.
 func (w *Writer) unique(base string) string {
 	name := base
-	for n := 2; w.taken[name]; n++ {
-		name = fmt.Sprintf("%s~%d", base, n)
+	for w.taken[name] > 0 {
+		w.taken[base]++
+		name = fmt.Sprintf("%s~%d", base, w.taken[base])
 	}
-	w.taken[name] = true
+	w.taken[name] = 1
 	return name
 }
 
