@@ -8,6 +8,7 @@ export GOTOOLCHAIN ?= auto
 GO ?= go
 PREFIX ?= /usr/local
 FUZZTIME ?= 10s
+SOAK ?= 20m
 # Git refuses a work tree of another user's; the version is then left out.
 VCS = $(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
 
@@ -44,6 +45,15 @@ real: ## put real programs under load, plain and observed, and write docs/perfor
 	$(GO) -C scripts build -buildvcs=false -o ../build/real/real ./real
 	scripts/as-root build/real/real $(REALFLAGS)
 
+soak: ## observe for SOAK (20m) a program of threads and locks that come and go
+	scripts/setup demo
+	$(MAKE) --no-print-directory build
+	scripts/as-root env SOAK=$(SOAK) scripts/soak
+
+long-trace: ## analyse a trace of 100 million events in the memory of one of a million
+	scripts/setup demo
+	scripts/long-trace
+
 generate: ## compile the BPF programs again; needs clang 19
 	scripts/setup generate
 	$(GO) generate ./...
@@ -63,4 +73,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench real generate fmt lint fuzz install clean
+.PHONY: help build examples demo test bench real soak long-trace generate fmt lint fuzz install clean

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -68,5 +70,27 @@ func TestRequirements(t *testing.T) {
 	}
 	if q, _ := fake(221, 0, 0.5).ratio(cheap, entry, 1); q != 0.05 {
 		t.Errorf("ratio %v, want 0.05", q)
+	}
+}
+
+func TestParseReplays(t *testing.T) {
+	out := `goos: linux
+BenchmarkReplay/clocks,eraser,goodlock-2         	       3	         1.8 B/event	         0.002 allocs/event	       100 cpu-ns/event	  10000000 events/s
+BenchmarkReplay/all-2         	       3	         54 B/event	         0.005 allocs/event	       200 cpu-ns/event	  5000000 events/s
+BenchmarkReplay/clocks,eraser,goodlock-2         	       3	         1.8 B/event	         0.004 allocs/event	       300 cpu-ns/event	  8000000 events/s
+BenchmarkReplay/clocks,eraser,goodlock-2         	       3	         1.8 B/event	         0.003 allocs/event	       200 cpu-ns/event	  9000000 events/s
+`
+	got := parseReplays(out)
+	want := []replayed{{required, 9e6, 200, 1.8, 0.003}, {"all", 5e6, 200, 54, 0.005}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	p := page{replays: got}
+	met := false
+	for _, q := range p.requirements() {
+		met = met || strings.Contains(q.text, "recorded trace") && q.met
+	}
+	if !met {
+		t.Errorf("nine million events a second are too few: %+v", p.requirements())
 	}
 }

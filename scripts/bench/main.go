@@ -79,8 +79,12 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	replays, err := replayBenchmarks(c)
+	if err != nil {
+		return false, err
+	}
 	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stages: stages}
+	p := page{config: c, machine: machine, results: results, stages: stages, replays: replays}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)

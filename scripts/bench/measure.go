@@ -279,3 +279,64 @@ func parseBenchmarks(out string) []stage {
 	}
 	return stages
 }
+
+// replayed is how fast a trace passes through some analyses, medians over its runs.
+type replayed struct {
+	name                         string
+	perSecond, ns, bytes, allocs float64 // the last three for each event
+}
+
+const (
+	// required is the replay that the requirement speaks of.
+	required = "clocks,eraser,goodlock"
+	// maxAllocs is what the set-up of a run comes to, shared out over its events.
+	maxAllocs = 0.01
+)
+
+// replayBenchmarks measures from the file to the findings.
+func replayBenchmarks(c config) ([]replayed, error) {
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkReplay$",
+		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/replay")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s%s", cmd, err, out, &stderr)
+	}
+	replays := parseReplays(string(out))
+	if len(replays) == 0 {
+		return nil, fmt.Errorf("%s: no benchmark ran:\n%s", cmd, out)
+	}
+	return replays, nil
+}
+
+var replayLine = regexp.MustCompile(`^BenchmarkReplay/(\S+?)(?:-\d+)?\s+\d+\s(.*)`)
+
+// parseReplays reads lines of a name and of pairs of number and unit.
+func parseReplays(out string) []replayed {
+	var order []string
+	values := map[string]map[string][]float64{}
+	for line := range strings.Lines(out) {
+		m := replayLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		if values[m[1]] == nil {
+			order = append(order, m[1])
+			values[m[1]] = map[string][]float64{}
+		}
+		fields := strings.Fields(m[2])
+		for i := 0; i+1 < len(fields); i += 2 {
+			if x, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				values[m[1]][fields[i+1]] = append(values[m[1]][fields[i+1]], x)
+			}
+		}
+	}
+	var replays []replayed
+	for _, name := range order {
+		v := values[name]
+		replays = append(replays, replayed{name: name, perSecond: figures.Median(v["events/s"]), ns: figures.Median(v["cpu-ns/event"]),
+			bytes: figures.Median(v["B/event"]), allocs: figures.Median(v["allocs/event"])})
+	}
+	return replays
+}

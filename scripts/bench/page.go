@@ -14,6 +14,7 @@ const (
 	maxOfEntry    = 1.0 / 12 // cost of a pair at cheap sites, of that at entries
 	maxOfBpftrace = 1.0 / 8  // the same, of bpftrace's
 	maxToolCPU    = 1.0      // CPU time of the tool, of the program's
+	minReplay     = 4e6      // events a second of a recorded trace, through replayed
 )
 
 // page is what is written.
@@ -22,6 +23,7 @@ type page struct {
 	machine string
 	results []result
 	stages  []stage
+	replays []replayed
 }
 
 // find gives a variant's result; ok is false if this machine does not have it.
@@ -74,6 +76,13 @@ func (p *page) requirements() []requirement {
 			q.measured, q.met = part(r), r <= c.limit && r > 0
 		}
 		rs = append(rs, q)
+	}
+	for _, r := range p.replays {
+		if r.name == required {
+			rs = append(rs, requirement{"events a second of a recorded trace through clocks, Eraser and GoodLock, on one core",
+				fmt.Sprintf("at least %.0f million, no allocation for each", minReplay/1e6),
+				fmt.Sprintf("%.1f million, %.4f allocations", r.perSecond/1e6, r.allocs), r.perSecond >= minReplay && r.allocs < maxAllocs})
+		}
 	}
 	two, ok := p.find(cheap, 2)
 	if !ok {
@@ -178,6 +187,12 @@ func (p *page) renderStages(b *strings.Builder) {
 		"| | ns an event | bytes | allocations |\n| --- | ---: | ---: | ---: |\n")
 	for _, s := range p.stages {
 		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f |\n", s.name, s.ns, s.bytes, s.allocs)
+	}
+	b.WriteString("\n### From trace to finding\n\nA trace of a million events is read, decompressed and analysed on one core: `go test -bench Replay ./analysis/replay`. " +
+		"What a run sets up, memory for its history above all, is shared out over its events.\n\n" +
+		"| | million events a second | ns of CPU an event | bytes | allocations |\n| --- | ---: | ---: | ---: | ---: |\n")
+	for _, r := range p.replays {
+		fmt.Fprintf(b, "| %s | %.1f | %.0f | %.1f | %.4f |\n", strings.ReplaceAll(r.name, ",", ", "), r.perSecond/1e6, r.ns, r.bytes, r.allocs)
 	}
 }
 
