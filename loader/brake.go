@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -58,8 +59,8 @@ type brake struct {
 	mu        sync.Mutex // guards what follows; a leaf
 	holds     int
 	held      time.Duration
-	obstacles []string      // why somebody could not be made to wait
-	absent    time.Duration // longest time that the watcher could not run
+	obstacles map[int]string // why a process could not be made to wait
+	absent    time.Duration  // longest time that the watcher could not run
 }
 
 // wanted: the ring is so full that the program must wait.
@@ -123,18 +124,23 @@ func (b *brake) count(d time.Duration) {
 	b.held += d
 }
 
-func (b *brake) obstacle(why string) {
+// obstacle keeps the first reason for each process.
+func (b *brake) obstacle(pid int, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.obstacles) < maxObstacles && !slices.Contains(b.obstacles, why) {
-		b.obstacles = append(b.obstacles, why)
+	if b.obstacles == nil {
+		b.obstacles = map[int]string{}
+	}
+	if _, known := b.obstacles[pid]; !known && len(b.obstacles) < maxObstacles {
+		b.obstacles[pid] = why
 	}
 }
 
 const (
 	maxObstacles = 8
-	// longAbsence is more than a busy machine keeps a thread from running.
-	longAbsence = 500 * time.Millisecond
+	// longAbsence is longer than a machine with a core to spare keeps a thread
+	// from running.
+	longAbsence = 100 * time.Millisecond
 )
 
 // notes are sentences on the waits, and, where events were lost, on why.
@@ -155,11 +161,14 @@ func (b *brake) notes(lost bool) []string {
 	if !lost {
 		return notes
 	}
-	notes = append(notes, b.obstacles...)
+	for _, pid := range slices.Sorted(maps.Keys(b.obstacles)) {
+		notes = append(notes, b.obstacles[pid])
+	}
 	switch {
+	case len(b.obstacles) > 0:
 	case b.absent >= longAbsence:
 		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait", b.absent.Seconds()))
-	case len(b.obstacles) == 0:
+	default:
 		notes = append(notes, "the ring buffer was full before the program could be made to wait: give a larger --ring")
 	}
 	return notes

@@ -49,7 +49,7 @@ func (h *seizure) stop(pid, tid int) {
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
 			if !errors.Is(err, unix.ESRCH) {
 				h.refused[tid] = true
-				h.brake.obstacle(whyNotSeized(pid, tid, err))
+				h.brake.obstacle(pid, whyNotSeized(pid, tid, err))
 			}
 			return
 		}
@@ -116,6 +116,9 @@ func tracerOf(task string) string {
 		return ""
 	}
 	pid := status["TracerPid"]
+	if tracer, err := readStatus(pid); err == nil {
+		pid = tracer["Tgid"] // the tracer is a thread
+	}
 	comm, err := os.ReadFile("/proc/" + pid + "/comm")
 	if err != nil {
 		return "process " + pid

@@ -1,5 +1,6 @@
-// locks THREADS PAIRS: each thread locks and unlocks at full speed, PAIRS times,
-// or with 0 until a line of input comes, and counts. Says what each made; waits for the end of input.
+// locks THREADS PAIRS [wait]: each thread locks and unlocks at full speed, PAIRS times, or
+// with 0 until input comes, and counts; with wait it starts after a line of input. Says
+// what each made; waits for the end of input.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,8 +35,8 @@ int main(int argc, char **argv) {
 	pairs = argc > 2 ? atol(argv[2]) : 0;
 	printf("pid %d\n", getpid());
 	fflush(stdout);
-	if (argc > 3)
-		getchar(); // may be observed first
+	while (argc > 3 && getchar() != '\n')
+		; // may be observed first
 	for (int i = 0; i < n; i++)
 		pthread_create(&t[i], NULL, work, NULL);
 	if (!pairs)

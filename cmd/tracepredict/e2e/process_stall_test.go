@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// stalled is the tool with its output blocked: it records into a pipe that
+// nobody reads until drain is called. The program locks at full speed.
+type stalled struct {
+	t             testing.TB
+	tool, program *child // the same under exec
+	pid           int
+	report        string
+	drain         func()
+}
+
+func stall(t testing.TB, attach bool, threads, pairs string, flags ...string) *stalled {
+	t.Helper()
+	dir := t.TempDir()
+	s := &stalled{t: t, report: filepath.Join(dir, "report.json")}
+	fifo := filepath.Join(dir, "trace")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that neither opening waits
+	if err != nil {
+		t.Fatal(err)
+	}
+	drained := make(chan struct{})
+	s.drain = func() {
+		go func() {
+			defer close(drained)
+			_, _ = io.Copy(io.Discard, f)
+		}()
+		s.drain = func() {}
+	}
+	t.Cleanup(func() {
+		s.drain()
+		f.Close()
+		<-drained
+	})
+	flags = append([]string{"--record", fifo, "--format", "json", "--output", s.report}, flags...)
+	program := []string{processFixture(t, "locks.c"), threads, pairs}
+	if attach {
+		s.program = startChild(t, childOptions{}, append(program, "wait")...)
+		s.pid = lineNumber(t, s.program, "pid ")
+		s.tool = startTool(t, childOptions{}, append([]string{"attach", "-p", fmt.Sprint(s.pid)}, flags...)...)
+		waitObserving(t, s.tool)
+		s.program.tell("go")
+		return s
+	}
+	s.tool = startTool(t, childOptions{}, append(append(append([]string{"exec"}, flags...), "--"), program...)...)
+	s.program = s.tool
+	s.pid = lineNumber(t, s.tool, "pid ")
+	return s
+}
+
+func (s *stalled) waitHeld() {
+	s.t.Helper()
+	poll(s.t, "the program's wait", func() bool { return held(s.pid) })
+}
+
+// wantSum lets the program end and compares what it says with what it must say.
+func (s *stalled) wantSum() {
+	s.t.Helper()
+	s.program.in.Close()
+	poll(s.t, "the program's end", s.program.over)
+	all := 0
+	for _, n := range saidMade(s.t, s.program.out.String()) {
+		all += (n + 15) / 16 // so many of each thread's pairs add to the sum
+	}
+	if want := fmt.Sprintf("sum %d", all); all == 0 || !s.program.out.has(want) {
+		s.t.Errorf("the program said %q, want %q", s.program.out.String(), want)
+	}
+}
+
+func bothModes(t *testing.T, f func(t *testing.T, attach bool)) {
+	needBPF(t)
+	t.Run("exec", func(t *testing.T) { f(t, false) })
+	t.Run("attach", func(t *testing.T) { f(t, true) })
+}
+
+// The tool is killed while the program waits for it.
+func TestKillDuringAHold(t *testing.T) {
+	bothModes(t, func(t *testing.T, attach bool) {
+		s := stall(t, attach, "3", "0")
+		s.waitHeld()
+		s.tool.signal(unix.SIGKILL)
+		wantLeftAlone(t, s.pid)
+		s.wantSum()
+	})
+}
+
+// The program is killed while it waits.
+func TestProgramKilledDuringAHold(t *testing.T) {
+	bothModes(t, func(t *testing.T, attach bool) {
+		s := stall(t, attach, "3", "0")
+		s.waitHeld()
+		if err := unix.Kill(s.pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if attach {
+			s.program.want(128 + int(unix.SIGKILL)) // its parent is told, though the tool's output is blocked still
+		}
+		s.drain()
+		if attach {
+			s.tool.want(0)
+		} else {
+			s.tool.want(128 + int(unix.SIGKILL))
+		}
+		if r := readReport(t, s.report); r.Run.PID != s.pid {
+			t.Errorf("the report is about process %d, want %d", r.Run.PID, s.pid)
+		}
+	})
+}
+
+// The program is stopped by somebody while it waits, and continued later; and
+// it is free again, for a debugger too, once it has been waited for.
+func TestProgramStoppedDuringAHold(t *testing.T) {
+	bothModes(t, func(t *testing.T, attach bool) {
+		s := stall(t, attach, "3", "0")
+		s.waitHeld()
+		if err := unix.Kill(s.pid, unix.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		s.drain()
+		want := "t"
+		if attach {
+			want = "T"
+		}
+		poll(t, "the program's stop", func() bool {
+			for _, state := range threadStates(s.pid, "State") {
+				if state[:1] != want {
+					return false
+				}
+			}
+			return true
+		})
+		if err := unix.Kill(s.pid, unix.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		poll(t, "the program to go on", func() bool {
+			states := strings.Join(threadStates(s.pid, "State"), " ")
+			tracers := strings.Trim(strings.Join(threadStates(s.pid, "TracerPid"), ""), "0")
+			return strings.Contains(states, "R") && (tracers == "" || !attach)
+		})
+		if attach {
+			s.wantSum()
+			s.tool.want(0)
+		} else {
+			s.wantSum()
+		}
+		readReport(t, s.report) // nothing lost
+	})
+}
+
+// wantLoss compares the report of a run whose program could not be made to wait.
+func wantLoss(t testing.TB, path, why string) {
+	t.Helper()
+	r := readLossy(t, path)
+	if r.Run.Lost == 0 || r.Run.LostThreads == 0 {
+		t.Errorf("%d events lost in %d threads, want some", r.Run.Lost, r.Run.LostThreads)
+	}
+	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, why) {
+		t.Errorf("notes %q, want one that says %q", notes, why)
+	}
+	for _, f := range r.Findings {
+		if f.Confidence == "predicted" {
+			t.Errorf("%s, in spite of the loss", f)
+		}
+	}
+}
+
+// Somebody else traces the program: another tool, or a debugger.
+func TestTracedProgramLosesEvents(t *testing.T) {
+	needBPF(t)
+	tracer := startTool(t, childOptions{}, "exec", "--lossy", "--", processFixture(t, "locks.c"), "2", "300000", "wait")
+	pid := lineNumber(t, tracer, "pid ")
+	report := filepath.Join(t.TempDir(), "report.json")
+	fifo := filepath.Join(t.TempDir(), "trace")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
+	waitObserving(t, tool)
+	tracer.tell("go")
+	tracer.waitLine("sum ")
+	go func() { _, _ = io.Copy(io.Discard, f) }()
+	tracer.want(0)
+	tool.want(0)
+	wantLoss(t, report, fmt.Sprintf("process %d is traced by tracepredict (process %d), so it could not be made to wait", pid, tracer.pid()))
+}
+
+// The tool itself is stopped.
+func TestStoppedToolLosesEvents(t *testing.T) {
+	needBPF(t)
+	program := startChild(t, childOptions{}, processFixture(t, "locks.c"), "2", "500000", "wait")
+	pid := lineNumber(t, program, "pid ")
+	tool, report := attachTo(t, pid, "--ring", "1")
+	tool.signal(unix.SIGSTOP)
+	program.tell("go")
+	program.waitLine("sum ")
+	tool.signal(unix.SIGCONT)
+	program.want(0)
+	tool.want(0)
+	wantLoss(t, report, "tracepredict itself was stopped, or kept from running, for ")
+}
