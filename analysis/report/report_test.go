@@ -184,7 +184,7 @@ func text(t testing.TB, r Report, o TextOptions) string {
 
 func TestTextGolden(t *testing.T) {
 	holes := shopRun()
-	holes.Lost, holes.Notes = 12, []string{"libplugin.so was loaded before it could be probed: its calls are missing."}
+	holes.Lost, holes.Holed, holes.Notes = 12, 2, []string{"libplugin.so was loaded before it could be probed: its calls are missing."}
 	reports := map[string]Report{
 		"deadlock": Build(shopRun(), []finding.Finding{deadlock(ledger, till)}, shopTable()),
 		"race":     Build(shopRun(), []finding.Finding{race()}, shopTable()),

@@ -214,6 +214,8 @@ func (a *app) execCommand() *cobra.Command {
 		Long: `exec runs PROGRAM with tracepredict's own standard streams, working directory and environment, observes it
 from its first instruction, and when it has ended writes a report to standard error.
 
+A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
+
 Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings and the program itself gave 0;
 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec -- ./server --port 8080
@@ -273,8 +275,11 @@ func (a *app) attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
-		Long: `attach observes a running process. It goes on undisturbed while it is observed and afterwards; Ctrl-C, the
+		Long: `attach observes a running process. It goes on while it is observed and afterwards; Ctrl-C, the
 end of --duration or of the process write the report to standard error.
+
+If it makes events faster than they are analysed it is stopped for moments, so that none is lost; with --lossy never. While a debugger
+has it, that cannot be done: then events may be lost, and the report says how many.
 
 Exit status: 0 without findings, 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
