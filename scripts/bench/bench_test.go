@@ -35,6 +35,25 @@ func TestParseSample(t *testing.T) {
 	}
 }
 
+// A limit that two empty probes pass already is said to be out of reach, and is
+// not met all the same.
+func TestOutOfReach(t *testing.T) {
+	p := fake(221, 0, 0.5)
+	p.results[1].samples[0].NsPerPair = 4000 // of 20,000 with entry sites
+	floor := func(ns float64) result {
+		return result{&variant{name: twoProbes, threads: 1}, []sample{{Pairs: 100, NsPerPair: ns}}}
+	}
+	const words = "two probes that do nothing take 1990 ns, the limit is 1667"
+	p.results = append(p.results, floor(2000))
+	if text, met := p.render(); met || !strings.Contains(text, words) {
+		t.Errorf("want %q, and not met:\n%s", words, text)
+	}
+	p.results[len(p.results)-1] = floor(1500)
+	if text, met := p.render(); met || strings.Contains(text, "out of reach") {
+		t.Errorf("within reach, and not met:\n%s", text)
+	}
+}
+
 // fake is a page whose cheap variant costs a tenth of the entry one.
 func fake(events, lost, toolCPU float64) *page {
 	one := func(name string, threads int, ns float64) result {

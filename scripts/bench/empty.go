@@ -58,6 +58,34 @@ func newEmptyProbes(c *config, program string) (*emptyProbes, error) {
 	return e, nil
 }
 
+// atFloor puts an empty program at each of the two calls of a pair in the
+// program compiled with -DFLOOR.
+func (e *emptyProbes) atFloor(program string) error {
+	f, err := elf.Open(program)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		return fmt.Errorf("read the symbols of %s: %w", program, err)
+	}
+	n := 0
+	for _, s := range symbols {
+		if s.Name != "floor_lock" && s.Name != "floor_unlock" {
+			continue
+		}
+		if err := e.attach(program, s.Value, false); err != nil {
+			return err
+		}
+		n++
+	}
+	if n != 2 {
+		return fmt.Errorf("%s has %d of the two functions to probe", program, n)
+	}
+	return nil
+}
+
 // attach puts an empty program at an address, and one at the return if both.
 func (e *emptyProbes) attach(library string, addr uint64, both bool) error {
 	offset, err := fileOffset(library, addr)

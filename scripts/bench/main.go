@@ -67,7 +67,14 @@ func run(c config) (met bool, err error) {
 		return false, err
 	}
 	defer kernel.Close()
-	variants, err := prepare(&c, native, kernel)
+	floor := filepath.Join(c.dir, "pairs-floor")
+	if err := compile(floor, "-DFLOOR", "-fcf-protection=none"); err != nil {
+		return false, err
+	}
+	if err := kernel.atFloor(floor); err != nil {
+		return false, err
+	}
+	variants, err := prepare(&c, native, floor, kernel)
 	if err != nil {
 		return false, err
 	}

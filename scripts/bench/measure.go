@@ -46,13 +46,14 @@ const (
 	cheap     = "tracepredict"
 	entry     = "tracepredict --sites=entry"
 	empty     = "empty programs at tracepredict's sites"
+	twoProbes = "one empty program a call, at a nop"
 	bpftrace  = "bpftrace, three probes that count"
 	sanitizer = "gcc -fsanitize=thread"
 )
 
 // prepare lists the variants that this machine has, for the program compiled as
-// native.
-func prepare(c *config, native string, kernel *emptyProbes) ([]*variant, error) {
+// native, and as floor without locks.
+func prepare(c *config, native, floor string, kernel *emptyProbes) ([]*variant, error) {
 	few := max(c.pairs/20, 1000)
 	var vs []*variant
 	for _, threads := range []int{1, 2} {
@@ -62,6 +63,9 @@ func prepare(c *config, native string, kernel *emptyProbes) ([]*variant, error) 
 			traced(c, entry, threads, few, native, "--sites=entry"))
 		vs = append(vs, &variant{name: empty, threads: threads, pairs: c.pairs, command: []string{native},
 			env: []string{"LD_LIBRARY_PATH=" + kernel.folder}})
+		if threads == 1 { // two would lose updates
+			vs = append(vs, &variant{name: twoProbes, threads: threads, pairs: c.pairs, command: []string{floor}})
+		}
 		if v, err := bpftraced(threads, few, native); err != nil {
 			fmt.Fprintln(os.Stderr, "bench: without bpftrace:", err)
 		} else {

@@ -60,6 +60,31 @@ func (p *page) ratio(name, other string, threads int) (float64, bool) {
 	return figures.Median(ratios), true
 }
 
+// cost is the median of what a variant's pair takes above a plain one, in ns.
+func (p *page) cost(name string, threads int) (float64, bool) {
+	base, ok1 := p.find(plain, threads)
+	a, ok2 := p.find(name, threads)
+	if !ok1 || !ok2 {
+		return 0, false
+	}
+	var costs []float64
+	for i := range base.samples {
+		costs = append(costs, a.samples[i].NsPerPair-base.samples[i].NsPerPair)
+	}
+	return figures.Median(costs), true
+}
+
+// outOfReach says that a limit cannot be met on this machine wherever probes
+// sit: each call must pass one, and one that does nothing is too dear already.
+func (p *page) outOfReach(other string, limit float64) string {
+	floor, ok1 := p.cost(twoProbes, 1)
+	dear, ok2 := p.cost(other, 1)
+	if !ok1 || !ok2 || floor <= dear*limit {
+		return ""
+	}
+	return fmt.Sprintf("; out of reach on this machine: two probes that do nothing take %.0f ns, the limit is %.0f", floor, dear*limit)
+}
+
 type requirement struct {
 	text, limit, measured string
 	met                   bool
@@ -74,6 +99,9 @@ func (p *page) requirements() []requirement {
 		q := requirement{text: "cost of a lock/unlock pair, of that with " + c.other, limit: "at most " + part(c.limit), measured: "not measured"}
 		if r, ok := p.ratio(cheap, c.other, 1); ok {
 			q.measured, q.met = part(r), r <= c.limit && r > 0
+			if !q.met {
+				q.measured += p.outOfReach(c.other, c.limit)
+			}
 		}
 		rs = append(rs, q)
 	}
@@ -208,6 +236,7 @@ where in a function the probe sits: [how it works](how-it-works.md).
 
 What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
 probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of it, for
-programs that do nothing at the same places; *bpftrace* has three probes, at lock, at its return and at unlock, that
+programs that do nothing at the same places; *one empty program a call* is two such probes a pair at the cheapest instruction there is, in a
+program without locks: no choice of places can cost less; *bpftrace* has three probes, at lock, at its return and at unlock, that
 count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
 `
