@@ -236,7 +236,7 @@ where in a function the probe sits: [how it works](how-it-works.md).
 
 What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
 probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of it, for
-programs that do nothing at the same places; *one empty program a call* is two such probes a pair at the cheapest instruction there is, in a
-program without locks: no choice of places can cost less; *bpftrace* has three probes, at lock, at its return and at unlock, that
+programs that do nothing at the same places; *one empty program a call* is two such probes a pair in a program without locks, each at a nop of
+one byte, than which no instruction of a lock's code is cheaper to probe; *bpftrace* has three probes, at lock, at its return and at unlock, that
 count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
 `
