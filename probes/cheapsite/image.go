@@ -178,8 +178,8 @@ func (im *Image) format(addr uint64) string {
 	return insn.Format(im.arch, b, addr)
 }
 
-// sweep decodes r from its start, calling f with each instruction until f
-// answers false, the bytes do not decode, or there is no work left. It answers whether the
+// sweep decodes r from its start, calling f with each instruction, which is good
+// until f returns, until f answers false, the bytes do not decode, or there is no work left. It answers whether the
 // instructions end exactly where r does.
 func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
@@ -187,9 +187,9 @@ func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 		return false
 	}
 	at := 0
+	var in insn.Inst // one for all: f makes it escape
 	for at < len(b) {
-		in, err := insn.Decode(im.arch, b[at:], r.Lo+uint64(at))
-		if err != nil {
+		if in, err = insn.Decode(im.arch, b[at:], r.Lo+uint64(at)); err != nil {
 			return false
 		}
 		at += in.Len
