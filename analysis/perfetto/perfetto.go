@@ -32,8 +32,9 @@ type Options struct {
 type Writer struct {
 	out     *bufio.Writer
 	opts    Options
-	err     error
 	any     bool // an element has been written
+	buf     []byte
+	places  map[event.PlaceID]arguments
 	now     int64
 	timed   bool  // the events so far had times
 	base    int64 // ns, of the run's clock
@@ -68,35 +69,38 @@ type holding struct {
 }
 
 // arguments are what the viewer shows beside a slice.
-type arguments map[string]any
+type arguments []argument
+
+type argument struct {
+	key, text string
+	number    uint64 // where text is ""
+}
 
 // New begins a timeline on out.
 func New(out io.Writer, opts Options) *Writer {
-	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{}}
+	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{},
+		places: map[event.PlaceID]arguments{}}
 	w.raw(`{"displayTimeUnit":"ns","traceEvents":[`)
 	name := path.Base(opts.Program)
 	if opts.Program == "" {
 		name = "run"
 	}
-	w.element(element{Ph: "M", Name: "process_name", PID: w.pid(), Args: arguments{"name": name}})
+	w.element(element{Ph: "M", Name: "process_name", PID: w.pid(), Args: arguments{{key: "name", text: name}}})
 	return w
 }
 
 func (w *Writer) pid() int { return max(w.opts.PID, 1) }
 
-// element is one trace event; the field names are the format's.
+// element is one trace event.
 type element struct {
-	Ph    string          `json:"ph"`
-	Name  string          `json:"name,omitempty"`
-	Cat   string          `json:"cat,omitempty"`
-	TS    json.RawMessage `json:"ts,omitempty"` // µs
-	Dur   json.RawMessage `json:"dur,omitempty"`
-	PID   int             `json:"pid"`
-	TID   event.ThreadID  `json:"tid"`
-	ID    int             `json:"id,omitempty"`
-	Bind  string          `json:"bp,omitempty"`
-	Scope string          `json:"s,omitempty"`
-	Args  arguments       `json:"args,omitempty"`
+	Ph, Name, Cat string
+	TS, Dur       int64 // ns
+	PID           int
+	TID           event.ThreadID
+	ID            int    // of an arrow
+	Bind          string // of an arrow's head: to the slice around it
+	Scope         string // of a mark
+	Args          arguments
 }
 
 func (w *Writer) raw(s string) {
@@ -104,23 +108,69 @@ func (w *Writer) raw(s string) {
 }
 
 func (w *Writer) element(e element) {
-	text, err := json.Marshal(e)
-	if err != nil {
-		w.err = err
-		return
-	}
 	if w.any {
 		w.raw(",")
 	}
 	w.any = true
-	w.raw("\n")
-	_, _ = w.out.Write(text)
+	w.buf = e.append(append(w.buf[:0], '\n'))
+	_, _ = w.out.Write(w.buf)
 }
 
-// micros writes ns as µs.
-func micros(ns int64) json.RawMessage {
-	b := strconv.AppendInt(nil, ns/1000, 10)
-	return fmt.Appendf(b, ".%03d", ns%1000)
+// append writes the element as JSON: a run has millions, so by hand.
+func (e *element) append(b []byte) []byte {
+	b = append(b, `{"ph":"`...)
+	b = append(b, e.Ph...)
+	b = append(b, '"')
+	for _, f := range [...]struct{ key, value string }{{"name", e.Name}, {"cat", e.Cat}, {"bp", e.Bind}, {"s", e.Scope}} {
+		if f.value != "" {
+			b = append(append(append(b, `,"`...), f.key...), `":`...)
+			b = appendString(b, f.value)
+		}
+	}
+	if e.Ph != "M" {
+		b = appendMicros(append(b, `,"ts":`...), e.TS)
+	}
+	if e.Ph == "X" {
+		b = appendMicros(append(b, `,"dur":`...), e.Dur)
+	}
+	b = strconv.AppendInt(append(b, `,"pid":`...), int64(e.PID), 10)
+	b = strconv.AppendUint(append(b, `,"tid":`...), uint64(e.TID), 10)
+	if e.ID != 0 {
+		b = strconv.AppendInt(append(b, `,"id":`...), int64(e.ID), 10)
+	}
+	if len(e.Args) > 0 {
+		b = append(b, `,"args":{`...)
+		for i, a := range e.Args {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(append(b, '"'), a.key...), `":`...)
+			if a.text != "" {
+				b = appendString(b, a.text)
+			} else {
+				b = strconv.AppendUint(b, a.number, 10)
+			}
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+// appendString quotes; what is not plain ASCII goes the long way.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
+			text, _ := json.Marshal(s) // a string can always be had
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// appendMicros writes ns as µs.
+func appendMicros(b []byte, ns int64) []byte {
+	b = strconv.AppendInt(b, ns/1000, 10)
+	return append(b, '.', byte('0'+ns/100%10), byte('0'+ns/10%10), byte('0'+ns%10))
 }
 
 // stamp gives the time of an event on the timeline in ns: since the first event
@@ -161,11 +211,11 @@ func (w *Writer) track(e *event.Event, ts int64) *track {
 	}
 	t.seen, t.last = true, ts
 	name := w.threadName(e.Thread)
-	w.element(element{Ph: "M", Name: "thread_name", PID: w.pid(), TID: t.id, Args: arguments{"name": name}})
-	w.element(element{Ph: "M", Name: "thread_sort_index", PID: w.pid(), TID: t.id, Args: arguments{"sort_index": t.id}})
+	w.element(element{Ph: "M", Name: "thread_name", PID: w.pid(), TID: t.id, Args: arguments{{key: "name", text: name}}})
+	w.element(element{Ph: "M", Name: "thread_sort_index", PID: w.pid(), TID: t.id, Args: arguments{{key: "sort_index", number: uint64(t.id)}}})
 	w.begin(t, slice{name: name})
 	if t.born != 0 {
-		w.element(element{Ph: "f", Name: "start", Cat: "thread", ID: t.born, Bind: "e", TS: micros(ts), PID: w.pid(), TID: t.id})
+		w.element(element{Ph: "f", Name: "start", Cat: "thread", ID: t.born, Bind: "e", TS: ts, PID: w.pid(), TID: t.id})
 	}
 	return t
 }
@@ -197,7 +247,7 @@ func (w *Writer) begin(t *track, s slice) {
 	if s.object == 0 {
 		cat = "thread"
 	}
-	w.element(element{Ph: "B", Name: s.name, Cat: cat, TS: micros(t.last), PID: w.pid(), TID: t.id, Args: s.args})
+	w.element(element{Ph: "B", Name: s.name, Cat: cat, TS: t.last, PID: w.pid(), TID: t.id, Args: s.args})
 	t.open = append(t.open, s)
 }
 
@@ -220,7 +270,7 @@ func (w *Writer) finish(t *track, object event.ObjectID) {
 
 func (w *Writer) closeFrom(t *track, at int) {
 	for range t.open[at:] {
-		w.element(element{Ph: "E", TS: micros(t.last), PID: w.pid(), TID: t.id})
+		w.element(element{Ph: "E", TS: t.last, PID: w.pid(), TID: t.id})
 	}
 	t.open = t.open[:at]
 }
@@ -231,8 +281,8 @@ func (w *Writer) acquired(t *track, e *event.Event, before int64) {
 	name := w.objectName(e)
 	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before {
 		start := max(before, h.since)
-		w.element(element{Ph: "X", Name: "may wait for " + name, Cat: "wait", TS: micros(start), Dur: micros(t.last - start), PID: w.pid(), TID: t.id,
-			Args: arguments{"held by": fmt.Sprintf("T%d", h.thread)}})
+		w.element(element{Ph: "X", Name: "may wait for " + name, Cat: "wait", TS: start, Dur: t.last - start, PID: w.pid(), TID: t.id,
+			Args: arguments{{key: "held by", text: fmt.Sprintf("T%d", h.thread)}}})
 	}
 	if e.Op == event.Acquire {
 		w.locks[e.Object] = holding{thread: t.id, since: t.last, until: -1}
@@ -258,14 +308,14 @@ func (w *Writer) forked(t *track, e *event.Event) {
 		w.threads[e.Peer] = child
 	}
 	child.born = w.flows
-	w.element(element{Ph: "i", Name: "starts " + w.threadName(e.Peer), Cat: "thread", Scope: "t", TS: micros(t.last), PID: w.pid(), TID: t.id, Args: w.at(e)})
-	w.element(element{Ph: "s", Name: "start", Cat: "thread", ID: w.flows, TS: micros(t.last), PID: w.pid(), TID: t.id})
+	w.element(element{Ph: "i", Name: "starts " + w.threadName(e.Peer), Cat: "thread", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: w.at(e)})
+	w.element(element{Ph: "s", Name: "start", Cat: "thread", ID: w.flows, TS: t.last, PID: w.pid(), TID: t.id})
 }
 
 func (w *Writer) end(t *track) {
 	w.flows++
 	t.died = w.flows
-	w.element(element{Ph: "s", Name: "join", Cat: "thread", ID: t.died, TS: micros(t.last), PID: w.pid(), TID: t.id})
+	w.element(element{Ph: "s", Name: "join", Cat: "thread", ID: t.died, TS: t.last, PID: w.pid(), TID: t.id})
 	w.closeFrom(t, 0)
 	t.over = true
 }
@@ -273,7 +323,7 @@ func (w *Writer) end(t *track) {
 // joined: the wait is at most from the thread's last event.
 func (w *Writer) joined(t *track, e *event.Event, before int64) {
 	name := "joins " + w.threadName(e.Peer)
-	w.element(element{Ph: "X", Name: name, Cat: "wait", TS: micros(before), Dur: micros(t.last - before), PID: w.pid(), TID: t.id, Args: w.at(e)})
+	w.element(element{Ph: "X", Name: name, Cat: "wait", TS: before, Dur: t.last - before, PID: w.pid(), TID: t.id, Args: w.at(e)})
 	u := w.threads[e.Peer]
 	if u == nil || u == t || !u.seen {
 		return // it did nothing that was seen
@@ -283,7 +333,7 @@ func (w *Writer) joined(t *track, e *event.Event, before int64) {
 		w.end(u)
 	}
 	if u.died != 0 {
-		w.element(element{Ph: "f", Name: "join", Cat: "thread", ID: u.died, Bind: "e", TS: micros(t.last), PID: w.pid(), TID: t.id})
+		w.element(element{Ph: "f", Name: "join", Cat: "thread", ID: u.died, Bind: "e", TS: t.last, PID: w.pid(), TID: t.id})
 		u.died = 0
 	}
 }
@@ -295,12 +345,9 @@ func (w *Writer) mark(t *track, e *event.Event) {
 	}
 	args := w.at(e)
 	if e.Flags&event.HasValue != 0 {
-		if args == nil {
-			args = arguments{}
-		}
-		args["value"] = e.Value
+		args = append(slices.Clip(args), argument{key: "value", number: e.Value})
 	}
-	w.element(element{Ph: "i", Name: name, Cat: e.Kind.String(), Scope: "t", TS: micros(t.last), PID: w.pid(), TID: t.id, Args: args})
+	w.element(element{Ph: "i", Name: name, Cat: e.Kind.String(), Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: args})
 	if e.Op == event.Destroy {
 		delete(w.locks, e.Object)
 	}
@@ -311,15 +358,20 @@ func (w *Writer) at(e *event.Event) arguments {
 	if w.opts.Names == nil || e.Place == 0 {
 		return nil
 	}
+	if known, ok := w.places[e.Place]; ok {
+		return known
+	}
 	f := report.OwnFrame(w.opts.Names.Frames(e.Place))
 	where := f.Function
 	if f.File != "" {
 		where = fmt.Sprintf("%s %s:%d", f.Function, path.Base(f.File), f.Line)
 	}
-	if where == "" {
-		return nil
+	var args arguments
+	if where != "" {
+		args = arguments{{key: "at", text: where}}
 	}
-	return arguments{"at": where}
+	w.places[e.Place] = args
+	return args
 }
 
 func (w *Writer) threadName(id event.ThreadID) string {
@@ -362,11 +414,7 @@ func (w *Writer) Close() error {
 		}
 	}
 	w.raw("\n]}\n")
-	err := w.out.Flush()
-	if w.err != nil {
-		err = w.err
-	}
-	if err != nil {
+	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("write the timeline: %w", err)
 	}
 	return nil

@@ -45,3 +45,17 @@ func TestNumbersAreDocumented(t *testing.T) {
 	}
 	want(fmt.Sprintf("% x", magic[:8]))
 }
+
+// TestVersion1: what the first version wrote can be read for good. The file is
+// smallRun, as it was written then.
+func TestVersion1(t *testing.T) {
+	file, err := os.ReadFile("testdata/v1.trace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, smallRun(), got)
+}
