@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,6 +189,14 @@ func hurry() {
 		own.Runtime = shortTurn
 		_ = unix.SchedSetAttr(0, own, 0)
 	}
+}
+
+// spareProcessors gives Go's scheduler processors for the watcher and the tracer
+// beside those of the others: a thread that comes back from the kernel must find
+// one free, and on a busy machine those there are may belong to threads of ours that
+// the kernel keeps from running. It gives the number before.
+func spareProcessors() (before int) {
+	return runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 }
 
 // eachRunning calls f with each thread of the process that runs or could run.

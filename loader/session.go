@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"sort"
 	"strings"
@@ -72,7 +73,8 @@ type Session struct {
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid then
 
-	watchDone chan struct{} // closed when the brake's watcher has returned; nil without
+	watchDone  chan struct{} // closed when the brake's watcher has returned; nil without
+	processors int           // of Go's scheduler before there was a watcher
 }
 
 func newSession(opts Options) (*Session, error) {
@@ -106,6 +108,7 @@ func (s *Session) watch(press func()) error {
 		return err
 	}
 	s.watchDone = make(chan struct{})
+	s.processors = spareProcessors()
 	onOneThread(func() {
 		defer close(s.watchDone)
 		defer unix.Close(epoll)
@@ -444,6 +447,7 @@ func (s *Session) finish() (Lost, error) {
 	err := s.stopObserving()
 	if s.watchDone != nil {
 		<-s.watchDone
+		runtime.GOMAXPROCS(s.processors)
 	}
 	close(s.stop)
 	<-s.readDone
