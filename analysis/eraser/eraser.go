@@ -131,7 +131,7 @@ type Analysis struct {
 	lately  [recently]*thread // of threads, by the low bits of the ID
 	vars    map[event.ObjectID]*variable
 	near    [recently]*variable // of vars, by the low bits of the ID
-	done    []*raceReport // of variables whose lifetime ended
+	done    []*raceReport       // of variables whose lifetime ended
 	stats   Stats
 	verdict Verdict
 	limit   int // of interned sets, before unused ones are dropped

@@ -5,5 +5,5 @@ package suite_test
 // The race detector makes each event ten times as dear.
 const (
 	longRun = 3_000_000 // events of a long run
-	churn   = 60_000    // threads of a long run
+	churn   = 30_000    // threads of a long run
 )
