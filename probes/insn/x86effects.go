@@ -6,6 +6,8 @@ func (d *x86) effects() {
 	in := d.in
 	if d.isMem && d.addr32 && !d.mem.Fixed {
 		d.control() // its address is cut to 32 bits: Mem cannot say that
+		in.Locked = in.Locked || d.lock
+		d.forget()
 		return
 	}
 	if d.control() {

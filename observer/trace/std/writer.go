@@ -34,7 +34,8 @@ type Writer struct {
 
 	threads   map[event.ThreadID]string
 	objects   map[event.ObjectID]string
-	taken     map[string]int // names; how many have been made of each
+	called    map[string]bool // names of threads
+	taken     map[string]int  // names; how many have been made of each
 	places    map[event.PlaceID]string
 	locations map[string]string // by their text
 	numbers   map[string]bool   // taken
@@ -61,7 +62,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 		opts.Location = innermost
 	}
 	return &Writer{
-		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, taken: map[string]int{},
+		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, called: map[string]bool{}, taken: map[string]int{},
 		places: map[event.PlaceID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
 	}
 }
@@ -159,11 +160,27 @@ func (w *Writer) thread(id event.ThreadID) string {
 		return name
 	}
 	base := "T" + strconv.Itoa(int(id))
-	if info := w.opts.Names.Thread(id); info.TID == 0 && plain(info.Name) {
+	if info := w.opts.Names.Thread(id); info.TID == 0 && plain(info.Name) && info.Name[0] != '#' {
 		base = info.Name
 	}
-	w.threads[id] = w.unique(base)
-	return w.threads[id]
+	if w.called[alias(base)] { // "T1" and "1" would be read as one
+		w.taken[base] = max(w.taken[base], 1)
+	}
+	name := w.unique(base)
+	w.threads[id], w.called[name] = name, true
+	return name
+}
+
+// alias is the other name that a thread may go by where it is forked or joined;
+// "" if there is none.
+func alias(name string) string {
+	if isNumber(name) {
+		return "T" + name
+	}
+	if bare := trimT(name); isNumber(bare) {
+		return bare
+	}
+	return ""
 }
 
 func (w *Writer) object(id event.ObjectID, letter string) string {
