@@ -1,6 +1,7 @@
 package binary
 
 import (
+	"cmp"
 	"debug/elf"
 	"fmt"
 	"slices"
@@ -67,11 +68,27 @@ func (f *File) loadSymbols() {
 // mergeSymbols joins tables, sorted by address and name, dropping a symbol
 // that an earlier table has with the same name, version and address.
 func mergeSymbols(tables ...[]Symbol) []Symbol {
-	var all []Symbol
-	for _, t := range tables {
-		all = append(all, t...)
+	unsorted := slices.Concat(tables...)
+	// The numbers are sorted in place of the symbols, which are large to move; the
+	// number itself then decides between equals, as it would in a stable sort.
+	order := make([]int32, len(unsorted))
+	for i := range order {
+		order[i] = int32(i)
 	}
-	sort.SliceStable(all, func(i, j int) bool { return symbolLess(&all[i], &all[j]) })
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &unsorted[i], &unsorted[j]
+		switch {
+		case symbolLess(a, b):
+			return -1
+		case symbolLess(b, a):
+			return 1
+		}
+		return cmp.Compare(i, j)
+	})
+	all := make([]Symbol, len(order))
+	for i, n := range order {
+		all[i] = unsorted[n]
+	}
 	return slices.CompactFunc(all, func(a, b Symbol) bool {
 		return a.Addr == b.Addr && a.Name == b.Name && a.Version == b.Version && (a.Kind == TLS) == (b.Kind == TLS)
 	})
