@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/user"
 	"strconv"
-	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // Credentials are the user that a program runs as.
@@ -62,16 +64,25 @@ func credentials(u *user.User) (*Credentials, error) {
 	return c, nil
 }
 
-// assume makes the calling process run as c for good.
+// assume makes the calling thread run as c for good. It is for a process that
+// executes a program next, from this thread, which leaves no other: to change
+// the threads of the Go runtime too would take the cooperation of each, for
+// which syscall.Setuid and its kin can wait for ever in a process that is traced.
 func (c *Credentials) assume() error {
-	if err := syscall.Setgroups(c.Groups); err != nil {
-		return fmt.Errorf("take the groups of user %s: %w", c.Name, err)
+	groups := make([]uint32, len(c.Groups), len(c.Groups)+1)
+	for i, g := range c.Groups {
+		groups[i] = uint32(g)
 	}
-	if err := syscall.Setgid(c.GID); err != nil {
-		return fmt.Errorf("take the group of user %s: %w", c.Name, err)
+	// The spare element gives an empty list an address.
+	list := unsafe.Pointer(unsafe.SliceData(groups))
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(list), 0); e != 0 {
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, e)
 	}
-	if err := syscall.Setuid(c.UID); err != nil {
-		return fmt.Errorf("become user %s: %w", c.Name, err)
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGID, uintptr(c.GID), 0, 0); e != 0 {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, e)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETUID, uintptr(c.UID), 0, 0); e != 0 {
+		return fmt.Errorf("become user %s: %w", c.Name, e)
 	}
 	return nil
 }
