@@ -52,7 +52,7 @@ type process struct {
 const jsonReport = "--format=json"
 
 // start starts the program, in exec mode below tracepredict.
-func (p *process) start(r *runner, m mode) error {
+func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	p.mode, p.pidfd = m, -1
 	var err error
 	if p.output, err = os.Create(p.log); err != nil {
@@ -95,7 +95,7 @@ func (p *process) start(r *runner, m mode) error {
 	if m != execed {
 		return p.found(cmd.Process.Pid)
 	}
-	return p.findChild()
+	return p.findChild(ctx)
 }
 
 // found notes the program's process; the descriptor stays its, whoever gets the
@@ -110,7 +110,7 @@ func (p *process) found(pid int) error {
 }
 
 // findChild waits for tracepredict's child to become the program.
-func (p *process) findChild() error {
+func (p *process) findChild(ctx context.Context) error {
 	program, err := filepath.EvalSymlinks(p.args[0])
 	if err != nil {
 		return err
@@ -125,6 +125,8 @@ func (p *process) findChild() error {
 		case err := <-p.mainDone:
 			p.mainDone <- err
 			return p.explain(fmt.Errorf("tracepredict exec ended (%v) before the program ran", err))
+		case <-ctx.Done():
+			return p.explain(fmt.Errorf("tracepredict exec does not run the program: %w", ctx.Err()))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

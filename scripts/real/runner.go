@@ -214,7 +214,7 @@ func (r *runner) once(ctx context.Context, p program, e *env, m mode, label stri
 	proc := &process{env: e, dir: dir, command: cmd, report: filepath.Join(r.logs, label+".json"), log: filepath.Join(r.logs, label+".log")}
 	defer func() { err = errors.Join(err, proc.end()) }()
 	began := time.Now()
-	if err := proc.start(r, m); err != nil {
+	if err := proc.start(ctx, r, m); err != nil {
 		return s, err
 	}
 	// Whoever waits for the program then sees its end.
