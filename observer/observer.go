@@ -89,6 +89,7 @@ type Observer struct {
 	ev    event.Event // reused for all
 
 	now     uint64             // time of the record at hand
+	from    uint64             // calls and accesses before it are left out
 	threads map[uint32]*thread // live, by kernel id
 	last    *thread            // of the last record
 	byTP    map[uint64]*thread // latest thread with this thread pointer
@@ -172,6 +173,9 @@ func (o *Observer) Record(r *bpf.Record) {
 	if o.names.full() {
 		o.sweep()
 	}
+	if r.Time < o.from && !ofThreads(bpf.Op(r.Op)) {
+		return
+	}
 	switch {
 	case bpf.Op(r.Op) == bpf.OpExec:
 		o.renamed(r)
@@ -215,6 +219,22 @@ func (o *Observer) Record(r *bpf.Record) {
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		o.accessed(t, r)
 	}
+}
+
+// StartAt leaves out the calls and accesses before the time t, in nanoseconds of
+// CLOCK_MONOTONIC: when the last probe went into a running process. Probes go in
+// one by one, and a lock whose release has none yet would seem to be held for
+// ever. What is told of threads counts from the beginning. It is called before
+// the first record.
+func (o *Observer) StartAt(t uint64) { o.from = t }
+
+// ofThreads reports whether an operation tells of threads, or of what was lost.
+func ofThreads(op bpf.Op) bool {
+	switch op {
+	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask, bpf.OpHole:
+		return true
+	}
+	return false
 }
 
 // begin resets the shared event for thread t at record r. Nil is for what was

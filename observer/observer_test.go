@@ -867,3 +867,29 @@ func TestTimes(t *testing.T) {
 type sinkFunc func(*event.Event)
 
 func (f sinkFunc) Event(e *event.Event) { f(e) }
+
+// TestStartAt: probes go into a running process one by one, that of the lock
+// before that of the unlock.
+func TestStartAt(t *testing.T) {
+	l := newListener()
+	l.o.StartAt(5)
+	for _, r := range parseRecords(t, `
+		11 acquire A
+		1 fork 12 tp=p2
+		12 wait C with=B
+		12 acquire A
+		11 acquire A
+		11 release A
+		12 wait C with=B leave
+		12 release B`) {
+		l.o.Record(&r)
+	}
+	l.o.Finish()
+	got := strings.Join(l.lines, "\n")
+	if strings.Count(got, "acquire A") != 1 || strings.Count(got, "release A") != 1 || !strings.Contains(got, "fork T") || !strings.Contains(got, "acquire B") {
+		t.Errorf("events:\n%s", got)
+	}
+	if len(l.broken) > 0 || l.o.Stats().InferredReleases != 0 {
+		t.Errorf("%v, %+v", l.broken, l.o.Stats())
+	}
+}

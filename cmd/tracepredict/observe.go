@@ -269,6 +269,16 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	return nil
 }
 
+// monotonic is the time on the clock of the records, in nanoseconds; 0 if it
+// cannot be had.
+func monotonic() uint64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
+		return 0
+	}
+	return uint64(now.Nano())
+}
+
 func (a *app) attachCommand() *cobra.Command {
 	var f observeFlags
 	var pid int
@@ -321,6 +331,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		}
 	}, func(s *loader.Session) {
 		r.started(s, program)
+		r.observer.StartAt(monotonic())
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
 	})
 	if err != nil {
