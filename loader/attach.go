@@ -19,7 +19,7 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	s, err := newSession(opts)
+	s, err := newSession(opts, func() error { return dropForProcess(pid) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -44,6 +44,16 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 	waitForEnd(ctx, fd)
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
+}
+
+// dropForProcess drops privileges for the observation of another process, whose
+// files are then opened with its own rights. Its user cannot signal the tool.
+func dropForProcess(pid int) error {
+	user, err := fileUserOf(pid)
+	if err != nil {
+		return err
+	}
+	return dropPrivileges(nil, user)
 }
 
 // holdFound is one hold of the process, which nobody traces between holds.

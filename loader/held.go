@@ -75,7 +75,10 @@ func becomeProgram() error {
 			return err
 		}
 	}
-	return &os.PathError{Op: "execute", Path: plan.Path, Err: syscall.Exec(plan.Path, plan.Args, os.Environ())}
+	if err := disinherit(); err != nil {
+		return err
+	}
+	return &os.PathError{Op: "execute", Path: plan.Path, Err: syscall.Exec(plan.Path, plan.Args, originalEnviron())}
 }
 
 // heldProcess is a process of ours that has not become the program yet.
@@ -109,6 +112,7 @@ func startHeld(plan heldPlan, stdout *os.File) (*heldProcess, error) {
 	}
 	cmd := exec.Command(self, heldArg)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, os.Stderr
+	cmd.Env = originalEnviron()
 	cmd.ExtraFiles = []*os.File{goR, planR, failW}
 	err = cmd.Start()
 	for _, f := range cmd.ExtraFiles {
@@ -137,6 +141,13 @@ func (h *heldProcess) release() error {
 		return fmt.Errorf("let process %d go: %w", h.cmd.Process.Pid, err)
 	}
 	return nil
+}
+
+// abandon ends it without its having become anything.
+func (h *heldProcess) abandon() {
+	h.gate.Close()
+	h.fail.Close()
+	_ = h.cmd.Wait() // it says why it ended to a pipe that nobody reads
 }
 
 // failure is why it could not become the program, "" if it could.

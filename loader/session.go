@@ -42,6 +42,14 @@ type Options struct {
 	// Lossy: records that the ring buffer has no room for are lost, and
 	// counted. By default the program waits until there is room.
 	Lossy bool
+	// DropPrivileges: before anything of the observed program is read, the
+	// process gives up, for good and in all threads, what it does not need:
+	// all capabilities but CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and to
+	// gain others; with a Program.User it becomes that user, and files of a
+	// found process are opened with that process's rights. For a process
+	// whose one task is the observation. Where the binary cannot (cgo), the
+	// session's notes say so.
+	DropPrivileges bool
 }
 
 // Session observes one process.
@@ -77,7 +85,18 @@ type Session struct {
 	processors int           // of Go's scheduler before there was a watcher
 }
 
-func newSession(opts Options) (*Session, error) {
+// newSession drops privileges with drop, where that is asked for, and loads the
+// BPF programs.
+func newSession(opts Options, drop func() error) (*Session, error) {
+	var notes []string
+	if opts.DropPrivileges {
+		err := drop()
+		if errors.Is(err, errCgo) {
+			notes = append(notes, fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err))
+		} else if err != nil {
+			return nil, err
+		}
+	}
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err
@@ -88,6 +107,7 @@ func newSession(opts Options) (*Session, error) {
 		planner:  probes.NewPlanner(opts.Plan),
 		modules:  map[FileID]*Module{},
 		sites:    []*probes.Site{nil},
+		notes:    notes,
 		stop:     make(chan struct{}),
 		readDone: make(chan struct{}),
 	}

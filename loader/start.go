@@ -27,13 +27,14 @@ type Program struct {
 // streams. Started is called, if not nil, before the first record: the program,
 // which may end while it is being loaded, has not run.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
-	s, err := newSession(opts)
+	// Before privileges are dropped: it becomes what it would be without us.
+	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
 	if err != nil {
 		return Result{}, err
 	}
-	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
+	s, err := newSession(opts, func() error { return dropPrivileges(prog.User, nil) })
 	if err != nil {
-		s.tracer.Close()
+		held.abandon()
 		return Result{}, err
 	}
 	s.pid = held.cmd.Process.Pid
@@ -103,7 +104,8 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
-		kill(s.pid) // it stands at its start, or is of no use to anybody
+		held.gate.Close() // where it still waits it ends: it may be another user's than the tool now is
+		kill(s.pid)       // it stands at its start, or is of no use to anybody
 		_, _ = t.run()
 	}
 	return outcome{exit: exit, err: err}

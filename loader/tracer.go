@@ -92,6 +92,12 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
+	// Else the library reads the kernel's version from /proc/self/mem, which is
+	// closed to a process that has changed its user. The kernel has not looked
+	// at it since Linux 5.0, but it must not be 0.
+	for _, p := range spec.Programs {
+		p.KernelVersion = 1
+	}
 	return nil
 }
 

@@ -33,10 +33,7 @@ func withSeized(f func(pid int) error) error {
 	done := make(chan error, 1)
 	onOneThread(func() { done <- seizeAnd(held.cmd.Process.Pid, f) })
 	err = <-done
-	// With its gate closed it ends by itself.
-	held.gate.Close()
-	held.fail.Close()
-	held.cmd.Wait()
+	held.abandon()
 	return err
 }
 

@@ -140,7 +140,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 
 func (r *observation) options() (loader.Options, error) {
 	plan, err := r.flags.options()
-	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
+	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
 }
 
 func (r *observation) started(s *loader.Session, program string) {
