@@ -1,12 +1,8 @@
 package loader
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
@@ -37,67 +33,23 @@ type Segment struct {
 }
 
 // openModule opens what a mapping maps, and makes sure that it is that file and
-// not another put in its place.
+// not another put in its place. Exe says that it is the program itself.
 func openModule(pid int, m Mapping, exe bool) (*Module, error) {
-	root := procDir(pid) + "/root"
-	path := root + m.Path
-	if exe {
-		path = procDir(pid) + "/exe"
-	}
-	f, err := openMapped(path, m)
+	f, err := openMapped(pid, m, exe)
 	if err != nil {
-		// Replaced or deleted since. This way is open to few.
-		var e error
-		if f, e = openMapped(fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi), m); e != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}
 	st, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("open %s: %w", m.Path, err)
+		return nil, fmt.Errorf("look at %s: %w", m.Path, err)
 	}
-	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: root})
+	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: procDir(pid) + "/root"})
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f}, nil
-}
-
-func openMapped(path string, m Mapping) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open %s as it was mapped: %w", m.Path, err)
-	}
-	if err := sameFile(f, m); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// errReplaced says that the path names another file than the one mapped.
-var errReplaced = errors.New("the file was replaced since it was mapped")
-
-func sameFile(f *os.File, m Mapping) error {
-	st, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("open %s: %w", m.Path, err)
-	}
-	sys, ok := st.Sys().(*syscall.Stat_t)
-	if !ok || !st.Mode().IsRegular() {
-		return fmt.Errorf("%s is not a regular file", m.Path)
-	}
-	// Overlay and btrfs file systems show another device in maps than in stat;
-	// the inode number must agree in any case.
-	if sys.Ino != m.File.Inode {
-		return fmt.Errorf("%s (inode %d, mapped is %d of device %d:%d): %w", m.Path, sys.Ino, m.File.Inode, m.File.Major, m.File.Minor, errReplaced)
-	}
-	if unix.Major(sys.Dev) != m.File.Major && unix.Major(sys.Dev) != 0 && m.File.Major != 0 {
-		return fmt.Errorf("%s is on device %d:%d, mapped is %d:%d: %w", m.Path, unix.Major(sys.Dev), unix.Minor(sys.Dev), m.File.Major, m.File.Minor, errReplaced)
-	}
-	return nil
 }
 
 // bias gives the load bias of a mapping of the module's code.
