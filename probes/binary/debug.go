@@ -330,7 +330,9 @@ func (f *File) tryDebugFile(c candidate) (*File, error) {
 
 func (f *File) matches(d *File, c candidate) error {
 	own, theirs := f.BuildID(), d.BuildID()
-	if d.arch != f.arch || own != "" && theirs != "" && own != theirs {
+	// Found by a checksum, one of the two may lack the identifier; by the
+	// identifier itself, neither.
+	if d.arch != f.arch || own != theirs && (!c.hasCRC || own != "" && theirs != "") {
 		return d.fail(ErrDebugFile, noOffset, "belongs to another build of %s (%s, not %s)", f.name, theirs, own)
 	}
 	if !c.hasCRC {

@@ -99,7 +99,7 @@ func openFile(path string, opts Options, debug bool) (*File, error) {
 	}
 	st, err := file.Stat()
 	if err == nil && !st.Mode().IsRegular() {
-		err = &Error{Path: path, Kind: ErrNotELF, Offset: noOffset, Reason: "is not a regular file", Remedy: "name a program"}
+		err = notRegular(path)
 	}
 	if err != nil {
 		file.Close()
@@ -113,6 +113,10 @@ func openFile(path string, opts Options, debug bool) (*File, error) {
 	return f, nil
 }
 
+func notRegular(path string) error {
+	return &Error{Path: path, Kind: ErrNotELF, Offset: noOffset, Reason: "is not a regular file", Remedy: "name a program"}
+}
+
 // openIn opens path for reading without blocking on a FIFO; with a root,
 // symbolic links of the target cannot lead out of it.
 func openIn(root, path string) (*os.File, error) {
@@ -124,10 +128,23 @@ func openIn(root, path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "open", Path: root, Err: err}
 	}
 	defer unix.Close(dir)
-	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_IN_ROOT}
-	fd, err := unix.Openat2(dir, path, &how)
+	// Resolved first, opened if it is a file: opening a device may do something.
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
+	at, err := unix.Openat2(dir, path, &how)
 	if err != nil {
 		return nil, &os.PathError{Op: "openat2", Path: filepath.Join(root, path), Err: err}
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return nil, &os.PathError{Op: "fstat", Path: filepath.Join(root, path), Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, notRegular(path)
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: filepath.Join(root, path), Err: err}
 	}
 	return os.NewFile(uintptr(fd), path), nil
 }
