@@ -73,6 +73,9 @@ var capabilitiesUsed = [...]struct {
 // ptrace shows.
 const capSysPtrace = "CAP_SYS_PTRACE"
 
+// fileCapabilities is what setcap(8) is to give to the binary.
+const fileCapabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"
+
 // circumstances are the facts about user and kernel that explain a refusal.
 type circumstances struct {
 	missing   []string // capabilities for BPF that are not in effect
@@ -131,7 +134,7 @@ func shellQuote(s string) string {
 }
 
 func (c circumstances) privilegeRemedy() string {
-	return fmt.Sprintf("run it with sudo, or give the binary its capabilities: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep %s", c.self)
+	return fmt.Sprintf("run it with sudo, or give the binary its capabilities: sudo setcap %s %s", fileCapabilities, c.self)
 }
 
 // explainLoad wraps an error of loading the BPF objects with its likely cause,

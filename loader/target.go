@@ -171,11 +171,16 @@ func vanished(pid int, status map[string]string) error {
 }
 
 func notYours(pid int, status map[string]string) error {
-	remedy := fmt.Sprintf("observe it as root: sudo %s attach -p %d", selfPath(), pid)
+	c := readCircumstances()
+	remedy := fmt.Sprintf("observe it as root: sudo %s attach -p %d", c.self, pid)
 	owner, _, _ := strings.Cut(status["Uid"], "\t")
 	what := fmt.Sprintf("process %d (%s) belongs to %s", pid, status["Name"], userName(owner))
 	if owner == strconv.Itoa(os.Getuid()) {
 		what = fmt.Sprintf("process %d (%s) does not let its own user look into it (it is set-uid, has capabilities, or asked for it)", pid, status["Name"])
+	}
+	if c.lacks(capSysPtrace) {
+		what = "missing " + capSysPtrace + ": " + what
+		remedy += fmt.Sprintf("; or give the binary its capabilities: sudo setcap %s %s", fileCapabilities, c.self)
 	}
 	return &NeedError{What: what, Remedy: remedy, Kind: ErrNotYours}
 }

@@ -23,7 +23,9 @@ import (
 var buildTool = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(fixtureDir, "bin")
 	path := filepath.Join(dir, "tracepredict")
-	text, err := exec.Command("go", "build", "-o", path, "..").CombinedOutput()
+	cmd := exec.Command("go", "build", "-o", path, "..")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the tool: %w\n%s", err, text)
 	}

@@ -1,0 +1,298 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	nobodyID = 65534
+	// CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE as /proc/PID/status has them.
+	threeCapabilities = "000000c000080000"
+)
+
+// needRoot skips the test where one may not become other users.
+func needRoot(t testing.TB) {
+	t.Helper()
+	needBPF(t)
+	needTool(t, "setpriv")
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be other users")
+	}
+}
+
+// asNobody is what starts a command as a user without privileges, but for the
+// capabilities given ("+bpf,+perfmon").
+func asNobody(caps string) []string {
+	words := []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"}
+	if caps != "" {
+		words = append(words, "--inh-caps=-all,"+caps, "--ambient-caps=-all,"+caps)
+	}
+	return words
+}
+
+// toolWithFileCapabilities is a copy of the tool that has them from its file.
+func toolWithFileCapabilities(t testing.TB, caps string) string {
+	t.Helper()
+	needTool(t, "setcap")
+	path := filepath.Join(nobodysDir(t), "tracepredict")
+	if out, err := exec.Command("cp", toolPath(t), path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if out, err := exec.Command("setcap", caps, path).CombinedOutput(); err != nil {
+		t.Skipf("this file system keeps no capabilities: %v: %s", err, out)
+	}
+	return path
+}
+
+// nobodysDir is a directory that only nobody may enter.
+func nobodysDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(fixtureDir, "nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chown(dir, nobodyID, nobodyID); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestThreeCapabilitiesSuffice(t *testing.T) {
+	needRoot(t)
+	ambient := append(asNobody("+bpf,+perfmon,+sys_ptrace"), toolPath(t))
+	file := append(asNobody(""), toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"))
+	program := processFixture(t, "busy.c")
+	for _, c := range []struct {
+		name   string
+		tool   []string
+		target []string // what starts the program to attach to
+	}{
+		{"ambient, own program", ambient, asNobody("")},
+		{"ambient, root's program", ambient, nil},
+		{"from the file, own program", file, asNobody("")},
+		{"from the file, root's program", file, nil},
+	} {
+		t.Run(c.name+", attach", func(t *testing.T) {
+			p := startChild(t, childOptions{}, append(slices.Clone(c.target), program)...)
+			p.waitLine("sum ")
+			a := startChild(t, childOptions{}, append(slices.Clone(c.tool), "attach", "-p", fmt.Sprint(p.pid()))...)
+			poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+			p.in.Close()
+			a.want(0)
+			p.want(0)
+			if !strings.Contains(a.err.String(), "nothing lost") {
+				t.Errorf("no report: %s", a.err.String())
+			}
+		})
+		if c.target == nil {
+			continue
+		}
+		t.Run(c.name+", exec", func(t *testing.T) {
+			x := startChild(t, childOptions{}, append(slices.Clone(c.tool), "exec", "--", program)...)
+			x.want(0)
+			if !x.out.has("sum 32000") || !strings.Contains(x.err.String(), "nothing lost") {
+				t.Errorf("it was not observed: %s%s", x.out.String(), x.err.String())
+			}
+		})
+	}
+}
+
+func TestMissingCapabilityIsNamed(t *testing.T) {
+	needRoot(t)
+	others := startChild(t, childOptions{}, processFixture(t, "busy.c"))
+	others.waitLine("sum ")
+	attach := []string{"attach", "-p", fmt.Sprint(others.pid())}
+	run := []string{"exec", "--", processFixture(t, "busy.c")}
+	for _, c := range []struct {
+		caps, missing string
+		commands      [][]string
+	}{
+		{"+perfmon,+sys_ptrace", "CAP_BPF", [][]string{run, attach}},
+		{"+bpf,+sys_ptrace", "CAP_PERFMON", [][]string{run, attach}},
+		{"+bpf,+perfmon", "CAP_SYS_PTRACE", [][]string{attach}}, // one's own program can be traced without
+	} {
+		tool := append(asNobody(c.caps), toolPath(t))
+		for _, words := range c.commands {
+			x := startChild(t, childOptions{}, append(slices.Clone(tool), words...)...)
+			x.want(125)
+			if got := x.err.String(); !strings.Contains(got, "missing "+c.missing) || !strings.Contains(got, "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep") {
+				t.Errorf("without %s, %s said: %s", c.missing, words[0], got)
+			}
+		}
+		x := startChild(t, childOptions{}, append(tool, "doctor")...)
+		x.wait()
+		if got := x.out.String(); !strings.Contains(got, "for "+c.missing) {
+			t.Errorf("without it, doctor does not say what to do for %s:\n%s", c.missing, got)
+		}
+	}
+}
+
+// statusFields are the lines of a /proc/PID/status that tell of privileges.
+func statusFields(text string) string {
+	var kept []string
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(line, ":")
+		if slices.Contains([]string{"Uid", "Gid", "Groups", "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp"}, name) {
+			kept = append(kept, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func TestProgramHasWhatItHadWithoutTheTool(t *testing.T) {
+	needRoot(t)
+	show := []string{"/bin/sh", "-c", "cat /proc/self/status; echo ENVIRON; env | grep -v ^_= | sort; ulimit -n"}
+	nobody := asNobody("")
+	plainTool := toolPath(t)
+	capped := toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
+	for _, c := range []struct {
+		name            string
+		plain, observed []string
+	}{
+		{"root", nil, []string{plainTool, "exec", "--"}},
+		{"root becomes nobody", []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups"}, []string{plainTool, "exec", "--user", "nobody", "--"}},
+		{"capabilities from the file", nobody, append(slices.Clone(nobody), capped, "exec", "--")},
+		// These are there for the tool, so the program has them not.
+		{"ambient", nobody, append(asNobody("+bpf,+perfmon,+sys_ptrace"), plainTool, "exec", "--")},
+		{"another ambient one", asNobody("+net_bind_service"), append(asNobody("+net_bind_service,+bpf,+perfmon,+sys_ptrace"), plainTool, "exec", "--")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := startChild(t, childOptions{}, append(slices.Clone(c.plain), show...)...)
+			want.want(0)
+			got := startChild(t, childOptions{}, append(slices.Clone(c.observed), show...)...)
+			got.want(0)
+			wantStatus, wantEnv, _ := strings.Cut(want.out.String(), "ENVIRON")
+			gotStatus, gotEnv, _ := strings.Cut(got.out.String(), "ENVIRON")
+			if w, g := statusFields(wantStatus), statusFields(gotStatus); w != g {
+				t.Errorf("plain:\n%s\nobserved:\n%s", w, g)
+			}
+			if wantEnv != gotEnv {
+				t.Errorf("environment and limit, plain:%s\nobserved:%s", wantEnv, gotEnv)
+			}
+		})
+	}
+}
+
+// wantOnlyThree compares the privileges of all threads of the tool.
+func wantOnlyThree(t *testing.T, tool int, uid string) {
+	t.Helper()
+	for field, want := range map[string]string{
+		"CapPrm": threeCapabilities, "CapEff": threeCapabilities, "CapBnd": threeCapabilities,
+		"CapInh": "0000000000000000", "CapAmb": "0000000000000000", "NoNewPrivs": "1", "Uid": uid,
+	} {
+		states := threadStates(tool, field)
+		if len(states) < 3 || slices.ContainsFunc(states, func(s string) bool { return s != want }) {
+			t.Errorf("%s of the tool's threads is %q, want %q", field, states, want)
+		}
+	}
+}
+
+func TestToolKeepsThreeCapabilities(t *testing.T) {
+	needRoot(t)
+	program := processFixture(t, "busy.c")
+	for _, c := range []struct {
+		name string
+		args []string
+		uid  string
+	}{
+		{"root's program", nil, "0\t0\t0\t0"},
+		{"nobody's program", []string{"--user", "nobody"}, "65534\t65534\t65534\t65534"},
+	} {
+		t.Run("exec, "+c.name, func(t *testing.T) {
+			x := startTool(t, childOptions{}, append(append([]string{"exec"}, c.args...), "--", program)...)
+			x.waitLine("sum ")
+			wantOnlyThree(t, x.pid(), c.uid)
+			x.want(0)
+		})
+	}
+	// Files are opened as the process's user; who may signal the tool stays.
+	t.Run("attach", func(t *testing.T) {
+		p := startChild(t, childOptions{}, append(asNobody(""), program)...)
+		p.waitLine("sum ")
+		a := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(p.pid()))
+		poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+		wantOnlyThree(t, a.pid(), "0\t0\t0\t65534")
+		p.in.Close()
+		a.want(0)
+	})
+}
+
+func TestSignalsReachAnotherUsersProgram(t *testing.T) {
+	needRoot(t)
+	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGHUP} {
+		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "busy.c"))
+		x.waitLine("sum ")
+		x.signal(s)
+		x.want(128 + int(s))
+	}
+}
+
+// A program that nobody but its user may read, in a directory that nobody else
+// may enter, is observed all the same; only where the tool has no such user the
+// error says whose rights it has.
+func TestPrivateProgram(t *testing.T) {
+	needRoot(t)
+	program := filepath.Join(nobodysDir(t), "busy")
+	text, err := os.ReadFile(processFixture(t, "busy.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(program, nobodyID, nobodyID); err != nil {
+		t.Fatal(err)
+	}
+	x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--watch", "sum", "--", program)
+	x.want(0)
+
+	p := startChild(t, childOptions{}, append(asNobody(""), program)...)
+	p.waitLine("sum ")
+	a := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(p.pid()))
+	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+	p.in.Close()
+	a.want(0)
+
+	x = startTool(t, childOptions{}, "exec", "--", program)
+	x.want(125)
+	if got := x.err.String(); !strings.Contains(got, program+" cannot be read with the rights of user root") || !strings.Contains(got, "--user") {
+		t.Errorf("it said: %s", got)
+	}
+}
+
+// In a container the root is often an overlay, whose files have other numbers
+// in maps than in stat.
+func TestProgramOnOverlay(t *testing.T) {
+	needRoot(t)
+	needTool(t, "unshare")
+	dir := nobodysDir(t)
+	program := processFixture(t, "busy.c")
+	script := `set -e
+mount -t tmpfs none "$0"; mkdir "$0/lower" "$0/upper" "$0/work" "$0/merged"
+cp "$1" "$0/lower/busy"
+mount -t overlay -o lowerdir="$0/lower",upperdir="$0/upper",workdir="$0/work" none "$0/merged" || { echo no overlay; exit 3; }
+`
+	inside := startChild(t, childOptions{}, "unshare", "-m", "sh", "-c", script+`exec "$2" exec -- "$0/merged/busy"`, dir, program, toolPath(t))
+	status := inside.wait()
+	if inside.out.has("no overlay") {
+		t.Skip("no overlay file system here")
+	}
+	if status != 0 || !inside.out.has("sum 32000") || strings.Contains(inside.err.String(), "not observed") {
+		t.Errorf("exec ended with %d: %s", status, inside.err.String())
+	}
+	outside := startChild(t, childOptions{}, "unshare", "-m", "sh", "-c", script+`exec "$0/merged/busy"`, dir, program)
+	outside.waitLine("sum ")
+	a := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(outside.pid()))
+	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+	outside.in.Close()
+	a.want(0)
+}
