@@ -56,7 +56,10 @@ func TestOpenMappedFollowsNoSwap(t *testing.T) {
 		{"moved, with a link to it", func(t *testing.T, path string) error { move(t, path); return os.Symlink(path+".moved", path) }, nil},
 		{"moved", func(t *testing.T, path string) error { move(t, path); return nil }, os.ErrNotExist},
 		{"deleted", func(_ *testing.T, path string) error { return os.Remove(path) }, os.ErrNotExist},
-		{"another file", func(t *testing.T, path string) error { move(t, path); return os.WriteFile(path, []byte("mapped"), 0o600) }, errReplaced},
+		{"another file", func(t *testing.T, path string) error {
+			move(t, path)
+			return os.WriteFile(path, []byte("mapped"), 0o600)
+		}, errReplaced},
 		{"a link to another", func(t *testing.T, path string) error { move(t, path); return os.Symlink(os.Args[0], path) }, errReplaced},
 		{"a FIFO", func(t *testing.T, path string) error { move(t, path); return unix.Mkfifo(path, 0o600) }, errReplaced},
 		{"a link to a device", func(t *testing.T, path string) error { move(t, path); return os.Symlink("/dev/zero", path) }, errReplaced},

@@ -698,3 +698,17 @@ func TestWriteErrorsAreReported(t *testing.T) {
 		t.Error("a failed write was not reported")
 	}
 }
+
+func TestPlainKeepsLinesAndNothingElse(t *testing.T) {
+	for text, want := range map[string]string{
+		"one\n\ttwo\n":              "one\n    two\n",
+		"\x1b]0;title\a\x1b[2Jname": `\x1b]0;title\x07\x1b[2Jname`,
+		"a\rb\x00\xff":              `a\x0db\x00\xff`,
+		"größer":                    "größer",
+		"right \u202e to left":      `right \u202e to left`,
+	} {
+		if got := Plain(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
