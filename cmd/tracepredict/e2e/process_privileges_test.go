@@ -232,6 +232,7 @@ func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "busy.c"))
 		x.waitLine("sum ")
 		x.signal(s)
+		poll(t, "its end by the signal, its input still open", x.over)
 		x.want(128 + int(s))
 	}
 }
