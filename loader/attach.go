@@ -19,11 +19,16 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	s, err := newSession(opts, func() error { return dropForProcess(pid) })
+	var early earlyFiles
+	s, err := newSession(opts, func() error {
+		early = openEarly(pid)
+		return dropForProcess(pid)
+	})
+	defer early.close()
 	if err != nil {
 		return Result{}, err
 	}
-	s.pid = pid
+	s.pid, s.early = pid, early
 	if err := s.attachAll(tasks); err != nil {
 		s.tracer.Close()
 		return Result{}, err

@@ -135,7 +135,7 @@ func testBias(t *testing.T, flags []string) {
 	if i < 0 || maps[i].Path != path {
 		t.Fatal("main is not in the program's code")
 	}
-	mod, err := openModule(program.Process.Pid, maps[i], true)
+	mod, err := openModule(program.Process.Pid, maps[i], true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func testBias(t *testing.T, flags []string) {
 	}
 	other := maps[i]
 	other.File.Inode++
-	if _, err := openModule(program.Process.Pid, other, true); !errors.Is(err, errReplaced) {
+	if _, err := openModule(program.Process.Pid, other, true, nil); !errors.Is(err, errReplaced) {
 		t.Errorf("another file was opened for the mapped one: %v", err)
 	}
 }

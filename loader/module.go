@@ -33,9 +33,13 @@ type Segment struct {
 }
 
 // openModule opens what a mapping maps, and makes sure that it is that file and
-// not another put in its place. Exe says that it is the program itself.
-func openModule(pid int, m Mapping, exe bool) (*Module, error) {
-	f, err := openMapped(pid, m, exe)
+// not another put in its place. Exe says that it is the program itself; early
+// may have it already.
+func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error) {
+	f, err := early.take(m.File), error(nil)
+	if f == nil {
+		f, err = openMapped(pid, m, exe)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
 	}

@@ -47,6 +47,45 @@ func openMapped(pid int, m Mapping, exe bool) (*os.File, error) {
 	return nil, err
 }
 
+// earlyFiles are files that a process mapped when the tool still had all its
+// privileges. Some only these can open: files that only their owner may read,
+// and libraries that were replaced since.
+type earlyFiles map[FileID]*os.File
+
+// openEarly opens what can be opened of the code that the process maps; nothing
+// is read yet.
+func openEarly(pid int) earlyFiles {
+	files := earlyFiles{}
+	maps, err := readMaps(pid)
+	if err != nil {
+		return files // told when it is asked again
+	}
+	exe, err := Executable(pid)
+	for _, m := range maps {
+		if !m.Exec || m.File.Inode == 0 || files[m.File] != nil {
+			continue
+		}
+		if f, err := openMapped(pid, m, err == nil && m.Path == exe); err == nil {
+			files[m.File] = f
+		}
+	}
+	return files
+}
+
+// take gives a file to the caller, who closes it; nil if it is not there.
+func (e earlyFiles) take(id FileID) *os.File {
+	f := e[id]
+	delete(e, id)
+	return f
+}
+
+// close closes what nobody took.
+func (e earlyFiles) close() {
+	for _, f := range e {
+		f.Close()
+	}
+}
+
 // tryMapped opens path, seen from the directory dir, if it is the file of m.
 func tryMapped(dir int, path string, how unix.OpenHow, m Mapping) (*os.File, error) {
 	how.Flags = unix.O_PATH | unix.O_CLOEXEC

@@ -63,6 +63,7 @@ type Session struct {
 	mu         sync.Mutex // guards what follows; before Tracer's own
 	planner    *probes.Planner
 	modules    map[FileID]*Module
+	early      earlyFiles
 	segments   []Segment // by Lo; newest last among equals
 	sites      []*probes.Site
 	notes      []string
@@ -367,7 +368,7 @@ func (s *Session) addModule(m Mapping) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	mod, err := openModule(s.pid, m, m.Path == exe)
+	mod, err := openModule(s.pid, m, m.Path == exe, s.early)
 	if err != nil {
 		return nil, err
 	}
