@@ -115,7 +115,7 @@ func changeUser(become *Credentials, files *fileUser) error {
 		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1); err != nil {
 			return fmt.Errorf("keep capabilities as user %s: %w", become.Name, err)
 		}
-		return become.assume()
+		return become.assumeEverywhere()
 	case files != nil && files.uid != os.Geteuid():
 		if err := syscall.Setgroups(files.groups); err != nil {
 			return fmt.Errorf("open files with the groups of user %d: %w", files.uid, err)
@@ -123,6 +123,21 @@ func changeUser(become *Credentials, files *fileUser) error {
 		// Neither tells of an error: the answer is the former id.
 		_ = onAllThreads(unix.SYS_SETFSGID, uintptr(files.gid), 0)
 		_ = onAllThreads(unix.SYS_SETFSUID, uintptr(files.uid), 0)
+	}
+	return nil
+}
+
+// assumeEverywhere makes the whole tool run as c for good; the tool is not
+// traced, so its threads answer.
+func (c *Credentials) assumeEverywhere() error {
+	if err := syscall.Setgroups(c.Groups); err != nil {
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, err)
+	}
+	if err := syscall.Setresgid(c.GID, c.GID, c.GID); err != nil {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, err)
+	}
+	if err := syscall.Setresuid(c.UID, c.UID, c.UID); err != nil {
+		return fmt.Errorf("become user %s: %w", c.Name, err)
 	}
 	return nil
 }

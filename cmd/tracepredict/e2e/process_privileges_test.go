@@ -70,7 +70,7 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 	needRoot(t)
 	ambient := append(asNobody("+bpf,+perfmon,+sys_ptrace"), toolPath(t))
 	file := append(asNobody(""), toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"))
-	program := processFixture(t, "busy.c")
+	program := processFixture(t, "rounds.c")
 	for _, c := range []struct {
 		name   string
 		tool   []string
@@ -108,10 +108,10 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 
 func TestMissingCapabilityIsNamed(t *testing.T) {
 	needRoot(t)
-	others := startChild(t, childOptions{}, processFixture(t, "busy.c"))
+	others := startChild(t, childOptions{}, processFixture(t, "rounds.c"))
 	others.waitLine("sum ")
 	attach := []string{"attach", "-p", fmt.Sprint(others.pid())}
-	run := []string{"exec", "--", processFixture(t, "busy.c")}
+	run := []string{"exec", "--", processFixture(t, "rounds.c")}
 	for _, c := range []struct {
 		caps, missing string
 		commands      [][]string
@@ -198,7 +198,7 @@ func wantOnlyThree(t *testing.T, tool int, uid string) {
 
 func TestToolKeepsThreeCapabilities(t *testing.T) {
 	needRoot(t)
-	program := processFixture(t, "busy.c")
+	program := processFixture(t, "rounds.c")
 	for _, c := range []struct {
 		name string
 		args []string
@@ -229,7 +229,7 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 	needRoot(t)
 	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGHUP} {
-		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "busy.c"))
+		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "rounds.c"))
 		x.waitLine("sum ")
 		x.signal(s)
 		poll(t, "its end by the signal, its input still open", x.over)
@@ -243,7 +243,7 @@ func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 func TestPrivateProgram(t *testing.T) {
 	needRoot(t)
 	program := filepath.Join(nobodysDir(t), "busy")
-	text, err := os.ReadFile(processFixture(t, "busy.c"))
+	text, err := os.ReadFile(processFixture(t, "rounds.c"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestProgramOnOverlay(t *testing.T) {
 	needRoot(t)
 	needTool(t, "unshare")
 	dir := nobodysDir(t)
-	program := processFixture(t, "busy.c")
+	program := processFixture(t, "rounds.c")
 	script := `set -e
 mount -t tmpfs none "$0"; mkdir "$0/lower" "$0/upper" "$0/work" "$0/merged"
 cp "$1" "$0/lower/busy"
