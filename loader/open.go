@@ -26,6 +26,20 @@ func openMapped(pid int, m Mapping, exe bool) (*os.File, error) {
 	if exe {
 		return tryMapped(unix.AT_FDCWD, procDir(pid)+"/exe", unix.OpenHow{}, m)
 	}
+	f, err := openByPath(pid, m)
+	if err == nil {
+		return f, nil
+	}
+	// Replaced or deleted since. This way is open to few.
+	link := fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)
+	if f, err := tryMapped(unix.AT_FDCWD, link, unix.OpenHow{}, m); err == nil {
+		return f, nil
+	}
+	return nil, err
+}
+
+// openByPath opens the file of a mapping by the path that maps tell.
+func openByPath(pid int, m Mapping) (*os.File, error) {
 	root, err := unix.Open(procDir(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open the root directory of process %d: %w", pid, err)
@@ -38,10 +52,6 @@ func openMapped(pid int, m Mapping, exe bool) (*os.File, error) {
 	}
 	// After a chroot, paths in maps still count from our root.
 	if f, err := tryMapped(unix.AT_FDCWD, path, unix.OpenHow{}, m); err == nil {
-		return f, nil
-	}
-	// Replaced or deleted since. This way is open to few.
-	if f, err := tryMapped(unix.AT_FDCWD, fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi), unix.OpenHow{}, m); err == nil {
 		return f, nil
 	}
 	return nil, err
