@@ -119,7 +119,7 @@ func constants(t *testing.T) map[string]uint64 {
 func TestConstants(t *testing.T) {
 	want := constants(t)
 	have := map[string]uint64{
-		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess,
+		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared,
 		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf,
 		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace), "ACTION_OUTCOME": uint64(ActionOutcome),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),

@@ -65,10 +65,11 @@ func ParseOp(name string) (Op, bool) {
 
 // Record flags; REC_… of record.h.
 const (
-	RecLeave   = 1 // made after the operation
-	RecFailed  = 2 // the operation did not have its effect
-	RecValue   = 4 // Value holds the variable's value
-	RecProcess = 8 // OpFork of a process, not of a thread
+	RecLeave   = 1  // made after the operation
+	RecFailed  = 2  // the operation did not have its effect
+	RecValue   = 4  // Value holds the variable's value
+	RecProcess = 8  // OpFork of a process, not of a thread
+	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
 )
 
 // Action is what a probe does when it fires; enum action of record.h.

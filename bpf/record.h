@@ -47,6 +47,7 @@ enum {
 	REC_FAILED = 2,	  /* the operation did not have its effect */
 	REC_VALUE = 4,	  /* value holds the variable's value */
 	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
+	REC_SHARED = 16,  /* with REC_PROCESS: in its parent's memory, until it executes a program */
 };
 
 /* One event. One ring buffer for all CPUs: the order of reservation is the

@@ -82,6 +82,7 @@ const volatile __u32 wake_bytes = 1 << 18; /* wake the reader when so much is un
  * libraries find room: to lose one of these breaks more than an event. */
 const volatile __u32 ring_limit = 60 << 20;
 const volatile bool want_stacks = true;
+const volatile bool follow; /* forked processes are observed too */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -549,7 +550,7 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 	task = bpf_get_current_task_btf();
 	key.caller = site->at_entry ? return_address(ctx, sp) : REG_IP(ctx);
 	key.depth = CURRENT_THREAD_POINTER(task) - sp;
-	key.site = index;
+	key.site = (__u64)w->tgid << 32 | index; /* another program may be at the same addresses */
 	if (slot) {
 		line = &slot->places[index & (NEAR_PLACES - 1)];
 		if (line->place && line->key.caller == key.caller && line->key.depth == key.depth &&
@@ -917,6 +918,7 @@ static __noinline int renamed(__u32 old, __u64 id)
 	return 0;
 }
 
+#define CLONE_VM 0x100
 #define CLONE_THREAD 0x10000
 
 /* In the parent, before the child runs: knows both. */
@@ -926,11 +928,18 @@ int on_fork(__u64 *ctx)
 	struct task_struct *child = (void *)ctx[0];
 	__u64 clone_flags = ctx[1];
 	struct who w = current_thread();
+	__u8 flags = 0, one = 1;
+	__u32 tid;
 
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
-	thread_record(&w, OP_FORK, clone_flags & CLONE_THREAD ? 0 : REC_PROCESS, task_id(child),
-		      THREAD_POINTER(child), 0);
+	tid = task_id(child);
+	if (!(clone_flags & CLONE_THREAD)) {
+		flags = clone_flags & CLONE_VM ? REC_PROCESS | REC_SHARED : REC_PROCESS;
+		if (follow)
+			bpf_map_update_elem(&targets, &tid, &one, BPF_ANY);
+	}
+	thread_record(&w, OP_FORK, flags, tid, THREAD_POINTER(child), 0);
 	return 0;
 }
 

@@ -137,6 +137,7 @@ const (
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
+	TracepredictVarFollow            = "follow"
 	TracepredictVarLastPlace         = "last_place"
 	TracepredictVarLostLives         = "lost_lives"
 	TracepredictVarLostPending       = "lost_pending"
@@ -224,6 +225,7 @@ type TracepredictMapSpecs struct {
 type TracepredictVariableSpecs struct {
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
+	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
@@ -289,6 +291,7 @@ func (m *TracepredictMaps) Close() error {
 type TracepredictVariables struct {
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
+	Follow            *ebpf.Variable `ebpf:"follow"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`

@@ -16,6 +16,7 @@ import (
 
 type expected struct {
 	Watch    []string `json:"watch"`
+	Follow   bool     `json:"follow"`
 	Findings []struct {
 		Kind      string   `json:"kind"`
 		Objects   []string `json:"objects"`

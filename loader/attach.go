@@ -28,7 +28,8 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 	if err != nil {
 		return Result{}, err
 	}
-	s.pid, s.early = pid, early
+	s.early = early
+	s.begin(pid)
 	if err := s.attachAll(tasks); err != nil {
 		s.tracer.Close()
 		return Result{}, err
@@ -72,7 +73,7 @@ func (s *Session) holdFound() {
 }
 
 func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
-	if err := s.tracer.AddTarget(s.pid); err != nil {
+	if err := s.tracer.AddTarget(s.PID()); err != nil {
 		return err
 	}
 	lines, err := s.tracer.Tasks()
@@ -82,7 +83,7 @@ func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
 	if tasks != nil {
 		tasks(lines)
 	}
-	if err := s.sync(); err != nil {
+	if err := s.sync(s.PID()); err != nil {
 		return err
 	}
 	return s.ready()

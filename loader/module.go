@@ -20,8 +20,6 @@ type Module struct {
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
-
-	attached bool // its probes are in, or have been tried to be put in
 }
 
 // Segment is an executable mapping of a module. Segments of libraries that

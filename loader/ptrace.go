@@ -6,6 +6,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -25,16 +26,23 @@ import (
 // ptraceOptions never holds EXITKILL: the program outlives the tool.
 const ptraceOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACECLONE
 
+// followOptions bring the processes that are forked as well. Each begins with a
+// stop, in which it gets its probes.
+const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
+
 // tracee is a program that the tool has started and traces. All its methods
 // but kill run on the one thread that seized it.
 type tracee struct {
 	pid     int
-	onExec  func() error // at each execve: the new program is mapped, nothing of it has run
-	onMap   func() error // while loading: something executable may have been mapped
-	onReady func() error // the loader is done: main is still to come
-	onStop  func()       // a thread has stopped with all others, until SIGCONT
-	loading bool
-	loader  Mapping // the dynamic loader's code while loading
+	follow  bool
+	onExec  func(pid int) error // at each execve: the new program is mapped, nothing of it has run
+	onMap   func(pid int) error // while loading: something executable may have been mapped
+	onReady func(pid int) error // the loader is done: main is still to come
+	onStop  func()              // a thread has stopped with all others, until SIGCONT
+	onFork  func(parent, pid int, shared bool)
+	onEnd   func(pid int)
+	loading map[int]Mapping // the dynamic loader's code, by process, while it runs
+	born    map[int]bool    // processes that have been forked and have not ended
 	execd   bool
 
 	brake   *brake // nil: never made to wait
@@ -58,8 +66,16 @@ func (e Exit) Code() int {
 	return e.Status
 }
 
+func newTracee(pid int, follow bool) *tracee {
+	return &tracee{pid: pid, follow: follow, loading: map[int]Mapping{}, born: map[int]bool{}}
+}
+
 func (t *tracee) seize() error {
-	if err := ptrace(unix.PTRACE_SEIZE, t.pid, 0, ptraceOptions); err != nil {
+	options := ptraceOptions
+	if t.follow {
+		options |= followOptions
+	}
+	if err := ptrace(unix.PTRACE_SEIZE, t.pid, 0, uintptr(options)); err != nil {
 		return fmt.Errorf("trace process %d: %w", t.pid, err)
 	}
 	return nil
@@ -84,6 +100,7 @@ func (t *tracee) run() (Exit, error) {
 		case ws.Exited() || ws.Signaled():
 			delete(t.kept, tid)
 			if tid != t.pid {
+				t.ended(tid)
 				continue
 			}
 			t.endHold()
@@ -131,11 +148,17 @@ func (t *tracee) press() error {
 				return err
 			}
 		}
-	case !t.holding && t.execd && !t.loading && t.brake.wanted():
+	case !t.holding && t.execd && !t.starting() && t.brake.wanted():
 		t.holding, t.since, t.kept = true, time.Now(), map[int]unix.WaitStatus{}
 		t.interruptRunning()
 	}
 	return nil
+}
+
+// starting: the first program's libraries are being loaded.
+func (t *tracee) starting() bool {
+	_, loading := t.loading[t.pid]
+	return loading
 }
 
 func (t *tracee) endHold() {
@@ -196,6 +219,7 @@ func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
 			t.onStop()
 			return err
 		}
+		t.birth(tid)
 		return t.resume(tid, 0)
 	case event != 0:
 		return t.resume(tid, 0)
@@ -205,7 +229,7 @@ func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
 
 func (t *tracee) resume(tid int, sig unix.Signal) error {
 	request := unix.PTRACE_CONT
-	if t.loading && tid == t.pid {
+	if _, loading := t.loading[tid]; loading {
 		request = unix.PTRACE_SYSCALL
 	}
 	return gone(ptrace(request, tid, 0, uintptr(sig)))
@@ -213,20 +237,56 @@ func (t *tracee) resume(tid int, sig unix.Signal) error {
 
 func (t *tracee) executed(tid int) error {
 	t.execd = true
-	if err := t.onExec(); err != nil {
+	delete(t.loading, tid)
+	if err := t.onExec(tid); err != nil {
 		return err
 	}
-	maps, err := readMaps(t.pid)
+	maps, err := readMaps(tid)
 	if err != nil {
 		return err
 	}
-	t.loader, t.loading = dynamicLoader(t.pid, maps)
-	if !t.loading {
-		if err := t.onReady(); err != nil {
-			return err
-		}
+	if loader, ok := dynamicLoader(tid, maps); ok {
+		t.loading[tid] = loader
+	} else if err := t.onReady(tid); err != nil {
+		return err
 	}
 	return t.resume(tid, 0)
+}
+
+// birth serves the first stop of a process that was forked.
+func (t *tracee) birth(tid int) {
+	// A thread's first stop, and each at the end of a group stop, looks the same.
+	if !t.follow || tid == t.pid || t.born[tid] || unix.Tgkill(tid, tid, 0) != nil {
+		return
+	}
+	t.born[tid] = true
+	status, err := readStatus(strconv.Itoa(tid))
+	if err != nil {
+		return
+	}
+	parent, _ := strconv.Atoi(status["PPid"])
+	t.onFork(parent, tid, sharesMemory(parent, tid))
+}
+
+// sharesMemory tells a process that vfork or posix_spawn made, which runs in its
+// parent's memory until its execve. One that has no parent any more has its own:
+// who calls vfork waits.
+func sharesMemory(parent, pid int) bool {
+	const vm = 1 // KCMP_VM
+	r, _, e := unix.Syscall6(unix.SYS_KCMP, uintptr(parent), uintptr(pid), vm, 0, 0, 0)
+	if e != 0 {
+		return e != unix.ESRCH
+	}
+	return r == 0
+}
+
+// ended serves the end of a thread, which may be the last of its process.
+func (t *tracee) ended(tid int) {
+	delete(t.loading, tid)
+	if t.born[tid] {
+		delete(t.born, tid)
+		t.onEnd(tid)
+	}
 }
 
 // dynamicLoader finds the code of the program's interpreter at execve: the
@@ -247,7 +307,8 @@ func dynamicLoader(pid int, maps []Mapping) (Mapping, bool) {
 // systemCall serves a stop at a system call's entry or exit while the dynamic
 // loader runs.
 func (t *tracee) systemCall(tid int) error {
-	if !t.loading || tid != t.pid {
+	loader, loading := t.loading[tid]
+	if !loading {
 		return t.resume(tid, 0)
 	}
 	info, err := syscallInfo(tid)
@@ -255,16 +316,16 @@ func (t *tracee) systemCall(tid int) error {
 		return gone(err)
 	}
 	switch {
-	case info.ip < t.loader.Lo || info.ip >= t.loader.Hi:
-		t.loading = false
-		if err := t.onMap(); err != nil {
+	case info.ip < loader.Lo || info.ip >= loader.Hi:
+		delete(t.loading, tid)
+		if err := t.onMap(tid); err != nil {
 			return err
 		}
-		if err := t.onReady(); err != nil {
+		if err := t.onReady(tid); err != nil {
 			return err
 		}
 	case info.op == unix.PTRACE_SYSCALL_INFO_EXIT:
-		if err := t.onMap(); err != nil {
+		if err := t.onMap(tid); err != nil {
 			return err
 		}
 	}

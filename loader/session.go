@@ -14,6 +14,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -50,28 +51,36 @@ type Options struct {
 	// whose one task is the observation. Where the binary cannot (cgo), the
 	// session's notes say so.
 	DropPrivileges bool
+	// Follow: the processes that the program forks are observed too, and what they
+	// execute, until the first process ends.
+	Follow bool
 }
 
-// Session observes one process.
+// Session observes a process, and with Options.Follow those that come of it.
 type Session struct {
 	opts   Options
 	tracer *Tracer
-	pid    int
 	job    job    // of a started program
+	held   bool   // it is traced, and so stands at each execve and fork
 	brake  *brake // nil: the program never waits
 
 	mu         sync.Mutex // guards what follows; before Tracer's own
-	planner    *probes.Planner
-	modules    map[FileID]*Module
+	first      *process
+	processes  map[int]*process // by id; the latest
+	all        []*process
+	modules    map[FileID][]*Module
 	early      earlyFiles
-	segments   []Segment // by Lo; newest last among equals
 	sites      []*probes.Site
 	notes      []string
 	unobserved []string  // paths, see Unobserved
+	resolved   bool      // a program before an execve had all variables to watch; with Options.Follow
 	running    bool      // the program has been let go with its libraries in place
 	began      time.Time // then
 	over       bool      // the observation has ended: no more probes
 	lost       Lost      // valid at the end
+
+	live    pidSet         // processes that are observed
+	closing sync.WaitGroup // links of processes that have ended
 
 	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
 	cut bool          // the first record after end has been read; of the reader alone
@@ -98,22 +107,23 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 			return nil, err
 		}
 	}
+	opts.Tracer.Follow = opts.Follow
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
-		opts:     opts,
-		tracer:   tracer,
-		planner:  probes.NewPlanner(opts.Plan),
-		modules:  map[FileID]*Module{},
-		sites:    []*probes.Site{nil},
-		notes:    notes,
-		stop:     make(chan struct{}),
-		readDone: make(chan struct{}),
+		opts:      opts,
+		tracer:    tracer,
+		modules:   map[FileID][]*Module{},
+		processes: map[int]*process{},
+		sites:     []*probes.Site{nil},
+		notes:     notes,
+		stop:      make(chan struct{}),
+		readDone:  make(chan struct{}),
 	}
 	if !opts.Lossy {
-		s.brake = tracer.newBrake(func() []int { return []int{s.pid} })
+		s.brake = tracer.newBrake(s.livePIDs)
 	}
 	return s, nil
 }
@@ -147,8 +157,16 @@ func (s *Session) Began() time.Time {
 	return s.began
 }
 
-// PID is the observed process.
-func (s *Session) PID() int { return s.pid }
+// PID is the observed process, the first of several.
+func (s *Session) PID() int { return s.first.pid }
+
+// begin says which process is observed.
+func (s *Session) begin(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first = s.newProcess(pid)
+	s.add(s.first)
+}
 
 // Site gives the site of an index in records, nil if there is none.
 func (s *Session) Site(index uint32) *probes.Site {
@@ -160,12 +178,12 @@ func (s *Session) Site(index uint32) *probes.Site {
 	return s.sites[index]
 }
 
-// VariableAddr gives the address in the process of a watched variable, 0 if it
+// VariableAddr gives the address in a process of a watched variable, 0 if it
 // is not loaded.
-func (s *Session) VariableAddr(name string) uint64 {
+func (s *Session) VariableAddr(pid int, name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, seg := range slices.Backward(s.segments) {
+	for seg := range s.of(pid).backward() {
 		for _, v := range seg.Module.Plan.Variables {
 			if v.Name == name {
 				return v.Addr + seg.Bias
@@ -190,22 +208,28 @@ func (s *Session) Notes() []string {
 func (s *Session) Modules() []*Module {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	seen := map[*Module]bool{}
 	var ms []*Module
-	for _, seg := range s.segments {
-		if !slices.Contains(ms, seg.Module) {
-			ms = append(ms, seg.Module)
+	for _, p := range s.all {
+		for _, segments := range [][]Segment{p.past, p.segments} {
+			for _, seg := range segments {
+				if !seen[seg.Module] {
+					seen[seg.Module] = true
+					ms = append(ms, seg.Module)
+				}
+			}
 		}
 	}
 	sort.SliceStable(ms, func(i, j int) bool { return ms[i].Base < ms[j].Base })
 	return ms
 }
 
-// Segment finds the code that an address of the process lies in: the newest
+// Segment finds the code that an address of a process lies in: the newest
 // mapping, if several have been there.
-func (s *Session) Segment(addr uint64) (Segment, bool) {
+func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, seg := range slices.Backward(s.segments) {
+	for seg := range s.of(pid).backward() {
 		if seg.Lo <= addr && addr < seg.Hi {
 			return seg, true
 		}
@@ -213,52 +237,79 @@ func (s *Session) Segment(addr uint64) (Segment, bool) {
 	return Segment{}, false
 }
 
-// Segments lists all code mapped so far.
-func (s *Session) Segments() []Segment {
+// Segments lists all code that a process has mapped so far.
+func (s *Session) Segments(pid int) []Segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.segments)
+	p := s.of(pid)
+	return slices.Concat(p.past, p.segments)
 }
 
-// sync looks at what the process maps now, and plans and attaches what is new.
-func (s *Session) sync() error {
-	maps, err := readMaps(s.pid)
+// backward gives the segments, the newest first.
+func (p *process) backward() iter.Seq[Segment] {
+	return func(yield func(Segment) bool) {
+		for _, segments := range [][]Segment{p.segments, p.past} {
+			for _, seg := range slices.Backward(segments) {
+				if !yield(seg) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sync looks at what a process maps now, and plans and attaches what is new.
+func (s *Session) sync(pid int) error {
+	_, err := s.attachNew(pid)
+	return err
+}
+
+// attachNew is sync; it gives the modules that have got probes.
+func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
+	maps, err := readMaps(pid)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	p := s.of(pid)
 	if s.over {
-		return nil
+		return nil, nil
 	}
-	exe, err := Executable(s.pid)
+	exe, err := Executable(p.pid)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	p.program = exe
 	// The program before its libraries: it is searched for variables first.
 	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
-	var fresh []*Module
 	for _, m := range maps {
-		if !m.Exec || m.File.Inode == 0 || s.known(m) {
+		if !m.Exec || m.File.Inode == 0 || p.known(m) {
 			continue
 		}
-		mod, err := s.addMapping(m)
+		mod, err := s.addMapping(p, m)
 		if err != nil {
-			if err := s.without(m.Path, m.Path == exe, err); err != nil {
-				return err
+			if err := s.without(p, m.Path, err); err != nil {
+				return nil, err
 			}
 			continue
 		}
-		if !mod.attached && len(mod.Plan.Sites) > 0 {
-			mod.attached = true
+		if !p.attached[mod] && len(mod.Plan.Sites) > 0 {
+			p.attached[mod] = true
 			fresh = append(fresh, mod)
 		}
 	}
-	// The program, whose variables are watched, after the libraries that have the
-	// locks: else a program that runs would be seen to access without locking.
-	for _, mod := range slices.Backward(fresh) {
-		if err := s.attach(mod); err != nil {
-			if err := s.without(mod.Path, mod.Path == exe, err); err != nil {
+	return fresh, s.attachAllOf(p, fresh)
+}
+
+// attachAllOf puts probes in for a process: into the program, whose variables are
+// watched, after the libraries that have the locks. Else a program that runs would
+// be seen to access without locking.
+func (s *Session) attachAllOf(p *process, fresh []*Module) error {
+	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolInt(a.Path == p.program) - boolInt(b.Path == p.program) })
+	for _, mod := range fresh {
+		if err := s.attach(p, mod); err != nil {
+			if err := s.without(p, mod.Path, err); err != nil {
 				return err
 			}
 		}
@@ -268,12 +319,12 @@ func (s *Session) sync() error {
 
 // without decides what becomes of an error that leaves a file unobserved: nil
 // if the observation can go on without.
-func (s *Session) without(path string, exe bool, err error) error {
+func (s *Session) without(p *process, path string, err error) error {
 	var wrong *variable.Error
 	switch {
 	case errors.As(err, &wrong): // of what is to be watched, wherever it was looked for
 		return &UsageError{Err: err}
-	case exe || s.ended():
+	case path == p.program || s.endedProcess(p):
 		return err
 	}
 	s.unobserved = append(s.unobserved, path)
@@ -284,18 +335,15 @@ func (s *Session) without(path string, exe bool, err error) error {
 // syncLate is sync for libraries that the program loads while it runs: it is
 // not held then, so what they do before their probes are in goes unseen, and the
 // report says so. Since is when the loader told of them (CLOCK_MONOTONIC, ns).
-func (s *Session) syncLate(since uint64) error {
-	s.mu.Lock()
-	running, before := s.running, len(s.sites) // what is added later has later sites
-	s.mu.Unlock()
-	if err := s.sync(); err != nil {
+func (s *Session) syncLate(pid int, since uint64) error {
+	fresh, err := s.attachNew(pid)
+	if err != nil {
 		return err
 	}
-	after := s.Modules()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range after {
-		if running && len(m.Plan.Sites) > 0 && int(m.Base) >= before {
+	for _, m := range fresh {
+		if s.running && s.of(pid).young.IsZero() { // of a young program all is said
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
@@ -317,10 +365,9 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// known is false for what the program before an execve had at the same place.
-func (s *Session) known(m Mapping) bool {
-	for _, seg := range s.segments {
-		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module == s.modules[m.File] {
+func (p *process) known(m Mapping) bool {
+	for _, seg := range p.segments {
+		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module == p.modules[m.File] {
 			return true
 		}
 	}
@@ -328,24 +375,25 @@ func (s *Session) known(m Mapping) bool {
 }
 
 // addMapping makes an executable mapping known and plans its file's probes.
-func (s *Session) addMapping(m Mapping) (*Module, error) {
-	mod := s.modules[m.File]
+func (s *Session) addMapping(p *process, m Mapping) (*Module, error) {
+	mod := p.modules[m.File]
 	if mod == nil {
 		var err error
-		if mod, err = s.addModule(m); err != nil {
+		if mod, err = s.module(p, m); err != nil {
 			return nil, err
 		}
+		p.modules[m.File], p.used[mod] = mod, true
 	}
 	if bias, ok := mod.bias(m); ok {
-		s.segments = append(s.segments, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod})
+		p.segments = append(p.segments, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod})
 	}
 	return mod, nil
 }
 
-// ended reports whether the process has no memory any more: then nothing that
+// endedProcess reports whether a process has no memory any more: then nothing that
 // fails about it says anything.
-func (s *Session) ended() bool {
-	_, err := Executable(s.pid)
+func (s *Session) endedProcess(p *process) bool {
+	_, err := Executable(p.pid)
 	return err != nil
 }
 
@@ -363,22 +411,28 @@ func (s *Session) note(text string) {
 	}
 }
 
-func (s *Session) addModule(m Mapping) (*Module, error) {
-	exe, err := Executable(s.pid)
+// module gives the module of a mapped file. One that another process has is good
+// for this one too, unless a program before an execve had it in the same
+// process: places are known by process and site, and must mean one thing.
+func (s *Session) module(p *process, m Mapping) (*Module, error) {
+	if s.opts.Follow {
+		for _, mod := range s.modules[m.File] {
+			if !p.used[mod] {
+				return mod, nil
+			}
+		}
+	}
+	mod, err := openModule(p.pid, m, m.Path == p.program, s.early)
 	if err != nil {
 		return nil, err
 	}
-	mod, err := openModule(s.pid, m, m.Path == exe, s.early)
-	if err != nil {
-		return nil, err
-	}
-	if mod.Plan, err = s.planner.Plan(mod.Bin); err != nil {
+	if mod.Plan, err = p.planner.Plan(mod.Bin); err != nil {
 		return nil, err
 	}
 	for _, n := range mod.Plan.Notes {
 		s.note(n)
 	}
-	s.modules[m.File] = mod
+	s.modules[m.File] = append(s.modules[m.File], mod)
 	if len(mod.Plan.Sites) == 0 {
 		return mod, nil
 	}
@@ -393,24 +447,24 @@ func (s *Session) addModule(m Mapping) (*Module, error) {
 
 // attach puts a module's probes in. Once the leader has called pthread_exit the
 // kernel's PID filter lets nothing through: then the BPF program filters.
-func (s *Session) attach(mod *Module) error {
-	pid := s.pid
+func (s *Session) attach(p *process, mod *Module) error {
+	pid := p.pid
 	if procDir(pid) != fmt.Sprintf("/proc/%d", pid) {
 		pid = 0
 	}
-	return s.tracer.Attach(mod.file, mod.probesOf(), pid)
+	return s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0)
 }
 
-// forgetProgram drops what belongs to the program before an execve.
-func (s *Session) forgetProgram() error {
+// forgetProgram drops what belongs to the program of a process before an execve.
+func (s *Session) forgetProgram(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.modules) == 0 {
+	p := s.of(pid)
+	if len(p.modules) == 0 {
 		return nil
 	}
-	s.planner = probes.NewPlanner(s.opts.Plan)
-	s.modules = map[FileID]*Module{}
-	return s.tracer.DetachProbes()
+	s.reset(p)
+	return s.tracer.DetachProcess(pid)
 }
 
 // read starts handing records to the handler.
@@ -435,8 +489,11 @@ func (f filter) Record(r *bpf.Record) {
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {
 		// A library came or went. An error here means that the process is gone.
-		_ = f.s.syncLate(r.Time)
+		_ = f.s.syncLate(int(r.Tgid), r.Time)
 		return
+	}
+	if f.s.opts.Follow && !f.s.held {
+		f.s.life(r)
 	}
 	f.s.opts.Handler.Record(r)
 }
@@ -447,7 +504,12 @@ func (f filter) Idle() {
 	if n := f.s.tracer.lostLives(); n != f.s.lostLives {
 		// A library may have come, and its record been lost.
 		f.s.lostLives = n
-		_ = f.s.syncLate(monotonic())
+		for _, pid := range f.s.livePIDs() {
+			_ = f.s.syncLate(pid, monotonic())
+		}
+	}
+	if f.s.opts.Follow && !f.s.held {
+		f.s.pause()
 	}
 	f.s.opts.Handler.Idle()
 }
@@ -465,7 +527,9 @@ func (s *Session) stopObserving() error {
 
 // finish removes the probes, hands over what is left to read and unloads.
 func (s *Session) finish() (Lost, error) {
+	s.remaining()
 	err := s.stopObserving()
+	s.closing.Wait()
 	if s.watchDone != nil {
 		<-s.watchDone
 		runtime.GOMAXPROCS(s.processors)

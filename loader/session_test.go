@@ -43,27 +43,28 @@ func TestSegments(t *testing.T) {
 	variables := []variable.Variable{{Name: "x", Addr: 0x10}}
 	old := &Module{Path: "/old", Base: 1, Plan: &probes.Plan{Variables: variables}}
 	now := &Module{Path: "/now", Base: 5, Plan: &probes.Plan{Variables: variables}}
-	s := &Session{pid: 7, sites: []*probes.Site{nil, {Function: "f"}}, segments: []Segment{
+	p := &process{pid: 7, segments: []Segment{
 		{Lo: 0x1000, Hi: 0x3000, Bias: 0x1000, Module: old},
 		{Lo: 0x2000, Hi: 0x4000, Bias: 0x2000, Module: now},
 		{Lo: 0x8000, Hi: 0x9000, Bias: 0x2000, Module: now},
 	}}
+	s := &Session{first: p, all: []*process{p}, sites: []*probes.Site{nil, {Function: "f"}}}
 	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "/old", 0x1fff: "/old", 0x2000: "/now", 0x2fff: "/now", 0x3fff: "/now", 0x4000: "", 0x8fff: "/now"} {
-		seg, ok := s.Segment(addr)
+		seg, ok := s.Segment(7, addr)
 		if ok != (want != "") || ok && seg.Module.Path != want {
 			t.Errorf("0x%x lies in %+v (%v), want %q", addr, seg.Module, ok, want)
 		}
 	}
-	if got := s.VariableAddr("x"); got != 0x2010 {
+	if got := s.VariableAddr(7, "x"); got != 0x2010 {
 		t.Errorf("x is at 0x%x", got)
 	}
-	if got := s.VariableAddr("y"); got != 0 {
+	if got := s.VariableAddr(7, "y"); got != 0 {
 		t.Errorf("y is at 0x%x", got)
 	}
 	if got := s.Modules(); !slices.Equal(got, []*Module{old, now}) {
 		t.Errorf("modules: %v", got)
 	}
-	if s.Site(1).Function != "f" || s.Site(0) != nil || s.Site(2) != nil || s.PID() != 7 || len(s.Segments()) != 3 {
+	if s.Site(1).Function != "f" || s.Site(0) != nil || s.Site(2) != nil || s.PID() != 7 || len(s.Segments(7)) != 3 {
 		t.Error("sites, segments or the process are others")
 	}
 	s.note("a")

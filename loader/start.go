@@ -37,12 +37,13 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		held.abandon()
 		return Result{}, err
 	}
-	s.pid = held.cmd.Process.Pid
+	s.begin(held.cmd.Process.Pid)
+	s.held = true
 	if started != nil {
 		started(s)
 	}
 	s.read()
-	stopSignals := passSignals(s.pid, &s.job)
+	stopSignals := passSignals(s.PID(), &s.job)
 	defer stopSignals()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -75,21 +76,25 @@ func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error
 func (s *Session) trace(held *heldProcess, over func()) outcome {
 	first := true
 	// Once the program has run, to end it for an error of ours would be harm.
-	tolerant := func(f func() error) func() error {
-		return func() error {
-			err := f()
+	tolerant := func(f func(int) error) func(int) error {
+		return func(pid int) error {
+			err := f(pid)
 			if err == nil || first {
 				return err
 			}
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.note(fmt.Sprintf("what the program became by execve is not observed: %v", err))
+			if !s.endedProcess(s.of(pid)) {
+				s.note(fmt.Sprintf("what process %d became by execve is not observed: %v", pid, err))
+			}
 			return nil
 		}
 	}
-	t := &tracee{pid: s.pid, brake: s.brake, onExec: tolerant(s.newProgram), onMap: tolerant(s.sync), onStop: s.job.stopped}
-	t.onReady = func() error {
-		if !first {
+	t := newTracee(s.PID(), s.opts.Follow)
+	t.brake, t.onExec, t.onMap, t.onStop = s.brake, tolerant(s.newProgram), tolerant(s.sync), s.job.stopped
+	t.onFork, t.onEnd = s.child, s.processEnded
+	t.onReady = func(pid int) error {
+		if !first || pid != s.PID() {
 			return nil
 		}
 		first = false
@@ -105,7 +110,7 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 	}
 	if err != nil {
 		held.gate.Close() // where it still waits it ends: it may be another user's than the tool now is
-		kill(s.pid)       // it stands at its start, or is of no use to anybody
+		kill(s.PID())     // it stands at its start, or is of no use to anybody
 		_, _ = t.run()
 	}
 	return outcome{exit: exit, err: err}
@@ -120,15 +125,28 @@ func neverRan(exit Exit, held *heldProcess) error {
 }
 
 // newProgram serves an execve: what the process was is gone.
-func (s *Session) newProgram() error {
-	if err := s.forgetProgram(); err != nil {
+func (s *Session) newProgram(pid int) error {
+	if err := s.forgetProgram(pid); err != nil {
 		return err
 	}
 	// Not before the first execve: the waiting process has threads too.
-	if err := s.tracer.AddTarget(s.pid); err != nil {
+	if err := s.tracer.AddTarget(pid); err != nil {
 		return err
 	}
-	return s.sync()
+	return s.sync(pid)
+}
+
+// child serves the birth of a process, which stands at its first instruction.
+func (s *Session) child(parent, pid int, shared bool) {
+	err := s.forked(parent, pid, shared)
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.processes[pid]; p != nil && !s.endedProcess(p) {
+		s.note(fmt.Sprintf("process %d, forked by %d, is not observed: %v", pid, parent, err))
+	}
 }
 
 func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
@@ -157,15 +175,16 @@ func (s *Session) ready() error {
 	if s.over {
 		return nil
 	}
-	if err := s.planner.Unresolved(); err != nil {
+	// What is followed may become the program that has it.
+	if err := s.first.planner.Unresolved(); err != nil && !s.opts.Follow {
 		return &UsageError{Err: err}
 	}
 	calls := 0
-	for _, m := range s.modules {
+	for _, m := range s.first.modules {
 		calls += m.Plan.Calls
 	}
 	if calls == 0 {
-		return errNothingToSee(s.modules)
+		return errNothingToSee(s.first.modules)
 	}
 	s.running, s.began = true, time.Now()
 	return nil

@@ -23,6 +23,8 @@ type TracerOptions struct {
 	RingBytes int
 	// NoStacks turns the recording of calling chains off.
 	NoStacks bool
+	// Follow makes the processes that a target forks targets too.
+	Follow bool
 }
 
 const (
@@ -42,10 +44,10 @@ type Tracer struct {
 	objs   bpf.TracepredictObjects
 	reader *ring
 
-	mu    sync.Mutex  // guards what follows; taken alone
-	links []link.Link // of tracepoints
-	files []probeLink // of probes in files
-	sites uint32      // next free index; index 0 stands for "none"
+	mu    sync.Mutex          // guards what follows; taken alone
+	links []link.Link         // of tracepoints
+	files map[int][]probeLink // of probes in files, by process
+	sites uint32              // next free index; index 0 stands for "none"
 }
 
 // NewTracer loads the programs and attaches those for the life of threads. An
@@ -58,7 +60,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1}
+	t := &Tracer{sites: 1, files: map[int][]probeLink{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, explainLoad(err)
 	}
@@ -89,6 +91,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("wake_bytes", uint32(min(size/4, 1<<18)))
 	set("ring_limit", uint32(size-size/lifeShare))
 	set("want_stacks", !opts.NoStacks)
+	set("follow", opts.Follow)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
@@ -155,10 +158,14 @@ type Probe struct {
 	Return bool   // a uretprobe: the entry is at Offset
 }
 
-// Attach puts probes into the file, for the process pid, or with pid 0 for the
-// targets whatever their address space. The probes are in every mapping of
+// Attach puts probes into the file for the process owner, or, unfiltered, for the
+// targets whatever their address space, for as long as that process. The probes are in every mapping of
 // the file at once, also in those made later.
-func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
+func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) error {
+	pid := owner
+	if unfiltered {
+		pid = 0
+	}
 	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	defer runtime.KeepAlive(f)
 	for _, ret := range []bool{false, true} {
@@ -185,7 +192,7 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, pid int) error {
 			return fmt.Errorf("attach %d probes to %s: %w", len(offsets), f.Name(), err)
 		}
 		t.mu.Lock()
-		t.files = append(t.files, l)
+		t.files[owner] = append(t.files[owner], l)
 		t.mu.Unlock()
 	}
 	return nil
@@ -340,11 +347,34 @@ func (t *Tracer) Detach() error {
 
 // DetachProbes removes the probes from all files.
 func (t *Tracer) DetachProbes() error {
+	var links []probeLink
 	t.mu.Lock()
-	links := t.files
-	t.files = nil
+	for _, ls := range t.files {
+		links = append(links, ls...)
+	}
+	clear(t.files)
 	t.mu.Unlock()
 	return closeAll(links)
+}
+
+// DetachProcess removes the probes that are there for a process.
+func (t *Tracer) DetachProcess(owner int) error { return closeAll(t.takeProcess(owner)) }
+
+// takeProcess gives the links of a process to the caller to close.
+func (t *Tracer) takeProcess(owner int) []probeLink {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	links := t.files[owner]
+	delete(t.files, owner)
+	return links
+}
+
+// RemoveTarget ends what AddTarget began.
+func (t *Tracer) RemoveTarget(pid int) error {
+	if err := t.objs.Targets.Delete(uint32(pid)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("observe process %d no longer: %w", pid, err)
+	}
+	return nil
 }
 
 // closeAll closes links concurrently: one after the other, each would wait for

@@ -62,10 +62,10 @@ func BenchmarkRecord(b *testing.B) {
 // kept counts what an observer holds but for what reports may name.
 func kept(o *Observer) map[string]int {
 	n := map[string]int{
-		"threads": len(o.threads), "by thread pointer": len(o.byTP), "objects": len(o.objects),
-		"variables": len(o.vars), "stacks": len(o.stacks),
+		"threads": len(o.threads), "by thread pointer": len(o.process(1).byTP), "objects": len(o.process(1).objects),
+		"variables": len(o.process(1).vars), "stacks": len(o.stacks),
 	}
-	for _, t := range o.byTP {
+	for _, t := range o.process(1).byTP {
 		for ; t != nil; t = t.previous {
 			n["namesakes"]++
 		}
@@ -77,7 +77,7 @@ func kept(o *Observer) map[string]int {
 			n["calls of once"]++
 		}
 	}
-	for _, obj := range o.objects {
+	for _, obj := range o.process(1).objects {
 		n["users of once"] += len(obj.onceUsers)
 		n["readers"] += len(obj.shared)
 	}

@@ -67,22 +67,28 @@ func (o *Observer) sweep() {
 
 // remember names what the observer itself may name in events to come.
 func (o *Observer) remember(needed *event.Names) {
-	for _, obj := range o.objects {
-		needed.Object(obj.id)
-	}
-	for _, v := range o.vars {
-		needed.Object(v.id)
+	for _, p := range o.processes {
+		p.remember(needed)
 	}
 	for _, t := range o.threads {
 		t.remember(needed)
 	}
-	for _, t := range o.byTP {
+}
+
+func (p *process) remember(needed *event.Names) {
+	for _, obj := range p.objects {
+		needed.Object(obj.id)
+	}
+	for _, v := range p.vars {
+		needed.Object(v.id)
+	}
+	for _, t := range p.byTP {
 		for ; t != nil; t = t.previous {
 			needed.Thread(t.id)
 		}
 	}
-	if o.leader != nil {
-		needed.Thread(o.leader.id)
+	if p.leader != nil {
+		needed.Thread(p.leader.id)
 	}
 }
 

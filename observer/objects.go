@@ -10,6 +10,7 @@ import (
 // Object is what reports may say of an object.
 type Object struct {
 	Addr        uint64
+	TGID        uint32 // of the process that has it at Addr
 	Kind        event.Kind
 	Variable    string // name of a watched variable
 	Init        event.PlaceID
@@ -19,13 +20,14 @@ type Object struct {
 
 // object is a synchronisation object during its lifetime.
 type object struct {
-	id     event.ObjectID
-	addr   uint64
-	kind   event.Kind
-	sure   bool      // the kind is what a site says
-	holder *thread   // exclusive
-	shared []*thread // readers of a rwlock
-	handed bool      // another than the holder has called unlock
+	process *process // in which it is at addr
+	id      event.ObjectID
+	addr    uint64
+	kind    event.Kind
+	sure    bool      // the kind is what a site says
+	holder  *thread   // exclusive
+	shared  []*thread // readers of a rwlock
+	handed  bool      // another than the holder has called unlock
 
 	onceDone  bool
 	onceUsers []*oncing
@@ -42,7 +44,7 @@ func (o *Observer) object(r *bpf.Record, kind event.Kind) *object {
 }
 
 func (o *Observer) objectAt(r *bpf.Record, addr uint64, kind event.Kind) *object {
-	obj := o.objects[addr]
+	obj := o.thread(r).process.objects[addr]
 	if obj == nil {
 		return o.newObject(r, addr, kind)
 	}
@@ -61,9 +63,9 @@ func (o *Observer) newObject(r *bpf.Record, addr uint64, kind event.Kind) *objec
 		kind, sure = k, true
 	}
 	t := o.thread(r)
-	id := o.names.addObject(Object{Addr: addr, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
-	obj := &object{id: id, addr: addr, kind: kind, sure: sure}
-	o.objects[addr] = obj
+	id := o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
+	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure}
+	t.process.objects[addr] = obj
 	if onOwnStack(t, r, addr) {
 		if t.ownStack == nil {
 			t.ownStack = map[uint64]bool{}
@@ -98,12 +100,12 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
 // programs that re-initialise without destroying are common.
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
-		if obj := o.objects[r.Object]; obj != nil {
+		if obj := t.process.objects[r.Object]; obj != nil {
 			o.drop(t, r, obj)
 		}
 		return
 	}
-	if old := o.objects[r.Object]; old != nil {
+	if old := t.process.objects[r.Object]; old != nil {
 		if old.madeBy == t && r.Sp < old.madeSp {
 			return // within the call that we know: glibc's mtx_init calls pthread_mutex_init
 		}
@@ -132,8 +134,8 @@ func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 		e.Flags = event.Inferred
 	}
 	o.send()
-	if o.objects[obj.addr] == obj {
-		delete(o.objects, obj.addr)
+	if obj.process.objects[obj.addr] == obj {
+		delete(obj.process.objects, obj.addr)
 	}
 }
 

@@ -58,6 +58,11 @@ type Options struct {
 	// Attached: observation began in the middle of the run, so that locks
 	// may be held and threads wait that no record told of.
 	Attached bool
+	// Follow: processes that are forked are observed too.
+	Follow bool
+	// CheckIn gives SiteInfo.Check for a process that was forked, which may run
+	// another program; nil: as in the first process.
+	CheckIn func(tgid, index uint32) uint64
 }
 
 // Stats count what happened and what could not be had.
@@ -88,29 +93,24 @@ type Observer struct {
 	stats Stats
 	ev    event.Event // reused for all
 
-	now     uint64             // time of the record at hand
-	from    uint64             // calls and accesses before it are left out
-	threads map[uint32]*thread // live, by kernel id
-	last    *thread            // of the last record
-	byTP    map[uint64]*thread // latest thread with this thread pointer
-	leader  *thread            // that runs or ran main
-	objects map[uint64]*object // live, by address
-	vars    map[uint64]*variable
-	names   names
-	stacks  map[event.PlaceID]Stack
+	now       uint64             // time of the record at hand
+	from      uint64             // calls and accesses before it are left out
+	threads   map[uint32]*thread // live, by kernel id
+	last      *thread            // of the last record
+	processes map[uint32]*process
+	names     names
+	stacks    map[event.PlaceID]Stack
 }
 
 // New makes an observer.
 func New(opts Options) *Observer {
 	return &Observer{
-		opts:    opts,
-		clock:   clock.New(),
-		threads: map[uint32]*thread{},
-		byTP:    map[uint64]*thread{},
-		objects: map[uint64]*object{},
-		vars:    map[uint64]*variable{},
-		names:   newNames(opts.Sinks),
-		stacks:  map[event.PlaceID]Stack{},
+		opts:      opts,
+		clock:     clock.New(),
+		threads:   map[uint32]*thread{},
+		processes: map[uint32]*process{},
+		names:     newNames(opts.Sinks),
+		stacks:    map[event.PlaceID]Stack{},
 	}
 }
 
@@ -123,6 +123,7 @@ func (o *Observer) Stats() Stats {
 // Stack is a calling chain as recorded.
 type Stack struct {
 	Site   uint32
+	TGID   uint32   // of the process whose addresses these are
 	Caller uint64   // return address at a function's entry; 0 elsewhere
 	Frames []uint64 // instruction pointers, innermost first
 	// Words are what lay on the stack at the function's entry, the return
@@ -140,7 +141,7 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) >= maxStacks {
 		return
 	}
-	st := Stack{Site: s.Site, Caller: s.Caller}
+	st := Stack{Site: s.Site, TGID: s.Tgid, Caller: s.Caller}
 	for _, f := range s.Frames {
 		if f == 0 {
 			break

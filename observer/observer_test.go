@@ -790,9 +790,9 @@ func TestInfos(t *testing.T) {
 		}
 	}
 	wantObject := []Object{
-		{Addr: 'A' << 12, Kind: event.KindMutex, Init: 3, First: 3, FirstThread: 2},
-		{Addr: 'B' << 12, Kind: event.KindMutex, First: 4, FirstThread: 3},
-		{Addr: 'X' << 12, Kind: event.KindVariable, Variable: "x", First: 6, FirstThread: 3},
+		{TGID: 1, Addr: 'A' << 12, Kind: event.KindMutex, Init: 3, First: 3, FirstThread: 2},
+		{TGID: 1, Addr: 'B' << 12, Kind: event.KindMutex, First: 4, FirstThread: 3},
+		{TGID: 1, Addr: 'X' << 12, Kind: event.KindVariable, Variable: "x", First: 6, FirstThread: 3},
 	}
 	for i, want := range wantObject {
 		if got, ok := l.o.ObjectInfo(event.ObjectID(i + 1)); !ok || got != want {

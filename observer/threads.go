@@ -22,6 +22,7 @@ type Thread struct {
 
 // thread is a living thread, or one that has ended and can still be joined.
 type thread struct {
+	process  *process
 	id       event.ThreadID
 	tid      uint32
 	tp       uint64  // thread pointer, which pthread_t equals; 0 if unknown
@@ -62,11 +63,12 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 }
 
 func (o *Observer) newThread(info Thread) *thread {
-	t := &thread{id: o.names.addThread(info), tid: info.TID}
+	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID}
 	o.threads[info.TID] = t
 	if info.TID == info.TGID {
-		o.leader = t
+		t.process.leader = t
 	}
+	t.process.living++
 	return t
 }
 
@@ -93,8 +95,8 @@ func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	}
 	o.unlink(t)
 	t.tp = tp
-	t.previous = o.byTP[tp]
-	o.byTP[tp] = t
+	t.previous = t.process.byTP[tp]
+	t.process.byTP[tp] = t
 	for i, p := 1, t; p.previous != nil; i, p = i+1, p.previous {
 		if i == maxNamesakes {
 			gone, p.previous = p.previous, nil
@@ -111,12 +113,13 @@ const maxNamesakes = 8
 
 // unlink makes a thread no longer known by its thread pointer.
 func (o *Observer) unlink(t *thread) {
-	head := o.byTP[t.tp]
+	byTP := t.process.byTP
+	head := byTP[t.tp]
 	if head == t {
 		if t.previous == nil {
-			delete(o.byTP, t.tp)
+			delete(byTP, t.tp)
 		} else {
-			o.byTP[t.tp] = t.previous
+			byTP[t.tp] = t.previous
 		}
 	}
 	for p := head; p != nil; p = p.previous {
@@ -147,16 +150,22 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 }
 
 func (o *Observer) forked(t *thread, r *bpf.Record) {
+	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
-		return // another process, not observed
+		if !o.opts.Follow {
+			return // another process, not observed
+		}
+		tgid = tid
 	}
-	tid := uint32(r.Object)
 	if old := o.threads[tid]; old == t {
 		return // no thread makes itself
 	} else if old != nil {
 		o.end(old, nil) // its end was lost, and its id is used again
 	}
-	u := o.newThread(Thread{TID: tid, TGID: r.Tgid, Parent: t.id, Created: t.created, Start: t.start})
+	if tgid != r.Tgid {
+		delete(o.processes, tgid) // an earlier one with that id
+	}
+	u := o.newThread(Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, Start: t.start})
 	u.born = r.Time
 	gone := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
@@ -165,6 +174,12 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	o.send()
 	o.begin(u, r, event.Begin).Place = 0
 	o.send()
+	if tgid != r.Tgid {
+		u.process.forked = true
+		if r.Flags&bpf.RecShared == 0 {
+			o.inherit(t, u, r)
+		}
+	}
 	if gone != nil && !gone.detached {
 		o.begin(t, nil, event.Detach).Peer = gone.id
 		o.ev.Flags = event.Inferred
@@ -178,7 +193,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 		return
 	}
 	for _, addr := range slices.Sorted(maps.Keys(t.ownStack)) {
-		if obj := o.objects[addr]; obj != nil {
+		if obj := t.process.objects[addr]; obj != nil {
 			o.drop(t, nil, obj)
 		}
 	}
@@ -205,10 +220,13 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 	if o.last == t {
 		o.last = nil
 	}
+	if t.process.living--; t.process.living == 0 && t.process.forked {
+		o.forget(t.process)
+	}
 }
 
 func (o *Observer) detaches(t *thread, r *bpf.Record) {
-	u := o.byPointer(r.Object, r.Time)
+	u := t.process.byPointer(r.Object, r.Time)
 	if u == nil || u.detached {
 		return
 	}
@@ -223,8 +241,8 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 // byPointer finds the thread that a pthread_t named at the given time. Threads
 // that follow each other may have the same: it is the latest that had been
 // created then, since the memory is free for the next only after the join.
-func (o *Observer) byPointer(tp, when uint64) *thread {
-	t := o.byTP[tp]
+func (p *process) byPointer(tp, when uint64) *thread {
+	t := p.byTP[tp]
 	for t != nil && t.born > when {
 		t = t.previous
 	}
@@ -235,17 +253,18 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	if t.joined == r.Object && r.Entered < t.joinedAt {
 		return // the call that called the one that we know: musl's thrd_join
 	}
-	u := o.byPointer(r.Object, r.Entered)
-	if u == nil && o.leader != nil && o.leader.tp == 0 && o.stats.Lost == 0 {
-		u = o.leader // the one thread whose creation nobody can have seen
+	p := t.process
+	u := p.byPointer(r.Object, r.Entered)
+	if u == nil && p.leader != nil && p.leader.tp == 0 && o.stats.Lost == 0 {
+		u = p.leader // the one thread whose creation nobody can have seen
 	}
 	if u == nil || u == t {
 		o.stats.UnknownJoins++
 		return
 	}
 	t.joined, t.joinedAt = r.Object, r.Entered
-	if u == o.leader {
-		o.leader = nil // nobody is joined twice
+	if u == p.leader {
+		p.leader = nil // nobody is joined twice
 	}
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
 	o.unlink(u)
@@ -257,7 +276,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 // every object, since addresses mean something else now.
 func (o *Observer) executed(t *thread, r *bpf.Record) {
 	for _, u := range o.living() {
-		if u != t && o.names.threads[u.id].TGID == r.Tgid {
+		if u != t && u.process == t.process {
 			o.end(u, nil)
 		}
 	}
@@ -268,17 +287,10 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	t.leaveOnce()
 	t.ownStack = nil
 	t.created, t.start = 0, 0
-	for _, obj := range o.objects {
-		o.clock.Drop(obj.id)
-	}
-	for _, v := range o.vars {
-		o.clock.Drop(v.id)
-	}
-	clear(o.objects)
-	clear(o.vars)
-	clear(o.byTP)
+	o.forgetObjects(t.process)
+	clear(t.process.byTP)
 	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
-	o.leader = t
+	t.process.leader = t
 }
 
 // hole serves the loss of events of t, which may have been of any kind. So what
@@ -315,7 +327,7 @@ func (t *thread) leaveOnce() {
 func (o *Observer) renamed(r *bpf.Record) {
 	old := uint32(r.Object)
 	t := o.threads[old]
-	if old == r.Tid || t == nil || o.names.threads[t.id].TGID != r.Tgid {
+	if old == r.Tid || t == nil || t.process.id != r.Tgid {
 		return
 	}
 	if first := o.threads[r.Tid]; first != nil {

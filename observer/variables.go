@@ -40,14 +40,14 @@ var accessOps = [...]event.Op{event.Read, event.Write, event.Update}
 
 func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	info := o.site(r)
-	if info.Check != 0 && info.Check != r.Object {
+	if info.Check != 0 && o.checked(t, r, info.Check) != r.Object {
 		return
 	}
-	v := o.vars[r.Object]
+	v := t.process.vars[r.Object]
 	if v == nil {
-		v = &variable{id: o.names.addObject(Object{Addr: r.Object, Kind: event.KindVariable, Variable: info.Variable,
+		v = &variable{id: o.names.addObject(Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable,
 			First: event.PlaceID(r.Place), FirstThread: t.id})}
-		o.vars[r.Object] = v
+		t.process.vars[r.Object] = v
 	}
 	e := o.begin(t, r, accessOps[bpf.Op(r.Op)-bpf.OpRead])
 	e.Object, e.Kind, e.Flags = v.id, event.KindVariable, info.Flags

@@ -83,7 +83,11 @@ func summaryOf(src trace.Source, events uint64) trace.Summary {
 
 // Run is the summary of a run as a report has it.
 func Run(s trace.Summary) report.Run {
-	return report.Run{Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+	var processes []report.Process
+	for _, p := range s.Processes {
+		processes = append(processes, report.Process(p))
+	}
+	return report.Run{Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong
@@ -126,7 +130,7 @@ func (r resolver) Thread(id event.ThreadID) report.ThreadInfo {
 		return report.ThreadInfo{}
 	}
 	t := r.names.Thread(id)
-	return report.ThreadInfo{ID: id, TID: t.TID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main}
+	return report.ThreadInfo{ID: id, TID: t.TID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main, PID: t.TGID}
 }
 
 // Frames are the frames of a trace as a report has them.

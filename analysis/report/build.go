@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -23,7 +24,13 @@ import (
 // one error on its line, however it was caught. Of merged findings the one
 // with the strongest confidence is shown, and Count says how many there were.
 func Build(run Run, fs []finding.Finding, r Resolver) Report {
-	b := builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}}
+	b := builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}, programs: map[uint32]string{}}
+	run.Processes = slices.Clone(run.Processes)
+	for i := range run.Processes {
+		p := &run.Processes[i]
+		p.Program = clean(p.Program)
+		b.programs[uint32(p.PID)] = path.Base(p.Program)
+	}
 	built := make([]candidate, 0, len(fs))
 	for i := range fs {
 		built = append(built, b.finding(canonical(fs[i])))
@@ -76,6 +83,7 @@ type builder struct {
 	resolver Resolver
 	objects  map[event.ObjectID]*Object
 	stacks   map[event.PlaceID]Stack
+	programs map[uint32]string // by process id, where there are several
 }
 
 func (b *builder) finding(f finding.Finding) candidate {
@@ -189,7 +197,12 @@ func (b *builder) thread(id event.ThreadID) Thread {
 		return Thread{ID: id}
 	}
 	info := b.resolver.Thread(id)
+	process := ""
+	if program, ok := b.programs[info.PID]; ok {
+		process = fmt.Sprintf("%s (pid %d)", program, info.PID)
+	}
 	return Thread{
+		PID: info.PID, Process: process,
 		ID: id, TID: info.TID, Name: clean(info.Name), Start: clean(info.Start),
 		Parent: info.Parent, Created: b.stack(info.Created), Main: info.Main,
 	}

@@ -19,14 +19,20 @@ type jsonReport struct {
 }
 
 type jsonRun struct {
-	Program    string   `json:"program"`
-	PID        int      `json:"pid"`
-	Events     uint64   `json:"events"`
-	Lost       uint64   `json:"lost"`
-	Holed      int      `json:"lost_threads"`
-	Threads    int      `json:"threads"`
-	DurationNS int64    `json:"duration_ns"`
-	Notes      []string `json:"notes"`
+	Program    string        `json:"program"`
+	PID        int           `json:"pid"`
+	Events     uint64        `json:"events"`
+	Lost       uint64        `json:"lost"`
+	Holed      int           `json:"lost_threads"`
+	Threads    int           `json:"threads"`
+	DurationNS int64         `json:"duration_ns"`
+	Notes      []string      `json:"notes"`
+	Processes  []jsonProcess `json:"processes"`
+}
+
+type jsonProcess struct {
+	PID     int    `json:"pid"`
+	Program string `json:"program"`
 }
 
 type jsonFinding struct {
@@ -91,6 +97,7 @@ type jsonObject struct {
 type jsonThread struct {
 	Thread  event.ThreadID `json:"thread"`
 	TID     uint32         `json:"tid"`
+	PID     uint32         `json:"pid"`
 	Name    string         `json:"name"`
 	Start   string         `json:"start"`
 	Main    bool           `json:"main"`
@@ -124,9 +131,13 @@ func each[T, U any](in []T, f func(T) U) []U {
 func itself[T any](x T) T { return x }
 
 func toJSONRun(r Run) jsonRun {
+	processes := each(r.Processes, func(p Process) jsonProcess { return jsonProcess(p) })
+	if len(processes) == 0 {
+		processes = append(processes, jsonProcess{PID: r.PID, Program: r.Program})
+	}
 	return jsonRun{
 		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
-		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself),
+		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
 	}
 }
 
@@ -176,7 +187,7 @@ func toJSONObject(o Object) jsonObject {
 
 func toJSONThread(t Thread) jsonThread {
 	return jsonThread{
-		Thread: t.ID, TID: t.TID, Name: t.Name, Start: t.Start, Main: t.Main,
+		Thread: t.ID, TID: t.TID, PID: t.PID, Name: t.Name, Start: t.Start, Main: t.Main,
 		Parent: t.Parent, Created: toJSONStack(t.Created),
 	}
 }

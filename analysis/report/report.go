@@ -50,6 +50,7 @@ type ThreadInfo struct {
 	Parent  event.ThreadID
 	Created event.PlaceID // where Parent created it; 0 if unknown
 	Main    bool          // the process's first thread
+	PID     uint32        // of its process
 }
 
 // Resolver gives names to the identifiers of findings. Build asks only for
@@ -73,6 +74,15 @@ type Run struct {
 	// Notes are sentences on what limits the result: synchronisation that
 	// ran unseen, values that contradict the order, libraries attached late.
 	Notes []string
+	// Processes are those that were observed, the first one first; none if it
+	// is the only one.
+	Processes []Process
+}
+
+// Process is an observed process.
+type Process struct {
+	PID     int
+	Program string // path of what it ran last
 }
 
 // Report is a run with its findings, resolved, merged and sorted.
@@ -122,6 +132,8 @@ type Thread struct {
 	Parent  event.ThreadID
 	Created Stack
 	Main    bool
+	PID     uint32
+	Process string // its name and id, where there were several; else ""
 }
 
 // Stack is a calling chain, innermost first. At is the index of the frame

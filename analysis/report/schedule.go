@@ -122,7 +122,7 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 	var head strings.Builder
 	head.WriteString("   ")
 	for _, id := range lanes {
-		head.WriteString(pad(shortName(thread(f, id).label(), width), width+gap))
+		head.WriteString(pad(shortName(thread(f, id).name(), width), width+gap))
 	}
 	p.line(p.style.dim, strings.TrimRight(head.String(), " "))
 	for _, r := range rows {

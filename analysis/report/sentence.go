@@ -135,6 +135,13 @@ func threadList(steps []Step) string {
 
 // label names a thread as its column does: "T2 worker".
 func (t Thread) label() string {
+	if t.Process != "" {
+		return t.name() + " of " + t.Process
+	}
+	return t.name()
+}
+
+func (t Thread) name() string {
 	switch {
 	case t.Main:
 		return fmt.Sprintf("T%d main thread", t.ID)

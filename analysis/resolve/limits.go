@@ -43,9 +43,18 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 		info.Flags |= event.Atomic
 	}
 	if site.Check {
-		info.Check = s.VariableAddr(site.Variable)
+		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
 	}
 	return info, true
+}
+
+// CheckIn gives SiteInfo.Check for a site in another process.
+func CheckIn(s *loader.Session, tgid, index uint32) uint64 {
+	site := s.Site(index)
+	if site == nil {
+		return 1
+	}
+	return max(1, s.VariableAddr(int(tgid), site.Variable))
 }
 
 // Summary says of a run what reports and traces tell of it: with what limits
@@ -53,6 +62,11 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Summary {
 	st := o.Stats()
 	sum := trace.Summary{PID: s.PID(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s)}
+	if ps := s.Processes(); len(ps) > 1 {
+		for _, p := range ps {
+			sum.Processes = append(sum.Processes, trace.Process(p))
+		}
+	}
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen)
 	}

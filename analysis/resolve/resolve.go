@@ -19,12 +19,12 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-// Process is what a Resolver must know of the observed process; a
-// loader.Session is one.
+// Process is what a Resolver must know of the observed process, and of those that
+// it forked; a loader.Session is one.
 type Process interface {
 	PID() int
-	Segment(addr uint64) (loader.Segment, bool)
-	Segments() []loader.Segment
+	Segment(pid int, addr uint64) (loader.Segment, bool)
+	Segments(pid int) []loader.Segment
 	Site(index uint32) *probes.Site
 }
 
@@ -65,7 +65,7 @@ func (r *Resolver) Frames(p event.PlaceID) []report.Frame {
 	}
 	var frames []report.Frame
 	for i, pc := range r.chain(st) {
-		frames = append(frames, r.at(pc, i > 0)...)
+		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}
 	return frames
 }
@@ -79,7 +79,7 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 	if len(st.Frames) == 0 {
 		return nil
 	}
-	pcs := []uint64{r.original(st.Frames[0], site)}
+	pcs := []uint64{r.original(int(st.TGID), st.Frames[0], site)}
 	rest := st.Frames[1:]
 	if st.Caller != 0 && site != nil && site.BPF.AtEntry != 0 {
 		pcs = append(pcs, st.Caller)
@@ -89,13 +89,13 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 		}
 	}
 	if len(pcs) > 1 {
-		pcs = r.climb(pcs, st.Words, rest)
+		pcs = r.climb(int(st.TGID), pcs, st.Words, rest)
 		if i := slices.Index(rest, pcs[len(pcs)-1]); i >= 0 {
 			rest = rest[i+1:]
 		}
 	}
 	for _, pc := range rest {
-		if !r.afterCall(pc) {
+		if !r.afterCall(int(st.TGID), pc) {
 			break
 		}
 		pcs = append(pcs, pc)
@@ -107,14 +107,14 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 // for which the frame pointers skip the one above: as long as the distance to a
 // function's own return address is certain from its code, that address is among
 // the words recorded from the stack. It ends where the frame pointers take over.
-func (r *Resolver) climb(pcs, words, rest []uint64) []uint64 {
+func (r *Resolver) climb(pid int, pcs, words, rest []uint64) []uint64 {
 	at := 0 // of the last return address in words
 	for {
-		depth, ok := r.frameDepth(pcs[len(pcs)-1])
+		depth, ok := r.frameDepth(pid, pcs[len(pcs)-1])
 		if !ok {
 			return pcs
 		}
-		if at += 1 + int(depth/8); at >= len(words) || !r.afterCall(words[at]) {
+		if at += 1 + int(depth/8); at >= len(words) || !r.afterCall(pid, words[at]) {
 			return pcs
 		}
 		pcs = append(pcs, words[at])
@@ -128,8 +128,8 @@ func (r *Resolver) climb(pcs, words, rest []uint64) []uint64 {
 // below the function's return address, in bytes. What instructions add to the
 // stack pointer is summed from the function's start; ok is false if control
 // does not simply fall through to the call, or one of them sets it.
-func (r *Resolver) frameDepth(pc uint64) (depth int64, ok bool) {
-	seg, ok := r.process.Segment(pc)
+func (r *Resolver) frameDepth(pid int, pc uint64) (depth int64, ok bool) {
+	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
 		return 0, false
 	}
@@ -166,11 +166,11 @@ const maxPrologue = 4096
 
 // original moves the address of a probe back to the instruction that it
 // stands for, so that the line is that of the access and not of a later one.
-func (r *Resolver) original(pc uint64, site *probes.Site) uint64 {
+func (r *Resolver) original(pid int, pc uint64, site *probes.Site) uint64 {
 	if site == nil {
 		return pc
 	}
-	seg, ok := r.process.Segment(pc)
+	seg, ok := r.process.Segment(pid, pc)
 	if !ok || pc-seg.Bias != site.Addr {
 		return pc
 	}
@@ -178,8 +178,8 @@ func (r *Resolver) original(pc uint64, site *probes.Site) uint64 {
 }
 
 // afterCall reports whether the instruction before pc is a call.
-func (r *Resolver) afterCall(pc uint64) bool {
-	seg, ok := r.process.Segment(pc)
+func (r *Resolver) afterCall(pid int, pc uint64) bool {
+	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
 		return false
 	}
@@ -202,8 +202,8 @@ func (r *Resolver) afterCall(pc uint64) bool {
 }
 
 // at names an address; a return address is named by its call.
-func (r *Resolver) at(pc uint64, isReturn bool) []report.Frame {
-	seg, ok := r.process.Segment(pc)
+func (r *Resolver) at(pid int, pc uint64, isReturn bool) []report.Frame {
+	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
 		return []report.Frame{{Addr: pc}}
 	}
@@ -224,7 +224,8 @@ func (r *Resolver) at(pc uint64, isReturn bool) []report.Frame {
 func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 	info := r.unnamed(id)
 	if info.Name == "" && info.Addr != 0 {
-		info.Name = r.dataName(info.Addr)
+		o, _ := r.observed.ObjectInfo(id)
+		info.Name = r.dataName(int(o.TGID), info.Addr)
 	}
 	return info
 }
@@ -236,8 +237,8 @@ func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
 }
 
 // dataName gives the variable that holds an address of the process, or "".
-func (r *Resolver) dataName(addr uint64) string {
-	for _, seg := range slices.Backward(r.process.Segments()) { // the latest program's, after an execve
+func (r *Resolver) dataName(pid int, addr uint64) string {
+	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
 		name, off, ok := r.table(seg.Module).Data(addr - seg.Bias)
 		switch {
 		case !ok:
@@ -256,9 +257,9 @@ func (r *Resolver) Thread(id event.ThreadID) report.ThreadInfo {
 	if !ok {
 		return report.ThreadInfo{}
 	}
-	info := report.ThreadInfo{ID: id, TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID && t.Parent == 0}
+	info := report.ThreadInfo{ID: id, TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID, PID: t.TGID}
 	if t.Start != 0 {
-		if f := r.at(t.Start, false); len(f) > 0 {
+		if f := r.at(int(t.TGID), t.Start, false); len(f) > 0 {
 			info.Start = f[len(f)-1].Function
 		}
 	}

@@ -24,7 +24,7 @@ type process struct {
 }
 
 func (p *process) PID() int                   { return 1 }
-func (p *process) Segments() []loader.Segment { return p.segments }
+func (p *process) Segments(int) []loader.Segment { return p.segments }
 
 func (p *process) Site(index uint32) *probes.Site {
 	if int(index) < len(p.sites) {
@@ -33,7 +33,7 @@ func (p *process) Site(index uint32) *probes.Site {
 	return nil
 }
 
-func (p *process) Segment(addr uint64) (loader.Segment, bool) {
+func (p *process) Segment(_ int, addr uint64) (loader.Segment, bool) {
 	for i := len(p.segments) - 1; i >= 0; i-- {
 		if s := p.segments[i]; s.Lo <= addr && addr < s.Hi {
 			return s, true
@@ -105,7 +105,7 @@ func (w *world) addr(t *testing.T, name string, off uint64) uint64 {
 func (w *world) afterCall(t *testing.T, name string) uint64 {
 	t.Helper()
 	for off := uint64(1); off < 64; off++ {
-		if pc := w.addr(t, name, off); w.r.afterCall(pc) {
+		if pc := w.addr(t, name, off); w.r.afterCall(0, pc) {
 			return pc
 		}
 	}

@@ -78,6 +78,7 @@ type observeFlags struct {
 	duration time.Duration
 	ring     int
 	lossy    bool
+	follow   bool
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -87,6 +88,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
+	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -131,7 +133,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached})
+	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn})
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
@@ -140,7 +142,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 
 func (r *observation) options() (loader.Options, error) {
 	plan, err := r.flags.options()
-	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
+	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
 }
 
 func (r *observation) started(s *loader.Session, program string) {
@@ -203,6 +205,10 @@ func (c *siteCache) get(index uint32) observer.SiteInfo {
 	}
 	c.known[index], c.have[index] = info, true
 	return info
+}
+
+func (c *siteCache) checkIn(tgid, index uint32) uint64 {
+	return resolve.CheckIn(c.session, tgid, index)
 }
 
 func (a *app) execCommand() *cobra.Command {

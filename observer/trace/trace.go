@@ -72,6 +72,14 @@ type Summary struct {
 	// Unsure are the threads that lived when observation began and may have
 	// held locks then.
 	Unsure []Unsure `json:"unsure,omitempty"`
+	// Processes are those that were observed, where they are more than one.
+	Processes []Process `json:"processes,omitempty"`
+}
+
+// Process is an observed process.
+type Process struct {
+	PID     int    `json:"pid"`
+	Program string `json:"program"` // path of what it ran last
 }
 
 // Namer knows the names that a trace carries. An unknown identifier gives the

@@ -16,6 +16,7 @@ import (
 // expectation is an examples/*/expected.json.
 type expectation struct {
 	Watch    []string `json:"watch"`
+	Follow   bool     `json:"follow"`
 	Findings []expectedFinding
 }
 
@@ -146,6 +147,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	args := []string{"exec", "--sites", sites}
 	for _, v := range want.Watch {
 		args = append(args, "--watch", v)
+	}
+	if want.Follow {
+		args = append(args, "--follow")
 	}
 	status, r := reported(t, append(args, "--", example(t, name))...)
 	expected := 0

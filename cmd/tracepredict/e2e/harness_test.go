@@ -426,7 +426,7 @@ func afterthought(e *event.Event) bool {
 func (r *run) own(id event.ObjectID) bool {
 	const near = 1 << 20
 	info, _ := r.Observer.ObjectInfo(id)
-	for _, seg := range r.Session.Segments() {
+	for _, seg := range r.Session.Segments(r.Session.PID()) {
 		if info.Addr >= seg.Lo-near && info.Addr < seg.Hi+near && seg.Module.Path == r.program {
 			return !seg.Module.Bin.Static()
 		}

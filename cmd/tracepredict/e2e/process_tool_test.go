@@ -231,6 +231,10 @@ type jsonReport struct {
 		LostThreads int      `json:"lost_threads"`
 		Threads     int      `json:"threads"`
 		Notes       []string `json:"notes"`
+		Processes   []struct {
+			PID     int    `json:"pid"`
+			Program string `json:"program"`
+		} `json:"processes"`
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
 }
@@ -242,9 +246,11 @@ type jsonFinding struct {
 	Evidence    []jsonStep `json:"evidence"`
 	Witness     []jsonStep `json:"witness"`
 	Fingerprint string     `json:"fingerprint"`
+	Count       int        `json:"count"`
 	Threads     []struct {
 		Thread int    `json:"thread"`
 		TID    int    `json:"tid"`
+		PID    int    `json:"pid"`
 		Start  string `json:"start"`
 	} `json:"thread_info"`
 }

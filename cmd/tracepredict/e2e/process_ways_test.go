@@ -43,6 +43,15 @@ func TestDoesNoHarm(t *testing.T) {
 			if got := runAttach(t, tt.program, tt.flags); got != plain {
 				t.Errorf("under attach:\n%s\nplain:\n%s", got, plain)
 			}
+			if !strings.Contains("fork vfork posix_spawn execve by another thread", tt.name) {
+				return
+			}
+			if got := runExec(t, tt.program, []string{"--follow"}); got != plain {
+				t.Errorf("under exec --follow:\n%s\nplain:\n%s", got, plain)
+			}
+			if got := runAttach(t, tt.program, []string{"--follow"}); got != plain {
+				t.Errorf("under attach --follow:\n%s\nplain:\n%s", got, plain)
+			}
 		})
 	}
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "twist.h"
 #include <dlfcn.h>
+#include <sys/wait.h>
 
 int visits;
 static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER, visitors = PTHREAD_MUTEX_INITIALIZER;
@@ -23,6 +24,21 @@ static void *old(void *unused) {
 	enter();
 	pthread_mutex_unlock(&visitors);
 	return unused;
+}
+
+// A child that waits for a word before it does what it is forked for.
+static void fork_twist(void) {
+	char line[16];
+	fflush(stdout);
+	pid_t p = fork();
+	if (p == 0) {
+		printf("child %d\n", getpid());
+		fflush(stdout);
+		if (read(0, line, sizeof line) > 0)
+			twist();
+		_exit(0);
+	}
+	waitpid(p, NULL, 0);
 }
 
 static pthread_t olds[3];
@@ -59,6 +75,8 @@ int main(void) {
 			join_old();
 		else if (strcmp(line, "visit") == 0)
 			visit_twice();
+		else if (strcmp(line, "fork") == 0)
+			fork_twist();
 		else if (strcmp(line, "library") == 0)
 			((void (*)(void))dlsym(RTLD_DEFAULT, "lib_twist"))(); // of a library preloaded
 		else if (strcmp(line, "release") == 0)

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// wantProcesses wants each thread of each finding in one of the processes that the
+// report lists, and gives these.
+func wantProcesses(t testing.TB, r jsonReport) []int {
+	t.Helper()
+	var pids []int
+	known := map[int]bool{}
+	for _, p := range r.Run.Processes {
+		pids = append(pids, p.PID)
+		known[p.PID] = true
+	}
+	for _, f := range r.Findings {
+		for _, th := range f.Threads {
+			if !known[th.PID] {
+				t.Errorf("thread %d is of process %d, which is none of %v", th.Thread, th.PID, pids)
+			}
+		}
+	}
+	return pids
+}
+
+// Children that are forked, and held from their first instruction on.
+func TestFollowForks(t *testing.T) {
+	needBPF(t)
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, "exec", "--follow", "--format", "json", "--output", report, "--", processFixture(t, "forks.c"))
+	c.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound)
+	if r.Findings[0].Count != 2 { // in each of two children
+		t.Errorf("found %d times, want 2", r.Findings[0].Count)
+	}
+	if pids := wantProcesses(t, r); len(pids) < 7 || pids[0] != r.Run.PID {
+		t.Errorf("processes %v of %d", pids, r.Run.PID)
+	}
+}
+
+// What they execute is observed as what it is: two programs, at the same addresses.
+func TestFollowPrograms(t *testing.T) {
+	needBPF(t)
+	needTool(t, "setarch")
+	report := filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, "exec", "--follow", "--watch", "hits", "--format", "json", "--output", report, "--",
+		"setarch", "-R", "sh", "-c", `"$0" thread & "$1"; wait`, processFixture(t, "execs.c"), processFixture(t, "racer.c"))
+	c.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound, "predicted race of hits")
+	wantProcesses(t, r)
+	programs := map[string]bool{}
+	for _, p := range r.Run.Processes {
+		programs[filepath.Base(p.Program)] = true
+	}
+	for _, source := range []string{"execs.c", "racer.c"} {
+		if !programs[filepath.Base(processFixture(t, source))] {
+			t.Errorf("%s is none of the programs %v", source, programs)
+		}
+	}
+	for _, f := range r.Findings {
+		for _, step := range f.Evidence {
+			if len(step.Stack) == 0 || !strings.HasSuffix(step.Stack[0].File, ".c") && !strings.HasSuffix(step.Stack[0].File, ".h") {
+				t.Errorf("%s: a step at %+v", f, step.Stack)
+			}
+		}
+	}
+}
+
+// A program that is attached to is not held: what its children do first is
+// missed, and said to be.
+func TestFollowAttached(t *testing.T) {
+	needBPF(t)
+	server, pid := startServer(t)
+	tool, report := attachTo(t, pid, "--follow")
+	server.tell("fork")
+	child := lineNumber(t, server, "child ")
+	poll(t, "probes in the child", func() bool { return len(linksOf(t, child)) >= len(linksOf(t, pid)) })
+	server.tell("go")
+	server.waitLine("done fork")
+	tool.signal(unix.SIGINT)
+	tool.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound)
+	if pids := wantProcesses(t, r); fmt.Sprint(pids) != fmt.Sprint([]int{pid, child}) {
+		t.Errorf("processes %v, want %d and %d", pids, pid, child)
+	}
+	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, fmt.Sprintf("process %d was forked", child)) {
+		t.Errorf("notes: %s", notes)
+	}
+	wantLeftAlone(t, pid)
+	server.want(0)
+}
+
+// The observation ends with the first program; children may outlive it.
+func TestFollowLeavesTheRest(t *testing.T) {
+	needBPF(t)
+	dir := t.TempDir()
+	report, end := filepath.Join(dir, "report.json"), filepath.Join(dir, "end")
+	if err := unix.Mkfifo(end, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := startTool(t, childOptions{}, "exec", "--follow", "--format", "json", "--output", report, "--",
+		"sh", "-c", `{ echo "child $(exec sh -c 'echo $PPID')"; cat <"$0" >/dev/null; "$1" twist; } & while ! [ -e "$0.go" ]; do sleep 0.01; done`, end, processFixture(t, "execs.c"))
+	pid := lineNumber(t, c, "child ")
+	if err := os.WriteFile(end+".go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the report", func() bool { return !exists(c.pid()) || c.over() })
+	notes := strings.Join(readReport(t, report).Run.Notes, "\n")
+	if !strings.Contains(notes, "no longer observed") {
+		t.Errorf("notes: %s", notes)
+	}
+	wantLeftAlone(t, pid)
+	if err := os.WriteFile(end, []byte("go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.waitLine("twisted")
+}
+
+func exists(pid int) bool { return unix.Kill(pid, 0) == nil }

@@ -1,0 +1,83 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// process is what addresses mean in one process. Processes share no object: a
+// forked child has copies of all that its parent had. (Memory that they do share is
+// not joined: a lock in it is another lock in each.)
+type process struct {
+	id      uint32             // the kernel's
+	byTP    map[uint64]*thread // latest thread with this thread pointer
+	leader  *thread            // that runs or ran main
+	objects map[uint64]*object // live, by address
+	vars    map[uint64]*variable
+	living  int  // threads
+	forked  bool // under observation, so that it is gone with its last thread
+
+	checks map[uint32]uint64 // Options.CheckIn, by site
+}
+
+// process gives the process with the kernel's id tgid.
+func (o *Observer) process(tgid uint32) *process {
+	p := o.processes[tgid]
+	if p == nil {
+		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}}
+		o.processes[tgid] = p
+	}
+	return p
+}
+
+// inherit makes the one thread of a forked process hold what its maker held:
+// its own copies of the locks.
+func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
+	own := bpf.Record{Time: r.Time, Tid: child.tid, Tgid: child.process.id}
+	for _, h := range parent.held {
+		obj := o.newObject(&own, h.obj.addr, h.obj.kind)
+		obj.sure = h.obj.sure
+		op := event.AcquireRead
+		if h.obj.holder == parent {
+			op = event.Acquire
+		}
+		o.take(child, &own, obj, op, event.Inferred, h.depth)
+	}
+}
+
+// forget drops a process that has ended.
+func (o *Observer) forget(p *process) {
+	o.forgetObjects(p)
+	if o.processes[p.id] == p {
+		delete(o.processes, p.id)
+	}
+}
+
+func (o *Observer) forgetObjects(p *process) {
+	for _, obj := range p.objects {
+		o.clock.Drop(obj.id)
+	}
+	for _, v := range p.vars {
+		o.clock.Drop(v.id)
+	}
+	clear(p.objects)
+	clear(p.vars)
+	clear(p.checks)
+}
+
+// checked is the address that an access at the record's site must have; first
+// is that of the process that was observed first.
+func (o *Observer) checked(t *thread, r *bpf.Record, first uint64) uint64 {
+	if o.opts.CheckIn == nil || !t.process.forked {
+		return first
+	}
+	addr, ok := t.process.checks[r.Site]
+	if !ok {
+		addr = o.opts.CheckIn(t.process.id, r.Site)
+		if t.process.checks == nil {
+			t.process.checks = map[uint32]uint64{}
+		}
+		t.process.checks[r.Site] = addr
+	}
+	return addr
+}
