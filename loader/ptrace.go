@@ -33,17 +33,18 @@ const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 // tracee is a program that the tool has started and traces. All its methods
 // but kill run on the one thread that seized it.
 type tracee struct {
-	pid     int
-	follow  bool
-	onExec  func(pid int) error // at each execve: the new program is mapped, nothing of it has run
-	onMap   func(pid int) error // while loading: something executable may have been mapped
-	onReady func(pid int) error // the loader is done: main is still to come
-	onStop  func()              // a thread has stopped with all others, until SIGCONT
-	onFork  func(parent, pid int, shared bool)
-	onEnd   func(pid int)
-	loading map[int]Mapping // the dynamic loader's code, by process, while it runs
-	born    map[int]bool    // processes that have been forked and have not ended
-	execd   bool
+	pid        int
+	follow     bool
+	onExec     func(pid int) error // at each execve: the new program is mapped, nothing of it has run
+	onMap      func(pid int) error // while loading: something executable may have been mapped
+	onReady    func(pid int) error // the loader is done: main is still to come
+	onStop     func()              // a thread has stopped with all others, until SIGCONT
+	onContinue func()              // a thread that stood goes on; a new one too
+	onFork     func(parent, pid int, shared bool)
+	onEnd      func(pid int)
+	loading    map[int]Mapping // the dynamic loader's code, by process, while it runs
+	born       map[int]bool    // processes that have been forked and have not ended
+	execd      bool
 
 	brake   *brake // nil: never made to wait
 	holding bool   // the running threads are being interrupted, and who stops stays
@@ -219,6 +220,7 @@ func (t *tracee) stopped(tid int, ws unix.WaitStatus) error {
 			t.onStop()
 			return err
 		}
+		t.onContinue()
 		t.birth(tid)
 		return t.resume(tid, 0)
 	case event != 0:

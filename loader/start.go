@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -91,7 +91,8 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 		}
 	}
 	t := newTracee(s.PID(), s.opts.Follow)
-	t.brake, t.onExec, t.onMap, t.onStop = s.brake, tolerant(s.newProgram), tolerant(s.sync), s.job.stopped
+	t.brake, t.onExec, t.onMap = s.brake, tolerant(s.newProgram), tolerant(s.sync)
+	t.onStop, t.onContinue = s.job.stopped, s.job.continued
 	t.onFork, t.onEnd = s.child, s.processEnded
 	t.onReady = func(pid int) error {
 		if !first || pid != s.PID() {
@@ -249,19 +250,41 @@ func fromTerminal(s unix.Signal) bool {
 // passed the signal on. And a program that takes no notice of the key keeps the
 // terminal.
 type job struct {
-	asked atomic.Int64 // when, by the monotonic clock in ns; 0: not, or served
+	mu     sync.Mutex // guards what follows; a leaf
+	asked  uint64     // when, as records tell time; 0: not, or served
+	halted uint64     // when the program stopped; 0: it has not, or goes on
 }
 
-// stopTakes bounds the time in which a program that has its own way to stop,
+// stopTakes bounds the time, in ns, in which a program that has its own way to stop,
 // restoring the terminal first, is taken to do so because of the key.
-const stopTakes = 2 * time.Second
+const stopTakes = 2_000_000_000
 
-func (j *job) ask() { j.asked.Store(int64(monotonic())) }
+// ask is called when the tool is to stop. The program may have been faster.
+func (j *job) ask() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asked = monotonic()
+	j.stop()
+}
 
 // stopped is called when the program has stopped.
 func (j *job) stopped() {
-	asked := j.asked.Swap(0)
-	if asked != 0 && int64(monotonic())-asked < int64(stopTakes) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.halted = monotonic()
+	j.stop()
+}
+
+// continued is called when it goes on.
+func (j *job) continued() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.halted = 0
+}
+
+func (j *job) stop() {
+	if j.asked != 0 && j.halted != 0 && max(j.asked, j.halted)-min(j.asked, j.halted) < stopTakes {
+		j.asked = 0
 		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
 	}
 }

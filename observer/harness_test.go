@@ -103,6 +103,10 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 		r.Flags |= bpf.RecFailed
 	case "process":
 		r.Flags |= bpf.RecProcess
+	case "shared":
+		r.Flags |= bpf.RecShared
+	case "of": // the process of the thread
+		r.Tgid = uint32(number(tb, value))
 	case "lost":
 		r.Value = number(tb, value)
 	case "value":

@@ -43,8 +43,9 @@ type observation struct {
 }
 
 // check feeds the records after the beginning and compares the events.
-func (c observation) check(t *testing.T) {
-	l := newListener()
+func (c observation) check(t *testing.T) { c.checkWith(t, newListener()) }
+
+func (c observation) checkWith(t *testing.T, l *listener) {
 	for _, r := range parseRecords(t, two+c.in) {
 		l.o.Record(&r)
 	}
@@ -645,6 +646,105 @@ func TestThreads(t *testing.T) {
 			T1 end inferred
 			T3 end inferred`, &Stats{}},
 	})
+}
+
+func TestProcesses(t *testing.T) {
+	for _, c := range []observation{
+		{name: "objects of their own", in: `
+			11 acquire A
+			11 release A
+			1 fork 60 process
+			60 acquire A of=60
+			11 acquire A
+			60 release A of=60
+			60 exit of=60`, out: `
+			T2 acquire A1
+			T2 release A1
+			T1 fork T4
+			T4 begin
+			T4 acquire A2
+			T2 acquire A1
+			T4 release A2
+			T4 end`, stats: &Stats{}},
+		{name: "a child holds what its maker held", in: `
+			11 acquire A
+			11 acquire A
+			11 acquire-read B
+			12 acquire D
+			11 fork 60 process
+			60 release A of=60
+			60 release A of=60
+			60 release B kind=rwlock of=60
+			11 release B kind=rwlock
+			60 acquire D of=60`, out: `
+			T2 acquire A1
+			T2 acquire-read B2
+			T3 acquire D3
+			T2 fork T4
+			T4 begin
+			T4 acquire A4 inferred
+			T4 acquire-read B5 inferred
+			T4 release A4
+			T4 release B5
+			T2 release B2
+			T4 acquire D6`, stats: &Stats{}},
+		{name: "in its parent's memory until its execve", in: `
+			11 acquire A
+			11 fork 60 process shared
+			60 exec 60 of=60
+			60 acquire A of=60`, out: `
+			T2 acquire A1
+			T2 fork T4
+			T4 begin
+			T4 acquire A2`, stats: &Stats{}},
+		{name: "threads of a child, and their joins", in: `
+			1 fork 60 process tp=p9
+			60 fork 61 tp=p1 of=60
+			61 exit of=60
+			60 join p1 entered=99 of=60
+			1 join p1 entered=99`, out: `
+			T1 fork T4
+			T4 begin
+			T4 fork T5
+			T5 begin
+			T5 end
+			T4 join T5
+			T2 end inferred
+			T1 join T2`, stats: &Stats{}},
+		{name: "execve in a child leaves its parent alone", in: `
+			1 acquire A
+			1 fork 60 process
+			60 exec 60 of=60
+			60 acquire B of=60
+			1 release A`, out: `
+			T1 acquire A1
+			T1 fork T4
+			T4 begin
+			T4 acquire A2 inferred
+			T4 release A2 inferred
+			T4 acquire B3
+			T1 release A1`, stats: &Stats{}},
+		{name: "an id used again", in: `
+			1 fork 60 process
+			60 acquire A of=60
+			60 exit of=60
+			1 fork 60 process
+			60 acquire A of=60`, out: `
+			T1 fork T4
+			T4 begin
+			T4 acquire A1
+			T4 release A1 inferred
+			T4 end
+			T1 fork T5
+			T5 begin
+			T5 acquire A2`, stats: &Stats{}},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			l := newListener()
+			l.o.opts.Follow = true
+			c.checkWith(t, l)
+		})
+	}
 }
 
 func TestOthers(t *testing.T) {
