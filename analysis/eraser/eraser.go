@@ -205,17 +205,20 @@ func (a *Analysis) Remember(n *event.Names) {
 	}
 }
 
-// thread is what one thread holds.
+// thread is what one thread holds. Its lockset is made at an access, not at each
+// lock: most critical sections of most programs have no access that is observed.
 type thread struct {
 	id      event.ThreadID
-	set     setID
+	set     setID      // of held, valid at an access
 	held    []heldLock // in order of acquisition
+	made    int        // how many of held have their sets
 	version uint64     // counts changes of held
 }
 
 type heldLock struct {
 	m     member
 	place event.PlaceID
+	set   setID // of the locks up to this one
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
@@ -246,12 +249,23 @@ func (a *Analysis) acquire(e *event.Event) {
 	if t.find(e.Object) >= 0 {
 		return
 	}
-	m := memberOf(e.Object, e.Op == event.AcquireRead)
-	t.held = append(t.held, heldLock{m, e.Place})
-	t.set = a.sets.add(t.set, m)
+	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place})
 	t.version++
+}
+
+// makeSet makes the lockset of a thread, from the first lock on that has none.
+func (a *Analysis) makeSet(t *thread) {
 	if len(a.sets.sets) > a.limit {
 		a.compact()
+	}
+	t.set = 0
+	if t.made > 0 {
+		t.set = t.held[t.made-1].set
+	}
+	for ; t.made < len(t.held); t.made++ {
+		h := &t.held[t.made]
+		h.set = a.sets.add(t.set, h.m)
+		t.set = h.set
 	}
 }
 
@@ -261,8 +275,8 @@ func (a *Analysis) release(e *event.Event) {
 	if i < 0 {
 		return
 	}
-	t.set = a.sets.remove(t.set, t.held[i].m)
 	t.held = append(t.held[:i], t.held[i+1:]...)
+	t.made = min(t.made, i)
 	t.version++
 }
 
@@ -284,7 +298,7 @@ func (a *Analysis) compact() {
 	a.sets.reset()
 	renew := func(id *setID) { *id = a.sets.intern(old[*id]) }
 	for _, t := range a.threads {
-		renew(&t.set)
+		t.made = 0
 	}
 	for _, v := range a.vars {
 		renew(&v.candidates)

@@ -70,9 +70,7 @@ type table struct {
 	sets    [][]member
 	buckets map[uint64][]setID
 	added   map[stepKey]setID
-	removed map[stepKey]setID
 	up      [recently]step // of added, the recent ones
-	down    [recently]step // of removed
 	met     map[meetKey]setID
 	clash   map[[2]setID]bool
 	lastMet [recently]meeting // of met, the recent ones
@@ -82,10 +80,9 @@ type table struct {
 
 func newTable() *table {
 	t := &table{
-		added:   map[stepKey]setID{},
-		removed: map[stepKey]setID{},
-		met:     map[meetKey]setID{},
-		clash:   map[[2]setID]bool{},
+		added: map[stepKey]setID{},
+		met:   map[meetKey]setID{},
+		clash: map[[2]setID]bool{},
 	}
 	t.reset()
 	return t
@@ -96,9 +93,7 @@ func (t *table) reset() {
 	t.sets = [][]member{nil}
 	t.buckets = map[uint64][]setID{hash(nil): {0}}
 	clear(t.added)
-	clear(t.removed)
 	clear(t.up[:])
-	clear(t.down[:])
 	clear(t.met)
 	clear(t.clash)
 	clear(t.lastMet[:])
@@ -148,15 +143,6 @@ func (t *table) add(s setID, m member) setID {
 	return near.to
 }
 
-func (t *table) remove(s setID, m member) setID {
-	k := stepKey{s, m}
-	near := &t.down[k.place()]
-	if !near.known || near.key != k {
-		*near = step{k, t.removing(s, m), true}
-	}
-	return near.to
-}
-
 func (t *table) adding(s setID, m member) setID {
 	if r, ok := t.added[stepKey{s, m}]; ok {
 		return r
@@ -167,17 +153,6 @@ func (t *table) adding(s setID, m member) setID {
 		t.scratch = slices.Insert(t.scratch, i, m)
 	}
 	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
-}
-
-func (t *table) removing(s setID, m member) setID {
-	if r, ok := t.removed[stepKey{s, m}]; ok {
-		return r
-	}
-	t.scratch = append(t.scratch[:0], t.sets[s]...)
-	if i, found := slices.BinarySearch(t.scratch, m); found {
-		t.scratch = slices.Delete(t.scratch, i, i+1)
-	}
-	return remember(t.removed, stepKey{s, m}, t.intern(t.scratch))
 }
 
 // protecting gives, as a candidate set, the locks that protect an access made

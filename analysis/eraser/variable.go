@@ -56,6 +56,7 @@ type access struct {
 
 func (a *Analysis) access(e *event.Event) {
 	t := a.thread(e.Thread)
+	a.makeSet(t)
 	v := a.variable(e.Object)
 	a.advance(v, t, e)
 	a.pair(v, t, e)

@@ -23,7 +23,7 @@ type process struct {
 	sites    []*probes.Site
 }
 
-func (p *process) PID() int                   { return 1 }
+func (p *process) PID() int                      { return 1 }
 func (p *process) Segments(int) []loader.Segment { return p.segments }
 
 func (p *process) Site(index uint32) *probes.Site {

@@ -433,7 +433,9 @@ func FuzzPlain(f *testing.F) {
 		if n := len(plain(name)); n > len(name)+1<<(maxDemangled+1) {
 			t.Errorf("%d bytes of %d", n, len(name))
 		}
-		stem(name)
+		if s := stem(name); len(s) > len(name) {
+			t.Errorf("the stem %q of %q", s, name)
+		}
 	})
 }
 
