@@ -26,7 +26,7 @@ func (b *pbzip2) load() string {
 }
 
 func (b *pbzip2) prepare(_ context.Context, e *env) error {
-	b.input = prose(e.times(96e6, 1e6))
+	b.input = prose(e.times(192e6, 1e6))
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (r *redis) load() string {
 }
 
 func (r *redis) prepare(_ context.Context, e *env) error {
-	r.requests = e.times(300_000, 400)
+	r.requests = e.times(1_200_000, 400)
 	return nil
 }
 
