@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -104,6 +105,7 @@ func linkProbes(path string, prog int, returns bool, pid int, offsets, cookies [
 		attr.flags = uprobeReturn
 	}
 	fd, err := apart(unix.SYS_BPF, linkCreate, unsafe.Pointer(attr), unsafe.Sizeof(*attr))
+	runtime.KeepAlive(attr) // the collector does not know of the task that reads it
 	return probeLink(fd), err
 }
 
