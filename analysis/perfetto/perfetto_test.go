@@ -110,8 +110,8 @@ func (table) Thread(id event.ThreadID) report.ThreadInfo {
 	return report.ThreadInfo{ID: id, Main: id == 1, Start: map[event.ThreadID]string{2: "desk"}[id]}
 }
 
-func (table) Frames(event.PlaceID) []report.Frame {
-	return []report.Frame{{Function: "pthread_mutex_lock", Module: "/lib/libc.so.6"}, {Function: "sell", File: "/src/shop.c", Line: 20}}
+func (table) Frames(event.PlaceID) []event.Frame {
+	return []event.Frame{{Function: "pthread_mutex_lock", Module: "/lib/libc.so.6"}, {Function: "sell", File: "/src/shop.c", Line: 20}}
 }
 
 func TestTimeline(t *testing.T) {

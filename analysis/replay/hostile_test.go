@@ -46,8 +46,8 @@ func TestThreadsWithoutEnd(t *testing.T) {
 // oneName gives everything the same name.
 type oneName string
 
-func (s oneName) Place(event.PlaceID) []trace.Frame {
-	return []trace.Frame{{Function: string(s), File: string(s), Line: 7, Module: string(s)}}
+func (s oneName) Place(event.PlaceID) []event.Frame {
+	return []event.Frame{{Function: string(s), File: string(s), Line: 7, Module: string(s)}}
 }
 func (s oneName) Object(event.ObjectID) trace.Object {
 	return trace.Object{Name: string(s), Kind: event.KindMutex}

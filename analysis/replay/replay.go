@@ -116,7 +116,7 @@ func Resolver(n *trace.Names) report.Resolver { return resolver{n} }
 type resolver struct{ names *trace.Names }
 
 // Frames implements report.Resolver.
-func (r resolver) Frames(id event.PlaceID) []report.Frame { return Frames(r.names.Place(id)) }
+func (r resolver) Frames(id event.PlaceID) []event.Frame { return r.names.Place(id) }
 
 // Object implements report.Resolver.
 func (r resolver) Object(id event.ObjectID) report.ObjectInfo {
@@ -131,13 +131,4 @@ func (r resolver) Thread(id event.ThreadID) report.ThreadInfo {
 	}
 	t := r.names.Thread(id)
 	return report.ThreadInfo{ID: id, TID: t.TID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main, PID: t.TGID}
-}
-
-// Frames are the frames of a trace as a report has them.
-func Frames(in []trace.Frame) []report.Frame {
-	var out []report.Frame
-	for _, f := range in {
-		out = append(out, report.Frame(f))
-	}
-	return out
 }

@@ -173,7 +173,7 @@ func (n names) toJSONHeld(h Held) jsonHeld {
 }
 
 func toJSONStack(s Stack) []jsonFrame {
-	return each(s.Frames, func(f Frame) jsonFrame {
+	return each(s.Frames, func(f event.Frame) jsonFrame {
 		return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Offset, f.Inlined}
 	})
 }

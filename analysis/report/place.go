@@ -4,35 +4,37 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // Top is the frame that a reader looks for; the zero Frame if the stack is
 // empty.
-func (s Stack) Top() Frame {
+func (s Stack) Top() event.Frame {
 	if s.At < len(s.Frames) {
 		return s.Frames[s.At]
 	}
-	return Frame{}
+	return event.Frame{}
 }
 
 // OwnFrame is the frame of a calling chain that a reader looks for, innermost
 // first as the chain is: that of the program's own code, behind the C library and
 // the wrappers in system headers. It is the zero Frame if there is none.
-func OwnFrame(frames []Frame) Frame { return newStack(frames).Top() }
+func OwnFrame(frames []event.Frame) event.Frame { return newStack(frames).Top() }
 
-func newStack(frames []Frame) Stack {
+func newStack(frames []event.Frame) Stack {
 	return Stack{Frames: frames, At: ownFrame(frames)}
 }
 
 // ownFrame prefers, from the inside out, the program's code with a source
 // line, then without one, then any frame with a line, then the innermost.
-func ownFrame(frames []Frame) int {
+func ownFrame(frames []event.Frame) int {
 	own, line := -1, -1
 	for i, f := range frames {
 		switch {
-		case f.File != "" && !f.library():
+		case f.File != "" && !ofLibrary(f):
 			return i
-		case own < 0 && !f.library() && f.Function != "":
+		case own < 0 && !ofLibrary(f) && f.Function != "":
 			own = i
 		case line < 0 && f.File != "":
 			line = i
@@ -59,10 +61,10 @@ var libraryFunctions = []string{
 	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
 }
 
-// library reports whether the frame belongs to the C or C++ library rather
+// ofLibrary reports whether the frame belongs to the C or C++ library rather
 // than to the program. A guess by name: it decides what is shown first, never
 // what is found.
-func (f Frame) library() bool {
+func ofLibrary(f event.Frame) bool {
 	module := path.Base(f.Module)
 	for _, p := range libraryModules {
 		if strings.HasPrefix(module, p) {
@@ -82,8 +84,8 @@ func (f Frame) library() bool {
 	return false
 }
 
-// name is the function, or module and offset where there is none.
-func (f Frame) name() string {
+// frameName is the function, or module and offset where there is none.
+func frameName(f event.Frame) string {
 	switch {
 	case f.Function != "":
 		return f.Function
@@ -157,7 +159,7 @@ func onlyOne(tail string, group []string) bool {
 }
 
 // line is "file:line", the file shortened; "" if unknown.
-func (n names) line(f Frame) string {
+func (n names) line(f event.Frame) string {
 	if f.File == "" {
 		return ""
 	}
@@ -178,12 +180,12 @@ func (n names) where(s Stack) string {
 	}
 	f := s.Top()
 	if line := n.line(f); line != "" {
-		return f.name() + " at " + line
+		return frameName(f) + " at " + line
 	}
 	if f.Function != "" && f.Module != "" {
-		return f.name() + " of " + path.Base(f.Module)
+		return frameName(f) + " of " + path.Base(f.Module)
 	}
-	return f.name()
+	return frameName(f)
 }
 
 // at is "file:line", or the function where there is no line, or "".
@@ -194,7 +196,7 @@ func (n names) at(s Stack) string {
 	if line := n.line(s.Top()); line != "" {
 		return line
 	}
-	return s.Top().name()
+	return frameName(s.Top())
 }
 
 // stacks gives every stack of the report.

@@ -17,17 +17,6 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Frame is one level of a calling chain, innermost first in a stack.
-type Frame struct {
-	Function string // demangled; "" if unknown
-	File     string // as in the debug information; "" if unknown
-	Line     int    // from 1; 0 if unknown
-	Module   string // path of the program or library
-	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
-	Inlined  bool   // the function has no frame of its own here
-	Addr     uint64 // in the process; differs between runs
-}
-
 // ObjectInfo is what a Resolver knows of an object.
 type ObjectInfo struct {
 	// Name is the variable as in the source; for a lock "name" or
@@ -59,7 +48,7 @@ type Resolver interface {
 	Object(event.ObjectID) ObjectInfo
 	Thread(event.ThreadID) ThreadInfo
 	// Frames gives a place's calling chain, innermost first.
-	Frames(event.PlaceID) []Frame
+	Frames(event.PlaceID) []event.Frame
 }
 
 // Run is what was observed.
@@ -140,7 +129,7 @@ type Thread struct {
 // that a reader looks for: the innermost one of the program's own code, behind
 // the C library and the wrappers in system headers.
 type Stack struct {
-	Frames []Frame
+	Frames []event.Frame
 	At     int
 }
 

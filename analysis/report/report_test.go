@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "renew the golden files")
 type table struct {
 	objects map[event.ObjectID]ObjectInfo
 	threads map[event.ThreadID]ThreadInfo
-	places  map[event.PlaceID][]Frame
+	places  map[event.PlaceID][]event.Frame
 	base    uint64
 }
 
@@ -42,7 +42,7 @@ func (t table) Object(id event.ObjectID) ObjectInfo {
 
 func (t table) Thread(id event.ThreadID) ThreadInfo { return t.threads[id] }
 
-func (t table) Frames(id event.PlaceID) []Frame {
+func (t table) Frames(id event.PlaceID) []event.Frame {
 	frames := slices.Clone(t.places[id])
 	for i := range frames {
 		frames[i].Addr += t.base
@@ -50,12 +50,12 @@ func (t table) Frames(id event.PlaceID) []Frame {
 	return frames
 }
 
-func stackOf(frames ...Frame) []Frame {
-	return append(frames, Frame{Function: "start_thread", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0x304})
+func stackOf(frames ...event.Frame) []event.Frame {
+	return append(frames, event.Frame{Function: "start_thread", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0x304})
 }
 
-func src(function, file string, line int) Frame {
-	return Frame{Function: function, File: file, Line: line, Module: "/opt/shop/shop", Offset: 0x20, Addr: 0x1000 + uint64(line)}
+func src(function, file string, line int) event.Frame {
+	return event.Frame{Function: function, File: file, Line: line, Module: "/opt/shop/shop", Offset: 0x20, Addr: 0x1000 + uint64(line)}
 }
 
 const (
@@ -68,7 +68,7 @@ const (
 )
 
 func shopTable() table {
-	lock := Frame{Function: "pthread_mutex_lock", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0xe}
+	lock := event.Frame{Function: "pthread_mutex_lock", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0xe}
 	return table{
 		objects: map[event.ObjectID]ObjectInfo{
 			ledger:  {Name: "ledger", Addr: 0x5040, Kind: event.KindMutex},
@@ -84,7 +84,7 @@ func shopTable() table {
 			3: {ID: 3, TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
 			4: {ID: 4, TID: 4245, Name: "größe-线程"},
 		},
-		places: map[event.PlaceID][]Frame{
+		places: map[event.PlaceID][]event.Frame{
 			1:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 20), src("front_desk", "/home/u/shop/shop.c", 41)),
 			2:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 22), src("front_desk", "/home/u/shop/shop.c", 41)),
 			3:  stackOf(lock, src("refund", "/home/u/shop/desk/shop.c", 30), src("back_desk", "/home/u/shop/desk/shop.c", 55)),
@@ -521,7 +521,7 @@ func TestAnyNamesHold(t *testing.T) {
 		tab.objects[tickets] = ObjectInfo{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
 		tab.threads[2] = ThreadInfo{ID: 2, Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
 		for id := event.PlaceID(1); id < 8; id++ {
-			tab.places[id] = []Frame{{
+			tab.places[id] = []event.Frame{{
 				Function: word.Draw(rt, "function"), File: word.Draw(rt, "file"),
 				Line: rapid.IntRange(-1, 1<<40).Draw(rt, "line"), Module: word.Draw(rt, "module"),
 			}}
@@ -602,8 +602,8 @@ func (h hostileNames) Thread(id event.ThreadID) ThreadInfo {
 	return ThreadInfo{ID: id, Name: string(h), Start: string(h), Created: 3}
 }
 
-func (h hostileNames) Frames(event.PlaceID) []Frame {
-	return []Frame{{Function: string(h), File: string(h), Line: 1, Module: string(h)}, {Module: string(h), Offset: 1}}
+func (h hostileNames) Frames(event.PlaceID) []event.Frame {
+	return []event.Frame{{Function: string(h), File: string(h), Line: 1, Module: string(h)}, {Module: string(h), Offset: 1}}
 }
 
 // checkHostile: no name lets anything through to a terminal, makes JSON invalid,
@@ -670,18 +670,18 @@ func TestShorten(t *testing.T) {
 }
 
 func TestOwnFrame(t *testing.T) {
-	libc := Frame{Function: "pthread_mutex_lock", File: "./nptl/pthread_mutex_lock.c", Line: 80, Module: "/lib/libc.so.6"}
-	gthr := Frame{Function: "__gthread_mutex_lock", File: "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", Line: 749, Module: "bank", Inlined: true}
-	user := Frame{Function: "transfer", File: "/src/bank.cc", Line: 8, Module: "bank"}
-	bare := Frame{Function: "transfer", Module: "bank"}
-	static := Frame{Function: "pthread_mutex_lock", Module: "bank"}
-	mine := Frame{Function: "clone_table", File: "/src/t.c", Line: 3, Module: "bank"}
+	libc := event.Frame{Function: "pthread_mutex_lock", File: "./nptl/pthread_mutex_lock.c", Line: 80, Module: "/lib/libc.so.6"}
+	gthr := event.Frame{Function: "__gthread_mutex_lock", File: "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", Line: 749, Module: "bank", Inlined: true}
+	user := event.Frame{Function: "transfer", File: "/src/bank.cc", Line: 8, Module: "bank"}
+	bare := event.Frame{Function: "transfer", Module: "bank"}
+	static := event.Frame{Function: "pthread_mutex_lock", Module: "bank"}
+	mine := event.Frame{Function: "clone_table", File: "/src/t.c", Line: 3, Module: "bank"}
 	for i, c := range []struct {
-		stack []Frame
+		stack []event.Frame
 		want  int
 	}{
-		{nil, 0}, {[]Frame{libc, gthr, user}, 2}, {[]Frame{libc, bare}, 1}, {[]Frame{static, bare}, 1},
-		{[]Frame{libc}, 0}, {[]Frame{{Addr: 1}, libc}, 1}, {[]Frame{mine, user}, 0},
+		{nil, 0}, {[]event.Frame{libc, gthr, user}, 2}, {[]event.Frame{libc, bare}, 1}, {[]event.Frame{static, bare}, 1},
+		{[]event.Frame{libc}, 0}, {[]event.Frame{{Addr: 1}, libc}, 1}, {[]event.Frame{mine, user}, 0},
 	} {
 		if got := ownFrame(c.stack); got != c.want {
 			t.Errorf("%d: %d, want %d", i, got, c.want)

@@ -321,7 +321,7 @@ func (p *printer) object(o *Object) string {
 // at either end.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
-	for len(frames) > 1 && frames[len(frames)-1].library() {
+	for len(frames) > 1 && ofLibrary(frames[len(frames)-1]) {
 		frames = frames[:len(frames)-1]
 	}
 	var lines []string
@@ -336,7 +336,7 @@ func (p *printer) stack(s Stack, width int) []string {
 }
 
 // frame keeps the position whole: it is what people copy.
-func (p *printer) frame(i int, f Frame, width int) []string {
+func (p *printer) frame(i int, f event.Frame, width int) []string {
 	number := fmt.Sprintf("  #%d ", i)
 	at := p.names.line(f)
 	if at == "" && f.Function != "" && f.Module != "" {
@@ -347,9 +347,9 @@ func (p *printer) frame(i int, f Frame, width int) []string {
 	}
 	room := width - len(number) - ansi.StringWidth(at) - 1
 	if room < 12 {
-		return []string{number + shortName(f.name(), width-len(number)), "     " + at}
+		return []string{number + shortName(frameName(f), width-len(number)), "     " + at}
 	}
-	return []string{strings.TrimRight(number+shortName(f.name(), room)+" "+at, " ")}
+	return []string{strings.TrimRight(number+shortName(frameName(f), room)+" "+at, " ")}
 }
 
 // anonymous tells where the locks without a name come from.

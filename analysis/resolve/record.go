@@ -27,7 +27,7 @@ type Recorder struct {
 	resolver *Resolver // valid once started is closed; nil if there was no start
 
 	// What has been written; of the Writer's goroutine until Drain.
-	frames  map[event.PlaceID][]report.Frame
+	frames  map[event.PlaceID][]event.Frame
 	objects map[event.ObjectID]string // those up to named that have a name
 	named   event.ObjectID
 	threads map[event.ThreadID]report.ThreadInfo
@@ -38,7 +38,7 @@ type Recorder struct {
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
 		seen: newSnapshot(), started: make(chan struct{}),
-		frames: map[event.PlaceID][]report.Frame{}, objects: map[event.ObjectID]string{}, threads: map[event.ThreadID]report.ThreadInfo{},
+		frames: map[event.PlaceID][]event.Frame{}, objects: map[event.ObjectID]string{}, threads: map[event.ThreadID]report.ThreadInfo{},
 	}
 	var err error
 	r.Writer, err = trace.NewWriter(out, trace.WriterOptions{Names: namer{r}, Start: r.atStart, Fresh: r.fresh})
@@ -160,12 +160,8 @@ func (s *snapshot) ThreadInfo(id event.ThreadID) (t observer.Thread, ok bool) {
 type namer struct{ r *Recorder }
 
 // Place implements trace.Namer.
-func (n namer) Place(id event.PlaceID) []trace.Frame {
-	var out []trace.Frame
-	for _, f := range n.r.Frames(id) {
-		out = append(out, trace.Frame(f))
-	}
-	return out
+func (n namer) Place(id event.PlaceID) []event.Frame {
+	return n.r.Frames(id)
 }
 
 // Object implements trace.Namer.
@@ -183,7 +179,7 @@ func (n namer) Thread(id event.ThreadID) trace.Thread {
 }
 
 // Frames implements report.Resolver, after Drain.
-func (r *Recorder) Frames(id event.PlaceID) []report.Frame {
+func (r *Recorder) Frames(id event.PlaceID) []event.Frame {
 	<-r.started
 	if frames, ok := r.frames[id]; ok || r.resolver == nil {
 		return frames

@@ -58,12 +58,12 @@ func (r *Resolver) table(m *loader.Module) *symbolize.Table {
 }
 
 // Frames gives the calling chain of a place; report.Resolver.
-func (r *Resolver) Frames(p event.PlaceID) []report.Frame {
+func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
 	st, ok := r.observed.StackOf(p)
 	if !ok {
 		return nil
 	}
-	var frames []report.Frame
+	var frames []event.Frame
 	for i, pc := range r.chain(st) {
 		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}
@@ -202,19 +202,19 @@ func (r *Resolver) afterCall(pid int, pc uint64) bool {
 }
 
 // at names an address; a return address is named by its call.
-func (r *Resolver) at(pid int, pc uint64, isReturn bool) []report.Frame {
+func (r *Resolver) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
-		return []report.Frame{{Addr: pc}}
+		return []event.Frame{{Addr: pc}}
 	}
 	addr := pc - seg.Bias
 	look := addr
 	if isReturn {
 		look = symbolize.CallSite(addr)
 	}
-	var frames []report.Frame
+	var frames []event.Frame
 	for _, f := range r.table(seg.Module).Frames(look) {
-		frames = append(frames, report.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: seg.Module.Path,
+		frames = append(frames, event.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: seg.Module.Path,
 			Offset: f.Offset, Inlined: f.Inlined, Addr: pc})
 	}
 	return frames

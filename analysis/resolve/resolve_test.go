@@ -121,7 +121,7 @@ func (w *world) place(id uint32, site uint32, caller uint64, frames ...uint64) e
 }
 
 // where shortens frames to function and line.
-func where(frames []report.Frame) []string {
+func where(frames []event.Frame) []string {
 	var out []string
 	for _, f := range frames {
 		if f.Function == "" {

@@ -145,8 +145,8 @@ type stdWriter struct{ *std.Writer }
 func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
 
 // location tells places apart as reports do: by the frame that a reader looks for.
-func location(frames []trace.Frame) string {
-	f := report.OwnFrame(replay.Frames(frames))
+func location(frames []event.Frame) string {
+	f := report.OwnFrame(frames)
 	if f.Line != 0 {
 		return fmt.Sprint(f.File, ":", f.Line)
 	}

@@ -22,6 +22,18 @@ type ObjectID uint32
 // PlaceID names a place in the program with its calling chain. 0 is unknown.
 type PlaceID uint32
 
+// Frame is one level of the calling chain that a PlaceID stands for; chains are
+// innermost first.
+type Frame struct {
+	Function string // demangled; "" if unknown
+	File     string // as in the debug information; "" if unknown
+	Line     int    // from 1; 0 if unknown
+	Module   string // path of the program or library
+	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
+	Inlined  bool   // the function has no frame of its own here
+	Addr     uint64 // in the process; differs between runs
+}
+
 // Op is what the thread did.
 type Op uint8
 

@@ -174,13 +174,13 @@ func appendCounted(b []byte, tag byte, content []byte, numbers ...uint64) []byte
 // while more is read. The zero value knows none.
 type Names struct {
 	mu      sync.RWMutex // guards what follows
-	places  map[event.PlaceID][]Frame
+	places  map[event.PlaceID][]event.Frame
 	objects []Object
 	threads []Thread
 }
 
 // Place gives the calling chain of a place, nil if it is unknown; Namer.
-func (n *Names) Place(id event.PlaceID) []Frame {
+func (n *Names) Place(id event.PlaceID) []event.Frame {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.places[id]
@@ -221,11 +221,11 @@ func (n *Names) Threads() int {
 }
 
 // SetPlace makes a place known, or known better.
-func (n *Names) SetPlace(id event.PlaceID, frames []Frame) {
+func (n *Names) SetPlace(id event.PlaceID, frames []event.Frame) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.places == nil {
-		n.places = map[event.PlaceID][]Frame{}
+		n.places = map[event.PlaceID][]event.Frame{}
 	}
 	n.places[id] = frames
 }

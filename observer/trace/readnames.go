@@ -59,9 +59,9 @@ func (r *Reader) placeNames(c *cursor, table []string) error {
 		if err := r.charge(64 + 128*int(count)); err != nil {
 			return err
 		}
-		frames := make([]Frame, 0, count)
+		frames := make([]event.Frame, 0, count)
 		for range count {
-			f := Frame{Function: lookup(c, table), File: lookup(c, table), Module: lookup(c, table)}
+			f := event.Frame{Function: lookup(c, table), File: lookup(c, table), Module: lookup(c, table)}
 			f.Line, f.Offset = int(c.number()), c.uvarint()
 			f.Inlined, f.Addr = c.uvarint() != 0, c.uvarint()
 			frames = append(frames, f)

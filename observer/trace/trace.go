@@ -16,17 +16,6 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Frame is one level of a calling chain, innermost first in a chain.
-type Frame struct {
-	Function string // demangled; "" if unknown
-	File     string // as in the debug information; "" if unknown
-	Line     int    // from 1; 0 if unknown
-	Module   string // path of the program or library
-	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
-	Inlined  bool   // the function has no frame of its own here
-	Addr     uint64 // in the process
-}
-
 // Object is what a trace says of an object.
 type Object struct {
 	Name        string // as in the source; "" if no symbol holds it
@@ -85,7 +74,7 @@ type Process struct {
 // Namer knows the names that a trace carries. An unknown identifier gives the
 // zero value. A Writer asks from a goroutine of its own, once for each.
 type Namer interface {
-	Place(event.PlaceID) []Frame // innermost first
+	Place(event.PlaceID) []event.Frame // innermost first
 	Object(event.ObjectID) Object
 	Thread(event.ThreadID) Thread
 }

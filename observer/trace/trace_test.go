@@ -76,10 +76,10 @@ func smallRun() run {
 	n.AddThread(Thread{TID: 71, TGID: 70, Parent: 1, Created: 9, Start: "front_desk", Name: "shop"})
 	n.AddObject(Object{Name: "stock", Addr: 0x4010, Kind: event.KindMutex, First: 7, FirstThread: 1})
 	n.AddObject(Object{Name: "tickets", Addr: 0x4020, Process: 70, Kind: event.KindVariable, Init: 8, FirstThread: 2})
-	n.SetPlace(7, []Frame{{Function: "sell", File: "shop.c", Line: 20, Module: "/opt/shop", Offset: 4, Addr: 1 << 40},
+	n.SetPlace(7, []event.Frame{{Function: "sell", File: "shop.c", Line: 20, Module: "/opt/shop", Offset: 4, Addr: 1 << 40},
 		{Function: "front_desk", File: "shop.c", Line: 41, Module: "/opt/shop", Inlined: true}})
 	n.SetPlace(8, nil)
-	n.SetPlace(9, []Frame{{Module: "/opt/shop", Offset: 0x1130}})
+	n.SetPlace(9, []event.Frame{{Module: "/opt/shop", Offset: 0x1130}})
 	e := []event.Event{
 		{Op: event.Begin, Thread: 1, Flags: event.Inferred},
 		{Op: event.Fork, Thread: 1, Peer: 2, Place: 9, Time: 1000},
@@ -164,10 +164,10 @@ func randomRun(t *rapid.T) (run, []int) {
 	})
 	word := rapid.Uint64()
 	for _, id := range []event.PlaceID{1, 2, 3, 77, 1<<32 - 1} {
-		var frames []Frame
+		var frames []event.Frame
 		for range rapid.IntRange(0, 3).Draw(t, "frames") {
-			frames = append(frames, Frame{text.Draw(t, "function"), text.Draw(t, "file"), rapid.IntRange(0, 1<<31).Draw(t, "line"),
-				text.Draw(t, "module"), word.Draw(t, "offset"), rapid.Bool().Draw(t, "inlined"), word.Draw(t, "addr")})
+			frames = append(frames, event.Frame{Function: text.Draw(t, "function"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<31).Draw(t, "line"),
+				Module: text.Draw(t, "module"), Offset: word.Draw(t, "offset"), Inlined: rapid.Bool().Draw(t, "inlined"), Addr: word.Draw(t, "addr")})
 		}
 		r.names.SetPlace(id, frames)
 	}
@@ -342,7 +342,7 @@ func TestManyNames(t *testing.T) {
 	for i := range 3000 {
 		place := event.PlaceID(i + 1)
 		want.names.AddObject(Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
-		want.names.SetPlace(place, []Frame{{Function: fmt.Sprint("f", i)}})
+		want.names.SetPlace(place, []event.Frame{{Function: fmt.Sprint("f", i)}})
 		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Place: place})
 	}
 	got, _, err := read(write(t, want))

@@ -77,6 +77,6 @@ func analyzeBusy(t *testing.T, events int) int64 {
 // unnamed gives no names.
 type unnamed struct{}
 
-func (unnamed) Place(event.PlaceID) []trace.Frame  { return nil }
+func (unnamed) Place(event.PlaceID) []event.Frame  { return nil }
 func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
 func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }

@@ -317,7 +317,7 @@ func (r *Reader) place(location []byte) (event.PlaceID, error) {
 	id := event.PlaceID(len(r.places) + 1)
 	r.places[string(r.stack)] = id
 	r.charge(string(r.stack))
-	var frames []trace.Frame
+	var frames []event.Frame
 	for i, text := range bytes.Split(r.stack, []byte("\n")) {
 		switch {
 		case len(text) == 0:

@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // Error is what is wrong with an STD trace, and where.
@@ -53,19 +53,19 @@ func Dialects() []Dialect { return []Dialect{Rapid, SPD, SUnhang} }
 const numbered = "location "
 
 // frameOf makes a frame of a location: a number, file:line, or any other text.
-func frameOf(text string) trace.Frame {
+func frameOf(text string) event.Frame {
 	if isNumber(text) {
-		return trace.Frame{Function: numbered + text}
+		return event.Frame{Function: numbered + text}
 	}
 	if file, line, ok := fileLine(text); ok {
-		return trace.Frame{File: file, Line: line}
+		return event.Frame{File: file, Line: line}
 	}
-	return trace.Frame{Function: text}
+	return event.Frame{Function: text}
 }
 
 // stackFrame makes a frame of a line of a stack: "#1 function file:line", or
 // less than that.
-func stackFrame(text string) trace.Frame {
+func stackFrame(text string) event.Frame {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "#") {
 		if number, rest, ok := strings.Cut(text[1:], " "); ok && isNumber(number) {
@@ -74,7 +74,7 @@ func stackFrame(text string) trace.Frame {
 	}
 	at := strings.LastIndexAny(text, " \t")
 	if file, line, ok := fileLine(text[at+1:]); ok && at > 0 {
-		return trace.Frame{Function: strings.TrimSpace(text[:at]), File: file, Line: line}
+		return event.Frame{Function: strings.TrimSpace(text[:at]), File: file, Line: line}
 	}
 	return frameOf(text)
 }
@@ -111,7 +111,7 @@ func isNumber(s string) bool {
 
 // Location gives the text of a location back, of the frames that a Reader made
 // of it; "" if there are none.
-func Location(frames []trace.Frame) string {
+func Location(frames []event.Frame) string {
 	if len(frames) == 0 {
 		return ""
 	}

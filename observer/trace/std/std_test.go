@@ -199,7 +199,7 @@ func TestFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := [][]trace.Frame{
+	want := [][]event.Frame{
 		{{File: "shop.c", Line: 12}, {Function: "sell", File: "shop.c", Line: 12}, {Function: "main()", File: "/src/shop.c", Line: 40}, {Function: "start_thread"}},
 		{{Function: "location 17"}},
 		{{Function: "somewhere"}},
@@ -294,9 +294,9 @@ func TestLeftOut(t *testing.T) {
 		names.AddObject(trace.Object{Name: name})
 	}
 	names.AddThread(trace.Thread{TID: 4711, Name: "shop"})
-	names.SetPlace(3, []trace.Frame{{Function: "f", File: "f.c", Line: 3}})
-	names.SetPlace(4, []trace.Frame{{Function: "f", File: "f.c", Line: 3}, {Function: "main"}})
-	names.SetPlace(5, []trace.Frame{{Function: "g"}})
+	names.SetPlace(3, []event.Frame{{Function: "f", File: "f.c", Line: 3}})
+	names.SetPlace(4, []event.Frame{{Function: "f", File: "f.c", Line: 3}, {Function: "main"}})
+	names.SetPlace(5, []event.Frame{{Function: "g"}})
 	var events []event.Event
 	for _, e := range []event.Event{
 		{Op: event.Begin}, {Op: event.Init, Object: 1}, {Op: event.AcquireRead, Object: 1}, {Op: event.Release, Object: 1}, {Op: event.Acquire, Object: 2, Place: 3},

@@ -23,7 +23,7 @@ type WriterOptions struct {
 	Names trace.Namer
 	// Location gives of a calling chain the text that tells locations apart:
 	// chains of equal text have one number. Default nil: the innermost frame.
-	Location func([]trace.Frame) string
+	Location func([]event.Frame) string
 }
 
 // Writer writes the events of a run as STD lines. Threads are called T and their
@@ -67,7 +67,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 	}
 }
 
-func innermost(frames []trace.Frame) string {
+func innermost(frames []event.Frame) string {
 	if len(frames) == 0 {
 		return ""
 	}
