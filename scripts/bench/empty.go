@@ -4,41 +4,37 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
+	"strings"
 
-	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
-	"github.com/cilium/ebpf/link"
+	"github.com/tracepredict/tracepredict/scripts/empty"
 )
 
-// emptyProbes puts programs that do nothing where tracepredict puts its own:
-// what a pair costs then is the kernel's part, below which no tool comes. The
-// probes sit in a copy of the C library, so that no other process pays.
+// emptyProbes are programs that do nothing where tracepredict puts its own, in a
+// copy of the C library, so that no other process pays.
 type emptyProbes struct {
+	empty.Probes
 	folder string // for LD_LIBRARY_PATH
-	links  []io.Closer
 }
 
-// siteLine is a line of tracepredict sites: address, and whether the probe sees
-// the call's return too.
-var siteLine = regexp.MustCompile(`(?m)^0x([0-9a-f]+)\s+\S+\s+\S+\s+(call|call\+return|outcome)\s+(?:acquire|release) mutex\s+(?:__)?pthread_mutex_(?:lock|unlock)\s`)
-
 func newEmptyProbes(c *config, program string) (*emptyProbes, error) {
-	libc, err := libcOf(program)
+	libc, err := empty.Libc(program)
 	if err != nil {
 		return nil, err
 	}
-	sites, err := exec.Command(c.tool, "sites", libc).Output()
+	all, err := empty.Sites(c.tool, libc)
 	if err != nil {
-		return nil, fmt.Errorf("%s sites %s: %w", c.tool, libc, err)
+		return nil, err
 	}
-	found := siteLine.FindAllSubmatch(sites, -1)
-	if len(found) < 2 {
+	var pair []empty.Site
+	for _, s := range all {
+		name := strings.TrimPrefix(s.Function, "__")
+		if name == "pthread_mutex_lock" && s.Observes == "acquire mutex" || name == "pthread_mutex_unlock" && s.Observes == "release mutex" {
+			pair = append(pair, s)
+		}
+	}
+	if len(pair) < 2 {
 		return nil, fmt.Errorf("%s sites %s does not show where lock and unlock are probed", c.tool, libc)
 	}
 	e := &emptyProbes{folder: filepath.Join(c.dir, "lib")}
@@ -46,14 +42,8 @@ func newEmptyProbes(c *config, program string) (*emptyProbes, error) {
 	if err := copyFile(library, libc); err != nil {
 		return nil, err
 	}
-	for _, m := range found {
-		addr, err := strconv.ParseUint(string(m[1]), 16, 64)
-		if err == nil {
-			err = e.attach(library, addr, string(m[2]) == "call+return")
-		}
-		if err != nil {
-			return nil, errors.Join(err, e.Close())
-		}
+	if err := e.Attach(library, pair, 0); err != nil {
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
 }
@@ -70,83 +60,16 @@ func (e *emptyProbes) atFloor(program string) error {
 	if err != nil {
 		return fmt.Errorf("read the symbols of %s: %w", program, err)
 	}
-	n := 0
+	var sites []empty.Site
 	for _, s := range symbols {
-		if s.Name != "floor_lock" && s.Name != "floor_unlock" {
-			continue
-		}
-		if err := e.attach(program, s.Value, false); err != nil {
-			return err
-		}
-		n++
-	}
-	if n != 2 {
-		return fmt.Errorf("%s has %d of the two functions to probe", program, n)
-	}
-	return nil
-}
-
-// attach puts an empty program at an address, and one at the return if both.
-func (e *emptyProbes) attach(library string, addr uint64, both bool) error {
-	offset, err := fileOffset(library, addr)
-	if err != nil {
-		return err
-	}
-	exe, err := link.OpenExecutable(library)
-	if err != nil {
-		return err
-	}
-	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Type:         ebpf.Kprobe,
-		AttachType:   ebpf.AttachTraceUprobeMulti,
-		Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()},
-		License:      "GPL",
-	})
-	if err != nil {
-		return fmt.Errorf("load an empty program: %w", err)
-	}
-	defer program.Close()
-	probe := exe.UprobeMulti
-	if both {
-		// A uretprobe there is what the site is: its entry costs the same.
-		probe = exe.UretprobeMulti
-	}
-	l, err := probe(nil, program, &link.UprobeMultiOptions{Addresses: []uint64{offset}})
-	if err != nil {
-		return fmt.Errorf("attach an empty program to %s at 0x%x: %w", library, offset, err)
-	}
-	e.links = append(e.links, l)
-	if both {
-		l, err := exe.UprobeMulti(nil, program, &link.UprobeMultiOptions{Addresses: []uint64{offset}})
-		if err != nil {
-			return fmt.Errorf("attach an empty program to %s at 0x%x: %w", library, offset, err)
-		}
-		e.links = append(e.links, l)
-	}
-	return nil
-}
-
-// Close removes the probes.
-func (e *emptyProbes) Close() error {
-	var err error
-	for _, l := range e.links {
-		err = errors.Join(err, l.Close())
-	}
-	return err
-}
-
-func fileOffset(name string, addr uint64) (uint64, error) {
-	f, err := elf.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Vaddr <= addr && addr < p.Vaddr+p.Filesz {
-			return addr - p.Vaddr + p.Off, nil
+		if s.Name == "floor_lock" || s.Name == "floor_unlock" {
+			sites = append(sites, empty.Site{Addr: s.Value, Function: s.Name})
 		}
 	}
-	return 0, fmt.Errorf("%s has no address 0x%x", name, addr)
+	if len(sites) != 2 {
+		return fmt.Errorf("%s has %d of the two functions to probe", program, len(sites))
+	}
+	return e.Attach(program, sites, 0)
 }
 
 func copyFile(to, from string) error {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/tracepredict/tracepredict/scripts/empty"
 	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
@@ -42,13 +43,13 @@ type sample struct {
 
 // Names of the variants.
 const (
-	plain     = "plain"
-	cheap     = "tracepredict"
-	entry     = "tracepredict --sites=entry"
-	empty     = "empty programs at tracepredict's sites"
-	twoProbes = "one empty program a call, at a nop"
-	bpftrace  = "bpftrace, three probes that count"
-	sanitizer = "gcc -fsanitize=thread"
+	plain      = "plain"
+	cheap      = "tracepredict"
+	entry      = "tracepredict --sites=entry"
+	emptySites = "empty programs at tracepredict's sites"
+	twoProbes  = "one empty program a call, at a nop"
+	bpftrace   = "bpftrace, three probes that count"
+	sanitizer  = "gcc -fsanitize=thread"
 )
 
 // prepare lists the variants that this machine has, for the program compiled as
@@ -61,7 +62,7 @@ func prepare(c *config, native, floor string, kernel *emptyProbes) ([]*variant, 
 			&variant{name: plain, threads: threads, pairs: 5 * c.pairs, command: []string{native}},
 			traced(c, cheap, threads, c.pairs, native),
 			traced(c, entry, threads, few, native, "--sites=entry"))
-		vs = append(vs, &variant{name: empty, threads: threads, pairs: c.pairs, command: []string{native},
+		vs = append(vs, &variant{name: emptySites, threads: threads, pairs: c.pairs, command: []string{native},
 			env: []string{"LD_LIBRARY_PATH=" + kernel.folder}})
 		if threads == 1 { // two would lose updates
 			vs = append(vs, &variant{name: twoProbes, threads: threads, pairs: c.pairs, command: []string{floor}})
@@ -104,27 +105,13 @@ func bpftraced(threads, pairs int, program string) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	libc, err := libcOf(program)
+	libc, err := empty.Libc(program)
 	if err != nil {
 		return nil, err
 	}
 	script := strings.ReplaceAll("uprobe:LIBC:pthread_mutex_lock { @l = count(); } uretprobe:LIBC:pthread_mutex_lock { @r = count(); } "+
 		"uprobe:LIBC:pthread_mutex_unlock { @u = count(); }", "LIBC", libc)
 	return &variant{name: bpftrace, threads: threads, pairs: pairs, command: []string{path, "-e", script, "-c", program}, quoted: true}, nil
-}
-
-var libcLine = regexp.MustCompile(`libc\.so\.6 => (\S+)`)
-
-func libcOf(program string) (string, error) {
-	out, err := exec.Command("ldd", program).Output()
-	if err != nil {
-		return "", fmt.Errorf("ldd %s: %w", program, err)
-	}
-	m := libcLine.FindSubmatch(out)
-	if m == nil {
-		return "", fmt.Errorf("ldd %s names no libc.so.6", program)
-	}
-	return filepath.EvalSymlinks(string(m[1]))
 }
 
 // result is what was measured of a variant.

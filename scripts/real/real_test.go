@@ -54,6 +54,23 @@ func TestGoals(t *testing.T) {
 	}
 }
 
+// A goal that programs which do nothing miss is said to be out of reach.
+func TestFloorAboveTheGoal(t *testing.T) {
+	for _, c := range []struct {
+		floor float64
+		want  string
+	}{
+		{1.2, "| **no** |"},
+		{1.8, "| **no**; out of reach on this machine: programs that do nothing at the same sites take 1.80 times |"},
+	} {
+		r := result{name: manyProgram, samples: map[mode][]sample{
+			plain: {ran(1, 0)}, execed: {ran(2, 100)}, attach: {ran(2, 100)}, floor: {ran(c.floor, 0)}}}
+		if page := render(config{}, []result{r}); !strings.Contains(page, c.want) {
+			t.Errorf("floor %v: no %q in\n%s", c.floor, c.want, page)
+		}
+	}
+}
+
 func TestRatioIsWithinRounds(t *testing.T) {
 	r := result{samples: map[mode][]sample{
 		plain:  {ran(1, 0), ran(10, 0), ran(2, 0)},

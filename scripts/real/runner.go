@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/scripts/empty"
 )
 
 // mode is a way to run a program.
@@ -24,6 +26,9 @@ const (
 	plain  mode = "plain"
 	execed mode = "exec"
 	attach mode = "attach"
+	// floor is plain with programs that do nothing at the sites that tracepredict
+	// would probe in the C library.
+	floor mode = "empty"
 )
 
 var allModes = []mode{plain, execed, attach}
@@ -163,9 +168,10 @@ func (r *runner) measure(ctx context.Context, p program) (result, error) {
 		return res, fmt.Errorf("prepare: %w", err)
 	}
 	res.load = p.load()
+	modes := r.modesOf(p)
 	for round := range r.rounds {
-		for i := range r.modes {
-			m := r.modes[(i+round)%len(r.modes)]
+		for i := range modes {
+			m := modes[(i+round)%len(modes)]
 			label := fmt.Sprintf("%s-%s-%d", p.name(), m, round+1)
 			s, err := r.once(ctx, p, e, m, label)
 			if err != nil {
@@ -176,6 +182,14 @@ func (r *runner) measure(ctx context.Context, p program) (result, error) {
 		}
 	}
 	return res, nil
+}
+
+// modesOf adds the floor where so much is locked that the goal may lie below it.
+func (r *runner) modesOf(p program) []mode {
+	if p.name() != manyProgram || len(r.modes) != len(allModes) {
+		return r.modes
+	}
+	return append(slices.Clone(r.modes), floor)
 }
 
 func (s sample) String() string {
@@ -223,6 +237,13 @@ func (r *runner) once(ctx context.Context, p program, e *env, m mode, label stri
 		return s, fmt.Errorf("wait until it is ready: %w", proc.explain(err))
 	}
 	s.startup = time.Since(began)
+	if m == floor {
+		probes, err := r.attachEmpty(proc)
+		if err != nil {
+			return s, err
+		}
+		defer func() { err = errors.Join(err, probes.Close()) }()
+	}
 	if err := r.workload(ctx, p, proc, m, &s); err != nil {
 		return s, err
 	}
@@ -232,13 +253,30 @@ func (r *runner) once(ctx context.Context, p program, e *env, m mode, label stri
 	if err := proc.stop(ctx); err != nil {
 		return s, proc.explain(err)
 	}
-	if m == plain {
+	if m == plain || m == floor {
 		return s, nil
 	}
 	<-proc.tool.gone
 	s.peak, s.cpu = proc.tool.peak, proc.tool.cpu
 	s.report, err = readReport(proc.report)
 	return s, err
+}
+
+// attachEmpty puts programs that do nothing into the program's C library.
+func (r *runner) attachEmpty(proc *process) (*empty.Probes, error) {
+	libc, err := empty.Libc(proc.args[0])
+	if err != nil {
+		return nil, err
+	}
+	sites, err := empty.Sites(r.tool, libc)
+	if err != nil {
+		return nil, err
+	}
+	probes := &empty.Probes{}
+	if err := probes.Attach(libc, sites, proc.pid); err != nil {
+		return nil, errors.Join(err, probes.Close())
+	}
+	return probes, nil
 }
 
 // workload does the work; for attach, tracepredict comes once it has begun, and

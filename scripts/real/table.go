@@ -106,6 +106,8 @@ func render(c config, results []result) string {
 			goal, met = fmt.Sprintf("%.1f", limit), "**no**"
 			if r.ratio(execed) <= limit && r.ratio(attach) <= limit {
 				met = "yes"
+			} else if f := r.ratio(floor); f > limit {
+				met += fmt.Sprintf("; out of reach on this machine: programs that do nothing at the same sites take %.2f times", f)
 			}
 		}
 		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.0f | %s | %s |\n", r.name, r.median(plain, load), r.median(execed, load),
