@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader"
 )
 
 // wantProcesses wants each thread of each finding in one of the processes that the
@@ -127,3 +130,42 @@ func TestFollowLeavesTheRest(t *testing.T) {
 }
 
 func exists(pid int) bool { return unix.Kill(pid, 0) == nil }
+
+// Several processes fill one ring: all wait, and nothing of any is lost.
+func TestAccountingOfAFamily(t *testing.T) {
+	needBPF(t)
+	const children, threads, pairs = 3, 2, 120_000 // no process ends before half of the ring is full
+	y := newTally()
+	r := startObserving(t, false, loader.Options{Handler: y, Follow: true},
+		processFixture(t, "family.c"), fmt.Sprint(children), fmt.Sprint(threads), fmt.Sprint(pairs))
+	<-y.stood
+	poll(t, "the wait of all", func() bool {
+		family := append(childrenOf(r.pid), r.pid)
+		return len(family) == 1+children && !slices.ContainsFunc(family, func(pid int) bool { return !held(pid) })
+	})
+	close(y.goOn)
+	wantAccounts(t, y, r, r.end(t), (1+children)*threads, pairs)
+	if r.result.Lost != (loader.Lost{}) {
+		t.Errorf("lost: %+v (%q)", r.result.Lost, r.session.Notes())
+	}
+}
+
+// childrenOf gives the live children of a process.
+func childrenOf(pid int) (children []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, name := range stats {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has ended
+		}
+		var child, parent int
+		var state string
+		after := string(raw[strings.LastIndexByte(string(raw), ')')+1:])
+		fmt.Sscan(after, &state, &parent)
+		fmt.Sscan(string(raw), &child)
+		if parent == pid && state != "Z" {
+			children = append(children, child)
+		}
+	}
+	return children
+}
