@@ -16,6 +16,7 @@ import (
 
 type expected struct {
 	Watch    []string `json:"watch"`
+	Shared   bool     `json:"watch_shared"`
 	Follow   bool     `json:"follow"`
 	Findings []struct {
 		Kind      string   `json:"kind"`

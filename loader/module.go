@@ -71,7 +71,7 @@ func (m *Module) probesOf() []Probe {
 	var ps []Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
-		if i == 0 || m.Plan.Sites[i-1].Addr != s.Addr {
+		if !m.Plan.Chained(i) {
 			ps = append(ps, Probe{Offset: s.Offset, Site: index})
 		}
 		if s.Return {

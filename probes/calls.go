@@ -14,13 +14,14 @@ import (
 
 // builder makes one plan.
 type builder struct {
-	opts  Options
-	plan  *Plan
-	image *cheapsite.Image
-	arch  insn.Arch
-	rets  map[uint64]bool // returns probed already
-	known map[uint64]call // the functions of the table
-	stubs map[uint64]string
+	opts   Options
+	plan   *Plan
+	image  *cheapsite.Image
+	arch   insn.Arch
+	rets   map[uint64]bool // returns probed already
+	known  map[uint64]call // the functions of the table
+	stubs  map[uint64]string
+	places map[uint64]int // sites at an address, of variables that nobody named
 }
 
 // call is a function of the file that the table knows.

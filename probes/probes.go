@@ -12,6 +12,8 @@ package probes
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 
 	"github.com/ianlancetaylor/demangle"
@@ -27,6 +29,9 @@ import (
 type Options struct {
 	Table synctab.Table // the synchronisation calls
 	Watch []string      // names of variables
+	// Shared watches every writable variable of the program, the first file
+	// planned, that its code accesses by name.
+	Shared bool
 	// EntrySites keeps each probe at its original address instead of the
 	// cheapest one that sees the same.
 	EntrySites bool
@@ -48,7 +53,10 @@ type Site struct {
 	Variable string // name of the accessed variable, ""
 	// Check: the object's address must be compared with the variable's, since
 	// the register may hold something else.
-	Check    bool
+	Check bool
+	// Shared is one more than the place in Plan.Shared of a variable that nobody
+	// named; 0 for others.
+	Shared   int
 	Function string // that contains At
 	Why      string // one line for people
 }
@@ -58,6 +66,8 @@ type Plan struct {
 	File      *binary.File
 	Sites     []Site // sorted by Addr, then in program order
 	Variables []variable.Variable
+	// Shared are the variables that Options.Shared found.
+	Shared []variable.Variable
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
@@ -112,6 +122,11 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 			return nil, fmt.Errorf("find the accesses of %s in %s: %w", name, f.Name(), err)
 		}
 	}
+	if p.opts.Shared && p.files[0] == f {
+		if err := b.shared(slices.Collect(maps.Values(p.found))); err != nil {
+			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
+		}
+	}
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
@@ -155,12 +170,25 @@ func demangled(linkage string) string {
 	return s
 }
 
+// follows reports whether a site stands behind another in one chain. What was
+// named and what was not are chains apart: their probes come and go apart.
+func (s Site) follows(before Site) bool {
+	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0)
+}
+
+// Chained reports whether the i-th site has no probe of its own, being behind
+// another in a chain.
+func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(p.Sites[i-1]) }
+
 // finish orders the sites and chains those that share a place.
 func (b *builder) finish() error {
 	sites := b.plan.Sites
 	sort.SliceStable(sites, func(i, j int) bool {
 		if sites[i].Addr != sites[j].Addr {
 			return sites[i].Addr < sites[j].Addr
+		}
+		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {
+			return b
 		}
 		return sites[i].At < sites[j].At
 	})
@@ -171,7 +199,7 @@ func (b *builder) finish() error {
 			return fmt.Errorf("place a probe of %s in %s: %w", sites[i].Function, b.plan.File.Name(), err)
 		}
 		sites[i].Offset = off
-		if i > 0 && sites[i-1].Addr == sites[i].Addr {
+		if i > 0 && sites[i].follows(sites[i-1]) {
 			if run++; run >= bpf.MaxChain {
 				return fmt.Errorf("%s needs more than %d probes at 0x%x: watch fewer variables", sites[i].Function, bpf.MaxChain, sites[i].Addr)
 			}

@@ -25,20 +25,22 @@ import (
 
 // planFlags say what to probe; exec, attach and sites have them.
 type planFlags struct {
-	watch []string
-	sync  []string
-	sites string
+	watch  []string
+	shared bool
+	sync   []string
+	sites  string
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`; repeatable")
+	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
 }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: f.watch}
+	opts := probes.Options{Watch: f.watch, Shared: f.shared}
 	switch f.sites {
 	case "cheap":
 	case "entry":

@@ -24,11 +24,16 @@ func Accesses(f *bin.File, v Variable) (Result, error) {
 		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)
 	}
 	t := newTarget(f, v)
+	return t.accesses()
+}
+
+func (t *target) accesses() (Result, error) {
+	f, v := t.file, t.v
 	functions, err := t.functions()
 	if err != nil {
 		return Result{}, fmt.Errorf("find accesses of %s: %w", v.Name, err)
 	}
-	c := collector{target: &t, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
+	c := collector{target: t, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
 	for _, fn := range functions {
 		if fn.Hi-fn.Lo > maxFunction {
 			c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
@@ -105,7 +110,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 		a.Base, a.Disp = m.Base, m.Disp-a.Offset
 	}
 	a.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(c.v.Size))
-	if a.Offset == 0 && m.Size == c.v.Size {
+	if c.several || a.Offset == 0 && m.Size == c.v.Size {
 		a.Value = valueOf(a.Kind, in)
 	}
 	c.out.Accesses = append(c.out.Accesses, a)

@@ -32,6 +32,9 @@ type target struct {
 	direct bool                // the variable lives in this file
 	slots  map[uint64]struct{} // global offset table slots that hold its address
 	fixed  bool                // the file is loaded where it was linked
+	// several: v is a span of several variables, and an access has its value as one
+	// of a variable that it covers exactly.
+	several bool
 }
 
 func newTarget(f *bin.File, v Variable) target {

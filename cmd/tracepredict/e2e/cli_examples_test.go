@@ -16,6 +16,7 @@ import (
 // expectation is an examples/*/expected.json.
 type expectation struct {
 	Watch    []string `json:"watch"`
+	Shared   bool     `json:"watch_shared"`
 	Follow   bool     `json:"follow"`
 	Findings []expectedFinding
 }
@@ -147,6 +148,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	args := []string{"exec", "--sites", sites}
 	for _, v := range want.Watch {
 		args = append(args, "--watch", v)
+	}
+	if want.Shared {
+		args = append(args, "--watch-shared")
 	}
 	if want.Follow {
 		args = append(args, "--follow")

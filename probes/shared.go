@@ -1,0 +1,128 @@
+package probes
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Sharing by discovery: all writable data of the program is watched, wherever its
+// code names it, until it is known which of it threads share.
+
+// maxShared bounds the sites of variables that nobody named, so that there is room
+// in the table for calls and for what was named.
+const maxShared = bpf.MaxSites * 3 / 4
+
+// shared plans the accesses of every variable of this file that was not named.
+func (b *builder) shared(named []variable.Variable) error {
+	census, err := variable.TakeCensus(b.plan.File)
+	if err != nil {
+		return err
+	}
+	b.places = map[uint64]int{}
+	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	left := 0
+	for _, v := range census.Variables {
+		if overlaps(v.Variable, named) {
+			continue
+		}
+		if len(b.plan.Sites)+len(v.Accesses) > maxShared {
+			left++
+			continue
+		}
+		if err := b.sharedVariable(v, names); err != nil {
+			return fmt.Errorf("%s: %w", v.Variable.Name, err)
+		}
+	}
+	b.censusNotes(census, left)
+	return nil
+}
+
+func overlaps(v variable.Variable, named []variable.Variable) bool {
+	for _, n := range named {
+		if n.File == v.File && n.Overlaps(v.Addr, v.Size) {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) error {
+	stores := map[uint64]bool{}
+	for _, a := range v.Accesses {
+		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic
+	}
+	b.plan.Shared = append(b.plan.Shared, v.Variable)
+	atomic := v.Variable.Atomic || anyAtomic(v.Accesses)
+	for _, a := range v.Accesses {
+		s, ok, err := b.sharedSite(v.Variable, a, stores)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		s.Atomic, s.Shared = atomic, len(b.plan.Shared)
+		if frames := names.Frames(a.Addr); len(frames) > 0 {
+			s.Function = frames[0].Function
+		}
+		b.plan.Sites = append(b.plan.Sites, s)
+	}
+	return nil
+}
+
+// sharedSite places one access. Many slide to the same jump: where a place is
+// full, the access keeps its own.
+func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
+	s, ok, err := b.access(v, a, stores)
+	if err != nil || !ok {
+		return s, ok, err
+	}
+	if b.places[s.Addr] >= bpf.MaxChain && s.Addr != s.At {
+		stay := *b
+		stay.opts.EntrySites = true
+		if s, ok, err = stay.access(v, a, stores); err != nil || !ok {
+			return s, ok, err
+		}
+	}
+	if b.places[s.Addr] >= bpf.MaxChain || s.Class == cheapsite.Refused {
+		b.note("the %s of %s at 0x%x is one of more than %d at one place: it is not seen", a.Kind, v.Name, a.Addr, bpf.MaxChain)
+		return s, false, nil
+	}
+	b.places[s.Addr]++
+	return s, true, nil
+}
+
+// censusNotes says what of the program's data is not watched.
+func (b *builder) censusNotes(c *variable.Census, left int) {
+	name := b.plan.File.Name()
+	if c.Objects == 0 {
+		b.note("%s has neither debug information nor symbols of its data: --watch-shared has nothing to watch in it; compile with -g, do not strip it, or install its debug symbols", name)
+	}
+	if n := len(c.Escaped); n > 0 {
+		b.note("the addresses of %d variables of %s are taken (%s): accesses through pointers are not seen", n, name, some(c.Escaped))
+	}
+	if c.Unnamed > 0 {
+		b.note("%d data symbols of %s have no debug information while others have: they are not watched", c.Unnamed, name)
+	}
+	if n := c.Unknown + c.Doubtful; n > 0 {
+		b.note("%d instructions of %s that may access its data are not understood, or access one of several variables: they are not seen", n, name)
+	}
+	if left > 0 {
+		b.note("%d variables of %s are not watched: their accesses would be more than %d sites", left, name, maxShared)
+	}
+}
+
+// maxNamed is how many names a note gives.
+const maxNamed = 8
+
+func some(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamed], ", "), len(names)-maxNamed)
+}

@@ -1,0 +1,354 @@
+package variable
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// A census takes all writable data objects of a binary at once, for a user who
+// does not know yet which of them threads share. One pass over the code takes the
+// whole span of the objects for one variable, and what it finds is dealt out
+// afterwards: first to the objects, then, where the debug information tells, to
+// their members and elements. Where it does not, accesses that overlap are of
+// one variable, named by its distance from the object's beginning.
+
+// Census is what code does with the writable data of its own file.
+type Census struct {
+	Variables []Accessed // by address; those that some code accesses directly
+	Objects   int        // writable data objects looked at
+	// Escaped are the names of objects whose address is taken, so that accesses may
+	// go through a pointer, sorted.
+	Escaped []string
+	// Unnamed counts data symbols that were left out because they have no
+	// debug information while others have.
+	Unnamed int
+	// Unknown counts instructions that may access an object and were not
+	// understood, Doubtful those that may access one of several.
+	Unknown, Doubtful int
+}
+
+// Accessed is a variable and the instructions that access it.
+type Accessed struct {
+	Variable Variable
+	Accesses []Access // by address
+}
+
+// object is a writable data object.
+type object struct {
+	name string
+	lo   uint64
+	hi   uint64 // behind its last byte
+	v    *found // nil without debug information
+}
+
+// maxObjects bounds the objects of a census, maxCensus their accesses: the largest
+// program measured (a browser) has a third of that.
+const (
+	maxObjects = 1 << 18
+	maxCensus  = 1 << 20
+)
+
+// TakeCensus finds the writable data objects of f and the direct accesses of
+// them. It fails only if f's code cannot be read; what could not be understood is
+// in the result.
+func TakeCensus(f *bin.File) (c *Census, err error) {
+	defer func() { // the standard library's reader of debug information can panic
+		if r := recover(); r != nil {
+			c, err = nil, fmt.Errorf("look for the variables of %s: the debug information is damaged: %v", f.Name(), r)
+		}
+	}()
+	c = &Census{}
+	t := &taker{census: c, file: f, leaves: map[uint64]leaf{}}
+	t.collect()
+	c.Objects = len(t.objects)
+	if len(t.objects) == 0 {
+		return c, nil
+	}
+	span := t.span()
+	all := newTarget(f, span)
+	all.several = true
+	res, err := all.accesses()
+	if err != nil {
+		return nil, err
+	}
+	c.Unknown = len(res.Unknown) + len(res.Undecoded)
+	t.deal(span, res.Accesses)
+	t.escaped(res.AddressTaken)
+	return c, nil
+}
+
+// taker takes one census.
+type taker struct {
+	census  *Census
+	file    *bin.File
+	objects []object // by address, not overlapping
+	leaves  map[uint64]leaf
+	index   *index
+}
+
+// leaf is a variable within an object.
+type leaf struct {
+	name string
+	lo   uint64
+	size int
+	info typeInfo
+	ok   bool // the debug information knows it
+}
+
+// collect finds the objects. Symbols count only where nothing has debug
+// information: in a program that has, they are those of the C library's and the
+// compiler's own parts.
+func (t *taker) collect() {
+	ranges := t.file.Writable()
+	writable := func(lo, hi uint64) bool {
+		return slices.ContainsFunc(ranges, func(r bin.Range) bool { return r.Contains(lo) && hi <= r.Hi })
+	}
+	keep := func(o object) {
+		if len(t.objects) < maxObjects && writable(o.lo, o.hi) {
+			t.objects = append(t.objects, o)
+		}
+	}
+	if x, err := newIndex(t.file); err == nil {
+		t.index = x
+		t.described(keep)
+	}
+	described := len(t.objects)
+	for _, s := range t.file.Symbols() {
+		if s.Kind != bin.Object || s.Size == 0 || internal(s) || !writable(s.Addr, s.Addr+s.Size) {
+			continue
+		}
+		if described == 0 {
+			keep(object{name: plainName(s.Name), lo: s.Addr, hi: s.Addr + s.Size})
+		} else if !s.Dynamic && !t.known(s.Addr, described) {
+			t.census.Unnamed++
+		}
+	}
+	t.arrange()
+}
+
+func (t *taker) known(addr uint64, n int) bool {
+	i := sort.Search(n, func(i int) bool { return t.objects[i].lo > addr })
+	return i > 0 && (t.objects[i-1].lo == addr || addr < t.objects[i-1].hi)
+}
+
+// internal are symbols of the compiler's and the linker's own.
+func internal(s bin.Symbol) bool {
+	for _, p := range []string{"_ZTV", "_ZTI", "_ZTS", "_ZTT", "_ZGV", "__dso_handle", "__TMC_END__", "completed."} {
+		if strings.HasPrefix(s.Name, p) {
+			return true
+		}
+	}
+	return s.Version != "" // a copy of a variable of the C library
+}
+
+// described takes the objects of the debug information, sorted by address.
+func (t *taker) described(keep func(object)) {
+	all := t.index.all(func([]component) bool { return true })
+	all = slices.DeleteFunc(all, func(v found) bool { return v.storage != inMemory || v.addr == 0 })
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.addr, b.addr) })
+	names := map[string]int{}
+	for i := range all {
+		names[qualified(all[i].name)]++
+	}
+	for i := range all {
+		v := &all[i]
+		name := qualified(v.name)
+		if source := v.source(); names[name] > 1 && source != "" {
+			name = path.Base(source) + ":" + name
+		}
+		t.index.left = maxTypeEntries
+		size := t.index.sizeOf(v.typ)
+		keep(object{name: name, lo: v.addr, hi: v.addr + uint64(max(size, 1)), v: v})
+	}
+}
+
+// arrange sorts the objects and makes their names differ; of those that overlap the
+// first stays, and of the same beginning the longest.
+func (t *taker) arrange() {
+	slices.SortStableFunc(t.objects, func(a, b object) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
+	})
+	kept := t.objects[:0]
+	for _, o := range t.objects {
+		if len(kept) == 0 || o.lo >= kept[len(kept)-1].hi {
+			kept = append(kept, o)
+		}
+	}
+	names := map[string]int{}
+	for _, o := range kept {
+		names[o.name]++
+	}
+	for i := range kept {
+		if o := &kept[i]; names[o.name] > 1 {
+			o.name = fmt.Sprintf("%s@0x%x", o.name, o.lo)
+		}
+	}
+	t.objects = kept
+}
+
+// span is one variable that all objects are in.
+func (t *taker) span() Variable {
+	lo, hi := t.objects[0].lo, t.objects[len(t.objects)-1].hi
+	return Variable{Name: "the data", File: t.file, Addr: lo, Size: int(hi - lo)}
+}
+
+// touched gives the objects that [lo, hi) overlaps.
+func (t *taker) touched(lo, hi uint64) []object {
+	i := sort.Search(len(t.objects), func(i int) bool { return t.objects[i].hi > lo })
+	j := i
+	for j < len(t.objects) && t.objects[j].lo < hi {
+		j++
+	}
+	return t.objects[i:j]
+}
+
+// deal gives each access to the variables that it touches.
+func (t *taker) deal(span Variable, accesses []Access) {
+	if len(accesses) > maxCensus {
+		t.census.Unknown += len(accesses) - maxCensus
+		accesses = accesses[:maxCensus]
+	}
+	groups := t.unknown(span, accesses)
+	by := map[uint64]*Accessed{}
+	for _, a := range accesses {
+		if a.Maybe {
+			t.census.Doubtful++
+			continue
+		}
+		lo := span.Addr + uint64(a.Offset)
+		for _, l := range t.leavesIn(lo, lo+uint64(max(a.Width, 1)), groups) {
+			v := by[l.lo]
+			if v == nil {
+				v = &Accessed{Variable: t.variable(l)}
+				by[l.lo] = v
+			}
+			v.Accesses = append(v.Accesses, within(a, span, v.Variable))
+		}
+	}
+	for _, v := range by {
+		t.census.Variables = append(t.census.Variables, *v)
+	}
+	slices.SortFunc(t.census.Variables, func(a, b Accessed) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
+}
+
+// within makes an access of the span one of a variable in it.
+func within(a Access, span, v Variable) Access {
+	addr := span.Addr + uint64(a.Offset)
+	a.Offset = int64(addr - v.Addr)
+	if a.Base != insn.NoReg {
+		a.Disp += int64(v.Addr - span.Addr)
+	}
+	if a.Offset != 0 || a.Width != v.Size {
+		a.Value = Value{From: FromMemory, Reg: insn.NoReg}
+	}
+	a.Partial = a.Width > 0 && (a.Offset > 0 || a.Offset+int64(a.Width) < int64(v.Size))
+	return a
+}
+
+func (t *taker) variable(l leaf) Variable {
+	v := Variable{Name: l.name, File: t.file, Addr: l.lo, Size: l.size, Type: l.info.text, Class: l.info.class, Atomic: l.info.atomic, Volatile: l.info.volatile}
+	if !l.ok {
+		v.Type, v.Class = fmt.Sprintf("uint%d", 8*l.size), Uint
+	}
+	return v
+}
+
+// leavesIn gives the variables in [lo, hi), at most maxTouched of each object.
+func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
+	var out []leaf
+	for _, o := range t.touched(lo, hi) {
+		end := min(hi, o.hi)
+		for at, n := max(lo, o.lo), 0; at < end && n < maxTouched; n++ {
+			l := t.leafAt(o, at)
+			if !l.ok {
+				l = grouped(o, at, groups)
+			}
+			if l.size > 0 {
+				out = append(out, l)
+			}
+			at = max(l.lo+uint64(l.size), at+1)
+		}
+	}
+	return out
+}
+
+// maxTouched bounds the variables that one access touches: a vector of 64 bytes
+// of characters would touch as many.
+const maxTouched = 64
+
+// leafAt asks the debug information which variable is at an address.
+func (t *taker) leafAt(o object, at uint64) leaf {
+	if l, ok := t.leaves[at]; ok {
+		return l
+	}
+	l := leaf{}
+	if o.v != nil {
+		if m, ok := t.index.memberAt(o.v.typ, o.v.typUnit, int64(at-o.lo)); ok {
+			l = leaf{name: o.name + m.path, lo: o.lo + uint64(m.start), size: int(m.info.size), info: m.info, ok: true}
+		}
+	}
+	t.leaves[at] = l
+	return l
+}
+
+// unknown gives the ranges of overlapping accesses where the debug information
+// knows no variable. Wide accesses, which copy or clear several, join none.
+func (t *taker) unknown(span Variable, accesses []Access) []bin.Range {
+	var rs []bin.Range
+	for _, a := range accesses {
+		lo := span.Addr + uint64(a.Offset)
+		objects := t.touched(lo, lo+1)
+		if a.Width > 8 || a.Maybe || len(objects) == 0 || t.leafAt(objects[0], lo).ok {
+			continue
+		}
+		rs = append(rs, bin.Range{Lo: lo, Hi: min(lo+uint64(max(a.Width, 1)), objects[0].hi)})
+	}
+	slices.SortFunc(rs, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	merged := rs[:0]
+	for _, r := range rs {
+		if n := len(merged); n > 0 && r.Lo < merged[n-1].Hi {
+			merged[n-1].Hi = max(merged[n-1].Hi, r.Hi)
+			continue
+		}
+		merged = append(merged, r)
+	}
+	return merged
+}
+
+// grouped gives the variable of overlapping accesses at an address; its size is 0
+// where only wide accesses go.
+func grouped(o object, at uint64, groups []bin.Range) leaf {
+	i := sort.Search(len(groups), func(i int) bool { return groups[i].Hi > at })
+	if i == len(groups) || !groups[i].Contains(at) {
+		return leaf{lo: at}
+	}
+	g := groups[i]
+	l := leaf{name: o.name, lo: g.Lo, size: int(g.Hi - g.Lo)}
+	if g.Lo != o.lo || g.Hi != o.hi {
+		l.name = fmt.Sprintf("%s+%d", o.name, g.Lo-o.lo)
+	}
+	return l
+}
+
+// escaped names the objects whose addresses the instructions take.
+func (t *taker) escaped(taken []uint64) {
+	names := map[string]bool{}
+	for _, at := range taken {
+		for _, addr := range t.mentioned(at) {
+			for _, o := range t.touched(addr, addr+1) {
+				names[o.name] = true
+			}
+		}
+	}
+	for name := range names {
+		t.census.Escaped = append(t.census.Escaped, name)
+	}
+	slices.Sort(t.census.Escaped)
+}

@@ -1,0 +1,191 @@
+package variable
+
+import (
+	"debug/dwarf"
+	"fmt"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// memberPlace is a scalar within a type.
+type memberPlace struct {
+	path  string // ".stats.hits", "[3].state"; "" for the type itself
+	start int64  // bytes from the type's beginning
+	info  typeInfo
+}
+
+// memberAt finds the scalar at so many bytes from the beginning of a type. It is
+// not ok for unions and bit fields, whose bytes several members share, and for
+// bytes between members.
+func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok bool) {
+	x.left = maxTypeEntries
+	for range 4 * maxChain {
+		if t := x.typeAt(typ, u, 0); t.bad == "" {
+			m.info = t
+			return m, t.size > 0 && t.size <= 8 && at >= m.start && at < m.start+t.size
+		}
+		e := x.bare(x.typeEntry(typ))
+		if e == nil {
+			return m, false
+		}
+		switch e.Tag {
+		case dwarf.TagStructType, dwarf.TagClassType:
+			typ, ok = x.fieldAt(e, at, &m)
+		case dwarf.TagArrayType:
+			typ, ok = x.elementAt(e, at, &m)
+		default:
+			ok = false
+		}
+		if !ok {
+			return m, false
+		}
+	}
+	return m, false
+}
+
+// children calls visit for the entries directly below e until it says no.
+func (x *index) children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
+	if !e.Children {
+		return
+	}
+	r := x.data.Reader()
+	r.Seek(e.Offset)
+	if _, err := r.Next(); err != nil {
+		return
+	}
+	entries := bin.NewEntries(r, x.size)
+	for level := 0; level >= 0; {
+		c, err := entries.Next()
+		if x.left--; err != nil || c == nil || x.left < 0 {
+			return
+		}
+		if c.Tag == 0 {
+			level--
+			continue
+		}
+		if level == 0 && !visit(c) {
+			return
+		}
+		if c.Children {
+			level++
+		}
+	}
+}
+
+// fieldAt goes into the member or base class of a structure that is at a distance
+// from the beginning of the whole.
+func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+	base := m.start
+	x.children(e, func(c *dwarf.Entry) bool {
+		off, has := c.Val(dwarf.AttrType).(dwarf.Offset)
+		field := c.Tag == dwarf.TagMember && !flag(c, dwarf.AttrExternal) && !flag(c, dwarf.AttrDeclaration)
+		if !has || !field && c.Tag != dwarf.TagInheritance {
+			return true
+		}
+		lo := base + number(c, dwarf.AttrDataMemberLoc)
+		if at < lo || at >= lo+x.sizeOf(off) {
+			return true
+		}
+		if c.AttrField(dwarf.AttrBitSize) != nil || c.AttrField(dwarf.AttrDataBitOffset) != nil {
+			ok = false
+			return false
+		}
+		typ, ok, m.start = off, true, lo
+		if name := text(c, dwarf.AttrName); c.Tag == dwarf.TagMember && name != "" {
+			m.path += "." + name
+		}
+		return false
+	})
+	return typ, ok
+}
+
+// elementAt goes into the element of an array.
+func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
+	size := x.sizeOf(typ)
+	if !has || size <= 0 {
+		return 0, false
+	}
+	counts := x.counts(e)
+	i := (at - m.start) / size
+	m.start += i * size
+	path := ""
+	for d := len(counts) - 1; d >= 0; d-- {
+		n := max(counts[d], 1)
+		if d == 0 {
+			n = i + 1 // what is beyond the array is of the outermost
+		}
+		path = fmt.Sprintf("[%d]", i%n) + path
+		i /= n
+	}
+	m.path += path
+	return typ, true
+}
+
+// counts gives the number of elements in each dimension of an array, 0 where it is
+// not known.
+func (x *index) counts(e *dwarf.Entry) []int64 {
+	var out []int64
+	x.children(e, func(c *dwarf.Entry) bool {
+		if c.Tag == dwarf.TagSubrangeType && len(out) < maxChain {
+			n := number(c, dwarf.AttrCount)
+			if upper, ok := c.Val(dwarf.AttrUpperBound).(int64); ok && n == 0 {
+				n = upper + 1
+			}
+			out = append(out, min(max(n, 0), maxElements))
+		}
+		return true
+	})
+	return out
+}
+
+// maxElements bounds an array, in elements of one dimension, so that sizes do not
+// overflow.
+const maxElements = 1 << 31
+
+// sizeOf gives the size of a type in bytes, 0 if it is not known.
+func (x *index) sizeOf(off dwarf.Offset) int64 { return x.sized(off, 0) }
+
+func (x *index) sized(off dwarf.Offset, depth int) int64 {
+	e := x.bare(x.typeEntry(off))
+	if e == nil || depth > maxChain {
+		return 0
+	}
+	if n := number(e, dwarf.AttrByteSize); n > 0 {
+		return min(n, maxElements)
+	}
+	switch e.Tag {
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return 8
+	case dwarf.TagArrayType:
+		inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+		n := x.sized(inner, depth+1)
+		for _, count := range x.counts(e) {
+			n = min(n*count, maxElements)
+		}
+		return n
+	}
+	return 0
+}
+
+// mentioned gives the addresses that an instruction has as operands.
+func (t *taker) mentioned(at uint64) []uint64 {
+	arch := t.file.Arch()
+	code, err := t.file.Bytes(at, arch.MaxLen())
+	if err != nil {
+		return nil
+	}
+	in, err := insn.Decode(arch, code, at)
+	if err != nil {
+		return nil
+	}
+	var out []uint64
+	if in.Sum.Const() {
+		out = append(out, uint64(in.Sum.Imm))
+	}
+	if in.HasImm {
+		out = append(out, in.ValueImm)
+	}
+	return out
+}
