@@ -94,7 +94,7 @@ func (m *Module) bpfSites() []bpf.Site {
 // variables and what functions of the table are made of. First and what
 // describe the first of them.
 func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
-	unseen, err := m.Bin.UnseenSync()
+	unseen, err := m.Plan.Unseen()
 	if err != nil {
 		return 1, m.Path, err.Error()
 	}

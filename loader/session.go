@@ -184,9 +184,11 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for seg := range s.of(pid).backward() {
-		for _, v := range seg.Module.Plan.Variables {
-			if v.Name == name {
-				return v.Addr + seg.Bias
+		for _, vars := range [][]variable.Variable{seg.Module.Plan.Variables, seg.Module.Plan.Atomics} {
+			for _, v := range vars {
+				if v.Name == name {
+					return v.Addr + seg.Bias
+				}
 			}
 		}
 	}

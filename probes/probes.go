@@ -35,6 +35,9 @@ type Options struct {
 	// EntrySites keeps each probe at its original address instead of the
 	// cheapest one that sees the same.
 	EntrySites bool
+	// Atomics: the accesses of atomic variables are observed as
+	// synchronisation, whatever is watched.
+	Atomics bool
 }
 
 // Site is one thing that one probe observes.
@@ -68,10 +71,22 @@ type Plan struct {
 	Variables []variable.Variable
 	// Shared are the variables that Options.Shared found.
 	Shared []variable.Variable
+	// Atomics are the variables of the file that are observed because their type
+	// or an indivisible instruction says that they synchronise.
+	Atomics []variable.Variable
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
 	Calls int
+
+	unseen *binary.Unseen // nil until asked for
+}
+
+// Unseen is the ordering in the file's own code that no call of the table makes;
+// see binary.File.UnseenSync. It is looked for once.
+func (p *Plan) Unseen() (binary.Unseen, error) {
+	b := builder{plan: p}
+	return b.unseen()
 }
 
 // Planner makes plans for a program and its libraries, in the order in which
@@ -80,7 +95,8 @@ type Planner struct {
 	opts   Options
 	files  []*binary.File
 	found  map[string]variable.Variable
-	failed map[string]error // the latest reason why a name is not found
+	failed map[string]error    // the latest reason why a name is not found
+	atomic []variable.Variable // of the files so far
 }
 
 // NewPlanner makes a planner.
@@ -122,8 +138,11 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 			return nil, fmt.Errorf("find the accesses of %s in %s: %w", name, f.Name(), err)
 		}
 	}
+	if err := p.atomics(b); err != nil {
+		return nil, err
+	}
 	if p.opts.Shared && p.files[0] == f {
-		if err := b.shared(slices.Collect(maps.Values(p.found))); err != nil {
+		if err := b.shared(slices.Concat(slices.Collect(maps.Values(p.found)), b.plan.Atomics)); err != nil {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}
 	}

@@ -23,7 +23,7 @@ func (b *builder) shared(named []variable.Variable) error {
 	if err != nil {
 		return err
 	}
-	b.places = map[uint64]int{}
+	b.countPlaces()
 	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
 	left := 0
 	for _, v := range census.Variables {

@@ -3,12 +3,12 @@ package resolve
 import (
 	"fmt"
 	"path"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -112,7 +112,7 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 // theirs implement the calls that are observed.
 func unseenSync(s *loader.Session) string {
 	for _, m := range s.Modules() {
-		if systemLibrary(m.Path) {
+		if probes.RuntimeLibrary(m.Path) {
 			continue
 		}
 		n, first, what := s.UnseenIn(m)
@@ -122,15 +122,4 @@ func unseenSync(s *loader.Session) string {
 		}
 	}
 	return ""
-}
-
-// systemLibrary tells the C and C++ run-time libraries by their names.
-func systemLibrary(p string) bool {
-	base := path.Base(p)
-	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl"} {
-		if strings.HasPrefix(base, prefix) {
-			return true
-		}
-	}
-	return false
 }

@@ -216,14 +216,3 @@ func TestThreads(t *testing.T) {
 		t.Errorf("a thread that nobody saw: %+v", got)
 	}
 }
-
-func TestSystemLibrary(t *testing.T) {
-	for path, want := range map[string]bool{
-		"/lib/x86_64-linux-gnu/libc.so.6": true, "/lib/ld-musl-x86_64.so.1": true, "/lib64/ld-linux-x86-64.so.2": true, "/usr/lib/libstdc++.so.6.0.30": true,
-		"/usr/lib/libpthread-2.31.so": true, "/bin/p": false, "/usr/lib/libcurl.so.4": false, "/usr/lib/libmemcached.so": false,
-	} {
-		if got := systemLibrary(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
-	}
-}

@@ -29,6 +29,7 @@ type planFlags struct {
 	shared bool
 	sync   []string
 	sites  string
+	plain  bool // --no-atomics
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -36,11 +37,12 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`; repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
+	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
 }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: f.watch, Shared: f.shared}
+	opts := probes.Options{Watch: f.watch, Shared: f.shared, Atomics: !f.plain}
 	switch f.sites {
 	case "cheap":
 	case "entry":

@@ -1,8 +1,10 @@
 package binary
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -36,7 +38,8 @@ type UnseenSite struct {
 	Func   Range // the extent that contains it
 	Addr   uint64
 	What   UnseenKind
-	Callee string // the imported function that is called, or ""
+	Callee string   // the imported function that is called, or ""
+	Mem    insn.Mem // what an atomic instruction changes; Size 0 if nothing, as a fence
 }
 
 // Unseen is all ordering that a file's own code may make without pthread calls.
@@ -48,6 +51,15 @@ type Unseen struct {
 	// Unknown are the extents, or the rest of them, that could not be decoded
 	// and may hide more.
 	Unknown []Range
+	// Hints are places in the file's data that an atomic instruction may change
+	// through a register: its function has their address. Sorted, without doubles.
+	Hints []Hint
+}
+
+// Hint is Size bytes of data at Addr.
+type Hint struct {
+	Addr uint64
+	Size int
 }
 
 // Count gives the number of sites of a kind.
@@ -93,7 +105,74 @@ func (f *File) UnseenSync() (Unseen, error) {
 			return u, fmt.Errorf("look for unseen synchronisation: %w", err)
 		}
 	}
+	slices.SortFunc(u.Hints, func(a, b Hint) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
+	})
+	u.Hints = slices.Compact(u.Hints)
 	return u, nil
+}
+
+// maxHeld bounds the addresses of data that are kept of one function.
+const maxHeld = 32
+
+// held is the data whose addresses a function makes, and what its atomic
+// instructions do through registers.
+type held struct {
+	data []uint64
+	mems []insn.Mem
+}
+
+func (h *held) note(f *File, in *insn.Inst) {
+	if in.Known && in.Sum.Const() && len(h.data) < maxHeld && f.IsData(uint64(in.Sum.Imm)) {
+		h.data = append(h.data, uint64(in.Sum.Imm))
+	}
+	for i := range in.NMem {
+		m := &in.Mem[i]
+		if m.Fixed && m.Read && !m.Write && len(h.data) < maxHeld {
+			if at, ok := f.slotTarget(m.Addr); ok {
+				h.data = append(h.data, at)
+			}
+		}
+		if in.Locked && !m.Fixed && !m.Segment && m.Index == insn.NoReg && len(h.mems) < maxHeld {
+			h.mems = append(h.mems, *m)
+		}
+	}
+}
+
+func (h *held) hints(f *File, u *Unseen) {
+	for _, m := range h.mems {
+		for _, at := range h.data {
+			if to := at + uint64(m.Disp); f.IsData(to) && m.Size > 0 {
+				u.Hints = append(u.Hints, Hint{to, m.Size})
+			}
+		}
+	}
+}
+
+// IsData reports whether an address is of data that the file is loaded with,
+// zeroed data included.
+func (f *File) IsData(addr uint64) bool {
+	for i := range f.segments {
+		if s := &f.segments[i]; s.addr <= addr && addr-s.addr < s.memsz {
+			return !s.exec
+		}
+	}
+	return false
+}
+
+// slotTarget gives the file's own variable whose address a slot of the global
+// offset table holds.
+func (f *File) slotTarget(slot uint64) (uint64, bool) {
+	name := f.slots()[slot]
+	if name == "" {
+		return 0, false
+	}
+	for _, s := range f.Lookup(name) {
+		if s.Kind == Object && s.Addr != 0 {
+			return s.Addr, true
+		}
+	}
+	return 0, false
 }
 
 func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
@@ -105,18 +184,47 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 	if err != nil {
 		return err
 	}
+	var regs held
+	defer func() { regs.hints(f, u) }()
 	for addr := fn.Lo; len(code) > 0; {
 		in, err := insn.Decode(f.arch, code, addr)
 		if err != nil || in.Len <= 0 || in.Len > len(code) {
 			u.Unknown = append(u.Unknown, Range{addr, fn.Hi})
 			return nil
 		}
-		if what, callee, ok := f.unseen(&in, plt); ok {
-			u.Sites = append(u.Sites, UnseenSite{Func: fn, Addr: addr, What: what, Callee: callee})
+		regs.note(f, &in)
+		if what, callee, ok := f.unseen(&in, plt); ok && !fenceOnStack(&in, code) {
+			site := UnseenSite{Func: fn, Addr: addr, What: what, Callee: callee}
+			if what == UnseenAtomic && in.NMem > 0 {
+				site.Mem = in.Mem[0]
+			}
+			u.Sites = append(u.Sites, site)
 		}
 		code, addr = code[in.Len:], addr+uint64(in.Len)
 	}
 	return nil
+}
+
+// fenceOnStack tells the fence that compilers make of an indivisible operation
+// on the stack's top that changes nothing (lock orq $0, (%rsp)): it orders what
+// is written otherwise, and tells nobody anything.
+func fenceOnStack(in *insn.Inst, code []byte) bool {
+	if !in.Locked || in.NMem == 0 || in.Mem[0].Base != insn.RSP || in.Mem[0].Fixed {
+		return false
+	}
+	bytes := code[:in.Len]
+	return shortConstant(bytes) && bytes[len(bytes)-1] == 0
+}
+
+// shortConstant reports whether an instruction's operand is a constant of one
+// byte: its opcode, behind prefixes, is 0x83.
+func shortConstant(code []byte) bool {
+	for _, b := range code {
+		if b != 0xf0 && b&0xf0 != 0x40 {
+			return b == 0x83
+		}
+	}
+	return false
 }
 
 func (f *File) unseen(in *insn.Inst, plt map[uint64]string) (what UnseenKind, callee string, ok bool) {

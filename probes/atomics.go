@@ -1,0 +1,213 @@
+package probes
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Hand-made synchronisation: variables through which threads order themselves
+// without a call that a table could know. Which they are, a file says in two ways:
+// by their type, in its debug information, and by its code, which changes them by
+// indivisible instructions. All their accesses are observed, plain loads and
+// stores too, and are synchronisation, not data: they do not race with each other.
+
+// Bounds of what one file adds to the plan. Programs have tens of such variables;
+// tables of machine-made ones (a lock for each of a thousand slots) are not worth
+// a probe each.
+const (
+	maxAtomics     = 256
+	maxAtomicSites = 4096
+)
+
+// atomics plans the accesses of the file's atomic variables, and of those of
+// earlier files that it refers to.
+func (p *Planner) atomics(b *builder) error {
+	if !p.opts.Atomics || RuntimeLibrary(b.plan.File.Name()) {
+		return nil
+	}
+	own, err := p.findAtomics(b)
+	if err != nil {
+		return err
+	}
+	b.countPlaces()
+	left := maxAtomicSites
+	for i, v := range slices.Concat(p.atomic, own) {
+		n, err := b.atomic(v, left)
+		if err != nil {
+			return fmt.Errorf("find the accesses of %s in %s: %w", v.Name, b.plan.File.Name(), err)
+		}
+		if left -= n; left <= 0 {
+			b.note("%s has more than %d accesses of atomic variables: those of %d variables are not observed", b.plan.File.Name(), maxAtomicSites, len(p.atomic)+len(own)-i)
+			break
+		}
+	}
+	p.atomic = append(p.atomic, own...)
+	b.plan.Atomics = own
+	return nil
+}
+
+// findAtomics lists the atomic variables that live in the file, but for those
+// that are watched by name.
+func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
+	f := b.plan.File
+	all, err := variable.AtomicTyped(f)
+	if err != nil {
+		b.note("%v: atomic variables are known by their instructions alone", err)
+	}
+	unseen, err := b.unseen()
+	if err != nil {
+		return nil, err
+	}
+	names := symbolize.New(f, symbolize.WithoutDWARF())
+	for _, s := range unseen.Sites {
+		if m := s.Mem; m.Fixed && !m.Segment && f.IsData(m.Addr) && !b.inTable(s.Func) {
+			all = append(all, atomicAt(f, names, m.Addr, m.Size))
+		}
+	}
+	hints := unseen.Hints[:min(len(unseen.Hints), maxAtomics)]
+	for _, h := range hints {
+		v := atomicAt(f, names, h.Addr, h.Size)
+		if scalar(v.Size) && b.changedIndivisibly(v) {
+			all = append(all, v)
+		}
+	}
+	all = p.distinct(all)
+	if n := len(all) - maxAtomics; n > 0 {
+		b.note("%s has %d atomic variables: %d of them are not observed", f.Name(), len(all), n)
+		all = all[:maxAtomics]
+	}
+	uniqueNames(all, p.atomic)
+	return all, nil
+}
+
+// inTable tells a function of the table: what it does is known from its calls.
+func (b *builder) inTable(fn binary.Range) bool {
+	_, ok := b.known[fn.Lo]
+	return ok
+}
+
+func (b *builder) unseen() (binary.Unseen, error) {
+	if b.plan.unseen == nil {
+		u, err := b.plan.File.UnseenSync()
+		if err != nil {
+			return u, fmt.Errorf("look for atomic instructions of %s: %w", b.plan.File.Name(), err)
+		}
+		b.plan.unseen = &u
+	}
+	return *b.plan.unseen, nil
+}
+
+// atomicAt is what is known of an atomic variable from the code alone.
+func atomicAt(f *binary.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
+	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true}
+	name, off, ok := names.Data(addr)
+	switch {
+	case !ok:
+	case off > 0:
+		v.Name = fmt.Sprintf("%s+0x%x", name, off)
+	default:
+		v.Name = name
+		for _, s := range f.Lookup(name) {
+			if s.Addr == addr && s.Dynamic && !s.Local {
+				v.Symbol = name
+			}
+		}
+	}
+	return v
+}
+
+func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
+
+// changedIndivisibly reports whether an instruction that certainly accesses the
+// variable does so indivisibly.
+func (b *builder) changedIndivisibly(v variable.Variable) bool {
+	res, err := variable.Accesses(b.plan.File, v)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !a.Maybe && a.Offset == 0 && a.Width == v.Size })
+}
+
+// distinct sorts the variables and leaves out what overlaps another, or one that is
+// watched; the first of several, which the debug information knows, stays.
+func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
+	var out []variable.Variable
+	taken := slices.Clone(p.atomic)
+	for _, v := range p.found {
+		taken = append(taken, v)
+	}
+	for _, v := range all {
+		overlaps := func(o variable.Variable) bool { return o.File == v.File && o.Overlaps(v.Addr, v.Size) }
+		if scalar(v.Size) && !slices.ContainsFunc(taken, overlaps) {
+			out, taken = append(out, v), append(taken, v)
+		}
+	}
+	slices.SortFunc(out, func(a, b variable.Variable) int { return cmp.Compare(a.Addr, b.Addr) })
+	return out
+}
+
+// uniqueNames makes names that several variables have differ: sites refer to
+// variables by name.
+func uniqueNames(vars, others []variable.Variable) {
+	count := map[string]int{}
+	for _, v := range slices.Concat(vars, others) {
+		count[v.Name]++
+	}
+	for i := range vars {
+		if v := &vars[i]; count[v.Name] > 1 {
+			v.Name = fmt.Sprintf("%s at 0x%x of %s", v.Name, v.Addr, path.Base(v.File.Name()))
+		}
+	}
+}
+
+// atomic plans the accesses of one atomic variable, at most so many; it gives
+// their number.
+func (b *builder) atomic(v variable.Variable, left int) (int, error) {
+	before, notes := len(b.plan.Sites), len(b.plan.Notes)
+	if err := b.accesses(v); err != nil {
+		return 0, err
+	}
+	b.plan.Notes = b.plan.Notes[:notes] // of variables that nobody asked for
+	fresh := b.plan.Sites[before:]
+	if len(fresh) > left {
+		b.plan.Sites = b.plan.Sites[:before]
+		return len(fresh), nil
+	}
+	kept := slices.DeleteFunc(fresh, func(s Site) bool {
+		b.places[s.Addr]++
+		return b.places[s.Addr] > bpf.MaxChain
+	})
+	if n := len(fresh) - len(kept); n > 0 {
+		b.note("%d accesses of the atomic variable %s share a place with too many others: they are not observed", n, v.Name)
+	}
+	b.plan.Sites = b.plan.Sites[:before+len(kept)]
+	return len(kept), nil
+}
+
+// countPlaces counts the sites at each address.
+func (b *builder) countPlaces() {
+	b.places = map[uint64]int{}
+	for i := range b.plan.Sites {
+		b.places[b.plan.Sites[i].Addr]++
+	}
+}
+
+// RuntimeLibrary tells the C and C++ run-time libraries by their file names. What
+// they synchronise with inside implements the calls that are observed.
+func RuntimeLibrary(name string) bool {
+	base := path.Base(name)
+	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl"} {
+		if strings.HasPrefix(base, prefix) {
+			return true
+		}
+	}
+	return false
+}
