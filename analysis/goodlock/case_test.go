@@ -202,7 +202,7 @@ func checkTrees(t *testing.T, c *eventtest.Case, w wantCase) {
 			continue
 		}
 		path := c.Names.Threads[e.Thread]
-		for _, l := range a.threads[e.Thread].cur.path {
+		for _, l := range a.cur(a.threads[e.Thread]).path {
 			path += "/" + c.Names.Objects[l]
 			if !got[path] {
 				fresh = append(fresh, e.Seq)

@@ -27,8 +27,6 @@
 package goodlock
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -175,10 +173,11 @@ func (a *Analysis) Remember(n *event.Names) {
 // thread is what one thread holds, and which locks its parent held around it.
 type thread struct {
 	id      event.ThreadID
-	cur     *node
-	held    []heldLock // in order of acquisition, as the path to cur
-	segment uint64     // counts what may order the thread with others
-	clock   *clock     // the latest snapshot, without the thread's own slot
+	held    []heldLock  // in order of acquisition
+	placed  int         // how many of held have their nodes
+	segment uint64      // counts what may order the thread with others
+	clock   *clock      // the latest snapshot, without the thread's own slot
+	taken   event.Epoch // when it was
 
 	parent   *thread   // until joined or detached
 	forkHeld []section // what the parent held when it made the thread
@@ -188,8 +187,11 @@ type thread struct {
 	detached bool
 }
 
+// heldLock is a lock that a thread holds. Its node is looked for when another is
+// wanted inside: most critical sections of most programs have none.
 type heldLock struct {
 	m     member
+	node  *node // of the path up to this lock
 	place event.PlaceID
 	seq   uint64 // of the acquire: names the critical section
 }
@@ -208,7 +210,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	}
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id, cur: a.root}
+		t = &thread{id: id}
 		a.threads[id] = t
 	}
 	*near = t
@@ -250,16 +252,9 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if t.find(e.Object) >= 0 {
 		return
 	}
-	m := memberOf(e.Object, e.Op == event.AcquireRead)
-	root := a.root
-	n := a.child(t.cur, m)
-	if len(t.held) > 0 && e.Flags&(event.Try|event.Inferred) == 0 {
-		a.wanted(t, n, e)
-	}
-	t.held = append(t.held, heldLock{m, e.Place, e.Seq})
-	t.cur = n
-	if a.root != root {
-		t.cur = a.path(t.held) // making room for the pattern replanted the tree
+	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place, seq: e.Seq})
+	if len(t.held) > 1 && e.Flags&(event.Try|event.Inferred) == 0 {
+		a.wanted(t, a.cur(t), e)
 	}
 	if a.nodes > 4*a.opts.MaxPatterns {
 		a.replant()
@@ -271,12 +266,11 @@ func (a *Analysis) release(t *thread, lock event.ObjectID) {
 	if i < 0 {
 		return
 	}
-	if i == len(t.held)-1 {
-		t.held, t.cur = t.held[:i], t.cur.parent
-		return
+	if i < len(t.held)-1 {
+		copy(t.held[i:], t.held[i+1:])
 	}
-	t.held = slices.Delete(t.held, i, i+1)
-	t.cur = a.path(t.held)
+	t.held = t.held[:len(t.held)-1]
+	t.placed = min(t.placed, i)
 }
 
 func (t *thread) find(lock event.ObjectID) int {
@@ -331,7 +325,7 @@ func (a *Analysis) detach(id event.ThreadID) {
 // end drops what only a running thread needs.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
-	t.held, t.cur = nil, a.root
+	t.held, t.placed = nil, 0
 	a.clocks.drop(t.clock)
 	t.clock = nil
 	if t.detached {

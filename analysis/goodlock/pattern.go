@@ -14,9 +14,12 @@ type pattern struct {
 	wanted  member
 	held    []member // sorted
 	kept    []*instance
-	hit     *instance // the one last found again
+	hits    [hits]*instance // those last found again, by the low bits of the thread
 	evicted bool
 }
+
+// hits is for how many threads an instance is found again without a search.
+const hits = 4
 
 // instance is one or more acquisitions of a pattern by a thread, at one place
 // with the held locks taken at the same places, between which nothing ordered
@@ -41,7 +44,7 @@ type moment struct {
 
 func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.Flags} }
 
-// wanted records that t took the lock of n while it held those above.
+// wanted records that t took the lock of n, its latest, while it held those above.
 func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 	if n.pattern == nil {
 		n.pattern = a.patternOf(n)
@@ -52,9 +55,9 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 		return
 	}
 	a.snapshot(t, e)
-	if x := p.find(t, n, e); x != nil {
+	if x := p.find(t, e); x != nil {
 		x.last = momentOf(e)
-		p.hit = x
+		p.hits[t.id%hits] = x
 		return
 	}
 	x := a.room(p)
@@ -62,11 +65,11 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 		thread: t, segment: t.segment, place: e.Place, held: n.parent.path, heldAt: x.heldAt[:0],
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
 	}
-	for _, h := range t.held {
+	for _, h := range t.above() {
 		x.heldAt = append(x.heldAt, h.place)
 	}
 	p.kept = append(p.kept, x)
-	p.hit = x
+	p.hits[t.id%hits] = x
 }
 
 // patternOf finds or makes the pattern of a node, or gives nil for want of room.
@@ -208,29 +211,32 @@ func (a *Analysis) finished(p *pattern) bool {
 }
 
 // find gives the instance that the event is one more of.
-func (p *pattern) find(t *thread, n *node, e *event.Event) *instance {
-	if p.hit != nil && p.hit.is(t, n, e) {
-		return p.hit
+func (p *pattern) find(t *thread, e *event.Event) *instance {
+	if x := p.hits[t.id%hits]; x != nil && x.is(t, e) {
+		return x
 	}
 	for i := len(p.kept) - 1; i >= 0; i-- {
-		if p.kept[i].is(t, n, e) {
+		if p.kept[i].is(t, e) {
 			return p.kept[i]
 		}
 	}
 	return nil
 }
 
-func (x *instance) is(t *thread, n *node, e *event.Event) bool {
+func (x *instance) is(t *thread, e *event.Event) bool {
 	if x.thread != t || x.segment != t.segment || x.place != e.Place || x.clock != t.clock {
 		return false
 	}
-	for i, h := range t.held {
+	for i, h := range t.above() {
 		if x.heldAt[i] != h.place || x.held[i] != h.m.lock() {
 			return false
 		}
 	}
 	return true
 }
+
+// above is what the thread held when it took its latest lock.
+func (t *thread) above() []heldLock { return t.held[:len(t.held)-1] }
 
 // scarce is the number of instances that every pattern may have.
 const scarce = 4
@@ -330,9 +336,11 @@ func (p *clockPool) drop(c *clock) {
 
 // snapshot makes t.clock say what e.Must says.
 func (a *Analysis) snapshot(t *thread, e *event.Event) {
-	if t.clock != nil && t.clock.equalBut(e.Slot, e.Must) {
+	if t.clock != nil && (e.Since != 0 && e.Since <= t.taken || t.clock.equalBut(e.Slot, e.Must)) {
+		t.taken = e.Epoch
 		return
 	}
+	t.taken = e.Epoch
 	a.clocks.drop(t.clock)
 	t.clock = a.clocks.take(e.Must)
 }

@@ -74,23 +74,28 @@ func (n *node) add(c *node) {
 	n.children[n.place(c.m)] = c
 }
 
-// path finds the node of a list of held locks. Figure 9 would go to the
-// parent of the current node, which is wrong unless the lock released is the
-// last one taken.
-func (a *Analysis) path(held []heldLock) *node {
+// cur is the node of what the thread holds: the path of all of it, in the order of
+// acquisition. Figure 9 would go to the parent of the current node at a release,
+// which is wrong unless the lock released is the last one taken.
+func (a *Analysis) cur(t *thread) *node {
 	n := a.root
-	for _, h := range held {
+	if t.placed > 0 {
+		n = t.held[t.placed-1].node
+	}
+	for ; t.placed < len(t.held); t.placed++ {
+		h := &t.held[t.placed]
 		n = a.child(n, h.m)
+		h.node = n
 	}
 	return n
 }
 
-// replant starts the tree anew from what is held now: a program that makes and
+// replant starts the tree anew: a program that makes and
 // destroys locks would let it grow for ever.
 func (a *Analysis) replant() {
 	a.root, a.nodes, a.deaths = &node{}, 0, 0
 	for _, t := range a.threads {
-		t.cur = a.path(t.held)
+		t.placed = 0
 	}
 }
 

@@ -20,6 +20,7 @@ type closure struct {
 
 // start is the smallest closed set: what was forgotten from the beginning.
 func (h *History) start() *closure {
+	h.enterOf(0)
 	h.tidy()
 	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots))}
 }

@@ -101,12 +101,12 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 		end++
 	}
 	block := s.held[first:end]
-	if !h.common(s, slot, block) {
+	if !h.common(slot, block) {
 		return 0
 	}
 	for i := range block {
 		x := &block[i]
-		l := h.lockSlot(s, slot, x.lock)
+		l := h.lockSlot(slot, x.lock)
 		l.stale.add(1, x.acquire)
 		l.lost.add(x)
 	}
@@ -118,9 +118,9 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 
 // common tells whether there are sections enough of every lock in the block: the one
 // time that a loop took another lock inside is what a deadlock is made of.
-func (h *History) common(s *slotHistory, slot uint32, block []section) bool {
+func (h *History) common(slot uint32, block []section) bool {
 	for i := range block {
-		if h.lockSlot(s, slot, block[i].lock).live() <= h.opt.Sections {
+		if h.lockSlot(slot, block[i].lock).live() <= h.opt.Sections {
 			return false
 		}
 	}
@@ -327,6 +327,7 @@ func (h *History) tidy() {
 
 // evict makes room in the log: what trim forgot, then the oldest quarter or more.
 func (h *History) evict() {
+	h.enterOf(0)
 	h.tidy()
 	gone := make([]sieve, len(h.slots))
 	for i, s := range h.slots {
@@ -377,7 +378,7 @@ func (h *History) cutAt(n int) {
 	for i, s := range h.slots {
 		s.forget(h.cut[i], h.cut)
 	}
-	h.recent = [recently]*lockHistory{}
+	h.recent = [recently]*lockSlot{}
 	for id, l := range h.locks {
 		if h.forgetLock(l) {
 			delete(h.locks, id)
@@ -421,7 +422,6 @@ func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
 	})
 	to, _ := slices.BinarySearchFunc(s.gaps, cut+1, compareGap)
 	s.gaps = slices.Delete(s.gaps, 0, to)
-	s.recent = [recently]*lockSlot{}
 }
 
 // maxSpare bounds the lists that wait to be used again.

@@ -35,6 +35,7 @@ func TestHeldIsWhatIsHeld(t *testing.T) {
 			}
 			then[point{e.Slot, e.Epoch}] = slices.Sorted(maps.Keys(now[e.Slot]))
 		}
+		h.enterOf(0)
 		if rapid.Bool().Draw(t, "tidy") {
 			h.tidy()
 		}

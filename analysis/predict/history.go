@@ -12,8 +12,9 @@ type History struct {
 	opt    Options
 	log    []entry // by Seq
 	slots  []*slotHistory
+	lone   []lone // by slot
 	locks  map[event.ObjectID]*lockHistory
-	recent [recently]*lockHistory // of locks, by the low bits of the ID
+	recent [recently]*lockSlot // by slot and lock
 	sems   map[event.ObjectID]*semHistory
 	bars   map[event.ObjectID]*barHistory
 
@@ -30,8 +31,9 @@ type History struct {
 	tail  []gap       // scratch of addGaps
 }
 
-// recently is how many locks are found without a map.
-const recently = 64
+// recently is how many locks of a slot are found without a map. A server has
+// thousands: a lock for each bucket of a table.
+const recently = 1 << 13
 
 // New returns an empty history.
 func New(o Options) *History {
@@ -105,8 +107,17 @@ type slotHistory struct {
 	moot  int           // how many of open another slot has released
 	gaps  []gap         // by epoch: forgotten blocks
 	stale stale         // of held
+}
 
-	recent [recently]*lockSlot // of this slot, by the low bits of the lock
+// lone is the open section of a slot while it is the only one and nothing but
+// reads happened in it. Most sections end so, and are entered in one go then;
+// what must know of an open one enters it before (settle).
+type lone struct {
+	seq     uint64 // of the acquire
+	lock    event.ObjectID
+	thread  event.ThreadID
+	acquire event.Epoch // 0: there is none
+	shared  bool
 }
 
 // need is an edge into an event of the slot: the event at epoch has those of
@@ -144,17 +155,19 @@ type lockHistory struct {
 
 // holder names an open section.
 type holder struct {
+	seq     uint64 // of the acquire
 	slot    uint32
 	acquire event.Epoch
 	thread  event.ThreadID
 }
 
 type lockSlot struct {
-	of       *lockHistory
+	lock     event.ObjectID
 	slot     uint32
-	keep     int // sections before this index are not looked at by trim
-	stale    stale
 	sections []stay
+	stale    stale
+	of       *lockHistory
+	keep     int // sections before this index are not looked at by trim
 	lost     lost
 }
 
@@ -178,11 +191,22 @@ func (h *History) Event(e *event.Event) {
 	s.edges(e)
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
-		h.acquire(s, e)
+		if l := &h.lone[e.Slot]; l.acquire == 0 && len(s.open) == 0 {
+			*l = lone{e.Seq, e.Object, e.Thread, e.Epoch, e.Op == event.AcquireRead}
+		} else {
+			h.enter(e.Slot)
+			h.acquire(s, e)
+		}
 	case event.Release:
-		h.release(s, e)
+		if l := &h.lone[e.Slot]; l.acquire != 0 && l.lock == e.Object && l.thread == e.Thread {
+			h.passed(s, l, e)
+		} else {
+			h.enter(e.Slot)
+			h.release(s, e)
+		}
 	case event.Read:
 	default:
+		h.enter(e.Slot)
 		s.stain()
 		h.other(e)
 	}
@@ -217,6 +241,7 @@ func (h *History) other(e *event.Event) {
 func (h *History) slot(s uint32) *slotHistory {
 	for len(h.slots) <= int(s) {
 		h.slots = append(h.slots, &slotHistory{head: -1})
+		h.lone = append(h.lone, lone{})
 		h.cut = append(h.cut, 0)
 	}
 	return h.slots[s]
@@ -251,23 +276,18 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 }
 
 func (h *History) lock(id event.ObjectID) *lockHistory {
-	near := &h.recent[id%recently]
-	if l := *near; l != nil && l.id == id {
-		return l
-	}
 	l := h.locks[id]
 	if l == nil {
 		l = &lockHistory{id: id}
 		h.locks[id] = l
 	}
-	*near = l
 	return l
 }
 
 // lockSlot finds what a slot does with a lock.
-func (h *History) lockSlot(s *slotHistory, slot uint32, id event.ObjectID) *lockSlot {
-	near := &s.recent[id%recently]
-	if ls := *near; ls != nil && ls.of.id == id {
+func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
+	near := &h.recent[(uint32(id)+slot*(recently/2+1))%recently]
+	if ls := *near; ls != nil && ls.lock == id && ls.slot == slot {
 		return ls
 	}
 	*near = h.lock(id).slot(h, slot)
@@ -284,7 +304,7 @@ func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
 	if n := len(h.spare); n > 0 {
 		ls, h.spare = h.spare[n-1], h.spare[:n-1]
 	}
-	*ls = lockSlot{of: l, slot: slot, sections: ls.sections[:0]}
+	*ls = lockSlot{of: l, lock: l.id, slot: slot, sections: ls.sections[:0]}
 	l.slots = append(l.slots, ls)
 	return ls
 }
@@ -311,9 +331,53 @@ func (h *History) acquire(s *slotHistory, e *event.Event) {
 	}
 	s.open = append(s.open, len(s.held))
 	s.held = append(s.held, x)
-	ls := h.lockSlot(s, e.Slot, e.Object)
+	ls := h.lockSlot(e.Slot, e.Object)
 	ls.sections = append(ls.sections, stay{x.seq, x.acquire, x.shared})
-	ls.of.open = append(ls.of.open, holder{e.Slot, e.Epoch, e.Thread})
+	ls.of.open = append(ls.of.open, holder{e.Seq, e.Slot, e.Epoch, e.Thread})
+}
+
+// passed enters a section that was the only one of its slot, now that it ends.
+func (h *History) passed(s *slotHistory, l *lone, e *event.Event) {
+	s.held = append(s.held, section{
+		seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, until: e.Epoch, releaseSlot: e.Slot, release: e.Epoch,
+		block: l.acquire, last: e.Epoch, shared: l.shared,
+	})
+	ls := h.lockSlot(e.Slot, l.lock)
+	ls.sections = append(ls.sections, stay{l.seq, l.acquire, l.shared})
+	l.acquire = 0
+	h.trim(s, ls)
+}
+
+// enter enters the slot's lone section, if there is one, as an open one.
+func (h *History) enter(slot uint32) {
+	l := &h.lone[slot]
+	if l.acquire == 0 {
+		return
+	}
+	s := h.slots[slot]
+	s.head = len(s.held)
+	s.open = append(s.open, len(s.held))
+	s.held = append(s.held, section{seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, block: l.acquire, shared: l.shared})
+	ls := h.lockSlot(slot, l.lock)
+	ls.sections = append(ls.sections, stay{l.seq, l.acquire, l.shared})
+	// Others may have entered theirs of this lock before, though they took it later.
+	open := append(ls.of.open, holder{})
+	at := len(open) - 1
+	for ; at > 0 && open[at-1].seq > l.seq; at-- {
+		open[at] = open[at-1]
+	}
+	open[at] = holder{l.seq, slot, l.acquire, l.thread}
+	ls.of.open = open
+	l.acquire = 0
+}
+
+// enterOf enters all lone sections of a lock, or with 0 all there are.
+func (h *History) enterOf(lock event.ObjectID) {
+	for slot := range h.lone {
+		if l := &h.lone[slot]; l.acquire != 0 && (l.lock == lock || lock == 0) {
+			h.enter(uint32(slot))
+		}
+	}
 }
 
 // settled ends the slot's own earlier section of the lock where somebody else has
@@ -335,15 +399,13 @@ func (h *History) settled(s *slotHistory, e *event.Event) {
 // may release what another acquired.
 func (h *History) release(s *slotHistory, e *event.Event) {
 	l := h.lock(e.Object)
+	at := l.holder(e)
+	if at < 0 {
+		h.enterOf(e.Object)
+		at = 0
+	}
 	if len(l.open) == 0 {
 		return // acquired before observation began
-	}
-	at := 0
-	for i := range l.open {
-		if l.open[i].slot == e.Slot && l.open[i].thread == e.Thread {
-			at = i
-			break
-		}
 	}
 	of := l.open[at]
 	copy(l.open[at:], l.open[at+1:])
@@ -357,7 +419,17 @@ func (h *History) release(s *slotHistory, e *event.Event) {
 		s.stain()
 	}
 	s.close(of.acquire, e)
-	h.trim(s, h.lockSlot(s, e.Slot, e.Object))
+	h.trim(s, h.lockSlot(e.Slot, e.Object))
+}
+
+// holder is where in open the thread of e is, or -1.
+func (l *lockHistory) holder(e *event.Event) int {
+	for i := range l.open {
+		if l.open[i].slot == e.Slot && l.open[i].thread == e.Thread {
+			return i
+		}
+	}
+	return -1
 }
 
 func (h *History) releaseOther(of holder, e *event.Event) {
@@ -399,6 +471,7 @@ func (s *slotHistory) openAt(acquire event.Epoch) int {
 
 // failed keeps the lock held at a failed attempt: who holds it must have taken it.
 func (h *History) failed(e *event.Event) {
+	h.enterOf(e.Object)
 	if l := h.locks[e.Object]; l != nil && len(l.open) > 0 {
 		x := l.open[len(l.open)-1]
 		h.slots[x.slot].stain()

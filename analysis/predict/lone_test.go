@@ -1,0 +1,81 @@
+package predict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// text is all that a history knows.
+func (h *History) text() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.barring, h.calm, h.blind, h.untidy)
+	for i, s := range h.slots {
+		fmt.Fprintf(&b, "slot %d: %+v\n", i, *s)
+	}
+	for _, id := range slices.Sorted(maps.Keys(h.locks)) {
+		l := h.locks[id]
+		fmt.Fprintf(&b, "lock %d: open %+v\n", id, l.open)
+		for _, ls := range l.slots {
+			fmt.Fprintf(&b, "  slot %d: %+v, keep %d, stale %+v, lost %+v\n", ls.slot, ls.sections, ls.keep, ls.stale, ls.lost)
+		}
+	}
+	return b.String()
+}
+
+// sorted puts what locks have by slot in one order: it is the order in which the
+// slots came to be known, which nothing depends on.
+func (h *History) sorted() *History {
+	for _, l := range h.locks {
+		slices.SortFunc(l.slots, func(x, y *lockSlot) int { return int(x.slot) - int(y.slot) })
+	}
+	return h
+}
+
+// TestLoneIsThePlainWay: a section that is entered when it ends leaves the history
+// as one that is entered when it begins, also where threads release what others
+// acquired, threads share a slot, and events are not of this world.
+func TestLoneIsThePlainWay(t *testing.T) {
+	late := 0
+	rapid.Check(t, func(t *rapid.T) {
+		m := draw(t, 200, rapid.Bool().Draw(t, "full"))
+		for i := range m.out {
+			if e := &m.out[i]; (e.Op == event.Release || e.Op.IsAcquire()) && rapid.IntRange(0, 15).Draw(t, "other") == 0 {
+				e.Thread = rapid.SampledFrom(m.live).Draw(t, "thread")
+			}
+		}
+		eventtest.Stamp(m.out)
+		o := Options{Sections: rapid.IntRange(2, 8).Draw(t, "sections"), Events: rapid.IntRange(16, 300).Draw(t, "kept")}
+		plain, h := New(o), New(o)
+		for i := range m.out {
+			a, b := m.out[i], m.out[i]
+			plain.Event(&a)
+			plain.enterOf(0)
+			h.Event(&b)
+			for slot := range h.lone {
+				if h.lone[slot].acquire != 0 {
+					late++
+				}
+			}
+			if rapid.IntRange(0, 50).Draw(t, "ask") == 0 {
+				plain.start()
+				h.start()
+			}
+		}
+		plain.enterOf(0)
+		h.enterOf(0)
+		if want, got := plain.sorted().text(), h.sorted().text(); got != want {
+			t.Fatalf("entered late:\n%s\nat once:\n%s", got, want)
+		}
+	})
+	if late == 0 {
+		t.Error("no section was entered late: the test shows nothing")
+	}
+}
