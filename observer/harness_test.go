@@ -43,11 +43,11 @@ var usualSite = map[bpf.Op]string{
 
 const usualSP = 1000
 
-func site(index uint32) SiteInfo {
+func site(index uint32) *SiteInfo {
 	if int(index) < len(testSites) {
-		return testSites[index]
+		return &testSites[index]
 	}
-	return SiteInfo{}
+	return nil
 }
 
 func number(tb testing.TB, s string) uint64 {

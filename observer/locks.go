@@ -42,7 +42,7 @@ func (t *thread) unhold(obj *object) {
 // acquired serves the return of a lock call.
 func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	info := o.site(r)
-	obj := o.object(r, event.KindMutex)
+	obj := o.object(t, r, event.KindMutex)
 	if r.Flags&bpf.RecFailed != 0 {
 		e := o.begin(t, r, event.AcquireFailed)
 		e.Object, e.Kind, e.Flags = obj.id, obj.kind, info.Flags
@@ -121,7 +121,7 @@ func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flag
 
 // releasing serves the call of an unlock.
 func (o *Observer) releasing(t *thread, r *bpf.Record) {
-	obj := o.object(r, event.KindMutex)
+	obj := o.object(t, r, event.KindMutex)
 	h := t.holding(obj)
 	if h == nil {
 		o.releasedUnheld(t, r, obj)
@@ -161,7 +161,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if t.wait != nil {
 		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
 	}
-	w := &waiting{cond: o.object(r, event.KindCond), mutex: o.objectAt(r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
+	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
 		o.letGo(t, r, w.mutex, event.InCondWait)
@@ -182,7 +182,7 @@ func (o *Observer) waited(t *thread, r *bpf.Record) {
 		}
 		return
 	}
-	mutex := o.objectAt(r, r.Value, event.KindMutex)
+	mutex := o.objectAt(t, r, r.Value, event.KindMutex)
 	if t.holding(mutex) == nil {
 		o.take(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
 	}
@@ -209,7 +209,7 @@ func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 	w := t.wait
 	t.wait = nil
-	w.mutex = o.objectAt(r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
+	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
 	e.Place = event.PlaceID(w.place)
@@ -265,7 +265,7 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 }
 
 func (o *Observer) barrier(t *thread, r *bpf.Record) {
-	obj := o.object(r, event.KindBarrier)
+	obj := o.object(t, r, event.KindBarrier)
 	switch {
 	case r.Flags&bpf.RecLeave == 0:
 		o.emitOn(t, r, event.BarrierArrive, obj)
@@ -275,7 +275,7 @@ func (o *Observer) barrier(t *thread, r *bpf.Record) {
 }
 
 func (o *Observer) semWaited(t *thread, r *bpf.Record) {
-	obj := o.object(r, event.KindSemaphore)
+	obj := o.object(t, r, event.KindSemaphore)
 	e := o.begin(t, r, event.SemWait)
 	if r.Flags&bpf.RecFailed != 0 {
 		e.Op = event.SemFailed

@@ -28,6 +28,7 @@ type object struct {
 	holder  *thread   // exclusive
 	shared  []*thread // readers of a rwlock
 	handed  bool      // another than the holder has called unlock
+	gone    bool      // its lifetime is over
 
 	onceDone  bool
 	onceUsers []*oncing
@@ -39,31 +40,49 @@ type object struct {
 
 // object gives the live object that a record acts on; kind is what the
 // operation implies where the site does not say.
-func (o *Observer) object(r *bpf.Record, kind event.Kind) *object {
-	return o.objectAt(r, r.Object, kind)
+func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
+	return o.objectAt(t, r, r.Object, kind)
 }
 
-func (o *Observer) objectAt(r *bpf.Record, addr uint64, kind event.Kind) *object {
-	obj := o.thread(r).process.objects[addr]
+func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Kind) *object {
+	obj := o.objectIf(t.process, addr)
 	if obj == nil {
-		return o.newObject(r, addr, kind)
+		return o.newObject(t, r, addr, kind)
 	}
 	obj.madeBy = nil
-	if k := o.site(r).Kind; obj.sure && addr == r.Object && k != event.KindUnknown && k != obj.kind {
+	if !obj.sure || addr != r.Object {
+		return obj
+	}
+	if k := o.site(r).Kind; k != event.KindUnknown && k != obj.kind {
 		// Memory used again: what was here went without a word.
-		o.drop(o.thread(r), nil, obj)
-		return o.newObject(r, addr, kind)
+		o.drop(t, nil, obj)
+		return o.newObject(t, r, addr, kind)
 	}
 	return obj
 }
 
-func (o *Observer) newObject(r *bpf.Record, addr uint64, kind event.Kind) *object {
+// objectIf finds the live object at an address, nil if there is none.
+func (o *Observer) objectIf(p *process, addr uint64) *object {
+	near := &o.recent[addr*0x9e3779b97f4a7c15>>52%recentObjects]
+	if obj := *near; obj != nil && obj.addr == addr && obj.process == p && !obj.gone {
+		return obj
+	}
+	obj := p.objects[addr]
+	if obj != nil {
+		*near = obj
+	}
+	return obj
+}
+
+func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.Kind) *object {
 	sure := false
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
 		kind, sure = k, true
 	}
-	t := o.thread(r)
 	id := o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
+	if old := t.process.objects[addr]; old != nil {
+		old.gone = true
+	}
 	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure}
 	t.process.objects[addr] = obj
 	if onOwnStack(t, r, addr) {
@@ -111,7 +130,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		}
 		o.drop(t, nil, old)
 	}
-	obj := o.newObject(r, r.Object, event.KindUnknown)
+	obj := o.newObject(t, r, r.Object, event.KindUnknown)
 	obj.madeBy, obj.madeSp = t, r.Sp
 	o.names.objects[obj.id].Init = event.PlaceID(r.Place)
 	e := o.begin(t, r, event.Init)
@@ -134,6 +153,7 @@ func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 		e.Flags = event.Inferred
 	}
 	o.send()
+	obj.gone = true
 	if obj.process.objects[obj.addr] == obj {
 		delete(obj.process.objects, obj.addr)
 	}
@@ -155,7 +175,7 @@ type oncing struct {
 // taken for the initialiser, unless another that is inside has made events
 // since it entered, which only an initialiser does.
 func (o *Observer) onceCall(t *thread, r *bpf.Record) {
-	obj := o.object(r, event.KindOnce)
+	obj := o.object(t, r, event.KindOnce)
 	leave := r.Flags&bpf.RecLeave != 0
 	switch bpf.Op(r.Op) {
 	case bpf.OpGuardAcquire:

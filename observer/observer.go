@@ -51,8 +51,9 @@ type SiteInfo struct {
 
 // Options configure an Observer.
 type Options struct {
-	// Sites gives the site of a record; an unknown index gives a zero SiteInfo.
-	Sites func(index uint32) SiteInfo
+	// Sites gives the site of a record, nil for an unknown index. What it gives
+	// must not change.
+	Sites func(index uint32) *SiteInfo
 	// Sinks take the events, each event in this order.
 	Sinks []Sink
 	// Attached: observation began in the middle of the run, so that locks
@@ -97,10 +98,21 @@ type Observer struct {
 	from      uint64             // calls and accesses before it are left out
 	threads   map[uint32]*thread // live, by kernel id
 	last      *thread            // of the last record
+	lately    [recentThreads]*thread
+	recent    [recentObjects]*object
 	processes map[uint32]*process
 	names     names
 	stacks    map[event.PlaceID]Stack
+	unknown   SiteInfo // of a site that nobody knows
 }
+
+// How many threads, by the low bits of the kernel's id, and objects, by a hash of
+// the address, are found without a map. A server has thousands of locks: one for
+// each bucket of a table.
+const (
+	recentThreads = 64
+	recentObjects = 1 << 12
+)
 
 // New makes an observer.
 func New(opts Options) *Observer {
@@ -202,13 +214,13 @@ func (o *Observer) Record(r *bpf.Record) {
 	case bpf.OpWait:
 		o.waits(t, r)
 	case bpf.OpSignal:
-		o.emitOn(t, r, event.Signal, o.object(r, event.KindCond))
+		o.emitOn(t, r, event.Signal, o.object(t, r, event.KindCond))
 	case bpf.OpBroadcast:
-		o.emitOn(t, r, event.Broadcast, o.object(r, event.KindCond))
+		o.emitOn(t, r, event.Broadcast, o.object(t, r, event.KindCond))
 	case bpf.OpBarrier:
 		o.barrier(t, r)
 	case bpf.OpSemPost:
-		o.emitOn(t, r, event.SemPost, o.object(r, event.KindSemaphore))
+		o.emitOn(t, r, event.SemPost, o.object(t, r, event.KindSemaphore))
 	case bpf.OpSemWait:
 		o.semWaited(t, r)
 	case bpf.OpOnce, bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
@@ -241,11 +253,15 @@ func ofThreads(op bpf.Op) bool {
 // begin resets the shared event for thread t at record r. Nil is for what was
 // inferred: it has the time of the record that told of it.
 func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
-	o.ev = event.Event{Time: o.now, Thread: t.id, Op: op, Must: o.ev.Must[:0]}
+	// Field by field: the clocks fill the rest. To write the whole would go
+	// through the collector's barrier.
+	e := &o.ev
+	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Place = o.now, 0, t.id, 0, 0, 0, 0
+	e.Op, e.Kind, e.Flags = op, event.KindUnknown, 0
 	if r != nil {
-		o.ev.Place = event.PlaceID(r.Place)
+		e.Place = event.PlaceID(r.Place)
 	}
-	return &o.ev
+	return e
 }
 
 // send gives the event its sequence number and clock and hands it on.
@@ -267,11 +283,13 @@ func (o *Observer) emitOn(t *thread, r *bpf.Record, op event.Op, obj *object) {
 }
 
 // site gives what is known of the record's site.
-func (o *Observer) site(r *bpf.Record) SiteInfo {
-	if o.opts.Sites == nil {
-		return SiteInfo{}
+func (o *Observer) site(r *bpf.Record) *SiteInfo {
+	if o.opts.Sites != nil {
+		if info := o.opts.Sites(r.Site); info != nil {
+			return info
+		}
 	}
-	return o.opts.Sites(r.Site)
+	return &o.unknown
 }
 
 // Finish ends the threads that still live, so that every thread of the run

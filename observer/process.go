@@ -35,7 +35,7 @@ func (o *Observer) process(tgid uint32) *process {
 func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 	own := bpf.Record{Time: r.Time, Tid: child.tid, Tgid: child.process.id}
 	for _, h := range parent.held {
-		obj := o.newObject(&own, h.obj.addr, h.obj.kind)
+		obj := o.newObject(child, &own, h.obj.addr, h.obj.kind)
 		obj.sure = h.obj.sure
 		op := event.AcquireRead
 		if h.obj.holder == parent {
@@ -55,6 +55,7 @@ func (o *Observer) forget(p *process) {
 
 func (o *Observer) forgetObjects(p *process) {
 	for _, obj := range p.objects {
+		obj.gone = true
 		o.clock.Drop(obj.id)
 	}
 	for _, v := range p.vars {

@@ -51,6 +51,11 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 	if o.last != nil && o.last.tid == r.Tid && !o.last.ended {
 		return o.last
 	}
+	near := &o.lately[r.Tid%recentThreads]
+	if t := *near; t != nil && t.tid == r.Tid && !t.ended {
+		o.last = t
+		return t
+	}
 	t := o.threads[r.Tid]
 	if t == nil {
 		t = o.newThread(Thread{TID: r.Tid, TGID: r.Tgid})
@@ -58,7 +63,7 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 		o.ev.Flags, o.ev.Place = event.Inferred, 0
 		o.send()
 	}
-	o.last = t
+	o.last, *near = t, t
 	return t
 }
 

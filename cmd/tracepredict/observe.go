@@ -189,26 +189,29 @@ func observed(s *loader.Session) time.Duration {
 // record. Used from the reading goroutine alone.
 type siteCache struct {
 	session *loader.Session
-	known   []observer.SiteInfo
-	have    []bool
+	known   []*observer.SiteInfo // nil: not asked for yet
 }
 
-func (c *siteCache) get(index uint32) observer.SiteInfo {
-	if int(index) < len(c.have) && c.have[index] {
+func (c *siteCache) get(index uint32) *observer.SiteInfo {
+	if int(index) < len(c.known) && c.known[index] != nil {
 		return c.known[index]
 	}
+	return c.ask(index)
+}
+
+func (c *siteCache) ask(index uint32) *observer.SiteInfo {
 	if index == 0 || index >= bpf.MaxSites || c.session == nil {
-		return observer.SiteInfo{}
+		return nil
 	}
 	info, ok := resolve.SiteInfo(c.session, index)
 	if !ok {
-		return info
+		return &info
 	}
-	for int(index) >= len(c.have) {
-		c.known, c.have = append(c.known, observer.SiteInfo{}), append(c.have, false)
+	for int(index) >= len(c.known) {
+		c.known = append(c.known, nil)
 	}
-	c.known[index], c.have[index] = info, true
-	return info
+	c.known[index] = &info
+	return &info
 }
 
 func (c *siteCache) checkIn(tgid, index uint32) uint64 {

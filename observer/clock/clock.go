@@ -51,8 +51,12 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // the same, by drawing an edge that agrees with the run; see Must.Forced.
 const maxIdle = 256
 
-// recently is how many threads, and how many objects, are found without a map.
-const recently = 64
+// recently is how many threads, and recentObjects how many objects, are found
+// without a map. A server has thousands of locks: one for each bucket of a table.
+const (
+	recently      = 64
+	recentObjects = 1 << 12
+)
 
 // Must stamps events with the clocks of one order. Make it with New or NewSync.
 type Must struct {
@@ -61,9 +65,9 @@ type Must struct {
 	order   uint64 // stamps so far: orders sleepers and notifications
 	threads map[event.ThreadID]*thread
 	objects map[event.ObjectID]*object
-	lately  [recently]*thread // of threads, by the low bits of the ID
-	recent  [recently]*object // of objects, likewise
-	idle    []*thread         // ended, slot not yet taken again; oldest first
+	lately  [recently]*thread      // of threads, by the low bits of the ID
+	recent  [recentObjects]*object // of objects, likewise
+	idle    []*thread              // ended, slot not yet taken again; oldest first
 	spare   []*thread
 	spareOb []*object
 	pick    []event.Epoch // scratch of kth
@@ -115,13 +119,24 @@ func (m *Must) Stamp(e *event.Event) {
 	m.order++
 	t := m.thread(e.Thread)
 	o := m.object(e)
-	m.before(t, o, e)
+	// The must-order knows nothing of who had a lock first: of most events it
+	// takes the object's beginning and its use alone.
+	lock := !m.sync && o != nil && e.Op >= event.Acquire && e.Op <= event.Release
+	if lock {
+		t.join(&o.init)
+	} else {
+		m.before(t, o, e)
+	}
 	t.tick()
-	e.Slot, e.Epoch, e.Since, e.Must = t.slot, t.epoch, t.since, t.clock
 	if t.holed {
 		e.Flags |= event.AfterHole
 	}
-	m.after(t, o, e)
+	e.Slot, e.Epoch, e.Since = t.slot, t.epoch, t.since
+	if lock {
+		o.use(t)
+	} else {
+		m.after(t, o, e)
+	}
 	e.Must = t.clock
 }
 
@@ -131,9 +146,12 @@ func (m *Must) Stamp(e *event.Event) {
 // last write's (both with event.HasValue): the record of racing accesses may be in
 // the wrong order, and an edge that the values contradict would carry false causality.
 func (m *Must) Done(e *event.Event) {
-	if !e.Op.IsAccess() {
-		return
+	if e.Op.IsAccess() {
+		m.accessed(e)
 	}
+}
+
+func (m *Must) accessed(e *event.Event) {
 	t := m.threadIf(e.Thread)
 	o := m.objectIf(e.Object)
 	if t == nil || o == nil {

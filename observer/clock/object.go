@@ -9,8 +9,8 @@ import (
 // object is what the orders need to know of an object, from first use to Destroy.
 type object struct {
 	id     event.ObjectID // 0 once it is destroyed
-	init   mark
 	uses   clock
+	init   mark
 	write  mark // of the last write
 	value  uint64
 	valued bool
@@ -36,13 +36,13 @@ func (m *Must) object(e *event.Event) *object {
 	}
 	o.id = e.Object
 	m.objects[e.Object] = o
-	m.recent[e.Object%recently] = o
+	m.recent[e.Object%recentObjects] = o
 	return o
 }
 
 // objectIf finds an object that is known, or nil.
 func (m *Must) objectIf(id event.ObjectID) *object {
-	near := &m.recent[id%recently]
+	near := &m.recent[id%recentObjects]
 	if o := *near; o != nil && o.id == id && id != 0 {
 		return o
 	}

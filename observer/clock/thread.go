@@ -82,7 +82,9 @@ type thread struct {
 
 func (t *thread) tick() {
 	t.epoch++
-	t.clock.extend(int(t.slot) + 1)
+	if int(t.slot) >= len(t.clock) {
+		t.clock.extend(int(t.slot) + 1)
+	}
 	t.clock[t.slot] = t.epoch
 }
 

@@ -235,12 +235,12 @@ func captureOutput(t testing.TB) func() string {
 	}
 }
 
-func (r *run) site(index uint32) observer.SiteInfo {
+func (r *run) site(index uint32) *observer.SiteInfo {
 	if r.Session == nil {
-		return observer.SiteInfo{}
+		return nil
 	}
 	info, _ := resolve.SiteInfo(r.Session, index)
-	return info
+	return &info
 }
 
 // story is what a program said of itself.

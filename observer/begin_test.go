@@ -1,0 +1,36 @@
+package observer
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestBegin: an event keeps nothing of the one before but what its number and the
+// clocks replace.
+func TestBegin(t *testing.T) {
+	replaced := []string{"Seq", "Slot", "Epoch", "Since", "Must"}
+	o := New(Options{})
+	full := reflect.ValueOf(&o.ev).Elem()
+	for i := range full.NumField() {
+		switch f := full.Field(i); f.Kind() {
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 3, 3))
+		case reflect.Bool:
+			f.SetBool(true)
+		default:
+			f.SetUint(3)
+		}
+	}
+	o.now = 7
+	got := *o.begin(&thread{id: 5}, &bpf.Record{Place: 9}, event.Signal)
+	for _, name := range replaced {
+		reflect.ValueOf(&got).Elem().FieldByName(name).SetZero()
+	}
+	want := event.Event{Time: 7, Thread: 5, Place: 9, Op: event.Signal}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
