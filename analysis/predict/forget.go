@@ -329,21 +329,35 @@ func (h *History) tidy() {
 func (h *History) evict() {
 	h.enterOf(0)
 	h.tidy()
-	gone := make([]sieve, len(h.slots))
-	for i, s := range h.slots {
-		gone[i] = s.gaps
-	}
-	kept := h.log[:0]
-	for i := range h.log {
-		if x := &h.log[i]; !gone[x.Slot].holds(x.Epoch) {
-			kept = append(kept, *x)
-		}
-	}
-	h.evicted += uint64(len(h.log) - len(kept))
-	h.log = kept
+	h.sweep()
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
 	}
+}
+
+// sweep drops the events of the log that lie in gaps.
+func (h *History) sweep() {
+	gone, any := make([]sieve, len(h.slots)), false
+	for i, s := range h.slots {
+		gone[i] = s.gaps
+		any = any || len(s.gaps) > 0
+	}
+	if !any {
+		return
+	}
+	to := 0
+	for i := range h.log {
+		x := &h.log[i]
+		if gone[x.Slot].holds(x.Epoch) {
+			continue
+		}
+		if to != i {
+			h.log[to] = *x
+		}
+		to++
+	}
+	h.evicted += uint64(len(h.log) - to)
+	h.log = h.log[:to]
 }
 
 // cutPoint is how many events of the log to forget. No barrier round may be open
@@ -388,11 +402,12 @@ func (h *History) cutAt(n int) {
 
 // pinned is the acquires whose sections, and the waits whose sleep, are not over.
 func pinned(events []entry) []entry {
-	var open []entry // by Seq
-	over := func(same func(x *entry) bool) bool {
-		for i := range open {
-			if same(&open[i]) {
-				open = slices.Delete(open, i, i+1)
+	var open []int // by Seq
+	over := func(e *entry, own, wait bool) bool {
+		for i, at := range open {
+			x := &events[at]
+			if x.Object == e.Object && (x.Op == event.Wait) == wait && (!own || x.Thread == e.Thread) {
+				open = append(open[:i], open[i+1:]...)
 				return true
 			}
 		}
@@ -402,16 +417,20 @@ func pinned(events []entry) []entry {
 		e := &events[i]
 		switch e.Op {
 		case event.Acquire, event.AcquireRead, event.Wait:
-			open = append(open, *e)
+			open = append(open, i)
 		case event.Release:
-			if !over(func(x *entry) bool { return x.Op.IsAcquire() && x.Object == e.Object && x.Thread == e.Thread }) {
-				over(func(x *entry) bool { return x.Op.IsAcquire() && x.Object == e.Object })
+			if !over(e, true, false) {
+				over(e, false, false)
 			}
 		case event.Wake:
-			over(func(x *entry) bool { return x.Op == event.Wait && x.Object == e.Object && x.Thread == e.Thread })
+			over(e, true, true)
 		}
 	}
-	return open
+	pins := make([]entry, 0, len(open))
+	for _, at := range open {
+		pins = append(pins, events[at])
+	}
+	return pins
 }
 
 func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
@@ -449,8 +468,16 @@ func (h *History) forgetLock(l *lockHistory) bool {
 // forget keeps the sections that the slot has kept.
 func (l *lockSlot) forget(s *slotHistory, cut event.Epoch) {
 	old, _ := slices.BinarySearchFunc(l.sections, cut+1, compareStay)
+	reach, _ := slices.BinarySearchFunc(s.held, cut+1, compareAcquire) // mostly few: those that reach beyond the cut
 	to := 0
-	if len(s.held) > 0 && s.held[0].acquire <= cut {
+	if reach < old {
+		for i := range s.held[:reach] {
+			if at, has := slices.BinarySearchFunc(l.sections[:old], s.held[i].acquire, compareStay); has && at >= to && s.held[i].lock == l.lock {
+				l.sections[to] = l.sections[at]
+				to++
+			}
+		}
+	} else {
 		for _, x := range l.sections[:old] {
 			if _, kept := slices.BinarySearchFunc(s.held, x.acquire, compareAcquire); kept {
 				l.sections[to] = x
