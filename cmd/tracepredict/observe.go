@@ -34,7 +34,7 @@ type planFlags struct {
 
 func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`; repeatable")
+	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state); repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")

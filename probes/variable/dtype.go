@@ -18,6 +18,10 @@ type typeInfo struct {
 	class    Class
 	atomic   bool
 	volatile bool
+	signed   bool // an enumeration with negative constants
+	char     bool
+	// constants are those of an enumeration.
+	constants []Constant
 	// bad says why the type cannot be watched; "" if it can.
 	bad string
 }
@@ -37,7 +41,7 @@ func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
 
 // maxTypeEntries bounds the entries that are read for one type: structures in
 // structures would take a time exponential in their depth.
-const maxTypeEntries = 1 << 14
+const maxTypeEntries = 1 << 16
 
 func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	e := x.typeEntry(off)
@@ -56,7 +60,7 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	case dwarf.TagBaseType:
 		return baseType(e, name)
 	case dwarf.TagEnumerationType:
-		return typeInfo{text: tagged("enum", name, u), size: number(e, dwarf.AttrByteSize), class: Enum}
+		return x.enumeration(e, tagged("enum", name, u))
 	case dwarf.TagPointerType:
 		return typeInfo{text: inner().text + " *", size: x.pointerSize(e), class: Pointer}
 	case dwarf.TagTypedef:
@@ -66,9 +70,9 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	case dwarf.TagStructType, dwarf.TagClassType:
 		return x.structure(e, name, u, depth)
 	case dwarf.TagUnionType:
-		return refuse(tagged("union", name, u), ": watching a member is not supported, name a scalar")
+		return refuse(tagged("union", name, u), ": name a member")
 	case dwarf.TagArrayType:
-		return refuse(inner().text+"[]", ": watching an element is not supported, name a scalar")
+		return refuse(inner().text+"[]", ": name an element")
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 		return refuse(inner().text+" &", ": name the variable that it refers to")
 	case dwarf.TagSubroutineType:
@@ -97,7 +101,28 @@ func baseType(e *dwarf.Entry, name string) typeInfo {
 		return refuse(name, ", which is no integer, boolean, pointer or floating type")
 	}
 	t.class = class
+	t.char = charTypes[name]
 	t.atomic = strings.HasPrefix(name, "atomic_") // gcc, in DWARF 4
+	return t
+}
+
+// charTypes are the types that hold characters: unsigned char is more often a
+// number, as uint8_t.
+var charTypes = map[string]bool{"char": true, "char8_t": true, "char16_t": true, "char32_t": true, "wchar_t": true}
+
+// maxConstants bounds the constants of an enumeration that are kept.
+const maxConstants = 1 << 12
+
+func (x *index) enumeration(e *dwarf.Entry, name string) typeInfo {
+	e = x.complete(e)
+	t := typeInfo{text: name, size: number(e, dwarf.AttrByteSize), class: Enum}
+	x.children(e, func(c *dwarf.Entry) bool {
+		if v, ok := c.Val(dwarf.AttrConstValue).(int64); ok && c.Tag == dwarf.TagEnumerator {
+			t.constants = append(t.constants, Constant{text(c, dwarf.AttrName), v})
+			t.signed = t.signed || v < 0
+		}
+		return len(t.constants) < maxConstants
+	})
 	return t
 }
 
@@ -187,7 +212,7 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
 	atomic, ok := x.atomics[e.Offset]
 	if !ok {
-		return refuse(tagged("struct", name, u), ": watching a member is not supported, name a scalar")
+		return refuse(tagged("struct", name, u), ": name a member")
 	}
 	t := x.onlyMember(e, u, depth)
 	if t.bad != "" {

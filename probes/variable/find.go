@@ -19,10 +19,12 @@ func Find(f *bin.File, name string) (Variable, error) { return FindIn([]*bin.Fil
 // FindIn finds a variable by name in a program and its libraries, given in the
 // order in which the dynamic linker searches them, the program first. Name is
 // "hits", "ns::Queue::depth" (enclosing scopes may be left out where that is
-// not ambiguous), "func::count" or "func.count" for a function's static; before
+// not ambiguous), "func::count" or "func.count" for a function's static, or a
+// path into one of these: "server.stats.hits", "slots[3].state"; before
 // it may stand "file.c:", "dir/file.c:", "file.c:12:" (the line of the
 // declaration) or "libx.so:". A file without debug information is searched by
-// its symbol table. Where the program has a copy of a library's variable, the
+// its symbol table; behind the name may stand an offset in bytes and a type,
+// "slots+16:u32". Where the program has a copy of a library's variable, the
 // copy is the variable. Errors that the name is the cause of are *Error.
 func FindIn(files []*bin.File, name string) (Variable, error) { return NewFinder(files).Find(name) }
 
@@ -42,6 +44,7 @@ func NewFinder(files []*bin.File) *Finder {
 // candidate is something that the name may mean.
 type candidate struct {
 	file  *bin.File
+	parts int // of the query that name it; the others lead into it
 	level matchLevel
 	found *found      // from debug information, or
 	sym   *bin.Symbol // from the symbol table
@@ -54,10 +57,22 @@ func (fd *Finder) Find(name string) (v Variable, err error) {
 			v, err = Variable{}, fmt.Errorf("watch %s: the debug information is damaged: %v", name, r)
 		}
 	}()
-	q, bad := parseName(name)
+	readings, bad := parseNames(name)
 	if bad != nil {
 		return Variable{}, bad
 	}
+	for _, q := range readings {
+		if all := fd.candidates(q); len(all) > 0 {
+			if v, err = choose(q, all); err != nil {
+				return Variable{}, err
+			}
+			return fd.copied(v), nil
+		}
+	}
+	return Variable{}, fd.notFound(readings[0])
+}
+
+func (fd *Finder) candidates(q query) []candidate {
 	var all []candidate
 	for _, f := range fd.files {
 		all = append(all, fd.inFile(f, q)...)
@@ -68,17 +83,28 @@ func (fd *Finder) Find(name string) (v Variable, err error) {
 			break
 		}
 	}
+	return all
+}
+
+// choose makes one of the candidates the variable. f.n may be a static of a
+// function and a member of a variable: that which there is.
+func choose(q query, all []candidate) (Variable, error) {
 	all = best(all)
-	switch {
-	case len(all) == 0:
-		return Variable{}, fd.notFound(q)
-	case len(all) > 1:
+	if len(all) > 1 {
+		var good []candidate
+		for _, c := range all {
+			if _, err := c.variable(q); err == nil {
+				good = append(good, c)
+			}
+		}
+		if len(good) == 1 {
+			all = good
+		}
+	}
+	if len(all) > 1 {
 		return Variable{}, ambiguous(q, all)
 	}
-	if v, err = all[0].variable(q); err != nil {
-		return Variable{}, err
-	}
-	return fd.copied(v), nil
+	return all[0].variable(q)
 }
 
 // index reads a file's debug information once; nil if it has none.
@@ -96,10 +122,11 @@ func (fd *Finder) inFile(f *bin.File, q query) []candidate {
 	binary := q.file != "" && q.matchBinary(f.Name())
 	var out []candidate
 	if x := fd.index(f); x != nil {
-		for _, v := range x.all(func(n []component) bool { return q.match(n) > noMatch }) {
+		for _, v := range x.all(func(n []component) bool { level, _ := q.match(n); return level > noMatch }) {
 			if binary || q.matchFile(v.source()) {
 				if q.line == 0 || int64(q.line) == v.declLine {
-					out = append(out, candidate{file: f, level: q.match(v.name), found: &v})
+					level, parts := q.match(v.name)
+					out = append(out, candidate{file: f, parts: parts, level: level, found: &v})
 				}
 			}
 		}
@@ -108,6 +135,17 @@ func (fd *Finder) inFile(f *bin.File, q query) []candidate {
 		return out
 	}
 	return bySymbol(f, q)
+}
+
+// match compares the query with a qualified name; parts are how many of the
+// query's name it.
+func (q query) match(name []component) (level matchLevel, parts int) {
+	for _, k := range q.heads() {
+		if l := match(q.head(k), name); l > noMatch && l >= level {
+			level, parts = l, k
+		}
+	}
+	return level, parts
 }
 
 // bySymbol finds variables in the symbol tables. The tables do not say in
@@ -120,20 +158,23 @@ func bySymbol(f *bin.File, q query) []candidate {
 		if s.Kind != bin.Object && s.Kind != bin.TLS || s.Addr == 0 && s.Kind == bin.Object || seen[s.Addr] {
 			continue
 		}
-		if level := matchSymbol(q, s.Name, &long); level > noMatch {
-			seen[s.Addr] = true
-			out = append(out, candidate{file: f, level: level, sym: &s})
+		for _, k := range q.heads() {
+			if level := matchSymbol(q.head(k), s.Name, &long); level > noMatch {
+				seen[s.Addr] = true
+				out = append(out, candidate{file: f, parts: k, level: level, sym: &s})
+				break
+			}
 		}
 	}
 	return out
 }
 
-func matchSymbol(q query, name string, long *bin.Demangling) matchLevel {
-	last := q.path[len(q.path)-1]
-	if !strings.Contains(name, last) && len(q.path) == 1 {
+func matchSymbol(path []string, name string, long *bin.Demangling) matchLevel {
+	last := path[len(path)-1]
+	if !strings.Contains(name, last) && len(path) == 1 {
 		return noMatch
 	}
-	if name == strings.Join(q.path, ".") || name == strings.Join(q.path, "::") {
+	if name == strings.Join(path, ".") || name == strings.Join(path, "::") {
 		return fullMatch
 	}
 	if !strings.HasPrefix(name, "_Z") && !strings.HasPrefix(name, "_R") || !strings.Contains(name, last) || !long.Allows(name) {
@@ -147,7 +188,7 @@ func matchSymbol(q query, name string, long *bin.Demangling) matchLevel {
 	for _, p := range splitPath(pretty) {
 		parts = append(parts, component{p, p == "(anonymousnamespace)"})
 	}
-	return q.match(parts)
+	return match(path, parts)
 }
 
 // visible reports whether other files' references mean this variable too.
@@ -226,33 +267,51 @@ func (c candidate) variable(q query) (Variable, error) {
 	case scattered:
 		return refuse(Optimised, "it has no fixed address: the compiler keeps it in registers or in pieces; compile with -O0, or make it volatile")
 	}
-	t := v.index.typeOf(v.typ, v.typUnit)
-	if t.bad != "" {
-		return refuse(WrongType, "it has %s", t.bad)
+	at, bad := v.index.descend(v, q, c.parts)
+	if bad != nil {
+		return Variable{}, bad
 	}
-	if t.size != 1 && t.size != 2 && t.size != 4 && t.size != 8 {
-		return refuse(WrongType, "it has type %s of %d bytes: only 1, 2, 4 or 8 bytes can be watched", t.text, t.size)
+	out := Variable{
+		Name: qualified(v.name) + at.path, Symbol: c.linkage(), File: c.file, DeclFile: v.source(), DeclLine: int(v.declLine),
 	}
-	return Variable{
-		Name: qualified(v.name), Symbol: c.linkage(), File: c.file, Addr: v.addr, Size: int(t.size),
-		Type: t.text, Class: t.class, Atomic: t.atomic, Volatile: t.volatile,
-		DeclFile: v.source(), DeclLine: int(v.declLine),
-	}, nil
+	if bad = at.fill(&out, q, v.addr); bad != nil {
+		return Variable{}, bad
+	}
+	return out, nil
 }
 
+// fromSymbol makes a variable of what the symbol table says, and the user.
 func (c candidate) fromSymbol(q query) (Variable, error) {
 	s := c.sym
+	refuse := func(r Reason, format string, args ...any) (Variable, error) {
+		return Variable{}, &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
+	}
+	plain := plainName(s.Name)
+	raw := q.raw
 	switch {
 	case s.Kind == bin.TLS:
-		return Variable{}, &Error{Name: q.text, Reason: ThreadLocal, Message: "it is thread-local: each thread has its own, so there is nothing to race on"}
-	case s.Size != 1 && s.Size != 2 && s.Size != 4 && s.Size != 8:
-		return Variable{}, &Error{Name: q.text, Reason: NoDebugInfo, Message: fmt.Sprintf(
-			"%s has no debug information about it, and the symbol's size is %d, which is no scalar's: compile with -g, or install the package with the debug symbols", c.file.Name(), s.Size)}
+		return refuse(ThreadLocal, "it is thread-local: each thread has its own, so there is nothing to race on")
+	case q.tail(c.parts) != "":
+		return refuse(NoDebugInfo, "%s has no debug information about %s, so nobody knows its members: compile with -g, or say where the member is and what, as in %s+16:u32",
+			c.file.Name(), plain, plain)
+	case raw == nil && s.Size != 1 && s.Size != 2 && s.Size != 4 && s.Size != 8:
+		return refuse(NoDebugInfo, "%s has no debug information about it, and the symbol's size is %d, which is no scalar's: "+
+			"compile with -g, install the package with the debug symbols, or say what it is, as in %s:u32 or, for a member at an offset, %s+16:u32", c.file.Name(), s.Size, plain, plain)
+	case raw == nil:
+		raw = &rawType{name: "uint" + strconv.FormatUint(8*s.Size, 10), size: int(s.Size), class: Uint}
+	case s.Size > 0 && (q.offset > s.Size || uint64(raw.size) > s.Size-q.offset):
+		return refuse(WrongType, "%s has %d bytes: no %s is at %d", plain, s.Size, raw.name, q.offset)
 	}
-	return Variable{
-		Name: plainName(s.Name), Symbol: c.linkage(), File: c.file, Addr: s.Addr, Size: int(s.Size),
-		Type: "uint" + strconv.FormatUint(8*s.Size, 10), Class: Uint,
-	}, nil
+	v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Size: raw.size, Type: raw.name, Class: raw.class}
+	if q.offset > 0 {
+		v.Name += fmt.Sprintf("+%d", q.offset)
+	}
+	if v.Whole = (bin.Range{Lo: s.Addr, Hi: s.Addr + max(s.Size, q.offset+uint64(v.Size))}); v.Whole.Hi-v.Whole.Lo == uint64(v.Size) {
+		v.Whole = bin.Range{}
+	} else {
+		v.Reach = []bin.Range{v.Whole}
+	}
+	return v, nil
 }
 
 func plainName(linkage string) string {
@@ -267,18 +326,29 @@ func plainName(linkage string) string {
 // room in its own data, and the dynamic linker makes every reference mean that
 // (relocations of type COPY).
 func (fd *Finder) copied(v Variable) Variable {
-	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.Addr }) {
+	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.around().Lo }) {
 		v.Symbol = ""
 		return v
 	}
 	program := fd.files[0]
 	if v.File != program {
 		exports(program, v.Symbol, func(s bin.Symbol) bool {
-			v.File, v.Addr = program, s.Addr
+			v.move(program, s.Addr-v.around().Lo)
 			return true
 		})
 	}
 	return v
+}
+
+// move puts the variable into another file, by so many bytes.
+func (v *Variable) move(f *bin.File, by uint64) {
+	v.File, v.Addr = f, v.Addr+by
+	for i := range v.Reach {
+		v.Reach[i] = bin.Range{Lo: v.Reach[i].Lo + by, Hi: v.Reach[i].Hi + by}
+	}
+	if v.Whole.Hi > v.Whole.Lo {
+		v.Whole = bin.Range{Lo: v.Whole.Lo + by, Hi: v.Whole.Hi + by}
+	}
 }
 
 // exports reports whether the dynamic linker sees a variable of that name in
@@ -302,7 +372,7 @@ func ambiguous(q query, all []candidate) error {
 		spellings[c.spelling(false)]++
 	}
 	for _, c := range all {
-		e.Candidates = append(e.Candidates, c.spelling(spellings[c.spelling(false)] > 1)+c.where())
+		e.Candidates = append(e.Candidates, c.spelling(spellings[c.spelling(false)] > 1)+q.tail(c.parts)+q.rest()+c.where())
 	}
 	slices.Sort(e.Candidates)
 	return e
@@ -332,16 +402,25 @@ func (c candidate) where() string {
 
 // notFound says what is known of a name that names no variable.
 func (fd *Finder) notFound(q query) error {
-	for _, f := range fd.files {
-		if x := fd.index(f); x != nil && len(q.path) <= 2 {
-			if function, ok := x.local(q.path[len(q.path)-1]); ok && (len(q.path) == 1 || strings.HasSuffix("::"+function, "::"+q.path[0])) {
-				return &Error{Name: q.text, Reason: LocalOnly, Message: fmt.Sprintf(
-					"it is a local variable of %s: each call has its own; only variables with one address for the whole run can be watched", function)}
+	for _, k := range q.heads() {
+		path := q.head(k)
+		for _, f := range fd.files {
+			if x := fd.index(f); x != nil && len(path) <= 2 {
+				if function, ok := x.local(path[k-1]); ok && (k == 1 || strings.HasSuffix("::"+function, "::"+path[0])) {
+					return &Error{Name: q.text, Reason: LocalOnly, Message: fmt.Sprintf(
+						"it is a local variable of %s: each call has its own; only variables with one address for the whole run can be watched", function)}
+				}
 			}
 		}
 	}
 	known, silent := fd.names()
-	e := &Error{Name: q.text, Reason: NotFound, Candidates: near(strings.Join(q.path, "::"), known)}
+	e := &Error{Name: q.text, Reason: NotFound}
+	for heads := q.heads(); len(heads) > 0 && len(e.Candidates) == 0; heads = heads[:len(heads)-1] {
+		k := heads[len(heads)-1]
+		for _, name := range near(strings.Join(q.head(k), "::"), known) {
+			e.Candidates = append(e.Candidates, name+q.tail(k)+q.rest())
+		}
+	}
 	e.Message = "no global or static variable has that name"
 	if q.file != "" {
 		e.Message += " in " + q.file

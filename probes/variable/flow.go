@@ -197,10 +197,15 @@ func (f *flow) weaken(h held) held {
 	return h
 }
 
-// points reports whether the register holds an address of the variable.
+// points reports whether the register holds an address of the variable, or of
+// what it is a part of.
 func (f *flow) points(h held) bool {
-	return (h.how == known || h.how == maybe) && h.addr-f.v.Addr < uint64(f.v.Size) && len(h.made) > 0
+	return (h.how == known || h.how == maybe) && f.v.around().Contains(h.addr) && len(h.made) > 0
 }
+
+// reaches reports whether others can get at the variable with what the register
+// holds.
+func (f *flow) reaches(h held) bool { return f.points(h) && f.v.reached(h.addr) }
 
 // maxMade bounds how many instructions are kept that made one address: the
 // flow goes round once more for each. Those of the highest addresses go first.
@@ -240,7 +245,7 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 		s[in.Sum.Dst] = sum
 	}
 	if slot {
-		s[in.ValueReg] = held{known, f.v.Addr, []uint64{in.Addr}}
+		s[in.ValueReg] = held{known, f.v.around().Lo, []uint64{in.Addr}}
 	}
 }
 
@@ -335,11 +340,11 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 		c.taken[in.Addr] = struct{}{}
 	}
 	leaves := f.leaving(in)
-	if in.Kind == insn.Return && f.points(s[0]) && !c.returnsAddress(f.fn) {
+	if in.Kind == insn.Return && f.reaches(s[0]) && !c.returnsAddress(f.fn) {
 		leaves = 0
 	}
 	for r := range s {
-		if h := s[r]; f.points(h) && (leaves.Has(insn.Reg(r)) || usesAddress(in, insn.Reg(r))) {
+		if h := s[r]; f.reaches(h) && (leaves.Has(insn.Reg(r)) || usesAddress(in, insn.Reg(r))) {
 			for _, at := range h.made {
 				c.taken[at] = struct{}{}
 			}
@@ -357,7 +362,7 @@ func (f *flow) storesAddress(in *insn.Inst) bool {
 	if b := f.bytes(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
 		value, ok = uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
 	}
-	return ok && value-f.v.Addr < uint64(f.v.Size)
+	return ok && f.v.reached(value)
 }
 
 // usesAddress reports whether the instruction does more with the register than
@@ -433,7 +438,7 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 	}
 	pointed := len(h.made) > 0
 	h.addr += uint64(in.Sum.Imm)
-	inside := h.addr-f.v.Addr < uint64(f.v.Size)
+	inside := f.v.around().Contains(h.addr)
 	switch {
 	case pointed && inside:
 	case pointed && (!f.target.direct || h.how == maybe):

@@ -1,35 +1,151 @@
 package variable
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// query is a variable's name as a user spells it: [FILE:[LINE:]]NAME, where
-// NAME has components parted by :: (or, for the static of a C function, by a
-// dot).
+// query is what --watch was given: [FILE:[LINE:]]NAME[+OFFSET][:TYPE]. NAME has
+// parts joined by :: and by dots, each perhaps with subscripts. Which of them
+// name the variable and which lead into it, the debug information tells: f.n
+// is a static of the function f, or a member of the variable f.
 type query struct {
-	text string
-	file string // "" is any
-	line int    // 0 is any
-	path []string
+	text   string
+	file   string // "" is any
+	line   int    // 0 is any
+	parts  []part
+	offset uint64 // bytes from the variable's beginning
+	raw    *rawType
 }
 
-// parseName parses what --watch was given.
-func parseName(text string) (query, *Error) {
-	q := query{text: text}
-	bad := func(why string) (query, *Error) {
-		return query{}, &Error{Name: strconv.Quote(text), Reason: BadName, Message: why}
+// part is one name of a path, with what stands before and after it.
+type part struct {
+	sep   string // "::", "." or "->"; "" at the beginning
+	name  string
+	index []uint64 // subscripts
+}
+
+// heads are the numbers of parts that may name the variable itself: only dots
+// and arrows lead into it, and only what is not a scope has subscripts.
+func (q query) heads() []int {
+	var out []int
+	for k := 1; k <= len(q.parts); k++ {
+		if k == len(q.parts) || q.parts[k].sep != "::" {
+			out = append(out, k)
+		}
+		if len(q.parts[k-1].index) > 0 || k < len(q.parts) && q.parts[k].sep == "->" {
+			break
+		}
 	}
+	return out
+}
+
+// head gives the names of the first k parts.
+func (q query) head(k int) []string {
+	names := make([]string, k)
+	for i := range names {
+		names[i] = q.parts[i].name
+	}
+	return names
+}
+
+// tail spells what leads into the variable that the first k parts name.
+func (q query) tail(k int) string {
+	var b strings.Builder
+	for i := k - 1; i < len(q.parts); i++ {
+		if i >= k {
+			b.WriteString(q.parts[i].sep + q.parts[i].name)
+		}
+		for _, n := range q.parts[i].index {
+			fmt.Fprintf(&b, "[%d]", n)
+		}
+	}
+	return b.String()
+}
+
+// rest spells what stands behind the path.
+func (q query) rest() string {
+	s := ""
+	if q.offset > 0 {
+		s = fmt.Sprintf("+%d", q.offset)
+	}
+	if q.raw != nil {
+		s += ":" + q.raw.name
+	}
+	return s
+}
+
+// rawType is a type that the user names where no debug information does.
+type rawType struct {
+	name   string
+	size   int
+	class  Class
+	signed bool
+}
+
+var rawTypes = map[string]rawType{
+	"u8": {size: 1, class: Uint}, "u16": {size: 2, class: Uint}, "u32": {size: 4, class: Uint}, "u64": {size: 8, class: Uint},
+	"i8": {size: 1, class: Int}, "i16": {size: 2, class: Int}, "i32": {size: 4, class: Int}, "i64": {size: 8, class: Int},
+	"f32": {size: 4, class: Float}, "f64": {size: 8, class: Float}, "bool": {size: 1, class: Bool}, "ptr": {size: 8, class: Pointer},
+}
+
+const (
+	maxParts      = 64 // of a name
+	maxSubscripts = 16 // of a part
+)
+
+// parseNames gives the readings of what --watch was given, the likeliest first:
+// a:u32 is the variable a with a type, or u32 of the file a; a.c:u32 the other
+// way round.
+func parseNames(text string) ([]query, *Error) {
 	if strings.TrimSpace(text) == "" {
-		return bad("the name is empty: write hits, file.c:hits or ns::Class::member")
+		return nil, badName(text, "the name is empty: write hits, file.c:hits, server.stats.hits or ns::Class::member")
 	}
-	if len(text) > 4096 || strings.ContainsAny(text, "\x00\n\r") {
-		return bad("this cannot be a variable's name")
+	if len(text) > maxText || strings.ContainsAny(text, "\x00\n\r") {
+		return nil, badName(text, "this cannot be a variable's name")
 	}
 	name := strings.TrimSpace(text)
+	var out []query
+	if i := fileColon(name); i > 0 {
+		if raw, ok := rawTypes[name[i+1:]]; ok {
+			raw.name = name[i+1:]
+			q, bad := parseName(text, name[:i])
+			if bad != nil {
+				return nil, bad
+			}
+			q.raw = &raw
+			out = append(out, q)
+		}
+	}
+	q, bad := parseName(text, name)
+	if bad != nil {
+		if len(out) > 0 {
+			return out, nil
+		}
+		return nil, bad
+	}
+	if q.offset > 0 {
+		return nil, badName(text, fmt.Sprintf("what is at an offset has no type of its own: write %s:u32 (u8 to u64, i8 to i64, f32, f64, bool or ptr)", name))
+	}
+	if sourceEndings[path.Ext(q.file)] {
+		return append([]query{q}, out...), nil
+	}
+	return append(out, q), nil
+}
+
+// sourceEndings are those of names that are files before they are variables.
+var sourceEndings = map[string]bool{".c": true, ".cc": true, ".cpp": true, ".cxx": true, ".c++": true, ".C": true, ".h": true, ".hh": true, ".hpp": true, ".rs": true, ".so": true}
+
+func badName(text, why string) *Error {
+	return &Error{Name: strconv.Quote(text), Reason: BadName, Message: why}
+}
+
+// parseName parses a name without its type.
+func parseName(text, name string) (query, *Error) {
+	q := query{text: text}
 	if i := fileColon(name); i >= 0 {
 		q.file, name = name[:i], name[i+1:]
 		if j := strings.LastIndexByte(q.file, ':'); j >= 0 {
@@ -38,14 +154,109 @@ func parseName(text string) (query, *Error) {
 			}
 		}
 		if q.file == "" {
-			return bad("there is no file before the colon: write file.c:hits, or hits alone")
+			return query{}, badName(text, "there is no file before the colon: write file.c:hits, or hits alone")
 		}
 	}
-	q.path = splitPath(strings.TrimPrefix(name, "::"))
-	if slices.Contains(q.path, "") {
-		return bad("a part of the name is empty: write ns::Class::member")
+	if i := strings.LastIndexByte(name, '+'); i > 0 {
+		if n, err := strconv.ParseUint(name[i+1:], 0, 32); err == nil {
+			name, q.offset = name[:i], n
+		}
+	}
+	if strings.HasPrefix(name, "*") || strings.HasPrefix(name, "&") {
+		return query{}, badName(text, "it is an expression: name the variable itself, or a member of what a pointer leads to as 'FIELD of TYPE'")
+	}
+	var why string
+	if q.parts, why = parseParts(strings.TrimPrefix(name, "::")); why != "" {
+		return query{}, badName(text, why)
+	}
+	if len(q.heads()) == 0 {
+		return query{}, badName(text, "an element has no scope: behind a subscript comes a dot, as in slots[3].state")
 	}
 	return q, nil
+}
+
+// parseParts parses a path; why says what is wrong with it.
+func parseParts(s string) (parts []part, why string) {
+	sep := ""
+	for {
+		n := nextSeparator(s)
+		p, why := parsePart(s[:n])
+		if why != "" {
+			return nil, why
+		}
+		if p.sep = sep; len(parts) == maxParts {
+			return nil, fmt.Sprintf("it has more than %d parts", maxParts)
+		}
+		parts = append(parts, p)
+		switch s = s[n:]; {
+		case s == "":
+			return parts, ""
+		case s[0] == '.':
+			sep = "."
+		default:
+			sep = s[:2]
+		}
+		s = s[len(sep):]
+	}
+}
+
+// nextSeparator finds the end of the first part of s.
+func nextSeparator(s string) int {
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case strings.HasPrefix(s[i:], "operator") && depth == 0 && (i == 0 || !wordByte(s[i-1])):
+			i += operatorName(s[i:]) - 1
+		case strings.HasPrefix(s[i:], "->") && depth == 0:
+			return i
+		case c == '<' || c == '(' || c == '{' || c == '[':
+			depth++
+		case c == '>' || c == ')' || c == '}' || c == ']':
+			depth = max(0, depth-1)
+		case depth == 0 && (c == '.' || strings.HasPrefix(s[i:], "::")):
+			return i
+		}
+	}
+	return len(s)
+}
+
+func wordByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
+}
+
+// operatorName gives the length of a C++ operator's name, which may have
+// brackets and arrows; at least 1.
+func operatorName(s string) int {
+	n := len("operator")
+	for n < len(s) && strings.IndexByte("<>=!+-*/%^&|~,()[]", s[n]) >= 0 {
+		n++
+	}
+	return n
+}
+
+// parsePart parses NAME[1][2].
+func parsePart(s string) (p part, why string) {
+	name := strings.TrimSpace(s)
+	for strings.HasSuffix(name, "]") && !strings.HasSuffix(name, "operator[]") {
+		i := strings.LastIndexByte(name, '[')
+		if i < 0 {
+			return p, "a bracket is closed that none opens"
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(name[i+1:len(name)-1]), 0, 63)
+		if err != nil {
+			return p, fmt.Sprintf("%s is no subscript: write a number, as in slots[3].state", name[i:])
+		}
+		if len(p.index) == maxSubscripts {
+			return p, fmt.Sprintf("it has more than %d subscripts", maxSubscripts)
+		}
+		p.index = append(p.index, n)
+		name = strings.TrimSpace(name[:i])
+	}
+	slices.Reverse(p.index)
+	if p.name = squeeze(name); p.name == "" {
+		return p, "a part of the name is empty: write server.stats.hits or ns::Class::member"
+	}
+	return p, ""
 }
 
 // fileColon finds the last colon that stands alone, outside of brackets; -1 if
@@ -55,6 +266,9 @@ func fileColon(s string) int {
 	for i := len(s) - 1; i >= 0; i-- {
 		switch s[i] {
 		case '>', ')':
+			if i > 0 && s[i-1] == '-' {
+				continue // an arrow
+			}
 			depth++
 		case '<', '(':
 			depth--
@@ -126,12 +340,12 @@ type component struct {
 	optional bool
 }
 
-// match compares the query with a qualified name.
-func (q query) match(name []component) matchLevel {
-	i, j := len(q.path)-1, len(name)-1
+// match compares the names that a query gives with a qualified name.
+func match(path []string, name []component) matchLevel {
+	i, j := len(path)-1, len(name)-1
 	for i >= 0 && j >= 0 {
 		switch {
-		case sameComponent(q.path[i], name[j].name):
+		case sameComponent(path[i], name[j].name):
 			i--
 			j--
 		case name[j].optional:

@@ -2,6 +2,7 @@ package variable
 
 import (
 	"bytes"
+	"github.com/google/go-cmp/cmp"
 	"os"
 	"slices"
 	"strings"
@@ -129,13 +130,13 @@ func TestMatchProperty(t *testing.T) {
 			}
 		}
 		for _, path := range [][]string{plain[from:], short} {
-			if got := (query{path: path}).match(name); got == noMatch {
+			if got := match(path, name); got == noMatch {
 				t.Fatalf("%v does not match %v", path, name)
 			} else if from == 0 && got != fullMatch {
 				t.Fatalf("%v matches %v, but not in full", path, name)
 			}
 		}
-		if (query{path: append([]string{"zzz"}, plain...)}).match(name) != noMatch {
+		if match(append([]string{"zzz"}, plain...), name) != noMatch {
 			t.Fatal("a longer name matches")
 		}
 	})
@@ -185,36 +186,59 @@ func TestFinderIsReadOnly(t *testing.T) {
 		t.Error("ambiguous name found")
 	}
 	again, err := fd.Find("hits")
-	if err != nil || again != first {
+	if err != nil || !cmp.Equal(again, first, cmp.AllowUnexported(Variable{}), cmp.Comparer(func(a, b *bin.File) bool { return a == b })) {
 		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
 }
 
 func FuzzParseName(f *testing.F) {
-	for _, s := range []string{"hits", "a.c:hits", "dir/a.c:12:f::x", "ns::Pool<a::b>::x", "::x", "f.x", "a:::b", "(anonymous namespace)::x"} {
+	for _, s := range []string{
+		"hits", "a.c:hits", "dir/a.c:12:f::x", "ns::Pool<a::b>::x", "::x", "f.x", "a:::b", "(anonymous namespace)::x", "server.stats.hits", "slots[3].state",
+		"file.c:table[2][1]", "p->x", "a.c:p->x", "sym+16:u32", "hits:u32", "operator[]::n", "a[0x10", "a]1]", "a[1]::b", "Q::operator->().x", "*p", "a[18446744073709551615]",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		q, err := parseName(name)
+		readings, err := parseNames(name)
 		if err != nil {
-			if err.Error() == "" || len(q.path) != 0 {
+			if err.Error() == "" || len(readings) != 0 {
 				t.Error("an error without text, or with a result")
 			}
 			return
 		}
-		if len(q.path) == 0 || slices.Contains(q.path, "") || q.line < 0 {
+		if len(readings) == 0 {
+			t.Errorf("%q: neither an error nor a reading", name)
+		}
+		for _, q := range readings {
+			checkQuery(t, name, q)
+		}
+		near(name, []string{name, "x::" + name})
+	})
+}
+
+func checkQuery(t *testing.T, name string, q query) {
+	heads := q.heads()
+	if len(heads) == 0 || q.line < 0 || q.raw == nil && q.offset > 0 {
+		t.Fatalf("%q: %+v", name, q)
+	}
+	for _, k := range heads {
+		path := q.head(k)
+		if slices.Contains(path, "") || k < 1 {
 			t.Errorf("%q: %+v", name, q)
 		}
 		var parts []component
-		for _, p := range q.path {
+		for _, p := range path {
 			parts = append(parts, component{p, false})
 		}
-		if q.match(parts) != fullMatch {
-			t.Errorf("%q does not match itself: %v", name, q.path)
+		if match(path, parts) != fullMatch {
+			t.Errorf("%q does not match itself: %v", name, path)
 		}
-		q.matchFile(name)
-		near(name, []string{name, "x::" + name})
-	})
+		if tail := q.tail(k); len(path) == len(q.parts) && strings.ContainsAny(tail, ".>") {
+			t.Errorf("%q: %q is left of %v", name, tail, path)
+		}
+	}
+	q.matchFile(name)
+	q.rest()
 }
 
 // Any bytes may be called a function.

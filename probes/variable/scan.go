@@ -59,8 +59,8 @@ func (t *target) isSlot(addr uint64) bool {
 func (t *target) windows() []bin.Range {
 	var w []bin.Range
 	if t.direct {
-		lo := t.v.Addr - min(t.v.Addr, maxOperand-1)
-		w = append(w, bin.Range{Lo: lo, Hi: t.v.Addr + uint64(t.v.Size)})
+		all := t.v.around()
+		w = append(w, bin.Range{Lo: all.Lo - min(all.Lo, maxOperand-1), Hi: all.Hi})
 	}
 	for slot := range t.slots {
 		w = append(w, bin.Range{Lo: slot, Hi: slot + 1})

@@ -1,7 +1,8 @@
 // Package variable finds a variable by the name that a user gives it, and the
 // instructions that access it. A watched variable is a global, a file's or a
-// function's static, or a static member of a class, of a type that fits a
-// register: only those have one address for the whole run.
+// function's static, or a static member of a class, or a member or element of
+// one of these, of a type that fits a register: only those have one address for
+// the whole run.
 //
 // In go open binaries and a name; out come the variable's address and type,
 // from the debug information or, without any, from the symbol table, and for
@@ -44,18 +45,61 @@ func (c Class) String() string {
 
 // Variable is a variable that can be watched.
 type Variable struct {
-	Name   string // qualified, as in the source: "hits", "ns::Queue::depth", "func::count"
+	Name   string // qualified, as in the source: "hits", "ns::Queue::depth", "func::count", "slots[3].state"
 	Symbol string // linkage name by which other binaries refer to it; "" if they cannot
 	File   *binary.File
 	Addr   uint64 // as linked
 	Size   int    // bytes: 1, 2, 4 or 8
 	Type   string // as the source names it, "struct node *"; without debug information "uint32"
 	Class  Class
+	// Signed, of an enumeration: its constants may be negative.
+	Signed bool
+	// Char: an integer that stands for a character.
+	Char bool
+	// Constants are those of an enumeration.
+	Constants []Constant
+	// Bits is where a bit field lies; of no bits if it is none. Addr and Size
+	// are then those of the least storage that holds it: 1, 2, 4 or 8 bytes,
+	// aligned where that is possible.
+	Bits Bits
 	// Atomic: _Atomic, std::atomic and its kin: accesses synchronise.
 	Atomic   bool
 	Volatile bool
 	DeclFile string // where it is declared; "" if unknown
 	DeclLine int    // 0 if unknown
+	// Whole is the variable that it is a member or element of, as linked; empty
+	// if it is one by itself. Symbol is the name of the whole.
+	Whole binary.Range
+	// Reach are the addresses in Whole that lead to it when they are taken:
+	// the first of each structure that it is in, any of each array.
+	Reach []binary.Range
+}
+
+// around gives the whole that the variable is in, or is.
+func (v *Variable) around() binary.Range {
+	if v.Whole.Hi > v.Whole.Lo {
+		return v.Whole
+	}
+	return binary.Range{Lo: v.Addr, Hi: v.Addr + uint64(v.Size)}
+}
+
+// reached reports whether a pointer that holds addr can lead to the variable.
+func (v *Variable) reached(addr uint64) bool {
+	for _, r := range v.Reach {
+		if r.Contains(addr) {
+			return true
+		}
+	}
+	return addr-v.Addr < uint64(v.Size)
+}
+
+// Bits are some bits of a variable's storage, counted from the lowest.
+type Bits struct{ Offset, Size int }
+
+// Constant is a name of a value.
+type Constant struct {
+	Name  string
+	Value int64
 }
 
 // Overlaps reports whether an access of size bytes at addr touches the

@@ -1,0 +1,568 @@
+package variable
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// A path leads from a variable to a part of it. At each step there is a type's
+// entry, behind its names and qualifiers, and a distance from the variable's
+// beginning. The members of anonymous structures and unions, and those of base
+// classes, are members of what holds them, as the languages have it.
+
+// spot is where a path has led.
+type spot struct {
+	index  *index
+	unit   *unit
+	entry  *dwarf.Entry // the type, without names and qualifiers; nil if unknown
+	typ    dwarf.Offset // the type with them
+	start  uint64       // bytes from the variable's beginning
+	bits   int64        // of a bit field; 0 of anything else
+	bit    uint64       // its first bit, counted from the variable's beginning
+	dims   []int64      // of an array, the lengths of the dimensions that are left; negative if unknown
+	path   string
+	atomic bool
+	weak   bool // volatile
+	row    bool // subscripts are missing
+	root   uint64
+	reach  []bin.Range // see Variable.Reach; from the variable's beginning
+}
+
+// descend follows the parts of a query behind the first k, which name v.
+func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
+	x.left = maxTypeEntries
+	s := &spot{index: x, unit: v.typUnit}
+	s.enter(v.typ)
+	s.root = uint64(max(x.sizeOf(v.typ), 0))
+	name := qualified(v.name)
+	for i := k - 1; i < len(q.parts); i++ {
+		if p := q.parts[i]; i >= k {
+			if p.sep == "->" || s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
+				return nil, s.pointer(q, name, p.name)
+			}
+			if !s.member(p.name) {
+				return nil, s.unknownMember(q, name, p.name)
+			}
+		}
+		for _, n := range q.parts[i].index {
+			if bad := s.element(q, name, n); bad != nil {
+				return nil, bad
+			}
+		}
+	}
+	return s, nil
+}
+
+// enter goes on to the type at an offset.
+func (s *spot) enter(typ dwarf.Offset) {
+	s.typ, s.entry, s.dims = typ, s.index.typeEntry(typ), nil
+	for range 4 * maxChain {
+		if s.entry == nil {
+			return
+		}
+		switch s.entry.Tag {
+		case dwarf.TagVolatileType:
+			s.weak = true
+		case dwarf.TagAtomicType:
+			s.atomic = true
+		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagRestrictType:
+		default:
+			s.inside()
+			return
+		}
+		off, _ := s.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		s.entry = s.index.typeEntry(off)
+	}
+	s.entry = nil
+}
+
+// inside notes from where pointers lead into what has been entered.
+func (s *spot) inside() {
+	s.entry = s.index.complete(s.entry)
+	switch s.entry.Tag {
+	case dwarf.TagArrayType:
+		s.dims = s.index.counts(s.entry)
+		if n := s.index.sizeOf(s.entry.Offset); n > 0 {
+			s.reach = append(s.reach, bin.Range{Lo: s.start, Hi: s.start + uint64(n)})
+		}
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		s.reach = append(s.reach, bin.Range{Lo: s.start, Hi: s.start + 1})
+		if _, ok := s.index.atomics[s.entry.Offset]; ok {
+			s.atomic = true
+		}
+	}
+}
+
+// field is a member as its entry has it, and where it begins.
+type field struct {
+	entry *dwarf.Entry
+	start uint64 // bytes
+	bit   uint64 // the first bit, of a bit field, both from the beginning of what was looked into
+	bits  int64
+	known bool // the place is fixed
+}
+
+// member goes into the member of that name; false if there is none.
+func (s *spot) member(name string) bool {
+	if s.entry == nil || len(s.dims) > 0 {
+		return false
+	}
+	f, ok := s.index.findMember(s.entry, name, 0)
+	if !ok || !f.known {
+		return false
+	}
+	off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
+	if !ok {
+		return false
+	}
+	s.bits, s.bit = f.bits, 8*s.start+f.bit
+	s.start += f.start
+	if f.entry.Tag == dwarf.TagInheritance {
+		s.path += "." + name
+	} else {
+		s.path += "." + text(f.entry, dwarf.AttrName)
+	}
+	s.enter(off)
+	return true
+}
+
+// findMember looks for a member, or a base class by its name, in a structure:
+// its own members first, then those of its anonymous ones and of its bases.
+func (x *index) findMember(e *dwarf.Entry, name string, depth int) (field, bool) {
+	if depth > maxChain {
+		return field{}, false
+	}
+	var own field
+	var deeper []field
+	ok := false
+	x.members(e, func(f field) bool {
+		switch called := x.memberName(f.entry); {
+		case sameComponent(name, called) && called != "":
+			own, ok = f, true
+		case called == "" || f.entry.Tag == dwarf.TagInheritance:
+			deeper = append(deeper, f)
+		}
+		return !ok
+	})
+	if ok {
+		return own, true
+	}
+	for _, d := range deeper {
+		off, _ := d.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		inner := x.complete(x.bare(x.typeEntry(off)))
+		if inner == nil {
+			continue
+		}
+		if f, ok := x.findMember(inner, name, depth+1); ok {
+			f.start += d.start
+			f.bit += 8 * d.start
+			f.known = f.known && d.known
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+// memberName is the name of a member, or the class of a base.
+func (x *index) memberName(e *dwarf.Entry) string {
+	if e.Tag != dwarf.TagInheritance {
+		return text(e, dwarf.AttrName)
+	}
+	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	if base := x.bare(x.typeEntry(off)); base != nil {
+		return text(base, dwarf.AttrName)
+	}
+	return ""
+}
+
+// members calls visit for the members of each instance of a structure, and for
+// its bases, until it says no.
+func (x *index) members(e *dwarf.Entry, visit func(field) bool) {
+	switch e.Tag {
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+	default:
+		return
+	}
+	x.children(e, func(m *dwarf.Entry) bool {
+		instance := m.Tag == dwarf.TagMember && !flag(m, dwarf.AttrExternal) && !flag(m, dwarf.AttrDeclaration)
+		if !instance && m.Tag != dwarf.TagInheritance {
+			return true
+		}
+		return visit(x.placed(m))
+	})
+}
+
+// maxOffset bounds distances within a variable, in bytes: there is no larger one.
+const maxOffset = 1 << 40
+
+// placed tells where a member begins: DWARF 5, section 5.7.6, and DWARF 3, 5.5.6,
+// for bit fields that count from the highest bit of a storage unit.
+func (x *index) placed(m *dwarf.Entry) field {
+	f := field{entry: m, known: true}
+	at := int64(0)
+	switch loc := m.Val(dwarf.AttrDataMemberLoc).(type) {
+	case nil:
+	case int64:
+		at = loc
+	case []byte:
+		at, f.known = plusConstant(loc)
+	default:
+		f.known = false
+	}
+	f.bits = min(max(number(m, dwarf.AttrBitSize), 0), 64)
+	bit := 8 * at
+	if first, ok := m.Val(dwarf.AttrDataBitOffset).(int64); ok {
+		bit = first
+	} else if high, ok := m.Val(dwarf.AttrBitOffset).(int64); ok && f.bits > 0 {
+		unit := number(m, dwarf.AttrByteSize)
+		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && unit == 0 {
+			unit = x.sizeOf(off)
+		}
+		bit += 8*unit - high - f.bits
+	}
+	if at < 0 || at > maxOffset || bit < 0 || bit > 8*maxOffset {
+		f.known = false
+		return f
+	}
+	f.start, f.bit = uint64(at), uint64(bit)
+	return f
+}
+
+// plusConstant evaluates what old compilers write for a constant: plus_uconst N.
+func plusConstant(expr []byte) (int64, bool) {
+	const plusUconst = 0x23
+	if len(expr) < 2 || expr[0] != plusUconst {
+		return 0, false
+	}
+	n := int64(0)
+	for i, b := range expr[1:] {
+		if i > 5 {
+			return 0, false
+		}
+		n |= int64(b&0x7f) << (7 * i)
+		if b&0x80 == 0 {
+			return n, i == len(expr)-2
+		}
+	}
+	return 0, false
+}
+
+// element goes into an element of an array, or into one of its rows.
+func (s *spot) element(q query, name string, n uint64) *Error {
+	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
+		return s.pointer(q, name, fmt.Sprintf("[%d]", n))
+	}
+	if s.entry == nil || s.entry.Tag != dwarf.TagArrayType || len(s.dims) == 0 {
+		return s.refuse(q, WrongType, "%s%s has %s, which is no array", name, s.path, s.typeText())
+	}
+	inner, _ := s.entry.Val(dwarf.AttrType).(dwarf.Offset)
+	size := s.index.sizeOf(inner)
+	for _, d := range s.dims[1:] {
+		size *= max(d, 0)
+		size = min(size, maxOffset)
+	}
+	switch limit := s.dims[0]; {
+	case size <= 0:
+		return s.refuse(q, WrongType, "the size of the elements of %s%s is not known", name, s.path)
+	case limit < 0:
+		return s.refuse(q, WrongType, "the debug information does not say how many elements %s%s has", name, s.path)
+	case n >= uint64(limit):
+		return s.refuse(q, NotFound, "%s%s has %d elements, the last is [%d]", name, s.path, limit, limit-1)
+	}
+	s.start += n * uint64(size)
+	s.path += fmt.Sprintf("[%d]", n)
+	s.dims = s.dims[1:]
+	if s.row = len(s.dims) > 0; !s.row {
+		s.enter(inner)
+	}
+	return nil
+}
+
+func (s *spot) typeText() string {
+	if t := s.index.typeOf(s.typ, s.unit); t.text != "" {
+		return "type " + t.text
+	}
+	return "an unknown type"
+}
+
+func (s *spot) refuse(q query, r Reason, format string, args ...any) *Error {
+	return &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
+}
+
+// pointer says what to do instead of following one.
+func (s *spot) pointer(q query, name, member string) *Error {
+	var to string
+	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
+		if off, ok := s.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			to = s.index.typeOf(off, s.unit).text
+		}
+	}
+	switch {
+	case to == "":
+		return s.refuse(q, WrongType, "%s%s has %s, which is no pointer: write %s%s.%s", name, s.path, s.typeText(), name, s.path, member)
+	case strings.HasPrefix(member, "["):
+		return s.refuse(q, WrongType, "%s%s is a pointer (%s *), which leads to different objects at different times: watch %s%s itself", name, s.path, to, name, s.path)
+	}
+	return s.refuse(q, WrongType, "%s%s is a pointer (%s *), which leads to different objects at different times: watch the member of all objects of the type, --watch '%s of %s'",
+		name, s.path, to, member, to)
+}
+
+// unknownMember tells which members there are.
+func (s *spot) unknownMember(q query, name, member string) *Error {
+	at := name + s.path
+	if s.entry == nil || len(s.dims) > 0 {
+		e := s.refuse(q, WrongType, "%s has %s, which has no members", at, s.typeText())
+		e.Candidates = s.leaves(name, maxLeaves)
+		return e
+	}
+	if f, ok := s.index.findMember(s.entry, member, 0); ok && !f.known {
+		return s.refuse(q, WrongType, "%s of %s is in a virtual base class, whose place the program computes", member, at)
+	}
+	var names []string
+	s.index.memberNames(s.entry, &names, 0)
+	e := s.refuse(q, NotFound, "%s has no member %s", s.typeText(), member)
+	if len(names) == 0 {
+		e.Reason = WrongType
+		e.Message = fmt.Sprintf("%s has %s, which has no members", at, s.typeText())
+		return e
+	}
+	close := near(member, names)
+	if len(close) == 0 {
+		close = names[:min(len(names), maxLeaves)]
+	}
+	for _, n := range close {
+		e.Candidates = append(e.Candidates, at+"."+n)
+	}
+	return e
+}
+
+// maxNames bounds the members that are compared with one that is not there.
+const maxNames = 1 << 12
+
+func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
+	if depth > maxChain || len(*names) >= maxNames {
+		return
+	}
+	x.members(e, func(f field) bool {
+		called := text(f.entry, dwarf.AttrName)
+		if f.entry.Tag == dwarf.TagMember && called != "" {
+			*names = append(*names, called)
+			return len(*names) < maxNames
+		}
+		off, _ := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		if inner := x.complete(x.bare(x.typeEntry(off))); inner != nil {
+			x.memberNames(inner, names, depth+1)
+		}
+		return true
+	})
+}
+
+// maxLeaves is how many members an error offers.
+const maxLeaves = 8
+
+// leaves gives names of scalars within what the path leads to, at most so many.
+func (s *spot) leaves(name string, most int) []string {
+	var out []string
+	s.collect(name, most, 0, &out)
+	return out
+}
+
+func (s *spot) collect(name string, most, depth int, out *[]string) {
+	if s.entry == nil || depth > maxChain || len(*out) >= most {
+		return
+	}
+	if _, atomic := s.index.atomics[s.entry.Offset]; atomic && depth > 0 {
+		*out = append(*out, name+s.path)
+		return
+	}
+	switch s.entry.Tag {
+	case dwarf.TagArrayType:
+		inner := *s
+		for range s.dims {
+			inner.path += "[0]"
+		}
+		if off, ok := s.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			inner.enter(off)
+			inner.collect(name, most, depth+1, out)
+		}
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		s.index.members(s.entry, func(f field) bool {
+			inner := *s
+			if called := text(f.entry, dwarf.AttrName); called != "" && f.entry.Tag == dwarf.TagMember {
+				inner.path += "." + called
+			}
+			if off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
+				inner.enter(off)
+				inner.collect(name, most, depth+1, out)
+			}
+			return len(*out) < most
+		})
+	case dwarf.TagBaseType, dwarf.TagEnumerationType, dwarf.TagPointerType:
+		if depth > 0 {
+			*out = append(*out, name+s.path)
+		}
+	}
+}
+
+// fill makes the variable what the path leads to; base is the address of the
+// variable that it began at.
+func (s *spot) fill(v *Variable, q query, base uint64) *Error {
+	t := s.index.typeOf(s.typ, s.unit)
+	if q.raw != nil {
+		return s.asRaw(v, q, base, t)
+	}
+	if t.bad != "" {
+		e := s.refuse(q, WrongType, "it has %s", t.bad)
+		if s.row {
+			e.Message = "it is a row of an array: name an element"
+		}
+		e.Candidates = s.leaves(strings.TrimSuffix(v.Name, s.path), maxLeaves)
+		return e
+	}
+	if t.size != 1 && t.size != 2 && t.size != 4 && t.size != 8 {
+		return s.refuse(q, WrongType, "it has type %s of %d bytes: only 1, 2, 4 or 8 bytes can be watched", t.text, t.size)
+	}
+	v.Addr, v.Size = base+s.start, int(t.size)
+	if s.bits > 0 {
+		if !v.storage(base, s.bit, s.bits) {
+			return s.refuse(q, WrongType, "its %d bits lie across more than 8 bytes", s.bits)
+		}
+	}
+	v.Type, v.Class, v.Atomic, v.Volatile = t.text, t.class, t.atomic || s.atomic, t.volatile || s.weak
+	v.Signed, v.Char, v.Constants = t.signed, t.char, t.constants
+	s.surround(v, base)
+	return nil
+}
+
+// surround tells what the variable is a part of.
+func (s *spot) surround(v *Variable, base uint64) {
+	if v.Addr == base && s.root <= uint64(v.Size) {
+		return
+	}
+	v.Whole = bin.Range{Lo: base, Hi: base + max(s.root, v.Addr-base+uint64(v.Size))}
+	for _, r := range s.reach {
+		v.Reach = append(v.Reach, bin.Range{Lo: base + r.Lo, Hi: base + r.Hi})
+	}
+}
+
+// storage finds the least aligned storage that holds bits, else any of 8 bytes.
+func (v *Variable) storage(base, bit uint64, bits int64) bool {
+	first := base + bit/8
+	low := bit % 8
+	for _, size := range []uint64{1, 2, 4, 8} {
+		at := first &^ (size - 1)
+		if off := 8*(first-at) + low; off+uint64(bits) <= 8*size {
+			v.Addr, v.Size, v.Bits = at, int(size), Bits{int(off), int(bits)}
+			return true
+		}
+	}
+	if low+uint64(bits) > 64 {
+		return false
+	}
+	v.Addr, v.Size, v.Bits = first, 8, Bits{int(low), int(bits)}
+	return true
+}
+
+// asRaw takes the user's word for the type of what the path leads to.
+func (s *spot) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
+	size := uint64(max(t.size, s.index.sizeOf(s.typ), 0))
+	switch {
+	case s.row || s.bits > 0:
+		return s.refuse(q, WrongType, "a type can be given for a whole variable or member alone")
+	case q.offset > size || uint64(q.raw.size) > size-q.offset:
+		return s.refuse(q, WrongType, "it has type %s of %d bytes: no %s is at %d", t.text, size, q.raw.name, q.offset)
+	}
+	s.start += q.offset
+	v.Addr, v.Size, v.Type, v.Class = base+s.start, q.raw.size, q.raw.name, q.raw.class
+	v.Atomic, v.Volatile = t.atomic || s.atomic, t.volatile || s.weak
+	if q.offset > 0 {
+		v.Name += fmt.Sprintf("+%d", q.offset)
+		s.reach = append(s.reach, bin.Range{Lo: s.start - q.offset, Hi: s.start - q.offset + 1})
+	}
+	s.surround(v, base)
+	return nil
+}
+
+// children calls visit for the entries directly below e until it says no.
+func (x *index) children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
+	if !e.Children {
+		return
+	}
+	r := x.data.Reader()
+	r.Seek(e.Offset)
+	if _, err := r.Next(); err != nil {
+		return
+	}
+	entries := bin.NewEntries(r, x.size)
+	for level := 0; level >= 0; {
+		c, err := entries.Next()
+		if x.left--; err != nil || c == nil || x.left < 0 {
+			return
+		}
+		if c.Tag == 0 {
+			level--
+			continue
+		}
+		if level == 0 && !visit(c) {
+			return
+		}
+		if c.Children {
+			level++
+		}
+	}
+}
+
+// counts gives the number of elements in each dimension of an array, negative
+// where it is not known.
+func (x *index) counts(e *dwarf.Entry) []int64 {
+	var out []int64
+	x.children(e, func(c *dwarf.Entry) bool {
+		if c.Tag != dwarf.TagSubrangeType {
+			return true
+		}
+		n := int64(-1)
+		if count, ok := c.Val(dwarf.AttrCount).(int64); ok {
+			n = count
+		} else if upper, ok := c.Val(dwarf.AttrUpperBound).(int64); ok {
+			n = upper - number(c, dwarf.AttrLowerBound) + 1
+		}
+		out = append(out, min(n, maxOffset))
+		return len(out) < maxSubscripts
+	})
+	return out
+}
+
+// sizeOf gives the size of a type in bytes, 0 if it is not known.
+func (x *index) sizeOf(off dwarf.Offset) int64 { return x.sized(off, 0) }
+
+func (x *index) sized(off dwarf.Offset, depth int) int64 {
+	e := x.complete(x.bare(x.typeEntry(off)))
+	if e == nil || depth > maxChain {
+		return 0
+	}
+	if n := number(e, dwarf.AttrByteSize); n > 0 {
+		return min(n, maxOffset)
+	}
+	switch e.Tag {
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		return 8
+	case dwarf.TagArrayType:
+		inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+		n := x.sized(inner, depth+1)
+		for _, count := range x.counts(e) {
+			if count = max(count, 0); count > 0 && n > maxOffset/count {
+				return maxOffset
+			}
+			n *= count
+		}
+		return n
+	}
+	return 0
+}
+
+// complete gives the entry that describes a type which e only declares; e if
+// there is none.
+func (x *index) complete(e *dwarf.Entry) *dwarf.Entry { return e }
