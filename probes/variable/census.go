@@ -253,7 +253,8 @@ func within(a Access, span, v Variable) Access {
 }
 
 func (t *taker) variable(l leaf) Variable {
-	v := Variable{Name: l.name, File: t.file, Addr: l.lo, Size: l.size, Type: l.info.text, Class: l.info.class, Atomic: l.info.atomic, Volatile: l.info.volatile}
+	v := Variable{Name: l.name, File: t.file, Addr: l.lo, Size: l.size, Type: l.info.text, Class: l.info.class, Atomic: l.info.atomic, Volatile: l.info.volatile,
+		Signed: l.info.signed, Char: l.info.char, Constants: l.info.constants}
 	if !l.ok {
 		v.Type, v.Class = fmt.Sprintf("uint%d", 8*l.size), Uint
 	}

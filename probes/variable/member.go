@@ -38,7 +38,7 @@ func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 	s.enter(v.typ)
 	s.root = uint64(max(x.sizeOf(v.typ), 0))
 	name := qualified(v.name)
-	for i := k - 1; i < len(q.parts); i++ {
+	for i := max(k-1, 0); i < len(q.parts); i++ {
 		if p := q.parts[i]; i >= k {
 			if p.sep == "->" || s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
 				return nil, s.pointer(q, name, p.name)

@@ -4,7 +4,6 @@ import (
 	"debug/dwarf"
 	"fmt"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -42,35 +41,6 @@ func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok
 		}
 	}
 	return m, false
-}
-
-// children calls visit for the entries directly below e until it says no.
-func (x *index) children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
-	if !e.Children {
-		return
-	}
-	r := x.data.Reader()
-	r.Seek(e.Offset)
-	if _, err := r.Next(); err != nil {
-		return
-	}
-	entries := bin.NewEntries(r, x.size)
-	for level := 0; level >= 0; {
-		c, err := entries.Next()
-		if x.left--; err != nil || c == nil || x.left < 0 {
-			return
-		}
-		if c.Tag == 0 {
-			level--
-			continue
-		}
-		if level == 0 && !visit(c) {
-			return
-		}
-		if c.Children {
-			level++
-		}
-	}
 }
 
 // fieldAt goes into the member or base class of a structure that is at a distance
@@ -121,52 +91,6 @@ func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.O
 	}
 	m.path += path
 	return typ, true
-}
-
-// counts gives the number of elements in each dimension of an array, 0 where it is
-// not known.
-func (x *index) counts(e *dwarf.Entry) []int64 {
-	var out []int64
-	x.children(e, func(c *dwarf.Entry) bool {
-		if c.Tag == dwarf.TagSubrangeType && len(out) < maxChain {
-			n := number(c, dwarf.AttrCount)
-			if upper, ok := c.Val(dwarf.AttrUpperBound).(int64); ok && n == 0 {
-				n = upper + 1
-			}
-			out = append(out, min(max(n, 0), maxElements))
-		}
-		return true
-	})
-	return out
-}
-
-// maxElements bounds an array, in elements of one dimension, so that sizes do not
-// overflow.
-const maxElements = 1 << 31
-
-// sizeOf gives the size of a type in bytes, 0 if it is not known.
-func (x *index) sizeOf(off dwarf.Offset) int64 { return x.sized(off, 0) }
-
-func (x *index) sized(off dwarf.Offset, depth int) int64 {
-	e := x.bare(x.typeEntry(off))
-	if e == nil || depth > maxChain {
-		return 0
-	}
-	if n := number(e, dwarf.AttrByteSize); n > 0 {
-		return min(n, maxElements)
-	}
-	switch e.Tag {
-	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		return 8
-	case dwarf.TagArrayType:
-		inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
-		n := x.sized(inner, depth+1)
-		for _, count := range x.counts(e) {
-			n = min(n*count, maxElements)
-		}
-		return n
-	}
-	return 0
 }
 
 // mentioned gives the addresses that an instruction has as operands.

@@ -55,7 +55,7 @@ func (q query) head(k int) []string {
 // tail spells what leads into the variable that the first k parts name.
 func (q query) tail(k int) string {
 	var b strings.Builder
-	for i := k - 1; i < len(q.parts); i++ {
+	for i := max(k-1, 0); i < len(q.parts); i++ {
 		if i >= k {
 			b.WriteString(q.parts[i].sep + q.parts[i].name)
 		}
