@@ -25,7 +25,7 @@ func types(t *testing.T) *btf.Spec {
 // event.
 func TestAlignment(t *testing.T) {
 	spec := types(t)
-	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "site": Site{}, "task_line": TaskLine{}} {
+	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "site": Site{}, "task_line": TaskLine{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}} {
 		var s *btf.Struct
 		if err := spec.TypeByName(name, &s); err != nil {
 			t.Errorf("struct %s: %v", name, err)
@@ -119,7 +119,8 @@ func constants(t *testing.T) map[string]uint64 {
 func TestConstants(t *testing.T) {
 	want := constants(t)
 	have := map[string]uint64{
-		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared,
+		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel,
+		"TOUCH_SOURCE": TouchSource, "TOUCH_DEST": TouchDest, "TOUCH_PART": TouchPart, "TOUCH_COUNT": TouchCount,
 		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf,
 		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace), "ACTION_OUTCOME": uint64(ActionOutcome),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
@@ -136,7 +137,7 @@ func TestConstants(t *testing.T) {
 		}
 	}
 	for name := range want {
-		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_"} {
+		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_"} {
 			if _, ok := have[name]; !ok && strings.HasPrefix(name, family) {
 				t.Errorf("Go does not know %s", name)
 			}

@@ -3,11 +3,12 @@
 // building needs Go alone.
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, Site, TaskLine and LostLine. What a probe means is data in a Site; it
+// StackRecord, Site, TaskLine, LostLine, WatchKey, Watch,
+// WatchedLine and KernelCode. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 
 // The types that the programs share with Go.
 type (
@@ -21,6 +22,14 @@ type (
 	TaskLine = TracepredictTaskLine
 	// LostLine is how many records a thread has lost that none has told of.
 	LostLine = TracepredictLostLine
+	// WatchKey names a hardware watchpoint; struct watch_key.
+	WatchKey = TracepredictWatchKey
+	// Watch says what a hardware watchpoint observes; struct watch.
+	Watch = TracepredictWatch
+	// WatchedLine is a thread with a hardware watchpoint of ours; struct watched_line.
+	WatchedLine = TracepredictWatchedLine
+	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
+	KernelCode = TracepredictKernelCode
 )
 
 // CookieFilter marks, in a link's cookie, that the program must look for the
@@ -35,3 +44,7 @@ const MaxSites = 1 << 16
 
 // MaxChain is how many sites can stand at one address.
 const MaxChain = 8
+
+// KernelCodeBefore is how many bytes of a KernelCode lie before the instruction
+// pointer.
+const KernelCodeBefore = 32

@@ -34,6 +34,7 @@ const (
 	OpStack
 	OpTask
 	OpHole
+	OpTouch
 
 	numOps
 )
@@ -42,7 +43,7 @@ var opNames = [numOps]string{
 	"none", "acquire", "acquire-read", "release", "wait", "signal", "broadcast",
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
-	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole",
+	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.
@@ -70,6 +71,15 @@ const (
 	RecValue   = 4  // Value holds the variable's value
 	RecProcess = 8  // OpFork of a process, not of a thread
 	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
+	RecKernel  = 32 // OpTouch by the kernel, in a system call of the thread
+)
+
+// What Result of an OpTouch tells; enum touch_hint of record.h.
+const (
+	TouchSource = 1   // rsi points into the variable, or just behind
+	TouchDest   = 2   // rdi does
+	TouchPart   = 4   // times TouchPart: by which of its watchpoints, 0 to 3
+	TouchCount  = 256 // times TouchCount: the low bits of rcx
 )
 
 // Action is what a probe does when it fires; enum action of record.h.

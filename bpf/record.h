@@ -39,6 +39,7 @@ enum op {
 	OP_STACK,	/* a stack record, see struct stack_record */
 	OP_TASK,	/* a thread that lived when observation began: object tid, value thread pointer */
 	OP_HOLE,	/* as many records of this thread as value says were lost before its next one */
+	OP_TOUCH,	/* an access that a hardware watchpoint saw, after it; see touch_hint */
 };
 
 /* record.flags */
@@ -48,6 +49,18 @@ enum {
 	REC_VALUE = 4,	  /* value holds the variable's value */
 	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
 	REC_SHARED = 16,  /* with REC_PROCESS: in its parent's memory, until it executes a program */
+	REC_KERNEL = 32,  /* OP_TOUCH by the kernel, in a system call of the thread */
+};
+
+/* record.result of OP_TOUCH. Which of read and write it was is for user space to
+ * find out from the instruction before entered, which holds the instruction
+ * pointer after the access; a string instruction has registers to tell its two
+ * operands apart. */
+enum touch_hint {
+	TOUCH_SOURCE = 1,   /* rsi points into the variable, or just behind */
+	TOUCH_DEST = 2,	    /* rdi does */
+	TOUCH_PART = 4,	    /* times 4: by which of the watchpoints of its variable, 0 to 3 */
+	TOUCH_COUNT = 256,  /* times 256: the low bits of rcx */
 };
 
 /* One event. One ring buffer for all CPUs: the order of reservation is the
@@ -57,7 +70,7 @@ struct record {
 	__u64 object; /* address the operation acts on */
 	__u64 value;  /* variable's value, or the operation's second operand */
 	__u64 sp;     /* user stack pointer at function entry, or at the access */
-	__u64 entered; /* of a join, made at its return: time of the entry; else 0 */
+	__u64 entered; /* of a join, made at its return: time of the entry; of OP_TOUCH an instruction pointer; else 0 */
 	__u32 tid;    /* in the tool's PID namespace */
 	__u32 tgid;
 	__u32 site;   /* index into sites */
@@ -140,6 +153,33 @@ struct site {
 	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
 	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register */
 	__s32 result;	/* what the function will return */
+};
+
+/* What a hardware watchpoint at an address of a process watches. */
+struct watch_key {
+	__u64 addr;
+	__u32 tgid;
+	__u32 pad;
+};
+struct watch {
+	__u64 object; /* the variable's address */
+	__u32 site;
+	__u8 width; /* bytes of the variable */
+	__u8 part;  /* which of those that its variable takes, 0 to 3 */
+	__u16 pad;
+};
+
+/* A hardware watchpoint of ours that a thread has. */
+struct watched_line {
+	__u64 addr;
+	__u32 tid, tgid;
+};
+
+/* Code of the kernel around an instruction that accessed a variable: the bytes
+ * before the instruction pointer, and those at it. */
+#define KERNEL_CODE_BEFORE 32
+struct kernel_code {
+	__u8 bytes[KERNEL_CODE_BEFORE + 16];
 };
 
 #endif

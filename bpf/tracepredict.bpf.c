@@ -528,27 +528,16 @@ static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __
 	return place;
 }
 
-#define WRAPPER_FRAME 128
-
-static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index, __u64 sp,
-				      struct who *w, struct slot *slot)
+/* The place of what happens at a site with the stack pointer sp. */
+static __always_inline __u32 place_at(struct pt_regs *ctx, __u64 caller, __u32 index, __u64 sp, struct who *w,
+				      struct slot *slot)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct place_key key = {};
 	struct place_line *line = 0;
-	struct task_struct *task;
 	__u32 *known, place;
 
-	if (!want_stacks || site->flags & SITE_NO_PLACE)
-		return 0;
-	/* A wrapper's frame is small, and the wrapped call the first thing in it. */
-	if (slot && slot->outer_place && site->action != ACTION_PLACE) {
-		place = slot->outer_place;
-		slot->outer_place = 0;
-		if (sp <= slot->outer_sp && slot->outer_sp - sp <= WRAPPER_FRAME)
-			return place;
-	}
-	task = bpf_get_current_task_btf();
-	key.caller = site->at_entry ? return_address(ctx, sp) : REG_IP(ctx);
+	key.caller = caller;
 	key.depth = CURRENT_THREAD_POINTER(task) - sp;
 	key.site = (__u64)w->tgid << 32 | index; /* another program may be at the same addresses */
 	if (slot) {
@@ -564,6 +553,25 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 		line->place = place;
 	}
 	return place;
+}
+
+#define WRAPPER_FRAME 128
+
+static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __u32 index, __u64 sp,
+				      struct who *w, struct slot *slot)
+{
+	__u32 place;
+
+	if (!want_stacks || site->flags & SITE_NO_PLACE)
+		return 0;
+	/* A wrapper's frame is small, and the wrapped call the first thing in it. */
+	if (slot && slot->outer_place && site->action != ACTION_PLACE) {
+		place = slot->outer_place;
+		slot->outer_place = 0;
+		if (sp <= slot->outer_sp && slot->outer_sp - sp <= WRAPPER_FRAME)
+			return place;
+	}
+	return place_at(ctx, site->at_entry ? return_address(ctx, sp) : REG_IP(ctx), index, sp, w, slot);
 }
 
 static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm)
@@ -1007,7 +1015,10 @@ int list_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+#include "watch.h"
+
 /* Types that no map names, for the generator. */
+struct watched_line *unused_watched_line __attribute__((unused));
 struct record *unused_record __attribute__((unused));
 struct stack_record *unused_stack_record __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));

@@ -20,6 +20,11 @@ type TracepredictFarKey struct {
 	Pad uint32
 }
 
+type TracepredictKernelCode struct {
+	_     structs.HostLayout
+	Bytes [48]uint8
+}
+
 type TracepredictLostLine struct {
 	_       structs.HostLayout
 	Records uint64
@@ -118,23 +123,50 @@ type TracepredictTaskLine struct {
 	ThreadPointer uint64
 }
 
+type TracepredictWatch struct {
+	_      structs.HostLayout
+	Object uint64
+	Site   uint32
+	Width  uint8
+	Part   uint8
+	Pad    uint16
+}
+
+type TracepredictWatchKey struct {
+	_    structs.HostLayout
+	Addr uint64
+	Tgid uint32
+	Pad  uint32
+}
+
+type TracepredictWatchedLine struct {
+	_    structs.HostLayout
+	Addr uint64
+	Tid  uint32
+	Tgid uint32
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	TracepredictMapFarCalls          = "far_calls"
+	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPlaces            = "places"
 	TracepredictMapRing              = "ring"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
 	TracepredictMapTargets           = "targets"
+	TracepredictMapWatches           = "watches"
 	TracepredictProgListTasks        = "list_tasks"
+	TracepredictProgListWatched      = "list_watched"
 	TracepredictProgOnExec           = "on_exec"
 	TracepredictProgOnExit           = "on_exit"
 	TracepredictProgOnFork           = "on_fork"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
+	TracepredictProgOnWatch          = "on_watch"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarFollow            = "follow"
@@ -152,6 +184,7 @@ const (
 	TracepredictVarUnusedRecord      = "unused_record"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
+	TracepredictVarUnusedWatchedLine = "unused_watched_line"
 	TracepredictVarWakeBytes         = "wake_bytes"
 	TracepredictVarWantStacks        = "want_stacks"
 )
@@ -198,25 +231,29 @@ type TracepredictSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictProgramSpecs struct {
-	ListTasks *ebpf.ProgramSpec `ebpf:"list_tasks"`
-	OnExec    *ebpf.ProgramSpec `ebpf:"on_exec"`
-	OnExit    *ebpf.ProgramSpec `ebpf:"on_exit"`
-	OnFork    *ebpf.ProgramSpec `ebpf:"on_fork"`
-	OnProbe   *ebpf.ProgramSpec `ebpf:"on_probe"`
-	OnReturn  *ebpf.ProgramSpec `ebpf:"on_return"`
+	ListTasks   *ebpf.ProgramSpec `ebpf:"list_tasks"`
+	ListWatched *ebpf.ProgramSpec `ebpf:"list_watched"`
+	OnExec      *ebpf.ProgramSpec `ebpf:"on_exec"`
+	OnExit      *ebpf.ProgramSpec `ebpf:"on_exit"`
+	OnFork      *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnProbe     *ebpf.ProgramSpec `ebpf:"on_probe"`
+	OnReturn    *ebpf.ProgramSpec `ebpf:"on_return"`
+	OnWatch     *ebpf.ProgramSpec `ebpf:"on_watch"`
 }
 
 // TracepredictMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
-	FarCalls *ebpf.MapSpec `ebpf:"far_calls"`
-	Lost     *ebpf.MapSpec `ebpf:"lost"`
-	Places   *ebpf.MapSpec `ebpf:"places"`
-	Ring     *ebpf.MapSpec `ebpf:"ring"`
-	Sites    *ebpf.MapSpec `ebpf:"sites"`
-	Slots    *ebpf.MapSpec `ebpf:"slots"`
-	Targets  *ebpf.MapSpec `ebpf:"targets"`
+	FarCalls    *ebpf.MapSpec `ebpf:"far_calls"`
+	KernelCodes *ebpf.MapSpec `ebpf:"kernel_codes"`
+	Lost        *ebpf.MapSpec `ebpf:"lost"`
+	Places      *ebpf.MapSpec `ebpf:"places"`
+	Ring        *ebpf.MapSpec `ebpf:"ring"`
+	Sites       *ebpf.MapSpec `ebpf:"sites"`
+	Slots       *ebpf.MapSpec `ebpf:"slots"`
+	Targets     *ebpf.MapSpec `ebpf:"targets"`
+	Watches     *ebpf.MapSpec `ebpf:"watches"`
 }
 
 // TracepredictVariableSpecs contains global variables before they are loaded into the kernel.
@@ -240,6 +277,7 @@ type TracepredictVariableSpecs struct {
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
+	UnusedWatchedLine *ebpf.VariableSpec `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.VariableSpec `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.VariableSpec `ebpf:"want_stacks"`
 }
@@ -264,24 +302,28 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
-	FarCalls *ebpf.Map `ebpf:"far_calls"`
-	Lost     *ebpf.Map `ebpf:"lost"`
-	Places   *ebpf.Map `ebpf:"places"`
-	Ring     *ebpf.Map `ebpf:"ring"`
-	Sites    *ebpf.Map `ebpf:"sites"`
-	Slots    *ebpf.Map `ebpf:"slots"`
-	Targets  *ebpf.Map `ebpf:"targets"`
+	FarCalls    *ebpf.Map `ebpf:"far_calls"`
+	KernelCodes *ebpf.Map `ebpf:"kernel_codes"`
+	Lost        *ebpf.Map `ebpf:"lost"`
+	Places      *ebpf.Map `ebpf:"places"`
+	Ring        *ebpf.Map `ebpf:"ring"`
+	Sites       *ebpf.Map `ebpf:"sites"`
+	Slots       *ebpf.Map `ebpf:"slots"`
+	Targets     *ebpf.Map `ebpf:"targets"`
+	Watches     *ebpf.Map `ebpf:"watches"`
 }
 
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
 		m.FarCalls,
+		m.KernelCodes,
 		m.Lost,
 		m.Places,
 		m.Ring,
 		m.Sites,
 		m.Slots,
 		m.Targets,
+		m.Watches,
 	)
 }
 
@@ -306,6 +348,7 @@ type TracepredictVariables struct {
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`
+	UnusedWatchedLine *ebpf.Variable `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.Variable `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.Variable `ebpf:"want_stacks"`
 }
@@ -314,22 +357,26 @@ type TracepredictVariables struct {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictPrograms struct {
-	ListTasks *ebpf.Program `ebpf:"list_tasks"`
-	OnExec    *ebpf.Program `ebpf:"on_exec"`
-	OnExit    *ebpf.Program `ebpf:"on_exit"`
-	OnFork    *ebpf.Program `ebpf:"on_fork"`
-	OnProbe   *ebpf.Program `ebpf:"on_probe"`
-	OnReturn  *ebpf.Program `ebpf:"on_return"`
+	ListTasks   *ebpf.Program `ebpf:"list_tasks"`
+	ListWatched *ebpf.Program `ebpf:"list_watched"`
+	OnExec      *ebpf.Program `ebpf:"on_exec"`
+	OnExit      *ebpf.Program `ebpf:"on_exit"`
+	OnFork      *ebpf.Program `ebpf:"on_fork"`
+	OnProbe     *ebpf.Program `ebpf:"on_probe"`
+	OnReturn    *ebpf.Program `ebpf:"on_return"`
+	OnWatch     *ebpf.Program `ebpf:"on_watch"`
 }
 
 func (p *TracepredictPrograms) Close() error {
 	return _TracepredictClose(
 		p.ListTasks,
+		p.ListWatched,
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,
 		p.OnProbe,
 		p.OnReturn,
+		p.OnWatch,
 	)
 }
 

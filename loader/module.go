@@ -86,8 +86,17 @@ func (m *Module) bpfSites() []bpf.Site {
 	for i := range m.Plan.Sites {
 		sites[i] = m.Plan.Sites[i].BPF
 	}
+	for _, w := range m.Plan.Watchpoints {
+		sites = append(sites, w.Site.BPF)
+	}
 	return sites
 }
+
+// watchSite is the index of the plan's i-th watchpoint; they come after its sites.
+func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sites)+i) }
+
+// probed reports whether anything of the module is to be observed.
+func (m *Module) probed() bool { return len(m.Plan.Sites)+len(m.Plan.Watchpoints) > 0 }
 
 // UnseenIn counts the places of a module's code that synchronise without being
 // observed: atomic instructions and futex calls, but for accesses of watched

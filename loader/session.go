@@ -296,7 +296,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 			}
 			continue
 		}
-		if !p.attached[mod] && len(mod.Plan.Sites) > 0 {
+		if !p.attached[mod] && mod.probed() {
 			p.attached[mod] = true
 			fresh = append(fresh, mod)
 		}
@@ -323,10 +323,11 @@ func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 // if the observation can go on without.
 func (s *Session) without(p *process, path string, err error) error {
 	var wrong *variable.Error
+	var tooMany *probes.TooManyError
 	switch {
-	case errors.As(err, &wrong): // of what is to be watched, wherever it was looked for
+	case errors.As(err, &wrong), errors.As(err, &tooMany): // of what is to be watched, wherever it was looked for
 		return &UsageError{Err: err}
-	case path == p.program || s.endedProcess(p):
+	case path == p.program || s.endedProcess(p) || errors.Is(err, ErrNoWatchpoint):
 		return err
 	}
 	s.unobserved = append(s.unobserved, path)
@@ -435,7 +436,7 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 		s.note(n)
 	}
 	s.modules[m.File] = append(s.modules[m.File], mod)
-	if len(mod.Plan.Sites) == 0 {
+	if !mod.probed() {
 		return mod, nil
 	}
 	if mod.Base, err = s.tracer.AddSites(mod.bpfSites()); err != nil {
@@ -443,6 +444,9 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	}
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
+	}
+	for i := range mod.Plan.Watchpoints {
+		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
 	}
 	return mod, nil
 }
@@ -454,7 +458,10 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if procDir(pid) != fmt.Sprintf("/proc/%d", pid) {
 		pid = 0
 	}
-	return s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0)
+	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0); err != nil {
+		return err
+	}
+	return s.watchVariables(p, mod)
 }
 
 // forgetProgram drops what belongs to the program of a process before an execve.

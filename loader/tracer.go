@@ -46,7 +46,7 @@ type Tracer struct {
 
 	mu    sync.Mutex          // guards what follows; taken alone
 	links []link.Link         // of tracepoints
-	files map[int][]probeLink // of probes in files, by process
+	files map[int][]io.Closer // of probes in files and watchpoints, by process
 	sites uint32              // next free index; index 0 stands for "none"
 }
 
@@ -60,7 +60,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, files: map[int][]probeLink{}}
+	t := &Tracer{sites: 1, files: map[int][]io.Closer{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, explainLoad(err)
 	}
@@ -200,24 +200,33 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) 
 
 // Tasks lists the threads of the targets that live now.
 func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
-	it, err := link.AttachIter(link.IterOptions{Program: t.objs.ListTasks})
+	lines, err := iterate[bpf.TaskLine](t.objs.ListTasks)
 	if err != nil {
 		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return lines, nil
+}
+
+// iterate runs an iterator, and gives the lines that it writes.
+func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
+	it, err := link.AttachIter(link.IterOptions{Program: prog})
+	if err != nil {
+		return nil, err
 	}
 	defer it.Close()
 	r, err := it.Open()
 	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
+		return nil, err
 	}
 	defer r.Close()
 	raw, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("list threads: %w", err)
+		return nil, err
 	}
-	const size = int(unsafe.Sizeof(bpf.TaskLine{}))
-	lines := make([]bpf.TaskLine, 0, len(raw)/size)
+	size := int(unsafe.Sizeof(*new(Line)))
+	lines := make([]Line, 0, len(raw)/size)
 	for ; len(raw) >= size; raw = raw[size:] {
-		lines = append(lines, *(*bpf.TaskLine)(unsafe.Pointer(&raw[0])))
+		lines = append(lines, *(*Line)(unsafe.Pointer(&raw[0])))
 	}
 	return lines, nil
 }
@@ -347,7 +356,7 @@ func (t *Tracer) Detach() error {
 
 // DetachProbes removes the probes from all files.
 func (t *Tracer) DetachProbes() error {
-	var links []probeLink
+	var links []io.Closer
 	t.mu.Lock()
 	for _, ls := range t.files {
 		links = append(links, ls...)
@@ -361,7 +370,7 @@ func (t *Tracer) DetachProbes() error {
 func (t *Tracer) DetachProcess(owner int) error { return closeAll(t.takeProcess(owner)) }
 
 // takeProcess gives the links of a process to the caller to close.
-func (t *Tracer) takeProcess(owner int) []probeLink {
+func (t *Tracer) takeProcess(owner int) []io.Closer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	links := t.files[owner]

@@ -64,6 +64,9 @@ type Options struct {
 	// CheckIn gives SiteInfo.Check for a process that was forked, which may run
 	// another program; nil: as in the first process.
 	CheckIn func(tgid, index uint32) uint64
+	// Touch says what the access of an OpTouch record was, for its instruction
+	// pointer, object and hints; nil: nobody knows.
+	Touch func(*bpf.Record) Touch
 }
 
 // Stats count what happened and what could not be had.
@@ -83,6 +86,9 @@ type Stats struct {
 	// InferredReleases counts locks that another thread took although no
 	// release was recorded.
 	InferredReleases uint64
+	// Untold counts accesses seen by hardware watchpoints whose instruction did
+	// not tell read from write; the value was taken to tell.
+	Untold uint64
 	// UnknownJoins counts joins of threads that nobody saw begin.
 	UnknownJoins uint64
 }
@@ -200,6 +206,9 @@ func (o *Observer) Record(r *bpf.Record) {
 		o.hole(t, r)
 		return
 	}
+	if t.touch.due && bpf.Op(r.Op) != bpf.OpTouch {
+		o.settle(t)
+	}
 	if t.wait != nil && o.duringWait(t, r) {
 		return
 	}
@@ -231,6 +240,8 @@ func (o *Observer) Record(r *bpf.Record) {
 		o.threadCall(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		o.accessed(t, r)
+	case bpf.OpTouch:
+		o.touched(t, r)
 	}
 }
 
@@ -295,6 +306,9 @@ func (o *Observer) site(r *bpf.Record) *SiteInfo {
 // Finish ends the threads that still live, so that every thread of the run
 // has its last event. What they hold stays held. No record may follow.
 func (o *Observer) Finish() {
+	for _, t := range o.living() {
+		o.settle(t)
+	}
 	for _, t := range o.living() {
 		o.over(t, nil)
 	}

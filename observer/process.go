@@ -17,7 +17,8 @@ type process struct {
 	living  int  // threads
 	forked  bool // under observation, so that it is gone with its last thread
 
-	checks map[uint32]uint64 // Options.CheckIn, by site
+	checks  map[uint32]uint64 // Options.CheckIn, by site
+	touches map[touchKey]Touch
 }
 
 // process gives the process with the kernel's id tgid.
@@ -64,6 +65,7 @@ func (o *Observer) forgetObjects(p *process) {
 	clear(p.objects)
 	clear(p.vars)
 	clear(p.checks)
+	clear(p.touches)
 }
 
 // checked is the address that an access at the record's site must have; first

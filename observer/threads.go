@@ -42,6 +42,8 @@ type thread struct {
 	created event.PlaceID // of the pthread_create under way
 	start   uint64
 
+	touch pendingTouch
+
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
@@ -210,6 +212,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 
 // over says that t has ended and forgets what only a living thread needs.
 func (o *Observer) over(t *thread, r *bpf.Record) {
+	o.settle(t)
 	o.begin(t, r, event.End).Place = 0
 	if r == nil {
 		o.ev.Flags = event.Inferred

@@ -33,6 +33,8 @@ type variable struct {
 	// stale is a read just before, of another thread, that saw no recorded
 	// write: the next write may be the one that it saw.
 	stale write
+	// touching is the thread with an access that waits for what may belong to it.
+	touching *thread
 }
 
 // accessOps translates bpf.OpRead and those after it.
@@ -43,14 +45,28 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	if info.Check != 0 && o.checked(t, r, info.Check) != r.Object {
 		return
 	}
+	v := o.variable(t, r, info.Variable)
+	if v.touching != nil {
+		o.settle(v.touching)
+	}
+	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info.Flags)
+}
+
+// variable gives the variable that a record is about.
+func (o *Observer) variable(t *thread, r *bpf.Record, name string) *variable {
 	v := t.process.vars[r.Object]
 	if v == nil {
-		v = &variable{id: o.names.addObject(Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable,
+		v = &variable{id: o.names.addObject(Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: name,
 			First: event.PlaceID(r.Place), FirstThread: t.id})}
 		t.process.vars[r.Object] = v
 	}
-	e := o.begin(t, r, accessOps[bpf.Op(r.Op)-bpf.OpRead])
-	e.Object, e.Kind, e.Flags = v.id, event.KindVariable, info.Flags
+	return v
+}
+
+// access sends the event of an access.
+func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, flags event.Flags) {
+	e := o.begin(t, r, op)
+	e.Object, e.Kind, e.Flags = v.id, event.KindVariable, flags
 	if r.Flags&bpf.RecValue != 0 {
 		e.Value = r.Value
 		e.Flags |= event.HasValue

@@ -32,6 +32,9 @@ type Options struct {
 	// Shared watches every writable variable of the program, the first file
 	// planned, that its code accesses by name.
 	Shared bool
+	// Hardware names variables to watch by hardware watchpoints. One that is
+	// in Watch too is seen twice.
+	Hardware []string
 	// EntrySites keeps each probe at its original address instead of the
 	// cheapest one that sees the same.
 	EntrySites bool
@@ -59,9 +62,12 @@ type Site struct {
 	Check bool
 	// Shared is one more than the place in Plan.Shared of a variable that nobody
 	// named; 0 for others.
-	Shared   int
-	Function string // that contains At
-	Why      string // one line for people
+	Shared int
+	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the
+	// variable's.
+	Watchpoint bool
+	Function   string // that contains At
+	Why        string // one line for people
 }
 
 // Plan is what to probe in one file.
@@ -74,6 +80,8 @@ type Plan struct {
 	// Atomics are the variables of the file that are observed because their type
 	// or an indivisible instruction says that they synchronise.
 	Atomics []variable.Variable
+	// Watchpoints are the variables of this file to watch by hardware.
+	Watchpoints []Watchpoint
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
@@ -92,11 +100,12 @@ func (p *Plan) Unseen() (binary.Unseen, error) {
 // Planner makes plans for a program and its libraries, in the order in which
 // they are loaded. It is not safe for concurrent use.
 type Planner struct {
-	opts   Options
-	files  []*binary.File
-	found  map[string]variable.Variable
-	failed map[string]error    // the latest reason why a name is not found
-	atomic []variable.Variable // of the files so far
+	opts      Options
+	files     []*binary.File
+	found     map[string]variable.Variable
+	failed    map[string]error    // the latest reason why a name is not found
+	atomic    []variable.Variable // of the files so far
+	registers int                 // hardware watchpoints that are taken
 }
 
 // NewPlanner makes a planner.
@@ -108,7 +117,7 @@ func NewPlanner(opts Options) *Planner {
 // far, nil if all have.
 func (p *Planner) Unresolved() error {
 	var errs []error
-	for _, name := range p.opts.Watch {
+	for _, name := range p.names() {
 		if _, ok := p.found[name]; !ok {
 			errs = append(errs, p.failed[name])
 		}
@@ -146,6 +155,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}
 	}
+	if err := p.watchpoints(b); err != nil {
+		return nil, err
+	}
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
@@ -158,7 +170,7 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 // resolve looks for the names that no earlier file had. A fault of the name
 // itself (ambiguous, wrong type) ends the search: no library will mend it.
 func (p *Planner) resolve() error {
-	for _, name := range p.opts.Watch {
+	for _, name := range p.names() {
 		if _, ok := p.found[name]; ok {
 			continue
 		}

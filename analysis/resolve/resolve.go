@@ -80,6 +80,9 @@ func (r *Resolver) chain(st observer.Stack) []uint64 {
 		return nil
 	}
 	pcs := []uint64{r.original(int(st.TGID), st.Frames[0], site)}
+	if site != nil && site.Watchpoint {
+		pcs[0] = r.beforeTrap(int(st.TGID), st.Caller) // the frame of a stepped copy is elsewhere
+	}
 	rest := st.Frames[1:]
 	if st.Caller != 0 && site != nil && site.BPF.AtEntry != 0 {
 		pcs = append(pcs, st.Caller)

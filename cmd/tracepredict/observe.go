@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 // planFlags say what to probe; exec, attach and sites have them.
 type planFlags struct {
 	watch  []string
+	hw     []string
 	shared bool
 	sync   []string
 	sites  string
@@ -36,13 +38,14 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state); repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
+	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
 }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: f.watch, Shared: f.shared, Atomics: !f.plain}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.plain}
 	switch f.sites {
 	case "cheap":
 	case "entry":
@@ -63,6 +66,11 @@ func (f *planFlags) options() (probes.Options, error) {
 	}
 	opts.Table = table
 	return opts, nil
+}
+
+// without gives the names that are not among others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 }
 
 func readTable(name string) (synctab.Table, error) {
@@ -137,7 +145,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn})
+	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch})
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
@@ -217,6 +225,8 @@ func (c *siteCache) ask(index uint32) *observer.SiteInfo {
 func (c *siteCache) checkIn(tgid, index uint32) uint64 {
 	return resolve.CheckIn(c.session, tgid, index)
 }
+
+func (c *siteCache) touch(r *bpf.Record) observer.Touch { return resolve.Touch(c.session, r) }
 
 func (a *app) execCommand() *cobra.Command {
 	var f observeFlags

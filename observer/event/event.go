@@ -130,6 +130,9 @@ const (
 	// AfterHole: events of the thread were lost before this one (Hole), so
 	// that its clock may lack edges, and the locks that it holds be others.
 	AfterHole
+	// Kernel: the access was made by the kernel, in a system call of the thread
+	// (read(2) into the variable).
+	Kernel
 )
 
 // Epoch counts the events of one clock slot, from 1.

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -133,6 +134,7 @@ func compile(compiler, source, out string, flags []string) error {
 type options struct {
 	Args       []string // after the program's name
 	Watch      []string // variables
+	Hardware   []string // variables, by hardware watchpoints
 	Sync       []string // paths of further tables of calls
 	EntrySites bool     // probes at their original places
 	Context    context.Context
@@ -162,9 +164,9 @@ func (c *collector) Event(e *event.Event) {
 func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
-	plan := probes.Options{Watch: opts.Watch, EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
+	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
 	r, sink := &run{program: program}, &collector{}
-	r.Observer = observer.New(observer.Options{Sites: r.site, Sinks: []observer.Sink{sink}})
+	r.Observer = observer.New(observer.Options{Sites: r.site, Touch: r.touch, Sinks: []observer.Sink{sink}})
 	ctx := opts.Context
 	if ctx == nil {
 		ctx = context.Background()
@@ -242,6 +244,8 @@ func (r *run) site(index uint32) *observer.SiteInfo {
 	info, _ := resolve.SiteInfo(r.Session, index)
 	return &info
 }
+
+func (r *run) touch(rec *bpf.Record) observer.Touch { return resolve.Touch(r.Session, rec) }
 
 // story is what a program said of itself.
 type story struct {

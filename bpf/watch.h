@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Hardware watchpoints: a record for each access of a few variables, whatever
+ * instruction makes it. The processor traps after the access; the kernel's perf
+ * event runs on_watch in the thread that made it.
+ *
+ * A trap in the kernel is an access by a system call, unless it is one of ours:
+ * the probes of other sites read variables too, out of an exception.
+ */
+#ifndef TRACEPREDICT_WATCH_H
+#define TRACEPREDICT_WATCH_H
+
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 14);
+	__type(key, struct watch_key);
+	__type(value, struct watch);
+} watches SEC(".maps");
+
+/* Code of the kernel around an instruction that accessed a variable: it cannot
+ * be read from outside. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 10);
+	__type(key, __u64);
+	__type(value, struct kernel_code);
+} kernel_codes SEC(".maps");
+
+struct uprobe;
+struct uprobe_task {
+	unsigned long vaddr;
+	struct uprobe *active_uprobe;
+	unsigned long xol_vaddr;
+} CORE;
+struct task_struct___utask {
+	struct uprobe_task *utask;
+} CORE;
+
+/* Where a copy of an instruction, which a probe steps out of line, comes from. */
+static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
+{
+	struct uprobe_task *u = BPF_CORE_READ((struct task_struct___utask *)task, utask);
+	__u64 copy;
+
+	if (!u || !BPF_CORE_READ(u, active_uprobe))
+		return ip;
+	copy = BPF_CORE_READ(u, xol_vaddr);
+	if (ip < copy || ip - copy > 16)
+		return ip;
+	return BPF_CORE_READ(u, vaddr) + (ip - copy);
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define KERNEL_MODE(regs) (!((regs)->cs & 3))
+#define SOURCE(regs) ((regs)->si)
+#define DEST(regs) ((regs)->di)
+#define COUNT(regs) ((regs)->cx)
+#define SYSCALL_NUMBER(user) ((__s64)(user)->orig_ax)
+/* How probes without an exception enter the kernel. */
+#define IS_PROBE(nr) ((nr) == 335 || (nr) == 336)
+#elif defined(__TARGET_ARCH_arm64)
+#define KERNEL_MODE(regs) ((regs)->pstate & 0xf)
+#define SOURCE(regs) 0
+#define DEST(regs) 0
+#define COUNT(regs) 0
+#define SYSCALL_NUMBER(user) ((__s64)(user)->regs[8])
+#define IS_PROBE(nr) false
+#endif
+
+static __always_inline bool near(__u64 pointer, __u64 object, __u8 width)
+{
+	return pointer - (object - 8) <= width + 16;
+}
+
+/* Keeps the kernel's code around ip. */
+static __noinline int keep_code(__u64 ip)
+{
+	struct kernel_code code;
+
+	if (bpf_map_lookup_elem(&kernel_codes, &ip))
+		return 0;
+	if (!bpf_probe_read_kernel(&code, sizeof(code), (void *)(ip - KERNEL_CODE_BEFORE)))
+		bpf_map_update_elem(&kernel_codes, &ip, &code, BPF_NOEXIST);
+	return 0;
+}
+
+#define FIRM_TRIES 64
+
+/* reserve for a place where the kernel tries for the lock of the ring but once,
+ * as another processor has it for a moment. */
+static __always_inline struct record *reserve_firmly(struct who *w)
+{
+	__u64 id = (__u64)w->tgid << 32 | w->tid;
+	struct record *r = 0;
+
+	if (room() && (!any_lost || tell_lost(id))) {
+		for (int i = 0; i < FIRM_TRIES; i++) {
+			r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
+			if (r)
+				break;
+		}
+	}
+	if (!r)
+		count_lost(id);
+	return r;
+}
+
+static __always_inline __u64 watched_value(struct watch *watch, __u8 *flags)
+{
+	__u64 v = 0;
+	__u8 width = watch->width;
+
+	if (width <= 8 && !bpf_probe_read_user(&v, width & 15 ?: 1, (void *)watch->object))
+		*flags |= REC_VALUE;
+	return v;
+}
+
+SEC("perf_event")
+int on_watch(struct bpf_perf_event_data *data)
+{
+	struct pt_regs *ctx = &data->regs;
+	struct who w = current_thread();
+	struct watch_key key = {.addr = data->addr, .tgid = w.tgid};
+	struct watch *watch = bpf_map_lookup_elem(&watches, &key);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct site *site;
+	struct record *r;
+	__u64 ip, sp, value, caller;
+	__u32 place, index;
+	__u8 flags = 0;
+
+	if (!watch)
+		return 0;
+	index = watch->site;
+	site = bpf_map_lookup_elem(&sites, &index);
+	if (!site)
+		return 0;
+	ip = REG_IP(ctx);
+	sp = REG_SP(ctx);
+	if (KERNEL_MODE(ctx)) {
+		struct pt_regs *user = (void *)bpf_task_pt_regs(task);
+		__s64 nr = SYSCALL_NUMBER(user);
+
+		if (nr < 0 || IS_PROBE(nr))
+			return 0;
+		flags = REC_KERNEL;
+		sp = REG_SP(user);
+		caller = REG_IP(user);
+		keep_code(ip);
+	} else {
+		caller = ip = stepped_from(task, ip);
+	}
+	value = watched_value(watch, &flags);
+	place = want_stacks ? place_at((void *)data, caller, index, sp, &w, slot_of(w.tid)) : 0;
+	r = reserve_firmly(&w);
+	if (!r)
+		return 0;
+	r->time = bpf_ktime_get_ns();
+	r->object = watch->object;
+	r->value = value;
+	r->sp = sp;
+	r->entered = ip;
+	r->tid = w.tid;
+	r->tgid = w.tgid;
+	r->site = index;
+	r->place = place;
+	r->op = OP_TOUCH;
+	r->flags = flags;
+	r->pad = 0;
+	r->result = (COUNT(ctx) & 0x3fffff) * TOUCH_COUNT;
+	if (near(SOURCE(ctx), watch->object, watch->width))
+		r->result |= TOUCH_SOURCE;
+	if (near(DEST(ctx), watch->object, watch->width))
+		r->result |= TOUCH_DEST;
+	r->result |= (watch->part & 3) * TOUCH_PART;
+	submit(r, false);
+	return 0;
+}
+
+struct list_head {
+	struct list_head *next;
+} CORE;
+struct perf_event_attr {
+	__u32 type;
+	__u64 bp_addr;
+} CORE;
+struct perf_event {
+	struct list_head event_entry;
+	struct perf_event_attr attr;
+	struct bpf_prog *prog;
+} CORE;
+struct perf_event_context {
+	struct list_head event_list;
+} CORE;
+struct task_struct___events {
+	struct perf_event_context *perf_event_ctxp;
+} CORE;
+
+#define BREAKPOINT 5 /* PERF_TYPE_BREAKPOINT */
+#define MAX_EVENTS 64 /* of a thread; others may have some too */
+
+/* The hardware watchpoints of the targets' threads that have a program: a thread
+ * inherits those of the one that made it, and is not to get them twice. */
+SEC("iter/task")
+int list_watched(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct perf_event_context *events;
+	struct list_head *head, *entry;
+	struct watched_line line = {};
+
+	if (!task)
+		return 0;
+	line.tgid = task_id(BPF_CORE_READ(task, group_leader));
+	if (!line.tgid || !bpf_map_lookup_elem(&targets, &line.tgid))
+		return 0;
+	events = BPF_CORE_READ((struct task_struct___events *)task, perf_event_ctxp);
+	if (!events)
+		return 0;
+	line.tid = task_id(task);
+	head = (void *)events + bpf_core_field_offset(events->event_list);
+	entry = BPF_CORE_READ(head, next);
+	for (int i = 0; i < MAX_EVENTS; i++) {
+		struct perf_event *e = (void *)entry - bpf_core_field_offset(struct perf_event, event_entry);
+
+		if (!entry || entry == head)
+			break;
+		if (BPF_CORE_READ(e, attr.type) == BREAKPOINT && BPF_CORE_READ(e, prog)) {
+			line.addr = BPF_CORE_READ(e, attr.bp_addr);
+			bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
+		}
+		entry = BPF_CORE_READ(entry, next);
+	}
+	return 0;
+}
+
+#endif

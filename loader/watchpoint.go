@@ -1,0 +1,208 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Hardware watchpoints. Problem: a thread has four of its own, and each thread
+// must have them from its first instruction on. So: a perf event of the kernel
+// for each thread that lives, which the threads that it makes inherit in their
+// making; other processes do not. They are gone with their descriptors, however
+// the tool ends, and with the program at an execve. Threads that a running
+// process makes while its threads get theirs have inherited or not: the kernel's
+// own list of a thread's events says which (list_watched), until none is without.
+
+// ErrNoWatchpoint is what errors about hardware watchpoints answer to.
+var ErrNoWatchpoint = errors.New("no hardware watchpoint")
+
+// Flags of struct perf_event_attr that the library does not name (Linux 5.13).
+const (
+	perfInheritThread = 1 << 35
+	perfRemoveOnExec  = 1 << 36
+
+	breakpointRW = 3 // HW_BREAKPOINT_RW; x86 knows none for reads alone
+)
+
+// watchLink is a variable's watchpoint in all threads of a process.
+type watchLink struct {
+	watches *ebpf.Map
+	key     bpf.WatchKey
+	events  []int // descriptors
+}
+
+// Close removes the watchpoint.
+func (l *watchLink) Close() error {
+	err := closeEvents(l.events)
+	l.events = nil
+	if e := l.watches.Delete(l.key); e != nil && !errors.Is(e, ebpf.ErrKeyNotExist) {
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the hardware watchpoint at 0x%x: %w", l.key.Addr, err)
+	}
+	return nil
+}
+
+func closeEvents(events []int) error {
+	var err error
+	for _, fd := range events {
+		err = errors.Join(err, unix.Close(fd))
+	}
+	return err
+}
+
+// Watch puts a hardware watchpoint on size bytes at an address of a process, in all
+// its threads and those that they make, until the process's probes go.
+func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
+	key := bpf.WatchKey{Addr: addr, Tgid: uint32(pid)}
+	if err := t.objs.Watches.Put(key, w); err != nil {
+		return fmt.Errorf("watch 0x%x of process %d: %w", addr, pid, err)
+	}
+	l := &watchLink{watches: t.objs.Watches, key: key}
+	if err := t.cover(l, pid, size); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[pid] = append(t.files[pid], l)
+	return nil
+}
+
+// cover gives a watchpoint to the threads that have none.
+func (t *Tracer) cover(l *watchLink, pid, size int) error {
+	tried := map[int]bool{}
+	for {
+		without, err := t.unwatched(pid, l.key.Addr)
+		if err != nil {
+			return err
+		}
+		without = slices.DeleteFunc(without, func(tid int) bool { return tried[tid] })
+		if len(without) == 0 {
+			return nil
+		}
+		for _, tid := range without {
+			tried[tid] = true
+			fd, err := openWatchpoint(tid, l.key.Addr, size, t.objs.OnWatch.FD())
+			switch {
+			case err == nil:
+				l.events = append(l.events, fd)
+			case !errors.Is(err, unix.ESRCH): // else it has ended
+				return explainWatchpoint(tid, err)
+			}
+		}
+	}
+}
+
+// unwatched lists the threads of a process without a watchpoint of ours at addr.
+func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
+	// First the threads: those that come between inherit.
+	tasks, err := t.Tasks()
+	if err != nil {
+		return nil, err
+	}
+	lines, err := iterate[bpf.WatchedLine](t.objs.ListWatched)
+	if err != nil {
+		return nil, fmt.Errorf("list hardware watchpoints: %w", err)
+	}
+	watched := map[uint32]bool{}
+	for _, l := range lines {
+		if l.Addr == addr {
+			watched[l.Tid] = true
+		}
+	}
+	var without []int
+	for _, task := range tasks {
+		if int(task.Tgid) == pid && !watched[task.Tid] {
+			without = append(without, int(task.Tid))
+		}
+	}
+	return without, nil
+}
+
+// openWatchpoint makes an event for a thread and those that it will make.
+func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Bp_type: breakpointRW, Ext1: addr, Ext2: uint64(size),
+		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitExcludeHv | perfInheritThread | perfRemoveOnExec,
+	}
+	fd, err = unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog)
+	if err == nil {
+		err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// explainWatchpoint says why a thread gets no watchpoint.
+func explainWatchpoint(tid int, err error) error {
+	e := &NeedError{What: fmt.Sprintf("thread %d cannot be given a hardware watchpoint", tid), Err: err, Kind: ErrNoWatchpoint}
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		e.What = fmt.Sprintf("thread %d has no hardware watchpoint left: a processor has four, and another (a debugger?) uses some", tid)
+		e.Remedy = "end the other, or watch fewer variables with --watch-hw"
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
+		e.Remedy = readCircumstances().privilegeRemedy()
+	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
+		e.Remedy = "raise the limit of open files: ulimit -n"
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL):
+		e.What = "this machine, or virtual machine, gives no hardware watchpoints"
+		e.Remedy = "watch with --watch, which needs none"
+	}
+	return e
+}
+
+// watchVariables puts the watchpoints of a module in for a process that maps it.
+func (s *Session) watchVariables(p *process, mod *Module) error {
+	for i := range mod.Plan.Watchpoints {
+		w := &mod.Plan.Watchpoints[i]
+		bias, ok := p.bias(mod)
+		if !ok {
+			return fmt.Errorf("watch %s: process %d does not map the code of %s", w.Variable.Name, p.pid, mod.Path)
+		}
+		for n, part := range w.Parts {
+			err := s.tracer.Watch(p.pid, part.Addr+bias, part.Size, bpf.Watch{
+				Object: w.Variable.Addr + bias, Site: mod.watchSite(i), Width: uint8(w.Variable.Size), Part: uint8(n),
+			})
+			if err != nil {
+				return fmt.Errorf("watch %s by hardware: %w", w.Variable.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// bias is how far a module lies from where it was linked.
+func (p *process) bias(mod *Module) (uint64, bool) {
+	for seg := range p.backward() {
+		if seg.Module == mod {
+			return seg.Bias, true
+		}
+	}
+	return 0, false
+}
+
+// KernelCode gives the code of the kernel around the instruction pointer of an
+// OpTouch record of RecKernel: some bytes before, and some at it.
+func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
+	var code bpf.KernelCode
+	if err := s.tracer.objs.KernelCodes.Lookup(ip, &code); err != nil {
+		return nil, nil, false
+	}
+	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
+}
