@@ -64,9 +64,9 @@ type Options struct {
 	// CheckIn gives SiteInfo.Check for a process that was forked, which may run
 	// another program; nil: as in the first process.
 	CheckIn func(tgid, index uint32) uint64
-	// Touch says what the access of an OpTouch record was, for its instruction
-	// pointer, object and hints; nil: nobody knows.
-	Touch func(*bpf.Record) Touch
+	// Touch says what an access was that a hardware watchpoint saw; nil: nobody
+	// knows.
+	Touch func(Trap) Touch
 }
 
 // Stats count what happened and what could not be had.

@@ -15,9 +15,20 @@ import (
 // more come is known when something else does: so the access waits for the next
 // record of its thread or of its variable.
 
-// Touch is what an access was that a hardware watchpoint saw.
+// Trap is an access that a hardware watchpoint saw.
+type Trap struct {
+	TGID   uint32
+	Site   uint32
+	IP     uint64 // instruction pointer after the access
+	Object uint64
+	Kernel bool // IP is in the kernel
+	Source bool // the register of string instructions' source pointed to the variable
+	Dest   bool // that of their destination did
+}
+
+// Touch is what such an access was.
 type Touch struct {
-	Op      bpf.Op // OpRead, OpWrite or OpUpdate; OpNone where the code does not tell
+	Op      event.Op // Read, Write or Update; None where the code does not tell
 	Atomic  bool
 	Foreign bool // not the program's: the dynamic loader's, putting addresses right
 	Repeats bool // one of several that a copy or a string instruction may make
@@ -108,15 +119,15 @@ func (o *Observer) settle(t *thread) {
 		flags |= event.Kernel
 	}
 	op := what.Op
-	if op == bpf.OpNone {
+	if op == event.None {
 		o.stats.Untold++
-		if op = bpf.OpRead; v.last.known && v.last.value != r.Value {
-			op = bpf.OpWrite
+		if op = event.Read; v.last.known && v.last.value != r.Value {
+			op = event.Write
 		}
 	}
 	now := o.now
 	o.now = r.Time
-	o.access(t, r, v, accessOps[op-bpf.OpRead], flags)
+	o.access(t, r, v, op, flags)
 	o.now = now
 }
 
@@ -128,7 +139,10 @@ func (o *Observer) touch(t *thread, r *bpf.Record) Touch {
 	key := touchKey{ip: r.Entered, object: r.Object, hint: r.Result & touchHints}
 	what, ok := t.process.touches[key]
 	if !ok {
-		what = o.opts.Touch(r)
+		what = o.opts.Touch(Trap{
+			TGID: r.Tgid, Site: r.Site, IP: r.Entered, Object: r.Object, Kernel: r.Flags&bpf.RecKernel != 0,
+			Source: r.Result&bpf.TouchSource != 0, Dest: r.Result&bpf.TouchDest != 0,
+		})
 		if t.process.touches == nil {
 			t.process.touches = map[touchKey]Touch{}
 		}

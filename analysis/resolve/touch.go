@@ -4,25 +4,25 @@ import (
 	"path"
 	"strings"
 
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
 // Touch says what an access was that a hardware watchpoint saw, from the code of
 // the program or of the kernel.
-func Touch(s *loader.Session, r *bpf.Record) observer.Touch {
-	hint := watchpoint.Hint{Source: r.Result&bpf.TouchSource != 0, Dest: r.Result&bpf.TouchDest != 0}
-	if r.Flags&bpf.RecKernel != 0 {
-		before, at, ok := s.KernelCode(r.Entered)
+func Touch(s *loader.Session, r observer.Trap) observer.Touch {
+	hint := watchpoint.Hint{Source: r.Source, Dest: r.Dest}
+	if r.Kernel {
+		before, at, ok := s.KernelCode(r.IP)
 		if !ok {
 			return observer.Touch{}
 		}
 		a, ok := watchpoint.InKernel(before, at, hint)
 		return touchOf(r, a, ok)
 	}
-	seg, ok := s.Segment(int(r.Tgid), r.Entered-1)
+	seg, ok := s.Segment(int(r.TGID), r.IP-1)
 	if !ok {
 		return observer.Touch{}
 	}
@@ -33,23 +33,23 @@ func Touch(s *loader.Session, r *bpf.Record) observer.Touch {
 	if site := s.Site(r.Site); site != nil {
 		width = int(site.BPF.Width)
 	}
-	a, ok := watchpoint.Before(seg.Module.Bin, r.Entered-seg.Bias, r.Object-seg.Bias, width, hint)
+	a, ok := watchpoint.Before(seg.Module.Bin, r.IP-seg.Bias, r.Object-seg.Bias, width, hint)
 	return touchOf(r, a, ok)
 }
 
-func touchOf(r *bpf.Record, a watchpoint.Access, ok bool) observer.Touch {
+func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
 	t := observer.Touch{Atomic: a.Atomic, Repeats: a.Repeats}
 	if a.Repeats {
-		t.Last = r.Entered + uint64(a.Len)
+		t.Last = r.IP + uint64(a.Len)
 	}
 	switch {
 	case !ok:
 	case a.Read && a.Write:
-		t.Op = bpf.OpUpdate
+		t.Op = event.Update
 	case a.Write:
-		t.Op = bpf.OpWrite
+		t.Op = event.Write
 	default:
-		t.Op = bpf.OpRead
+		t.Op = event.Read
 	}
 	return t
 }

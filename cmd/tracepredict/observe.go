@@ -226,7 +226,7 @@ func (c *siteCache) checkIn(tgid, index uint32) uint64 {
 	return resolve.CheckIn(c.session, tgid, index)
 }
 
-func (c *siteCache) touch(r *bpf.Record) observer.Touch { return resolve.Touch(c.session, r) }
+func (c *siteCache) touch(t observer.Trap) observer.Touch { return resolve.Touch(c.session, t) }
 
 func (a *app) execCommand() *cobra.Command {
 	var f observeFlags

@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -245,7 +244,7 @@ func (r *run) site(index uint32) *observer.SiteInfo {
 	return &info
 }
 
-func (r *run) touch(rec *bpf.Record) observer.Touch { return resolve.Touch(r.Session, rec) }
+func (r *run) touch(trap observer.Trap) observer.Touch { return resolve.Touch(r.Session, trap) }
 
 // story is what a program said of itself.
 type story struct {
