@@ -40,7 +40,7 @@ var floors = []floor{
 	{"analysis/report", []string{"analysis/finding", "observer/event"}, "the report prints findings and decides nothing"},
 	{"analysis/resolve", []string{"analysis/finding", "analysis/report", "loader", "observer", "observer/event", "observer/trace", "probes", "probes/*"}, "resolve joins the process with the report"},
 	{"analysis/perfetto", []string{"analysis/report", "observer/event"}, "a timeline has the names of reports"},
-	{"analysis/replay", []string{"analysis/finding", "analysis/report", "analysis/suite", "observer/event", "observer/clock", "observer/trace"}, "replay takes a trace to its report"},
+	{"analysis/replay", []string{"analysis/calls", "analysis/finding", "analysis/report", "analysis/suite", "observer/event", "observer/clock", "observer/trace"}, "replay takes a trace to its report"},
 	{"analysis/suite", []string{"analysis/finding", "analysis/eraser", "analysis/goodlock", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"analysis/*", []string{"analysis/finding", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"cmd/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},

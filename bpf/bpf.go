@@ -3,12 +3,12 @@
 // building needs Go alone.
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, Site, TaskLine, LostLine, WatchKey, Watch,
+// StackRecord, CallRecord, Site, Signature, TaskLine, LostLine, WatchKey, Watch,
 // WatchedLine and KernelCode. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 
 // The types that the programs share with Go.
 type (
@@ -16,6 +16,10 @@ type (
 	Record = TracepredictRecord
 	// StackRecord is the calling chain of a place; struct stack_record.
 	StackRecord = TracepredictStackRecord
+	// CallRecord is a Record of a call with its parameters; struct call_record.
+	CallRecord = TracepredictCallRecord
+	// Signature says what is recorded of the calls of a function; struct signature.
+	Signature = TracepredictSignature
 	// Site says what a probe observes; struct site.
 	Site = TracepredictSite
 	// TaskLine is a thread that lives when observation begins.
@@ -41,6 +45,12 @@ const MaxFrames = 32
 
 // MaxSites is how many sites one run can have.
 const MaxSites = 1 << 16
+
+// MaxArgs is how many parameters of a call are recorded at most.
+const MaxArgs = 6
+
+// MaxSignatures is how many different signatures one run can have.
+const MaxSignatures = 1 << 12
 
 // MaxChain is how many sites can stand at one address.
 const MaxChain = 8

@@ -35,6 +35,8 @@ const (
 	OpTask
 	OpHole
 	OpTouch
+	OpCall
+	OpReturn
 
 	numOps
 )
@@ -44,6 +46,7 @@ var opNames = [numOps]string{
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
+	"call", "return",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.

@@ -40,6 +40,8 @@ enum op {
 	OP_TASK,	/* a thread that lived when observation began: object tid, value thread pointer */
 	OP_HOLE,	/* as many records of this thread as value says were lost before its next one */
 	OP_TOUCH,	/* an access that a hardware watchpoint saw, after it; see touch_hint */
+	OP_CALL,	/* a function was entered; object is its instance */
+	OP_RETURN,	/* it returns value, with REC_VALUE; the rest as at its entry */
 };
 
 /* record.flags */
@@ -81,6 +83,15 @@ struct record {
 	__s32 result; /* what the function returned, low 32 bits */
 };
 
+/* The parameters of a call that a record has at most. */
+#define MAX_ARGS 6
+
+/* A record of OP_CALL or OP_RETURN whose site has parameters. */
+struct call_record {
+	struct record head;
+	__u64 args[MAX_ARGS]; /* as at the entry; 0 beyond the signature's count */
+};
+
 #define MAX_FRAMES 32
 #define MAX_WORDS 32
 
@@ -116,7 +127,7 @@ enum operand {
 	FROM_FIXED,   /* address disp relative to the probed instruction */
 	FROM_IMM,     /* the constant imm */
 	FROM_MEMORY,  /* width bytes at the object's address */
-	FROM_STACK,   /* of ACTION_OUTCOME: 8 bytes at disp from the stack pointer at the call's entry */
+	FROM_STACK,   /* 8 bytes at disp from the stack pointer at the call's entry */
 };
 
 /* When an operation had its effect, by what the function returned. */
@@ -139,7 +150,7 @@ enum {
 struct site {
 	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added to the register */
 	__s64 second_disp;
-	__u64 imm;	/* FROM_IMM; of a call: the function's address in its file */
+	__u64 imm;	/* FROM_IMM; of a call: the function's address in its file; OP_CALL: index into signatures, and above 32 bits a number of the function's own */
 	__u32 next;	/* site index, 0 ends the chain */
 	__s32 sp_delta; /* stack pointer at entry minus the one at the probe */
 	__u8 op;
@@ -151,7 +162,7 @@ struct site {
 	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
 	__u8 flags;	/* SITE_… */
 	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
-	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register */
+	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register; of OP_RETURN: FROM_REG or FROM_NOWHERE */
 	__s32 result;	/* what the function will return */
 };
 
@@ -180,6 +191,17 @@ struct watched_line {
 #define KERNEL_CODE_BEFORE 32
 struct kernel_code {
 	__u8 bytes[KERNEL_CODE_BEFORE + 16];
+};
+
+/* What is recorded of the calls of a function. Widths are in bytes, negative for
+ * what is sign-extended; 0 is none. */
+struct signature {
+	__s64 disp[MAX_ARGS]; /* FROM_REG: added to the register; FROM_STACK; FROM_IMM: the value; FROM_FIXED */
+	__u8 from[MAX_ARGS], reg[MAX_ARGS];
+	__s8 width[MAX_ARGS];
+	__u8 count;  /* of parameters */
+	__s8 result; /* width */
+	__u8 pad[4];
 };
 
 #endif

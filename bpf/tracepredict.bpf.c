@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
  * What runs in the kernel. Two kinds of program: probes, which turn the hit of
- * a site into a record (on_probe at any instruction, on_return at a return),
- * and tracepoints for the life of threads. All records go through one ring
+ * a site into a record (on_probe at any instruction, on_return at a return,
+ * on_call at what the user calls an event), and tracepoints for the life of threads. All records go through one ring
  * buffer, whose order of reservation is the order of the run, so each program
  * reserves as late, or as early, as its operation demands, and does all else
  * before.
@@ -421,7 +421,7 @@ static __always_inline __u32 task_id(struct task_struct *task)
 	return 0;
 }
 
-static __always_inline __u64 wake_flags(bool now)
+static __always_inline __u64 wake_flags(bool now, __u64 size)
 {
 	__u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 
@@ -430,7 +430,7 @@ static __always_inline __u64 wake_flags(bool now)
 	if (now)
 		return BPF_RB_FORCE_WAKEUP;
 	/* Once, when the mark is crossed: a wake-up costs more than a record. */
-	if (unread >= wake_bytes && unread - wake_bytes <= sizeof(struct record) + 8)
+	if (unread >= wake_bytes && unread - wake_bytes <= size + 8)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }
@@ -489,7 +489,7 @@ static __always_inline bool room(void)
 
 static __always_inline void submit(struct record *r, bool now)
 {
-	bpf_ringbuf_submit(r, wake_flags(now));
+	bpf_ringbuf_submit(r, wake_flags(now, sizeof(*r)));
 }
 
 /* Sends the calling chain of a new place; returns the place, 0 if it cannot. */
@@ -565,7 +565,7 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 	if (!want_stacks || site->flags & SITE_NO_PLACE)
 		return 0;
 	/* A wrapper's frame is small, and the wrapped call the first thing in it. */
-	if (slot && slot->outer_place && site->action != ACTION_PLACE) {
+	if (slot && slot->outer_place && site->action != ACTION_PLACE && site->op != OP_CALL) {
 		place = slot->outer_place;
 		slot->outer_place = 0;
 		if (sp <= slot->outer_sp && slot->outer_sp - sp <= WRAPPER_FRAME)
@@ -877,6 +877,252 @@ int on_return(struct pt_regs *ctx)
 	return 0;
 }
 
+/* Functions whose calls the user asked for. Their sites have a program of their
+ * own, so that the others pay nothing. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 12);
+	__type(key, __u32);
+	__type(value, struct signature);
+} signatures SEC(".maps");
+
+/* Calls that are to be seen to return, by the stack pointer at their entry: a
+ * stack has one owner at a time, also where coroutines change threads. A function
+ * that ends in a jump to another one that is followed too lies below it on the
+ * same stack pointer, a level down. What an exception or longjmp left here is
+ * replaced when its place on the stack is used again. */
+#define MAX_LEVELS 4
+struct frame_key {
+	__u64 sp;
+	__u32 tgid;
+	__u32 level;
+};
+struct pending_return {
+	__u64 caller; /* return address */
+	__u64 object;
+	__u64 args[MAX_ARGS];
+	__u32 site;
+	__u32 place;
+	__u32 top; /* in level 0: the highest level in use */
+	__u32 pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct frame_key);
+	__type(value, struct pending_return);
+} pending_returns SEC(".maps");
+
+/* A value cut to a width, and extended as its type says. */
+static __always_inline __u64 cut(__u64 v, __s8 width)
+{
+	__u32 shift = (64 - 8 * (width < 0 ? -width : width)) & 63;
+
+	v <<= shift;
+	return width < 0 ? (__u64)((__s64)v >> shift) : v >> shift;
+}
+
+static __noinline __u64 argument(struct pt_regs *ctx, struct signature *sig, __u32 n, __u64 sp)
+{
+	if (!sig || n >= MAX_ARGS)
+		return 0;
+	if (sig->from[n] == FROM_IMM)
+		return sig->disp[n];
+	return cut(kept(ctx, sig->from[n], sig->reg[n], sig->disp[n], sp), sig->width[n]);
+}
+
+static __always_inline void send_call(struct who *w, struct pending_return *call, __u8 op, __u8 flags,
+				      __u8 count, __u64 value, __u64 sp)
+{
+	__u64 id = (__u64)w->tgid << 32 | w->tid;
+	struct call_record *c = 0;
+	struct record *r;
+
+	if (count) {
+		if (room() && (!any_lost || tell_lost(id)))
+			c = bpf_ringbuf_reserve(&ring, sizeof(*c), 0);
+		if (!c) {
+			count_lost(id);
+			return;
+		}
+		__builtin_memcpy(c->args, call->args, sizeof(c->args));
+		r = &c->head;
+	} else {
+		r = reserve(w, false);
+		if (!r)
+			return;
+	}
+	r->time = bpf_ktime_get_ns();
+	r->object = call->object;
+	r->value = value;
+	r->sp = sp;
+	r->entered = 0;
+	r->tid = w->tid;
+	r->tgid = w->tgid;
+	r->site = call->site;
+	r->place = call->place;
+	r->op = op;
+	r->flags = flags;
+	r->pad = 0;
+	r->result = 0;
+	if (c)
+		bpf_ringbuf_submit(c, wake_flags(false, sizeof(*c)));
+	else
+		bpf_ringbuf_submit(r, wake_flags(false, sizeof(*r)));
+}
+
+/* Remembers a call until it returns. */
+static __noinline int expect_return(struct pending_return *call, __u64 sp, __u32 tgid, __u64 function)
+{
+	struct frame_key key = {.sp = sp, .tgid = tgid};
+	struct pending_return *first, *old;
+	struct site *other;
+	__u32 level = 0, top;
+
+	if (!call)
+		return 0;
+	first = bpf_map_lookup_elem(&pending_returns, &key);
+	if (first && first->caller == call->caller) {
+		/* Entered by the last jump of the function that is there, unless it
+		 * is that function: then that call has come to nothing. */
+		top = first->top;
+#pragma unroll
+		for (int i = 0; i < MAX_LEVELS; i++) {
+			if (level > top)
+				break;
+			key.level = level;
+			old = bpf_map_lookup_elem(&pending_returns, &key);
+			other = old ? bpf_map_lookup_elem(&sites, &old->site) : 0;
+			if (!other || other->imm >> 32 == function)
+				break;
+			level++;
+		}
+	}
+	if (level == MAX_LEVELS) {
+		__sync_fetch_and_add(&lost_pending, 1);
+		return 0;
+	}
+	if (level) {
+		first->top = level;
+	}
+	key.level = level;
+	call->top = 0;
+	if (bpf_map_update_elem(&pending_returns, &key, call, BPF_ANY))
+		__sync_fetch_and_add(&lost_pending, 1);
+	return 0;
+}
+
+static __always_inline void called(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w, __u64 sp)
+{
+	struct pending_return call = {};
+	__u32 number = site->imm;
+	struct signature *sig = bpf_map_lookup_elem(&signatures, &number);
+
+	if (!sig)
+		return;
+	call.object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
+#pragma unroll
+	for (__u32 i = 0; i < MAX_ARGS; i++) {
+		if (i >= sig->count)
+			break;
+		call.args[i] = argument(ctx, sig, i, sp);
+	}
+	call.site = index;
+	call.place = place_of(ctx, site, index, sp, w, slot_of(w->tid));
+	if (site->action != ACTION_EMIT) {
+		call.caller = return_address(ctx, sp);
+		expect_return(&call, sp, w->tgid, site->imm >> 32);
+	}
+	if (site->action != ACTION_SAVE)
+		send_call(w, &call, OP_CALL, 0, sig->count, 0, sp);
+}
+
+/* The return of the call at one level of a stack pointer. */
+static __noinline int returned(struct frame_key *key, __u64 id, __u64 result, bool had)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct pending_return *call, copy;
+	struct site *site;
+	struct signature *sig;
+	__u32 number;
+	__u8 flags = REC_LEAVE;
+
+	if (!key)
+		return 0;
+	call = bpf_map_lookup_elem(&pending_returns, key);
+	if (!call)
+		return 0;
+	site = bpf_map_lookup_elem(&sites, &call->site);
+	if (!site)
+		return 0;
+	number = site->imm;
+	sig = bpf_map_lookup_elem(&signatures, &number);
+	if (!sig)
+		return 0;
+	if (sig->result && had) {
+		flags |= REC_VALUE;
+		result = cut(result, sig->result);
+	} else {
+		result = 0;
+	}
+	copy = *call;
+	bpf_map_delete_elem(&pending_returns, key);
+	send_call(&w, &copy, OP_RETURN, flags, sig->count, result, key->sp);
+	return 0;
+}
+
+/* One site of a chain, as one_site. */
+static __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	struct frame_key key = {};
+	struct pending_return *first;
+	__u32 top;
+
+	if (!site)
+		return 0;
+	key.sp = REG_SP(ctx) + site->sp_delta;
+	key.tgid = w.tgid;
+	if (site->action != ACTION_RETURN) {
+		called(ctx, site, index, &w, key.sp);
+		return site->next;
+	}
+	first = bpf_map_lookup_elem(&pending_returns, &key);
+	if (!first || first->caller != return_address(ctx, key.sp))
+		return site->next;
+	top = first->top;
+#pragma unroll
+	for (int i = MAX_LEVELS - 1; i >= 0; i--) {
+		if (i > top)
+			continue;
+		key.level = i;
+		returned(&key, id, REG_RESULT(ctx), site->result_from == FROM_REG);
+	}
+	return site->next;
+}
+
+SEC("uprobe.multi")
+int on_call(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u32 next;
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	next = one_call(ctx, cookie, id);
+#pragma unroll
+	for (int i = 1; i < MAX_CHAIN; i++) {
+		if (!next)
+			break;
+		next = one_call(ctx, next, id);
+	}
+	return 0;
+}
+
 static __always_inline void thread_record(struct who *w, __u8 op, __u8 flags, __u64 object, __u64 value,
 					  __u32 place)
 {
@@ -1023,3 +1269,4 @@ struct record *unused_record __attribute__((unused));
 struct stack_record *unused_stack_record __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));
 struct lost_line *unused_lost_line __attribute__((unused));
+struct call_record *unused_call_record __attribute__((unused));

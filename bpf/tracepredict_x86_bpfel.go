@@ -13,11 +13,24 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type TracepredictCallRecord struct {
+	_    structs.HostLayout
+	Head TracepredictRecord
+	Args [6]uint64
+}
+
 type TracepredictFarKey struct {
 	_   structs.HostLayout
 	Sp  uint64
 	Tid uint32
 	Pad uint32
+}
+
+type TracepredictFrameKey struct {
+	_     structs.HostLayout
+	Sp    uint64
+	Tgid  uint32
+	Level uint32
 }
 
 type TracepredictKernelCode struct {
@@ -42,6 +55,17 @@ type TracepredictPendingCall struct {
 	Place   uint32
 }
 
+type TracepredictPendingReturn struct {
+	_      structs.HostLayout
+	Caller uint64
+	Object uint64
+	Args   [6]uint64
+	Site   uint32
+	Place  uint32
+	Top    uint32
+	Pad    uint32
+}
+
 type TracepredictPlaceKey struct {
 	_      structs.HostLayout
 	Caller uint64
@@ -64,6 +88,17 @@ type TracepredictRecord struct {
 	Flags   uint8
 	Pad     uint16
 	Result  int32
+}
+
+type TracepredictSignature struct {
+	_      structs.HostLayout
+	Disp   [6]int64
+	From   [6]uint8
+	Reg    [6]uint8
+	Width  [6]int8
+	Count  uint8
+	Result int8
+	Pad    [4]uint8
 }
 
 type TracepredictSite struct {
@@ -153,14 +188,17 @@ const (
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
+	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapPlaces            = "places"
 	TracepredictMapRing              = "ring"
+	TracepredictMapSignatures        = "signatures"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
 	TracepredictMapTargets           = "targets"
 	TracepredictMapWatches           = "watches"
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgListWatched      = "list_watched"
+	TracepredictProgOnCall           = "on_call"
 	TracepredictProgOnExec           = "on_exec"
 	TracepredictProgOnExit           = "on_exit"
 	TracepredictProgOnFork           = "on_fork"
@@ -180,6 +218,7 @@ const (
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
 	TracepredictVarTight             = "tight"
+	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
@@ -233,6 +272,7 @@ type TracepredictSpecs struct {
 type TracepredictProgramSpecs struct {
 	ListTasks   *ebpf.ProgramSpec `ebpf:"list_tasks"`
 	ListWatched *ebpf.ProgramSpec `ebpf:"list_watched"`
+	OnCall      *ebpf.ProgramSpec `ebpf:"on_call"`
 	OnExec      *ebpf.ProgramSpec `ebpf:"on_exec"`
 	OnExit      *ebpf.ProgramSpec `ebpf:"on_exit"`
 	OnFork      *ebpf.ProgramSpec `ebpf:"on_fork"`
@@ -245,15 +285,17 @@ type TracepredictProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
-	FarCalls    *ebpf.MapSpec `ebpf:"far_calls"`
-	KernelCodes *ebpf.MapSpec `ebpf:"kernel_codes"`
-	Lost        *ebpf.MapSpec `ebpf:"lost"`
-	Places      *ebpf.MapSpec `ebpf:"places"`
-	Ring        *ebpf.MapSpec `ebpf:"ring"`
-	Sites       *ebpf.MapSpec `ebpf:"sites"`
-	Slots       *ebpf.MapSpec `ebpf:"slots"`
-	Targets     *ebpf.MapSpec `ebpf:"targets"`
-	Watches     *ebpf.MapSpec `ebpf:"watches"`
+	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
+	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
+	Lost           *ebpf.MapSpec `ebpf:"lost"`
+	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
+	Places         *ebpf.MapSpec `ebpf:"places"`
+	Ring           *ebpf.MapSpec `ebpf:"ring"`
+	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
+	Sites          *ebpf.MapSpec `ebpf:"sites"`
+	Slots          *ebpf.MapSpec `ebpf:"slots"`
+	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	Watches        *ebpf.MapSpec `ebpf:"watches"`
 }
 
 // TracepredictVariableSpecs contains global variables before they are loaded into the kernel.
@@ -273,6 +315,7 @@ type TracepredictVariableSpecs struct {
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
+	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
@@ -302,15 +345,17 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
-	FarCalls    *ebpf.Map `ebpf:"far_calls"`
-	KernelCodes *ebpf.Map `ebpf:"kernel_codes"`
-	Lost        *ebpf.Map `ebpf:"lost"`
-	Places      *ebpf.Map `ebpf:"places"`
-	Ring        *ebpf.Map `ebpf:"ring"`
-	Sites       *ebpf.Map `ebpf:"sites"`
-	Slots       *ebpf.Map `ebpf:"slots"`
-	Targets     *ebpf.Map `ebpf:"targets"`
-	Watches     *ebpf.Map `ebpf:"watches"`
+	FarCalls       *ebpf.Map `ebpf:"far_calls"`
+	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
+	Lost           *ebpf.Map `ebpf:"lost"`
+	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
+	Places         *ebpf.Map `ebpf:"places"`
+	Ring           *ebpf.Map `ebpf:"ring"`
+	Signatures     *ebpf.Map `ebpf:"signatures"`
+	Sites          *ebpf.Map `ebpf:"sites"`
+	Slots          *ebpf.Map `ebpf:"slots"`
+	Targets        *ebpf.Map `ebpf:"targets"`
+	Watches        *ebpf.Map `ebpf:"watches"`
 }
 
 func (m *TracepredictMaps) Close() error {
@@ -318,8 +363,10 @@ func (m *TracepredictMaps) Close() error {
 		m.FarCalls,
 		m.KernelCodes,
 		m.Lost,
+		m.PendingReturns,
 		m.Places,
 		m.Ring,
+		m.Signatures,
 		m.Sites,
 		m.Slots,
 		m.Targets,
@@ -344,6 +391,7 @@ type TracepredictVariables struct {
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
+	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
@@ -359,6 +407,7 @@ type TracepredictVariables struct {
 type TracepredictPrograms struct {
 	ListTasks   *ebpf.Program `ebpf:"list_tasks"`
 	ListWatched *ebpf.Program `ebpf:"list_watched"`
+	OnCall      *ebpf.Program `ebpf:"on_call"`
 	OnExec      *ebpf.Program `ebpf:"on_exec"`
 	OnExit      *ebpf.Program `ebpf:"on_exit"`
 	OnFork      *ebpf.Program `ebpf:"on_fork"`
@@ -371,6 +420,7 @@ func (p *TracepredictPrograms) Close() error {
 	return _TracepredictClose(
 		p.ListTasks,
 		p.ListWatched,
+		p.OnCall,
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,

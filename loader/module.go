@@ -72,7 +72,7 @@ func (m *Module) probesOf() []Probe {
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
 		if !m.Plan.Chained(i) {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall()})
 		}
 		if s.Return {
 			ps = append(ps, Probe{Offset: s.Offset, Site: index, Return: true})
@@ -98,6 +98,21 @@ func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sit
 // probed reports whether anything of the module is to be observed.
 func (m *Module) probed() bool { return len(m.Plan.Sites)+len(m.Plan.Watchpoints) > 0 }
 
+// sign writes the signatures of a module's functions, and into sites their numbers.
+func (m *Module) sign(t *Tracer, sites []bpf.Site) error {
+	for i := range m.Plan.Sites {
+		if !m.Plan.Sites[i].IsCall() {
+			continue
+		}
+		number, err := t.signature(m.Plan.Sites[i].Signature)
+		if err != nil {
+			return err
+		}
+		sites[i].Imm |= uint64(number)
+	}
+	return nil
+}
+
 // UnseenIn counts the places of a module's code that synchronise without being
 // observed: atomic instructions and futex calls, but for accesses of watched
 // variables and what functions of the table are made of. First and what
@@ -109,7 +124,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	}
 	observed := map[uint64]bool{}
 	for _, site := range m.Plan.Sites {
-		observed[site.At] = true
+		observed[site.At] = observed[site.At] || !site.IsCall()
 	}
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {

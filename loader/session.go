@@ -28,6 +28,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/method"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -176,6 +177,30 @@ func (s *Session) Site(index uint32) *probes.Site {
 		return nil
 	}
 	return s.sites[index]
+}
+
+// SiteModule gives the path of the file that a site is in, "" if there is none.
+func (s *Session) SiteModule(index uint32) string {
+	for _, m := range s.Modules() {
+		if index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
+			return m.Path
+		}
+	}
+	return ""
+}
+
+// Patterns lists the patterns of functions that were asked for.
+func (s *Session) Patterns() []method.Pattern { return s.opts.Plan.On }
+
+// Unmatched lists those of them that no file of the first process has anything of.
+func (s *Session) Unmatched() []method.Pattern {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []method.Pattern
+	for _, i := range s.first.planner.Unmatched() {
+		out = append(out, s.opts.Plan.On[i])
+	}
+	return out
 }
 
 // VariableAddr gives the address in a process of a watched variable, 0 if it
@@ -439,7 +464,11 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	if !mod.probed() {
 		return mod, nil
 	}
-	if mod.Base, err = s.tracer.AddSites(mod.bpfSites()); err != nil {
+	sites := mod.bpfSites()
+	if err := mod.sign(s.tracer, sites); err != nil {
+		return nil, err
+	}
+	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
 		return nil, err
 	}
 	for i := range mod.Plan.Sites {
@@ -488,13 +517,8 @@ func (s *Session) read() {
 type filter struct{ s *Session }
 
 func (f filter) Record(r *bpf.Record) {
-	// It takes the kernel milliseconds to remove probes. What they still tell
-	// is left out from one record on, so that the rest is a run without holes.
-	if end := f.s.end.Load(); f.s.cut || end != 0 && r.Time > end {
-		f.s.cut = true
-		if bpf.Op(r.Op) != bpf.OpHole { // what was lost may have been lost before
-			return
-		}
+	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // what was lost may have been lost before
+		return
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {
 		// A library came or went. An error here means that the process is gone.
@@ -505,6 +529,21 @@ func (f filter) Record(r *bpf.Record) {
 		f.s.life(r)
 	}
 	f.s.opts.Handler.Record(r)
+}
+
+// late: it takes the kernel milliseconds to remove probes. What they still tell
+// is left out from one record on, so that the rest is a run without holes.
+func (f filter) late(r *bpf.Record) bool {
+	if end := f.s.end.Load(); end != 0 && r.Time > end {
+		f.s.cut = true
+	}
+	return f.s.cut
+}
+
+func (f filter) Call(r *bpf.CallRecord) {
+	if !f.late(&r.Head) {
+		f.s.opts.Handler.Call(r)
+	}
 }
 
 func (f filter) Stack(r *bpf.StackRecord) { f.s.opts.Handler.Stack(r) }

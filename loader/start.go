@@ -182,7 +182,7 @@ func (s *Session) ready() error {
 	}
 	calls := 0
 	for _, m := range s.first.modules {
-		calls += m.Plan.Calls
+		calls += m.Plan.Calls + m.Plan.Methods
 	}
 	if calls == 0 {
 		return errNothingToSee(s.first.modules)

@@ -48,6 +48,8 @@ type Tracer struct {
 	links []link.Link         // of tracepoints
 	files map[int][]io.Closer // of probes in files and watchpoints, by process
 	sites uint32              // next free index; index 0 stands for "none"
+
+	signatures map[bpf.Signature]uint32 // by what they say
 }
 
 // NewTracer loads the programs and attaches those for the life of threads. An
@@ -60,7 +62,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, files: map[int][]io.Closer{}}
+	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, explainLoad(err)
 	}
@@ -151,11 +153,32 @@ func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 	return base, nil
 }
 
+// signature gives the index of a signature; functions that are recorded alike
+// share one.
+func (t *Tracer) signature(s bpf.Signature) (uint32, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, ok := t.signatures[s]
+	if ok {
+		return n, nil
+	}
+	n = uint32(len(t.signatures))
+	if n >= bpf.MaxSignatures {
+		return 0, fmt.Errorf("the functions asked for take their parameters in more than %d ways: ask for fewer", bpf.MaxSignatures)
+	}
+	if err := t.objs.Signatures.Put(n, s); err != nil {
+		return 0, fmt.Errorf("write signature %d: %w", n, err)
+	}
+	t.signatures[s] = n
+	return n, nil
+}
+
 // Probe is one place of a file where a program is to run.
 type Probe struct {
 	Offset uint64 // in the file
 	Site   uint32 // index in the table
 	Return bool   // a uretprobe: the entry is at Offset
+	Call   bool   // of a function that was asked for
 }
 
 // Attach puts probes into the file for the process owner, or, unfiltered, for the
@@ -168,10 +191,13 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) 
 	}
 	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	defer runtime.KeepAlive(f)
-	for _, ret := range []bool{false, true} {
+	for _, kind := range []struct {
+		prog      *ebpf.Program
+		ret, call bool
+	}{{t.objs.OnProbe, false, false}, {t.objs.OnReturn, true, false}, {t.objs.OnCall, false, true}} {
 		var offsets, cookies []uint64
 		for _, p := range probes {
-			if p.Return != ret {
+			if p.Return != kind.ret || p.Call != kind.call {
 				continue
 			}
 			cookie := uint64(p.Site)
@@ -183,11 +209,7 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) 
 		if len(offsets) == 0 {
 			continue
 		}
-		prog := t.objs.OnProbe
-		if ret {
-			prog = t.objs.OnReturn
-		}
-		l, err := linkProbes(path, prog.FD(), ret, pid, offsets, cookies)
+		l, err := linkProbes(path, kind.prog.FD(), kind.ret, pid, offsets, cookies)
 		if err != nil {
 			return fmt.Errorf("attach %d probes to %s: %w", len(offsets), f.Name(), err)
 		}
@@ -241,6 +263,7 @@ func (t *Tracer) newBrake(pids func() []int) *brake {
 // copied.
 type Handler interface {
 	Record(*bpf.Record)
+	Call(*bpf.CallRecord)
 	Stack(*bpf.StackRecord)
 	// Idle is called when nothing is left to read for now.
 	Idle()
@@ -278,6 +301,8 @@ func handle(raw []byte, h Handler) error {
 	switch len(raw) {
 	case int(unsafe.Sizeof(bpf.Record{})):
 		h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
+	case int(unsafe.Sizeof(bpf.CallRecord{})):
+		h.Call((*bpf.CallRecord)(unsafe.Pointer(&raw[0])))
 	case int(unsafe.Sizeof(bpf.StackRecord{})):
 		h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
 	default:

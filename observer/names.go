@@ -82,6 +82,9 @@ func (p *process) remember(needed *event.Names) {
 	for _, v := range p.vars {
 		needed.Object(v.id)
 	}
+	for _, x := range p.things {
+		needed.Object(x.id)
+	}
 	for _, t := range p.byTP {
 		for ; t != nil; t = t.previous {
 			needed.Thread(t.id)

@@ -47,6 +47,8 @@ type SiteInfo struct {
 	// Alone: a condition wait that makes no observed call itself, so that an
 	// unlock from below its frame is a cleanup handler's.
 	Alone bool
+	// Func is what is known of the function, at a site of its calls.
+	Func *event.Func
 }
 
 // Options configure an Observer.
@@ -99,6 +101,7 @@ type Observer struct {
 	clock *clock.Must
 	stats Stats
 	ev    event.Event // reused for all
+	args  [event.MaxArgs]uint64
 
 	now       uint64             // time of the record at hand
 	from      uint64             // calls and accesses before it are left out
@@ -110,6 +113,7 @@ type Observer struct {
 	names     names
 	stacks    map[event.PlaceID]Stack
 	unknown   SiteInfo // of a site that nobody knows
+	funcs     funcs
 }
 
 // How many threads, by the low bits of the kernel's id, and objects, by a hash of
@@ -129,6 +133,7 @@ func New(opts Options) *Observer {
 		processes: map[uint32]*process{},
 		names:     newNames(opts.Sinks),
 		stacks:    map[event.PlaceID]Stack{},
+		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }
 
@@ -185,8 +190,14 @@ func (o *Observer) StackOf(p event.PlaceID) (Stack, bool) {
 // Idle is called when nothing is left to read for now; loader.Handler.
 func (o *Observer) Idle() {}
 
+// Call takes one record of a call with its arguments; loader.Handler.
+func (o *Observer) Call(c *bpf.CallRecord) { o.one(&c.Head, &c.Args) }
+
 // Record takes one record; loader.Handler.
-func (o *Observer) Record(r *bpf.Record) {
+func (o *Observer) Record(r *bpf.Record) { o.one(r, nil) }
+
+// one takes a record, with the arguments of a call where there are any.
+func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
 	o.now = r.Time
 	if o.names.full() {
@@ -242,6 +253,8 @@ func (o *Observer) Record(r *bpf.Record) {
 		o.accessed(t, r)
 	case bpf.OpTouch:
 		o.touched(t, r)
+	case bpf.OpCall, bpf.OpReturn:
+		o.called(t, r, args)
 	}
 }
 

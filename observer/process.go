@@ -14,8 +14,9 @@ type process struct {
 	leader  *thread            // that runs or ran main
 	objects map[uint64]*object // live, by address
 	vars    map[uint64]*variable
-	living  int  // threads
-	forked  bool // under observation, so that it is gone with its last thread
+	things  map[uint64]*instance // live, by address
+	living  int                  // threads
+	forked  bool                 // under observation, so that it is gone with its last thread
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch
@@ -25,7 +26,7 @@ type process struct {
 func (o *Observer) process(tgid uint32) *process {
 	p := o.processes[tgid]
 	if p == nil {
-		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}}
+		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}, things: map[uint64]*instance{}}
 		o.processes[tgid] = p
 	}
 	return p
@@ -64,6 +65,7 @@ func (o *Observer) forgetObjects(p *process) {
 	}
 	clear(p.objects)
 	clear(p.vars)
+	clear(p.things)
 	clear(p.checks)
 	clear(p.touches)
 }

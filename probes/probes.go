@@ -21,14 +21,16 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/method"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // Options say what to observe.
 type Options struct {
-	Table synctab.Table // the synchronisation calls
-	Watch []string      // names of variables
+	Table synctab.Table    // the synchronisation calls
+	Watch []string         // names of variables
+	On    []method.Pattern // functions whose calls and returns are events
 	// Shared watches every writable variable of the program, the first file
 	// planned, that its code accesses by name.
 	Shared bool
@@ -66,8 +68,10 @@ type Site struct {
 	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the
 	// variable's.
 	Watchpoint bool
-	Function   string // that contains At
-	Why        string // one line for people
+	Function   string           // that contains At
+	Method     *method.Function // that is entered here; nil elsewhere
+	Signature  bpf.Signature    // with Method
+	Why        string           // one line for people
 }
 
 // Plan is what to probe in one file.
@@ -86,6 +90,8 @@ type Plan struct {
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
 	Calls int
+	// Methods counts the places where functions that were asked for are entered.
+	Methods int
 
 	unseen *binary.Unseen // nil until asked for
 }
@@ -106,11 +112,14 @@ type Planner struct {
 	failed    map[string]error    // the latest reason why a name is not found
 	atomic    []variable.Variable // of the files so far
 	registers int                 // hardware watchpoints that are taken
+
+	matched   []bool // by pattern of Options.On
+	functions uint32 // numbered so far
 }
 
 // NewPlanner makes a planner.
 func NewPlanner(opts Options) *Planner {
-	return &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}}
+	return &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, matched: make([]bool, len(opts.On))}
 }
 
 // Unresolved is the reason why some variable has not been found in any file so
@@ -120,6 +129,11 @@ func (p *Planner) Unresolved() error {
 	for _, name := range p.names() {
 		if _, ok := p.found[name]; !ok {
 			errs = append(errs, p.failed[name])
+		}
+	}
+	if !p.mayLoad() {
+		for _, i := range p.Unmatched() {
+			errs = append(errs, &method.NotFound{Pattern: p.opts.On[i], Near: method.Near(p.files, p.opts.On[i])})
 		}
 	}
 	return errors.Join(errs...)
@@ -157,6 +171,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	}
 	if err := p.watchpoints(b); err != nil {
 		return nil, err
+	}
+	if err := b.methods(p); err != nil {
+		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)
 	}
 	if err := b.finish(); err != nil {
 		return nil, err
@@ -202,9 +219,10 @@ func demangled(linkage string) string {
 }
 
 // follows reports whether a site stands behind another in one chain. What was
-// named and what was not are chains apart: their probes come and go apart.
+// named and what was not are chains apart: their probes come and go apart. So are
+// calls that were asked for, which have a program of their own.
 func (s Site) follows(before Site) bool {
-	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0)
+	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.IsCall() == before.IsCall()
 }
 
 // Chained reports whether the i-th site has no probe of its own, being behind
@@ -217,6 +235,9 @@ func (b *builder) finish() error {
 	sort.SliceStable(sites, func(i, j int) bool {
 		if sites[i].Addr != sites[j].Addr {
 			return sites[i].Addr < sites[j].Addr
+		}
+		if a, b := sites[i].IsCall(), sites[j].IsCall(); a != b {
+			return b
 		}
 		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {
 			return b

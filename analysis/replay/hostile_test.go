@@ -56,6 +56,10 @@ func (s oneName) Thread(event.ThreadID) trace.Thread {
 	return trace.Thread{Name: string(s), Start: string(s)}
 }
 
+func (s oneName) Func(event.FuncID) event.Func {
+	return event.Func{Name: string(s), Params: []event.Param{{Name: string(s)}}, On: []event.On{{Pattern: string(s)}}}
+}
+
 // FuzzReport writes a trace of any events and names, and makes a report of it:
 // what a trace says need not be a run.
 func FuzzReport(f *testing.F) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tracepredict/tracepredict/analysis/calls"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suite"
@@ -57,12 +58,33 @@ func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
 // on what is missing, and findings no better than potential.
 func Report(src trace.Source, opts suite.Options) (report.Report, error) {
 	analyses := suite.New(opts)
-	n, err := Events(src, analyses)
+	counter := calls.New(src.Names().Func, nil)
+	n, err := Events(src, both{analyses, counter})
 	if err != nil {
 		return report.Report{}, err
 	}
 	s := summaryOf(src, n)
+	if len(s.Calls) == 0 { // the trace was cut before it told
+		s.Calls = Calls(counter)
+	}
 	return report.Build(Run(s), analyses.Finish(Doubt(s)), Resolver(src.Names())), nil
+}
+
+// both hands events to two sinks.
+type both [2]Sink
+
+func (b both) Event(e *event.Event) {
+	b[0].Event(e)
+	b[1].Event(e)
+}
+
+// Calls are the counts of a counter as a trace has them.
+func Calls(c *calls.Counter) []trace.Calls {
+	var out []trace.Calls
+	for _, n := range c.Counts() {
+		out = append(out, trace.Calls(n))
+	}
+	return out
 }
 
 // cuttable is a source that may end before its end.
@@ -87,7 +109,11 @@ func Run(s trace.Summary) report.Run {
 	for _, p := range s.Processes {
 		processes = append(processes, report.Process(p))
 	}
-	return report.Run{Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+	var counts []report.Calls
+	for _, c := range s.Calls {
+		counts = append(counts, report.Calls(c))
+	}
+	return report.Run{Calls: counts, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong

@@ -28,6 +28,13 @@ type jsonRun struct {
 	DurationNS int64         `json:"duration_ns"`
 	Notes      []string      `json:"notes"`
 	Processes  []jsonProcess `json:"processes"`
+	Calls      []jsonCalls   `json:"calls,omitempty"`
+}
+
+type jsonCalls struct {
+	Pattern string `json:"pattern"`
+	Events  uint64 `json:"events"`
+	Objects uint64 `json:"objects"`
 }
 
 type jsonProcess struct {
@@ -138,6 +145,7 @@ func toJSONRun(r Run) jsonRun {
 	return jsonRun{
 		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
+		Calls: each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 	}
 }
 

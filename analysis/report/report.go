@@ -66,6 +66,16 @@ type Run struct {
 	// Processes are those that were observed, the first one first; none if it
 	// is the only one.
 	Processes []Process
+	// Calls are the patterns whose events were asked for, in the order given.
+	Calls []Calls
+}
+
+// Calls counts what a pattern matched.
+type Calls struct {
+	Pattern string // as written: "call queue_put"
+	Return  bool   // it asks for returns
+	Events  uint64
+	Objects uint64 // instances that these were on
 }
 
 // Process is an observed process.

@@ -120,9 +120,26 @@ func (p *printer) head(r Report) {
 			"WARNING: the trace has holes: %s lost. Errors can be missed, and order that nobody saw can make a prediction false.",
 			counted(r.Run.Lost, "event was", "events were")))
 	}
+	for _, c := range r.Run.Calls {
+		p.para(itself[string], 2, 4, callCount(c))
+	}
 	for _, note := range r.Run.Notes {
 		p.para(p.style.warn, 2, 4, "note: "+note)
 	}
+}
+
+// callCount is "on call queue_put: 9,118 calls on 214 objects".
+func callCount(c Calls) string {
+	text := fmt.Sprintf("on %s: ", c.Pattern)
+	if c.Return {
+		text += counted(c.Events, "return", "returns")
+	} else {
+		text += counted(c.Events, "call", "calls")
+	}
+	if c.Objects > 0 {
+		text += " on " + counted(c.Objects, "object", "objects")
+	}
+	return text
 }
 
 // summary is the verdict: what was found, where, in how much.

@@ -42,6 +42,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Atomic {
 		info.Flags |= event.Atomic
 	}
+	info.Func = function(s, index, site)
 	if site.Check {
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
 	}
@@ -104,6 +105,9 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 		add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
 	}
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
+	for _, p := range s.Unmatched() {
+		notes = append(notes, fmt.Sprintf("%q matched no function of the program or of any library that it loaded", p.Text))
+	}
 	return append(notes, s.Notes()...)
 }
 

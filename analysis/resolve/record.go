@@ -90,6 +90,10 @@ func (r *Recorder) fresh(e *event.Event) {
 			r.seen.place(r.observed, o.First)
 		}
 	}
+	for e.Func > event.FuncID(len(r.seen.funcs)) {
+		f, _ := r.observed.FuncInfo(event.FuncID(len(r.seen.funcs) + 1))
+		r.seen.funcs = append(r.seen.funcs, f)
+	}
 	for _, id := range []event.ThreadID{e.Thread, e.Peer} {
 		for id > event.ThreadID(len(r.seen.threads)) {
 			t, _ := r.observed.ThreadInfo(event.ThreadID(len(r.seen.threads) + 1))
@@ -106,6 +110,7 @@ type snapshot struct {
 	objects map[event.ObjectID]observer.Object // until they have been written
 	last    event.ObjectID                     // that was copied
 	threads []observer.Thread
+	funcs   []event.Func
 }
 
 func newSnapshot() snapshot {
@@ -176,6 +181,16 @@ func (n namer) Thread(id event.ThreadID) trace.Thread {
 	t := n.r.Thread(id)
 	raw, _ := n.r.seen.ThreadInfo(id)
 	return trace.Thread{TID: t.TID, TGID: raw.TGID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main}
+}
+
+// Func implements trace.Namer.
+func (n namer) Func(id event.FuncID) event.Func {
+	n.r.seen.mu.Lock()
+	defer n.r.seen.mu.Unlock()
+	if id == 0 || int(id) > len(n.r.seen.funcs) {
+		return event.Func{}
+	}
+	return n.r.seen.funcs[id-1]
 }
 
 // Frames implements report.Resolver, after Drain.

@@ -37,6 +37,9 @@ func New(o Options) *Suite {
 
 // Event takes the next event of the run; the signature of finding.Analysis.
 func (s *Suite) Event(e *event.Event) {
+	if e.Kind == event.KindInstance || e.Op.IsCall() {
+		return // it orders nothing
+	}
 	s.history.Event(e)
 	s.eraser.Event(e)
 	s.goodlock.Event(e)

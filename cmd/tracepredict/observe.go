@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/analysis/calls"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
@@ -20,7 +21,9 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/method"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -29,6 +32,7 @@ type planFlags struct {
 	watch  []string
 	hw     []string
 	shared bool
+	on     []string
 	sync   []string
 	sites  string
 	plain  bool // --no-atomics
@@ -39,6 +43,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state); repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
+	fs.StringArrayVar(&f.on, "on", nil, "make events of the calls or returns of functions, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', F a name or glob (docs/patterns.md); repeatable")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
@@ -52,6 +57,13 @@ func (f *planFlags) options() (probes.Options, error) {
 		opts.EntrySites = true
 	default:
 		return opts, usage("--sites %s: it is cheap or entry", f.sites)
+	}
+	for _, text := range f.on {
+		p, err := method.Parse(text)
+		if err != nil {
+			return opts, usage("--on %w", err)
+		}
+		opts.On = append(opts.On, p)
 	}
 	table, err := synctab.Builtin()
 	if err != nil {
@@ -122,10 +134,12 @@ type observation struct {
 	flags    *observeFlags
 	printer  *printer
 	suite    *suite.Suite
+	calls    *calls.Counter
 	observer *observer.Observer
 	session  *loader.Session
 	sites    siteCache
 	record   *recording // nil without --record
+	plan     probes.Options
 }
 
 func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -133,8 +147,13 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	r := &observation{flags: f, suite: suite.New(suite.Options{History: f.history})}
-	sinks := []observer.Sink{r.suite}
-	var err error
+	plan, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	r.plan = plan
+	r.calls = calls.New(r.function, asked(plan.On))
+	sinks := []observer.Sink{r.suite, r.calls}
 	// Opened first: a run whose report or trace cannot be kept is a run wasted.
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
@@ -152,9 +171,23 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	return r, nil
 }
 
-func (r *observation) options() (loader.Options, error) {
-	plan, err := r.flags.options()
-	return loader.Options{Plan: plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}, err
+func (r *observation) options() loader.Options {
+	return loader.Options{Plan: r.plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+}
+
+// function gives what is known of a function of the run's events.
+func (r *observation) function(id event.FuncID) event.Func {
+	f, _ := r.observer.FuncInfo(id)
+	return f
+}
+
+// asked are patterns as events have them.
+func asked(patterns []method.Pattern) []event.On {
+	var out []event.On
+	for _, p := range patterns {
+		out = append(out, event.On{Pattern: p.Text, Return: p.Return})
+	}
+	return out
 }
 
 func (r *observation) started(s *loader.Session, program string) {
@@ -176,6 +209,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	}
 	summary := resolve.Summary(r.session, r.observer, res.Lost)
 	summary.Program, summary.Duration = program, observed(r.session)
+	summary.Calls = replay.Calls(r.calls)
 	findings := r.suite.Finish(replay.Doubt(summary))
 	rep := report.Build(replay.Run(summary), findings, names)
 	err := r.printer.print(rep)
@@ -265,10 +299,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return err
 	}
-	opts, err := r.options()
-	if err != nil {
-		return err
-	}
+	opts := r.options()
 	path, err := loader.ResolveProgram(args[0])
 	if err != nil {
 		return err
@@ -335,10 +366,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	opts, err := r.options()
-	if err != nil {
-		return err
-	}
+	opts := r.options()
 	if err := loader.CheckPID(pid); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/method"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
@@ -78,6 +80,8 @@ func probeKind(s probes.Site) string {
 		return "return"
 	case bpf.Action(s.BPF.Action) == bpf.ActionOutcome:
 		return "outcome"
+	case s.IsCall() && s.Method == nil:
+		return "return"
 	case s.Variable != "":
 		return "access"
 	}
@@ -92,6 +96,9 @@ func observes(s probes.Site) string {
 		return "its caller, for the call that it wraps"
 	}
 	text := bpf.Op(s.BPF.Op).String()
+	if s.Method != nil {
+		return signature(s.Method)
+	}
 	switch {
 	case s.Variable != "":
 		text += " " + s.Variable
@@ -103,6 +110,22 @@ func observes(s probes.Site) string {
 	}
 	if s.Timed {
 		text += " (timed)"
+	}
+	return text
+}
+
+// signature says what is recorded of a function's calls: "call queue_put(q int*)".
+func signature(fn *method.Function) string {
+	text := "call " + fn.Name
+	if fn.Inlined {
+		text = "inlined " + text
+	}
+	var params []string
+	for _, p := range fn.Params {
+		params = append(params, strings.TrimSpace(p.Name+" "+p.Type))
+	}
+	if len(params) > 0 {
+		text += "(" + strings.Join(params, ", ") + ")"
 	}
 	return text
 }

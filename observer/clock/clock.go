@@ -118,7 +118,7 @@ func (m *Must) Slots() int { return int(m.slots) }
 func (m *Must) Stamp(e *event.Event) {
 	m.order++
 	t := m.thread(e.Thread)
-	o := m.object(e)
+	o := m.object(e) // nil for an instance, which orders nothing
 	// The must-order knows nothing of who had a lock first: of most events it
 	// takes the object's beginning and its use alone.
 	lock := !m.sync && o != nil && e.Op >= event.Acquire && e.Op <= event.Release

@@ -24,7 +24,7 @@ type object struct {
 
 // object finds the object of e, nil if e has none.
 func (m *Must) object(e *event.Event) *object {
-	if e.Object == 0 {
+	if e.Object == 0 || e.Kind == event.KindInstance {
 		return nil
 	}
 	if o := m.objectIf(e.Object); o != nil {

@@ -81,6 +81,10 @@ const (
 	// Hole: as many events of the thread as Value says were lost here.
 	Hole
 
+	// A function that was asked for was entered, or returns to its caller.
+	Call   // Object is the instance, Args what was passed
+	Return // likewise, Args as at the entry; Value is the result, with HasValue; Object2 the instance that it points to
+
 	NumOps
 )
 
@@ -98,6 +102,7 @@ const (
 	KindBarrier
 	KindSemaphore
 	KindOnce
+	KindInstance // what a method was called on
 )
 
 // Flags qualify an event.
@@ -146,12 +151,18 @@ type Event struct {
 	Value   uint64 // of the variable, zero-extended, with HasValue
 	Thread  ThreadID
 	Object  ObjectID
-	Object2 ObjectID // the mutex of Wait and Wake
+	Object2 ObjectID // the mutex of Wait and Wake; of a Return what its result points to
 	Peer    ThreadID // of Fork, Join, Detach
 	Place   PlaceID
 	Op      Op
 	Kind    Kind // of Object
 	Flags   Flags
+	Func    FuncID // of Call and Return
+
+	// Args are the arguments of Call and Return, one for each of the Params of
+	// Func, cut to the width of its type and sign-extended where that is signed.
+	// Valid during the call only.
+	Args []uint64
 
 	// Slot and Epoch identify this event in clocks: event e comes before f
 	// in every feasible reordering (edges M of the order table) if
@@ -182,6 +193,9 @@ func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 // IsWrite reports whether the event changes a variable.
 func (o Op) IsWrite() bool { return o == Write || o == Update }
 
+// IsCall reports whether the event is one of a function.
+func (o Op) IsCall() bool { return o == Call || o == Return }
+
 // IsAcquire reports whether the event took a lock, in either mode.
 func (o Op) IsAcquire() bool { return o == Acquire || o == AcquireRead }
 
@@ -191,7 +205,7 @@ var opNames = [NumOps]string{
 	"fork", "begin", "end", "join", "detach",
 	"wait", "wake", "signal", "broadcast",
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
-	"once-enter", "once-done", "once-leave", "init", "destroy", "hole",
+	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 }
 
 // String gives the operation's name as the reports and traces spell it.
@@ -202,7 +216,7 @@ func (o Op) String() string {
 	return "unknown"
 }
 
-var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once"}
+var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance"}
 
 // String gives the kind's name as the reports spell it.
 func (k Kind) String() string {

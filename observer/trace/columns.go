@@ -15,10 +15,12 @@ type key struct {
 	op              event.Op
 	kind            event.Kind
 	flags           event.Flags
+	args            uint8 // how many arguments each has
+	fn              event.FuncID
 }
 
 func keyOf(e *event.Event) key {
-	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Place, e.Op, e.Kind, e.Flags}
+	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Place, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
 }
 
 // slots is how many kinds of event are known at once while writing.
@@ -27,7 +29,7 @@ const slots = 1 << 12
 func (k *key) slot() uint64 {
 	h := uint64(k.thread)<<32 | uint64(k.object)
 	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.place)<<32 | uint64(k.op)<<16 | uint64(k.flags))
-	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.object2)<<32 | uint64(k.peer))
+	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.object2)<<32 | uint64(k.peer) ^ uint64(k.fn)<<8)
 	h *= 0x9e3779b97f4a7c15
 	return h >> (64 - 12)
 }
@@ -38,6 +40,7 @@ type known struct {
 	key   key
 	index uint64 // from 1
 	value uint64 // of its last event
+	args  [event.MaxArgs]uint64
 }
 
 // columns are the events of a block being made: each event is the number of its
@@ -57,6 +60,7 @@ type columns struct {
 	places  []event.PlaceID
 	objects event.ObjectID
 	threads event.ThreadID
+	funcs   event.FuncID
 }
 
 func (c *columns) reset() {
@@ -79,7 +83,12 @@ func (c *columns) define(k *key) {
 	b = binary.AppendUvarint(b, uint64(k.peer))
 	b = binary.AppendUvarint(b, zigzag(uint64(k.object)-c.object))
 	b = binary.AppendUvarint(b, uint64(k.object2))
-	c.kind = binary.AppendUvarint(b, zigzag(uint64(k.place)-c.place))
+	b = binary.AppendUvarint(b, zigzag(uint64(k.place)-c.place))
+	if k.op.IsCall() {
+		b = append(binary.AppendUvarint(b, uint64(k.fn)), k.args)
+		c.funcs = max(c.funcs, k.fn)
+	}
+	c.kind = b
 	c.object, c.place = uint64(k.object), uint64(k.place)
 	c.kinds++
 	c.objects = max(c.objects, k.object, k.object2)

@@ -13,12 +13,15 @@ type nameWriter struct {
 	namer   Namer
 	objects event.ObjectID // written up to
 	threads event.ThreadID
+	funcs   event.FuncID
 	places  map[event.PlaceID]bool // written
 
 	index                       map[string]uint64 // of strings
 	str, place, object, thread  []byte
+	fn                          []byte
 	firstObject, firstThread    uint64 // of the block
 	nPlaces, nObjects, nThreads uint64
+	firstFunc, nFuncs           uint64
 }
 
 func newNameWriter(n Namer) nameWriter {
@@ -32,7 +35,7 @@ func newNameWriter(n Namer) nameWriter {
 // collected is much for one block, and takes it.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
-		if len(n.str)+len(n.place)+len(n.object)+len(n.thread) < nameBytes {
+		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn) < nameBytes {
 			return nil
 		}
 		return full()
@@ -47,6 +50,13 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 	for n.objects < c.objects {
 		n.objects++
 		n.addObject(n.objects)
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	for n.funcs < c.funcs {
+		n.funcs++
+		n.addFunc(n.funcs)
 		if err := check(); err != nil {
 			return err
 		}
@@ -85,6 +95,28 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 	n.object = b
 	n.addPlace(o.Init)
 	n.addPlace(o.First)
+}
+
+func (n *nameWriter) addFunc(id event.FuncID) {
+	if n.nFuncs++; n.nFuncs == 1 {
+		n.firstFunc = uint64(id)
+	}
+	f := n.namer.Func(id)
+	b := n.fn
+	for _, v := range []uint64{n.string(f.Name), n.string(f.Module), n.string(f.Result), bit(f.Makes), uint64(f.Life)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	params := f.Params[:min(len(f.Params), event.MaxArgs)]
+	b = binary.AppendUvarint(b, uint64(len(params)))
+	for _, p := range params {
+		b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, n.string(p.Name)), n.string(p.Type)), zigzag(uint64(p.Index)))
+	}
+	on := f.On[:min(len(f.On), maxPatterns)]
+	b = binary.AppendUvarint(b, uint64(len(on)))
+	for _, o := range on {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, n.string(o.Pattern)), bit(o.Return))
+	}
+	n.fn = b
 }
 
 func (n *nameWriter) addPlace(id event.PlaceID) {
@@ -153,8 +185,11 @@ func (n *nameWriter) take(b []byte) []byte {
 	if n.nThreads > 0 {
 		b = appendCounted(b, sectionThreads, n.thread, n.firstThread, n.nThreads)
 	}
-	n.str, n.place, n.object, n.thread = n.str[:0], n.place[:0], n.object[:0], n.thread[:0]
-	n.nPlaces, n.nObjects, n.nThreads = 0, 0, 0
+	if n.nFuncs > 0 {
+		b = appendCounted(b, sectionFunctions, n.fn, n.firstFunc, n.nFuncs)
+	}
+	n.str, n.place, n.object, n.thread, n.fn = n.str[:0], n.place[:0], n.object[:0], n.thread[:0], n.fn[:0]
+	n.nPlaces, n.nObjects, n.nThreads, n.nFuncs = 0, 0, 0, 0
 	clear(n.index)
 	return b
 }
@@ -177,6 +212,7 @@ type Names struct {
 	places  map[event.PlaceID][]event.Frame
 	objects []Object
 	threads []Thread
+	funcs   []event.Func
 }
 
 // Place gives the calling chain of a place, nil if it is unknown; Namer.
@@ -204,6 +240,31 @@ func (n *Names) Thread(id event.ThreadID) Thread {
 		return Thread{}
 	}
 	return n.threads[id-1]
+}
+
+// Func gives what is known of a function; Namer.
+func (n *Names) Func(id event.FuncID) event.Func {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	if id == 0 || int(id) > len(n.funcs) {
+		return event.Func{}
+	}
+	return n.funcs[id-1]
+}
+
+// Funcs is the number of functions known: they are 1 to Funcs.
+func (n *Names) Funcs() int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return len(n.funcs)
+}
+
+// AddFunc makes the next function known and gives its identifier.
+func (n *Names) AddFunc(f event.Func) event.FuncID {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.funcs = append(n.funcs, f)
+	return event.FuncID(len(n.funcs))
 }
 
 // Objects is the number of objects known: they are 1 to Objects.

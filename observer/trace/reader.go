@@ -67,6 +67,7 @@ type Reader struct {
 	time     uint64
 	object   uint64 // of the last kind defined
 	place    uint64
+	args     [event.MaxArgs]uint64 // of the event that was read last
 
 	names   Names
 	strings map[string]string // each once
@@ -81,6 +82,7 @@ type Reader struct {
 type seen struct {
 	key   key
 	value uint64
+	args  [event.MaxArgs]uint64
 }
 
 // NewReader reads the header of a trace. Errors name the trace as given.
@@ -165,6 +167,14 @@ func (r *Reader) Next(e *event.Event) error {
 	e.Seq, e.Time = r.seq, r.time
 	e.Thread, e.Peer, e.Object, e.Object2 = k.key.thread, k.key.peer, k.key.object, k.key.object2
 	e.Place, e.Op, e.Kind, e.Flags = k.key.place, k.key.op, k.key.kind, k.key.flags
+	e.Func, e.Args = k.key.fn, nil
+	if k.key.args > 0 {
+		for i := range k.key.args {
+			k.args[i] += unzigzag(r.values.uvarint())
+		}
+		r.args = k.args
+		e.Args = r.args[:k.key.args]
+	}
 	e.Slot, e.Epoch, e.Since, e.Must = 0, 0, 0, nil
 	r.seq++
 	if r.left == 0 {
@@ -203,6 +213,9 @@ func (r *Reader) define() error {
 	k.object, k.object2 = event.ObjectID(r.object), event.ObjectID(c.number())
 	r.place += unzigzag(c.uvarint())
 	k.place = event.PlaceID(r.place)
+	if k.op.IsCall() {
+		k.fn, k.args = event.FuncID(c.number()), c.byte()
+	}
 	threads, objects := event.ThreadID(r.names.Threads()), uint64(r.names.Objects())
 	var why string
 	switch {
@@ -216,6 +229,10 @@ func (r *Reader) define() error {
 		why = fmt.Sprintf("objects %d and %d of %d", r.object, k.object2, objects)
 	case r.place > 1<<32-1:
 		why = fmt.Sprintf("place %d", r.place)
+	case k.args > event.MaxArgs || int64(k.fn) > int64(r.names.Funcs()):
+		why = fmt.Sprintf("function %d of %d, %d arguments", k.fn, r.names.Funcs(), k.args)
+	case k.op.IsCall() && k.fn == 0:
+		why = fmt.Sprintf("%s without a function", k.op)
 	case needsPeer(k.op) && k.peer == 0:
 		why = fmt.Sprintf("%s without the other thread", k.op)
 	case needsObject(k.op) && k.object == 0:
@@ -365,6 +382,8 @@ func (r *Reader) sections() error {
 			err = r.objectNames(&c, table)
 		case sectionThreads:
 			err = r.threadNames(&c, table)
+		case sectionFunctions:
+			err = r.funcNames(&c, table)
 		case sectionSummary:
 			err = r.readSummary(c.b)
 		case sectionKinds:

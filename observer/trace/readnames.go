@@ -119,3 +119,36 @@ func (r *Reader) threadNames(c *cursor, table []string) error {
 	}
 	return c.whole()
 }
+
+func (r *Reader) funcNames(c *cursor, table []string) error {
+	first, n := c.uvarint(), c.uvarint()
+	if first != uint64(r.names.Funcs()+1) {
+		return fmt.Errorf("functions are named from %d, and %d are known", first, r.names.Funcs())
+	}
+	for ; n > 0 && !c.bad; n-- {
+		f := event.Func{Name: lookup(c, table), Module: lookup(c, table), Result: lookup(c, table), Makes: c.uvarint() != 0}
+		f.Life = event.Life(min(c.uvarint(), 255))
+		params := c.uvarint()
+		if params > event.MaxArgs {
+			return errNames
+		}
+		for ; params > 0 && !c.bad; params-- {
+			f.Params = append(f.Params, event.Param{Name: lookup(c, table), Type: lookup(c, table), Index: int(int32(unzigzag(c.uvarint())))})
+		}
+		on := c.uvarint()
+		if on > maxPatterns {
+			return errNames
+		}
+		for ; on > 0 && !c.bad; on-- {
+			f.On = append(f.On, event.On{Pattern: lookup(c, table), Return: c.uvarint() != 0})
+		}
+		if c.bad {
+			return errNames
+		}
+		if err := r.charge(128 + 32*len(f.Params) + 24*len(f.On)); err != nil {
+			return err
+		}
+		r.names.AddFunc(f)
+	}
+	return c.whole()
+}

@@ -63,6 +63,16 @@ type Summary struct {
 	Unsure []Unsure `json:"unsure,omitempty"`
 	// Processes are those that were observed, where they are more than one.
 	Processes []Process `json:"processes,omitempty"`
+	// Calls are the patterns whose events were asked for, in the order given.
+	Calls []Calls `json:"calls,omitempty"`
+}
+
+// Calls counts what a pattern matched.
+type Calls struct {
+	Pattern string `json:"pattern"` // as given: "call queue_put"
+	Return  bool   `json:"return,omitempty"`
+	Events  uint64 `json:"events"`
+	Objects uint64 `json:"objects"` // that these were on
 }
 
 // Process is an observed process.
@@ -77,6 +87,7 @@ type Namer interface {
 	Place(event.PlaceID) []event.Frame // innermost first
 	Object(event.ObjectID) Object
 	Thread(event.ThreadID) Thread
+	Func(event.FuncID) event.Func
 }
 
 // Source gives the events of a run, in order.
@@ -108,6 +119,7 @@ const (
 	blockBytes  = 1 << 20
 	nameBytes   = 1 << 20
 	maxString   = 1 << 14
+	maxPatterns = 1 << 10 // that ask for one function
 )
 
 // The sections of a block.
@@ -121,6 +133,7 @@ const (
 	sectionIndex
 	sectionTimes
 	sectionValues
+	sectionFunctions
 )
 
 // MaxFrames is how many frames of a calling chain a trace holds; what is beyond

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +63,7 @@ func read(file []byte) (run, *Reader, error) {
 		if err != nil {
 			return got, r, err
 		}
+		e.Args = slices.Clone(e.Args)
 		got.events = append(got.events, e)
 	}
 	got.names = r.Names()
@@ -98,6 +100,37 @@ func smallRun() run {
 		Unsure: []Unsure{{Thread: 1, Until: 3}}}}
 }
 
+// callsRun has calls and returns.
+func callsRun() run {
+	r := smallRun()
+	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}},
+		Result: "int", Makes: true, Life: event.Ends, On: []event.On{{Pattern: "call queue_put(this, v)"}, {Pattern: "return queue_put", Return: true}}})
+	r.names.AddFunc(event.Func{Name: "idle"})
+	call := event.Event{Op: event.Call, Thread: 2, Object: 2, Kind: event.KindInstance, Func: 1, Place: 7, Args: []uint64{1 << 40, 1<<64 - 3}}
+	back := call
+	back.Op, back.Object2, back.Flags, back.Value = event.Return, 1, event.HasValue, 1<<63
+	more := call
+	more.Args = []uint64{5, 6}
+	r.events = append(r.events[:7:7], call, back, more, event.Event{Op: event.Call, Thread: 1, Func: 2})
+	for i := range r.events {
+		r.events[i].Seq = uint64(i + 1)
+	}
+	r.summary.Calls = []Calls{{Pattern: "call queue_put(this, v)", Events: 2, Objects: 1}, {Pattern: "return queue_put", Return: true, Events: 1}}
+	return r
+}
+
+// TestCalls: functions, arguments and results come back.
+func TestCalls(t *testing.T) {
+	want := callsRun()
+	for _, flushes := range [][]int{nil, {7}, {7, 8, 9}} {
+		got, _, err := read(write(t, want, flushes...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, want, got)
+	}
+}
+
 // compare holds what was read to what was written.
 func compare(t testing.TB, want, got run) {
 	t.Helper()
@@ -123,6 +156,9 @@ func compare(t testing.TB, want, got run) {
 			comparePlace(t, want, got, o.First)
 		}
 		comparePlace(t, want, got, e.Place)
+		if diff := cmp.Diff(want.names.Func(e.Func), got.names.Func(e.Func)); diff != "" {
+			t.Errorf("function %d: %s", e.Func, diff)
+		}
 	}
 }
 
@@ -190,8 +226,16 @@ func randomRun(t *rapid.T) (run, []int) {
 		if e.Flags&event.HasValue != 0 {
 			e.Value = word.Draw(t, "value")
 		}
+		if e.Op.IsCall() {
+			e.Func = event.FuncID(rapid.IntRange(1, 2).Draw(t, "function"))
+			if args := rapid.SliceOfN(word, 0, event.MaxArgs).Draw(t, "args"); len(args) > 0 {
+				e.Args = args
+			}
+		}
 		r.events = append(r.events, e)
 	}
+	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Module: text.Draw(t, "module")})
+	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Result: text.Draw(t, "result"), Makes: rapid.Bool().Draw(t, "makes"), Params: []event.Param{{Name: text.Draw(t, "param"), Index: int(rapid.Int32().Draw(t, "index"))}}})
 	r.summary = Summary{Program: text.Draw(t, "program"), Events: word.Draw(t, "recorded")}
 	return r, rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "flushes")
 }
@@ -413,7 +457,8 @@ func FuzzReader(f *testing.F) {
 	f.Add(file)
 	f.Add(file[:len(file)/2])
 	f.Add(header())
-	r, err := NewReader(bytes.NewReader(write(f, smallRun())), "")
+	f.Add(write(f, callsRun(), 8))
+	r, err := NewReader(bytes.NewReader(write(f, callsRun())), "")
 	if err != nil || r.block() != nil {
 		f.Fatal(err)
 	}

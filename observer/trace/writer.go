@@ -149,6 +149,10 @@ func (w *Writer) add(e *event.Event) {
 		c.values = binary.AppendUvarint(c.values, zigzag(e.Value-slot.value))
 		slot.value = e.Value
 	}
+	for i, v := range e.Args[:k.args] {
+		c.values = binary.AppendUvarint(c.values, zigzag(v-slot.args[i]))
+		slot.args[i] = v
+	}
 }
 
 // take gives the block at hand and begins another.

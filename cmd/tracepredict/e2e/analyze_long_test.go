@@ -78,5 +78,6 @@ func analyzeBusy(t *testing.T, events int) int64 {
 type unnamed struct{}
 
 func (unnamed) Place(event.PlaceID) []event.Frame  { return nil }
+func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
 func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
 func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }

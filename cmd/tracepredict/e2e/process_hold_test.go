@@ -46,6 +46,7 @@ func (y *tally) Record(r *bpf.Record) {
 	}
 }
 
+func (y *tally) Call(r *bpf.CallRecord) { y.Record(&r.Head) }
 func (y *tally) Stack(*bpf.StackRecord) {}
 func (y *tally) Idle()                  {}
 
@@ -237,6 +238,7 @@ func (s *slow) Record(*bpf.Record) {
 		s.sum = sha256.Sum256(s.sum[:])
 	}
 }
+func (s *slow) Call(*bpf.CallRecord)   {}
 func (s *slow) Stack(*bpf.StackRecord) {}
 func (s *slow) Idle()                  {}
 

@@ -1,0 +1,169 @@
+package observer
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The calls of functions that the user asked for, and the instances that they are
+// on: an instance is an address during a lifetime. Constructors begin one,
+// destructors end one; those of a base class run within those of the derived one, at
+// the same address, and are told by their stack pointer.
+
+// funcs are the functions seen.
+type funcs struct {
+	all    []event.Func // by FuncID, from 1
+	bySite map[uint32]event.FuncID
+	byText map[string]event.FuncID
+}
+
+// instance is what methods are called on.
+type instance struct {
+	id    event.ObjectID
+	maker event.FuncID // the constructor that began it; 0: none was seen
+	dying event.FuncID // the destructor that was entered; 0: none
+	by    *thread      // who called dying, or else maker,
+	sp    uint64       // with this stack pointer,
+	site  uint32       // at this site
+}
+
+// FuncInfo gives what is known of a function; ok is false for an unknown id.
+func (o *Observer) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
+	if id == 0 || int(id) > len(o.funcs.all) {
+		return f, false
+	}
+	return o.funcs.all[id-1], true
+}
+
+// function gives the function of a record's site; 0 if the site has none.
+func (o *Observer) function(r *bpf.Record) event.FuncID {
+	if id, ok := o.funcs.bySite[r.Site]; ok {
+		return id
+	}
+	f := o.site(r).Func
+	if f == nil {
+		return 0
+	}
+	text := fmt.Sprintf("%+v", *f)
+	id, ok := o.funcs.byText[text]
+	if !ok {
+		o.funcs.all = append(o.funcs.all, *f)
+		id = event.FuncID(len(o.funcs.all))
+		o.funcs.byText[text] = id
+	}
+	o.funcs.bySite[r.Site] = id
+	return id
+}
+
+// called serves the entry of a function and its return.
+func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
+	id := o.function(r)
+	if id == 0 {
+		return
+	}
+	f := &o.funcs.all[id-1]
+	returns := bpf.Op(r.Op) == bpf.OpReturn
+	x := t.process.things[r.Object]
+	switch {
+	case r.Object == 0:
+	case x != nil && o.repeats(x, t, r, f):
+		return
+	case returns:
+		if x == nil {
+			x = o.newInstance(t, r, r.Object)
+		}
+	default:
+		x = o.entered(x, t, r, id, f)
+	}
+	if !f.Wants(returns) {
+		return
+	}
+	var made *instance
+	if returns && f.Makes && isAddress(r.Value) {
+		if made = t.process.things[r.Value]; made == nil {
+			made = o.newInstance(t, r, r.Value)
+		}
+	}
+	o.call(t, r, f, x, made, args)
+	if returns && x != nil && x.dying == id && x.by == t && x.sp == r.Sp && x.site == r.Site {
+		o.gone(t, r.Object, x)
+	}
+}
+
+// call sends the event; it stands for its function's parameters as they were at
+// the entry.
+func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance, args *[event.MaxArgs]uint64) {
+	op := event.Call
+	if bpf.Op(r.Op) == bpf.OpReturn {
+		op = event.Return
+	}
+	e := o.begin(t, r, op)
+	e.Func, e.Kind = o.funcs.bySite[r.Site], event.KindInstance
+	if x != nil {
+		e.Object = x.id
+	}
+	if made != nil {
+		e.Object2 = made.id
+	}
+	if r.Flags&bpf.RecValue != 0 {
+		e.Value, e.Flags = r.Value, event.HasValue
+	}
+	if args != nil {
+		o.args = *args
+		e.Args = o.args[:min(len(f.Params), len(o.args))]
+	}
+	o.send()
+}
+
+// isAddress tells what may be one in a user's process on x86-64 and arm64.
+func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
+
+// repeats reports whether a constructor or destructor is another copy of one that
+// is under way: the compiler makes several of each, which call each other.
+func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
+	outer := x.maker
+	if f.Life == event.Ends {
+		outer = x.dying
+	}
+	return f.Life != event.Lives && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
+}
+
+// entered gives the instance that a function was entered on; x is what is known
+// at the address.
+func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
+	within := x != nil && x.by == t && r.Sp <= x.sp
+	switch {
+	case x == nil:
+	case f.Life == event.Begins && (x.dying != 0 || !within || x.site == r.Site),
+		f.Life != event.Begins && x.dying != 0 && !within:
+		o.gone(t, r.Object, x)
+		x = nil
+	}
+	if x == nil {
+		x = o.newInstance(t, r, r.Object)
+		if f.Life == event.Begins {
+			x.maker, x.by, x.sp, x.site = id, t, r.Sp, r.Site
+		}
+	}
+	if f.Life == event.Ends && x.dying == 0 {
+		x.dying, x.by, x.sp, x.site = id, t, r.Sp, r.Site
+	}
+	return x
+}
+
+func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
+	x := &instance{id: o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
+		First: event.PlaceID(r.Place), FirstThread: t.id})}
+	t.process.things[addr] = x
+	return x
+}
+
+// gone ends an instance's lifetime: the next use of the address is another.
+func (o *Observer) gone(t *thread, addr uint64, x *instance) {
+	e := o.begin(t, nil, event.Destroy)
+	e.Object, e.Kind, e.Flags = x.id, event.KindInstance, event.Inferred
+	o.send()
+	delete(t.process.things, addr)
+}

@@ -1,0 +1,197 @@
+package probes
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/method"
+)
+
+// IsCall reports whether the site is one of a function that was asked for: its
+// entry, or a return.
+func (s *Site) IsCall() bool {
+	return bpf.Op(s.BPF.Op) == bpf.OpCall || bpf.Op(s.BPF.Op) == bpf.OpReturn
+}
+
+// methods plans the probes of the functions that patterns ask for.
+func (b *builder) methods(p *Planner) error {
+	found, err := method.Find(b.plan.File, b.opts.On)
+	if err != nil {
+		return err
+	}
+	b.plan.Notes = append(b.plan.Notes, found.Notes...)
+	for i, ok := range found.Matched {
+		p.matched[i] = p.matched[i] || ok
+	}
+	operations := map[uint64]bool{}
+	for i := range b.plan.Sites {
+		operations[b.plan.Sites[i].At] = true
+	}
+	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}}
+	for i := range found.Functions {
+		p.functions++
+		if err := m.function(&found.Functions[i], p.functions); err != nil {
+			return fmt.Errorf("%s at 0x%x: %w", found.Functions[i].Name, found.Functions[i].Addr, err)
+		}
+	}
+	b.plan.Methods = len(found.Functions)
+	return nil
+}
+
+// methods plans functions one after the other.
+type methods struct {
+	*builder
+	stop func(uint64) bool
+	done map[uint64]bool // returns and jumps that have a probe
+}
+
+func (m *methods) function(fn *method.Function, number uint32) error {
+	calls, returns := fn.Life != method.Lives, false
+	for _, i := range fn.On {
+		if m.opts.On[i].Return {
+			returns = true
+		} else {
+			calls = true
+		}
+	}
+	if fn.Inlined && returns {
+		m.note("%s is inlined at 0x%x: its return there is not seen", fn.Name, fn.Addr)
+		returns = false
+		if !calls {
+			return nil
+		}
+	}
+	action := bpf.ActionEmit
+	switch {
+	case calls && returns:
+		action = bpf.ActionBoth
+	case returns:
+		action = bpf.ActionSave
+	}
+	ok, err := m.entry(fn, action, number)
+	if err != nil || !ok || !returns {
+		return err
+	}
+	return m.leaves(fn)
+}
+
+// entry plans the probe of a function's entry; ok is false if there can be none.
+func (m *methods) entry(fn *method.Function, action bpf.Action, number uint32) (ok bool, err error) {
+	want := cheapsite.Want{At: fn.Addr, Sense: cheapsite.Entry, Stop: m.stop}
+	want.Reads = want.Reads.With(m.arch.SP())
+	if m.arch == insn.ARM64 {
+		want.Reads = want.Reads.With(linkRegister)
+	}
+	sig := bpf.Signature{Count: uint8(len(fn.Params)), Result: int8(fn.Result)}
+	for i, p := range fn.Params {
+		sig.From[i], sig.Reg[i], sig.Disp[i], sig.Width[i] = uint8(operandFrom[p.From]), uint8(p.Reg), p.Disp, int8(p.Width)
+		want.Reads = reading(want.Reads, p.Operand)
+	}
+	want.Reads = reading(want.Reads, fn.Object)
+	where, err := m.place(want)
+	if err != nil {
+		return false, err
+	}
+	if where.Class == cheapsite.Refused {
+		m.note("%s at 0x%x cannot be probed (%s): its calls are not seen", fn.Name, fn.Addr, where.Why)
+		return false, nil
+	}
+	s := Site{At: fn.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name, Method: fn, Signature: sig}
+	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta), Imm: uint64(number) << 32,
+		ObjectFrom: uint8(operandFrom[fn.Object.From]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
+	if !fn.Inlined {
+		s.BPF.AtEntry = 1
+	}
+	m.plan.Sites = append(m.plan.Sites, s)
+	return true, nil
+}
+
+var operandFrom = [...]bpf.Operand{method.Nowhere: bpf.FromNowhere, method.Reg: bpf.FromReg, method.Stack: bpf.FromStack, method.Const: bpf.FromImm, method.Memory: bpf.FromMemory}
+
+func reading(set insn.RegSet, o method.Operand) insn.RegSet {
+	if o.From == method.Reg || o.From == method.Memory {
+		return set.With(o.Reg)
+	}
+	return set
+}
+
+// leaves plans the probes of a function's returns, and of the jumps by which it
+// leaves for code whose return is not known.
+func (m *methods) leaves(fn *method.Function) error {
+	exits, err := m.image.Returns(fn.Addr)
+	if err != nil {
+		return err
+	}
+	var reads insn.RegSet
+	reads = reads.With(m.arch.SP())
+	if fn.Result != 0 {
+		reads = reads.With(m.resultRegister())
+	}
+	for _, at := range exits.Returns {
+		where, err := m.placeReturn(at, reads)
+		if err := m.leave(fn, at, where, bpf.FromReg, err); err != nil {
+			return err
+		}
+	}
+	if !exits.Complete {
+		m.note("not every return of %s could be found (%s): some of its calls may seem not to return", fn.Name, exits.Reason)
+		return nil
+	}
+	for _, at := range exits.TailJumps {
+		where, err := m.place(cheapsite.Want{At: at, Sense: cheapsite.Before, Reads: reads, Stop: func(addr uint64) bool { return addr != at }})
+		if err := m.leave(fn, at, where, bpf.FromNowhere, err); err != nil {
+			return err
+		}
+		if fn.Result != 0 {
+			m.note("%s ends at 0x%x with a jump to a function elsewhere: it is seen to return there, and what it returns is not had", fn.Name, at)
+		}
+	}
+	return nil
+}
+
+// leave plans one of them.
+func (m *methods) leave(fn *method.Function, at uint64, where cheapsite.Site, result bpf.Operand, err error) error {
+	if err != nil || m.done[at] {
+		return err
+	}
+	m.done[at] = true
+	if where.Class == cheapsite.Refused {
+		m.note("a return of %s at 0x%x cannot be probed (%s)", fn.Name, at, where.Why)
+		return nil
+	}
+	m.plan.Sites = append(m.plan.Sites, Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name,
+		BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta), ResultFrom: uint8(result)}})
+	return nil
+}
+
+// Unmatched lists the patterns of Options.On that no file so far has anything of,
+// by their index.
+func (p *Planner) Unmatched() []int {
+	var out []int
+	for i, ok := range p.matched {
+		if !ok {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// mayLoad reports whether a file other than the C library asks for dlopen, so that
+// another may come and have what is missing.
+func (p *Planner) mayLoad() bool {
+	for _, f := range p.files {
+		base := path.Base(f.Name())
+		if strings.HasPrefix(base, "libc.") || strings.HasPrefix(base, "ld-") {
+			continue
+		}
+		if slices.Contains(f.Undefined(), "dlopen") || slices.Contains(f.Undefined(), "dlmopen") {
+			return true
+		}
+	}
+	return false
+}
