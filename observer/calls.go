@@ -67,7 +67,8 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	returns := bpf.Op(r.Op) == bpf.OpReturn
 	x := t.process.things[r.Object]
 	switch {
-	case r.Object == 0:
+	case !isAddress(r.Object):
+		x = nil
 	case x != nil && o.repeats(x, t, r, f):
 		return
 	case returns:

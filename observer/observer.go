@@ -282,6 +282,9 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 	e := &o.ev
 	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Place = o.now, 0, t.id, 0, 0, 0, 0
 	e.Op, e.Kind, e.Flags = op, event.KindUnknown, 0
+	if e.Func != 0 {
+		e.Func, e.Args = 0, nil
+	}
 	if r != nil {
 		e.Place = event.PlaceID(r.Place)
 	}

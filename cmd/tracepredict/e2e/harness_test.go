@@ -134,6 +134,7 @@ type options struct {
 	Args       []string // after the program's name
 	Watch      []string // variables
 	Hardware   []string // variables, by hardware watchpoints
+	On         []string // patterns of functions
 	Sync       []string // paths of further tables of calls
 	EntrySites bool     // probes at their original places
 	Context    context.Context
@@ -154,7 +155,7 @@ type collector struct{ events []event.Event }
 
 func (c *collector) Event(e *event.Event) {
 	kept := *e
-	kept.Must = nil
+	kept.Must, kept.Args = nil, slices.Clone(e.Args)
 	c.events = append(c.events, kept)
 }
 
@@ -163,7 +164,7 @@ func (c *collector) Event(e *event.Event) {
 func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
-	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
+	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
 	r, sink := &run{program: program}, &collector{}
 	r.Observer = observer.New(observer.Options{Sites: r.site, Touch: r.touch, Sinks: []observer.Sink{sink}})
 	ctx := opts.Context

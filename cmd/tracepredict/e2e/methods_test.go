@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/method"
+)
+
+// patterns reads patterns of functions.
+func patterns(t testing.TB, texts []string) []method.Pattern {
+	t.Helper()
+	var out []method.Pattern
+	for _, text := range texts {
+		p, err := method.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// tallied is what was seen of one pattern.
+type tallied struct {
+	Events int
+	Args   [event.MaxArgs]int64 // sums, by position in the event
+	Values int64                // sum of the results
+}
+
+// tallyCalls adds up the calls and returns that were seen, by pattern.
+func (r *run) tallyCalls() map[string]tallied {
+	out := map[string]tallied{}
+	for i := range r.Events {
+		e := &r.Events[i]
+		if !e.Op.IsCall() {
+			continue
+		}
+		f, _ := r.Observer.FuncInfo(e.Func)
+		for _, on := range f.On {
+			if on.Return != (e.Op == event.Return) {
+				continue
+			}
+			n := out[on.Pattern]
+			n.Events++
+			for i, v := range e.Args {
+				n.Args[i] += int64(v)
+			}
+			n.Values += int64(e.Value)
+			out[on.Pattern] = n
+		}
+	}
+	return out
+}
+
+// said reads the numbers of a line that a program wrote.
+func (r *run) said(t testing.TB, word string, numbers ...*int64) {
+	t.Helper()
+	for line := range strings.Lines(r.Output) {
+		rest, ok := strings.CutPrefix(line, word+" ")
+		if !ok {
+			continue
+		}
+		var to []any
+		for _, n := range numbers {
+			to = append(to, n)
+		}
+		if _, err := fmt.Sscan(rest, to...); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		return
+	}
+	t.Fatalf("the program did not say %q", word)
+}
+
+// TestMethodsC: each call and return of a C program's functions is seen, with
+// arguments and results, where they recurse, jump to each other at their end, take
+// any number of parameters, and are made and freed at the same addresses.
+func TestMethodsC(t *testing.T) {
+	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-fcf-protection"}, {"-O2", "-static"}} {
+		t.Run(fmt.Sprint(flags), func(t *testing.T) {
+			program := build(t, "gcc", "methods.c", append(flags, "-pthread")...)
+			eachSites(t, func(t *testing.T, opts options) {
+				opts.On = []string{"call queue_put(q, v)", "return queue_put -> r", "call queue_new", "return queue_new -> q", "call queue_fr*",
+					"return factorial", "call even", "call odd", "call sum(n)"}
+				r := observe(t, program, opts)
+				r.expectExit(t, 0)
+				var puts, putSum, putReturns, made, freed, facts, evens, odds, sums, sumArgs int64
+				r.said(t, "puts", &puts, &putSum, &putReturns)
+				r.said(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
+				got := r.tallyCalls()
+				for pattern, n := range map[string]int64{"call queue_put(q, v)": puts, "return queue_put -> r": puts, "call queue_new": made,
+					"return queue_new -> q": made, "call queue_fr*": freed, "return factorial": facts, "call even": evens, "call odd": odds, "call sum(n)": sums} {
+					if int64(got[pattern].Events) != n {
+						t.Errorf("%s: %d events, want %d", pattern, got[pattern].Events, n)
+					}
+				}
+				if sum := got["call sum(n)"].Args[0]; sum != sumArgs {
+					t.Errorf("sum was passed %d, want %d", sum, sumArgs)
+				}
+			})
+		})
+	}
+}
