@@ -21,21 +21,20 @@ type Object struct {
 // object is a synchronisation object during its lifetime.
 type object struct {
 	process *process // in which it is at addr
-	id      event.ObjectID
 	addr    uint64
+	id      event.ObjectID
 	kind    event.Kind
 	sure    bool      // the kind is what a site says
-	holder  *thread   // exclusive
-	shared  []*thread // readers of a rwlock
 	handed  bool      // another than the holder has called unlock
 	gone    bool      // its lifetime is over
-
-	onceDone  bool
-	onceUsers []*oncing
-
+	holder  *thread   // exclusive
+	shared  []*thread // readers of a rwlock
 	// Until anything else happens to it: the call that made it.
 	madeBy *thread
 	madeSp uint64
+
+	onceDone  bool
+	onceUsers []*oncing
 }
 
 // object gives the live object that a record acts on; kind is what the

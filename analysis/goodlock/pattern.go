@@ -216,8 +216,15 @@ func (p *pattern) find(t *thread, e *event.Event) *instance {
 		return x
 	}
 	for i := len(p.kept) - 1; i >= 0; i-- {
-		if p.kept[i].is(t, e) {
-			return p.kept[i]
+		x := p.kept[i]
+		if x.thread != t {
+			continue
+		}
+		if x.segment != t.segment {
+			return nil // nor is an older one of this segment
+		}
+		if x.is(t, e) {
+			return x
 		}
 	}
 	return nil
@@ -262,19 +269,26 @@ func (a *Analysis) room(p *pattern) *instance {
 }
 
 func (p *pattern) victim(from int) int {
-	best, most := from, 0
+	var buf [8]share
+	shares, best := buf[:0], 0
 	for i := from; i < len(p.kept); i++ {
-		n := 0
-		for _, y := range p.kept[i:] {
-			if y.thread == p.kept[i].thread {
-				n++
-			}
+		at := slices.IndexFunc(shares, func(s share) bool { return s.thread == p.kept[i].thread })
+		if at < 0 {
+			at = len(shares)
+			shares = append(shares, share{thread: p.kept[i].thread, first: i})
 		}
-		if n > most {
-			best, most = i, n
+		if shares[at].n++; shares[at].n > shares[best].n || shares[at].n == shares[best].n && at < best {
+			best = at
 		}
 	}
-	return best
+	return shares[best].first
+}
+
+// share is how many instances of a pattern a thread has.
+type share struct {
+	thread *thread
+	first  int // of them
+	n      int
 }
 
 // clock is the must-order clock of a stretch of a thread, shared by the

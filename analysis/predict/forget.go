@@ -88,10 +88,7 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	if at == len(s.held) {
 		return 0
 	}
-	first := at
-	for first > 0 && s.held[first].acquire > s.held[at].block {
-		first--
-	}
+	first := s.blockAt(at)
 	head := &s.held[first]
 	if head.acquire != s.held[at].block || head.impure || head.last == 0 {
 		return 0
@@ -114,6 +111,19 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	h.untidy = true
 	h.fresh = append(h.fresh, gap{head.acquire, head.last})
 	return head.last
+}
+
+// blockAt is where in held the block of the section at that place begins. Threads
+// that work for ever under one lock make blocks of any length.
+func (s *slotHistory) blockAt(at int) int {
+	block := s.held[at].block
+	if s.held[at].acquire == block {
+		return at
+	}
+	if s.head >= 0 && s.held[s.head].acquire == block {
+		return s.head
+	}
+	return min(at, max(0, s.upTo(block)-1))
 }
 
 // common tells whether there are sections enough of every lock in the block: the one

@@ -197,6 +197,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 		}
 	case event.Destroy:
 		if o != nil {
+			o.settle()
 			t.joinClock(o.uses)
 		}
 	case event.Wake:

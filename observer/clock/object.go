@@ -8,18 +8,23 @@ import (
 
 // object is what the orders need to know of an object, from first use to Destroy.
 type object struct {
-	id     event.ObjectID // 0 once it is destroyed
-	uses   clock
-	init   mark
-	write  mark // of the last write
-	value  uint64
-	valued bool
-	atomic bool // the last write was
-	once   mark
-	cond   *condition
-	rounds *barrier
-	sem    *semaphore
-	lock   *lock
+	id event.ObjectID // 0 once it is destroyed
+	// The last use, of that slot, is not in uses yet if the slot has been seen
+	// there since its clock last gained from others: a lock that one thread
+	// takes over and over costs no look at its clock.
+	lastSlot  uint32
+	lastEpoch event.Epoch
+	uses      clock
+	init      mark
+	write     mark // of the last write
+	value     uint64
+	valued    bool
+	atomic    bool // the last write was
+	once      mark
+	cond      *condition
+	rounds    *barrier
+	sem       *semaphore
+	lock      *lock
 }
 
 // object finds the object of e, nil if e has none.
@@ -77,8 +82,21 @@ func (m *Must) dropObject(id event.ObjectID, o *object) {
 }
 
 func (o *object) use(t *thread) {
+	if o.lastSlot == t.slot && o.lastEpoch >= t.since && o.lastEpoch != 0 {
+		o.lastEpoch = t.epoch
+		return
+	}
+	o.settle()
 	if !o.uses.follow(t, o.uses.at(t.slot)) {
 		o.uses.join(t.clock)
+	}
+	o.lastSlot, o.lastEpoch = t.slot, t.epoch
+}
+
+// settle makes uses know the last use.
+func (o *object) settle() {
+	if o.lastEpoch != 0 {
+		o.uses[o.lastSlot] = o.lastEpoch
 	}
 }
 
