@@ -111,13 +111,13 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 	}
 	a.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(c.v.Size))
 	if c.several || a.Offset == 0 && m.Size == c.v.Size {
-		a.Value = valueOf(a.Kind, in)
+		a.Value = ValueOf(a.Kind, in)
 	}
 	c.out.Accesses = append(c.out.Accesses, a)
 }
 
-// valueOf tells where the value of an access of exactly the variable is.
-func valueOf(k Kind, in *insn.Inst) Value {
+// ValueOf tells where the value of an access of exactly the variable is.
+func ValueOf(k Kind, in *insn.Inst) Value {
 	switch {
 	case k == Update:
 	case k == Write && in.HasImm:

@@ -1,0 +1,254 @@
+package field
+
+import (
+	"cmp"
+	"slices"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// maxFunction bounds the function that is followed, in bytes.
+const maxFunction = 1 << 19
+
+// finder looks for the accesses of one field.
+type finder struct {
+	p   *program
+	fd  Field
+	out Result
+	at  map[uint64]bool
+	// offsets and sizes of the field in each definition of the type.
+	within map[*typ]int64
+	stubs  map[uint64]string
+	slots  map[uint64]uint64
+}
+
+func (db *database) accesses(fd Field) (Result, error) {
+	p, err := db.collect()
+	if err != nil {
+		return Result{}, err
+	}
+	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*typ]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
+	fi.out.Unseen = map[string]int{}
+	fi.out.Constructors = p.constructors
+	for _, t := range db.sortedTargets() {
+		if off, m, err := db.member(t, fd.Spec.Path); err == nil {
+			if mt := db.at(m); mt != nil && mt.size == int64(fd.Size) {
+				fi.within[t] = off
+			}
+		}
+	}
+	for _, fn := range p.functions {
+		if err := fi.function(fn); err != nil {
+			return Result{}, err
+		}
+	}
+	slices.SortFunc(fi.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Addr, b.Addr) })
+	slices.SortFunc(fi.out.Constructors, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
+	return fi.out, nil
+}
+
+// slotAddresses gives the addresses that the slots of the global offset table
+// hold, of variables of this file.
+func (p *program) slotAddresses() map[uint64]uint64 {
+	out := map[uint64]uint64{}
+	for slot, name := range p.db.file.GOTSlots() {
+		for _, s := range p.db.file.Lookup(name) {
+			if s.Kind == bin.Object && s.Addr != 0 {
+				out[slot] = s.Addr
+			}
+		}
+	}
+	return out
+}
+
+func (fi *finder) function(fn *function) error {
+	f := &flow{p: fi.p, fn: fn, arch: fi.p.db.file.Arch(), code: map[uint64][]byte{}, stubs: fi.stubs, slots: fi.slots}
+	f.sp = f.arch.SP()
+	size := uint64(0)
+	for _, r := range fn.ranges {
+		if size += r.Hi - r.Lo; size > maxFunction {
+			fi.out.Unseen[fn.name]++
+			return nil
+		}
+		code, err := fi.p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo))
+		if err != nil {
+			continue // claims of the debug information, not of the code
+		}
+		f.code[r.Lo] = code
+	}
+	if f.decode(); len(f.body) == 0 {
+		return nil
+	}
+	fi.out.Functions++
+	f.split()
+	f.run()
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		s := b.in
+		for k := b.lo; k < b.hi; k++ {
+			fi.look(f, &s, &f.body[k])
+			f.step(&s, &f.body[k])
+		}
+	}
+	return nil
+}
+
+// look notes what an instruction does to the field.
+func (fi *finder) look(f *flow, s *state, in *insn.Inst) {
+	for i := range in.NMem {
+		m := &in.Mem[i]
+		if !in.Known || !m.Read && !m.Write || fi.at[in.Addr] {
+			continue
+		}
+		fi.operand(f, s, in, m)
+	}
+}
+
+func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
+	at := f.address(s, m, in.Addr)
+	for _, v := range f.views(at, m, in.Addr) {
+		if off, ok := fi.hits(f, v, m, in.Addr); ok {
+			if m.Index != insn.NoReg {
+				fi.out.Unseen[f.fn.name]++ // which element, only the index knows
+				return
+			}
+			fi.access(f, in, m, off)
+			return
+		}
+	}
+	if at.kind == unknown && fi.mayBe(m) {
+		fi.out.Unseen[f.fn.name]++
+	}
+}
+
+// views gives what a memory operand's address may be taken for: what the flow
+// says, and what the debug information says of its register.
+func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
+	out := []value{at}
+	if m.Fixed || m.Base >= numRegs {
+		return out
+	}
+	for i := range f.fn.seeds {
+		if x := &f.fn.seeds[i]; x.reg == m.Base && x.Contains(pc) {
+			out = append(out, value{kind: object, typ: x.to, at: m.Disp - x.off})
+		}
+	}
+	return out
+}
+
+// hits reports whether an operand at an address touches the field, and where
+// the field begins relative to the operand.
+func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (toField int64, ok bool) {
+	t, off, ok := f.typed(v, pc)
+	if !ok {
+		return 0, false
+	}
+	sp := fi.p.db.look(t, off)
+	if !sp.inside {
+		return 0, false
+	}
+	inside, ok := fi.insideOf(t, sp.object)
+	if !ok {
+		return 0, false
+	}
+	begin := sp.object + inside
+	if m.Index != insn.NoReg && (off != begin || m.Size != fi.fd.Size) {
+		return 0, false
+	}
+	if off >= begin+int64(fi.fd.Size) || begin >= off+int64(max(m.Size, 1)) {
+		return 0, false
+	}
+	return begin - off, true
+}
+
+// insideOf gives the field's offset in the object of the watched type that
+// begins at an offset of t.
+func (fi *finder) insideOf(t *typ, at int64) (int64, bool) {
+	if off, ok := fi.within[t]; ok && at == 0 {
+		return off, true
+	}
+	for target, off := range fi.within {
+		if fi.p.db.contains(t, at, target) {
+			return off, true
+		}
+	}
+	return 0, false
+}
+
+// contains reports whether an object of a type begins at an offset of t.
+func (db *database) contains(t *typ, at int64, target *typ) bool {
+	base := int64(0)
+	for range maxNesting {
+		switch {
+		case t == nil:
+			return false
+		case t == target:
+			return base == at
+		case t.shape == array:
+			el := db.at(t.to)
+			if el == nil || el.size <= 0 {
+				return false
+			}
+			base += (at - base) / el.size * el.size
+			t = el
+		case t.shape == structure:
+			m := db.memberAt(t, at-base)
+			if m == nil {
+				return false
+			}
+			base += m.at
+			t = db.at(m.typ)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// mayBe reports whether an operand of which nothing is known looks like the field.
+func (fi *finder) mayBe(m *insn.Mem) bool {
+	if m.Size != fi.fd.Size || m.Segment {
+		return false
+	}
+	for _, off := range fi.within {
+		if m.Disp == off {
+			return true
+		}
+	}
+	return false
+}
+
+// access notes an access; toField is from the operand to the field's beginning.
+func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, toField int64) {
+	fi.at[in.Addr] = true
+	a := Access{Access: variable.Access{
+		Addr: in.Addr, Len: in.Len, Kind: variable.Read, Atomic: in.Locked, Width: m.Size, Offset: -toField,
+		Base: m.Base, Disp: m.Disp + toField, Func: f.rangeOf(in.Addr),
+		Value: variable.Value{From: variable.FromMemory, Reg: insn.NoReg},
+	}}
+	if m.Fixed {
+		a.Fixed, a.Static, a.Base, a.Disp = true, m.Addr+uint64(toField), insn.NoReg, 0
+	}
+	switch {
+	case m.Read && m.Write:
+		a.Kind = variable.Update
+	case m.Write:
+		a.Kind = variable.Write
+	}
+	a.Partial = m.Size > 0 && (toField < 0 || -toField+int64(m.Size) < int64(fi.fd.Size))
+	if toField == 0 && m.Size == fi.fd.Size {
+		a.Value = variable.ValueOf(a.Kind, in)
+	}
+	fi.out.Accesses = append(fi.out.Accesses, a)
+}
+
+func (f *flow) rangeOf(addr uint64) bin.Range {
+	for _, r := range f.fn.ranges {
+		if r.Contains(addr) {
+			return r
+		}
+	}
+	return bin.Range{}
+}

@@ -1,0 +1,147 @@
+// Package field finds the instructions that access one field of the objects of
+// a type, wherever those lie: on the heap, in static memory, inside of others.
+//
+// In go open binaries and "FIELD of TYPE" in the words of the source; out come
+// the field's offset and scalar type, from the debug information, and for each
+// binary the loads and stores that touch the field, each with the register that
+// leads to the object. They are found by types: the debug information says
+// where a pointer to the type is kept (parameters, locals, globals, members of
+// other types, results of functions), and a data flow follows such pointers
+// through the registers and the own stack frame of each function. What may
+// access the field through something that this does not understand is counted
+// by function. The package knows no probe and no process; addresses are those
+// of the file as linked.
+package field
+
+import (
+	"fmt"
+	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Spec is a field as a user names it.
+type Spec struct {
+	Path []string // of members: "stats", "hits"
+	Tag  string   // "struct", "class" or "union" where the name begins with it
+	Type string   // "conn", "ns::Queue<int>", without white space
+	Text string   // as given, with single blanks
+}
+
+// maxName bounds the name of a field, in bytes.
+const maxName = 4096
+
+// Parse reads "FIELD of TYPE"; ok is false if the name is of another form,
+// that of a variable.
+func Parse(name string) (s Spec, ok bool, err error) {
+	left, right, ok := strings.Cut(strings.Join(strings.Fields(name), " "), " of ")
+	if !ok {
+		return Spec{}, false, nil
+	}
+	if len(name) > maxName {
+		return Spec{}, true, fmt.Errorf("watch: the name of a field is longer than %d bytes", maxName)
+	}
+	s = Spec{Text: left + " of " + right}
+	for _, tag := range []string{"struct", "class", "union"} {
+		if rest, found := strings.CutPrefix(right, tag+" "); found {
+			s.Tag, right = tag, rest
+			break
+		}
+	}
+	s.Type = squeeze(strings.TrimPrefix(right, "::"))
+	s.Path = strings.Split(strings.ReplaceAll(left, " ", ""), ".")
+	for _, part := range append([]string{s.Type}, s.Path...) {
+		if part == "" || strings.ContainsAny(part, "*[]") {
+			return Spec{}, true, fmt.Errorf("watch %s: write it as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'", s.Text)
+		}
+	}
+	return s, true, nil
+}
+
+// squeeze drops the white space of a type's name that means nothing.
+func squeeze(name string) string {
+	words := strings.Fields(name)
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 && isWord(words[i-1][len(words[i-1])-1]) && isWord(w[0]) {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}
+
+// Field is a field that can be watched.
+type Field struct {
+	Spec     Spec
+	Name     string // "state of struct conn"
+	Type     string // of the field, as the source names it
+	Class    variable.Class
+	Atomic   bool  // _Atomic, std::atomic and its kin
+	Size     int   // bytes: 1, 2, 4 or 8
+	Offset   int64 // in the type
+	TypeSize int64 // bytes of an object of the type, the least of several
+	// Kinds is how many different types have the name; all are watched.
+	Kinds int
+}
+
+// Access is an instruction that accesses the field.
+type Access struct {
+	variable.Access
+	// Fixed: the object is in static memory, and Addr the field's address
+	// there; else Base and Disp say where it is.
+	Fixed  bool
+	Static uint64
+	// Inside is the field's offset in the object of the type.
+	Inside int64
+}
+
+// Result is what a binary's code does with a field.
+type Result struct {
+	Accesses []Access // sorted by address, one for each instruction
+	// Unseen counts, by function, the instructions that may access the field
+	// through something that is not understood.
+	Unseen map[string]int
+	// Constructors are those of the type: Addr is the entry.
+	Constructors []Function
+	Functions    int // that were looked at
+}
+
+// Function is a function of the debug information.
+type Function struct {
+	Name string
+	Addr uint64
+}
+
+// Find finds a field by what one file's debug information says of the type; ok
+// is false if it does not describe it.
+func Find(f *bin.File, s Spec) (fd Field, ok bool, err error) {
+	defer recoverDamage(&err, f)
+	db, err := load(f, s)
+	if err != nil || len(db.targets) == 0 {
+		return Field{}, false, err
+	}
+	return db.field(s)
+}
+
+// Accesses finds the instructions of f that access the field.
+func Accesses(f *bin.File, fd Field) (res Result, err error) {
+	defer recoverDamage(&err, f)
+	db, err := load(f, fd.Spec)
+	if err != nil || len(db.targets) == 0 {
+		return Result{}, err
+	}
+	return db.accesses(fd)
+}
+
+// recoverDamage: the standard library's reader of debug information can panic.
+func recoverDamage(err *error, f *bin.File) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
+	}
+}

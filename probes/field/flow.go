@@ -1,0 +1,526 @@
+package field
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// A register is followed by the type of what it points to, not by its value:
+// which object it is does not matter, for each access finds that in its own
+// register at run time. So the flow is one of types (as in Lin, Zhang and Xu,
+// REWARDS, NDSS 2010, but ahead of the run, and from debug information). A
+// register or a slot of the frame holds
+//
+//	object T+k  an address k bytes into an object of type T
+//	frame k     an address in the own frame, k bytes from the canonical frame
+//	            address (DWARF 5, section 6.4)
+//	fixed a     the constant a: an address in static memory
+//	null        a constant that is no address
+//	unknown     anything else
+//
+// A null meets an object as that object: nobody follows it. Any others that
+// differ meet as unknown. What the flow loses, the debug information may know:
+// a register that it says holds a variable at an instruction holds that.
+
+type kind uint8
+
+const (
+	unreached kind = iota
+	object
+	frame
+	fixed
+	null
+	unknown
+)
+
+// value is what a register holds.
+type value struct {
+	kind kind
+	typ  *typ
+	at   int64 // into the object or frame, or the address
+}
+
+const numRegs = 32
+
+// spill is a slot of the frame with a pointer in it.
+type spill struct {
+	at  int64
+	val value
+}
+
+// maxSpills bounds the slots that are followed in one function.
+const maxSpills = 24
+
+type state struct {
+	regs   [numRegs]value
+	spills []spill // by at; copied when changed
+	ok     bool    // reached
+}
+
+// block is a straight run of instructions, body[lo:hi].
+type block struct {
+	lo, hi int
+	next   []int
+	in     state
+	queued bool
+}
+
+type flow struct {
+	p      *program
+	fn     *function
+	arch   insn.Arch
+	sp, fp insn.Reg
+	body   []insn.Inst
+	code   map[uint64][]byte // of the ranges, by beginning
+	blocks []block
+	stubs  map[uint64]string
+	slots  map[uint64]uint64 // of the global offset table: the address in each
+	pie    bool
+}
+
+// split finds the blocks and what follows each.
+func (f *flow) split() {
+	leaders := map[uint64]bool{}
+	for _, r := range f.fn.ranges {
+		leaders[r.Lo] = true
+	}
+	for i := range f.body {
+		in := &f.body[i]
+		switch in.Kind {
+		case insn.Jump, insn.CondJump:
+			leaders[in.Target] = true
+			leaders[in.Addr+uint64(in.Len)] = true
+		case insn.IndirectJump, insn.Return, insn.Stop:
+			leaders[in.Addr+uint64(in.Len)] = true
+		}
+	}
+	at := map[uint64]int{}
+	for i := range f.body {
+		if leaders[f.body[i].Addr] || i == 0 {
+			at[f.body[i].Addr] = len(f.blocks)
+			f.blocks = append(f.blocks, block{lo: i})
+		}
+		f.blocks[len(f.blocks)-1].hi = i + 1
+	}
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		last := &f.body[b.hi-1]
+		if last.Kind == insn.Jump || last.Kind == insn.CondJump {
+			if to, ok := at[last.Target]; ok {
+				b.next = append(b.next, to)
+			}
+		}
+		switch last.Kind {
+		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
+		default:
+			if to, ok := at[last.Addr+uint64(last.Len)]; ok {
+				b.next = append(b.next, to)
+			}
+		}
+	}
+}
+
+// run computes the state at each block's beginning. Those that no path from
+// the entry reaches are reached by a jump table or an exception.
+func (f *flow) run() {
+	entry := f.fn.ranges[0].Lo
+	for i := range f.blocks {
+		if f.body[f.blocks[i].lo].Addr == entry {
+			f.blocks[i].in = f.atEntry()
+			f.spread(i)
+		}
+	}
+	for i := range f.blocks {
+		if !f.blocks[i].in.ok {
+			f.blocks[i].in = f.nothing()
+			f.spread(i)
+		}
+	}
+}
+
+func (f *flow) nothing() (s state) {
+	for r := range s.regs {
+		s.regs[r].kind = unknown
+	}
+	s.ok = true
+	return s
+}
+
+// atEntry: the call has pushed the return address.
+func (f *flow) atEntry() state {
+	s := f.nothing()
+	s.regs[f.sp] = value{kind: frame}
+	if f.arch == insn.AMD64 {
+		s.regs[f.sp].at = -8
+	}
+	return s
+}
+
+func (f *flow) spread(from int) {
+	queue := []int{from}
+	for len(queue) > 0 {
+		b := &f.blocks[queue[0]]
+		queue = queue[1:]
+		b.queued = false
+		s := b.in
+		for k := b.lo; k < b.hi; k++ {
+			f.step(&s, &f.body[k])
+		}
+		for _, n := range b.next {
+			if to := &f.blocks[n]; to.in.meet(&s) && !to.queued {
+				to.queued = true
+				queue = append(queue, n)
+			}
+		}
+	}
+}
+
+// meet takes the state of another path in, and tells if that changed anything.
+// Each register changes a few times at most: unreached or null, then one value,
+// then unknown.
+func (s *state) meet(from *state) (changed bool) {
+	if !s.ok {
+		*s = *from
+		return true
+	}
+	for r := range s.regs {
+		if m := meetValues(s.regs[r], from.regs[r]); m != s.regs[r] {
+			s.regs[r], changed = m, true
+		}
+	}
+	var kept []spill
+	for _, a := range s.spills {
+		if m := meetValues(a.val, from.spilled(a.at)); m.kind != unknown {
+			kept = append(kept, spill{a.at, m})
+		}
+	}
+	if !slices.Equal(kept, s.spills) {
+		s.spills, changed = kept, true
+	}
+	return changed
+}
+
+func meetValues(a, b value) value {
+	switch {
+	case a == b || b.kind == null && a.kind == object:
+		return a
+	case a.kind == null && b.kind == object:
+		return b
+	}
+	return value{kind: unknown}
+}
+
+func (s *state) spilled(at int64) value {
+	for _, x := range s.spills {
+		if x.at == at {
+			return x.val
+		}
+	}
+	return value{kind: unknown}
+}
+
+// spill notes what a store of size bytes leaves in the frame.
+func (s *state) spill(at int64, size int, v value) {
+	kept := make([]spill, 0, len(s.spills)+1)
+	for _, x := range s.spills {
+		if x.at >= at+int64(max(size, 1)) || at >= x.at+8 {
+			kept = append(kept, x)
+		}
+	}
+	if size == 8 && v.kind != unknown && len(kept) < maxSpills {
+		kept = append(kept, spill{at, v})
+		sort.Slice(kept, func(i, j int) bool { return kept[i].at < kept[j].at })
+	}
+	s.spills = kept
+}
+
+// get gives what a register holds at an instruction: what the flow knows, else
+// what the debug information says.
+func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
+	if r >= numRegs {
+		return value{kind: unknown}
+	}
+	if v := s.regs[r]; v.kind != unknown && v.kind != null {
+		return v
+	}
+	for i := range f.fn.seeds {
+		if x := &f.fn.seeds[i]; x.reg == r && x.Contains(pc) {
+			return value{kind: object, typ: x.to, at: -x.off}
+		}
+	}
+	return s.regs[r]
+}
+
+// step takes a state over an instruction.
+func (f *flow) step(s *state, in *insn.Inst) {
+	loaded := f.loaded(s, in)
+	sum := f.sum(s, in)
+	f.stores(s, in)
+	sp := s.regs[f.sp]
+	f.clobber(s, in)
+	switch {
+	case !in.Known && in.Kind == insn.Plain:
+	case in.SPLost:
+	case sp.kind == frame && (in.SPChange != 0 || in.Kind == insn.Call || in.Kind == insn.IndirectCall || in.Kind == insn.Push):
+		sp.at += in.SPChange
+		s.regs[f.sp] = sp
+	}
+	if sum.kind != unreached {
+		s.regs[in.Sum.Dst] = sum
+	}
+	if loaded.kind != unreached && in.ValueReg != f.sp {
+		s.regs[in.ValueReg] = loaded
+	}
+	if in.Kind == insn.Call {
+		if t := f.result(in.Target); t != nil {
+			s.regs[resultRegister] = value{kind: object, typ: t}
+		}
+	}
+	if r, ok := f.zeroes(in); ok {
+		s.regs[r] = value{kind: null}
+	}
+}
+
+// resultRegister is rax, and x0.
+const resultRegister = 0
+
+// result gives what a function returns a pointer to.
+func (f *flow) result(target uint64) *typ {
+	if t := f.p.results[target]; t != nil {
+		return t
+	}
+	if name, ok := f.stubs[target]; ok {
+		return f.p.named[name]
+	}
+	return nil
+}
+
+// zeroes recognises xor and sub of a register with itself.
+func (f *flow) zeroes(in *insn.Inst) (insn.Reg, bool) {
+	b := f.bytes(in)
+	if f.arch != insn.AMD64 || len(b) < 2 || !in.Known {
+		return 0, false
+	}
+	rex := byte(0)
+	if b[0]&0xf0 == 0x40 {
+		rex, b = b[0], b[1:]
+	}
+	if len(b) != 2 || b[0] != 0x31 && b[0] != 0x33 && b[0] != 0x29 && b[0] != 0x2b || b[1] < 0xc0 {
+		return 0, false
+	}
+	reg, rm := b[1]>>3&7|rex&4<<1, b[1]&7|rex&1<<3
+	return insn.Reg(rm), reg == rm
+}
+
+func (f *flow) bytes(in *insn.Inst) []byte {
+	for _, r := range f.fn.ranges {
+		if r.Contains(in.Addr) {
+			c := f.code[r.Lo]
+			return c[in.Addr-r.Lo:][:in.Len]
+		}
+	}
+	return nil
+}
+
+// loaded gives what an instruction loads into ValueReg; unreached if nothing
+// is known of it.
+func (f *flow) loaded(s *state, in *insn.Inst) value {
+	if !in.Known || in.NMem != 1 || in.ValueReg >= numRegs || !in.Writes.Has(in.ValueReg) {
+		return value{}
+	}
+	m := &in.Mem[0]
+	if m.Write || !m.Read || m.Size != 8 {
+		return value{}
+	}
+	if m.Fixed {
+		if addr, ok := f.slots[m.Addr]; ok {
+			return value{kind: fixed, at: int64(addr)}
+		}
+	}
+	at := f.address(s, m, in.Addr)
+	if at.kind == frame {
+		if v := s.spilled(at.at); v.kind != unknown {
+			return v
+		}
+	}
+	t, off, ok := f.typed(at, in.Addr)
+	if !ok {
+		return value{}
+	}
+	if sp := f.p.db.look(t, off); sp.typ != nil && sp.typ.shape == pointer {
+		if to := f.p.db.at(sp.typ.to); to != nil && to.shape != opaque {
+			return value{kind: object, typ: to}
+		}
+	}
+	return value{}
+}
+
+// address gives the address of a memory operand as a value. An index into
+// something is taken for one that stays at the same member of an array's
+// elements.
+func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
+	switch {
+	case m.Segment:
+		return value{kind: unknown}
+	case m.Fixed:
+		return value{kind: fixed, at: int64(m.Addr)}
+	}
+	v := f.get(s, m.Base, pc)
+	if m.Index != insn.NoReg && v.kind != object {
+		return value{kind: unknown}
+	}
+	v.at += m.Disp
+	return v
+}
+
+// typed gives what an address points into.
+func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
+	switch v.kind {
+	case object:
+		return v.typ, v.at, v.typ != nil && v.at >= 0 && v.at < max(v.typ.size, 1)
+	case fixed:
+		return f.p.globalAt(uint64(v.at))
+	case frame:
+		return f.slotAt(v.at, pc)
+	}
+	return nil, 0, false
+}
+
+// slotAt gives the variable in the frame around an offset from the canonical
+// frame address.
+func (f *flow) slotAt(at int64, pc uint64) (t *typ, off int64, ok bool) {
+	base := int64(0)
+	switch f.fn.base {
+	case noBase:
+		return nil, 0, false
+	case fromFramePointer: // pushed just below the return address
+		if f.arch != insn.AMD64 {
+			return nil, 0, false
+		}
+		base = -16
+	}
+	for i := range f.fn.slots {
+		x := &f.fn.slots[i]
+		if off := at - base - x.off; x.Contains(pc) && off >= 0 && off < max(x.typ.size, 1) {
+			return x.typ, off, true
+		}
+	}
+	return nil, 0, false
+}
+
+// sum gives what the instruction's sum is; unreached if it has none.
+func (f *flow) sum(s *state, in *insn.Inst) value {
+	dst, src, add := in.Sum.Dst, in.Sum.Src, in.Sum.Add
+	if !in.Known || dst >= numRegs {
+		return value{}
+	}
+	if src == insn.NoReg && add == insn.NoReg {
+		if c := in.Sum.Imm; c >= 0 && c < 4096 {
+			return value{kind: null}
+		}
+		return value{kind: fixed, at: in.Sum.Imm}
+	}
+	v := f.get(s, src, in.Addr)
+	if add != insn.NoReg {
+		w := f.get(s, add, in.Addr)
+		if v.kind != object {
+			v, w = w, v
+		}
+		if v.kind != object || w.kind == object || w.kind == frame {
+			return value{kind: unknown}
+		}
+	}
+	switch v.kind {
+	case null, unknown:
+		return value{kind: unknown}
+	case object:
+		v.at += in.Sum.Imm
+		if size := v.typ.size; size > 0 && v.at%size == 0 {
+			v.at = 0 // the next element of an array
+		}
+		if v.at < -maxAway || v.at > maxAway {
+			return value{kind: unknown}
+		}
+	default:
+		v.at += in.Sum.Imm
+	}
+	return v
+}
+
+// maxAway bounds how far from an object's beginning an address is followed.
+const maxAway = 1 << 20
+
+// stores notes what goes into the frame.
+func (f *flow) stores(s *state, in *insn.Inst) {
+	if !in.Known {
+		return
+	}
+	if in.StackWrite {
+		if sp := s.regs[f.sp]; sp.kind == frame && in.Kind == insn.Push {
+			s.spill(sp.at+in.SPChange, 8, value{kind: unknown})
+		}
+	}
+	for i := range in.NMem {
+		m := &in.Mem[i]
+		if !m.Write {
+			continue
+		}
+		at := f.address(s, m, in.Addr)
+		if at.kind != frame {
+			continue
+		}
+		v := value{kind: unknown}
+		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {
+			v = f.get(s, in.ValueReg, in.Addr)
+		}
+		s.spill(at.at, m.Size, v)
+	}
+}
+
+// Registers that a call may change (System V ABI, section 3.2; AAPCS64, 6.1).
+const (
+	callerAMD64 insn.RegSet = 1<<0 | 1<<1 | 1<<2 | 1<<6 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11
+	callerARM64 insn.RegSet = 0x7ffff | 1<<30
+	allRegs     insn.RegSet = 1<<numRegs - 1
+)
+
+// clobber forgets what the instruction writes.
+func (f *flow) clobber(s *state, in *insn.Inst) {
+	writes := in.Writes
+	switch {
+	case !in.Known:
+		writes = allRegs
+	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
+		if f.arch == insn.ARM64 {
+			writes |= callerARM64
+		} else {
+			writes |= callerAMD64
+		}
+	}
+	for r := range s.regs {
+		if writes.Has(insn.Reg(r)) {
+			s.regs[r] = value{kind: unknown}
+		}
+	}
+}
+
+// decode gives the instructions of a function; code that does not decode ends
+// a range.
+func (f *flow) decode() {
+	for _, r := range f.fn.ranges {
+		code := f.code[r.Lo]
+		for pos := 0; pos < len(code); {
+			in, err := insn.Decode(f.arch, code[pos:], r.Lo+uint64(pos))
+			if err != nil || in.Len <= 0 {
+				if f.arch != insn.ARM64 {
+					break
+				}
+				in = insn.Inst{Addr: r.Lo + uint64(pos), Len: 4, ValueReg: insn.NoReg, Sum: insn.Sum{Dst: insn.NoReg, Src: insn.NoReg, Add: insn.NoReg}}
+			}
+			f.body = append(f.body, in)
+			pos += in.Len
+		}
+	}
+}

@@ -1,0 +1,370 @@
+package field
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"encoding/binary"
+	"slices"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// function is a function with code, and where it keeps pointers to objects.
+type function struct {
+	name   string
+	ranges []bin.Range
+	// base is what offsets in the frame count from: cfa, or the register
+	// that frame pointers are kept in.
+	base frameBase
+	// seeds are the registers that hold pointers, each in a range of addresses.
+	seeds []seed
+	// slots are the variables in the frame.
+	slots []slot
+}
+
+type frameBase uint8
+
+const (
+	noBase frameBase = iota
+	fromCFA
+	fromFramePointer
+)
+
+// seed says that a register holds a pointer plus off.
+type seed struct {
+	bin.Range
+	reg insn.Reg
+	to  *typ // what is pointed to
+	off int64
+}
+
+// slot is a variable in the frame, off bytes from the frame's base.
+type slot struct {
+	bin.Range
+	off int64
+	typ *typ
+}
+
+// global is a variable in static memory.
+type global struct {
+	bin.Range
+	typ *typ
+}
+
+// program is what the debug information says of the code that knows the type.
+type program struct {
+	db        *database
+	lists     *lists
+	functions []*function
+	globals   []global
+	// results are the types that functions return pointers to, by entry and
+	// by linked name.
+	results      map[uint64]*typ
+	named        map[string]*typ
+	constructors []Function
+	seen         map[uint64]bool // entries of functions that were collected
+}
+
+const (
+	maxFunctions = 1 << 18
+	maxSeeds     = 1 << 14 // of one function
+)
+
+// collect reads the units that define the type; all of them where types are
+// kept apart from code, as link-time optimisation does.
+func (db *database) collect() (*program, error) {
+	l, err := db.newLists()
+	if err != nil {
+		return nil, err
+	}
+	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, seen: map[uint64]bool{}}
+	info, err := db.file.DebugSection("info")
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range db.units {
+		if !db.relevant(u) {
+			continue
+		}
+		if err := p.unit(u, info); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(p.globals, func(a, b global) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(b.Hi, a.Hi)) })
+	return p, nil
+}
+
+func (db *database) relevant(u bin.Unit) bool {
+	if db.partial {
+		return true
+	}
+	for off := range db.targets {
+		if u.Entry <= off && off < u.End {
+			return true
+		}
+	}
+	e, _ := db.entry(u.Entry)
+	return e != nil && name(e) == "<artificial>" // gcc's, of link-time optimisation
+}
+
+// scope is what encloses an entry.
+type scope struct {
+	fn     *function
+	ranges []bin.Range // of the function, inlined function or block
+}
+
+func (p *program) unit(u bin.Unit, info []byte) error {
+	r := p.db.data.Reader()
+	r.Seek(u.Entry)
+	entries := bin.NewEntries(r, int(u.End-u.Entry))
+	root, err := entries.Next()
+	if err != nil || root == nil {
+		return err
+	}
+	un := newUnit(root, u, info)
+	var stack []scope
+	in := scope{}
+	for level := 1; root.Children && level > 0; {
+		e, err := entries.Next()
+		if p.db.left--; err != nil {
+			return err
+		}
+		if e == nil || e.Offset >= u.End || p.db.left < 0 {
+			return nil
+		}
+		if e.Tag == 0 {
+			if level--; len(stack) > 0 {
+				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
+			}
+			continue
+		}
+		inner := p.visit(e, un, in)
+		if e.Children {
+			level++
+			stack = append(stack, in)
+			in = inner
+		}
+	}
+	return nil
+}
+
+func newUnit(root *dwarf.Entry, u bin.Unit, info []byte) *unit {
+	un := &unit{version: 4, addrBase: number(root, dwarf.AttrAddrBase), listBase: number(root, dwarf.AttrLoclistsBase)}
+	un.low, _ = root.Val(dwarf.AttrLowpc).(uint64)
+	if v5header(u, info) {
+		un.version = 5
+	}
+	return un
+}
+
+// v5header looks at the header before a unit's first entry: since version 5 the
+// version, the kind of unit and the size of addresses stand before the offset
+// of the abbreviations, which takes 4 bytes, or 8 in the 64-bit format.
+func v5header(u bin.Unit, info []byte) bool {
+	at := int(u.Entry) - 8
+	if long := int(u.Entry) - 24; long >= 0 && int(u.Entry) <= len(info) && binary.LittleEndian.Uint32(info[long:]) == 0xffffffff {
+		at = int(u.Entry) - 12
+	}
+	return at >= 4 && at+4 <= len(info) && binary.LittleEndian.Uint16(info[at:]) == 5 && info[at+2] >= 1 && info[at+2] <= 6 && info[at+3] == 8
+}
+
+// visit takes one entry, and gives the scope of its children.
+func (p *program) visit(e *dwarf.Entry, u *unit, in scope) scope {
+	switch e.Tag {
+	case dwarf.TagSubprogram:
+		return p.subprogram(e, u)
+	case dwarf.TagInlinedSubroutine, dwarf.TagLexDwarfBlock:
+		if in.fn == nil {
+			return scope{}
+		}
+		if rs := p.ranges(e); len(rs) > 0 {
+			return scope{fn: in.fn, ranges: rs}
+		}
+	case dwarf.TagFormalParameter, dwarf.TagVariable:
+		p.variable(e, u, in)
+	}
+	return in
+}
+
+func (p *program) ranges(e *dwarf.Entry) []bin.Range {
+	rs, err := p.db.data.Ranges(e)
+	if err != nil {
+		return nil
+	}
+	var out []bin.Range
+	for _, r := range rs {
+		if r[0] < r[1] && r[0] != 0 && len(out) < maxChain {
+			out = append(out, bin.Range{Lo: r[0], Hi: r[1]})
+		}
+	}
+	return out
+}
+
+func (p *program) subprogram(e *dwarf.Entry, u *unit) scope {
+	o := p.origin(e)
+	result := p.pointee(o.typ)
+	for _, n := range []string{o.linkage, o.name} {
+		if n != "" && result != nil {
+			p.named[n] = result
+		}
+	}
+	rs := p.ranges(e)
+	if len(rs) == 0 || len(p.functions) >= maxFunctions || p.seen[rs[0].Lo] {
+		return scope{}
+	}
+	p.seen[rs[0].Lo] = true
+	if result != nil {
+		p.results[rs[0].Lo] = result
+	}
+	if t := p.db.targets[o.parent]; t != nil && o.constructor {
+		p.constructors = append(p.constructors, Function{Name: o.name, Addr: rs[0].Lo})
+	}
+	fn := &function{name: o.name, ranges: rs}
+	if expr, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok && len(expr) == 1 {
+		switch w := decode(p.lists.arch, expr); {
+		case expr[0] == opCallFrameCFA:
+			fn.base = fromCFA
+		case w.kind == inRegister && (w.reg == insn.RBP && p.lists.arch == insn.AMD64 || w.reg == 29 && p.lists.arch == insn.ARM64):
+			fn.base = fromFramePointer
+		}
+	}
+	p.functions = append(p.functions, fn)
+	return scope{fn: fn, ranges: rs}
+}
+
+// described is what an entry and those that it completes say.
+type described struct {
+	name, linkage string
+	typ           dwarf.Offset
+	parent        dwarf.Offset // of a method: its class
+	constructor   bool
+}
+
+// origin follows an entry to those that it completes (DWARF 5, sections 2.13
+// and 3.3.8.2).
+func (p *program) origin(e *dwarf.Entry) described {
+	var d described
+	for range maxChain {
+		if d.name == "" {
+			d.name = name(e)
+		}
+		if d.linkage == "" {
+			d.linkage, _ = e.Val(dwarf.AttrLinkageName).(string)
+		}
+		if d.typ == 0 {
+			d.typ = reference(e, dwarf.AttrType)
+		}
+		if d.parent == 0 {
+			d.parent = reference(e, dwarf.AttrObjectPointer)
+		}
+		next := reference(e, dwarf.AttrSpecification)
+		if next == 0 {
+			next = reference(e, dwarf.AttrAbstractOrigin)
+		}
+		if next == 0 {
+			break
+		}
+		if e, _ = p.db.entry(next); e == nil {
+			break
+		}
+	}
+	d.parent = p.class(d.parent)
+	if t := p.db.targets[d.parent]; t != nil {
+		d.constructor = d.name == plainType(t.name)
+	}
+	return d
+}
+
+// class gives the type that `this` points to.
+func (p *program) class(this dwarf.Offset) dwarf.Offset {
+	e, _ := p.db.entry(this)
+	if e == nil {
+		return 0
+	}
+	off := reference(e, dwarf.AttrType)
+	if o := reference(e, dwarf.AttrAbstractOrigin); off == 0 && o != 0 {
+		if e, _ = p.db.entry(o); e != nil {
+			off = reference(e, dwarf.AttrType)
+		}
+	}
+	if t := p.pointee(off); t != nil {
+		return t.off
+	}
+	return 0
+}
+
+// plainType is a class's name without template arguments: its constructor's.
+func plainType(name string) string {
+	for i, c := range name {
+		if c == '<' {
+			return name[:i]
+		}
+	}
+	return name
+}
+
+// pointee gives the type that a type points to, nil if it is no pointer to
+// something that has parts or is the watched type.
+func (p *program) pointee(off dwarf.Offset) *typ {
+	t := p.db.at(off)
+	if off == 0 || t == nil || t.shape != pointer {
+		return nil
+	}
+	to := p.db.at(t.to)
+	if to == nil || to.shape == opaque {
+		return nil
+	}
+	return to
+}
+
+// variable notes where a variable is that is, or points to, something with parts.
+func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
+	d := described{typ: reference(e, dwarf.AttrType)}
+	if d.typ == 0 {
+		d = p.origin(e)
+	}
+	t := p.db.at(d.typ)
+	if d.typ == 0 || t == nil || t.shape == opaque {
+		return
+	}
+	for _, l := range p.lists.of(e, u, in.ranges) {
+		p.place(l, t, in)
+	}
+	if in.fn == nil {
+		if expr, ok := e.Val(dwarf.AttrLocation).([]byte); ok {
+			if w := p.lists.decode(expr, u); w.kind == inMemory && t.size > 0 {
+				p.globals = append(p.globals, global{bin.Range{Lo: w.addr, Hi: w.addr + uint64(t.size)}, t})
+			}
+		}
+	}
+}
+
+func (p *program) place(l located, t *typ, in scope) {
+	switch {
+	case l.kind == inMemory && t.size > 0 && in.fn != nil:
+		p.globals = append(p.globals, global{bin.Range{Lo: l.addr, Hi: l.addr + uint64(t.size)}, t})
+	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
+	case l.kind == inFrame:
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, t})
+	case l.kind == inRegister && t.shape == pointer:
+		if to := p.db.at(t.to); to != nil && to.shape != opaque {
+			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, to, l.off})
+		}
+	}
+}
+
+// globalAt gives the variable around an address.
+func (p *program) globalAt(addr uint64) (t *typ, off int64, ok bool) {
+	i, _ := slices.BinarySearchFunc(p.globals, addr, func(g global, a uint64) int {
+		if g.Lo <= a {
+			return -1
+		}
+		return 1
+	})
+	if i--; i < 0 || !p.globals[i].Contains(addr) {
+		return nil, 0, false
+	}
+	g := p.globals[i]
+	return g.typ, int64(addr - g.Lo), true
+}

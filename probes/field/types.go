@@ -1,0 +1,489 @@
+package field
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// shape is what matters of a type here: what lies where in it.
+type shape uint8
+
+const (
+	opaque    shape = iota // a scalar, or not known
+	pointer                // also a reference
+	structure              // also a class and a union
+	array
+)
+
+// typ is a type, names and qualifiers taken away.
+type typ struct {
+	shape   shape
+	off     dwarf.Offset
+	name    string // qualified
+	size    int64
+	to      dwarf.Offset // of a pointer's target, or an array's element
+	members []member
+	target  bool // the type whose field is watched
+}
+
+type member struct {
+	name string
+	at   int64 // -1: bit field, or not constant
+	typ  dwarf.Offset
+	base bool // a base class, or a member without a name
+}
+
+// database holds what is known of one file's types. Types are read when they
+// are first asked for.
+type database struct {
+	file     *bin.File
+	data     *dwarf.Data
+	info     int // bytes of .debug_info
+	types    map[dwarf.Offset]*typ
+	complete map[string]dwarf.Offset // of structures by qualified name
+	declared map[dwarf.Offset]string // declarations, by offset
+	targets  map[dwarf.Offset]*typ
+	units    []bin.Unit
+	partial  bool // types are apart from the code that uses them
+	left     int  // entries that may still be read
+}
+
+const (
+	maxEntries = 1 << 26 // entries that are read for one file
+	maxChain   = 64      // links of names, qualifiers and origins
+	maxMembers = 1 << 12 // of one type
+	maxNesting = 32      // of types within types
+)
+
+var errTooMuch = errors.New("the debug information describes too much")
+
+// load walks over the debug information and finds the definitions of a type. A
+// file without any has none.
+func load(f *bin.File, s Spec) (*database, error) {
+	d, err := f.DWARF()
+	if errors.Is(err, bin.ErrNoDWARF) {
+		return &database{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return nil, err
+	}
+	db := &database{
+		file: f, data: d, info: len(info), units: bin.Units(info), left: maxEntries,
+		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
+	}
+	return db, db.index(s)
+}
+
+// index notes all structures by name, and those that the specification means.
+func (db *database) index(s Spec) error {
+	entries := bin.NewEntries(db.data.Reader(), db.info)
+	var stack []string
+	scope := ""
+	var found []dwarf.Offset
+	for {
+		e, err := entries.Next()
+		if err != nil {
+			return fmt.Errorf("read debug information of %s: %w", db.file.Name(), err)
+		}
+		if e == nil {
+			break
+		}
+		inner := scope
+		switch e.Tag {
+		case 0:
+			if n := len(stack); n > 0 {
+				scope, stack = stack[n-1], stack[:n-1]
+			}
+			continue
+		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
+			stack, scope, inner = stack[:0], "", ""
+		case dwarf.TagNamespace:
+			inner = join(scope, name(e))
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			inner = join(scope, name(e))
+			if db.note(e, inner, s) {
+				found = append(found, e.Offset)
+			}
+		case dwarf.TagTypedef:
+			if s.Tag == "" && matches(join(scope, name(e)), s.Type) {
+				found = append(found, e.Offset)
+			}
+		case dwarf.TagSubprogram:
+			inner = join(scope, name(e))
+		}
+		if e.Children {
+			if len(stack) > maxNesting*8 {
+				return fmt.Errorf("read debug information of %s: %w", db.file.Name(), errTooMuch)
+			}
+			stack = append(stack, scope)
+			scope = inner
+		}
+	}
+	db.aim(found)
+	return nil
+}
+
+// note remembers a structure, and tells if it is meant.
+func (db *database) note(e *dwarf.Entry, qualified string, s Spec) bool {
+	if name(e) == "" {
+		return false
+	}
+	if isSet(e, dwarf.AttrDeclaration) {
+		db.declared[e.Offset] = qualified
+		return false
+	}
+	if _, ok := db.complete[qualified]; !ok {
+		db.complete[qualified] = e.Offset
+	}
+	tagOK := s.Tag == "" || (s.Tag == "union") == (e.Tag == dwarf.TagUnionType)
+	return tagOK && matches(qualified, s.Type)
+}
+
+// aim follows the types that were found to their structures.
+func (db *database) aim(found []dwarf.Offset) {
+	for _, off := range found {
+		t := db.at(off)
+		if t == nil || t.shape != structure {
+			continue
+		}
+		t.target = true
+		db.targets[t.off] = t
+		in := false
+		for _, u := range db.units {
+			in = in || u.Entry <= t.off && t.off < u.End
+		}
+		db.partial = db.partial || !in
+	}
+}
+
+// matches reports whether a qualified name ends in what was asked for.
+func matches(qualified, asked string) bool {
+	rest, ok := strings.CutSuffix(squeeze(qualified), asked)
+	return ok && (rest == "" || strings.HasSuffix(rest, "::"))
+}
+
+func join(scope, name string) string {
+	switch {
+	case name == "":
+		return scope
+	case scope == "":
+		return name
+	}
+	return scope + "::" + name
+}
+
+func name(e *dwarf.Entry) string {
+	s, _ := e.Val(dwarf.AttrName).(string)
+	return s[:min(len(s), maxName)]
+}
+
+func isSet(e *dwarf.Entry, a dwarf.Attr) bool {
+	b, _ := e.Val(a).(bool)
+	return b
+}
+
+func number(e *dwarf.Entry, a dwarf.Attr) int64 {
+	n, _ := e.Val(a).(int64)
+	return n
+}
+
+// reference gives the offset that an attribute refers to; 0 if none.
+func reference(e *dwarf.Entry, a dwarf.Attr) dwarf.Offset {
+	off, _ := e.Val(a).(dwarf.Offset)
+	return off
+}
+
+func (db *database) entry(off dwarf.Offset) (*dwarf.Entry, *dwarf.Reader) {
+	if db.left--; off == 0 || db.left < 0 {
+		return nil, nil
+	}
+	r := db.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil || e.Tag == 0 {
+		return nil, nil
+	}
+	return e, r
+}
+
+// at gives the type at an offset, nil if there is none or none that matters.
+func (db *database) at(off dwarf.Offset) *typ {
+	if t, ok := db.types[off]; ok {
+		return t
+	}
+	t := db.read(off)
+	db.types[off] = t
+	return t
+}
+
+func (db *database) read(off dwarf.Offset) *typ {
+	for range maxChain {
+		e, r := db.entry(off)
+		if e == nil {
+			return nil
+		}
+		next := reference(e, dwarf.AttrType)
+		switch e.Tag {
+		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+			if t, ok := db.types[next]; ok {
+				return t
+			}
+			off = next
+			continue
+		case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+			return &typ{shape: pointer, off: e.Offset, size: 8, to: next}
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			return db.structure(e, r)
+		case dwarf.TagArrayType:
+			return db.array(e, r, next)
+		}
+		return &typ{shape: opaque, off: e.Offset, size: number(e, dwarf.AttrByteSize), name: name(e)}
+	}
+	return nil
+}
+
+// structure reads the members. A declaration stands for the definition that
+// another unit has.
+func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
+	if isSet(e, dwarf.AttrDeclaration) {
+		full, ok := db.complete[db.declared[e.Offset]]
+		if !ok || full == e.Offset {
+			return &typ{shape: opaque, off: e.Offset, name: name(e)}
+		}
+		return db.at(full)
+	}
+	if t, ok := db.types[e.Offset]; ok {
+		return t
+	}
+	t := &typ{shape: structure, off: e.Offset, name: name(e), size: number(e, dwarf.AttrByteSize)}
+	db.types[e.Offset] = t // before the members: they may point back
+	if !e.Children {
+		return t
+	}
+	for {
+		m, err := r.Next()
+		if db.left--; err != nil || m == nil || m.Tag == 0 || db.left < 0 || len(t.members) == maxMembers {
+			return t
+		}
+		if m.Children {
+			r.SkipChildren()
+		}
+		static := isSet(m, dwarf.AttrExternal) || isSet(m, dwarf.AttrDeclaration)
+		if m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !static {
+			t.members = append(t.members, newMember(m, e.Tag == dwarf.TagUnionType))
+		}
+	}
+}
+
+func newMember(e *dwarf.Entry, union bool) member {
+	m := member{name: name(e), typ: reference(e, dwarf.AttrType), at: -1}
+	m.base = e.Tag == dwarf.TagInheritance || m.name == ""
+	at, ok := e.Val(dwarf.AttrDataMemberLoc).(int64)
+	bits := e.Val(dwarf.AttrBitSize) != nil
+	if !bits && (ok || union || e.Val(dwarf.AttrDataMemberLoc) == nil) {
+		m.at = at
+	}
+	return m
+}
+
+// array reads how many elements there are.
+func (db *database) array(e *dwarf.Entry, r *dwarf.Reader, elem dwarf.Offset) *typ {
+	t := &typ{shape: array, off: e.Offset, to: elem}
+	n := int64(1)
+	for e.Children {
+		d, err := r.Next()
+		if db.left--; err != nil || d == nil || d.Tag == 0 || db.left < 0 {
+			break
+		}
+		if d.Tag != dwarf.TagSubrangeType {
+			continue
+		}
+		count, ok := d.Val(dwarf.AttrCount).(int64)
+		if upper, has := d.Val(dwarf.AttrUpperBound).(int64); !ok && has {
+			count = upper + 1
+		}
+		n *= max(count, 0)
+		if n > 1<<40 {
+			return t
+		}
+	}
+	if el := db.at(elem); el != nil && el.size < 1<<20 {
+		t.size = n * el.size
+	}
+	return t
+}
+
+// spot is what lies at a place of a type.
+type spot struct {
+	typ    *typ  // the innermost that begins there or contains it
+	object int64 // where the innermost object of the watched type begins
+	inside bool  // there is one
+}
+
+// look says what is at an offset of a type, wide bytes of it.
+func (db *database) look(t *typ, off int64) spot {
+	s := spot{typ: t}
+	base := int64(0)
+	for range maxNesting {
+		if t == nil {
+			return spot{}
+		}
+		if t.target {
+			s.object, s.inside = base, true
+		}
+		s.typ = t
+		var next dwarf.Offset
+		switch t.shape {
+		case array:
+			el := db.at(t.to)
+			if el == nil || el.size <= 0 {
+				return s
+			}
+			base += (off - base) / el.size * el.size
+			next = t.to
+		case structure:
+			m := db.memberAt(t, off-base)
+			if m == nil {
+				return s
+			}
+			base += m.at
+			next = m.typ
+		default:
+			if off != base {
+				s.typ = nil
+			}
+			return s
+		}
+		t = db.at(next)
+	}
+	return s
+}
+
+// memberAt gives the member that holds an offset; of several (a union's) one
+// that holds an object of the watched type, else the first.
+func (db *database) memberAt(t *typ, off int64) *member {
+	var first *member
+	for i := range t.members {
+		m := &t.members[i]
+		mt := db.at(m.typ)
+		if m.at < 0 || mt == nil || off < m.at || off >= m.at+max(mt.size, 1) {
+			continue
+		}
+		if mt.target {
+			return m
+		}
+		if first == nil {
+			first = m
+		}
+	}
+	return first
+}
+
+// field finds the field in the definitions of the type.
+func (db *database) field(s Spec) (Field, bool, error) {
+	fd := Field{Spec: s, Name: s.Text}
+	var firstErr error
+	seen := map[[2]int64]bool{}
+	for _, t := range db.sortedTargets() {
+		at, m, err := db.member(t, s.Path)
+		if err != nil {
+			if firstErr == nil {
+				firstErr = fmt.Errorf("watch %s: %w", s.Text, err)
+			}
+			continue
+		}
+		if seen[[2]int64{t.size, at}] {
+			continue
+		}
+		seen[[2]int64{t.size, at}] = true
+		fd.Kinds++
+		if fd.Kinds > 1 {
+			fd.TypeSize = min(fd.TypeSize, t.size)
+			continue
+		}
+		sc, err := variable.ScalarAt(db.file, m)
+		if err != nil {
+			return fd, true, fmt.Errorf("watch %s: it has %w", s.Text, err)
+		}
+		fd.Type, fd.Class, fd.Atomic, fd.Size, fd.Offset, fd.TypeSize = sc.Type, sc.Class, sc.Atomic, sc.Size, at, t.size
+	}
+	if fd.Kinds == 0 {
+		return fd, len(db.targets) > 0, firstErr
+	}
+	return fd, true, nil
+}
+
+func (db *database) sortedTargets() []*typ {
+	var ts []*typ
+	for _, t := range db.targets {
+		ts = append(ts, t)
+	}
+	slices.SortFunc(ts, func(a, b *typ) int { return int(a.off) - int(b.off) })
+	return ts
+}
+
+// member follows a path of names into a type, through base classes and members
+// without a name too; it gives the offset and the type's entry.
+func (db *database) member(t *typ, path []string) (int64, dwarf.Offset, error) {
+	at := int64(0)
+	var last dwarf.Offset
+	for i, name := range path {
+		if t == nil || t.shape != structure {
+			return 0, 0, fmt.Errorf("%s has no members", strings.Join(path[:i], "."))
+		}
+		m, off := db.named(t, name, 0)
+		if m == nil {
+			return 0, 0, fmt.Errorf("the type has no member %s; it has %s", name, t.names())
+		}
+		if m.at < 0 {
+			return 0, 0, fmt.Errorf("%s is a bit field, or has no fixed place in the object: it cannot be watched", name)
+		}
+		at += off
+		last = m.typ
+		t = db.at(m.typ)
+	}
+	return at, last, nil
+}
+
+func (db *database) named(t *typ, name string, depth int) (*member, int64) {
+	if t == nil || depth > maxNesting {
+		return nil, 0
+	}
+	for i := range t.members {
+		if m := &t.members[i]; m.name == name && !m.base {
+			return m, m.at
+		}
+	}
+	for i := range t.members {
+		if m := &t.members[i]; m.base && m.at >= 0 {
+			if in, off := db.named(db.at(m.typ), name, depth+1); in != nil {
+				return in, m.at + off
+			}
+		}
+	}
+	return nil, 0
+}
+
+// names lists the members for a message.
+func (t *typ) names() string {
+	var ns []string
+	for _, m := range t.members {
+		if m.name != "" && !m.base && len(ns) < 12 {
+			ns = append(ns, m.name)
+		}
+	}
+	if len(ns) == 0 {
+		return "none"
+	}
+	return strings.Join(ns, ", ")
+}

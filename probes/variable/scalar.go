@@ -1,0 +1,34 @@
+package variable
+
+import (
+	"debug/dwarf"
+	"fmt"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// Scalar is a type that can be watched.
+type Scalar struct {
+	Type     string // as the source names it
+	Class    Class
+	Size     int // bytes: 1, 2, 4 or 8
+	Atomic   bool
+	Volatile bool
+}
+
+// ScalarAt describes the type whose entry is at an offset of a file's debug
+// information. It fails if the type cannot be watched, and says what it is.
+func ScalarAt(f *bin.File, off dwarf.Offset) (Scalar, error) {
+	x, err := newIndex(f)
+	if err != nil {
+		return Scalar{}, err
+	}
+	t := x.typeOf(off, nil)
+	if t.bad != "" {
+		return Scalar{}, fmt.Errorf("%s", t.bad)
+	}
+	if t.size != 1 && t.size != 2 && t.size != 4 && t.size != 8 {
+		return Scalar{}, fmt.Errorf("type %s of %d bytes: only 1, 2, 4 or 8 bytes can be watched", t.text, t.size)
+	}
+	return Scalar{Type: t.text, Class: t.class, Size: int(t.size), Atomic: t.atomic, Volatile: t.volatile}, nil
+}
