@@ -44,6 +44,10 @@ type SiteInfo struct {
 	// Check, if not 0, is the address that the object must have: the probe
 	// stands at an instruction that may access other things too.
 	Check uint64
+	// Field: the variable is a field; the object that has it begins Inside bytes
+	// before it.
+	Field  bool
+	Inside int64
 	// Alone: a condition wait that makes no observed call itself, so that an
 	// unlock from below its frame is a cleanup handler's.
 	Alone bool

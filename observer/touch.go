@@ -73,7 +73,7 @@ func (o *Observer) touched(t *thread, r *bpf.Record) {
 		o.settle(v.touching)
 	}
 	p.record, p.what, p.parts, p.due = *r, o.touch(t, r), touchPart(r), true
-	o.variable(t, r, o.site(r).Variable).touching = t
+	o.variable(t, r, o.site(r)).touching = t
 }
 
 // continues reports whether a record belongs to the access before it.
@@ -105,7 +105,7 @@ func (o *Observer) settle(t *thread) {
 	}
 	p.due = false
 	r := &p.record
-	v := o.variable(t, r, "")
+	v := o.variable(t, r, &SiteInfo{})
 	v.touching = nil
 	what := p.what
 	if what.Foreign {

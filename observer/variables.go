@@ -29,6 +29,7 @@ type write struct {
 // variable is a watched variable.
 type variable struct {
 	id   event.ObjectID
+	kind event.Kind // KindVariable or KindField
 	last write
 	// stale is a read just before, of another thread, that saw no recorded
 	// write: the next write may be the one that it saw.
@@ -45,7 +46,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	if info.Check != 0 && o.checked(t, r, info.Check) != r.Object {
 		return
 	}
-	v := o.variable(t, r, info.Variable)
+	v := o.variable(t, r, info)
 	if v.touching != nil {
 		o.settle(v.touching)
 	}
@@ -53,12 +54,10 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 }
 
 // variable gives the variable that a record is about.
-func (o *Observer) variable(t *thread, r *bpf.Record, name string) *variable {
+func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	v := t.process.vars[r.Object]
 	if v == nil {
-		v = &variable{id: o.names.addObject(Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: name,
-			First: event.PlaceID(r.Place), FirstThread: t.id})}
-		t.process.vars[r.Object] = v
+		v = o.newVariable(t, r, info)
 	}
 	return v
 }
@@ -66,7 +65,7 @@ func (o *Observer) variable(t *thread, r *bpf.Record, name string) *variable {
 // access sends the event of an access.
 func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, flags event.Flags) {
 	e := o.begin(t, r, op)
-	e.Object, e.Kind, e.Flags = v.id, event.KindVariable, flags
+	e.Object, e.Kind, e.Flags = v.id, v.kind, flags
 	if r.Flags&bpf.RecValue != 0 {
 		e.Value = r.Value
 		e.Flags |= event.HasValue
@@ -77,6 +76,16 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, fl
 		e.Flags |= event.NoSource
 	}
 	o.send()
+}
+
+func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
+	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, First: event.PlaceID(r.Place), FirstThread: t.id}
+	if info.Field {
+		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
+	}
+	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
+	t.process.vars[r.Object] = v
+	return v
 }
 
 // consistent reports whether the read can have seen the last recorded write.

@@ -29,7 +29,7 @@ import (
 // Options say what to observe.
 type Options struct {
 	Table synctab.Table    // the synchronisation calls
-	Watch []string         // names of variables
+	Watch []string         // names of variables, and of fields: "state of struct conn"
 	On    []method.Pattern // functions whose calls and returns are events
 	// Shared watches every writable variable of the program, the first file
 	// planned, that its code accesses by name.
@@ -58,7 +58,11 @@ type Site struct {
 	Timed    bool
 	Alone    bool // a wait that does not let its mutex go by a call that is probed too
 	Atomic   bool
-	Variable string // name of the accessed variable, ""
+	Variable string // name of the accessed variable or field, ""
+	// Field: the variable is a field, of whatever object has it at the address;
+	// the object begins Inside bytes before.
+	Field  bool
+	Inside int64
 	// Check: the object's address must be compared with the variable's, since
 	// the register may hold something else.
 	Check bool
@@ -106,6 +110,8 @@ func (p *Plan) Unseen() (binary.Unseen, error) {
 // Planner makes plans for a program and its libraries, in the order in which
 // they are loaded. It is not safe for concurrent use.
 type Planner struct {
+	fields    []*watched
+	bad       error // of the names
 	opts      Options
 	files     []*binary.File
 	found     map[string]variable.Variable
@@ -119,13 +125,15 @@ type Planner struct {
 
 // NewPlanner makes a planner.
 func NewPlanner(opts Options) *Planner {
-	return &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, matched: make([]bool, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, matched: make([]bool, len(opts.On))}
+	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
+	return p
 }
 
 // Unresolved is the reason why some variable has not been found in any file so
 // far, nil if all have.
 func (p *Planner) Unresolved() error {
-	var errs []error
+	errs := p.unresolvedFields()
 	for _, name := range p.names() {
 		if _, ok := p.found[name]; !ok {
 			errs = append(errs, p.failed[name])
@@ -141,6 +149,9 @@ func (p *Planner) Unresolved() error {
 
 // Plan makes the plan of one more file.
 func (p *Planner) Plan(f *binary.File) (*Plan, error) {
+	if p.bad != nil {
+		return nil, p.bad
+	}
 	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: cheapsite.NewImage(f), arch: f.Arch()}
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
@@ -149,7 +160,7 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if err := p.resolve(); err != nil {
 		return nil, err
 	}
-	for _, name := range p.opts.Watch {
+	for _, name := range p.names() {
 		v, ok := p.found[name]
 		if !ok {
 			continue
@@ -162,6 +173,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 		}
 	}
 	if err := p.atomics(b); err != nil {
+		return nil, err
+	}
+	if err := p.watchFields(b, f); err != nil {
 		return nil, err
 	}
 	if p.opts.Shared && p.files[0] == f {

@@ -122,6 +122,9 @@ func quoted(o *Object) string {
 	if o.Anonymous {
 		return fmt.Sprintf("the %s %s", o.Kind, o.Name)
 	}
+	if o.Kind == event.KindField && o.Addr != 0 {
+		return fmt.Sprintf("'%s' at %#x", o.Name, o.Addr)
+	}
 	return "'" + o.Name + "'"
 }
 

@@ -31,7 +31,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 		return info, false
 	}
 	info.Kind = kinds[site.Kind]
-	info.Variable = site.Variable
+	info.Variable, info.Field, info.Inside = site.Variable, site.Field, site.Inside
 	if site.Try {
 		info.Flags |= event.Try
 	}

@@ -103,6 +103,7 @@ const (
 	KindSemaphore
 	KindOnce
 	KindInstance // what a method was called on
+	KindField // a variable too: a field of whatever object is at the address
 )
 
 // Flags qualify an event.
@@ -216,7 +217,7 @@ func (o Op) String() string {
 	return "unknown"
 }
 
-var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance"}
+var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field"}
 
 // String gives the kind's name as the reports spell it.
 func (k Kind) String() string {

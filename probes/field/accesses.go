@@ -109,12 +109,12 @@ func (fi *finder) look(f *flow, s *state, in *insn.Inst) {
 func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 	at := f.address(s, m, in.Addr)
 	for _, v := range f.views(at, m, in.Addr) {
-		if off, ok := fi.hits(f, v, m, in.Addr); ok {
+		if off, inside, ok := fi.hits(f, v, m, in.Addr); ok {
 			if m.Index != insn.NoReg {
 				fi.out.Unseen[f.fn.name]++ // which element, only the index knows
 				return
 			}
-			fi.access(f, in, m, off)
+			fi.access(f, in, m, off, inside)
 			return
 		}
 	}
@@ -140,27 +140,26 @@ func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 
 // hits reports whether an operand at an address touches the field, and where
 // the field begins relative to the operand.
-func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (toField int64, ok bool) {
+func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (toField, inside int64, ok bool) {
 	t, off, ok := f.typed(v, pc)
 	if !ok {
-		return 0, false
+		return 0, 0, false
 	}
 	sp := fi.p.db.look(t, off)
 	if !sp.inside {
-		return 0, false
+		return 0, 0, false
 	}
-	inside, ok := fi.insideOf(t, sp.object)
-	if !ok {
-		return 0, false
+	if inside, ok = fi.insideOf(t, sp.object); !ok {
+		return 0, 0, false
 	}
 	begin := sp.object + inside
 	if m.Index != insn.NoReg && (off != begin || m.Size != fi.fd.Size) {
-		return 0, false
+		return 0, 0, false
 	}
 	if off >= begin+int64(fi.fd.Size) || begin >= off+int64(max(m.Size, 1)) {
-		return 0, false
+		return 0, 0, false
 	}
-	return begin - off, true
+	return begin - off, inside, true
 }
 
 // insideOf gives the field's offset in the object of the watched type that
@@ -221,9 +220,9 @@ func (fi *finder) mayBe(m *insn.Mem) bool {
 }
 
 // access notes an access; toField is from the operand to the field's beginning.
-func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, toField int64) {
+func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, toField, inside int64) {
 	fi.at[in.Addr] = true
-	a := Access{Access: variable.Access{
+	a := Access{Inside: inside, Access: variable.Access{
 		Addr: in.Addr, Len: in.Len, Kind: variable.Read, Atomic: in.Locked, Width: m.Size, Offset: -toField,
 		Base: m.Base, Disp: m.Disp + toField, Func: f.rangeOf(in.Addr),
 		Value: variable.Value{From: variable.FromMemory, Reg: insn.NoReg},

@@ -14,6 +14,7 @@
 package field
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -40,7 +41,7 @@ func Parse(name string) (s Spec, ok bool, err error) {
 		return Spec{}, false, nil
 	}
 	if len(name) > maxName {
-		return Spec{}, true, fmt.Errorf("watch: the name of a field is longer than %d bytes", maxName)
+		return Spec{}, true, fmt.Errorf("the name of a field is longer than %d bytes", maxName)
 	}
 	s = Spec{Text: left + " of " + right}
 	for _, tag := range []string{"struct", "class", "union"} {
@@ -53,7 +54,7 @@ func Parse(name string) (s Spec, ok bool, err error) {
 	s.Path = strings.Split(strings.ReplaceAll(left, " ", ""), ".")
 	for _, part := range append([]string{s.Type}, s.Path...) {
 		if part == "" || strings.ContainsAny(part, "*[]") {
-			return Spec{}, true, fmt.Errorf("watch %s: write it as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'", s.Text)
+			return Spec{}, true, errors.New("write a field as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'")
 		}
 	}
 	return s, true, nil

@@ -325,7 +325,7 @@ func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
 		d = p.origin(e)
 	}
 	t := p.db.at(d.typ)
-	if d.typ == 0 || t == nil || t.shape == opaque {
+	if d.typ == 0 || t == nil || t.shape == opaque || t.shape == pointer && p.pointee(d.typ) == nil {
 		return
 	}
 	for _, l := range p.lists.of(e, u, in.ranges) {

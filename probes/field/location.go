@@ -111,10 +111,9 @@ type unit struct {
 
 // lists reads location lists: .debug_loclists of DWARF 5, .debug_loc before.
 type lists struct {
-	arch            insn.Arch
-	v5, v4, addrs   []byte
-	left            int
-	hasV5, hasAddrs bool
+	arch          insn.Arch
+	v5, v4, addrs []byte
+	left          int
 }
 
 // maxLocations bounds how many locations are read for one file.
@@ -151,7 +150,9 @@ func (l *lists) of(e *dwarf.Entry, u *unit, all []bin.Range) []located {
 		}
 		return out
 	case int64:
-		return l.list(v, f.Class, u)
+		return l.list(v, u)
+	case uint64: // DW_FORM_loclistx
+		return l.indexed(v, u)
 	}
 	return nil
 }
@@ -179,18 +180,22 @@ func (l *lists) address(u *unit, i uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(l.addrs[at:]), true
 }
 
-func (l *lists) list(at int64, class dwarf.Class, u *unit) []located {
+func (l *lists) list(at int64, u *unit) []located {
 	if u.version >= 5 {
-		if class == dwarf.ClassLocList { // an index into the table of offsets
-			base := u.listBase
-			if base < 0 || at < 0 || at > int64(len(l.v5))/4 || base+4*at+4 > int64(len(l.v5)) {
-				return nil
-			}
-			at = base + int64(binary.LittleEndian.Uint32(l.v5[base+4*at:]))
-		}
 		return l.list5(at, u)
 	}
 	return l.list4(at, u)
+}
+
+// indexed reads the list that entry i of the unit's table of offsets gives.
+func (l *lists) indexed(i uint64, u *unit) []located {
+	c := &bytes{b: l.v5, at: u.listBase}
+	c.take(4 * min(i, uint64(len(l.v5))))
+	offset := c.take(4)
+	if offset == nil {
+		return nil
+	}
+	return l.list5(u.listBase+int64(binary.LittleEndian.Uint32(offset)), u)
 }
 
 // list5 reads a list of .debug_loclists (DWARF 5, section 7.7.3).

@@ -398,7 +398,7 @@ func (db *database) field(s Spec) (Field, bool, error) {
 		at, m, err := db.member(t, s.Path)
 		if err != nil {
 			if firstErr == nil {
-				firstErr = fmt.Errorf("watch %s: %w", s.Text, err)
+				firstErr = &variable.Error{Name: s.Text, Reason: variable.NotFound, Message: err.Error()}
 			}
 			continue
 		}
@@ -413,7 +413,7 @@ func (db *database) field(s Spec) (Field, bool, error) {
 		}
 		sc, err := variable.ScalarAt(db.file, m)
 		if err != nil {
-			return fd, true, fmt.Errorf("watch %s: it has %w", s.Text, err)
+			return fd, true, &variable.Error{Name: s.Text, Reason: variable.WrongType, Message: fmt.Sprintf("it has %v", err)}
 		}
 		fd.Type, fd.Class, fd.Atomic, fd.Size, fd.Offset, fd.TypeSize = sc.Type, sc.Class, sc.Atomic, sc.Size, at, t.size
 	}

@@ -1,5 +1,5 @@
 // A list of connections whose fields are accessed in many ways. Lines that
-// access the field `hits` say so: HITS r, w or u.
+// access the field `hits` of a connection say HITS.
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,40 +31,40 @@ typedef struct {
 struct server the_server;
 struct conn *current;
 
-__attribute__((noinline)) void touch(struct conn *c) { c->hits = 7; }            // touch
-__attribute__((noinline)) int peek(const struct conn *c) { return c->hits; }     // peek
-__attribute__((noinline)) void bump(struct conn *c) { c->hits++; }               // bump
-__attribute__((noinline)) int walk(struct server *s) {                           // walk
+__attribute__((noinline)) void touch(struct conn *c) { c->hits = 7; } // HITS
+__attribute__((noinline)) int peek(const struct conn *c) { return c->hits; } // HITS
+__attribute__((noinline)) void bump(struct conn *c) { c->hits++; } // HITS
+__attribute__((noinline)) int walk(struct server *s) {
 	int n = 0;
 	for (struct conn *c = s->head; c; c = c->next)
-		n += c->hits;
+		n += c->hits; // HITS
 	return n;
 }
-__attribute__((noinline)) void *worker(void *arg) {                              // worker
+__attribute__((noinline)) void *worker(void *arg) {
 	struct conn *c = arg;
-	c->hits = 3;
+	c->hits = 3; // HITS
 	return NULL;
 }
-__attribute__((noinline)) struct conn *fresh(struct server *s) {                 // fresh
+__attribute__((noinline)) struct conn *fresh(struct server *s) {
 	struct conn *c = calloc(1, sizeof *c);
 	if (!c)
 		abort();
 	c->next = s->head;
 	s->head = c;
-	c->hits = 1;
+	c->hits = 1; // HITS
 	return c;
 }
-__attribute__((noinline)) void result(struct server *s) { fresh(s)->hits = 9; }  // result
-__attribute__((noinline)) int global(void) { return current->hits; }             // global
-__attribute__((noinline)) void inner(struct server *s) { s->own.hits = 4; }      // inner
-__attribute__((noinline)) void element(struct server *s) { s->pool[2].hits = 5; } // element
-__attribute__((noinline)) void fixed(void) { the_server.own.hits = 6; }          // fixed
-__attribute__((noinline)) int other(task *t) { return t->hits; }                 // not of conn
-__attribute__((noinline)) int nested(struct conn *c) { return c->stats.hits; }   // not hits itself
-__attribute__((noinline)) void atomically(struct conn *c) { __atomic_fetch_add(&c->hits, 1, __ATOMIC_SEQ_CST); }
-__attribute__((noinline)) int indexed(struct conn *all, int i) { return all[i].hits; }
+__attribute__((noinline)) void result(struct server *s) { fresh(s)->hits = 9; } // HITS
+__attribute__((noinline)) int global(void) { return current->hits; } // HITS
+__attribute__((noinline)) void inner(struct server *s) { s->own.hits = 4; } // HITS
+__attribute__((noinline)) void element(struct server *s) { s->pool[2].hits = 5; } // HITS
+__attribute__((noinline)) void fixed(void) { the_server.own.hits = 6; } // HITS
+__attribute__((noinline)) int other(task *t) { return t->hits; }
+__attribute__((noinline)) int nested(struct conn *c) { return c->stats.hits; }
+__attribute__((noinline)) void atomically(struct conn *c) { __atomic_fetch_add(&c->hits, 1, __ATOMIC_SEQ_CST); } // HITS
+__attribute__((noinline)) int indexed(struct conn *all, int i) { return all[i].hits; } // HITS
 
-static inline __attribute__((always_inline)) void mark(struct conn *c, int by) { c->hits += by; }
+static inline __attribute__((always_inline)) void mark(struct conn *c, int by) { c->hits += by; } // HITS
 __attribute__((noinline)) void inlined(struct server *s) { mark(s->head, 2); }
 
 int main(int argc, char **argv) {

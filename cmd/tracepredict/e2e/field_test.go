@@ -1,0 +1,30 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestField: the accesses of a field are those that the program makes, each on
+// the object that it is in, whatever the compiler made of the pointer.
+func TestField(t *testing.T) {
+	for _, c := range []struct{ compiler, source, watch, flags string }{
+		{"gcc", "field.c", "state of struct conn", "-O0"},
+		{"gcc", "field.c", "state of struct conn", "-O2"},
+		{"gcc", "field.c", "state of conn", "-O3 -gdwarf-4"},
+		{"gcc", "field.c", "state of struct conn", "-O2 -no-pie -fno-omit-frame-pointer"},
+		{"clang-19", "field.c", "state of struct conn", "-O0"},
+		{"clang-19", "field.c", "state of struct conn", "-O2"},
+	} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			program := build(t, c.compiler, c.source, append(strings.Fields(c.flags), "-pthread")...)
+			r := observe(t, program, options{Watch: []string{c.watch, strings.Replace(c.watch, "state", "refs", 1)}})
+			r.expectStory(t)
+			for _, n := range r.Session.Notes() {
+				if strings.Contains(n, " of ") {
+					t.Errorf("note: %s", n)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package field
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		in, path, tag, typ string
+		ok, bad            bool
+	}{
+		{in: "state of struct conn", path: "state", tag: "struct", typ: "conn", ok: true},
+		{in: " stats . hits  of  ns::Queue< int , long > ", path: "stats|hits", typ: "ns::Queue<int,long>", ok: true},
+		{in: "n of ::Queue<unsigned int>", path: "n", typ: "Queue<unsigned int>", ok: true},
+		{in: "x of union u", path: "x", tag: "union", typ: "u", ok: true},
+		{in: "server.hits"},
+		{in: "offset"},
+		{in: "a of ", bad: false},
+		{in: "a of struct conn *", ok: true, bad: true},
+		{in: "a..b of t", ok: true, bad: true},
+		{in: "a[3] of t", ok: true, bad: true},
+	} {
+		s, ok, err := Parse(c.in)
+		if ok != c.ok || (err != nil) != c.bad {
+			t.Errorf("%q: %v, %v", c.in, ok, err)
+			continue
+		}
+		if ok && !c.bad && (strings.Join(s.Path, "|") != c.path || s.Tag != c.tag || s.Type != c.typ) {
+			t.Errorf("%q: %+v", c.in, s)
+		}
+	}
+}
+
+func compile(t *testing.T, compiler, source string, flags ...string) *bin.File {
+	t.Helper()
+	if _, err := exec.LookPath(compiler); err != nil {
+		t.Skip(err)
+	}
+	out := filepath.Join(t.TempDir(), "program")
+	args := append([]string{"-g", "-o", out, filepath.Join("testdata", source)}, flags...)
+	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	f, err := bin.Open(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// expected are the lines of a source that say `HITS` and whether they do.
+func expected(t *testing.T, source string) map[int]bool {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	want := map[int]bool{}
+	lines := bufio.NewScanner(f)
+	for n := 1; lines.Scan(); n++ {
+		if strings.Contains(lines.Text(), "// HITS") {
+			want[n] = true
+		}
+	}
+	return want
+}
+
+// unseenLine is that of the function `indexed`.
+const unseenLine = 65
+
+// TestAccessesByLine: the lines that have accesses are those that say so, or
+// the note names their function.
+func TestAccessesByLine(t *testing.T) {
+	want := expected(t, "conn.c")
+	for _, c := range []struct{ compiler, flags, unseen string }{
+		{"gcc", "-O0", ""}, {"gcc", "-O1 -gdwarf-4", "indexed"}, {"gcc", "-O2", "indexed"}, {"gcc", "-O3 -no-pie", "indexed"},
+		{"gcc", "-Os -gdwarf-4 -gz", "indexed"}, {"clang-19", "-O0", ""}, {"clang-19", "-O2", "indexed"},
+	} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			f := compile(t, c.compiler, "conn.c", strings.Fields(c.flags)...)
+			spec, _, err := Parse("hits of struct conn")
+			if err != nil {
+				t.Fatal(err)
+			}
+			fd, ok, err := Find(f, spec)
+			if err != nil || !ok || fd.Offset != 48 || fd.Size != 4 || fd.TypeSize != 56 || fd.Type != "int" {
+				t.Fatalf("%+v %v %v", fd, ok, err)
+			}
+			res, err := Accesses(f, fd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[int]bool{}
+			names := symbolize.New(f)
+			for _, a := range res.Accesses {
+				line := names.Frames(a.Addr)[0].Line
+				got[line] = true
+				if !want[line] {
+					t.Errorf("line %d has an access at %#x: %+v", line, a.Addr, a)
+				}
+			}
+			for line := range want {
+				if !got[line] && (c.unseen == "" || line != unseenLine) {
+					t.Errorf("line %d has no access, and nothing was said", line)
+				}
+			}
+			for fn := range res.Unseen {
+				if fn != c.unseen {
+					t.Errorf("unseen in %s", fn)
+				}
+			}
+		})
+	}
+}
+
+func TestFindRefuses(t *testing.T) {
+	f := compile(t, "gcc", "conn.c")
+	for name, want := range map[string]string{
+		"nothing of struct conn": "the type has no member nothing; it has next, state, buf, stats, hits",
+		"buf of struct conn":     "char[]",
+		"stats of struct conn":   "struct stats",
+		"hits.x of struct conn":  "hits has no members",
+	} {
+		spec, _, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Find(f, spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	spec, _, _ := Parse("hits of struct nothing")
+	if _, ok, err := Find(f, spec); ok || err != nil {
+		t.Errorf("%v %v", ok, err)
+	}
+}

@@ -1,0 +1,77 @@
+package field
+
+import (
+	gobytes "bytes"
+	"testing"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elftest"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// FuzzField: whatever is written over a program, there is a result or an error.
+func FuzzField(f *testing.F) {
+	seeds, err := elftest.Seeds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 4 * len(seeds) {
+		f.Add(byte(i), []byte{byte(i + 4), 0, byte(7 * i), 0, byte(i), 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff})
+	}
+	f.Fuzz(func(t *testing.T, which byte, program []byte) {
+		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
+		file, err := bin.NewWith(gobytes.NewReader(b), int64(len(b)), "patched", bin.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		for _, name := range []string{"v of struct node", "next of node", "word of lock_t", "v of Pool<long>"} {
+			s, _, err := Parse(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fd, ok, err := Find(file, s)
+			if err != nil || !ok {
+				continue
+			}
+			if fd.Size < 1 || fd.Size > 8 {
+				t.Errorf("%+v", fd)
+			}
+			_, _ = Accesses(file, fd)
+		}
+	})
+}
+
+// FuzzParse: a name that is taken can be taken again, and means the same.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"state of struct conn", "a.b of ns::Q<int, long>", " of ", "x of of of y", "\xff of \xfe"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		s, ok, err := Parse(name)
+		if !ok || err != nil {
+			return
+		}
+		again, ok, err := Parse(s.Text)
+		if !ok || err != nil || again.Type != s.Type || again.Tag != s.Tag || len(again.Path) != len(s.Path) {
+			t.Errorf("%q: %+v, again %+v %v %v", name, s, again, ok, err)
+		}
+	})
+}
+
+// FuzzLocations: lists of locations end, and hold no more than there are bytes.
+func FuzzLocations(f *testing.F) {
+	f.Add([]byte{4, 0, 8, 1, 0x55, 4, 8, 16, 2, 0x75, 0, 0}, int64(0), uint64(0))
+	f.Add([]byte{6, 0, 0, 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 2, 4, 1, 0x50, 0}, int64(0), uint64(1))
+	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0x50}, int64(3), uint64(1<<62))
+	f.Fuzz(func(t *testing.T, content []byte, at int64, i uint64) {
+		for _, version := range []int{4, 5} {
+			l := &lists{arch: insn.AMD64, v5: content, v4: content, addrs: content, left: maxLocations}
+			u := &unit{version: version, listBase: at, addrBase: at}
+			for _, out := range [][]located{l.list(at, u), l.indexed(i, u)} {
+				if len(out) > len(content) {
+					t.Errorf("%d locations in %d bytes", len(out), len(content))
+				}
+			}
+		}
+	})
+}
