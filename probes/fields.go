@@ -1,12 +1,14 @@
 package probes
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/field"
+	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -50,16 +52,24 @@ func (p *Planner) unresolvedFields() []error {
 func (p *Planner) watchFields(b *builder, f *binary.File) error {
 	for _, w := range p.fields {
 		fd, ok, err := field.Find(f, w.spec)
+		var wrong *field.Error
+		if errors.As(err, &wrong) {
+			return &variable.Error{Name: w.spec.Text, Reason: variable.NotFound, Message: err.Error()}
+		}
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
+		scalar, err := variable.ScalarAt(f, fd.Type)
+		if err != nil {
+			return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: fmt.Sprintf("it has %v", err)}
+		}
 		if !w.found {
 			w.field, w.found = fd, true
 		}
-		if err := b.field(fd); err != nil {
+		if err := b.field(fd, scalar); err != nil {
 			return fmt.Errorf("find the accesses of %s in %s: %w", fd.Name, f.Name(), err)
 		}
 	}
@@ -67,36 +77,38 @@ func (p *Planner) watchFields(b *builder, f *binary.File) error {
 }
 
 // field plans the probes of a field's accesses in this file.
-func (b *builder) field(fd field.Field) error {
+func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	res, err := field.Accesses(b.plan.File, fd)
 	if err != nil {
 		return err
 	}
+	accesses := make([]variable.Access, len(res.Accesses))
 	stores := map[uint64]bool{}
-	atomic := fd.Atomic
-	for _, a := range res.Accesses {
-		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic
-		atomic = atomic || a.Atomic
+	for i := range res.Accesses {
+		a := accessOf(&res.Accesses[i], scalar.Size)
+		accesses[i], stores[a.Addr] = a, a.Kind == variable.Write && !a.Atomic
 	}
+	atomic := scalar.Atomic || anyAtomic(accesses)
 	named := map[uint64]bool{} // accesses of variables that are observed by name
 	for _, s := range b.plan.Sites {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
 	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
-	v := variable.Variable{Name: fd.Name, Size: fd.Size, Type: fd.Type, Class: fd.Class, Atomic: atomic}
-	for _, a := range res.Accesses {
-		if a.Fixed && named[a.Addr] {
+	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic}
+	for i, a := range accesses {
+		m := &res.Accesses[i].Mem
+		if m.Fixed && named[a.Addr] {
 			continue
 		}
-		v.Addr = a.Static
-		s, ok, err := b.access(v, a.Access, stores)
+		v.Addr = m.Addr - uint64(a.Offset)
+		s, ok, err := b.access(v, a, stores)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Check, s.Field, s.Inside = atomic, false, true, a.Inside
+		s.Atomic, s.Check, s.Field, s.Inside = atomic, false, true, res.Accesses[i].Inside
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}
@@ -104,6 +116,30 @@ func (b *builder) field(fd field.Field) error {
 	}
 	b.fieldNotes(fd, res)
 	return nil
+}
+
+// accessOf says of an access of a field of so many bytes what there is to say of
+// that of a variable.
+func accessOf(a *field.Access, size int) variable.Access {
+	m := &a.Mem
+	out := variable.Access{
+		Addr: a.Inst.Addr, Len: a.Inst.Len, Kind: variable.Read, Atomic: a.Inst.Locked, Width: m.Size, Offset: a.Offset,
+		Base: m.Base, Disp: m.Disp - a.Offset, Func: a.Func, Value: variable.Value{From: variable.FromMemory, Reg: insn.NoReg},
+	}
+	if m.Fixed {
+		out.Base, out.Disp = insn.NoReg, 0
+	}
+	switch {
+	case m.Read && m.Write:
+		out.Kind = variable.Update
+	case m.Write:
+		out.Kind = variable.Write
+	}
+	out.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(size))
+	if a.Offset == 0 && m.Size == size {
+		out.Value = variable.ValueOf(out.Kind, &a.Inst)
+	}
+	return out
 }
 
 // maxNamedFunctions bounds the functions that one note names.

@@ -6,7 +6,6 @@ import (
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // maxFunction bounds the function that is followed, in bytes.
@@ -44,7 +43,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 			return Result{}, err
 		}
 	}
-	slices.SortFunc(fi.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Addr, b.Addr) })
+	slices.SortFunc(fi.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Inst.Addr, b.Inst.Addr) })
 	slices.SortFunc(fi.out.Constructors, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
 	return fi.out, nil
 }
@@ -222,25 +221,7 @@ func (fi *finder) mayBe(m *insn.Mem) bool {
 // access notes an access; toField is from the operand to the field's beginning.
 func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, toField, inside int64) {
 	fi.at[in.Addr] = true
-	a := Access{Inside: inside, Access: variable.Access{
-		Addr: in.Addr, Len: in.Len, Kind: variable.Read, Atomic: in.Locked, Width: m.Size, Offset: -toField,
-		Base: m.Base, Disp: m.Disp + toField, Func: f.rangeOf(in.Addr),
-		Value: variable.Value{From: variable.FromMemory, Reg: insn.NoReg},
-	}}
-	if m.Fixed {
-		a.Fixed, a.Static, a.Base, a.Disp = true, m.Addr+uint64(toField), insn.NoReg, 0
-	}
-	switch {
-	case m.Read && m.Write:
-		a.Kind = variable.Update
-	case m.Write:
-		a.Kind = variable.Write
-	}
-	a.Partial = m.Size > 0 && (toField < 0 || -toField+int64(m.Size) < int64(fi.fd.Size))
-	if toField == 0 && m.Size == fi.fd.Size {
-		a.Value = variable.ValueOf(a.Kind, in)
-	}
-	fi.out.Accesses = append(fi.out.Accesses, a)
+	fi.out.Accesses = append(fi.out.Accesses, Access{Inst: *in, Mem: *m, Offset: -toField, Inside: inside, Func: f.rangeOf(in.Addr)})
 }
 
 func (f *flow) rangeOf(addr uint64) bin.Range {

@@ -14,12 +14,12 @@
 package field
 
 import (
-	"errors"
+	"debug/dwarf"
 	"fmt"
 	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
-	"github.com/tracepredict/tracepredict/probes/variable"
+	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // Spec is a field as a user names it.
@@ -41,7 +41,7 @@ func Parse(name string) (s Spec, ok bool, err error) {
 		return Spec{}, false, nil
 	}
 	if len(name) > maxName {
-		return Spec{}, true, fmt.Errorf("the name of a field is longer than %d bytes", maxName)
+		return Spec{}, true, &Error{fmt.Sprintf("the name of a field is longer than %d bytes", maxName)}
 	}
 	s = Spec{Text: left + " of " + right}
 	for _, tag := range []string{"struct", "class", "union"} {
@@ -54,7 +54,7 @@ func Parse(name string) (s Spec, ok bool, err error) {
 	s.Path = strings.Split(strings.ReplaceAll(left, " ", ""), ".")
 	for _, part := range append([]string{s.Type}, s.Path...) {
 		if part == "" || strings.ContainsAny(part, "*[]") {
-			return Spec{}, true, errors.New("write a field as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'")
+			return Spec{}, true, &Error{"write a field as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'"}
 		}
 	}
 	return s, true, nil
@@ -80,27 +80,33 @@ func isWord(c byte) bool {
 // Field is a field that can be watched.
 type Field struct {
 	Spec     Spec
-	Name     string // "state of struct conn"
-	Type     string // of the field, as the source names it
-	Class    variable.Class
-	Atomic   bool  // _Atomic, std::atomic and its kin
-	Size     int   // bytes: 1, 2, 4 or 8
-	Offset   int64 // in the type
-	TypeSize int64 // bytes of an object of the type, the least of several
+	Name     string       // "state of struct conn"
+	Type     dwarf.Offset // the entry of the field's own type
+	Size     int          // bytes; 0 if its type has none
+	Offset   int64        // in the type
+	TypeSize int64        // bytes of an object of the type, the least of several
 	// Kinds is how many different types have the name; all are watched.
 	Kinds int
 }
 
 // Access is an instruction that accesses the field.
 type Access struct {
-	variable.Access
-	// Fixed: the object is in static memory, and Addr the field's address
-	// there; else Base and Disp say where it is.
-	Fixed  bool
-	Static uint64
-	// Inside is the field's offset in the object of the type.
+	Inst insn.Inst
+	Mem  insn.Mem // the operand that does
+	// Offset is the operand's first byte minus the field's: not 0 where only a
+	// part of the field is accessed, or more.
+	Offset int64
+	// Inside is the field's offset in the object of the type. An operand with a
+	// fixed address is of an object in static memory.
 	Inside int64
+	Func   bin.Range // that contains it
 }
+
+// Error is a field that the type does not have, or that cannot be found in it.
+type Error struct{ Reason string }
+
+// Error implements error.
+func (e *Error) Error() string { return e.Reason }
 
 // Result is what a binary's code does with a field.
 type Result struct {

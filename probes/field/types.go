@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
-	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // shape is what matters of a type here: what lies where in it.
@@ -398,7 +397,7 @@ func (db *database) field(s Spec) (Field, bool, error) {
 		at, m, err := db.member(t, s.Path)
 		if err != nil {
 			if firstErr == nil {
-				firstErr = &variable.Error{Name: s.Text, Reason: variable.NotFound, Message: err.Error()}
+				firstErr = &Error{err.Error()}
 			}
 			continue
 		}
@@ -411,11 +410,10 @@ func (db *database) field(s Spec) (Field, bool, error) {
 			fd.TypeSize = min(fd.TypeSize, t.size)
 			continue
 		}
-		sc, err := variable.ScalarAt(db.file, m)
-		if err != nil {
-			return fd, true, &variable.Error{Name: s.Text, Reason: variable.WrongType, Message: fmt.Sprintf("it has %v", err)}
+		if mt := db.at(m); mt != nil && mt.size < 1<<31 {
+			fd.Size = int(mt.size)
 		}
-		fd.Type, fd.Class, fd.Atomic, fd.Size, fd.Offset, fd.TypeSize = sc.Type, sc.Class, sc.Atomic, sc.Size, at, t.size
+		fd.Type, fd.Offset, fd.TypeSize = m, at, t.size
 	}
 	if fd.Kinds == 0 {
 		return fd, len(db.targets) > 0, firstErr
