@@ -55,7 +55,7 @@ type File struct {
 	problems []error
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce, linesOnce sync.Once
+	framesOnce, landmarksOnce, linesOnce, mentionsOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -64,6 +64,8 @@ type File struct {
 	frame           frameTable
 	frameErr        error
 	landmarks       []uint64
+	mentions        []mention // sorted by to; nil: no index
+	mentionable     Range     // addresses that the index knows
 	got             map[uint64]string
 	plt             map[uint64]string
 	dwarf           *dwarf.Data
@@ -80,7 +82,7 @@ type File struct {
 // segment is a PT_LOAD whose content was clamped to the file.
 type segment struct {
 	addr, off, filesz, memsz uint64
-	exec                     bool
+	exec, write              bool
 }
 
 // Open opens the file at path. Errors are *Error or those of the operating
@@ -265,7 +267,7 @@ func (f *File) addSegment(p *elf.Prog) error {
 	if p.Vaddr+p.Memsz < p.Vaddr || p.Vaddr+filesz < p.Vaddr {
 		return f.fail(ErrMalformed, noOffset, "a segment at address 0x%x wraps around", p.Vaddr)
 	}
-	f.segments = append(f.segments, segment{addr: p.Vaddr, off: p.Off, filesz: filesz, memsz: p.Memsz, exec: p.Flags&elf.PF_X != 0})
+	f.segments = append(f.segments, segment{addr: p.Vaddr, off: p.Off, filesz: filesz, memsz: p.Memsz, exec: p.Flags&elf.PF_X != 0, write: p.Flags&elf.PF_W != 0})
 	return nil
 }
 

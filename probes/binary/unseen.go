@@ -149,12 +149,12 @@ func (h *held) hints(f *File, u *Unseen) {
 	}
 }
 
-// IsData reports whether an address is of data that the file is loaded with,
-// zeroed data included.
+// IsData reports whether an address is of data that the file is loaded with and may
+// write, zeroed data included.
 func (f *File) IsData(addr uint64) bool {
 	for i := range f.segments {
 		if s := &f.segments[i]; s.addr <= addr && addr-s.addr < s.memsz {
-			return !s.exec
+			return s.write && !s.exec
 		}
 	}
 	return false

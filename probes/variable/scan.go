@@ -84,6 +84,17 @@ func (t *target) functions() ([]bin.Range, error) {
 	}
 	var out []bin.Range
 	extents := t.file.Functions()
+	if places, ok := t.mentions(windows); ok {
+		for _, text := range t.file.Text() {
+			for _, at := range places {
+				if text.Contains(at) {
+					out = append(out, enclosing(extents, text, at))
+				}
+			}
+		}
+		slices.SortFunc(out, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+		return slices.Compact(out), nil
+	}
 	for _, text := range t.file.Text() {
 		code, err := t.file.Bytes(text.Lo, int(text.Hi-text.Lo))
 		if err != nil {
@@ -97,6 +108,19 @@ func (t *target) functions() ([]bin.Range, error) {
 	}
 	slices.SortFunc(out, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
 	return slices.Compact(out), nil
+}
+
+// mentions gives what the file's index has of the windows; false if it does not know
+// one of them.
+func (t *target) mentions(windows []bin.Range) (places []uint64, ok bool) {
+	for _, w := range windows {
+		at, ok := t.file.Mentions(w.Lo, w.Hi)
+		if !ok {
+			return nil, false
+		}
+		places = append(places, at...)
+	}
+	return places, true
 }
 
 // enclosing gives the function around addr, or the gap between functions.
