@@ -200,11 +200,13 @@ func (b *builder) countPlaces() {
 	}
 }
 
-// RuntimeLibrary tells the C and C++ run-time libraries by their file names. What
-// they synchronise with inside implements the calls that are observed.
+// RuntimeLibrary tells the C and C++ run-time libraries, and allocators, by their file
+// names. What they synchronise with inside implements the calls that are observed, or
+// orders nothing that a program may rely on.
 func RuntimeLibrary(name string) bool {
 	base := path.Base(name)
-	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl"} {
+	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl",
+		"libatomic.so", "libjemalloc", "libtcmalloc", "libmimalloc"} {
 		if strings.HasPrefix(base, prefix) {
 			return true
 		}
