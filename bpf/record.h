@@ -143,6 +143,8 @@ enum success {
 enum {
 	SITE_NO_PLACE = 1, /* where it was is of no use: no calling chain */
 	SITE_LEAF = 2,	   /* a call whose frame is never unwound */
+	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable */
+	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */
 };
 
 /* One thing that one probe observes. Sites at one address are chained by
@@ -164,6 +166,15 @@ struct site {
 	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
 	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register; of OP_RETURN: FROM_REG or FROM_NOWHERE */
 	__s32 result;	/* what the function will return */
+	/* With SITE_CHECK. The instruction touches span bytes from object_from plus
+	 * index times scale on; the record's object is the variable. */
+	__s64 home;	/* the variable's address minus the probe's; with SITE_TABLE, the address of the
+			 * word that holds an address, minus the probe's */
+	__s32 home_disp; /* with SITE_TABLE: the variable's address minus the one that the word holds */
+	__u32 span;
+	__u8 index_reg, scale; /* scale 0: no index */
+	__u8 size;	/* bytes of the variable */
+	__u8 spare[5];
 };
 
 /* What a hardware watchpoint at an address of a process watches. */

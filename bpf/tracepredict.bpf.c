@@ -813,6 +813,43 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	emit(ctx, site, index, w, object, second, flags, sp, place_of(ctx, site, index, sp, w, slot), result);
 }
 
+/* Where the variable of a site is that may access another object as well. */
+static __always_inline __u64 home(struct pt_regs *ctx, struct site *site)
+{
+	__u64 at = REG_IP(ctx) + site->home;
+
+	if (!(site->flags & SITE_TABLE))
+		return at;
+	if (bpf_probe_read_user(&at, sizeof(at), (void *)at))
+		return 0;
+	return at + site->home_disp;
+}
+
+/* An instruction that may access the variable, or other parts of the object
+ * that it belongs to. An operand that is not the variable just as it is does
+ * not give its value: memory does. */
+static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	__u64 variable, touched, second = 0, sp;
+	struct slot *slot;
+	__u8 flags = 0;
+
+	variable = home(ctx, site);
+	touched = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
+	if (site->scale)
+		touched += reg(ctx, site->index_reg) * site->scale;
+	if (touched - variable >= site->size && variable - touched >= site->span)
+		return 0;
+	if ((site->second_from == FROM_MEMORY || (touched == variable && site->span == site->size)) &&
+	    value(ctx, site, variable, &second))
+		flags = REC_VALUE;
+	sp = REG_SP(ctx) + site->sp_delta;
+	slot = slot_of(w.tid);
+	emit(ctx, site, index, &w, variable, second, flags, sp, place_of(ctx, site, index, sp, &w, slot), 0);
+	return 0;
+}
+
 #define MAX_CHAIN 8
 #define COOKIE_FILTER (1ULL << 63) /* the link has no PID filter of its own */
 
@@ -829,6 +866,10 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 		return 0;
 	if (site->when && !condition(ctx, site->when - 1))
 		return site->next;
+	if (site->flags & SITE_CHECK) {
+		checked(ctx, site, index, id);
+		return site->next;
+	}
 	sp = REG_SP(ctx) + site->sp_delta;
 	slot = slot_of(w.tid);
 	if (site->action == ACTION_OUTCOME) {

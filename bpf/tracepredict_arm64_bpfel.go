@@ -121,6 +121,13 @@ type TracepredictSite struct {
 	When       uint8
 	ResultFrom uint8
 	Result     int32
+	Home       int64
+	HomeDisp   int32
+	Span       uint32
+	IndexReg   uint8
+	Scale      uint8
+	Size       uint8
+	Spare      [5]uint8
 }
 
 type TracepredictSlot struct {

@@ -55,7 +55,7 @@ type File struct {
 	problems []error
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce, linesOnce, mentionsOnce sync.Once
+	framesOnce, landmarksOnce, linesOnce, mentionsOnce, pointersOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -64,8 +64,10 @@ type File struct {
 	frame           frameTable
 	frameErr        error
 	landmarks       []uint64
-	mentions        []mention // sorted by to; nil: no index
-	mentionable     Range     // addresses that the index knows
+	mentions        []mention            // sorted by to; nil: no index
+	mentionable     Range                // addresses that the index knows
+	pointers        []Pointer            // to data, by To
+	named           map[string][]Pointer // to symbols
 	got             map[uint64]string
 	plt             map[uint64]string
 	dwarf           *dwarf.Data

@@ -171,10 +171,15 @@ func (f *File) isSymbolic(typ uint32) bool {
 	return elf.R_X86_64(typ) == elf.R_X86_64_64 || elf.R_X86_64(typ) == elf.R_X86_64_GLOB_DAT
 }
 
-// packedRelocations adds what DT_RELR names: words that hold an address before
-// the load bias is added. Generic ABI, "Relative Relocation Table": an even
-// entry is the address of a word, an odd one a bitmap of the 63 after it.
+// packedRelocations adds what DT_RELR names.
 func (l *landmarker) packedRelocations() {
+	l.packed(func(_, to uint64) { l.add(to) })
+}
+
+// packed visits what DT_RELR names: words that hold an address before the load
+// bias is added. Generic ABI, "Relative Relocation Table": an even entry is the
+// address of a word, an odd one a bitmap of the 63 after it.
+func (l *landmarker) packed(visit func(at, to uint64)) {
 	d := &l.f.dyn
 	if d.relr == 0 || d.relrLen == 0 {
 		return
@@ -189,13 +194,13 @@ func (l *landmarker) packedRelocations() {
 	for ; len(b) >= 8; b = b[8:] {
 		e := l.f.order.Uint64(b)
 		if e&1 == 0 {
-			l.add(page.word(l.f, e))
+			visit(e, page.word(l.f, e))
 			next = e + 8
 			continue
 		}
 		for at, bits := next, e>>1; bits != 0; at, bits = at+8, bits>>1 {
 			if bits&1 != 0 {
-				l.add(page.word(l.f, at))
+				visit(at, page.word(l.f, at))
 			}
 		}
 		next += 63 * 8

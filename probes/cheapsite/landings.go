@@ -24,6 +24,8 @@ type landings struct {
 	called  map[uint64]bool // by direct calls
 	crosses [][2]uint64     // by jumps between extents, and by jump tables: from, to
 	marks   []uint64        // by endbr64 and landmarks; sorted
+	// arrivals are where the jumps of crosses lead; sorted
+	arrivals []uint64
 }
 
 func (l *landings) has(addr uint64) bool {
@@ -71,6 +73,10 @@ func (im *Image) landings() *landings {
 	c.tables()
 	slices.Sort(c.marks)
 	im.land.called, im.land.crosses, im.land.marks = c.called, append(c.crosses, c.tabled...), slices.Compact(c.marks)
+	for _, x := range im.land.crosses {
+		im.land.arrivals = append(im.land.arrivals, x[1])
+	}
+	slices.Sort(im.land.arrivals)
 	return im.land
 }
 
@@ -263,3 +269,23 @@ func (p partition) find(i int) int {
 }
 
 func (p partition) join(i, j int) { p[p.find(i)] = p.find(j) }
+
+// Landings gives the addresses in a range where control may arrive otherwise
+// than by falling through or by a direct branch from the same range, sorted:
+// from jump tables, exceptions, other parts of a function. Open says that it
+// may arrive anywhere: an indirect jump is not understood, or the bytes are not
+// code alone.
+func (im *Image) Landings(r binary.Range) (at []uint64, open bool) {
+	l := im.landings()
+	i, _ := slices.BinarySearch(l.marks, r.Lo)
+	j, _ := slices.BinarySearch(l.marks, r.Hi)
+	at = slices.Clone(l.marks[i:max(i, j)])
+	i, _ = slices.BinarySearch(l.arrivals, r.Lo)
+	j, _ = slices.BinarySearch(l.arrivals, r.Hi)
+	at = append(at, l.arrivals[i:max(i, j)]...)
+	if e := im.extentAt(r.Lo); e != nil {
+		open = e.open || e.untiled
+	}
+	slices.Sort(at)
+	return slices.Compact(at), open
+}

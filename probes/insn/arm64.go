@@ -23,13 +23,13 @@ func decodeARM(code []byte, addr uint64) (Inst, error) {
 	if addr%4 != 0 {
 		return Inst{}, &Error{addr, "an A64 instruction lies at a multiple of 4"}
 	}
-	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: noSum}
+	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
 	a := &arm{in: &in, w: le32(code)}
 	in.Known = a.group()
 	if !in.Known {
 		in = Inst{Addr: addr, Len: 4, Kind: in.Kind, Target: in.Target, Locked: in.Locked,
 			Refused: in.Refused, Emulated: in.Emulated,
-			ValueReg: NoReg, Sum: noSum, SPLost: true}
+			ValueReg: NoReg, Sum: noSum, Derived: noDerived, SPLost: true}
 		return in, nil
 	}
 	in.stackFromSum()
@@ -160,6 +160,7 @@ func (a *arm) addImm() {
 	if a.bit(29) { // adds, subs, cmp: 31 is the zero register
 		a.wr(0)
 		if a.field(0) == armZR {
+			a.in.Tests = true
 			return
 		}
 	} else {
@@ -309,12 +310,27 @@ func (a *arm) hint() bool {
 	return true
 }
 
+// derive notes what an add or sub of registers, in 64 bits, makes of them.
+func (a *arm) derive() {
+	if !a.bit(31) || a.field(0) == armZR {
+		return
+	}
+	v := Derived{Dst: a.field(0), From: RegSet(0).With(a.field(5))}
+	if a.bit(30) {
+		v.Minus = v.Minus.With(a.field(16))
+	} else {
+		v.From = v.From.With(a.field(16))
+	}
+	a.in.Derived = v
+}
+
 // register: data processing between registers.
 func (a *arm) register() bool {
 	switch {
 	case !a.bit(28) && !a.bit(24): // logical, shifted
 		a.rd(5, 16)
 		a.wr(0)
+		a.in.Tests = a.in.Writes == 0
 		// mov xd, xm is orr xd, xzr, xm
 		if a.is(0xffe0ffe0, 0xaa0003e0) && a.field(0) != armZR && a.field(16) != armZR {
 			a.in.Sum = Sum{a.field(0), a.field(16), NoReg, 0}
@@ -327,9 +343,13 @@ func (a *arm) register() bool {
 		} else {
 			a.wrSP(0)
 		}
+		a.derive()
+		a.in.Tests = a.in.Writes == 0
 	case !a.bit(28):
 		a.rd(5, 16)
 		a.wr(0)
+		a.derive()
+		a.in.Tests = a.in.Writes == 0
 	case a.bit(24): // three sources: madd and kin
 		a.rd(5, 16, 10)
 		a.wr(0)

@@ -25,7 +25,7 @@ func regs(rs ...Reg) RegSet {
 	return s
 }
 
-func none() Inst { return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum} }
+func none() Inst { return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived} }
 
 // TestARM64: encodings by hand, the LSE atomics among them.
 func TestARM64(t *testing.T) {
@@ -62,7 +62,7 @@ func TestARM64(t *testing.T) {
 		{"mov sp, x29", 0x910003bf, func(i *Inst) {
 			i.Reads, i.Writes, i.Sum, i.SPLost = regs(29), regs(31), Sum{31, 29, NoReg, 0}, true
 		}},
-		{"cmp x0, #1", 0xf100041f, func(i *Inst) { i.Reads = regs(0) }},
+		{"cmp x0, #1", 0xf100041f, func(i *Inst) { i.Tests = true; i.Reads = regs(0) }},
 		{"mov x0, x1", 0xaa0103e0, func(i *Inst) { i.Reads, i.Writes, i.Sum = regs(1), regs(0), Sum{0, 1, NoReg, 0} }},
 		{"mov w0, #5", 0x528000a0, func(i *Inst) { i.Writes, i.Sum = regs(0), Sum{0, NoReg, NoReg, 5} }},
 		{"movk x0, #5", 0xf28000a0, func(i *Inst) { i.Reads, i.Writes = regs(0), regs(0) }},

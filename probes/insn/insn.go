@@ -118,6 +118,14 @@ type Inst struct {
 	// is Dst = Src + Add + Imm in 64 bits, NoReg standing for 0. It covers
 	// mov and lea, add and sub of constants, add of a register, ADR and ADRP.
 	Sum Sum
+	// Derived, where Derived.Dst is not NoReg and Sum has none: the whole new
+	// value of Dst is computed from registers, and from memory perhaps, so that
+	// it may be an address where one of them is (add, sub, and, or, xor, cmov,
+	// lea with an index).
+	Derived Derived
+	// Tests: the instruction only sets flags (cmp, test, bt): what it reads goes
+	// nowhere.
+	Tests bool
 	// SPChange is what the instruction adds to the stack pointer when it
 	// falls through (push -8, pop +8; 0 for a call, which returns). SPLost
 	// is true if it writes the stack pointer by an amount not known here.
@@ -144,6 +152,16 @@ func (s Sum) Const() bool { return s.Dst != NoReg && s.Src == NoReg && s.Add == 
 
 // Offset reports whether the sum sets Dst to Src plus the constant Imm.
 func (s Sum) Offset() bool { return s.Dst != NoReg && s.Src != NoReg && s.Add == NoReg }
+
+// Derived says what a register's new value is made of.
+type Derived struct {
+	Dst   Reg
+	From  RegSet // of which an address may come through
+	Minus RegSet // subtracted: the difference of two addresses is none
+	Imm   int64  // added, of lea
+}
+
+var noDerived = Derived{Dst: NoReg}
 
 var noSum = Sum{Dst: NoReg, Src: NoReg, Add: NoReg}
 
@@ -177,6 +195,11 @@ func Decode(arch Arch, code []byte, addr uint64) (Inst, error) {
 		return decodeARM(code, addr)
 	}
 	return Inst{}, &Error{addr, "unknown architecture"}
+}
+
+// Unknown is an instruction of which only the length is known.
+func Unknown(addr uint64, n int) Inst {
+	return Inst{Addr: addr, Len: n, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
 }
 
 // Error is an instruction that cannot be decoded.

@@ -147,7 +147,7 @@ func TestX86(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code := unhex(t, x.code)
-			want := Inst{Addr: 0x1000, Len: len(code), Known: true, ValueReg: NoReg, Sum: noSum}
+			want := Inst{Addr: 0x1000, Len: len(code), Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
 			x.edit(&want)
 			got, err := Decode(AMD64, append(code, 0x90), 0x1000)
 			if err != nil {

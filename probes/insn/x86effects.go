@@ -37,7 +37,7 @@ func (d *x86) forget() {
 	in := d.in
 	locked := in.Locked
 	*in = Inst{Addr: in.Addr, Len: in.Len, Kind: in.Kind, Target: in.Target, Locked: locked,
-		ValueReg: NoReg, Sum: noSum, SPLost: d.enc == legacy || d.enc == xop}
+		ValueReg: NoReg, Sum: noSum, Derived: noDerived, SPLost: d.enc == legacy || d.enc == xop}
 	if d.isMem && d.mem.Fixed {
 		in.Mem[0], in.NMem = d.mem, 1
 		in.Mem[0].Read, in.Mem[0].Write = false, false
@@ -273,6 +273,7 @@ func (d *x86) plain1() bool {
 	case 0x84, 0x85:
 		d.touch(d.size(), true, false)
 		d.rd(d.g(d.size()))
+		d.in.Tests = true
 	case 0x86, 0x87:
 		d.exchange()
 	case 0x88, 0x89, 0x8a, 0x8b:
@@ -351,11 +352,34 @@ func (d *x86) arith(fn, form byte) bool {
 	default:
 		return false
 	}
+	d.in.Tests = fn == 7
+	d.derive(fn, form, size)
 	if form < 4 && !d.isMem && size >= 4 && d.e(size) == d.g(size) && (fn == 5 || fn == 6) {
+		d.in.Derived = noDerived
 		d.in.Reads = 0 // xor %eax,%eax
 		d.sum(d.g(size), NoReg, 0)
 	}
 	return true
+}
+
+// derive notes what arithmetic in 64 bits makes of the registers.
+func (d *x86) derive(fn, form byte, size int) {
+	if size != 8 || fn == 2 || fn == 3 || fn == 7 || form > 3 || d.isMem && form < 2 {
+		return
+	}
+	dst, src := d.e(8), d.g(8)
+	if form >= 2 {
+		dst, src = src, dst
+	}
+	v := Derived{Dst: dst, From: RegSet(0).With(dst)}
+	switch {
+	case d.isMem:
+	case fn == 5:
+		v.Minus = v.Minus.With(src)
+	default:
+		v.From = v.From.With(src)
+	}
+	d.in.Derived = v
 }
 
 // addConst notes an addition or subtraction of a constant in 64 bits.
@@ -372,10 +396,21 @@ func (d *x86) addConst(fn byte, r Reg, size int) {
 func (d *x86) arithImm() bool {
 	size := d.size()
 	d.touch(size, true, d.reg != 7)
+	d.in.Tests = d.reg == 7
 	if !d.isMem {
 		d.addConst(d.reg, d.e(size), size)
+		d.mask(size)
 	}
 	return true
+}
+
+// mask notes that and, or and xor with a constant leave an address one, but for
+// a small mask, of which the result is small.
+func (d *x86) mask(size int) {
+	small := d.reg == 4 && d.imm >= 0
+	if size == 8 && !small && (d.reg == 1 || d.reg == 4 || d.reg == 6) {
+		d.in.Derived = Derived{Dst: d.e(8), From: RegSet(0).With(d.e(8))}
+	}
 }
 
 // push models a push whose operand has been noted already.
@@ -532,6 +567,10 @@ func (d *x86) lea() {
 		d.sum(r, NoReg, int64(d.mem.Addr))
 	case d.mem.Index == NoReg:
 		d.sum(r, d.mem.Base, d.mem.Disp)
+	case d.mem.Base == NoReg && d.mem.Scale == 1:
+		d.sum(r, d.mem.Index, d.mem.Disp)
+	default:
+		d.in.Derived = Derived{Dst: r, From: RegSet(0).With(d.mem.Base).With(d.mem.Index), Imm: d.mem.Disp}
 	}
 }
 
@@ -548,6 +587,7 @@ func (d *x86) group3() {
 	switch d.reg {
 	case 0, 1:
 		d.touch(size, true, false)
+		d.in.Tests = true
 		return
 	case 2, 3:
 		d.touch(size, true, true)
@@ -656,6 +696,12 @@ func (d *x86) plain0F() bool {
 		d.touch(d.word(), true, false)
 		d.rd(d.g(8))
 		d.wr(d.g(8))
+		if d.word() == 8 {
+			d.in.Derived = Derived{Dst: d.g(8), From: RegSet(0).With(d.g(8))}
+			if !d.isMem {
+				d.in.Derived.From = d.in.Derived.From.With(d.e(8))
+			}
+		}
 		return true
 	case op >= 0x90 && op < 0xa0: // setcc
 		d.touch(1, false, true)
@@ -763,6 +809,7 @@ func (d *x86) bitTest() bool {
 		}
 	}
 	d.touch(size, true, write)
+	d.in.Tests = !write
 	return true
 }
 

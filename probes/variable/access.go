@@ -19,11 +19,21 @@ const maxFunction = 1 << 19
 // file, those are the ones that go through f's global offset table. It fails
 // only if f's code cannot be read; what could not be understood is in the
 // result.
-func Accesses(f *bin.File, v Variable) (Result, error) {
+func Accesses(f *bin.File, v Variable) (Result, error) { return AccessesWith(f, v, nil) }
+
+// Landings gives the addresses in a range where control may arrive otherwise
+// than by falling through or by a branch of the range itself; open says that
+// those may be any.
+type Landings func(bin.Range) (at []uint64, open bool)
+
+// AccessesWith is Accesses that knows where jump tables and exceptions land.
+// Without, a function that has an indirect jump may be entered anywhere.
+func AccessesWith(f *bin.File, v Variable, landings Landings) (Result, error) {
 	if v.Size <= 0 || v.File == nil {
 		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)
 	}
 	t := newTarget(f, v)
+	t.landings = landings
 	return t.accesses()
 }
 
@@ -33,7 +43,8 @@ func (t *target) accesses() (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("find accesses of %s: %w", v.Name, err)
 	}
-	c := collector{target: t, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
+	c := newCollector(t)
+	c.data()
 	for _, fn := range functions {
 		if fn.Hi-fn.Lo > maxFunction {
 			c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
@@ -51,15 +62,48 @@ func (t *target) accesses() (Result, error) {
 // collector gathers what the functions do with the target.
 type collector struct {
 	*target
-	out   Result
-	taken map[uint64]struct{}
+	out     Result
+	taken   map[uint64]struct{}
+	escaped map[Escape]struct{}
 	// returns remembers, by a function's beginning, whether it can return
 	// an address.
 	returns map[uint64]bool
 	results *results // nil until asked
 }
 
+func newCollector(t *target) *collector {
+	return &collector{target: t, taken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}, returns: map[uint64]bool{}}
+}
+
+// escape notes that the address that the instructions made leaves.
+func (c *collector) escape(e Escape, made []uint64) {
+	c.escaped[e] = struct{}{}
+	for _, at := range made {
+		c.taken[at] = struct{}{}
+	}
+}
+
+// data notes the words of data that hold the address.
+func (c *collector) data() {
+	for _, p := range c.pointers {
+		if !p.Table {
+			c.escape(Escape{Addr: p.At, How: InData}, nil)
+		}
+	}
+}
+
 func (c *collector) result() Result {
+	for e := range c.escaped {
+		c.out.Escapes = append(c.out.Escapes, e)
+	}
+	for slot := range c.slots {
+		if c.out.Slot == 0 || slot < c.out.Slot {
+			c.out.Slot = slot
+		}
+	}
+	slices.SortFunc(c.out.Escapes, func(a, b Escape) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.How, b.How), cmp.Compare(a.Callee, b.Callee))
+	})
 	for addr := range c.taken {
 		c.out.AddressTaken = append(c.out.AddressTaken, addr)
 	}
@@ -82,28 +126,53 @@ func (c *collector) function(fn bin.Range, code []byte) {
 				break
 			}
 			// The next word is an instruction again; this one may do anything.
-			in = insn.Inst{Addr: fn.Lo + uint64(pos), Len: 4, ValueReg: insn.NoReg, Sum: insn.Sum{Dst: insn.NoReg, Src: insn.NoReg}}
+			in = insn.Unknown(fn.Lo+uint64(pos), 4)
 		}
 		body = append(body, in)
 		pos += in.Len
 	}
 	fl := newFlow(c.target, fn, code, body)
+	if fl.open && len(body) > maxOpen {
+		c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
+		return
+	}
 	fl.run()
 	fl.report(c)
+}
+
+// maxOpen bounds the instructions of a function in which an indirect jump may
+// land anywhere: what is known is then kept for each of them.
+const maxOpen = 1 << 13
+
+// indexed notes an access of what may be any part of the enclosing object.
+func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem) {
+	a := Access{
+		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true,
+		Base: m.Base, Index: m.Index, Scale: m.Scale, Disp: m.Disp, Func: fn,
+		Value: Value{From: FromMemory, Reg: insn.NoReg},
+	}
+	if m.Size == c.v.Size {
+		a.Value = ValueOf(a.Kind, in)
+	}
+	c.out.Accesses = append(c.out.Accesses, a)
+}
+
+func kindOf(m *insn.Mem) Kind {
+	switch {
+	case m.Read && m.Write:
+		return Update
+	case m.Write:
+		return Write
+	}
+	return Read
 }
 
 // access notes an access of the memory at addr.
 func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64, maybe bool) {
 	a := Access{
-		Addr: in.Addr, Len: in.Len, Kind: Read, Atomic: in.Locked, Width: m.Size,
-		Offset: int64(addr - c.v.Addr), Base: insn.NoReg, Maybe: maybe, Func: fn,
+		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size,
+		Offset: int64(addr - c.v.Addr), Base: insn.NoReg, Index: insn.NoReg, Maybe: maybe, Func: fn,
 		Value: Value{From: FromMemory, Reg: insn.NoReg},
-	}
-	switch {
-	case m.Read && m.Write:
-		a.Kind = Update
-	case m.Write:
-		a.Kind = Write
 	}
 	if !m.Fixed {
 		// From Base to the variable's own address, not to what is accessed.

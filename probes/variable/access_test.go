@@ -105,6 +105,9 @@ func describe(a Access) string {
 	if a.Maybe {
 		s += " maybe"
 	}
+	if a.Inside {
+		s += " inside"
+	}
 	s += fmt.Sprintf(" %d", a.Width)
 	if a.Offset != 0 {
 		s += fmt.Sprintf("@%d", a.Offset)
@@ -122,6 +125,9 @@ func describe(a Access) string {
 		if a.Disp != 0 {
 			s += fmt.Sprintf("%+d", a.Disp)
 		}
+	}
+	if a.Index != insn.NoReg {
+		s += fmt.Sprintf("+r%d*%d", a.Index, a.Scale)
 	}
 	return s
 }
@@ -206,11 +212,12 @@ func TestInstructions(t *testing.T) {
 		{"v", "lea v(%rip), %rdi\ncall main", "taken 1"},
 		{"v", "lea v(%rip), %rax", "taken 1"},
 		{"v", "lea v(%rip), %rcx", ""},
-		{"v", "lea v(%rip), %rcx\nmov %rcx, -8(%rsp)", "taken 1"},
+		{"v", "lea v(%rip), %rcx\nmov %rcx, (%rdx)", "taken 1"},
+		{"v", "lea v(%rip), %rcx\nmovq %rcx, %xmm0", "taken 1"},
 		{"v", "lea v(%rip), %rcx\ncmp %rcx, %rdx", ""},
-		{"v", "lea v(%rip), %rcx\nmov (%rcx,%rdx,4), %eax", "taken 1"},
+		{"v", "lea v(%rip), %rcx\nmov (%rcx,%rdx,4), %eax", "read inside 4 r0 via r1+r2*4"},
 		{"v", "lea v(%rip), %rcx\nmov 8(%rcx), %edx", ""},
-		{"v", "lea v(%rip), %rcx\npush %rcx\npop %rcx", "taken 1"},
+		{"v", "lea v(%rip), %rcx\npush %rcx\npop %rcx", ""},
 		{"v", "lea v(%rip), %rcx\njmp 1f\n1: incl (%rcx)", "update 4 mem via r1"},
 		{"v", "lea v(%rip), %rcx\n1: incl (%rcx)\njne 1b", "update 4 mem via r1"},
 		{"v", "test %eax, %eax\nje 1f\nlea v(%rip), %rcx\n1: incl (%rcx)", "update maybe 4 mem via r1"},

@@ -2,50 +2,24 @@ package variable
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Position-independent code often has the variable's address in a register:
-// loaded from the global offset table, or made by lea or ADRP and ADD, perhaps
-// before a loop. The flow follows constants through the registers of one
-// function, as constant propagation does (Kildall, "A unified approach to
-// global program optimization", POPL 1973), over this lattice for a register:
+// Code often has the variable's address, or its array's, in a register: loaded
+// from the global offset table, or made by lea or ADRP and ADD, perhaps before a
+// loop, and kept on the stack meanwhile. The flow follows constants through the
+// registers and the stack of one function, as constant propagation does
+// (Kildall, "A unified approach to global program optimization", POPL 1973),
+// over the lattice of held. Where an address leaves for where this does not look
+// (memory, a call's argument, a computation), that is an escape.
 //
-//	known c      on every path, it holds c
-//	maybe c      on some path it holds c, an address of the variable
-//	unknown      anything else
-//
-// Meeting known c with anything else is maybe c if c is an address of the
-// variable, else unknown; so an access through a register that may hold the
-// address is not lost, but is marked for a comparison at run time. Where the
-// address leaves for where this does not look (memory, a call's argument, a
-// computation), the instruction that made it is reported as taking it. Where
-// an unresolved jump may land, known becomes maybe.
-
-type certainty uint8
-
-const (
-	unreached certainty = iota // no path is known yet
-	known
-	maybe
-	unknown
-)
-
-// held is what a register holds.
-type held struct {
-	how  certainty
-	addr uint64
-	// made are the instructions that made the address of the variable, sorted.
-	made []uint64
-}
-
-// numRegs is the number of general registers that the flow follows.
-const numRegs = 32
-
-type state [numRegs]held
+// Of its own stack a function keeps addresses in words that nobody else can
+// reach: below the lowest one whose address it takes, since an object at that
+// address extends upwards.
 
 // block is a straight run of instructions, body[lo:hi].
 type block struct {
@@ -57,37 +31,36 @@ type block struct {
 
 type flow struct {
 	*target
-	fn     bin.Range
-	code   []byte
-	body   []insn.Inst
-	blocks []block
-	tables bool // has an indirect jump
+	fn      bin.Range
+	code    []byte
+	body    []insn.Inst
+	blocks  []block
+	hatches []int // blocks that are entered otherwise than by falling or branching
+	open    bool  // an indirect jump may land anywhere
+	// exposed is the lowest offset of the stack whose address the function
+	// takes; lower says that the run found a lower one than it began with.
+	exposed int64
+	lower   bool
+	reloads map[int64]bool // offsets of the stack from which registers are filled
 }
 
 func newFlow(t *target, fn bin.Range, code []byte, body []insn.Inst) *flow {
-	f := &flow{target: t, fn: fn, code: code, body: body}
+	f := &flow{target: t, fn: fn, code: code, body: body, exposed: math.MaxInt64, reloads: map[int64]bool{}}
 	f.split()
 	return f
 }
 
 // split finds the blocks and what follows each.
 func (f *flow) split() {
-	leaders := map[uint64]bool{f.fn.Lo: true}
-	for i := range f.body {
-		in := &f.body[i]
-		switch in.Kind {
-		case insn.Jump, insn.CondJump:
-			leaders[in.Target] = true
-			leaders[in.Addr+uint64(in.Len)] = true
-		case insn.IndirectJump, insn.Return, insn.Stop:
-			f.tables = f.tables || in.Kind == insn.IndirectJump
-			leaders[in.Addr+uint64(in.Len)] = true
-		}
-	}
+	leaders, hatches := f.leaders()
 	at := map[uint64]int{}
 	for i := range f.body {
-		if leaders[f.body[i].Addr] {
-			at[f.body[i].Addr] = len(f.blocks)
+		addr := f.body[i].Addr
+		if i == 0 || f.open || leaders[addr] {
+			at[addr] = len(f.blocks)
+			if i > 0 && (f.open || hatches[addr]) {
+				f.hatches = append(f.hatches, len(f.blocks))
+			}
 			f.blocks = append(f.blocks, block{lo: i})
 		}
 		f.blocks[len(f.blocks)-1].hi = i + 1
@@ -95,6 +68,34 @@ func (f *flow) split() {
 	for i := range f.blocks {
 		f.link(&f.blocks[i], i, at)
 	}
+}
+
+// leaders are where blocks begin; hatches are those of them that control enters
+// by tables, exceptions or other parts of the function.
+func (f *flow) leaders() (leaders, hatches map[uint64]bool) {
+	leaders, hatches = map[uint64]bool{f.fn.Lo: true}, map[uint64]bool{}
+	tables := false
+	for i := range f.body {
+		in := &f.body[i]
+		after := in.Addr + uint64(in.Len)
+		switch in.Kind {
+		case insn.Jump, insn.CondJump:
+			leaders[in.Target], leaders[after] = true, true
+		case insn.IndirectJump, insn.Return, insn.Stop:
+			tables = tables || in.Kind == insn.IndirectJump
+			leaders[after] = true
+		}
+	}
+	if f.landings == nil {
+		f.open = tables
+		return leaders, hatches
+	}
+	landings, open := f.landings(f.fn)
+	f.open = tables && open
+	for _, a := range landings {
+		leaders[a], hatches[a] = true, true
+	}
+	return leaders, hatches
 }
 
 func (f *flow) link(b *block, i int, at map[uint64]int) {
@@ -113,112 +114,97 @@ func (f *flow) link(b *block, i int, at map[uint64]int) {
 	}
 }
 
-// run computes the state at each block's beginning. Blocks that no path from
-// the function's beginning reaches are reached by a jump table or an exception:
-// they start with nothing known.
+// maxRounds bounds how often the flow begins anew because the stack has less
+// room for addresses than it took for granted; then it has none.
+const maxRounds = 4
+
+// run computes the state at each block's beginning.
 func (f *flow) run() {
-	for i := range f.blocks {
-		if f.blocks[i].in[0].how == unreached {
-			f.blocks[i].in = nothing()
-			f.spread(i)
+	for round := 0; ; round++ {
+		if round == maxRounds {
+			f.exposed = math.MinInt64
 		}
+		f.lower = false
+		f.round()
+		if !f.lower {
+			return
+		}
+		for i := range f.blocks {
+			f.blocks[i].in = state{}
+		}
+	}
+}
+
+// round is one run. Blocks that no path from the function's beginning reaches
+// start with nothing known.
+func (f *flow) round() {
+	for i := range f.blocks {
+		if f.blocks[i].in.reached() {
+			continue
+		}
+		f.blocks[i].in = nothing()
+		if i == 0 && f.arch == insn.AMD64 {
+			f.blocks[i].in.regs[insn.RSP] = held{how: framed}
+		}
+		f.spread(i)
 	}
 }
 
 // spread carries the state of a block to those that may follow.
 func (f *flow) spread(from int) {
 	queue := []int{from}
+	flow := func(to int, s *state) {
+		if b := &f.blocks[to]; b.in.meet(s) && !b.queued {
+			b.queued = true
+			queue = append(queue, to)
+		}
+	}
 	for len(queue) > 0 {
 		b := &f.blocks[queue[0]]
 		queue = queue[1:]
 		b.queued = false
 		s := b.in
 		for k := b.lo; k < b.hi; k++ {
-			f.step(&s, &f.body[k], nil)
-		}
-		for _, n := range b.next {
-			if to := &f.blocks[n]; f.meet(&to.in, &s) && !to.queued {
-				to.queued = true
-				queue = append(queue, n)
+			in := &f.body[k]
+			f.step(&s, in, nil)
+			if f.mayLand(in) && s.points() {
+				wild := s.weakened()
+				for _, n := range f.hatches {
+					flow(n, &wild)
+				}
 			}
 		}
-	}
-}
-
-func nothing() (s state) {
-	for r := range s {
-		s[r].how = unknown
-	}
-	return s
-}
-
-// meet takes the state of another path into a block's, and tells if that
-// changed it.
-func (f *flow) meet(to, from *state) (changed bool) {
-	for r := range to {
-		m := f.meetReg(to[r], from[r])
-		if m.how != to[r].how || m.addr != to[r].addr || len(m.made) != len(to[r].made) {
-			to[r], changed = m, true
+		for _, n := range b.next {
+			flow(n, &s)
 		}
 	}
-	return changed
 }
 
-func (f *flow) meetReg(a, b held) held {
-	if b.how == known && f.tables {
-		b = f.weaken(b)
+// mayLand reports whether control may go on, within the function, where no
+// branch leads: by a table, or from a call by an exception.
+func (f *flow) mayLand(in *insn.Inst) bool {
+	switch in.Kind {
+	case insn.IndirectJump, insn.Call, insn.IndirectCall:
+		return true
+	case insn.Jump, insn.CondJump:
+		return !f.fn.Contains(in.Target)
 	}
-	switch {
-	case a.how == unreached:
-		return b
-	case b.how == unreached:
-		return a
-	case a.how == known && b.how == known && a.addr == b.addr:
-		a.made = union(a.made, b.made)
-		return a
-	}
-	a, b = f.weaken(a), f.weaken(b)
-	switch {
-	case a.how == unknown:
-		return b
-	case b.how == unknown:
-		return a
-	}
-	return held{maybe, min(a.addr, b.addr), union(a.made, b.made)}
+	return false
 }
 
-// weaken gives what is left of a register's value if another path may have
-// another.
-func (f *flow) weaken(h held) held {
-	if h.how != known && h.how != maybe || !f.points(h) {
-		return held{how: unknown}
+// weakened is the state of one path among several that are not known.
+func (s *state) weakened() state {
+	w := *s
+	for r := range w.regs {
+		if w.regs[r].how != framed {
+			w.regs[r] = w.regs[r].weaken()
+		}
 	}
-	h.how = maybe
-	return h
-}
-
-// points reports whether the register holds an address of the variable, or of
-// what it is a part of.
-func (f *flow) points(h held) bool {
-	return (h.how == known || h.how == maybe) && f.v.around().Contains(h.addr) && len(h.made) > 0
-}
-
-// reaches reports whether others can get at the variable with what the register
-// holds.
-func (f *flow) reaches(h held) bool { return f.points(h) && f.v.reached(h.addr) }
-
-// maxMade bounds how many instructions are kept that made one address: the
-// flow goes round once more for each. Those of the highest addresses go first.
-const maxMade = 8
-
-func union(a, b []uint64) []uint64 {
-	if len(b) == 0 || slices.Equal(a, b) {
-		return a
+	w.slots = slices.Clone(w.slots)
+	for i := range w.slots {
+		w.slots[i].h = w.slots[i].h.weaken()
 	}
-	u := slices.Concat(a, b)
-	slices.Sort(u)
-	u = slices.Compact(u)
-	return u[:min(len(u), maxMade)]
+	return w
 }
 
 // report walks once more over the blocks and notes accesses and escapes.
@@ -239,18 +225,113 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 		f.operands(s, in, c)
 		f.escapes(s, in, c)
 	}
-	sum, slot := f.sum(s, in), f.slotLoaded(s, in)
+	dst, result := f.result(s, in)
+	at, stored := f.stackStore(s, in)
+	f.exposes(s, in)
+	sp := s.regs[insn.RSP]
 	f.clobber(s, in)
-	if sum.how != unreached {
-		s[in.Sum.Dst] = sum
+	if dst != insn.NoReg {
+		s.regs[dst] = result
 	}
-	if slot {
-		s[in.ValueReg] = held{known, f.v.around().Lo, []uint64{in.Addr}}
+	if f.arch == insn.AMD64 && in.Writes.Has(insn.RSP) && dst != insn.RSP && !in.SPLost && sp.how == framed {
+		s.regs[insn.RSP] = held{how: framed, addr: sp.addr + uint64(in.SPChange)}
+	}
+	if stored.points() {
+		s.keep(at, stored)
 	}
 }
 
-// address gives the address of a memory operand and what its base held; ok is
-// false if it is not known.
+// result gives the register that the instruction fills with what is worth
+// knowing, and that; NoReg if it fills none so.
+func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
+	if !in.Known {
+		return insn.NoReg, held{}
+	}
+	if in.Sum.Dst < numRegs {
+		return in.Sum.Dst, f.sum(s, in)
+	}
+	if addr, ok := f.slotLoaded(s, in); ok {
+		return in.ValueReg, held{known, addr, []uint64{in.Addr}}
+	}
+	if at, ok := f.stackLoad(s, in); ok {
+		if r := popped(in); r != insn.NoReg {
+			return r, s.slotAt(at)
+		}
+		return in.ValueReg, s.slotAt(at)
+	}
+	if in.Derived.Dst < numRegs {
+		return in.Derived.Dst, f.derived(s, in)
+	}
+	return insn.NoReg, held{}
+}
+
+// sum gives what the instruction's sum is.
+func (f *flow) sum(s *state, in *insn.Inst) held {
+	src, add := in.Sum.Src, in.Sum.Add
+	if src == insn.NoReg && add == insn.NoReg {
+		if !f.fixed && !f.relative(in) {
+			return held{how: unknown} // a number that only looks like an address
+		}
+		return f.at(uint64(in.Sum.Imm), in.Addr)
+	}
+	if src >= numRegs || add != insn.NoReg {
+		return f.mixed(s, in, insn.RegSet(0).With(src).With(add), 0)
+	}
+	h := s.regs[src]
+	h.addr += uint64(in.Sum.Imm)
+	switch {
+	case !h.exact(): // framed too, which is no address of data
+		if h.how != framed {
+			h.addr = 0
+		}
+	case !h.points():
+		if h.how == known && f.target.direct {
+			return f.at(h.addr, in.Addr)
+		}
+	case !f.isNear(h.addr):
+		if h.how == maybe || !f.target.direct {
+			return held{how: unknown}
+		}
+		h.made = nil
+	}
+	return h
+}
+
+// at is the constant address that an instruction makes.
+func (f *flow) at(addr, maker uint64) held {
+	h := held{how: known, addr: addr}
+	if f.target.direct && f.isNear(addr) {
+		h.made = []uint64{maker}
+	}
+	return h
+}
+
+// derived gives what an instruction makes of registers by arithmetic.
+func (f *flow) derived(s *state, in *insn.Inst) held {
+	return f.mixed(s, in, in.Derived.From, in.Derived.Minus)
+}
+
+func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
+	h := held{how: unknown}
+	for r := range insn.Reg(numRegs) {
+		switch v := s.regs[r]; {
+		case minus.Has(r) && v.points():
+			return held{how: unknown} // a distance
+		case !from.Has(r):
+		case v.points():
+			h = held{how: inside, made: union(h.made, v.made)}
+		case v.how == known && f.target.direct && in.Derived.Dst < numRegs && f.isNear(v.addr+uint64(in.Derived.Imm)):
+			h = held{how: inside, made: union(h.made, []uint64{in.Addr})}
+		}
+	}
+	if h.how == unknown && in.Derived.Dst < numRegs && f.fixed && f.target.direct && f.isNear(uint64(in.Derived.Imm)) {
+		h = held{how: inside, made: []uint64{in.Addr}} // lea array(,%rax,8), %rcx
+	}
+	return h
+}
+
+// address gives the address of a memory operand without an index and what its
+// base held; ok is false if it is not known.
 func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 	switch {
 	case m.Segment || m.Index != insn.NoReg:
@@ -260,31 +341,66 @@ func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 	case m.Base >= numRegs:
 		return 0, held{}, false
 	}
-	h = s[m.Base]
-	return h.addr + uint64(m.Disp), h, h.how == known || h.how == maybe
+	h = s.regs[m.Base]
+	return h.addr + uint64(m.Disp), h, h.exact()
 }
 
-// isSlotOperand reports whether the operand is the variable's slot in the
-// global offset table.
-func (f *flow) isSlotOperand(s *state, m *insn.Mem) bool {
-	addr, h, ok := f.address(s, m)
-	return ok && len(h.made) == 0 && f.isSlot(addr)
+// reaches reports whether the operand may be any part of the enclosing object:
+// its address is made of one near the object and what is not known.
+func (f *flow) reaches(s *state, m *insn.Mem) bool {
+	if m.Segment || m.Fixed {
+		return false
+	}
+	base, index := held{how: unknown}, held{how: unknown}
+	if m.Base < numRegs {
+		base = s.regs[m.Base]
+	}
+	if m.Index < numRegs {
+		index = s.regs[m.Index]
+	}
+	switch {
+	case base.how == inside || index.how == inside:
+		return true
+	case m.Index == insn.NoReg:
+		return false
+	case base.points() || index.points():
+		return true
+	case !f.target.direct:
+		return false
+	case m.Base == insn.NoReg:
+		return f.fixed && f.isNear(uint64(m.Disp))
+	}
+	return base.how == known && f.isNear(base.addr+uint64(m.Disp)) ||
+		index.how == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))
 }
 
-// slotLoaded reports whether the instruction loads the variable's address from
+// isSlotOperand gives the address that the operand holds, if that is a slot of
 // the global offset table.
-func (f *flow) slotLoaded(s *state, in *insn.Inst) bool {
+func (f *flow) isSlotOperand(s *state, m *insn.Mem) (uint64, bool) {
+	addr, h, ok := f.address(s, m)
+	if !ok || h.points() {
+		return 0, false
+	}
+	to, ok := f.slots[addr]
+	return to, ok
+}
+
+// slotLoaded gives the address that the instruction loads from the global
+// offset table.
+func (f *flow) slotLoaded(s *state, in *insn.Inst) (uint64, bool) {
 	for i := range in.NMem {
-		if loadsSlot(in, &in.Mem[i]) && f.isSlotOperand(s, &in.Mem[i]) {
-			return true
+		if loadsWord(in, &in.Mem[i]) {
+			if to, ok := f.isSlotOperand(s, &in.Mem[i]); ok {
+				return to, true
+			}
 		}
 	}
-	return false
+	return 0, false
 }
 
-// loadsSlot reports whether the instruction loads the operand into a register
+// loadsWord reports whether the instruction loads the operand into a register
 // whole, so that an address in it can be followed.
-func loadsSlot(in *insn.Inst, m *insn.Mem) bool {
+func loadsWord(in *insn.Inst, m *insn.Mem) bool {
 	return in.Known && m.Read && !m.Write && m.Size == 8 && in.ValueReg < numRegs && in.Writes.Has(in.ValueReg)
 }
 
@@ -298,18 +414,42 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 	}
 	for i := range in.NMem {
 		m := &in.Mem[i]
+		if !m.Read && !m.Write {
+			continue
+		}
+		if f.reaches(s, m) {
+			f.indexed(s, in, m, c)
+			continue
+		}
 		addr, h, ok := f.address(s, m)
-		switch {
-		case !ok || !m.Read && !m.Write:
-		case f.isSlotOperand(s, m):
+		if !ok {
+			continue
+		}
+		if _, slot := f.isSlotOperand(s, m); slot {
 			c.out.GOT = append(c.out.GOT, in.Addr)
-			if !loadsSlot(in, m) {
-				c.taken[in.Addr] = struct{}{}
+			if !loadsWord(in, m) && !in.Tests {
+				c.escape(Escape{Addr: in.Addr, How: Computed}, []uint64{in.Addr})
 			}
-		case (f.target.direct || len(h.made) > 0) && f.v.Overlaps(addr, m.Size):
+		} else if (f.target.direct || h.points()) && f.v.Overlaps(addr, m.Size) {
 			c.access(f.fn, in, m, addr, h.how == maybe)
 		}
 	}
+}
+
+// indexed notes an access of any part of the object. Of several objects it
+// cannot be told which.
+func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
+	if !f.several {
+		c.indexed(f.fn, in, m)
+		return
+	}
+	made := []uint64{in.Addr}
+	for _, r := range []insn.Reg{m.Base, m.Index} {
+		if r < numRegs {
+			made = append(made, s.regs[r].made...)
+		}
+	}
+	c.escape(Escape{Addr: in.Addr, How: Computed}, made)
 }
 
 // mentions reports whether an instruction that is not understood has the
@@ -322,7 +462,7 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	bytes := f.bytes(in)
 	for p := 1; p+4 <= len(bytes); p++ {
 		to := in.Addr + uint64(in.Len) + uint64(int64(int32(binary.LittleEndian.Uint32(bytes[p:]))))
-		if f.target.direct && f.v.Overlaps(to, 1) || f.isSlot(to) {
+		if f.target.direct && f.v.Overlaps(to, maxOperand) || f.isSlot(to) {
 			return true
 		}
 	}
@@ -332,123 +472,6 @@ func (f *flow) mentions(in *insn.Inst) bool {
 func (f *flow) bytes(in *insn.Inst) []byte {
 	at := in.Addr - f.fn.Lo
 	return f.code[at : at+uint64(in.Len)]
-}
-
-// escapes notes where the variable's address goes out of sight.
-func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
-	if f.storesAddress(in) {
-		c.taken[in.Addr] = struct{}{}
-	}
-	leaves := f.leaving(in)
-	if in.Kind == insn.Return && f.reaches(s[0]) && !c.returnsAddress(f.fn) {
-		leaves = 0
-	}
-	for r := range s {
-		if h := s[r]; f.reaches(h) && (leaves.Has(insn.Reg(r)) || usesAddress(in, insn.Reg(r))) {
-			for _, at := range h.made {
-				c.taken[at] = struct{}{}
-			}
-		}
-	}
-}
-
-// storesAddress reports whether the instruction stores the variable's address
-// as a constant.
-func (f *flow) storesAddress(in *insn.Inst) bool {
-	if !f.fixed || !f.target.direct {
-		return false
-	}
-	value, ok := in.ValueImm, in.HasImm && in.NMem > 0
-	if b := f.bytes(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
-		value, ok = uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
-	}
-	return ok && f.v.reached(value)
-}
-
-// usesAddress reports whether the instruction does more with the register than
-// to access memory through it, to compare it, or to make another address of it.
-func usesAddress(in *insn.Inst, r insn.Reg) bool {
-	if !in.Known {
-		return true
-	}
-	for i := range in.NMem {
-		m := &in.Mem[i]
-		switch {
-		case m.Index == r:
-			return true
-		case m.Base == r:
-			return m.Index != insn.NoReg || m.Write && in.ValueReg == r
-		}
-	}
-	if !in.Reads.Has(r) || in.Sum.Dst != insn.NoReg && in.Sum.Src == r {
-		return false
-	}
-	compares := in.Kind == insn.Plain && in.Writes == 0 && in.NMem == 0 && !in.StackWrite
-	return !compares
-}
-
-// The registers that pass arguments, and those that a call may change, by the
-// System V ABI of x86-64 (section 3.2) and the AAPCS64 (section 6.1).
-const (
-	argsAMD64   insn.RegSet = 1<<1 | 1<<2 | 1<<6 | 1<<7 | 1<<8 | 1<<9
-	callerAMD64 insn.RegSet = argsAMD64 | 1<<0 | 1<<10 | 1<<11
-	argsARM64   insn.RegSet = 0xff
-	callerARM64 insn.RegSet = 0x7ffff | 1<<30
-	allRegs     insn.RegSet = 1<<numRegs - 1
-)
-
-// leaving are the registers whose content others may see after the
-// instruction.
-func (f *flow) leaving(in *insn.Inst) insn.RegSet {
-	args := argsAMD64
-	if f.arch == insn.ARM64 {
-		args = argsARM64
-	}
-	switch in.Kind {
-	case insn.Call, insn.IndirectCall, insn.Syscall, insn.IndirectJump:
-		return args
-	case insn.Jump:
-		if !f.fn.Contains(in.Target) { // a tail call
-			return args
-		}
-	case insn.CondJump:
-		if !f.fn.Contains(in.Target) { // a part of the function split off
-			return allRegs
-		}
-	case insn.Return:
-		return 1
-	}
-	return 0
-}
-
-// sum gives what the instruction's sum is; unreached if it has none.
-func (f *flow) sum(s *state, in *insn.Inst) held {
-	dst, src := in.Sum.Dst, in.Sum.Src
-	if !in.Known || dst >= numRegs {
-		return held{}
-	}
-	h := held{how: known}
-	if src != insn.NoReg {
-		if src >= numRegs || s[src].how != known && s[src].how != maybe {
-			return held{how: unknown}
-		}
-		h = s[src]
-	} else if !f.fixed && !f.relative(in) {
-		return held{how: unknown} // a number that only looks like an address
-	}
-	pointed := len(h.made) > 0
-	h.addr += uint64(in.Sum.Imm)
-	inside := f.v.around().Contains(h.addr)
-	switch {
-	case pointed && inside:
-	case pointed && (!f.target.direct || h.how == maybe):
-		return held{how: unknown}
-	case inside && f.target.direct:
-		h.made = []uint64{in.Addr}
-	default:
-		h.made = nil
-	}
-	return h
 }
 
 // relative reports whether the instruction computes an address from its own:
@@ -468,8 +491,10 @@ func (f *flow) relative(in *insn.Inst) bool {
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	writes := in.Writes
 	switch {
-	case !in.Known:
+	case !in.Known && in.SPLost || !in.Known && f.arch != insn.AMD64:
 		writes = allRegs
+	case !in.Known: // vector instructions write no frame pointers
+		writes = allRegs &^ (1<<insn.RSP | 1<<insn.RBP)
 	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
 		if f.arch == insn.ARM64 {
 			writes |= callerARM64
@@ -477,9 +502,10 @@ func (f *flow) clobber(s *state, in *insn.Inst) {
 			writes |= callerAMD64
 		}
 	}
-	for r := range s {
+	for r := range s.regs {
 		if writes.Has(insn.Reg(r)) {
-			s[r] = held{how: unknown}
+			s.regs[r] = held{how: unknown}
 		}
 	}
+	f.stackWritten(s, in)
 }

@@ -154,7 +154,7 @@ func TestTooManySlots(t *testing.T) {
 	file := entriesOf(t, nil, []byte{0})
 	tg := newTarget(file, Variable{Name: "v", Symbol: "v", File: file, Addr: 0x20000, Size: 4})
 	for i := range uint64(maxSlots + 1) {
-		tg.slots[0x20010+8*i] = struct{}{}
+		tg.slots[0x20010+8*i] = 0x20000
 	}
 	if _, err := tg.functions(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("described has %d slots for the address of v", maxSlots+1)) {
 		t.Errorf("got %v", err)
@@ -169,9 +169,11 @@ func TestManyAddressesMeet(t *testing.T) {
 		at := uint32(0x1000 + len(code))
 		code = append(code, elftest.LE(uint8(0x48), uint8(0x8d), uint8(0x0d), 0x200000-(at+7), uint8(0x75), uint8(0xf7))...) // lea v(%rip), %rcx; jne back to it
 	}
-	code = append(code, 0x51, 0xc3) // push %rcx; ret
-	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 8}, direct: true, slots: map[uint64]struct{}{}}
-	c := collector{target: tg, taken: map[uint64]struct{}{}, returns: map[uint64]bool{}}
+	code = append(code, 0x48, 0x89, 0x08, 0xc3) // mov %rcx, (%rax); ret
+	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 8}, direct: true, slots: map[uint64]uint64{}}
+	tg.whole = tg.v.Object()
+	tg.near = tg.whole
+	c := newCollector(tg)
 	c.function(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code)
 	if n := len(c.result().AddressTaken); n == 0 || n > maxMade {
 		t.Errorf("taken at %d places", n)

@@ -29,26 +29,61 @@ type target struct {
 	file   *bin.File
 	arch   insn.Arch
 	v      Variable
-	direct bool                // the variable lives in this file
-	slots  map[uint64]struct{} // global offset table slots that hold its address
-	fixed  bool                // the file is loaded where it was linked
+	whole  bin.Range // the object that encloses the variable
+	near   bin.Range // from where arithmetic may lead into it
+	direct bool      // the variable lives in this file
+	// slots are words of the global offset table, with the address that each
+	// holds.
+	slots    map[uint64]uint64
+	pointers []bin.Pointer // all words of data that hold addresses of the object
+	fixed    bool          // the file is loaded where it was linked
+	landings Landings
 	// several: v is a span of several variables, and an access has its value as one
 	// of a variable that it covers exactly.
 	several bool
 }
 
+// maxReach bounds how far beside an object of several parts an address is taken
+// for one of its own: compilers make those of elements before the first (a[i-1])
+// and behind the last.
+const maxReach = 4096
+
 func newTarget(f *bin.File, v Variable) target {
-	t := target{file: f, arch: f.Arch(), v: v, direct: v.File == f, slots: map[uint64]struct{}{}, fixed: !f.PIE()}
-	if v.Symbol == "" {
-		return t
+	t := target{file: f, arch: f.Arch(), v: v, whole: v.Object(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
+	t.near = t.whole
+	if n := t.whole.Hi - t.whole.Lo; n > uint64(v.Size) {
+		reach := min(n, maxReach)
+		t.near = bin.Range{Lo: t.whole.Lo - min(reach, t.whole.Lo), Hi: t.whole.Hi + reach}
 	}
-	for slot, name := range f.GOTSlots() {
-		if name == v.Symbol {
-			t.slots[slot] = struct{}{}
+	if v.Symbol != "" {
+		for slot, name := range f.GOTSlots() {
+			if name == v.Symbol {
+				t.slots[slot] = t.whole.Lo
+			}
 		}
 	}
+	t.findPointers()
 	return t
 }
+
+// findPointers finds the words of data that hold addresses of the object.
+func (t *target) findPointers() {
+	lo, hi := t.whole.Lo, t.whole.Hi
+	if !t.direct {
+		lo, hi = 0, 0
+	}
+	t.pointers = t.file.Pointers(lo, hi, t.v.Symbol)
+	for _, p := range t.pointers {
+		if !p.Table {
+			continue
+		}
+		if t.slots[p.At] = p.To; !t.direct || p.To == 0 {
+			t.slots[p.At] = t.whole.Lo + p.Addend
+		}
+	}
+}
+
+func (t *target) isNear(addr uint64) bool { return addr-t.near.Lo < t.near.Hi-t.near.Lo }
 
 func (t *target) isSlot(addr uint64) bool {
 	_, ok := t.slots[addr]
@@ -59,8 +94,8 @@ func (t *target) isSlot(addr uint64) bool {
 func (t *target) windows() []bin.Range {
 	var w []bin.Range
 	if t.direct {
-		all := t.v.around()
-		w = append(w, bin.Range{Lo: all.Lo - min(all.Lo, maxOperand-1), Hi: all.Hi})
+		lo := min(t.near.Lo, t.v.Addr-min(t.v.Addr, maxOperand-1))
+		w = append(w, bin.Range{Lo: lo, Hi: t.near.Hi})
 	}
 	for slot := range t.slots {
 		w = append(w, bin.Range{Lo: slot, Hi: slot + 1})

@@ -1,0 +1,159 @@
+package variable
+
+import (
+	"math"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// onStack gives the offset of an operand in the function's own stack.
+func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
+	if m.Segment || m.Fixed || m.Index != insn.NoReg || m.Base >= numRegs || s.regs[m.Base].how != framed {
+		return 0, false
+	}
+	return int64(s.regs[m.Base].addr) + m.Disp, true
+}
+
+// private reports whether nobody but this function, by its stack pointers,
+// reaches the word at an offset: not what lies above an address that it takes,
+// nor its caller's frame.
+func (f *flow) private(at int64) bool { return at+8 <= 0 && at+8 <= f.exposed }
+
+// stackStore gives the word of the stack that the instruction fills with an
+// address near the object, and what it is.
+func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
+	if f.arch != insn.AMD64 || !in.Known {
+		return 0, held{}
+	}
+	if in.Kind == insn.Push {
+		r, sp := pushed(in), s.regs[insn.RSP]
+		if at := int64(sp.addr) - 8; r < numRegs && sp.how == framed && in.SPChange == -8 && f.private(at) {
+			return at, s.regs[r]
+		}
+		return 0, held{}
+	}
+	if in.NMem != 1 || !plainStore(in) {
+		return 0, held{}
+	}
+	at, ok := f.onStack(s, &in.Mem[0])
+	if !ok || !f.private(at) {
+		return 0, held{}
+	}
+	return at, s.regs[in.ValueReg]
+}
+
+// plainStore reports whether the instruction stores a whole register.
+func plainStore(in *insn.Inst) bool {
+	m := &in.Mem[0]
+	return in.NMem == 1 && m.Write && !m.Read && m.Size == 8 && in.ValueReg < numRegs
+}
+
+// pushed is the register that a push pushes.
+func pushed(in *insn.Inst) insn.Reg {
+	for r := range insn.Reg(numRegs) {
+		if r != insn.RSP && in.Reads.Has(r) {
+			return r
+		}
+	}
+	return insn.NoReg
+}
+
+// stackLoad gives the word of the stack that the instruction loads whole: mov,
+// or pop.
+func (f *flow) stackLoad(s *state, in *insn.Inst) (at int64, ok bool) {
+	if f.arch != insn.AMD64 {
+		return 0, false
+	}
+	if sp := s.regs[insn.RSP]; popped(in) != insn.NoReg {
+		at, ok = int64(sp.addr), sp.how == framed
+	} else if in.NMem == 1 && loadsWord(in, &in.Mem[0]) {
+		at, ok = f.onStack(s, &in.Mem[0])
+	}
+	if ok {
+		f.reloads[at] = true
+	}
+	return at, ok
+}
+
+// popped is the register that a pop fills, NoReg if the instruction is none.
+func popped(in *insn.Inst) insn.Reg {
+	if !in.Known || in.Kind != insn.Plain || in.NMem > 0 || in.SPChange != 8 || in.Sum.Dst != insn.NoReg {
+		return insn.NoReg
+	}
+	for r := range insn.Reg(numRegs) {
+		if r != insn.RSP && in.Writes.Has(r) {
+			return r
+		}
+	}
+	return insn.NoReg
+}
+
+// stackWritten forgets what the instruction overwrites of the stack.
+func (f *flow) stackWritten(s *state, in *insn.Inst) {
+	if len(s.slots) == 0 || !in.Known {
+		return // what is not known has no operand that it could be
+	}
+	for i := range in.NMem {
+		if m := &in.Mem[i]; m.Write {
+			if at, ok := f.onStack(s, m); ok {
+				s.overwrite(at, m.Size)
+			}
+		}
+	}
+	if sp := s.regs[insn.RSP]; in.StackWrite && in.SPChange < 0 && sp.how == framed {
+		s.overwrite(int64(sp.addr), int(-in.SPChange))
+	}
+}
+
+// exposes lowers the part of the stack that is private if the instruction takes
+// the address of a word in it.
+func (f *flow) exposes(s *state, in *insn.Inst) {
+	if f.arch != insn.AMD64 {
+		return
+	}
+	if dst, h := f.result(s, in); dst != insn.NoReg && h.how == framed && dst != insn.RSP && dst != insn.RBP {
+		f.expose(int64(h.addr))
+	}
+	for r := range insn.Reg(numRegs) {
+		if h := s.regs[r]; h.how == framed && f.takesFrame(in, r) {
+			f.expose(int64(h.addr) + frameDisp(in, r))
+		}
+	}
+}
+
+// takesFrame reports whether the instruction does more with a pointer into the
+// stack than to reach a word at a constant distance, or to move it.
+func (f *flow) takesFrame(in *insn.Inst, r insn.Reg) bool {
+	if in.Derived.From.Has(r) || in.Sum.Add == r && r != insn.NoReg || in.Sum.Src == r && in.Sum.Add != insn.NoReg {
+		return true
+	}
+	for i := range in.NMem {
+		if m := &in.Mem[i]; m.Index != insn.NoReg && (m.Base == r || m.Index == r) || m.Write && in.ValueReg == r {
+			return true
+		}
+	}
+	return r != insn.RSP && in.Kind != insn.Push && usesAddress(in, r)
+}
+
+// frameDisp is the constant distance from a pointer that an instruction with an
+// index begins at.
+func frameDisp(in *insn.Inst, r insn.Reg) int64 {
+	if in.Derived.From.Has(r) {
+		return in.Derived.Imm
+	}
+	for i := range in.NMem {
+		if m := &in.Mem[i]; m.Index != insn.NoReg && m.Base == r {
+			return m.Disp
+		}
+	}
+	return 0
+}
+
+func (f *flow) expose(at int64) {
+	if at < f.exposed {
+		f.exposed, f.lower = at, true
+	}
+	if f.exposed < math.MinInt32 {
+		f.exposed = math.MinInt64
+	}
+}

@@ -1,0 +1,198 @@
+package variable
+
+import "slices"
+
+// What a register, or a word of the function's own stack, holds, as far as it
+// concerns the watched variable. The addresses that matter are those near the
+// object that encloses it: inside, or so near beside it that arithmetic may
+// lead in. The lattice, from the top:
+//
+//	unreached    no path is known yet
+//	known c      on every path, it holds c
+//	framed k     on every path, the stack pointer at the function's entry plus k
+//	maybe c      on some path it holds c, near the object; on others nothing that is
+//	inside       on some path it holds an address made from one near the object by
+//	             adding what is not known; on others what it likes
+//	unknown      anything, but nothing made from an address near the object
+//
+// So an access through what may hold the variable's address is not lost, but is
+// marked for a comparison at run time.
+
+type certainty uint8
+
+const (
+	unreached certainty = iota
+	known
+	framed
+	maybe
+	inside
+	unknown
+)
+
+// held is what a register holds.
+type held struct {
+	how  certainty
+	addr uint64 // of known, maybe and, as a signed number, framed
+	// made are the instructions that made the address near the object, sorted:
+	// none of other values.
+	made []uint64
+}
+
+// points reports whether it is, or may be, an address made from one near the
+// object.
+func (h held) points() bool { return len(h.made) > 0 }
+
+// exact reports whether, if it is such an address, it is h.addr.
+func (h held) exact() bool { return h.how == known || h.how == maybe }
+
+// weaken gives what is left of a value if another path may have another.
+func (h held) weaken() held {
+	switch {
+	case !h.points():
+		return held{how: unknown}
+	case h.how == known:
+		h.how = maybe
+	}
+	return h
+}
+
+// meet is what is known where two paths join.
+func meet(a, b held) held {
+	switch {
+	case a.how == unreached:
+		return b
+	case b.how == unreached:
+		return a
+	case (a.how == known || a.how == framed) && a.how == b.how && a.addr == b.addr:
+		a.made = union(a.made, b.made)
+		return a
+	}
+	a, b = a.weaken(), b.weaken()
+	switch {
+	case a.how == unknown:
+		return b
+	case b.how == unknown:
+		return a
+	case a.how == maybe && b.how == maybe && a.addr == b.addr:
+		a.made = union(a.made, b.made)
+		return a
+	}
+	return held{how: inside, made: union(a.made, b.made)}
+}
+
+// maxMade bounds how many instructions are kept that made one address: the
+// flow goes round once more for each. Those of the highest addresses go first.
+const maxMade = 8
+
+func union(a, b []uint64) []uint64 {
+	if len(b) == 0 || slices.Equal(a, b) {
+		return a
+	}
+	u := slices.Concat(a, b)
+	slices.Sort(u)
+	u = slices.Compact(u)
+	return u[:min(len(u), maxMade)]
+}
+
+// same reports whether two values say the same.
+func (h held) same(o held) bool {
+	return h.how == o.how && h.addr == o.addr && slices.Equal(h.made, o.made)
+}
+
+// numRegs is the number of general registers that the flow follows.
+const numRegs = 32
+
+// state is what is known at one place of the code.
+type state struct {
+	regs  [numRegs]held
+	slots []slot // of the stack, sorted by at; only those that point near the object
+}
+
+// slot is a word of the function's own stack.
+type slot struct {
+	at int64 // minus the stack pointer at the function's entry
+	h  held
+}
+
+func (s *state) reached() bool { return s.regs[0].how != unreached }
+
+func nothing() (s state) {
+	for r := range s.regs {
+		s.regs[r].how = unknown
+	}
+	return s
+}
+
+// meet takes the state of another path in, and tells if that changed it.
+func (s *state) meet(from *state) (changed bool) {
+	if !s.reached() {
+		*s = *from
+		return true
+	}
+	for r := range s.regs {
+		if m := meet(s.regs[r], from.regs[r]); !m.same(s.regs[r]) {
+			s.regs[r], changed = m, true
+		}
+	}
+	if slots := meetSlots(s.slots, from.slots); !slices.EqualFunc(slots, s.slots, slot.same) {
+		s.slots, changed = slots, true
+	}
+	return changed
+}
+
+func (s slot) same(o slot) bool { return s.at == o.at && s.h.same(o.h) }
+
+// meetSlots joins what two paths have in the stack: what one of them does not
+// know may be anything.
+func meetSlots(a, b []slot) []slot {
+	if len(a) == 0 && len(b) == 0 {
+		return nil
+	}
+	var out []slot
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].at < b[0].at:
+			out, a = append(out, slot{a[0].at, a[0].h.weaken()}), a[1:]
+		case len(a) == 0 || b[0].at < a[0].at:
+			out, b = append(out, slot{b[0].at, b[0].h.weaken()}), b[1:]
+		default:
+			out, a, b = append(out, slot{a[0].at, meet(a[0].h, b[0].h)}), a[1:], b[1:]
+		}
+	}
+	return out
+}
+
+// points reports whether anything in the state points near the object.
+func (s *state) points() bool {
+	for r := range s.regs {
+		if s.regs[r].points() {
+			return true
+		}
+	}
+	return len(s.slots) > 0
+}
+
+// slotAt gives what is known of the eight bytes of the stack at an offset.
+func (s *state) slotAt(at int64) held {
+	for _, w := range s.slots {
+		if w.at == at {
+			return w.h
+		}
+	}
+	return held{how: unknown}
+}
+
+// overwrite forgets the words that n bytes of the stack at an offset touch; n
+// of 0 is not known, and they may be all above.
+func (s *state) overwrite(at int64, n int) {
+	hit := func(w slot) bool { return w.at+8 > at && (n == 0 || w.at < at+int64(n)) }
+	if slices.ContainsFunc(s.slots, hit) {
+		s.slots = slices.DeleteFunc(slices.Clone(s.slots), hit)
+	}
+}
+
+// keep puts an address into the stack.
+func (s *state) keep(at int64, h held) {
+	i, _ := slices.BinarySearchFunc(s.slots, at, func(w slot, at int64) int { return int(max(-1, min(1, w.at-at))) })
+	s.slots = slices.Insert(slices.Clone(s.slots), i, slot{at, h})
+}
