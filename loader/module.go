@@ -124,7 +124,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	}
 	observed := map[uint64]bool{}
 	for _, site := range m.Plan.Sites {
-		observed[site.At] = observed[site.At] || !site.IsCall()
+		observed[site.At] = observed[site.At] || !site.IsCall() && !site.Partly
 	}
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {

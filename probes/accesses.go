@@ -10,13 +10,15 @@ import (
 
 // accesses plans the probes of one variable in this file.
 func (b *builder) accesses(v variable.Variable) error {
-	res, err := variable.Accesses(b.plan.File, v)
+	res, err := variable.AccessesWith(b.plan.File, v, b.image.Landings)
 	if err != nil {
 		return err
 	}
+	b.table = homeOf(v, res)
+	cover := Coverage{Variable: v, Escapes: b.escapes(res)}
 	stores := map[uint64]bool{}
 	for _, a := range res.Accesses {
-		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic
+		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic && !a.Inside
 	}
 	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
 	atomic := v.Atomic || anyAtomic(res.Accesses)
@@ -26,16 +28,40 @@ func (b *builder) accesses(v variable.Variable) error {
 			return err
 		}
 		if !ok {
+			cover.Escapes = append(cover.Escapes, b.unprobed(a.Addr))
 			continue
 		}
+		cover.Sites++
 		s.Atomic = atomic
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
-	b.accessNotes(v, res)
+	b.plan.Coverage = append(b.plan.Coverage, cover)
+	b.coverageNotes(cover)
 	return nil
+}
+
+// checks reports whether an access must be compared with the variable when it
+// happens.
+func checks(a variable.Access) bool { return a.Inside || a.Maybe }
+
+// fixed reports whether an access is one of the variable, at an address that the
+// instruction alone tells.
+func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
+	return !checks(a) && (a.Base == insn.NoReg || v.File == b.plan.File)
+}
+
+// homeTable is where the variable of another file is found: the address that a
+// word of the global offset table holds, plus a constant. A word of 0 is none.
+type homeTable struct {
+	slot uint64
+	disp int64
+}
+
+func homeOf(v variable.Variable, res variable.Result) homeTable {
+	return homeTable{res.Slot, int64(v.Addr - res.SlotHolds)}
 }
 
 // anyAtomic: a variable that one instruction accesses indivisibly is taken for
@@ -49,16 +75,6 @@ func anyAtomic(as []variable.Access) bool {
 	return false
 }
 
-func (b *builder) accessNotes(v variable.Variable, res variable.Result) {
-	name := b.plan.File.Name()
-	if n := len(res.AddressTaken); n > 0 && v.File == b.plan.File {
-		b.note("the address of %s is taken at %d places in %s (first: 0x%x): accesses through pointers are not seen", v.Name, n, name, res.AddressTaken[0])
-	}
-	if n := len(res.Unknown) + len(res.Undecoded); n > 0 {
-		b.note("%d instructions of %s that may access %s are not understood: they are not seen", n, name, v.Name)
-	}
-}
-
 // want is a way to see an access: where the probe must sit and what it then
 // reads the value from.
 type want struct {
@@ -68,36 +84,39 @@ type want struct {
 }
 
 // ways lists how the value can be had, best first: a register or constant is
-// the thread's own, memory may have been written since.
-func ways(a variable.Access) []want {
-	whole := !a.Partial && a.Offset == 0 && a.Width > 0 && a.Width <= 8
-	if !whole {
-		return []want{{from: bpf.FromNowhere}}
-	}
+// the thread's own, memory may have been written since. An instruction that
+// touches more or less than the variable gives its value in memory alone.
+func ways(v variable.Variable, a variable.Access) []want {
 	memory := want{from: bpf.FromMemory, mem: a.Kind != variable.Read}
 	// x = x + 1: the load is only cheap behind the store, where its value is gone.
 	blind := want{from: bpf.FromNowhere}
+	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)
 	switch {
+	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
+		return []want{memory, blind}
+	case !whole:
+		return []want{memory}
 	case a.Value.From == variable.FromImm && a.Kind == variable.Write:
 		return []want{{from: bpf.FromImm}}
 	case a.Value.From == variable.FromReg && a.Kind == variable.Read:
 		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory, blind}
 	case a.Value.From == variable.FromReg && a.Kind == variable.Write:
 		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory}
-	case a.Kind == variable.Read:
-		return []want{memory, blind}
 	}
 	return []want{memory}
 }
 
 // access plans one access; ok is false if it cannot be probed.
 func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
-	fixed := a.Base == insn.NoReg || v.File == b.plan.File && !a.Maybe
+	if checks(a) && v.File != b.plan.File && b.table.slot == 0 {
+		b.note("the %s of %s at 0x%x is not seen: nothing there tells where the variable is", a.Kind, v.Name, a.Addr)
+		return Site{}, false, nil
+	}
 	var best Site
 	var why string
 	found := false
-	for _, w := range ways(a) {
-		where, err := b.placeAccess(v, a, w, fixed, stores)
+	for _, w := range ways(v, a) {
+		where, err := b.placeAccess(v, a, w, stores)
 		if err != nil {
 			return Site{}, false, err
 		}
@@ -106,7 +125,7 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 			continue
 		}
 		if !found || where.Class == cheapsite.Emulated && best.Class != cheapsite.Emulated {
-			best, found = b.accessSite(v, a, w, where, fixed), true
+			best, found = b.accessSite(v, a, w, where), true
 		}
 		if best.Class == cheapsite.Emulated {
 			break
@@ -118,21 +137,22 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 	return best, found, nil
 }
 
-func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, fixed bool, stores map[uint64]bool) (cheapsite.Site, error) {
+func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, stores map[uint64]bool) (cheapsite.Site, error) {
 	cs := cheapsite.Want{At: a.Addr, Sense: cheapsite.After, Reads: w.reads}
 	if w.from != bpf.FromMemory {
 		cs.Pass = func(addr uint64) bool { return stores[addr] }
 	}
-	if !fixed {
-		cs.Reads = cs.Reads.With(a.Base)
-		if in, err := b.decode(a); err != nil || in.Writes.Has(a.Base) || !in.Known {
+	if !b.fixed(v, a) {
+		needs := insn.RegSet(0).With(a.Base).With(a.Index)
+		cs.Reads |= needs
+		if in, err := b.decode(a); err != nil || in.Writes&needs != 0 || !in.Known {
 			cs.Stop = func(addr uint64) bool { return addr != a.Addr }
 		}
 	}
 	if w.mem {
 		m := insn.Mem{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}
-		if !fixed {
-			m = insn.Mem{Base: a.Base, Index: insn.NoReg, Disp: a.Disp, Size: v.Size, Read: true}
+		if v.File != b.plan.File && a.Base != insn.NoReg {
+			m = insn.Mem{Base: a.Base, Index: a.Index, Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
 		}
 		cs.Mem = []insn.Mem{m}
 	}
@@ -157,13 +177,17 @@ func (b *builder) decode(a variable.Access) (insn.Inst, error) {
 
 var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Write: bpf.OpWrite, variable.Update: bpf.OpUpdate}
 
-func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site, fixed bool) Site {
-	s := Site{At: a.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Variable: v.Name, Check: !fixed}
+func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
+	s := Site{At: a.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Variable: v.Name, Partly: a.Inside}
 	d := &s.BPF
-	d.Op, d.Action, d.Width, d.SpDelta = uint8(accessOps[a.Kind]), uint8(bpf.ActionEmit), uint8(a.Width), int32(where.SPDelta)
-	if fixed {
+	d.Op, d.Action, d.Width, d.SpDelta = uint8(accessOps[a.Kind]), uint8(bpf.ActionEmit), uint8(v.Size), int32(where.SPDelta)
+	switch {
+	case b.fixed(v, a):
 		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), int64(v.Addr-where.Addr)
-	} else {
+	case checks(a):
+		b.checkedSite(d, v, a, where)
+	default:
+		s.Check = true
 		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
 	}
 	d.SecondFrom = uint8(w.from)
@@ -181,4 +205,28 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 		}
 	}
 	return s
+}
+
+// checkedSite says what the instruction touches and where the variable is.
+func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
+	d.Flags |= bpf.SiteCheck
+	d.Size, d.Span = uint8(v.Size), uint32(max(a.Width, 1))
+	if v.File == b.plan.File {
+		d.Home = int64(v.Addr - where.Addr)
+	} else {
+		d.Flags |= bpf.SiteTable
+		d.Home, d.HomeDisp = int64(b.table.slot-where.Addr), int32(b.table.disp)
+	}
+	disp := a.Disp
+	if a.Maybe {
+		disp += a.Offset // Disp leads to the variable
+	}
+	if a.Base != insn.NoReg {
+		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp
+	} else {
+		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), disp-int64(where.Addr)
+	}
+	if a.Index != insn.NoReg {
+		d.IndexReg, d.Scale = uint8(a.Index), a.Scale
+	}
 }

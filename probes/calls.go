@@ -21,6 +21,7 @@ type builder struct {
 	rets   map[uint64]bool // returns probed already
 	known  map[uint64]call // the functions of the table
 	stubs  map[uint64]string
+	table  homeTable      // of the variable that is planned
 	places map[uint64]int // sites at an address, of variables that nobody named
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -66,6 +67,9 @@ type Site struct {
 	// Check: the object's address must be compared with the variable's, since
 	// the register may hold something else.
 	Check bool
+	// Partly: the instruction accesses the variable in some executions, other
+	// memory in others; a record is made of the former alone.
+	Partly bool
 	// Shared is one more than the place in Plan.Shared of a variable that nobody
 	// named; 0 for others.
 	Shared int
@@ -90,6 +94,9 @@ type Plan struct {
 	Atomics []variable.Variable
 	// Watchpoints are the variables of this file to watch by hardware.
 	Watchpoints []Watchpoint
+	// Coverage says, of each variable planned here and of each atomic one, how
+	// much of what this file does to it is seen.
+	Coverage []Coverage
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
@@ -97,7 +104,8 @@ type Plan struct {
 	// Methods counts the places where functions that were asked for are entered.
 	Methods int
 
-	unseen *binary.Unseen // nil until asked for
+	unseen *binary.Unseen   // nil until asked for
+	source *symbolize.Table // likewise
 }
 
 // Unseen is the ordering in the file's own code that no call of the table makes;

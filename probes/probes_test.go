@@ -358,7 +358,7 @@ func TestAccesses(t *testing.T) {
 			}
 		}
 		notes := strings.Join(p.Notes, "\n")
-		if !strings.Contains(notes, "the address of taken is taken at 1 places") {
+		if !strings.Contains(notes, "the address of taken escapes at 1 places") {
 			t.Errorf("notes: %s", notes)
 		}
 	}

@@ -25,7 +25,9 @@ func regs(rs ...Reg) RegSet {
 	return s
 }
 
-func none() Inst { return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived} }
+func none() Inst {
+	return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+}
 
 // TestARM64: encodings by hand, the LSE atomics among them.
 func TestARM64(t *testing.T) {

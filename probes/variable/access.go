@@ -86,7 +86,7 @@ func (c *collector) escape(e Escape, made []uint64) {
 // data notes the words of data that hold the address.
 func (c *collector) data() {
 	for _, p := range c.pointers {
-		if !p.Table {
+		if !p.Table && (p.To == 0 || !c.direct || c.v.reached(p.To)) {
 			c.escape(Escape{Addr: p.At, How: InData}, nil)
 		}
 	}
@@ -96,9 +96,9 @@ func (c *collector) result() Result {
 	for e := range c.escaped {
 		c.out.Escapes = append(c.out.Escapes, e)
 	}
-	for slot := range c.slots {
+	for slot, holds := range c.slots {
 		if c.out.Slot == 0 || slot < c.out.Slot {
-			c.out.Slot = slot
+			c.out.Slot, c.out.SlotHolds = slot, holds
 		}
 	}
 	slices.SortFunc(c.out.Escapes, func(a, b Escape) int {

@@ -30,7 +30,7 @@ func assemble(t testing.TB, flags []string, pieces []string) (*bin.File, []bin.R
 	for _, v := range []struct {
 		name string
 		size int
-	}{{"v", 4}, {"w", 8}, {"b", 1}, {"f", 4}, {"d", 8}, {"pair", 8}, {"neighbour", 8}} {
+	}{{"v", 4}, {"w", 8}, {"b", 1}, {"f", 4}, {"d", 8}, {"pair", 8}, {"neighbour", 8}, {"slots", 64}, {"behind", 8}} {
 		src += fmt.Sprintf(".globl %s\n.type %s,@object\n.size %s,%d\n.balign 8\n%s:\n.zero %d\n", v.name, v.name, v.name, v.size, v.name, v.size)
 	}
 	src += ".section .note.GNU-stack,\"\",@progbits\n"
@@ -65,7 +65,7 @@ func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet
 	all := map[string]Result{}
 	for i, tt := range tests {
 		if _, ok := all[tt.variable]; !ok {
-			all[tt.variable] = accesses(t, f, mustFind(t, f, tt.variable))
+			all[tt.variable] = accesses(t, f, find(t, f, tt.variable))
 		}
 		got := describeAll(all[tt.variable].within(where[i]))
 		if f.Arch() == insn.ARM64 { // the two instructions that make an address share it as they like
@@ -75,6 +75,17 @@ func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet
 			t.Errorf("%s: %s:\n got %q\nwant %q", tt.variable, strings.ReplaceAll(tt.code, "\n", "; "), got, tt.want)
 		}
 	}
+}
+
+// find finds a variable of assemble's; "slots[3]" is the fourth word of slots.
+func find(t *testing.T, f *bin.File, name string) Variable {
+	t.Helper()
+	if name != "slots[3]" {
+		return mustFind(t, f, name)
+	}
+	slots := f.Lookup("slots")[0].Addr
+	whole := bin.Range{Lo: slots, Hi: slots + 64}
+	return Variable{Name: name, File: f, Addr: slots + 24, Size: 8, Symbol: "slots", Whole: whole, Reach: []bin.Range{whole}}
 }
 
 func pieces(tests []snippet) (code []string) {
@@ -122,7 +133,7 @@ func describe(a Access) string {
 	}
 	if a.Base != insn.NoReg {
 		s += fmt.Sprintf(" via r%d", a.Base)
-		if a.Disp != 0 {
+		if a.Disp != 0 && a.Disp < 0x1000 { // not an absolute address
 			s += fmt.Sprintf("%+d", a.Disp)
 		}
 	}

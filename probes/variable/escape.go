@@ -55,7 +55,7 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	leaving := f.leaving(in)
 	for r := range insn.Reg(numRegs) {
 		h := s.regs[r]
-		if !h.points() {
+		if !f.leads(h) {
 			continue
 		}
 		if leaving.Has(r) && (in.Kind != insn.Return || c.returnsAddress(f.fn)) {
@@ -71,6 +71,11 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 			c.escape(Escape{Addr: in.Addr, How: how}, h.made)
 		}
 	}
+}
+
+// leads reports whether who has the value can get at the variable with it.
+func (f *flow) leads(h held) bool {
+	return h.points() && (!h.exact() || f.v.reached(h.addr))
 }
 
 // uses reports whether the instruction takes the address in a register where it
@@ -107,6 +112,9 @@ func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	sp := s.regs[insn.RSP]
 	call := in.Kind == insn.Call || in.Kind == insn.IndirectCall
 	for _, w := range s.slots {
+		if !f.leads(w.h) {
+			continue
+		}
 		if call && (sp.how != framed || w.at >= int64(sp.addr) && w.at < int64(sp.addr)+8*argumentWords) && !f.reloads[w.at] {
 			c.escape(Escape{Addr: in.Addr, How: Passed, Callee: in.Target}, w.h.made)
 		}
@@ -130,7 +138,7 @@ func (f *flow) storesAddress(in *insn.Inst) bool {
 	if b := f.bytes(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
 		value, ok = uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
 	}
-	return ok && value-f.whole.Lo < f.whole.Hi-f.whole.Lo
+	return ok && f.v.reached(value)
 }
 
 // usesAddress reports whether the instruction does more with the register than

@@ -361,14 +361,16 @@ func (f *flow) reaches(s *state, m *insn.Mem) bool {
 	switch {
 	case base.how == inside || index.how == inside:
 		return true
-	case m.Index == insn.NoReg:
+	case m.Index == insn.NoReg && base.exact():
 		return false
-	case base.points() || index.points():
+	case m.Index != insn.NoReg && (base.points() || index.points()):
 		return true
 	case !f.target.direct:
 		return false
-	case m.Base == insn.NoReg:
-		return f.fixed && f.isNear(uint64(m.Disp))
+	case f.fixed && f.isNear(uint64(m.Disp)):
+		return true
+	case m.Index == insn.NoReg:
+		return false
 	}
 	return base.how == known && f.isNear(base.addr+uint64(m.Disp)) ||
 		index.how == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))

@@ -171,7 +171,7 @@ func TestManyAddressesMeet(t *testing.T) {
 	}
 	code = append(code, 0x48, 0x89, 0x08, 0xc3) // mov %rcx, (%rax); ret
 	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 8}, direct: true, slots: map[uint64]uint64{}}
-	tg.whole = tg.v.Object()
+	tg.whole = tg.v.around()
 	tg.near = tg.whole
 	c := newCollector(tg)
 	c.function(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code)

@@ -248,7 +248,7 @@ func FuzzFunction(f *testing.F) {
 		if arm {
 			tg.arch = insn.ARM64
 		}
-		tg.whole, tg.near = tg.v.Object(), tg.v.Object()
+		tg.whole, tg.near = tg.v.around(), tg.v.around()
 		if len(code)%3 == 0 {
 			tg.whole, tg.near = bin.Range{Lo: 0x1ff0, Hi: 0x2010}, bin.Range{Lo: 0x1fd0, Hi: 0x2030}
 		}

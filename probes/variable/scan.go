@@ -49,7 +49,7 @@ type target struct {
 const maxReach = 4096
 
 func newTarget(f *bin.File, v Variable) target {
-	t := target{file: f, arch: f.Arch(), v: v, whole: v.Object(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
+	t := target{file: f, arch: f.Arch(), v: v, whole: v.around(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
 	t.near = t.whole
 	if n := t.whole.Hi - t.whole.Lo; n > uint64(v.Size) {
 		reach := min(n, maxReach)

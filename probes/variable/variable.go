@@ -102,21 +102,6 @@ type Constant struct {
 	Value int64
 }
 
-// Parent is a part of an object, itself made of parts.
-type Parent struct {
-	binary.Range
-	// Array: its parts are elements, so that the address of one leads to all.
-	Array bool
-}
-
-// Object is the object that the variable is a part of: Whole, or its own bytes.
-func (v Variable) Object() binary.Range {
-	if v.Whole.Lo >= v.Whole.Hi {
-		return binary.Range{Lo: v.Addr, Hi: v.Addr + uint64(v.Size)}
-	}
-	return v.Whole
-}
-
 // Overlaps reports whether an access of size bytes at addr touches the
 // variable; an unknown size (0) counts as one byte.
 func (v Variable) Overlaps(addr uint64, size int) bool {
@@ -227,8 +212,8 @@ type Access struct {
 	Maybe bool
 	// Inside: the instruction accesses some part of the enclosing object, which
 	// the variable may be: what lies at Base + Index*Scale + Disp must be
-	// compared at run time. Base or Index may be NoReg; Disp is as linked
-	// where Base is. Offset and Partial then say nothing.
+	// compared at run time. Base or Index may be NoReg; where Base is, Disp
+	// is an address as linked. Offset and Partial then say nothing.
 	Inside bool
 	Index  insn.Reg
 	Scale  uint8
@@ -246,9 +231,10 @@ type Result struct {
 	// Escapes are where it does. If there are none, and none of Unknown and
 	// Undecoded, Accesses are all that the file has.
 	Escapes []Escape
-	// Slot is a word of the file's global offset table that holds the address
-	// of the object, 0 if it has none.
-	Slot uint64
+	// Slot is a word of the file's global offset table that holds SlotHolds, an
+	// address of the object or a little beside it, as linked in its own file;
+	// 0 if there is none.
+	Slot, SlotHolds uint64
 	// GOT are the loads of the variable's address from the global offset table.
 	GOT []uint64
 	// Unknown are instructions that mention the variable's address but
