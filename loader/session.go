@@ -203,6 +203,20 @@ func (s *Session) Unmatched() []method.Pattern {
 	return out
 }
 
+// Variable gives the variable that a site accesses; ok is false if it is of no
+// variable.
+func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
+	if site.Variable == "" {
+		return v, false
+	}
+	for _, m := range s.Modules() {
+		if v, ok := m.Plan.Variable(site.Variable); ok {
+			return v, true
+		}
+	}
+	return v, false
+}
+
 // VariableAddr gives the address in a process of a watched variable, 0 if it
 // is not loaded.
 func (s *Session) VariableAddr(pid int, name string) uint64 {

@@ -12,7 +12,8 @@ type Object struct {
 	Addr        uint64
 	TGID        uint32 // of the process that has it at Addr
 	Kind        event.Kind
-	Variable    string // name of a watched variable
+	Variable    string      // name of a watched variable
+	Form        *event.Form // how its values are written; nil if unknown
 	Init        event.PlaceID
 	First       event.PlaceID // where it was first seen
 	FirstThread event.ThreadID

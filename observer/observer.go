@@ -41,6 +41,11 @@ type SiteInfo struct {
 	Kind     event.Kind
 	Flags    event.Flags // Try, Timed, Atomic
 	Variable string      // the watched variable's name, for accesses
+	Form     *event.Form // how its values are written; nil if unknown
+	// Shift and Mask take a variable's value out of what the record has; a Mask of
+	// 0 takes all.
+	Shift uint8
+	Mask  uint64
 	// Check, if not 0, is the address that the object must have: the probe
 	// stands at an instruction that may access other things too.
 	Check uint64

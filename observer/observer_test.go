@@ -851,6 +851,13 @@ func TestOthers(t *testing.T) {
 			T3 read X1 =7
 			T3 update X1 atomic
 			T3 read X1 =9`, &Stats{}},
+		{"a bit field, and one beside it", `
+			11 write X kind=bits value=184
+			12 update X kind=bits value=185
+			12 read X kind=bits value=447`, `
+			T2 write X1 =23
+			T3 update X1 =23
+			T3 read X1 =23`, &Stats{}},
 		{"a read of what no write wrote", `
 			11 write X value=7
 			12 read X value=8

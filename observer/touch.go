@@ -105,13 +105,14 @@ func (o *Observer) settle(t *thread) {
 	}
 	p.due = false
 	r := &p.record
-	v := o.variable(t, r, &SiteInfo{})
+	info := o.site(r)
+	v := o.variable(t, r, info)
 	v.touching = nil
 	what := p.what
 	if what.Foreign {
 		return
 	}
-	flags := o.site(r).Flags
+	flags := info.Flags
 	if what.Atomic {
 		flags |= event.Atomic
 	}
@@ -121,13 +122,13 @@ func (o *Observer) settle(t *thread) {
 	op := what.Op
 	if op == event.None {
 		o.stats.Untold++
-		if op = event.Read; v.last.known && v.last.value != r.Value {
+		if op = event.Read; v.last.known && v.last.value != info.value(r.Value) {
 			op = event.Write
 		}
 	}
 	now := o.now
 	o.now = r.Time
-	o.access(t, r, v, op, flags)
+	o.access(t, r, v, op, info, flags)
 	o.now = now
 }
 

@@ -50,7 +50,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	if v.touching != nil {
 		o.settle(v.touching)
 	}
-	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info.Flags)
+	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
 }
 
 // variable gives the variable that a record is about.
@@ -63,23 +63,25 @@ func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable 
 }
 
 // access sends the event of an access.
-func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, flags event.Flags) {
+func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, info *SiteInfo, flags event.Flags) {
 	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = v.id, v.kind, flags
+	value := info.value(r.Value)
 	if r.Flags&bpf.RecValue != 0 {
-		e.Value = r.Value
+		e.Value = value
 		e.Flags |= event.HasValue
 	}
 	if e.Op != event.Read {
-		o.wrote(v, t, r)
-	} else if !o.consistent(v, t, r) {
+		o.wrote(v, t, r, value)
+	} else if !o.consistent(v, t, r, value) {
 		e.Flags |= event.NoSource
 	}
 	o.send()
 }
 
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
-	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, First: event.PlaceID(r.Place), FirstThread: t.id}
+	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Form: info.Form,
+		First: event.PlaceID(r.Place), FirstThread: t.id}
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
 	}
@@ -88,18 +90,26 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	return v
 }
 
+// value takes the variable's own bits out of what lies in its storage.
+func (s *SiteInfo) value(v uint64) uint64 {
+	if s.Mask == 0 {
+		return v
+	}
+	return v >> s.Shift & s.Mask
+}
+
 // consistent reports whether the read can have seen the last recorded write.
-func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record) bool {
-	if r.Flags&bpf.RecValue == 0 || !v.last.known || v.last.value == r.Value {
+func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record, value uint64) bool {
+	if r.Flags&bpf.RecValue == 0 || !v.last.known || v.last.value == value {
 		return true
 	}
 	o.stats.Contradicted++
-	v.stale = write{time: r.Time, value: r.Value, thread: t.id, known: true}
+	v.stale = write{time: r.Time, value: value, thread: t.id, known: true}
 	return false
 }
 
-func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record) {
-	w := write{time: r.Time, value: r.Value, thread: t.id, known: r.Flags&bpf.RecValue != 0}
+func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record, value uint64) {
+	w := write{time: r.Time, value: value, thread: t.id, known: r.Flags&bpf.RecValue != 0}
 	if s := v.stale; s.known && w.known && s.value == w.value && s.thread != w.thread && w.time-s.time < swapWindow {
 		o.stats.Swapped++
 	}

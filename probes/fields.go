@@ -94,7 +94,8 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
 	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
-	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic}
+	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants}
+	b.plan.fields = append(b.plan.fields, v)
 	for i, a := range accesses {
 		m := &res.Accesses[i].Mem
 		if m.Fixed && named[a.Addr] {

@@ -106,6 +106,28 @@ type Plan struct {
 
 	unseen *binary.Unseen   // nil until asked for
 	source *symbolize.Table // likewise
+	named  map[string]*variable.Variable
+	fields []variable.Variable // of types, without an address
+}
+
+// Variable gives a variable of the file that is observed, by its name.
+func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
+	if known := p.named[name]; known != nil {
+		return *known, true
+	}
+	return v, false
+}
+
+// name makes Variable answer, once all variables are known.
+func (p *Plan) name() {
+	p.named = map[string]*variable.Variable{}
+	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {
+		for i := range vars {
+			if v := &vars[i]; p.named[v.Name] == nil {
+				p.named[v.Name] = v
+			}
+		}
+	}
 }
 
 // Unseen is the ordering in the file's own code that no call of the table makes;
@@ -200,6 +222,7 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
+	b.plan.name()
 	for _, problem := range f.Problems() {
 		b.note("part of %s could not be read, so calls may be missing: %v", f.Name(), problem)
 	}

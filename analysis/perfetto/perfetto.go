@@ -346,11 +346,26 @@ func (w *Writer) mark(t *track, e *event.Event) {
 	args := w.at(e)
 	if e.Flags&event.HasValue != 0 {
 		args = append(slices.Clip(args), argument{key: "value", number: e.Value})
+		if text := w.valueText(e); text != "" {
+			args = append(args, argument{key: "value_text", text: text})
+		}
 	}
 	w.element(element{Ph: "i", Name: name, Cat: e.Kind.String(), Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: args})
 	if e.Op == event.Destroy {
 		delete(w.locks, e.Object)
 	}
+}
+
+// valueText is a value as the source writes it, where that is not a number alone.
+func (w *Writer) valueText(e *event.Event) string {
+	if w.opts.Names == nil || e.Kind != event.KindVariable {
+		return ""
+	}
+	text := w.opts.Names.Object(e.Object).Form.Text(e.Value)
+	if text == strconv.FormatUint(e.Value, 10) {
+		return ""
+	}
+	return text
 }
 
 // at says where an event happened.

@@ -141,6 +141,9 @@ func (b *builder) steps(in []finding.Step) []Step {
 		if s.Object != 0 {
 			step.Object = b.object(s.Object)
 		}
+		if s.Flags&event.HasValue != 0 {
+			step.Text = clean(step.Object.form().Text(s.Value))
+		}
 		for i, id := range s.Held {
 			held := Held{Object: *b.object(id)}
 			if i < len(s.HeldAt) {
@@ -180,7 +183,7 @@ func (b *builder) object(id event.ObjectID) *Object {
 	}
 	o := &Object{
 		Name: clean(info.Name), Anonymous: info.Name == "" && info.Addr != 0, Kind: info.Kind, Addr: info.Addr,
-		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread,
+		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread, values: info.Form,
 	}
 	switch {
 	case o.Anonymous:

@@ -69,6 +69,7 @@ type jsonStep struct {
 	Object    string         `json:"object"`
 	Peer      event.ThreadID `json:"peer,omitempty"`
 	Value     *uint64        `json:"value,omitempty"`
+	Text      string         `json:"value_text,omitempty"`
 	Atomic    bool           `json:"atomic,omitempty"`
 	Try       bool           `json:"try,omitempty"`
 	Timed     bool           `json:"timed,omitempty"`
@@ -171,7 +172,7 @@ func (n names) toJSONStep(s Step) jsonStep {
 		out.Object = n.describe(*s.Object)
 	}
 	if s.Flags&event.HasValue != 0 {
-		out.Value = &s.Value
+		out.Value, out.Text = &s.Value, s.Text
 	}
 	return out
 }

@@ -27,6 +27,7 @@ type ObjectInfo struct {
 	// Init is where the object was initialised, First where it was first
 	// seen and FirstThread by whom; 0 if unknown.
 	Init, First event.PlaceID
+	Form        *event.Form // how values are written; nil: as numbers
 	FirstThread event.ThreadID
 }
 
@@ -120,6 +121,15 @@ type Object struct {
 	Addr        uint64
 	Init, First Stack
 	FirstThread event.ThreadID
+	values      *event.Form // how they are written; nil: as numbers
+}
+
+// form says how the values of the object are written.
+func (o *Object) form() *event.Form {
+	if o == nil {
+		return nil
+	}
+	return o.values
 }
 
 // Thread is a resolved thread.
@@ -153,6 +163,7 @@ type Step struct {
 	Object  *Object // nil if the operation has none
 	Peer    event.ThreadID
 	Value   uint64 // with event.HasValue in Flags
+	Text    string // of Value, as the source writes it
 	Stack   Stack
 	Held    []Held // in order of acquisition
 	Blocked bool   // the thread waits here for ever

@@ -170,7 +170,7 @@ func (p *printer) does(s Step) string {
 		verb += " " + shortName(s.Object.Name, p.width/2)
 	}
 	if s.Flags&event.HasValue != 0 && s.Op.IsAccess() {
-		verb += fmt.Sprintf(" = %d", s.Value)
+		verb += " = " + shortName(s.Text, p.width/2)
 	}
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"

@@ -32,6 +32,10 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	}
 	info.Kind = kinds[site.Kind]
 	info.Variable, info.Field, info.Inside = site.Variable, site.Field, site.Inside
+	if v, ok := s.Variable(site); ok {
+		info.Form = formOf(&v)
+		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
+	}
 	if site.Try {
 		info.Flags |= event.Try
 	}

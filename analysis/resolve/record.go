@@ -173,7 +173,7 @@ func (n namer) Place(id event.PlaceID) []event.Frame {
 func (n namer) Object(id event.ObjectID) trace.Object {
 	o := n.r.Object(id)
 	n.r.seen.forget(id)
-	return trace.Object{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
+	return trace.Object{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
 }
 
 // Thread implements trace.Namer.

@@ -236,7 +236,7 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 // unnamed is Object without the search for a variable that holds the object.
 func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
 	o, _ := r.observed.ObjectInfo(id)
-	return report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread}
+	return report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
 }
 
 // dataName gives the variable that holds an address of the process, or "".

@@ -19,6 +19,7 @@ type nameWriter struct {
 	index                       map[string]uint64 // of strings
 	str, place, object, thread  []byte
 	fn                          []byte
+	forms                       formWriter
 	firstObject, firstThread    uint64 // of the block
 	nPlaces, nObjects, nThreads uint64
 	firstFunc, nFuncs           uint64
@@ -35,7 +36,7 @@ func newNameWriter(n Namer) nameWriter {
 // collected is much for one block, and takes it.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
-		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn) < nameBytes {
+		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size() < nameBytes {
 			return nil
 		}
 		return full()
@@ -93,6 +94,7 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 		b = binary.AppendUvarint(b, v)
 	}
 	n.object = b
+	n.forms.add(id, o.Form, n.string)
 	n.addPlace(o.Init)
 	n.addPlace(o.First)
 }

@@ -70,8 +70,9 @@ type Reader struct {
 	args     [event.MaxArgs]uint64 // of the event that was read last
 
 	names   Names
-	strings map[string]string // each once
-	size    int               // of the names, roughly
+	strings map[string]string      // each once
+	known   map[string]*event.Form // each once
+	size    int                    // of the names, roughly
 	summary Summary
 	ended   bool // the last block has been read
 	cut     *Cut
@@ -92,7 +93,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, summary: Summary{Program: name}}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, known: map[string]*event.Form{}, summary: Summary{Program: name}}
 	return r, r.header()
 }
 
@@ -394,6 +395,8 @@ func (r *Reader) sections() error {
 			r.times = c
 		case sectionValues:
 			r.values = c
+		case sectionForms:
+			err = r.forms(&c, table)
 		}
 		if err != nil {
 			return err

@@ -24,6 +24,7 @@ type Object struct {
 	Kind        event.Kind
 	Init, First event.PlaceID // where it was initialised, and first seen; 0 if unknown
 	FirstThread event.ThreadID
+	Form        *event.Form // how the values of a variable are written; nil: as numbers
 }
 
 // Thread is what a trace says of a thread.
@@ -134,6 +135,7 @@ const (
 	sectionTimes
 	sectionValues
 	sectionFunctions
+	sectionForms
 )
 
 // MaxFrames is how many frames of a calling chain a trace holds; what is beyond

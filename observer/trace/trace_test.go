@@ -207,6 +207,14 @@ func randomRun(t *rapid.T) (run, []int) {
 		}
 		r.names.SetPlace(id, frames)
 	}
+	form := rapid.Custom(func(t *rapid.T) *event.Form {
+		f := &event.Form{Class: event.FormClass(rapid.IntRange(0, 6).Draw(t, "class")), Bits: uint8(rapid.IntRange(1, 64).Draw(t, "bits"))}
+		for range rapid.IntRange(0, 3).Draw(t, "names") {
+			f.Names = append(f.Names, event.Name{Value: word.Draw(t, "value"), Text: text.Draw(t, "constant")})
+		}
+		f.Names = event.SortNames(f.Names)
+		return rapid.SampledFrom([]*event.Form{nil, f}).Draw(t, "known")
+	})
 	nThreads, nObjects := rapid.IntRange(1, 5).Draw(t, "threads"), rapid.IntRange(1, 8).Draw(t, "objects")
 	for range nThreads {
 		r.names.AddThread(Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: place.Draw(t, "created"),
@@ -214,7 +222,7 @@ func randomRun(t *rapid.T) (run, []int) {
 	}
 	for range nObjects {
 		r.names.AddObject(Object{text.Draw(t, "object"), word.Draw(t, "addr"), rapid.Uint32().Draw(t, "process"), event.Kind(rapid.Byte().Draw(t, "kind")),
-			place.Draw(t, "init"), place.Draw(t, "first"), event.ThreadID(rapid.Uint32().Draw(t, "by"))})
+			place.Draw(t, "init"), place.Draw(t, "first"), event.ThreadID(rapid.Uint32().Draw(t, "by")), form.Draw(t, "form")})
 	}
 	seq := uint64(0)
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
@@ -368,6 +376,15 @@ func TestHostile(t *testing.T) {
 		{"no peer", block(blockHeader{events: 1, first: 1}, threads, kind(byte(event.Join), 0, 0, 1, 0, 0, 0, 0), index, times), "other thread"},
 		{"no object", block(blockHeader{events: 1, first: 1}, threads, kind(byte(event.Read), 0, 0, 1, 0, 0, 0, 0), index, times), "without an object"},
 		{"object", block(blockHeader{events: 1, first: 1}, threads, objects, kind(byte(event.Read), 0, 0, 1, 0, 4, 0, 0), index, times), "objects 2 and 0 of 1"},
+		{"forms cut", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8})), "what the block says of values"},
+		{"form count", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{0xff, 0xff, 0x7f})), "what the block says of values"},
+		{"form of no bits", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 0, 0, 0})), "what the block says of values"},
+		{"form of 65 bits", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 65, 0, 0})), "what the block says of values"},
+		{"form names disordered", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 2, 3, 0, 3, 0, 0})), "what the block says of values"},
+		{"form of too many names", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0xff, 0x7f})), "what the block says of values"},
+		{"form of an unknown object", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 2, 1})), "what the block says of values"},
+		{"unknown form", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 2})), "what the block says of values"},
+		{"after the forms", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 1, 9})), "what the block says of values"},
 		{"order", append(block(blockHeader{events: 1, first: 7}, threads, kind(begin...), index, times),
 			block(blockHeader{events: 1, first: 7}, kind(begin...), index, times)[headerSize:]...), "number 7"},
 	} {
@@ -463,6 +480,8 @@ func FuzzReader(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(append([]byte{9, 1, 0}, r.raw...)) // as mend takes it
+	formed := appendCounted(nil, sectionObjects, []byte{1, 0, 0, 0, 0, 0, 0}, 1, 1)
+	f.Add(slices.Concat([]byte{0, 0, 1, 1, 5, 4, 'O', 'P', 'E', 'N'}, formed, []byte{sectionForms, 9, 1, 0, 8, 1, 7, 1, 1, 1, 1}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		read(file)
 		read(mend(file))

@@ -14,6 +14,9 @@ type Scalar struct {
 	Size     int // bytes: 1, 2, 4 or 8
 	Atomic   bool
 	Volatile bool
+	// How values are written: see Variable.
+	Signed, Char bool
+	Constants    []Constant
 }
 
 // ScalarAt describes the type whose entry is at an offset of a file's debug
@@ -30,5 +33,5 @@ func ScalarAt(f *bin.File, off dwarf.Offset) (Scalar, error) {
 	if t.size != 1 && t.size != 2 && t.size != 4 && t.size != 8 {
 		return Scalar{}, fmt.Errorf("type %s of %d bytes: only 1, 2, 4 or 8 bytes can be watched", t.text, t.size)
 	}
-	return Scalar{Type: t.text, Class: t.class, Size: int(t.size), Atomic: t.atomic, Volatile: t.volatile}, nil
+	return Scalar{Type: t.text, Class: t.class, Size: int(t.size), Atomic: t.atomic, Volatile: t.volatile, Signed: t.signed, Char: t.char, Constants: t.constants}, nil
 }

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The values that the two threads of values.c write, as the source has them.
+var valuesWritten = map[string][2]string{
+	"all.ready":   {"true", "false"},
+	"all.letter":  {"'a' (97)", "10"},
+	"all.small":   {"-3", "6"},
+	"all.octet":   {"253", "6"},
+	"all.mode":    {"OPEN (5)", "SHUT (-1)"},
+	"all.balance": {"-3", "6"},
+	"all.ratio":   {"0.5", "-2.25"},
+	"all.mean":    {"0.5", "-2.25"},
+	"all.head":    {"0x1000", "0x0"},
+	"all.low":     {"5", "6"},
+	"all.middle":  {"-3", "6"},
+	"all.field":   {"OPEN (5)", "SHUT (-1)"},
+	"all.wide":    {"1099511627773", "6"},
+}
+
+// TestValuesAsInTheSource: reports, live and of a trace, write values as the
+// source does, those of members and bit fields too.
+func TestValuesAsInTheSource(t *testing.T) {
+	needBPF(t)
+	for _, flags := range []string{"-O0", "-O2"} {
+		t.Run(flags, func(t *testing.T) {
+			program := build(t, "gcc", "values.c", flags, "-pthread")
+			for name, want := range valuesWritten {
+				if isBits(name) && flags != "-O0" {
+					continue // one access may write several
+				}
+				checkValues(t, program, name, want)
+			}
+		})
+	}
+}
+
+func checkValues(t *testing.T, program, name string, want [2]string) {
+	t.Helper()
+	dir := t.TempDir()
+	file, live := filepath.Join(dir, "run.trace"), filepath.Join(dir, "live.txt")
+	startTool(t, childOptions{}, "exec", "--watch", name, "--output", live, "--record", file, "--", program).want(66)
+	again, asJSON := filepath.Join(dir, "again.txt"), filepath.Join(dir, "again.json")
+	startTool(t, childOptions{}, "analyze", "--output", again, file).want(66)
+	wantSameFile(t, live, again)
+	text, err := os.ReadFile(live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bits := isBits(name)
+	for i, value := range want {
+		words := name + " = " + value
+		if bits && i > 0 {
+			break // its thread reads the storage before it writes
+		}
+		if !strings.Contains(string(text), words+" ") {
+			t.Errorf("the report lacks %q:\n%s", words, text)
+		}
+	}
+	if bits {
+		return
+	}
+	startTool(t, childOptions{}, "analyze", "--format", "json", "--output", asJSON, file).want(66)
+	checkJSONValues(t, asJSON, name, want)
+}
+
+func isBits(name string) bool {
+	return name == "all.low" || name == "all.middle" || name == "all.field" || name == "all.wide"
+}
+
+func checkJSONValues(t *testing.T, file, name string, want [2]string) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Findings []struct {
+			Evidence []struct {
+				Value *uint64 `json:"value"`
+				Text  string  `json:"value_text"`
+			} `json:"evidence"`
+		} `json:"findings"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if e := f.Evidence; len(e) == 2 && e[0].Value != nil && e[0].Text == want[0] && e[1].Text == want[1] {
+			return
+		}
+	}
+	t.Errorf("%s: no race has the values %q: %+v", name, want, r.Findings)
+}
