@@ -135,6 +135,7 @@ func allFeatures(c circumstances) []Feature {
 	list = append(list,
 		Feature{Name: "ptrace", Why: "hold a program until its probes are in place", Since: "3.4", Needed: true, probe: probePtrace},
 		Feature{Name: "ptrace system calls", Why: "see libraries before their code runs", Since: "5.3", Needed: true, probe: probeSyscallInfo},
+		Feature{Name: "hardware watchpoints", Why: "see accesses of a variable through pointers", Since: "5.13", probe: probeWatchpoints},
 		Feature{Name: "not traced", Why: "trace the programs that it starts", probe: probeNotTraced},
 	)
 	list = append(list, settings(c)...)

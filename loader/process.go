@@ -22,6 +22,7 @@ type process struct {
 	pid      int
 	program  string // path
 	planner  *probes.Planner
+	limited  bool               // the planner knows how many watchpoints there are
 	modules  map[FileID]*Module // of the program that it runs now
 	attached map[*Module]bool   // its links are there, or have been tried
 	used     map[*Module]bool   // by this program or one before
@@ -42,7 +43,7 @@ func (s *Session) reset(p *process) {
 	if s.opts.Follow && p.planner != nil && p.planner.Unresolved() == nil {
 		s.resolved = true
 	}
-	p.planner = probes.NewPlanner(s.opts.Plan)
+	p.planner, p.limited = probes.NewPlanner(s.opts.Plan), false
 	p.modules = map[FileID]*Module{}
 	p.attached = map[*Module]bool{}
 	p.past = append(p.past, p.segments...)
@@ -119,7 +120,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 	if shared {
 		return nil
 	}
-	p.planner = from.planner
+	p.planner, p.limited = from.planner, from.limited
 	p.segments, p.past = slices.Clone(from.segments), slices.Clone(from.past)
 	var fresh []*Module
 	for id, m := range from.modules {

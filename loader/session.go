@@ -322,6 +322,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 		return nil, err
 	}
 	p.program = exe
+	s.limitWatchpoints(p)
 	// The program before its libraries: it is searched for variables first.
 	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
 	for _, m := range maps {

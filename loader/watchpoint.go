@@ -3,13 +3,17 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
 // Hardware watchpoints. Problem: a thread has four of its own, and each thread
@@ -129,13 +133,7 @@ func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
 
 // openWatchpoint makes an event for a thread and those that it will make.
 func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
-	attr := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
-		Bp_type: breakpointRW, Ext1: addr, Ext2: uint64(size),
-		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitExcludeHv | perfInheritThread | perfRemoveOnExec,
-	}
-	fd, err = unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	if err != nil {
+	if fd, err = openEvent(tid, addr, size); err != nil {
 		return -1, err
 	}
 	err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog)
@@ -147,6 +145,60 @@ func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
 		return -1, err
 	}
 	return fd, nil
+}
+
+// openEvent makes it, disabled.
+func openEvent(tid int, addr uint64, size int) (fd int, err error) {
+	if runtime.GOARCH != "amd64" {
+		return -1, unix.EOPNOTSUPP // elsewhere they trap before the access
+	}
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Bp_type: breakpointRW, Ext1: addr, Ext2: uint64(size),
+		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitExcludeHv | perfInheritThread | perfRemoveOnExec,
+	}
+	return unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+}
+
+// anywhere is an address to try a watchpoint on that is never enabled.
+const anywhere = 0x1000
+
+// trialThreads bounds how many threads are asked what they have left.
+const trialThreads = 256
+
+// freeWatchpoints is how many hardware watchpoints each thread of a process can
+// still have, and why not more; by trying.
+func freeWatchpoints(pid int) (free int, why error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return 0, err
+	}
+	free = watchpoint.Registers
+	for _, task := range tasks[:min(len(tasks), trialThreads)] {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		n, err := tryWatchpoints(tid, free)
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			free, why = n, explainWatchpoint(tid, err)
+		}
+	}
+	return free, why
+}
+
+// tryWatchpoints opens so many watchpoints that are never enabled, and closes
+// them; it gives how many could be had.
+func tryWatchpoints(tid, most int) (n int, err error) {
+	var events []int
+	for n < most && err == nil {
+		var fd int
+		if fd, err = openEvent(tid, anywhere, 1); err == nil {
+			events = append(events, fd)
+			n++
+		}
+	}
+	return n, errors.Join(err, closeEvents(events))
 }
 
 // explainWatchpoint says why a thread gets no watchpoint.
@@ -162,7 +214,7 @@ func explainWatchpoint(tid int, err error) error {
 		e.Remedy = "raise the limit of open files: ulimit -n"
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL):
 		e.What = "this machine, or virtual machine, gives no hardware watchpoints"
-		e.Remedy = "watch with --watch, which needs none"
+		e.Remedy = "watch with --watch and --no-watch-hw, which need none"
 	}
 	return e
 }
@@ -205,4 +257,25 @@ func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
 		return nil, nil, false
 	}
 	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
+}
+
+// limitWatchpoints tells the planner of a program how many hardware watchpoints
+// it may choose.
+func (s *Session) limitWatchpoints(p *process) {
+	if p.limited || len(s.opts.Plan.Watch) == 0 || s.opts.Plan.Choose.Registers == 0 {
+		return
+	}
+	p.limited = true
+	if free, why := freeWatchpoints(p.pid); why != nil {
+		p.planner.LimitHardware(free, why.Error())
+	}
+}
+
+// probeWatchpoints tries one on the tool itself.
+func probeWatchpoints() error {
+	fd, err := openEvent(0, anywhere, 1)
+	if err != nil {
+		return explainWatchpoint(unix.Gettid(), err)
+	}
+	return unix.Close(fd)
 }

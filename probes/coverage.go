@@ -104,9 +104,13 @@ const maxEscapes = 3
 
 // coverageNotes says what of the variable's accesses goes unseen.
 func (b *builder) coverageNotes(c Coverage) {
-	if c.Complete() {
-		return
+	if !c.Complete() {
+		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.places())
 	}
+}
+
+// places lists the first escapes.
+func (c Coverage) places() string {
 	var places []string
 	for _, e := range c.Escapes[:min(len(c.Escapes), maxEscapes)] {
 		places = append(places, e.String())
@@ -114,5 +118,5 @@ func (b *builder) coverageNotes(c Coverage) {
 	if n := len(c.Escapes) - maxEscapes; n > 0 {
 		places = append(places, fmt.Sprintf("%d more", n))
 	}
-	b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), strings.Join(places, "; "))
+	return strings.Join(places, "; ")
 }

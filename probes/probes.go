@@ -38,6 +38,9 @@ type Options struct {
 	// Hardware names variables to watch by hardware watchpoints. One that is
 	// in Watch too is seen twice.
 	Hardware []string
+	// Choose: variables of Watch whose accesses probes do not see all are watched
+	// by hardware.
+	Choose Hardware
 	// EntrySites keeps each probe at its original address instead of the
 	// cheapest one that sees the same.
 	EntrySites bool
@@ -148,6 +151,8 @@ type Planner struct {
 	failed    map[string]error    // the latest reason why a name is not found
 	atomic    []variable.Variable // of the files so far
 	registers int                 // hardware watchpoints that are taken
+	escaping  []string            // of Watch, that probes do not see all accesses of
+	chosen    map[string]bool     // of these, watched by hardware
 
 	matched   []bool // by pattern of Options.On
 	functions uint32 // numbered so far
@@ -155,7 +160,7 @@ type Planner struct {
 
 // NewPlanner makes a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, matched: make([]bool, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On))}
 	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
 	return p
 }
@@ -190,7 +195,10 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if err := p.resolve(); err != nil {
 		return nil, err
 	}
-	for _, name := range p.names() {
+	if err := p.watchpoints(b); err != nil {
+		return nil, err
+	}
+	for _, name := range p.opts.Watch {
 		v, ok := p.found[name]
 		if !ok {
 			continue
@@ -198,8 +206,8 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 		if v.File == f {
 			b.plan.Variables = append(b.plan.Variables, v)
 		}
-		if err := b.accesses(v); err != nil {
-			return nil, fmt.Errorf("find the accesses of %s in %s: %w", name, f.Name(), err)
+		if err := p.watch(b, v); err != nil {
+			return nil, err
 		}
 	}
 	if err := p.atomics(b); err != nil {
@@ -212,9 +220,6 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 		if err := b.shared(slices.Concat(slices.Collect(maps.Values(p.found)), b.plan.Atomics)); err != nil {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}
-	}
-	if err := p.watchpoints(b); err != nil {
-		return nil, err
 	}
 	if err := b.methods(p); err != nil {
 		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)

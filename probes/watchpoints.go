@@ -10,11 +10,31 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
+// Probes see the accesses that name a variable; where its address escapes there
+// may be others. A hardware watchpoint sees all of them, at the price of an exception or
+// two each, but there are four. So, unless the user decides: probes where they
+// provably see everything, watchpoints for the rest, and where those do not suffice
+// it is the user's choice who gets them.
+
+// Hardware says how variables of Options.Watch may be watched by hardware. The
+// zero value: not at all.
+type Hardware struct {
+	// Registers is how many watchpoints can be had, at most watchpoint.Registers.
+	Registers int
+	// Why says why there are no more; "" where there are all.
+	Why string
+}
+
 // Watchpoint is a variable that is watched by hardware.
 type Watchpoint struct {
 	Variable variable.Variable
 	Parts    []watchpoint.Part // addresses as linked
-	Site     Site              // At and Addr are the variable's
+	Site     Site              // At and Addr are the variable's; Why says why it was chosen
+}
+
+// LimitHardware says that Options.Choose may take no more watchpoints, and why.
+func (p *Planner) LimitHardware(registers int, why string) {
+	p.opts.Choose = Hardware{Registers: registers, Why: why}
 }
 
 // names are all that is to be found.
@@ -28,47 +48,91 @@ func (p *Planner) names() []string {
 	return all
 }
 
-// watchpoints plans those of the variables that this file has.
+// watchpoints plans those of the variables that the user named for them and that
+// this file has.
 func (p *Planner) watchpoints(b *builder) error {
 	for _, name := range p.opts.Hardware {
 		v, ok := p.found[name]
 		if !ok || v.File != b.plan.File {
 			continue
 		}
-		if err := b.watchpoint(v); err != nil {
-			return err
+		parts, err := watchpoint.Cover(v.Addr, v.Size)
+		if err != nil {
+			return fmt.Errorf("watch %s by hardware: %w", v.Name, err)
 		}
-		p.registers += len(b.plan.Watchpoints[len(b.plan.Watchpoints)-1].Parts)
+		p.registers += len(parts)
+		b.watchpoint(v, parts, "asked for")
 	}
 	if p.registers > watchpoint.Registers {
-		return &TooManyError{Names: p.opts.Hardware, Registers: p.registers}
+		return &TooManyError{Named: p.opts.Hardware, Registers: p.registers}
+	}
+	return nil
+}
+
+// watch plans one variable by probes, or by a watchpoint where that sees more.
+func (p *Planner) watch(b *builder, v variable.Variable) error {
+	if p.chosen[v.Name] {
+		return nil
+	}
+	sites, notes := len(b.plan.Sites), len(b.plan.Notes)
+	if err := b.accesses(v); err != nil {
+		return fmt.Errorf("find the accesses of %s in %s: %w", v.Name, b.plan.File.Name(), err)
+	}
+	cover := b.plan.Coverage[len(b.plan.Coverage)-1]
+	if cover.Complete() || v.File != b.plan.File || p.opts.Choose == (Hardware{}) {
+		return nil
+	}
+	why := "its address escapes: " + cover.places()
+	parts, err := watchpoint.Cover(v.Addr, v.Size)
+	if err != nil {
+		b.note("%s is watched by probes: %v", v.Name, err)
+		return nil
+	}
+	p.escaping = append(p.escaping, v.Name)
+	p.registers += len(parts)
+	switch {
+	case p.registers <= p.opts.Choose.Registers:
+		b.plan.Sites, b.plan.Notes, b.plan.Coverage = b.plan.Sites[:sites], b.plan.Notes[:notes], b.plan.Coverage[:len(b.plan.Coverage)-1]
+		p.chosen[v.Name] = true
+		b.watchpoint(v, parts, why)
+		b.note("%s is watched by a hardware watchpoint, since probes do not see all its accesses (%s); each access costs as much as a stepped probe; --no-watch-hw watches it by probes", v.Name, why)
+	case p.opts.Choose.Why != "":
+		p.registers -= len(parts)
+		b.note("%s is watched by probes, though they do not see all its accesses: %s", v.Name, p.opts.Choose.Why)
+	default:
+		return &TooManyError{Named: p.opts.Hardware, Escaping: p.escaping, Registers: p.registers}
 	}
 	return nil
 }
 
 // TooManyError says that more variables are to be watched by hardware than it can.
 type TooManyError struct {
-	Names     []string
-	Registers int // that they take
+	Named     []string // for hardware, by the user
+	Escaping  []string // whose accesses probes do not see all
+	Registers int      // that they take, so far
 }
 
 // Error implements error.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("%s take %d hardware watchpoints, and the processor has %d: name fewer of them for --watch-hw, the others for --watch",
-		strings.Join(e.Names, ", "), e.Registers, watchpoint.Registers)
+	if len(e.Escaping) == 0 {
+		return fmt.Sprintf("%s take %d hardware watchpoints, and a thread has %d: name fewer of them with --watch-hw, the others with --watch",
+			strings.Join(e.Named, ", "), e.Registers, watchpoint.Registers)
+	}
+	named := ""
+	if len(e.Named) > 0 {
+		named = fmt.Sprintf(" beside %s", strings.Join(e.Named, ", "))
+	}
+	return fmt.Sprintf("the addresses of %s escape into pointers, so that only hardware watchpoints see all their accesses%s, and a thread has %d: drop some of them; "+
+		"or take the four that matter most with --watch-hw, and --no-watch-hw for what probes see of the others",
+		strings.Join(e.Escaping, ", "), named, watchpoint.Registers)
 }
 
-func (b *builder) watchpoint(v variable.Variable) error {
-	parts, err := watchpoint.Cover(v.Addr, v.Size)
-	if err != nil {
-		return fmt.Errorf("watch %s by hardware: %w", v.Name, err)
-	}
+func (b *builder) watchpoint(v variable.Variable, parts []watchpoint.Part, why string) {
 	b.plan.Watchpoints = append(b.plan.Watchpoints, Watchpoint{Variable: v, Parts: parts, Site: Site{
-		At: v.Addr, Addr: v.Addr, Variable: v.Name, Atomic: v.Atomic, Watchpoint: true,
+		At: v.Addr, Addr: v.Addr, Variable: v.Name, Atomic: v.Atomic, Watchpoint: true, Why: why,
 		BPF: bpf.Site{Op: uint8(bpf.OpTouch), Action: uint8(bpf.ActionEmit), Width: uint8(v.Size)},
 	}})
 	if !slices.ContainsFunc(b.plan.Variables, func(w variable.Variable) bool { return w.Name == v.Name }) {
 		b.plan.Variables = append(b.plan.Variables, v)
 	}
-	return nil
 }

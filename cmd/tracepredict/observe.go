@@ -25,12 +25,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/method"
 	"github.com/tracepredict/tracepredict/probes/synctab"
+	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
 // planFlags say what to probe; exec, attach and sites have them.
 type planFlags struct {
 	watch  []string
 	hw     []string
+	noHW   bool
 	shared bool
 	on     []string
 	sync   []string
@@ -43,6 +45,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
+	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, also where these do not see all accesses")
 	fs.StringArrayVar(&f.on, "on", nil, "make events of the calls or returns of functions, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', F a name or glob (docs/patterns.md); repeatable")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
@@ -51,6 +54,9 @@ func (f *planFlags) register(cmd *cobra.Command) {
 
 func (f *planFlags) options() (probes.Options, error) {
 	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.plain}
+	if !f.noHW {
+		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
+	}
 	switch f.sites {
 	case "cheap":
 	case "entry":

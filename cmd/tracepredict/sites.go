@@ -25,6 +25,7 @@ func (a *app) sitesCommand() *cobra.Command {
 
 Columns: the address of the probe, its distance from the instruction that it stands for, what it costs (emulated: one
 exception; stepped: two, about 20 times as dear), the kind of probe, what it observes, the function, and why it sits there.
+A watchpoint is the processor's: the address is the variable's, and each access costs a trap, about as much as a stepped probe.
 Kinds: call and return are probes of one; call+return returns to the program through the kernel besides; outcome sits where
 what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
@@ -65,6 +66,11 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	fmt.Fprintln(t, "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY")
 	for _, s := range plan.Sites {
 		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), report.Plain(observes(s)), report.Plain(s.Function), s.Why)
+	}
+	for _, w := range plan.Watchpoints {
+		for _, part := range w.Parts {
+			fmt.Fprintf(t, "0x%x\t\ttrap\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Plain(w.Variable.Name), report.Plain(w.Site.Why))
+		}
 	}
 	for _, n := range plan.Notes {
 		fmt.Fprintf(t, "note: %s\n", report.Plain(n))
