@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -138,6 +139,8 @@ type options struct {
 	Sync       []string // paths of further tables of calls
 	EntrySites bool     // probes at their original places
 	Context    context.Context
+	// Tap is given each record before the observer.
+	Tap func(*run, *bpf.Record)
 }
 
 // run is an observed run.
@@ -175,7 +178,7 @@ func observe(t testing.TB, program string, opts options) *run {
 	var err error
 	r.Result, err = loader.Start(ctx,
 		loader.Program{Path: program, Args: append([]string{program}, opts.Args...)},
-		loader.Options{Plan: plan, Handler: r.Observer},
+		loader.Options{Plan: plan, Handler: tapped{r.Observer, r, opts.Tap}},
 		func(s *loader.Session) { r.Session = s })
 	r.Output = output()
 	r.Observer.Finish()
@@ -192,6 +195,20 @@ func observe(t testing.TB, program string, opts options) *run {
 		t.Errorf("lost: %+v", r.Result.Lost)
 	}
 	return r
+}
+
+// tapped is an observer whose records somebody else sees too.
+type tapped struct {
+	*observer.Observer
+	run *run
+	tap func(*run, *bpf.Record)
+}
+
+func (o tapped) Record(r *bpf.Record) {
+	if o.tap != nil {
+		o.tap(o.run, r)
+	}
+	o.Observer.Record(r)
 }
 
 func tables(t testing.TB, paths []string) synctab.Table {

@@ -2,11 +2,16 @@ package e2e
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -53,4 +58,272 @@ func TestWatchpointSeesAll(t *testing.T) {
 			}
 		})
 	}
+}
+
+// accessesIn counts the reads and writes of variables in a trace.
+func accessesIn(t testing.TB, path string) (reads, writes int) {
+	t.Helper()
+	out := startTool(t, childOptions{}, "convert", "--to", "std", path, "-")
+	out.want(0)
+	text := out.out.String()
+	return strings.Count(text, "|r("), strings.Count(text, "|w(")
+}
+
+func wantAccesses(t testing.TB, path string, n int) {
+	t.Helper()
+	if reads, writes := accessesIn(t, path); reads != n || writes != n {
+		t.Errorf("%d reads and %d writes, want %d each", reads, writes, n)
+	}
+}
+
+// startPointed starts the fixture by itself.
+func startPointed(t testing.TB) (c *child, pid int) {
+	t.Helper()
+	c = startChild(t, childOptions{}, processFixture(t, "pointed.c"))
+	return c, lineNumber(t, c, "ready ")
+}
+
+// order gives the fixture a line and waits until it is served.
+func order(c *child, line string) {
+	c.t.Helper()
+	c.tell(line)
+	c.waitLine("done " + line)
+}
+
+// freeRegisters is how many watchpoints a thread can still have.
+func freeRegisters(t testing.TB, tid int) int {
+	t.Helper()
+	const all = 4
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample: 1, Bp_type: 3, Ext1: 0x1000, Ext2: 1, Bits: unix.PerfBitDisabled}
+	n := 0
+	for ; n < all; n++ {
+		fd, err := unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			break
+		}
+		defer unix.Close(fd)
+	}
+	return n
+}
+
+func wantRegistersFree(t testing.TB, pid int) {
+	t.Helper()
+	poll(t, "four watchpoints to be free", func() bool { return freeRegisters(t, pid) == 4 })
+}
+
+// TestWatchpointAttached: threads that live, threads that come, and those made
+// while the watchpoints go in.
+func TestWatchpointAttached(t *testing.T) {
+	needBPF(t)
+	server, pid := startPointed(t)
+	server.tell("storm")
+	server.waitLine("begun")
+	path := filepath.Join(t.TempDir(), "trace")
+	tool, _ := attachTo(t, pid, "--watch-hw", "shared", "--record", path)
+	order(server, "release")
+	order(server, "touch 20")
+	order(server, "spawn 30")
+	order(server, "fork 40") // another process
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	wantAccesses(t, path, 400+20+30)
+	wantLeftAlone(t, pid)
+	wantRegistersFree(t, pid)
+	server.want(0)
+}
+
+// TestWatchpointsGoWithTheTool, killed in the midst of it.
+func TestWatchpointsGoWithTheTool(t *testing.T) {
+	needBPF(t)
+	server, pid := startPointed(t)
+	tool, _ := attachTo(t, pid, "--watch-hw", "shared")
+	if n := freeRegisters(t, pid); n != 3 {
+		t.Errorf("%d watchpoints are free, want 3", n)
+	}
+	server.tell("spawn 2000")
+	tool.signal(unix.SIGKILL)
+	tool.want(128 + int(unix.SIGKILL))
+	server.waitLine("done spawn 2000")
+	wantLeftAlone(t, pid)
+	wantRegistersFree(t, pid)
+	server.want(0)
+}
+
+// TestWatchpointExecve: the watchpoints of a program go with it, and what it
+// becomes has its own.
+func TestWatchpointExecve(t *testing.T) {
+	needBPF(t)
+	path := filepath.Join(t.TempDir(), "trace")
+	tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--record", path, "--", processFixture(t, "pointed.c"))
+	pid := lineNumber(t, tool, "ready ")
+	order(tool, "touch 10")
+	tool.tell("exec 5")
+	tool.waitLine("executed")
+	if n := freeRegisters(t, pid); n != 3 {
+		t.Errorf("%d watchpoints are free, want 3", n)
+	}
+	order(tool, "spawn 3")
+	tool.tell("quit")
+	tool.want(0)
+	wantAccesses(t, path, 10+5+3)
+}
+
+// TestWatchpointFollow: children have watchpoints of their own from their first
+// instruction on.
+func TestWatchpointFollow(t *testing.T) {
+	needBPF(t)
+	for _, follow := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "trace")
+		args := []string{"exec", "--watch-hw", "shared", "--record", path}
+		want := 10
+		if follow {
+			args, want = append(args, "--follow"), want+7
+		}
+		tool := startTool(t, childOptions{}, append(args, "--", processFixture(t, "pointed.c"))...)
+		tool.waitLine("ready ")
+		order(tool, "fork 7")
+		order(tool, "touch 10")
+		tool.tell("quit")
+		tool.want(0)
+		wantAccesses(t, path, want)
+	}
+}
+
+// TestWatchpointThreads: a storm of threads, each with an access.
+func TestWatchpointThreads(t *testing.T) {
+	needBPF(t)
+	for _, lossy := range []string{"--lossy=false", "--lossy"} {
+		path := filepath.Join(t.TempDir(), "trace")
+		tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--ring", "1", lossy, "--record", path, "--", processFixture(t, "pointed.c"))
+		pid := lineNumber(t, tool, "ready ")
+		order(tool, "spawn 2000")
+		if n := freeRegisters(t, pid); n != 3 {
+			t.Errorf("%d watchpoints are free, want 3", n)
+		}
+		tool.tell("quit")
+		tool.want(0)
+		if reads, writes := accessesIn(t, path); (reads != 2000 || writes != 2000) && strings.Contains(tool.err.String(), "nothing lost") {
+			t.Errorf("%s: %d reads and %d writes, want 2000 each", lossy, reads, writes)
+		}
+	}
+}
+
+// TestWatchpointCapabilities: CAP_PERFMON suffices.
+func TestWatchpointCapabilities(t *testing.T) {
+	needRoot(t)
+	tool := toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
+	program := processFixture(t, "pointed.c")
+	dir := nobodysDir(t)
+	path := filepath.Join(dir, "trace")
+	x := startChild(t, childOptions{}, append(asNobody(""), tool, "exec", "--watch-hw", "shared", "--record", path, "--", program)...)
+	x.waitLine("ready ")
+	order(x, "touch 9")
+	x.tell("quit")
+	x.want(0)
+	wantAccesses(t, path, 9)
+}
+
+// TestWatchpointTaken: where others use the processor's watchpoints, --watch goes
+// on with probes and says why, and --watch-hw says what is in the way.
+func TestWatchpointTaken(t *testing.T) {
+	needBPF(t)
+	server, pid := startPointed(t)
+	var fds []int
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
+		Sample: 1, Bp_type: 3, Ext1: 0x1000, Ext2: 1, Bits: unix.PerfBitDisabled}
+	for range 4 {
+		fd, err := unix.PerfEventOpen(&attr, pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds = append(fds, fd)
+	}
+	tool := startTool(t, childOptions{}, "attach", "--watch-hw", "shared", "-p", fmt.Sprint(pid))
+	tool.want(125)
+	if text := tool.err.String(); !strings.Contains(text, "no hardware watchpoint left") || !strings.Contains(text, "a debugger?") {
+		t.Errorf("it says %s", text)
+	}
+	wantLeftAlone(t, pid)
+	wantChoice(t, pid, "shared is watched by probes, though they do not see all its accesses: thread")
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+	wantChoice(t, pid, "shared is watched by a hardware watchpoint, since probes do not see all its accesses")
+	wantChoice(t, pid, "pointers are not seen", "--no-watch-hw")
+	wantRegistersFree(t, pid)
+	server.want(0)
+}
+
+// wantChoice wants a note on how --watch watches the fixture's variable.
+func wantChoice(t testing.TB, pid int, note string, args ...string) {
+	t.Helper()
+	tool, report := attachTo(t, pid, append([]string{"--watch", "shared"}, args...)...)
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	if notes := strings.Join(readReport(t, report).Run.Notes, "\n"); !strings.Contains(notes, note) {
+		t.Errorf("notes: %s\nwant: %s", notes, note)
+	}
+}
+
+// TestWatchpointCrossCheck: probes and watchpoints, on one run, see the same reads and
+// writes of each thread, with the same values in the same order.
+func TestWatchpointCrossCheck(t *testing.T) {
+	for _, flags := range []string{"-O0", "-O2", "-O3 -no-pie"} {
+		for _, entry := range []bool{false, true} {
+			t.Run(fmt.Sprint(flags, entry), func(t *testing.T) { crossCheck(t, flags, entry) })
+		}
+	}
+}
+
+func crossCheck(t *testing.T, flags string, entry bool) {
+	program := build(t, "gcc", "plainly.c", append(strings.Fields(flags), "-pthread")...)
+	var seen [2]recordLog
+	split := &splitter{logs: &seen}
+	split.run = observe(t, program, options{Watch: []string{"plain"}, Hardware: []string{"plain"}, EntrySites: entry, Tap: split.record})
+	split.run.expectExit(t, 0)
+	if diff := cmp.Diff(seen[0], seen[1]); diff != "" {
+		t.Errorf("probes (-), watchpoints (+):\n%s", diff)
+	}
+	var want int
+	if _, err := fmt.Sscanf(split.run.Output, "accesses %d", &want); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, lines := range seen[0] {
+		n += len(lines)
+	}
+	if n != want {
+		t.Errorf("%d accesses seen, the program made %d", n, want)
+	}
+}
+
+// recordLog lists accesses by thread.
+type recordLog map[uint32][]string
+
+// splitter tells the records of probes from those of watchpoints.
+type splitter struct {
+	run  *run
+	logs *[2]recordLog
+}
+
+func (s *splitter) record(r *run, rec *bpf.Record) {
+	site := r.Session.Site(rec.Site)
+	if site == nil || site.Variable != "plain" {
+		return
+	}
+	i, op := 0, bpf.Op(rec.Op).String()
+	if site.Watchpoint {
+		i = 1
+		op = r.touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Entered, Object: rec.Object,
+			Source: rec.Result&bpf.TouchSource != 0, Dest: rec.Result&bpf.TouchDest != 0}).Op.String()
+	}
+	line := op + " ?"
+	if rec.Flags&bpf.RecValue != 0 {
+		line = fmt.Sprintf("%s %d", op, rec.Value)
+	}
+	if s.logs[i] == nil {
+		s.logs[i] = recordLog{}
+	}
+	s.logs[i][rec.Tid] = append(s.logs[i][rec.Tid], line)
 }
