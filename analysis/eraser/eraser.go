@@ -302,6 +302,7 @@ func (a *Analysis) compact() {
 	}
 	for _, v := range a.vars {
 		renew(&v.candidates)
+		renew(&v.guard)
 		for _, x := range v.accesses {
 			renew(&x.set)
 		}

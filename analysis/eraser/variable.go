@@ -12,6 +12,8 @@ type variable struct {
 	seeded     bool
 	warned     bool
 	candidates setID
+	guard      setID // the locks that all of accesses had in common
+	guarding   bool  // there is a guard
 	owner      event.ThreadID
 	last       *access // the latest of all
 	accesses   []*access
@@ -132,6 +134,7 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 		x.take(t, e)
 		return
 	}
+	guarded := a.guarded(v, t, e)
 	var mine *access
 	for _, x := range v.accesses {
 		if x.thread == e.Thread {
@@ -140,7 +143,7 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			}
 			continue
 		}
-		if a.races(x, t, e) {
+		if !guarded && a.races(x, t, e) {
 			a.found(v, x, t, e)
 		}
 	}
@@ -152,6 +155,18 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	}
 	mine.take(t, e)
 	v.last = mine
+}
+
+// guarded reports whether a lock that e holds too was held at each access that is
+// kept, by writers not shared: then no two of them can race.
+func (a *Analysis) guarded(v *variable, t *thread, e *event.Event) bool {
+	write := e.Op.IsWrite()
+	if v.guarding {
+		v.guard = a.sets.meet(v.guard, t.set, write)
+	} else {
+		v.guard, v.guarding = a.sets.protecting(t.set, write), true
+	}
+	return v.guard != 0
 }
 
 // lastOther pairs e with the latest access of another thread, if need be of

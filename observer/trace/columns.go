@@ -98,41 +98,53 @@ func (c *columns) define(k *key) {
 // cursor reads a column.
 type cursor struct {
 	b   []byte
+	at  int  // in b, of what is next
 	bad bool // it was read beyond its end
 }
 
+// left is how many bytes have not been read.
+func (c *cursor) left() int { return len(c.b) - c.at }
+
+// fail makes nothing left.
+func (c *cursor) fail() { c.at, c.bad = len(c.b), true }
+
 func (c *cursor) byte() byte {
-	if len(c.b) == 0 {
+	if c.at >= len(c.b) {
 		c.bad = true
 		return 0
 	}
-	v := c.b[0]
-	c.b = c.b[1:]
-	return v
+	c.at++
+	return c.b[c.at-1]
 }
 
 // uvarint reads one number: most are one byte.
 func (c *cursor) uvarint() uint64 {
-	if len(c.b) > 0 && c.b[0] < 0x80 {
-		v := uint64(c.b[0])
-		c.b = c.b[1:]
+	if v, ok := c.short(); ok {
 		return v
 	}
 	return c.long()
 }
 
-func (c *cursor) long() uint64 {
-	if len(c.b) > 1 && c.b[1] < 0x80 {
-		v := uint64(c.b[0]&0x7f) | uint64(c.b[1])<<7
-		c.b = c.b[2:]
-		return v
+// short reads a number of one byte, if the next one is such.
+func (c *cursor) short() (v uint64, ok bool) {
+	if c.at < len(c.b) && c.b[c.at] < 0x80 {
+		c.at++
+		return uint64(c.b[c.at-1]), true
 	}
-	v, n := binary.Uvarint(c.b)
+	return 0, false
+}
+
+func (c *cursor) long() uint64 {
+	if b := c.b[c.at:]; len(b) > 1 && b[1] < 0x80 {
+		c.at += 2
+		return uint64(b[0]&0x7f) | uint64(b[1])<<7
+	}
+	v, n := binary.Uvarint(c.b[c.at:])
 	if n <= 0 {
-		c.b, c.bad = nil, true
+		c.fail()
 		return 0
 	}
-	c.b = c.b[n:]
+	c.at += n
 	return v
 }
 
@@ -147,11 +159,11 @@ func (c *cursor) number() uint32 {
 }
 
 func (c *cursor) bytes(n uint64) []byte {
-	if n > uint64(len(c.b)) {
-		c.b, c.bad = nil, true
+	if n > uint64(c.left()) {
+		c.fail()
 		return nil
 	}
-	v := c.b[:n]
-	c.b = c.b[n:]
+	v := c.b[c.at : c.at+int(n)]
+	c.at += int(n)
 	return v
 }

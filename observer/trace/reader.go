@@ -146,7 +146,10 @@ func (r *Reader) Next(e *event.Event) error {
 		}
 	}
 	r.left--
-	n := r.index.uvarint()
+	n, ok := r.index.short()
+	if !ok {
+		n = r.index.long()
+	}
 	if n == 0 {
 		if err := r.define(); err != nil {
 			r.left, r.err = 0, err
@@ -158,7 +161,11 @@ func (r *Reader) Next(e *event.Event) error {
 		return r.broken("an event is of a kind that the block has not")
 	}
 	k := &r.kinds[n-1]
-	r.time += unzigzag(r.times.uvarint())
+	t, ok := r.times.short()
+	if !ok {
+		t = r.times.long()
+	}
+	r.time += unzigzag(t)
 	if k.key.flags&event.HasValue != 0 {
 		k.value += unzigzag(r.values.uvarint())
 		e.Value = k.value
@@ -191,7 +198,7 @@ func (r *Reader) blockEnd() error {
 		if c.bad {
 			return r.broken("the block has less than its events need")
 		}
-		if len(c.b) > 0 {
+		if c.left() > 0 {
 			return r.broken("the block has more than its events need")
 		}
 	}
@@ -367,7 +374,7 @@ func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
 func (r *Reader) sections() error {
 	b := cursor{b: r.raw}
 	var table []string
-	for len(b.b) > 0 {
+	for b.left() > 0 {
 		tag := b.byte()
 		c := cursor{b: b.bytes(b.uvarint())}
 		if b.bad {

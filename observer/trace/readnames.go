@@ -19,7 +19,7 @@ func (r *Reader) charge(n int) error {
 
 func (r *Reader) stringTable(c *cursor) ([]string, error) {
 	table := []string{""}
-	for len(c.b) > 0 {
+	for c.left() > 0 {
 		text := c.bytes(c.uvarint())
 		if c.bad {
 			return nil, errNames
@@ -76,7 +76,7 @@ func (r *Reader) placeNames(c *cursor, table []string) error {
 
 // whole is an error if something is missing or left over.
 func (c *cursor) whole() error {
-	if c.bad || len(c.b) > 0 {
+	if c.bad || c.left() > 0 {
 		return errNames
 	}
 	return nil
