@@ -54,6 +54,14 @@ long-trace: ## analyse a trace of 100 million events in the memory of one of a m
 	scripts/setup demo
 	scripts/long-trace
 
+pgo: ## profile the tool under a load of locks, for the compiler: cmd/tracepredict/default.pgo
+	scripts/setup demo
+	CGO_ENABLED=0 $(GO) test -pgo=off -trimpath -c -o build/pgo/live.test ./cmd/tracepredict
+	cd cmd/tracepredict && ../../scripts/as-root ../../build/pgo/live.test -test.run '^$$' -test.bench . \
+		-test.benchtime 1000000x -test.cpuprofile ../../build/pgo/profile
+	$(GO) tool pprof -proto -output=build/pgo/default.pgo build/pgo/profile
+	cp build/pgo/default.pgo cmd/tracepredict/default.pgo
+
 generate: ## compile the BPF programs again; needs clang 19
 	scripts/setup generate
 	$(GO) generate ./...
@@ -71,6 +79,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench real soak long-trace generate fmt lint fuzz install clean
+.PHONY: help build examples demo test bench real soak long-trace pgo generate fmt lint fuzz install clean
