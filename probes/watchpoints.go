@@ -95,7 +95,7 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 		b.plan.Sites, b.plan.Notes, b.plan.Coverage = b.plan.Sites[:sites], b.plan.Notes[:notes], b.plan.Coverage[:len(b.plan.Coverage)-1]
 		p.chosen[v.Name] = true
 		b.watchpoint(v, parts, why)
-		b.note("%s is watched by a hardware watchpoint, since probes do not see all its accesses (%s); each access costs as much as a stepped probe; --no-watch-hw watches it by probes", v.Name, why)
+		b.note("%s is watched by a hardware watchpoint, since probes do not see all its accesses (%s); each access costs some microseconds; --no-watch-hw watches it by probes", v.Name, why)
 	case p.opts.Choose.Why != "":
 		p.registers -= len(parts)
 		b.note("%s is watched by probes, though they do not see all its accesses: %s", v.Name, p.opts.Choose.Why)

@@ -71,6 +71,7 @@ type jsonStep struct {
 	Value     *uint64        `json:"value,omitempty"`
 	Text      string         `json:"value_text,omitempty"`
 	Atomic    bool           `json:"atomic,omitempty"`
+	Kernel    bool           `json:"system_call,omitempty"`
 	Try       bool           `json:"try,omitempty"`
 	Timed     bool           `json:"timed,omitempty"`
 	Inferred  bool           `json:"inferred,omitempty"`
@@ -164,7 +165,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 func (n names) toJSONStep(s Step) jsonStep {
 	out := jsonStep{
 		Seq: s.Seq, TimeNS: s.Time, Thread: s.Thread, Operation: s.Op.String(), Peer: s.Peer,
-		Atomic: s.Flags&event.Atomic != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
+		Atomic: s.Flags&event.Atomic != 0, Kernel: s.Flags&event.Kernel != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
 		Inferred: s.Flags&event.Inferred != 0, Blocked: s.Blocked,
 		Stack: toJSONStack(s.Stack), Held: each(s.Held, n.toJSONHeld),
 	}

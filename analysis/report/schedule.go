@@ -172,6 +172,9 @@ func (p *printer) does(s Step) string {
 	if s.Flags&event.HasValue != 0 && s.Op.IsAccess() {
 		verb += " = " + shortName(s.Text, p.width/2)
 	}
+	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
+		verb += " (by a system call)"
+	}
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"
 	}

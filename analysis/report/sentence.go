@@ -101,6 +101,9 @@ func after(prefix, s string) string {
 }
 
 func access(s Step) string {
+	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
+		return "system call's " + s.Op.String()
+	}
 	if s.Flags&event.Atomic != 0 && s.Op.IsAccess() {
 		return "atomic " + s.Op.String()
 	}

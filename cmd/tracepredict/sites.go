@@ -25,7 +25,7 @@ func (a *app) sitesCommand() *cobra.Command {
 
 Columns: the address of the probe, its distance from the instruction that it stands for, what it costs (emulated: one
 exception; stepped: two, about 20 times as dear), the kind of probe, what it observes, the function, and why it sits there.
-A watchpoint is the processor's: the address is the variable's, and each access costs a trap, about as much as a stepped probe.
+A watchpoint (cost: trapped) is the processor's: the address is the variable's, and each access costs two exceptions, some microseconds.
 Kinds: call and return are probes of one; call+return returns to the program through the kernel besides; outcome sits where
 what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
@@ -69,7 +69,7 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	}
 	for _, w := range plan.Watchpoints {
 		for _, part := range w.Parts {
-			fmt.Fprintf(t, "0x%x\t\ttrap\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Plain(w.Variable.Name), report.Plain(w.Site.Why))
+			fmt.Fprintf(t, "0x%x\t\ttrapped\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Plain(w.Variable.Name), report.Plain(w.Site.Why))
 		}
 	}
 	for _, n := range plan.Notes {

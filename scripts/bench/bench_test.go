@@ -113,3 +113,17 @@ BenchmarkReplay/clocks,eraser,goodlock-2         	       3	         1.8 B/event	
 		t.Errorf("nine million events a second are too few: %+v", p.requirements())
 	}
 }
+
+func TestRenderStores(t *testing.T) {
+	one := func(name string, ns, events float64) result {
+		return result{&variant{name: name, threads: 1, idle: sample{Pairs: 1, events: 9}}, []sample{{Pairs: 100, NsPerPair: ns, CPUPair: ns - 1, events: events}}}
+	}
+	p := &page{stores: []result{one(noStore, 2, 0), one(cheapStore, 502, 108), one(trappedStore, 10_002, 107)}}
+	var b strings.Builder
+	p.renderStores(&b)
+	for _, want := range []string{"| a probe at a cheap site | 500 | 500 | 500 | 500 | 1.0 | 0 |", "| a hardware watchpoint | 10000 | 10000 | 10000 | 10000 | 20.0 | 1 |"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no line %q in\n%s", want, b.String())
+		}
+	}
+}

@@ -82,6 +82,14 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	ways, err := prepareStores(&c)
+	if err != nil {
+		return false, err
+	}
+	stores, err := measure(c, ways)
+	if err != nil {
+		return false, err
+	}
 	stages, err := goBenchmarks(c)
 	if err != nil {
 		return false, err
@@ -91,7 +99,7 @@ func run(c config) (met bool, err error) {
 		return false, err
 	}
 	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stages: stages, replays: replays}
+	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)

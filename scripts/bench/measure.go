@@ -85,7 +85,11 @@ func prepare(c *config, native, floor string, kernel *emptyProbes) ([]*variant, 
 }
 
 func compile(output string, flags ...string) error {
-	args := slices.Concat([]string{"-O2", "-g", "-pthread", "-o", output}, flags, []string{"scripts/bench/testdata/pairs.c"})
+	return compileAs(output, "scripts/bench/testdata/pairs.c", flags...)
+}
+
+func compileAs(output, source string, flags ...string) error {
+	args := slices.Concat([]string{"-O2", "-g", "-pthread", "-o", output}, flags, []string{source})
 	if log, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("gcc %s: %w\n%s", strings.Join(args, " "), err, log)
 	}

@@ -22,6 +22,7 @@ type page struct {
 	config  config
 	machine string
 	results []result
+	stores  []result // the plain one first
 	stages  []stage
 	replays []replayed
 }
@@ -161,6 +162,7 @@ func (p *page) render() (text string, met bool) {
 	for _, threads := range []int{1, 2} {
 		p.renderPairs(&b, threads)
 	}
+	p.renderStores(&b)
 	p.renderReader(&b)
 	p.renderStages(&b)
 	return b.String(), met
