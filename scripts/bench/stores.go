@@ -23,11 +23,15 @@ func prepareStores(c *config) ([]*variant, error) {
 	if err := compileAs(program, "scripts/bench/testdata/stores.c"); err != nil {
 		return nil, err
 	}
+	stepped := filepath.Join(c.dir, "stores-stepped")
+	if err := compileAs(stepped, "scripts/bench/testdata/stores.c", "-DSTEPPED"); err != nil {
+		return nil, err
+	}
 	few := max(c.pairs/20, 1000)
 	return []*variant{
 		{name: noStore, threads: 1, pairs: 5 * c.pairs, command: []string{program}},
 		traced(c, cheapStore, 1, c.pairs, program, "--watch", "x", "--no-watch-hw"),
-		traced(c, steppedStore, 1, few, program, "--watch", "x", "--no-watch-hw", "--sites=entry"),
+		traced(c, steppedStore, 1, few, stepped, "--watch", "x", "--no-watch-hw", "--sites=entry"),
 		traced(c, trappedStore, 1, few, program, "--watch-hw", "x"),
 	}, nil
 }

@@ -20,7 +20,7 @@ static double now(clockid_t clock) {
 static void *work(void *unused) {
 	double wall_before = now(CLOCK_MONOTONIC), cpu_before = now(CLOCK_THREAD_CPUTIME_ID);
 	for (long i = 1; i <= stores; i++) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(STEPPED)
 		__asm__ volatile("movq %1, %0\n\tjmp 1f\n1:" : "=m"(x) : "r"(i));
 #else
 		x = i;
