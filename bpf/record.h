@@ -72,7 +72,8 @@ struct record {
 	__u64 object; /* address the operation acts on */
 	__u64 value;  /* variable's value, or the operation's second operand */
 	__u64 sp;     /* user stack pointer at function entry, or at the access */
-	__u64 entered; /* of a join, made at its return: time of the entry; of OP_TOUCH an instruction pointer; else 0 */
+	__u64 entered; /* of a join, made at its return: time of the entry; of OP_TOUCH an instruction pointer;
+			* of an access: what was in the register that the site names; else 0 */
 	__u32 tid;    /* in the tool's PID namespace */
 	__u32 tgid;
 	__u32 site;   /* index into sites */
@@ -145,6 +146,7 @@ enum {
 	SITE_LEAF = 2,	   /* a call whose frame is never unwound */
 	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable */
 	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */
+	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
 };
 
 /* One thing that one probe observes. Sites at one address are chained by
@@ -164,8 +166,9 @@ struct site {
 	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
 	__u8 flags;	/* SITE_… */
 	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
-	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register; of OP_RETURN: FROM_REG or FROM_NOWHERE */
-	__s32 result;	/* what the function will return */
+	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register; of OP_RETURN: FROM_REG or FROM_NOWHERE;
+			   * of an access: FROM_REG, register result is recorded too */
+	__s32 result;	/* what the function will return; a register's number */
 	/* With SITE_CHECK. The instruction touches span bytes from object_from plus
 	 * index times scale on; the record's object is the variable. */
 	__s64 home;	/* the variable's address minus the probe's; with SITE_TABLE, the address of the

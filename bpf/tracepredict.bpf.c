@@ -131,6 +131,9 @@ struct slot {
 	__u32 tid; /* 0: free */
 	__u32 outer_place; /* of a wrapper entered at outer_sp */
 	__u64 outer_sp;
+	__u64 spin_value, spin_extra; /* of the thread's last record, at spin_site */
+	__u32 spin_site; /* 0: its last record may not be left out if it comes again */
+	__u32 pad;
 	struct pending_call calls[NEAR_CALLS];
 	struct place_line places[NEAR_PLACES];
 };
@@ -625,7 +628,8 @@ static __always_inline struct record *reserve(struct who *w, bool life)
 }
 
 static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
-				 __u64 object, __u64 second, __u8 flags, __u64 sp, __u32 place, __s32 result)
+				 __u64 object, __u64 second, __u64 extra, __u8 flags, __u64 sp, __u32 place,
+				 __s32 result)
 {
 	struct record *r = reserve(w, site->op == OP_LIBRARY);
 
@@ -635,7 +639,7 @@ static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 i
 	r->object = object;
 	r->value = second;
 	r->sp = sp;
-	r->entered = 0;
+	r->entered = extra;
 	r->tid = w->tid;
 	r->tgid = w->tgid;
 	r->site = index;
@@ -662,6 +666,22 @@ static __always_inline bool succeeded(__u8 rule, __s64 result)
 		return (result & 0xff) != 0;
 	}
 	return true;
+}
+
+/* Whether an access says again what the thread's last record said: it waits for
+ * another thread, and turns round without doing anything that is recorded. */
+static __always_inline bool spins(struct slot *slot, struct site *site, __u32 index, __u64 second, __u64 extra)
+{
+	bool may = site->flags & SITE_SPIN && (site->op == OP_READ || second == extra);
+	bool again;
+
+	if (!slot)
+		return false;
+	again = may && slot->spin_site == index && slot->spin_value == second && slot->spin_extra == extra;
+	slot->spin_site = may ? index : 0;
+	slot->spin_value = second;
+	slot->spin_extra = extra;
+	return again;
 }
 
 /* The return of something saved at stack pointer sp, if there is one. */
@@ -727,13 +747,17 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 				  struct slot *slot, __u64 sp)
 {
 	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
-	__u64 second = 0;
+	__u64 second = 0, extra = 0;
 	__u8 flags = 0;
 	__u32 place;
 
 	if (site->op >= OP_READ && site->op <= OP_UPDATE) {
 		if (value(ctx, site, object, &second))
 			flags = REC_VALUE;
+		if (site->result_from == FROM_REG)
+			extra = reg(ctx, site->result);
+		if (spins(slot, site, index, second, extra))
+			return;
 	} else if (site->second_from != FROM_NOWHERE) {
 		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm);
 	}
@@ -760,7 +784,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	} else {
 		place = place_of(ctx, site, index, sp, w, slot);
 	}
-	emit(ctx, site, index, w, object, second, flags, sp, place, 0);
+	emit(ctx, site, index, w, object, second, extra, flags, sp, place, 0);
 }
 
 /* Whether the call whose frame begins at sp is the last part of another one
@@ -810,7 +834,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 		return;
 	if (!succeeded(site->success, result))
 		flags |= REC_FAILED;
-	emit(ctx, site, index, w, object, second, flags, sp, place_of(ctx, site, index, sp, w, slot), result);
+	emit(ctx, site, index, w, object, second, 0, flags, sp, place_of(ctx, site, index, sp, w, slot), result);
 }
 
 /* Where the variable of a site is that may access another object as well. */
@@ -846,7 +870,9 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 		flags = REC_VALUE;
 	sp = REG_SP(ctx) + site->sp_delta;
 	slot = slot_of(w.tid);
-	emit(ctx, site, index, &w, variable, second, flags, sp, place_of(ctx, site, index, sp, &w, slot), 0);
+	if (slot)
+		slot->spin_site = 0;
+	emit(ctx, site, index, &w, variable, second, 0, flags, sp, place_of(ctx, site, index, sp, &w, slot), 0);
 	return 0;
 }
 
@@ -872,6 +898,8 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 	}
 	sp = REG_SP(ctx) + site->sp_delta;
 	slot = slot_of(w.tid);
+	if (slot && (site->action != ACTION_EMIT || site->op < OP_READ || site->op > OP_UPDATE))
+		slot->spin_site = 0;
 	if (site->action == ACTION_OUTCOME) {
 		outcome(ctx, site, index, &w, slot, sp);
 	} else if (site->action == ACTION_RETURN) {

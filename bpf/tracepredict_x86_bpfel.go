@@ -135,6 +135,10 @@ type TracepredictSlot struct {
 	Tid        uint32
 	OuterPlace uint32
 	OuterSp    uint64
+	SpinValue  uint64
+	SpinExtra  uint64
+	SpinSite   uint32
+	Pad        uint32
 	Calls      [4]TracepredictPendingCall
 	Places     [8]struct {
 		_     structs.HostLayout

@@ -58,6 +58,8 @@ type SiteInfo struct {
 	Alone bool
 	// Func is what is known of the function, at a site of its calls.
 	Func *event.Func
+	// Sync, if not nil, says that the access synchronises.
+	Sync *Sync
 }
 
 // Options configure an Observer.
@@ -123,6 +125,11 @@ type Observer struct {
 	stacks    map[event.PlaceID]Stack
 	unknown   SiteInfo // of a site that nobody knows
 	funcs     funcs
+
+	waiting  []postponed // the first needs a store that has not come; see synchronising.go
+	want     awaited     // that store
+	postpone bool        // the record at hand must wait
+	forced   bool        // it may not
 }
 
 // How many threads, by the low bits of the kernel's id, and objects, by a hash of
@@ -208,6 +215,18 @@ func (o *Observer) Record(r *bpf.Record) { o.one(r, nil) }
 // one takes a record, with the arguments of a call where there are any.
 func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
+	if len(o.waiting) > 0 {
+		o.wait(r, args)
+		return
+	}
+	o.postpone = false
+	if o.digest(r, args); o.postpone {
+		o.waiting = append(o.waiting, newPostponed(r, args))
+	}
+}
+
+// digest makes events of a record.
+func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.now = r.Time
 	if o.names.full() {
 		o.sweep()
@@ -331,6 +350,7 @@ func (o *Observer) site(r *bpf.Record) *SiteInfo {
 // Finish ends the threads that still live, so that every thread of the run
 // has its last event. What they hold stays held. No record may follow.
 func (o *Observer) Finish() {
+	o.resume(true)
 	for _, t := range o.living() {
 		o.settle(t)
 	}

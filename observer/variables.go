@@ -36,6 +36,8 @@ type variable struct {
 	stale write
 	// touching is the thread with an access that waits for what may belong to it.
 	touching *thread
+
+	sync *history // of a variable that synchronises
 }
 
 // accessOps translates bpf.OpRead and those after it.
@@ -49,6 +51,10 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	v := o.variable(t, r, info)
 	if v.touching != nil {
 		o.settle(v.touching)
+	}
+	if info.Sync != nil {
+		o.synchronised(t, v, info, r)
+		return
 	}
 	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
 }
@@ -87,6 +93,9 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 	t.process.vars[r.Object] = v
+	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
+		v.last = write{value: s.Initial, known: true}
+	}
 	return v
 }
 

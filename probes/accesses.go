@@ -16,31 +16,46 @@ func (b *builder) accesses(v variable.Variable) error {
 	}
 	b.table = homeOf(v, res)
 	cover := Coverage{Variable: v, Escapes: b.escapes(res)}
+	atomic := v.Atomic || anyAtomic(res.Accesses)
 	stores := map[uint64]bool{}
 	for _, a := range res.Accesses {
 		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic && !a.Inside
 	}
 	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
-	atomic := v.Atomic || anyAtomic(res.Accesses)
 	for _, a := range res.Accesses {
-		s, ok, err := b.access(v, a, stores)
+		sites, err := b.accessSites(v, a, stores, atomic)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		if len(sites) == 0 {
 			cover.Escapes = append(cover.Escapes, b.unprobed(a.Addr))
 			continue
 		}
 		cover.Sites++
-		s.Atomic = atomic
-		if frames := names.Frames(a.Addr); len(frames) > 0 {
-			s.Function = frames[0].Function
+		for i := range sites {
+			sites[i].Atomic = atomic
+			if frames := names.Frames(a.Addr); len(frames) > 0 {
+				sites[i].Function = frames[0].Function
+			}
 		}
-		b.plan.Sites = append(b.plan.Sites, s)
+		b.plan.Sites = append(b.plan.Sites, sites...)
 	}
 	b.plan.Coverage = append(b.plan.Coverage, cover)
 	b.coverageNotes(cover)
 	return nil
+}
+
+// accessSites plans one access of a variable that is watched; of an atomic one, as
+// one that synchronises.
+func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map[uint64]bool, atomic bool) ([]Site, error) {
+	if atomic && b.opts.Atomics {
+		return b.syncAccess(v, a, 0)
+	}
+	s, ok, err := b.access(v, a, stores)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []Site{s}, nil
 }
 
 // checks reports whether an access must be compared with the variable when it

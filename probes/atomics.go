@@ -172,7 +172,11 @@ func uniqueNames(vars, others []variable.Variable) {
 // their number.
 func (b *builder) atomic(v variable.Variable, left int) (int, error) {
 	before, notes := len(b.plan.Sites), len(b.plan.Notes)
-	if err := b.accesses(v); err != nil {
+	res, err := variable.AccessesWith(b.plan.File, v, b.image.Landings)
+	if err == nil {
+		err = b.syncAccesses(v, res, bpf.SiteSpin)
+	}
+	if err != nil {
 		return 0, err
 	}
 	b.plan.Notes = b.plan.Notes[:notes] // of variables that nobody asked for
@@ -190,6 +194,26 @@ func (b *builder) atomic(v variable.Variable, left int) (int, error) {
 	}
 	b.plan.Sites = b.plan.Sites[:before+len(kept)]
 	return len(kept), nil
+}
+
+// syncAccesses plans the accesses of an atomic variable in this file; of the sites'
+// flags, those in may are set where they apply.
+func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
+	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	b.table = homeOf(v, res)
+	for _, a := range res.Accesses {
+		sites, err := b.syncAccess(v, a, may)
+		if err != nil {
+			return err
+		}
+		for i := range sites {
+			if frames := names.Frames(a.Addr); len(frames) > 0 {
+				sites[i].Function = frames[0].Function
+			}
+		}
+		b.plan.Sites = append(b.plan.Sites, sites...)
+	}
+	return nil
 }
 
 // countPlaces counts the sites at each address.

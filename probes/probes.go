@@ -51,18 +51,26 @@ type Options struct {
 
 // Site is one thing that one probe observes.
 type Site struct {
-	At       uint64 // the original address: entry, return or access
-	Addr     uint64 // where the probe sits
-	Offset   uint64 // of Addr in the file
-	Class    cheapsite.Class
-	Return   bool // a uretprobe
-	BPF      bpf.Site
-	Kind     synctab.Kind // of the object; none for variables
-	Try      bool
-	Timed    bool
-	Alone    bool // a wait that does not let its mutex go by a call that is probed too
-	Atomic   bool
-	Variable string // name of the accessed variable or field, ""
+	At     uint64 // the original address: entry, return or access
+	Addr   uint64 // where the probe sits
+	Offset uint64 // of Addr in the file
+	Class  cheapsite.Class
+	Return bool // a uretprobe
+	BPF    bpf.Site
+	Kind   synctab.Kind // of the object; none for variables
+	Try    bool
+	Timed  bool
+	Alone  bool // a wait that does not let its mutex go by a call that is probed too
+	Atomic bool
+	// Sync: the access synchronises. RMW and Delta say how what an indivisible one
+	// read and wrote follow from its record; Initial, if HasInitial, is what the
+	// variable holds when the program begins.
+	Sync       bool
+	RMW        RMW
+	Delta      uint64
+	Initial    uint64
+	HasInitial bool
+	Variable   string // name of the accessed variable or field, ""
 	// Field: the variable is a field, of whatever object has it at the address;
 	// the object begins Inside bytes before.
 	Field  bool

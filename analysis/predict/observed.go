@@ -28,6 +28,11 @@ type wakeup struct{ wait, sent int }
 // unknownWriter is the writer of a read whose value is not that of the last write.
 const unknownWriter = -2
 
+// anyWriter is the writer of a read that happened earlier than it stands here, when
+// the variable had the value that it saw (event.Late): its thread did nothing else in
+// between, so it may be executed there in the witness too.
+const anyWriter = -3
+
 // nothing is what a release closes that has no acquire.
 const nothing = -1 << 62
 
@@ -147,6 +152,12 @@ func (w *walk) access(i int, e *event.Event) {
 		}
 		w.reads[i] = last
 		if last >= 0 && e.Op == event.Read && e.Flags&w.events[last].Flags&event.HasValue != 0 && e.Value != w.events[last].Value {
+			w.reads[i] = unknownWriter
+		}
+		switch e.Flags & (event.NoSource | event.Late) {
+		case event.Late:
+			w.reads[i] = anyWriter
+		case event.NoSource, event.NoSource | event.Late:
 			w.reads[i] = unknownWriter
 		}
 	}

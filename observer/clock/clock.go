@@ -145,6 +145,7 @@ func (m *Must) Stamp(e *event.Event) {
 // A read with event.NoSource gets no edge, nor does one whose value is not the
 // last write's (both with event.HasValue): the record of racing accesses may be in
 // the wrong order, and an edge that the values contradict would carry false causality.
+// One with event.Late has had the edges from all accesses before it.
 func (m *Must) Done(e *event.Event) {
 	if e.Op.IsAccess() {
 		m.accessed(e)
@@ -157,7 +158,7 @@ func (m *Must) accessed(e *event.Event) {
 	if t == nil || o == nil {
 		return
 	}
-	if e.Op != event.Write && e.Flags&event.NoSource == 0 {
+	if e.Op != event.Write && e.Flags&(event.NoSource|event.Late) == 0 {
 		m.joinWrite(t, o, e)
 	}
 	if e.Op.IsWrite() {
@@ -185,6 +186,11 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 	}
 	switch e.Op {
 	case event.Read, event.Update:
+		if o != nil && e.Flags&event.Late != 0 {
+			o.settle()
+			t.joinClock(o.uses)
+			return
+		}
 		// Two atomic accesses do not race, so their edge need not wait for Done.
 		if o != nil && o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
 			t.join(&o.write)

@@ -122,6 +122,8 @@ func TestEdges(t *testing.T) {
 			nil, nil, [][2]int{{0, 2}}},
 		{"an atomic value that contradicts", []ev{{1, event.Write, o, event.HasValue | event.Atomic, 1}, {2, event.Read, o, event.HasValue | event.Atomic, 2}, {2, event.Begin, 0, 0, 0}},
 			nil, nil, [][2]int{{0, 1}, {0, 2}}},
+		{"an atomic load recorded late", []ev{{1, event.Write, o, event.Atomic, 0}, {3, event.Read, o, event.Atomic, 0}, {2, event.Read, o, event.Atomic | event.Late, 0}, {2, event.Begin, 0, 0, 0}},
+			[][2]int{{0, 2}, {1, 2}, {1, 3}}, nil, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

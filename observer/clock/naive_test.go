@@ -73,9 +73,12 @@ func (m *naive) step(e event.Event) set {
 	if !guessed {
 		me.add(o.init)
 	}
-	agrees := e.Flags&event.NoSource == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
+	agrees := e.Flags&(event.NoSource|event.Late) == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 	switch e.Op {
 	case event.Read, event.Update:
+		if e.Flags&event.Late != 0 {
+			me.add(o.uses)
+		}
 		if o.atomic && e.Flags&event.Atomic != 0 && agrees {
 			me.add(o.write)
 		}

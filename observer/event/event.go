@@ -103,7 +103,7 @@ const (
 	KindSemaphore
 	KindOnce
 	KindInstance // what a method was called on
-	KindField // a variable too: a field of whatever object is at the address
+	KindField    // a variable too: a field of whatever object is at the address
 )
 
 // Flags qualify an event.
@@ -139,6 +139,12 @@ const (
 	// Kernel: the access was made by the kernel, in a system call of the thread
 	// (read(2) into the variable).
 	Kernel
+	// Late: this Read with flag Atomic saw a store before the last one recorded.
+	// Its record came late: it happened before that store, after all that its thread
+	// did before. It is ordered after all recorded accesses of the variable, of which
+	// one is what it saw, and a witness need not care which. With NoSource, what it
+	// saw is not known, and no witness may execute it.
+	Late
 )
 
 // Epoch counts the events of one clock slot, from 1.

@@ -24,12 +24,12 @@ func TestNumbersAreDocumented(t *testing.T) {
 	for op := event.None + 1; op < event.NumOps; op++ {
 		want(fmt.Sprintf("| %d | %s", op, op))
 	}
-	for i, name := range []string{"try", "timed", "timed out", "atomic", "it has a value", "part of a condition wait", "inferred", "no source", "after a hole", "by the kernel"} {
+	for i, name := range []string{"try", "timed", "timed out", "atomic", "it has a value", "part of a condition wait", "inferred", "no source", "after a hole", "by the kernel", "late"} {
 		want(fmt.Sprintf("| %d | %s", 1<<i, name))
 	}
 	for flag, number := range map[event.Flags]int{
 		event.Try: 1, event.Timed: 2, event.TimedOut: 4, event.Atomic: 8, event.HasValue: 16, event.InCondWait: 32, event.Inferred: 64,
-		event.NoSource: 128, event.AfterHole: 256, event.Kernel: 512,
+		event.NoSource: 128, event.AfterHole: 256, event.Kernel: 512, event.Late: 1024,
 	} {
 		if int(flag) != number {
 			t.Errorf("flag %d has become %d", number, flag)

@@ -322,6 +322,26 @@ func (s *slide) back(stay Site) Site {
 	return stay
 }
 
+// LineBefore gives the instructions before addr that are certain to be executed,
+// one after the other, whenever addr is reached: nothing leaves between them and
+// no branch lands behind the first. Empty if that is not known.
+func (im *Image) LineBefore(addr uint64) []insn.Inst {
+	s := im.slide(&Want{At: addr})
+	if s.closed() != "" {
+		return nil
+	}
+	line := s.lineTo(addr)
+	next := addr
+	for i := len(line) - 1; i >= 0; i-- {
+		in := &line[i]
+		if s.im.land.has(next) || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
+			return line[i+1:]
+		}
+		next = in.Addr
+	}
+	return line
+}
+
 // lineTo gives the instructions of the extent before addr, the last farthest
 // of them.
 func (s *slide) lineTo(addr uint64) []insn.Inst {

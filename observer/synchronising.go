@@ -1,0 +1,321 @@
+package observer
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Accesses that synchronise. Whose store a load saw orders two threads, so it must be
+// right, although the record of an access is made a moment after it, and those of
+// two threads may so stand in the wrong order. The values tell: a load, or the load
+// of a read-modify-write, that did not see the last recorded store saw one that is yet
+// to be recorded. Its thread does nothing else until then, so that store is the next
+// record of some other thread. The observer therefore waits for it: it keeps this
+// record and all that follow, and when the store comes, takes it first. All that
+// was kept follows in its own order. If none comes in time the load has no source, and no
+// witness may execute it.
+//
+// A load may also have seen a store before the last one: then its own record came
+// late, and what was stored since happened after it (event.Late).
+//
+// Of several stores of one value the last recorded one is taken. Another may have been
+// seen; but a run in which that one does not happen, and the load sees the same
+// value, is as possible, so nothing false is predicted.
+
+// Sync says of an access that synchronises what its record has, and what the variable
+// holds at first.
+type Sync struct {
+	How        Values
+	Delta      uint64
+	Width      uint8 // bytes
+	Initial    uint64
+	HasInitial bool
+}
+
+// Values is how what an access read and wrote follow from its record.
+type Values uint8
+
+// The ways; RMW… of package probes, in its order, for a read-modify-write.
+const (
+	ValuesUnknown   Values = iota // a load or store has Value; what else read something is not known
+	ValuesBoth                    // it wrote Value, and read Entered
+	ValuesOld                     // it read Entered; what it wrote is not known
+	ValuesAdded                   // it read Entered, and added Delta
+	ValuesAddedReg                // it read Entered, and added Value
+	ValuesResult                  // it wrote Value, having added Delta
+	ValuesResultReg               // it wrote Value, having added Entered
+)
+
+// maybe is a value that may be unknown.
+type maybe struct {
+	value uint64
+	known bool
+}
+
+// values gives what the access of the record read and wrote.
+func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
+	v := maybe{r.Value, r.Flags&bpf.RecValue != 0}
+	switch bpf.Op(r.Op) {
+	case bpf.OpRead:
+		return s.cut(v), maybe{}
+	case bpf.OpWrite:
+		return maybe{}, s.cut(v)
+	}
+	switch s.How {
+	case ValuesBoth:
+		read, wrote = maybe{r.Entered, true}, v
+	case ValuesOld:
+		read = maybe{r.Entered, true}
+	case ValuesAdded:
+		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + s.Delta, true}
+	case ValuesAddedReg:
+		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + r.Value, v.known}
+	case ValuesResult:
+		read, wrote = maybe{r.Value - s.Delta, v.known}, v
+	case ValuesResultReg:
+		read, wrote = maybe{r.Value - r.Entered, v.known}, v
+	default:
+		wrote = v
+	}
+	return s.cut(read), s.cut(wrote)
+}
+
+// cut leaves of a value what the variable holds.
+func (s *Sync) cut(m maybe) maybe {
+	if s.Width < 8 {
+		m.value &= 1<<(8*s.Width) - 1
+	}
+	return m
+}
+
+// Bounds of waiting for a store: the processor may have been taken from its thread
+// between the store and the record.
+const (
+	waitTime    = 100_000_000 // ns
+	waitRecords = 1 << 12
+	// waitVain is how often nothing came, of one variable, before nothing is
+	// waited for any more: it is stored to where no probe is.
+	waitVain = 8
+)
+
+// awaited is the store that the first waiting record needs.
+type awaited struct {
+	object uint64
+	value  uint64
+	tgid   uint32
+	tid    uint32 // who waits
+}
+
+// synchronised takes an access that synchronises.
+func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
+	read, wrote := info.Sync.values(r)
+	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
+	if op == event.Update && read.known && read == wrote {
+		op = event.Read // an exchange of a value for itself, as by who waits for a lock
+	}
+	if v.sync == nil {
+		v.sync = &history{}
+	}
+	var flags event.Flags
+	if op != event.Write {
+		var postpone bool
+		if flags, postpone = o.source(t, v, op, read, r); postpone {
+			return
+		}
+	}
+	e := o.begin(t, r, op)
+	e.Object, e.Kind, e.Flags = v.id, v.kind, info.Flags|flags
+	shown := wrote
+	if op == event.Read {
+		shown = read
+	}
+	if shown.known {
+		e.Value = shown.value
+		e.Flags |= event.HasValue
+	}
+	v.keep(t, op, flags, wrote, r.Time)
+	o.send()
+}
+
+// source says what the event must tell of the store that the access saw, and
+// whether it must wait for that store.
+func (o *Observer) source(t *thread, v *variable, op event.Op, read maybe, r *bpf.Record) (flags event.Flags, postpone bool) {
+	h := v.sync
+	switch {
+	case read.known && (v.last.known && v.last.value == read.value || !v.last.known && h.stores == 0):
+		return 0, false
+	case op == event.Read && read.known && h.mayBeLate(t.id, read):
+		return event.Late, false
+	case read.known && v.last.known && !o.forced && h.vain < waitVain:
+		o.want = awaited{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid}
+		o.postpone = true
+		return 0, true
+	}
+	o.stats.Contradicted++
+	if h.vain == waitVain {
+		return event.NoSource, false
+	}
+	h.vain++
+	return event.NoSource | event.Late, false
+}
+
+// keep remembers a store, or who has seen the last one.
+func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, time uint64) {
+	h := v.sync
+	if op == event.Read {
+		if flags == 0 {
+			h.saw(t.id)
+		}
+		return
+	}
+	h.past[h.stores%recentStores] = maybe{v.last.value, v.last.known}
+	h.stores++
+	h.saw(t.id)
+	v.last = write{time: time, value: wrote.value, thread: t.id, known: wrote.known}
+}
+
+// recentStores is how many stores, and how many of the threads that saw them, are
+// known: a record may come late by that many stores.
+const recentStores = 8
+
+// history is what is known of the stores to a variable that synchronises.
+type history struct {
+	stores uint64
+	past   [recentStores]maybe // what store i, modulo their number, replaced
+	seen   [recentStores]struct {
+		thread event.ThreadID
+		stores uint64 // that had been recorded when it saw the last one
+	}
+	next int // in seen: taken by the next thread
+	vain int // loads whose store did not come
+}
+
+// saw remembers that the thread knows of the last store.
+func (h *history) saw(t event.ThreadID) {
+	for i := range h.seen {
+		if h.seen[i].thread == t {
+			h.seen[i].stores = h.stores
+			return
+		}
+	}
+	h.seen[h.next].thread, h.seen[h.next].stores = t, h.stores
+	h.next = (h.next + 1) % recentStores
+}
+
+// mayBeLate reports whether the thread may have read a value before it was replaced
+// by a store that it is not known to know of.
+func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
+	since := uint64(0)
+	for i := range h.seen {
+		if h.seen[i].thread == t {
+			since = h.seen[i].stores
+		}
+	}
+	for n := h.stores; n > since && h.stores-n < recentStores; n-- {
+		if h.past[(n-1)%recentStores] == read {
+			return true
+		}
+	}
+	return false
+}
+
+// postponed is a record that waits, with the arguments of a call.
+type postponed struct {
+	bpf.Record
+	args   [event.MaxArgs]uint64
+	called bool // there are some
+}
+
+func newPostponed(r *bpf.Record, args *[event.MaxArgs]uint64) postponed {
+	p := postponed{Record: *r, called: args != nil}
+	if args != nil {
+		p.args = *args
+	}
+	return p
+}
+
+// wait keeps a record behind those that wait, and takes what can be taken.
+func (o *Observer) wait(r *bpf.Record, args *[event.MaxArgs]uint64) {
+	o.waiting = append(o.waiting, newPostponed(r, args))
+	first := &o.waiting[0]
+	if o.explains(len(o.waiting)-1) || r.Time > first.Time+waitTime || len(o.waiting) >= waitRecords {
+		o.resume(false)
+	}
+}
+
+// explains reports whether waiting record k is the store that the first one needs.
+func (o *Observer) explains(k int) bool {
+	r := &o.waiting[k].Record
+	if r.Object != o.want.object || r.Tgid != o.want.tgid || r.Tid == o.want.tid {
+		return false
+	}
+	op := bpf.Op(r.Op)
+	if op != bpf.OpWrite && op != bpf.OpUpdate {
+		return false
+	}
+	s := o.site(r).Sync
+	if s == nil {
+		return false
+	}
+	_, wrote := s.values(r)
+	return wrote.known && wrote.value == o.want.value &&
+		!slices.ContainsFunc(o.waiting[:k], func(x postponed) bool { return x.Tid == r.Tid })
+}
+
+// resume takes the waiting records, stores before the loads that saw them, until one
+// has to wait for more; at the end of the run none does.
+func (o *Observer) resume(end bool) {
+	moves := 0
+	for len(o.waiting) > 0 {
+		if !o.try(false) {
+			k := o.explanation()
+			if k > 0 && moves < len(o.waiting) {
+				o.forward(k)
+				moves++
+				continue
+			}
+			first, last := &o.waiting[0], &o.waiting[len(o.waiting)-1]
+			if k == 0 && !end && last.Time <= first.Time+waitTime && len(o.waiting) < waitRecords {
+				return
+			}
+			o.try(true)
+		}
+		moves = 0
+		o.waiting = o.waiting[1:]
+	}
+}
+
+// try takes the first waiting record and reports whether it need not wait.
+func (o *Observer) try(forced bool) bool {
+	o.forced, o.postpone = forced, false
+	p := &o.waiting[0]
+	if p.called {
+		o.digest(&p.Record, &p.args)
+	} else {
+		o.digest(&p.Record, nil)
+	}
+	o.forced = false
+	return !o.postpone
+}
+
+// explanation is the place of the store that the first record needs, 0 if it has not
+// come.
+func (o *Observer) explanation() int {
+	for k := 1; k < len(o.waiting); k++ {
+		if o.explains(k) {
+			return k
+		}
+	}
+	return 0
+}
+
+// forward puts record k first: it happened before the one that was first.
+func (o *Observer) forward(k int) {
+	o.stats.Swapped++
+	r := o.waiting[k]
+	r.Time = min(r.Time, o.waiting[0].Time)
+	copy(o.waiting[1:k+1], o.waiting[:k])
+	o.waiting[0] = r
+}

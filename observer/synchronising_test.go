@@ -1,0 +1,185 @@
+package observer
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The sites of the accesses that synchronise: a load, a store, and exchanges.
+var syncSites = []SiteInfo{
+	{},
+	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: ValuesBoth, Width: 4, HasInitial: true}},
+}
+
+type keeper struct{ events []event.Event }
+
+func (k *keeper) Event(e *event.Event) {
+	c := *e
+	c.Must = slices.Clone(e.Must)
+	k.events = append(k.events, c)
+}
+
+func observeSync(records []bpf.Record) ([]event.Event, Stats) {
+	var k keeper
+	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
+	for i := range records {
+		o.Record(&records[i])
+	}
+	o.Finish()
+	return slices.DeleteFunc(k.events, func(e event.Event) bool { return !e.Op.IsAccess() }), o.Stats()
+}
+
+func syncRecord(time uint64, tid uint32, op bpf.Op, read, wrote uint64) bpf.Record {
+	r := bpf.Record{Time: time, Tid: tid, Tgid: 1, Op: uint8(op), Object: 0x4000, Site: 1, Flags: bpf.RecValue, Value: wrote, Entered: read, Sp: usualSP}
+	if op == bpf.OpRead {
+		r.Value, r.Entered = read, 0
+	}
+	return r
+}
+
+func spell(events []event.Event) (out []string) {
+	for _, e := range events {
+		s := fmt.Sprintf("%d %s %d", e.Thread, e.Op, e.Value)
+		if e.Flags&event.NoSource != 0 {
+			s += " no source"
+		}
+		if e.Flags&event.Late != 0 {
+			s += " late"
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestSynchronising(t *testing.T) {
+	w := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpWrite, 0, v) }
+	r := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpRead, v, 0) }
+	u := func(time uint64, tid uint32, from, to uint64) bpf.Record {
+		return syncRecord(time, tid, bpf.OpUpdate, from, to)
+	}
+	const late = waitTime + 10
+	tests := []struct {
+		name    string
+		records []bpf.Record
+		want    []string
+	}{
+		{"in order", []bpf.Record{w(1, 10, 1), r(2, 11, 1)}, []string{"1 write 1", "2 read 1"}},
+		{"the initial value", []bpf.Record{r(1, 11, 0), w(2, 10, 1)}, []string{"1 read 0", "2 write 1"}},
+		{"a store recorded after the load", []bpf.Record{r(1, 11, 1), w(2, 10, 1)}, []string{"2 write 1", "1 read 1"}},
+		{"what follows the load waits too", []bpf.Record{r(1, 11, 1), r(2, 11, 1), r(3, 12, 0), w(4, 10, 1)}, []string{"3 write 1", "1 read 1", "1 read 1", "2 read 0 late"}},
+		{"not the next record of its thread", []bpf.Record{r(1, 11, 2), w(2, 10, 1), w(3, 10, 2), r(late, 12, 2)}, []string{"1 read 2 no source late", "2 write 1", "2 write 2", "3 read 2"}},
+		{"a load recorded after the next store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 1)}, []string{"1 write 1", "1 write 2", "2 read 1 late"}},
+		{"of one that has seen that store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 2), r(4, 11, 1), w(5, 12, 1)}, []string{"1 write 1", "1 write 2", "2 read 2", "3 write 1", "2 read 1"}},
+		{"a lock handed over before its release was recorded", []bpf.Record{u(1, 10, 0, 1), u(2, 11, 0, 1), w(3, 10, 0), w(4, 11, 0)},
+			[]string{"1 update 1", "1 write 0", "2 update 1", "2 write 0"}},
+		{"an exchange that changes nothing reads", []bpf.Record{u(1, 10, 0, 1), u(2, 11, 1, 1)}, []string{"1 update 1", "2 read 1"}},
+		{"a chain of counts", []bpf.Record{u(1, 12, 2, 3), u(2, 11, 1, 2), u(3, 10, 0, 1)}, []string{"3 update 1", "2 update 2", "1 update 3"}},
+		{"nobody stored it", []bpf.Record{r(1, 11, 9), r(late, 11, 0)}, []string{"1 read 9 no source late", "1 read 0"}},
+		{"the run ends", []bpf.Record{r(1, 11, 9)}, []string{"1 read 9 no source late"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			events, stats := observeSync(tt.records)
+			got := spell(events)
+			// Threads are numbered as they come; a record that waits has made its thread known.
+			if len(got) != len(tt.want) || !sameUpToThreads(got, tt.want) {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+			if n := uint64(len(tt.records)); stats.Records != n {
+				t.Errorf("%d records counted, want %d", stats.Records, n)
+			}
+		})
+	}
+}
+
+// sameUpToThreads compares all but the threads' numbers.
+func sameUpToThreads(a, b []string) bool {
+	return slices.EqualFunc(a, b, func(x, y string) bool { return x[1:] == y[1:] })
+}
+
+// TestSourcesAreRight: threads access a variable one after the other, and each makes
+// its record at some time before its next access. Whatever the delays, a load that is
+// said to have a source has the one that it saw; one that came late stands behind it;
+// and without stores that read nothing none is without.
+func TestSourcesAreRight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		blind := rapid.Bool().Draw(t, "stores")
+		threads := uint32(rapid.IntRange(2, 4).Draw(t, "threads"))
+		pending := map[uint32]*bpf.Record{}
+		var records []bpf.Record
+		now, value, fresh := uint64(1), uint64(0), uint64(0)
+		flush := func(tid uint32) {
+			if r := pending[tid]; r != nil {
+				now++
+				r.Time = now
+				records = append(records, *r)
+				delete(pending, tid)
+			}
+		}
+		for range rapid.IntRange(1, 40).Draw(t, "accesses") {
+			tid := 10 + uint32(rapid.IntRange(0, int(threads)-1).Draw(t, "thread"))
+			flush(tid)
+			op := bpf.OpRead
+			if k := rapid.IntRange(0, 2).Draw(t, "operation"); k == 1 && blind {
+				op = bpf.OpWrite
+			} else if k > 0 {
+				op = bpf.OpUpdate
+			}
+			old := value
+			if op != bpf.OpRead {
+				fresh++ // no value comes twice
+				value = fresh
+			}
+			r := syncRecord(0, tid, op, old, value)
+			pending[tid] = &r
+			if rapid.Bool().Draw(t, "at once") {
+				flush(tid)
+			}
+		}
+		for tid := range threads {
+			flush(10 + tid)
+		}
+		events, _ := observeSync(records)
+		if len(events) != len(records) {
+			t.Fatalf("%d events of %d records", len(events), len(records))
+		}
+		checkSources(t, events, records, blind)
+	})
+}
+
+func checkSources(t *rapid.T, events []event.Event, records []bpf.Record, blind bool) {
+	old := map[uint64]uint64{} // written → read, of updates
+	for _, r := range records {
+		if bpf.Op(r.Op) == bpf.OpUpdate {
+			old[r.Value] = r.Entered
+		}
+	}
+	last := uint64(0)
+	seen := map[uint64]bool{0: true}
+	for i, e := range events {
+		read := e.Value
+		if e.Op == event.Update {
+			read = old[e.Value]
+		}
+		switch {
+		case e.Op == event.Write:
+		case e.Flags&event.NoSource != 0 && !blind && last-read < recentStores:
+			t.Fatalf("event %d has no source: %q", i, spell(events))
+		case e.Flags&event.NoSource != 0:
+		case e.Flags&event.Late != 0 && !seen[read]:
+			t.Fatalf("event %d is late, and before what it saw: %q", i, spell(events))
+		case e.Flags&event.Late == 0 && read != last:
+			t.Fatalf("event %d saw %d, and stands behind %d: %q", i, read, last, spell(events))
+		}
+		if e.Op.IsWrite() {
+			last = e.Value
+			seen[last] = true
+		}
+	}
+}

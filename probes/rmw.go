@@ -1,0 +1,381 @@
+package probes
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// What an indivisible instruction read, and what it wrote. Threads order themselves
+// by such accesses, and the record of one may stand on the wrong side of another's:
+// no probe can sit at an instruction with a lock prefix, so it is made after it.
+// Only the values then tell who came first, and they must be the instruction's own:
+// memory read a moment later may be another thread's. Registers have them, but for
+// operations that tell only what they add, whose result is read from memory: there
+// the two values must fit the one before, and where another thread came between,
+// they do not, which is noticed (observer).
+
+// RMW says how the two values of a read-modify-write follow from what a record of
+// it has: Value, and in Entered a register.
+type RMW uint8
+
+// The ways.
+const (
+	RMWUnknown   RMW = iota // what it read is not known
+	RMWBoth                 // it wrote Value, and read Entered
+	RMWOld                  // it read Entered; what it wrote is not known
+	RMWAdded                // it read Entered, and added Delta
+	RMWAddedReg             // it read Entered, and added Value
+	RMWResult               // it wrote Value, having added Delta
+	RMWResultReg            // it wrote Value, having added Entered
+)
+
+// modify is what an instruction of x86-64 does to memory.
+type modify struct {
+	op  modifyOp
+	reg insn.Reg // its register operand, NoReg if it has none
+	imm uint64   // what it adds, without one
+}
+
+type modifyOp uint8
+
+const (
+	modifyOther modifyOp = iota
+	modifyExchange
+	modifyExchangeAdd
+	modifyCompareExchange
+	modifyAdd // reg is added, or imm
+)
+
+// decodeModify reads an instruction that changes memory; what it does not know is
+// modifyOther.
+func decodeModify(code []byte) modify {
+	other := modify{reg: insn.NoReg}
+	rex, wide := byte(0), false
+	for len(code) > 0 && (code[0] == 0xf0 || code[0] == 0x66 || code[0] == 0xf2 || code[0] == 0xf3) {
+		code = code[1:]
+	}
+	if len(code) > 0 && code[0]&0xf0 == 0x40 {
+		rex, code = code[0], code[1:]
+	}
+	if len(code) > 0 && code[0] == 0x0f {
+		wide, code = true, code[1:]
+	}
+	if len(code) < 2 {
+		return other
+	}
+	op, modrm := code[0], code[1]
+	field := modrm >> 3 & 7
+	reg := insn.Reg(field | rex&4<<1)
+	if op&1 == 0 && rex == 0 && field >= 4 {
+		return other // ah, ch, dh, bh
+	}
+	switch {
+	case wide && op|1 == 0xc1:
+		return modify{op: modifyExchangeAdd, reg: reg}
+	case wide && op|1 == 0xb1:
+		return modify{op: modifyCompareExchange, reg: reg}
+	case wide:
+		return other
+	case op|1 == 0x87:
+		return modify{op: modifyExchange, reg: reg}
+	case op|1 == 0x01:
+		return modify{op: modifyAdd, reg: reg}
+	}
+	return addConstant(op, field, code)
+}
+
+// addConstant reads the instructions that add or subtract a constant.
+func addConstant(op, field byte, code []byte) modify {
+	m := modify{op: modifyAdd, reg: insn.NoReg}
+	switch {
+	case op|1 == 0xff && field == 0:
+		m.imm = 1
+	case op|1 == 0xff && field == 1:
+		m.imm = ^uint64(0)
+	case (op == 0x80 || op == 0x83) && (field == 0 || field == 5):
+		m.imm = uint64(int64(int8(code[len(code)-1])))
+	case op == 0x81 && (field == 0 || field == 5) && len(code) >= 6:
+		at := code[len(code)-4:]
+		m.imm = uint64(int64(int32(uint32(at[0]) | uint32(at[1])<<8 | uint32(at[2])<<16 | uint32(at[3])<<24)))
+	default:
+		return modify{reg: insn.NoReg}
+	}
+	if field == 5 {
+		m.imm = -m.imm
+	}
+	return m
+}
+
+// syncWant is a probe of an access that synchronises: what it records, and how the
+// values follow from it.
+type syncWant struct {
+	op     bpf.Op
+	when   uint8 // Site.When
+	second bpf.Operand
+	reg    insn.Reg // of second
+	imm    uint64
+	extra  insn.Reg // recorded as Entered; NoReg for none
+	how    RMW
+	delta  uint64
+	next   bool // it must sit at the next instruction: it looks at the flags
+	stay   bool // it may sit at the access itself, and so come before it
+	spin   bool
+}
+
+const (
+	ifEqual    = 1 + 4 // je
+	ifNotEqual = 1 + 5 // jne
+)
+
+// syncWants says what to record of an indivisible instruction. A compare-and-swap
+// that fails has only read.
+func (b *builder) syncWants(a variable.Access) []syncWant {
+	code, err := b.plan.File.Bytes(a.Addr, a.Len)
+	if err != nil || b.arch != insn.AMD64 || len(code) != a.Len {
+		return []syncWant{{op: bpf.OpUpdate, extra: insn.NoReg}}
+	}
+	m := decodeModify(code)
+	switch m.op {
+	case modifyExchange:
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: RMWOld}
+		if b.operandBefore(a, m.reg, &w) {
+			w.how, w.spin = RMWBoth, true
+		}
+		return []syncWant{w}
+	case modifyExchangeAdd:
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: RMWOld}
+		if b.operandBefore(a, m.reg, &w) {
+			w.how = RMWAddedReg
+			if w.second == bpf.FromImm {
+				w.how, w.delta, w.second = RMWAdded, w.imm, bpf.FromNowhere
+			}
+		}
+		return []syncWant{w}
+	case modifyCompareExchange:
+		return []syncWant{
+			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, how: RMWBoth, next: true, spin: true},
+			{op: bpf.OpRead, when: ifNotEqual, second: bpf.FromReg, reg: insn.RAX, extra: insn.NoReg, next: true, spin: true},
+		}
+	case modifyAdd:
+		if m.reg != insn.NoReg {
+			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: RMWResultReg}}
+		}
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg, how: RMWResult, delta: m.imm}}
+	}
+	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
+}
+
+// operandBefore says where the instruction's register operand, which it overwrites,
+// can be had after it: as a constant, or in the register that it was copied from.
+func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bool {
+	line := b.image.LineBefore(a.Addr)
+	var later insn.RegSet // written between here and the access
+	for i := len(line) - 1; i >= 0; i-- {
+		in := &line[i]
+		if !in.Known {
+			return false
+		}
+		if !in.Writes.Has(reg) {
+			later |= in.Writes
+			continue
+		}
+		switch {
+		case in.Sum.Dst == reg && in.Sum.Const():
+			w.second, w.imm = bpf.FromImm, uint64(in.Sum.Imm)
+			return true
+		case in.Sum.Dst == reg && in.Sum.Offset() && in.Sum.Imm == 0 && in.Sum.Src != reg && !later.Has(in.Sum.Src):
+			w.second, w.reg = bpf.FromReg, in.Sum.Src
+			return true
+		}
+		return b.copied(in, reg, a.Width, later, w)
+	}
+	return false
+}
+
+// copied is operandBefore where the last thing that wrote the register copied 32 bits
+// of another, or cleared it.
+func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegSet, w *syncWant) bool {
+	code, err := b.plan.File.Bytes(in.Addr, in.Len)
+	if err != nil || width > 4 {
+		return false
+	}
+	to, from, cleared := copy32(code)
+	switch {
+	case to != reg:
+		return false
+	case cleared:
+		w.second, w.imm = bpf.FromImm, 0
+		return true
+	case from == reg || later.Has(from):
+		return false
+	}
+	w.second, w.reg = bpf.FromReg, from
+	return true
+}
+
+// copy32 reads an instruction of x86-64 that copies the lower half of a register, or
+// clears one by an exclusive or with itself; to is NoReg for any other.
+func copy32(code []byte) (to, from insn.Reg, cleared bool) {
+	rex := byte(0)
+	if len(code) == 3 && code[0]&0xf8 == 0x40 {
+		rex, code = code[0], code[1:]
+	}
+	if len(code) != 2 || code[1] < 0xc0 {
+		return insn.NoReg, insn.NoReg, false
+	}
+	reg, rm := insn.Reg(code[1]>>3&7|rex&4<<1), insn.Reg(code[1]&7|rex&1<<3)
+	switch code[0] {
+	case 0x89:
+		return rm, reg, false
+	case 0x8b:
+		return reg, rm, false
+	case 0x31, 0x33:
+		if reg == rm {
+			return reg, reg, true
+		}
+	}
+	return insn.NoReg, insn.NoReg, false
+}
+
+// plainWants says what to record of a load or store, best first: behind it, since a
+// load's value must be the one that was loaded, and a store that is recorded before
+// it happens would be contradicted by a load in between.
+func plainWants(a variable.Access) []syncWant {
+	memory := syncWant{op: accessOps[a.Kind], second: bpf.FromMemory, extra: insn.NoReg, spin: a.Kind == variable.Read}
+	w := memory
+	switch {
+	case a.Value.From == variable.FromReg:
+		w.second, w.reg = bpf.FromReg, a.Value.Reg
+	case a.Value.From == variable.FromImm && a.Kind == variable.Write:
+		w.second, w.imm = bpf.FromImm, a.Value.Imm
+	default:
+		return []syncWant{memory}
+	}
+	if a.Kind == variable.Read {
+		return []syncWant{w, memory}
+	}
+	stay := w
+	stay.stay = true
+	return []syncWant{w, stay}
+}
+
+// syncAccess plans an access that synchronises. What it orders is what its thread
+// does before and after it, so its record may not come behind what the thread
+// loads next, and that of an indivisible instruction may not come before it.
+func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
+	sites, err := b.syncPlaces(v, a)
+	initial, known := v.File.Initial(v.Addr, v.Size)
+	for i := range sites {
+		s := &sites[i]
+		s.Atomic, s.Sync, s.Initial, s.HasInitial = true, true, initial, known
+		if may&bpf.SiteSpin == 0 {
+			s.BPF.Flags &^= bpf.SiteSpin
+		}
+	}
+	return sites, err
+}
+
+func (b *builder) syncPlaces(v variable.Variable, a variable.Access) ([]Site, error) {
+	whole := a.Offset == 0 && a.Width == v.Size && !checks(a)
+	switch {
+	case whole && a.Kind == variable.Update && a.Atomic:
+		return b.syncAll(v, a, b.syncWants(a))
+	case whole && a.Kind != variable.Update:
+		for _, w := range plainWants(a) {
+			if where, err := b.placeSync(v, a, w); err != nil {
+				return nil, err
+			} else if where.Class != cheapsite.Refused && (w.stay || where.Addr != a.Addr) {
+				return []Site{b.syncSite(v, a, w, where)}, nil
+			}
+		}
+	}
+	s, ok, err := b.access(v, a, nil)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return []Site{s}, nil
+}
+
+// syncAll plans all that is wanted of one instruction, or nothing.
+func (b *builder) syncAll(v variable.Variable, a variable.Access, wants []syncWant) ([]Site, error) {
+	var sites []Site
+	for _, w := range wants {
+		where, err := b.placeSync(v, a, w)
+		if err != nil {
+			return nil, err
+		}
+		if where.Class == cheapsite.Refused || where.Addr == a.Addr {
+			b.note("the %s of %s at 0x%x cannot be probed (%s): it is not seen", a.Kind, v.Name, a.Addr, where.Why)
+			return nil, nil
+		}
+		sites = append(sites, b.syncSite(v, a, w, where))
+	}
+	return sites, nil
+}
+
+func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) (cheapsite.Site, error) {
+	cs, fixed := cheapsite.Want{At: a.Addr, Sense: cheapsite.After}, b.fixed(v, a)
+	if !w.stay { // what reads memory moves behind the access
+		cs.Mem = []insn.Mem{{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}}
+		if !fixed {
+			cs.Mem[0] = insn.Mem{Base: a.Base, Index: insn.NoReg, Disp: a.Disp, Size: v.Size, Read: true}
+		}
+	}
+	if !fixed {
+		cs.Reads = cs.Reads.With(a.Base)
+	}
+	if w.second == bpf.FromReg {
+		cs.Reads = cs.Reads.With(w.reg)
+	}
+	cs.Reads = cs.Reads.With(w.extra)
+	next := a.Addr + uint64(a.Len)
+	loads := b.behindLoad(a)
+	cs.Stop = func(addr uint64) bool { return loads(addr) || (w.next || b.opts.EntrySites) && addr > next }
+	return b.image.Place(cs)
+}
+
+// behindLoad answers, for addresses in order, whether an instruction between the
+// access and there loads from memory.
+func (b *builder) behindLoad(a variable.Access) func(addr uint64) bool {
+	behind := false
+	return func(addr uint64) bool {
+		if behind || addr <= a.Addr {
+			return behind
+		}
+		code, err := b.plan.File.Bytes(addr, b.arch.MaxLen())
+		if err != nil {
+			return true
+		}
+		in, err := insn.Decode(b.arch, code, addr)
+		behind = err != nil || !in.Known
+		for i := range in.NMem {
+			m := &in.Mem[i]
+			behind = behind || m.Read && m.Base != b.arch.SP()
+		}
+		return err != nil
+	}
+}
+
+func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, where cheapsite.Site) Site {
+	s := b.accessSite(v, a, want{from: w.second}, where)
+	d := &s.BPF
+	d.Op, d.When, d.SecondFrom, d.SecondReg, d.Imm = uint8(w.op), w.when, uint8(w.second), 0, w.imm
+	if w.second == bpf.FromReg {
+		d.SecondReg = uint8(w.reg)
+	}
+	if w.extra != insn.NoReg {
+		d.ResultFrom, d.Result = uint8(bpf.FromReg), int32(w.extra)
+	}
+	if w.spin {
+		d.Flags |= bpf.SiteSpin
+	}
+	s.RMW, s.Delta = w.how, w.delta
+	if w.when != 0 {
+		s.Why = fmt.Sprintf("%s, if it %s", s.Why, map[uint8]string{ifEqual: "succeeded", ifNotEqual: "failed"}[w.when])
+	}
+	return s
+}
