@@ -25,6 +25,7 @@ type process struct {
 	limited  bool               // the planner knows how many watchpoints there are
 	modules  map[FileID]*Module // of the program that it runs now
 	attached map[*Module]bool   // its links are there, or have been tried
+	watched  map[*Module]uint64 // with hardware watchpoints; where it lay then (Segment.Bias)
 	used     map[*Module]bool   // by this program or one before
 	segments []Segment          // by Lo; newest last among equals
 	past     []Segment          // of the programs before an execve
@@ -46,6 +47,7 @@ func (s *Session) reset(p *process) {
 	p.planner, p.limited = probes.NewPlanner(s.opts.Plan), false
 	p.modules = map[FileID]*Module{}
 	p.attached = map[*Module]bool{}
+	p.watched = map[*Module]uint64{}
 	p.past = append(p.past, p.segments...)
 	p.segments = nil
 }

@@ -341,7 +341,10 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 			fresh = append(fresh, mod)
 		}
 	}
-	return fresh, s.attachAllOf(p, fresh)
+	if err := s.attachAllOf(p, fresh); err != nil {
+		return fresh, err
+	}
+	return fresh, s.rewatch(p, maps)
 }
 
 // attachAllOf puts probes in for a process: into the program, whose variables are

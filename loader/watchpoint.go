@@ -3,6 +3,7 @@ package loader
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"slices"
@@ -221,12 +222,20 @@ func explainWatchpoint(tid int, err error) error {
 
 // watchVariables puts the watchpoints of a module in for a process that maps it.
 func (s *Session) watchVariables(p *process, mod *Module) error {
-	for i := range mod.Plan.Watchpoints {
-		w := &mod.Plan.Watchpoints[i]
-		bias, ok := p.bias(mod)
-		if !ok {
-			return fmt.Errorf("watch %s: process %d does not map the code of %s", w.Variable.Name, p.pid, mod.Path)
-		}
+	if len(mod.Plan.Watchpoints) == 0 {
+		return nil
+	}
+	bias, ok := p.bias(mod)
+	if !ok {
+		return fmt.Errorf("watch variables of %s: process %d does not map its code", mod.Path, p.pid)
+	}
+	return s.watchAt(p, mod, bias)
+}
+
+// watchAt is watchVariables for a module that lies so far from where it was linked.
+func (s *Session) watchAt(p *process, mod *Module, bias uint64) error {
+	p.watched[mod] = bias
+	for i, w := range mod.Plan.Watchpoints {
 		for n, part := range w.Parts {
 			err := s.tracer.Watch(p.pid, part.Addr+bias, part.Size, bpf.Watch{
 				Object: w.Variable.Addr + bias, Site: mod.watchSite(i), Width: uint8(w.Variable.Size), Part: uint8(n),
@@ -237,6 +246,71 @@ func (s *Session) watchVariables(p *process, mod *Module) error {
 		}
 	}
 	return nil
+}
+
+// rewatch follows libraries that the process has unloaded, whose memory may be
+// another's now, and those that it has loaded again.
+func (s *Session) rewatch(p *process, maps []Mapping) error {
+	for mod := range p.attached {
+		if len(mod.Plan.Watchpoints) == 0 {
+			continue
+		}
+		old, watched := p.watched[mod]
+		bias, mapped := mod.biasIn(maps)
+		if watched == mapped && old == bias {
+			continue
+		}
+		if watched {
+			delete(p.watched, mod)
+			if err := s.unwatch(p, mod, old); err != nil {
+				return err
+			}
+		}
+		if mapped {
+			if err := s.watchAt(p, mod, bias); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
+	gone := map[uint64]bool{}
+	for _, w := range mod.Plan.Watchpoints {
+		for _, part := range w.Parts {
+			gone[part.Addr+bias] = true
+		}
+	}
+	return s.tracer.unwatch(p.pid, gone)
+}
+
+// unwatch removes watchpoints of a process at some addresses.
+func (t *Tracer) unwatch(pid int, addrs map[uint64]bool) error {
+	var gone []io.Closer
+	t.mu.Lock()
+	t.files[pid] = slices.DeleteFunc(t.files[pid], func(c io.Closer) bool {
+		l, ok := c.(*watchLink)
+		if !ok || !addrs[l.key.Addr] {
+			return false
+		}
+		gone = append(gone, l)
+		return true
+	})
+	t.mu.Unlock()
+	return closeAll(gone)
+}
+
+// biasIn is how far from where it was linked a module is mapped; false if it is not.
+func (m *Module) biasIn(maps []Mapping) (uint64, bool) {
+	for _, mp := range maps {
+		if mp.Exec && mp.File == m.ID {
+			if bias, ok := m.bias(mp); ok {
+				return bias, true
+			}
+		}
+	}
+	return 0, false
 }
 
 // bias is how far a module lies from where it was linked.

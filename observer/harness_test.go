@@ -39,7 +39,7 @@ var siteNames = map[string]uint32{
 var usualSite = map[bpf.Op]string{
 	bpf.OpAcquire: "mutex", bpf.OpAcquireRead: "rwlock", bpf.OpRelease: "mutex", bpf.OpWait: "cond", bpf.OpSignal: "cond", bpf.OpBroadcast: "cond",
 	bpf.OpBarrier: "barrier", bpf.OpSemPost: "sem", bpf.OpSemWait: "sem", bpf.OpOnce: "once", bpf.OpGuardAcquire: "once", bpf.OpGuardRelease: "once",
-	bpf.OpInit: "mutex", bpf.OpDestroy: "mutex", bpf.OpRead: "var", bpf.OpWrite: "var", bpf.OpUpdate: "var",
+	bpf.OpInit: "mutex", bpf.OpDestroy: "mutex", bpf.OpRead: "var", bpf.OpWrite: "var", bpf.OpUpdate: "var", bpf.OpTouch: "var",
 }
 
 const usualSP = 1000
@@ -106,6 +106,12 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 		r.Flags |= bpf.RecProcess
 	case "shared":
 		r.Flags |= bpf.RecShared
+	case "kernel":
+		r.Flags |= bpf.RecKernel
+	case "left": // of a string that goes to the variable
+		r.Result |= int32(number(tb, value))*bpf.TouchCount | bpf.TouchDest
+	case "part":
+		r.Result |= int32(number(tb, value)) * bpf.TouchPart
 	case "of": // the process of the thread
 		r.Tgid = uint32(number(tb, value))
 	case "lost":
@@ -159,7 +165,7 @@ var flagNames = []struct {
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
 	{event.NoSource, "no-source"},
-	{event.AfterHole, "after-hole"},
+	{event.AfterHole, "after-hole"}, {event.Kernel, "kernel"},
 }
 
 func (l *listener) name(id event.ObjectID) string {

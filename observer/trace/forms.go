@@ -82,7 +82,7 @@ func (r *Reader) forms(c *cursor, table []string) error {
 		}
 		r.names.setForm(event.ObjectID(id), forms[i-1])
 	}
-	if c.bad || len(c.b) > 0 {
+	if c.bad || c.left() > 0 {
 		return errForms
 	}
 	return nil

@@ -224,6 +224,29 @@ func TestWatchpointCapabilities(t *testing.T) {
 	wantAccesses(t, path, 9)
 }
 
+// TestWatchpointLibrary: the variable of a library that is unloaded, whose memory may
+// become another's, and loaded again.
+func TestWatchpointLibrary(t *testing.T) {
+	needBPF(t)
+	library := processFixture(t, "hidden.c", "-shared", "-fPIC")
+	server := startChild(t, childOptions{Env: []string{"LIBRARY=" + library}}, processFixture(t, "pointed.c"))
+	pid := lineNumber(t, server, "ready ")
+	order(server, "load")
+	path := filepath.Join(t.TempDir(), "trace")
+	tool, _ := attachTo(t, pid, "--watch-hw", "hidden", "--record", path)
+	order(server, "touch 3")
+	server.tell("unload")
+	wantRegistersFree(t, pid)
+	order(server, "touch 4") // the program's own
+	server.tell("load")
+	poll(t, "the watchpoint", func() bool { return freeRegisters(t, pid) == 3 })
+	order(server, "spawn 5")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	wantAccesses(t, path, 3+5)
+	server.want(0)
+}
+
 // TestWatchpointTaken: where others use the processor's watchpoints, --watch goes
 // on with probes and says why, and --watch-hw says what is in the way.
 func TestWatchpointTaken(t *testing.T) {

@@ -1,6 +1,7 @@
 // A variable that is reached through a pointer alone, by threads that live, by
 // threads that come and go, by forked children and by what they execute. Each access
 // is a read and a write; each line of input is served, and answered when done.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,24 @@ static long *volatile where;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int released, creating;
+
+static void *library;
+
+// Loads the library of the environment's LIBRARY, or unloads it; what is touched is
+// the variable of its that has no name here.
+static void load(void)
+{
+	library = dlopen(getenv("LIBRARY"), RTLD_NOW);
+	if (!library)
+		abort();
+	where = *(long **)dlsym(library, "hidden_at");
+}
+
+static void unload(void)
+{
+	where = &shared;
+	dlclose(library);
+}
 
 static void touch(void)
 {
@@ -121,6 +140,10 @@ int main(int argc, char **argv)
 			release(), pthread_join(maker, NULL);
 		else if (!strcmp(word, "exec"))
 			execl(argv[0], argv[0], line + 5, (char *)NULL);
+		else if (!strcmp(word, "load"))
+			load();
+		else if (!strcmp(word, "unload"))
+			unload();
 		else if (!strcmp(word, "quit"))
 			break;
 		line[strcspn(line, "\n")] = 0;

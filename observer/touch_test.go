@@ -1,0 +1,129 @@
+package observer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// testTouches are what the instructions before an instruction pointer do.
+var testTouches = map[uint64]Touch{
+	1: {Op: event.Read}, 2: {Op: event.Write}, 3: {Op: event.Update, Atomic: true},
+	4: {Op: event.Write, Repeats: true, Last: 5}, 5: {Op: event.Write, Repeats: true, Last: 6},
+	7: {Op: event.Write, Foreign: true},
+}
+
+// TestTouches: accesses that watchpoints saw, as events.
+func TestTouches(t *testing.T) {
+	for _, c := range []struct{ name, records, events string }{
+		{"each instruction is one event", `
+			11 touch X entered=1 value=0
+			11 touch X entered=2 value=7
+			12 touch X entered=1 value=7
+			12 touch X entered=3 value=8`, `
+			T2 read X1 =0
+			T2 write X1 =7
+			T3 read X1 =7
+			T3 update X1 =8 atomic`},
+		{"again and again", `
+			11 touch X entered=2 value=7 left=3
+			11 touch X entered=2 value=8 left=2
+			11 touch X entered=2 value=8 left=2`, `
+			T2 write X1 =7
+			T2 write X1 =8
+			T2 write X1 =8`},
+		{"before what its thread does next, and before another's access", `
+			11 touch X entered=2 value=7
+			11 acquire A
+			12 touch X entered=2 value=9
+			12 acquire B`, `
+			T2 write X1 =7
+			T2 acquire A2
+			T3 write X1 =9
+			T3 acquire B3`},
+		{"a string is one event, with what it leaves", `
+			11 touch X entered=4 value=1 left=2
+			12 acquire A
+			11 touch X entered=4 value=2 left=1
+			11 touch X entered=5 value=3 left=0
+			11 touch X entered=1 value=3`, `
+			T3 acquire A2
+			T2 write X1 =3
+			T2 read X1 =3`},
+		{"two strings are two", `
+			11 touch X entered=4 value=1 left=2
+			11 touch X entered=4 value=2 left=1
+			11 touch X entered=4 value=3 left=2
+			11 touch X entered=4 value=4 left=1`, `
+			T2 write X1 =2
+			T2 write X1 =4`},
+		{"another thread's access parts a string", `
+			11 touch X entered=4 value=1 left=2
+			12 touch X entered=1 value=1
+			11 touch X entered=4 value=2 left=1`, `
+			T2 write X1 =1
+			T3 read X1 =1
+			T2 write X1 =2`},
+		{"a system call's copy", `
+			11 touch X entered=4 value=1 left=2 kernel
+			11 touch X entered=4 value=2 left=1 kernel
+			11 touch X entered=4 value=3 left=2
+			11 exit`, `
+			T2 write X1 =2 kernel
+			T2 write X1 =3
+			T2 end`},
+		{"what two watchpoints saw at once", `
+			11 touch X entered=2 value=7
+			11 touch X entered=2 value=7 part=1
+			11 touch X entered=2 value=7
+			11 touch X entered=2 value=7 part=1`, `
+			T2 write X1 =7
+			T2 write X1 =7`},
+		{"what the code does not tell, the value does", `
+			11 touch X entered=9 value=7
+			11 touch X entered=2 value=7
+			11 touch X entered=9 value=7
+			11 touch X entered=9 value=8`, `
+			T2 read X1 =7
+			T2 write X1 =7
+			T2 read X1 =7
+			T2 write X1 =8`},
+		{"the dynamic loader's are none", `
+			11 touch X entered=7 value=7
+			11 touch X entered=1 value=7`, `
+			T2 read X1 =7`},
+		{"a value that contradicts", `
+			11 touch X entered=2 value=7
+			12 touch X entered=1 value=6`, `
+			T2 write X1 =7
+			T3 read X1 =6 no-source`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := &listener{judge: newJudge()}
+			l.o = New(Options{Sites: site, Sinks: []Sink{l}, Touch: func(trap Trap) Touch { return testTouches[trap.IP] }})
+			for _, r := range parseRecords(t, two+c.records) {
+				l.o.Record(&r)
+			}
+			start := slices.Index(l.lines, "T3 begin") + 1
+			n := len(strings.Split(strings.TrimSpace(c.events), "\n"))
+			l.o.Finish()
+			var want []string
+			for line := range strings.Lines(strings.TrimSpace(c.events)) {
+				want = append(want, strings.TrimSpace(line))
+			}
+			got := l.lines[start:]
+			if diff := cmp.Diff(want, got[:min(n, len(got))]); diff != "" || len(l.broken) > 0 {
+				t.Errorf("events: %s\n%v", diff, l.broken)
+			}
+			for _, line := range got[min(n, len(got)):] {
+				if !strings.HasSuffix(line, "end inferred") {
+					t.Errorf("an event too many: %s", line)
+				}
+			}
+		})
+	}
+}
