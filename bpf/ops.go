@@ -96,6 +96,7 @@ const (
 	ActionReturn
 	ActionPlace
 	ActionOutcome
+	ActionTail
 )
 
 // Operand is where an operand is; enum operand of record.h.

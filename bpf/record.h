@@ -119,6 +119,7 @@ enum action {
 	ACTION_RETURN,	/* the return of something saved by tid and stack pointer */
 	ACTION_PLACE,	/* a wrapper is entered: the call just below counts as made here */
 	ACTION_OUTCOME,	/* within a function, after its operation: the record of its return */
+	ACTION_TAIL,	/* the last jump of a function, to one that is followed too */
 };
 
 /* Where an operand is. */
@@ -154,7 +155,7 @@ enum {
 struct site {
 	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added to the register */
 	__s64 second_disp;
-	__u64 imm;	/* FROM_IMM; of a call: the function's address in its file; OP_CALL: index into signatures, and above 32 bits a number of the function's own */
+	__u64 imm;	/* FROM_IMM; of a call: the function's address in its file; OP_CALL: index into signatures */
 	__u32 next;	/* site index, 0 ends the chain */
 	__s32 sp_delta; /* stack pointer at entry minus the one at the probe */
 	__u8 op;

@@ -956,11 +956,11 @@ struct {
 } signatures SEC(".maps");
 
 /* Calls that are to be seen to return, by the stack pointer at their entry: a
- * stack has one owner at a time, also where coroutines change threads. A function
- * that ends in a jump to another one that is followed too lies below it on the
- * same stack pointer, a level down. What an exception or longjmp left here is
- * replaced when its place on the stack is used again. */
-#define MAX_LEVELS 4
+ * stack has one owner at a time, also where coroutines change threads. Where a
+ * function ends in a jump to another that is followed too, both return at once:
+ * the other is a level above. What an exception or longjmp left here is replaced
+ * when its place on the stack is used again. */
+#define MAX_LEVELS 64
 struct frame_key {
 	__u64 sp;
 	__u32 tgid;
@@ -972,8 +972,8 @@ struct pending_return {
 	__u64 args[MAX_ARGS];
 	__u32 site;
 	__u32 place;
-	__u32 top; /* in level 0: the highest level in use */
-	__u32 pad;
+	__u32 top;  /* in level 0: the highest level in use */
+	__u32 tail; /* in level 0: the jump to the next one has been made */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -1042,41 +1042,22 @@ static __always_inline void send_call(struct who *w, struct pending_return *call
 }
 
 /* Remembers a call until it returns. */
-static __noinline int expect_return(struct pending_return *call, __u64 sp, __u32 tgid, __u64 function)
+static __noinline int expect_return(struct pending_return *call, __u64 sp, __u32 tgid)
 {
 	struct frame_key key = {.sp = sp, .tgid = tgid};
-	struct pending_return *first, *old;
-	struct site *other;
-	__u32 level = 0, top;
+	struct pending_return *first;
 
 	if (!call)
 		return 0;
 	first = bpf_map_lookup_elem(&pending_returns, &key);
-	if (first && first->caller == call->caller) {
-		/* Entered by the last jump of the function that is there, unless it
-		 * is that function: then that call has come to nothing. */
-		top = first->top;
-#pragma unroll
-		for (int i = 0; i < MAX_LEVELS; i++) {
-			if (level > top)
-				break;
-			key.level = level;
-			old = bpf_map_lookup_elem(&pending_returns, &key);
-			other = old ? bpf_map_lookup_elem(&sites, &old->site) : 0;
-			if (!other || other->imm >> 32 == function)
-				break;
-			level++;
+	if (first && first->tail && first->caller == call->caller) {
+		first->tail = 0;
+		if (first->top + 1 >= MAX_LEVELS) {
+			__sync_fetch_and_add(&lost_pending, 1);
+			return 0;
 		}
+		key.level = ++first->top;
 	}
-	if (level == MAX_LEVELS) {
-		__sync_fetch_and_add(&lost_pending, 1);
-		return 0;
-	}
-	if (level) {
-		first->top = level;
-	}
-	key.level = level;
-	call->top = 0;
 	if (bpf_map_update_elem(&pending_returns, &key, call, BPF_ANY))
 		__sync_fetch_and_add(&lost_pending, 1);
 	return 0;
@@ -1101,15 +1082,17 @@ static __always_inline void called(struct pt_regs *ctx, struct site *site, __u32
 	call.place = place_of(ctx, site, index, sp, w, slot_of(w->tid));
 	if (site->action != ACTION_EMIT) {
 		call.caller = return_address(ctx, sp);
-		expect_return(&call, sp, w->tgid, site->imm >> 32);
+		expect_return(&call, sp, w->tgid);
 	}
 	if (site->action != ACTION_SAVE)
 		send_call(w, &call, OP_CALL, 0, sig->count, 0, sp);
 }
 
-/* The return of the call at one level of a stack pointer. */
-static __noinline int returned(struct frame_key *key, __u64 id, __u64 result, bool had)
+/* The return of the call at one level of a stack pointer; not had: without its
+ * result. Not static, so that the verifier judges it by itself, once. */
+__noinline int returned(__u64 sp, __u64 id, __u32 level, __u64 result, __u32 had)
 {
+	struct frame_key key = {.sp = sp, .tgid = id >> 32, .level = level};
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct pending_return *call, copy;
 	struct site *site;
@@ -1117,9 +1100,7 @@ static __noinline int returned(struct frame_key *key, __u64 id, __u64 result, bo
 	__u32 number;
 	__u8 flags = REC_LEAVE;
 
-	if (!key)
-		return 0;
-	call = bpf_map_lookup_elem(&pending_returns, key);
+	call = bpf_map_lookup_elem(&pending_returns, &key);
 	if (!call)
 		return 0;
 	site = bpf_map_lookup_elem(&sites, &call->site);
@@ -1136,8 +1117,8 @@ static __noinline int returned(struct frame_key *key, __u64 id, __u64 result, bo
 		result = 0;
 	}
 	copy = *call;
-	bpf_map_delete_elem(&pending_returns, key);
-	send_call(&w, &copy, OP_RETURN, flags, sig->count, result, key->sp);
+	bpf_map_delete_elem(&pending_returns, &key);
+	send_call(&w, &copy, OP_RETURN, flags, sig->count, result, sp);
 	return 0;
 }
 
@@ -1152,22 +1133,26 @@ static __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
 
 	if (!site)
 		return 0;
+	if (site->when && !condition(ctx, site->when - 1))
+		return site->next;
 	key.sp = REG_SP(ctx) + site->sp_delta;
 	key.tgid = w.tgid;
-	if (site->action != ACTION_RETURN) {
+	if (site->action != ACTION_RETURN && site->action != ACTION_TAIL) {
 		called(ctx, site, index, &w, key.sp);
 		return site->next;
 	}
 	first = bpf_map_lookup_elem(&pending_returns, &key);
 	if (!first || first->caller != return_address(ctx, key.sp))
 		return site->next;
+	if (site->action == ACTION_TAIL) {
+		first->tail = 1;
+		return site->next;
+	}
 	top = first->top;
-#pragma unroll
-	for (int i = MAX_LEVELS - 1; i >= 0; i--) {
+	for (__u32 i = 0; i < MAX_LEVELS; i++) {
 		if (i > top)
-			continue;
-		key.level = i;
-		returned(&key, id, REG_RESULT(ctx), site->result_from == FROM_REG);
+			break;
+		returned(key.sp, id, top - i, REG_RESULT(ctx), site->result_from == FROM_REG);
 	}
 	return site->next;
 }

@@ -63,7 +63,7 @@ type TracepredictPendingReturn struct {
 	Site   uint32
 	Place  uint32
 	Top    uint32
-	Pad    uint32
+	Tail   uint32
 }
 
 type TracepredictPlaceKey struct {

@@ -101,14 +101,14 @@ func (m *Module) probed() bool { return len(m.Plan.Sites)+len(m.Plan.Watchpoints
 // sign writes the signatures of a module's functions, and into sites their numbers.
 func (m *Module) sign(t *Tracer, sites []bpf.Site) error {
 	for i := range m.Plan.Sites {
-		if !m.Plan.Sites[i].IsCall() {
+		if m.Plan.Sites[i].Method == nil {
 			continue
 		}
 		number, err := t.signature(m.Plan.Sites[i].Signature)
 		if err != nil {
 			return err
 		}
-		sites[i].Imm |= uint64(number)
+		sites[i].Imm = uint64(number)
 	}
 	return nil
 }

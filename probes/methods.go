@@ -27,30 +27,34 @@ func (b *builder) methods(p *Planner) error {
 	b.plan.Notes = append(b.plan.Notes, found.Notes...)
 	for i, ok := range found.Matched {
 		p.matched[i] = p.matched[i] || ok
+		if found.Misfits != nil && found.Misfits[i] != "" {
+			p.misfits[i] = found.Misfits[i]
+		}
 	}
 	operations := map[uint64]bool{}
 	for i := range b.plan.Sites {
 		operations[b.plan.Sites[i].At] = true
 	}
-	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}}
+	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}}
 	for i := range found.Functions {
-		p.functions++
-		if err := m.function(&found.Functions[i], p.functions); err != nil {
+		if err := m.function(&found.Functions[i]); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", found.Functions[i].Name, found.Functions[i].Addr, err)
 		}
 	}
 	b.plan.Methods = len(found.Functions)
-	return nil
+	return m.tails()
 }
 
 // methods plans functions one after the other.
 type methods struct {
 	*builder
-	stop func(uint64) bool
-	done map[uint64]bool // returns and jumps that have a probe
+	stop     func(uint64) bool
+	done     map[uint64]bool      // returns and jumps that have a probe
+	followed map[uint64]bool      // functions whose return is seen, by address
+	jumps    []cheapsite.TailJump // by which they end
 }
 
-func (m *methods) function(fn *method.Function, number uint32) error {
+func (m *methods) function(fn *method.Function) error {
 	calls, returns := fn.Life != method.Lives, false
 	for _, i := range fn.On {
 		if m.opts.On[i].Return {
@@ -73,7 +77,11 @@ func (m *methods) function(fn *method.Function, number uint32) error {
 	case returns:
 		action = bpf.ActionSave
 	}
-	ok, err := m.entry(fn, action, number)
+	if fn.Inlined && m.image.LeadsBack(fn.Addr, fn.Ranges) {
+		m.note("%s is inlined at 0x%x and begins with a loop: its calls there are not seen", fn.Name, fn.Addr)
+		return nil
+	}
+	ok, err := m.entry(fn, action)
 	if err != nil || !ok || !returns {
 		return err
 	}
@@ -81,7 +89,7 @@ func (m *methods) function(fn *method.Function, number uint32) error {
 }
 
 // entry plans the probe of a function's entry; ok is false if there can be none.
-func (m *methods) entry(fn *method.Function, action bpf.Action, number uint32) (ok bool, err error) {
+func (m *methods) entry(fn *method.Function, action bpf.Action) (ok bool, err error) {
 	want := cheapsite.Want{At: fn.Addr, Sense: cheapsite.Entry, Stop: m.stop}
 	want.Reads = want.Reads.With(m.arch.SP())
 	if m.arch == insn.ARM64 {
@@ -102,7 +110,7 @@ func (m *methods) entry(fn *method.Function, action bpf.Action, number uint32) (
 		return false, nil
 	}
 	s := Site{At: fn.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name, Method: fn, Signature: sig}
-	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta), Imm: uint64(number) << 32,
+	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(operandFrom[fn.Object.From]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
 	if !fn.Inlined {
 		s.BPF.AtEntry = 1
@@ -127,6 +135,8 @@ func (m *methods) leaves(fn *method.Function) error {
 	if err != nil {
 		return err
 	}
+	m.followed[fn.Addr] = true
+	m.jumps = append(m.jumps, exits.Jumps...)
 	var reads insn.RegSet
 	reads = reads.With(m.arch.SP())
 	if fn.Result != 0 {
@@ -150,6 +160,29 @@ func (m *methods) leaves(fn *method.Function) error {
 		if fn.Result != 0 {
 			m.note("%s ends at 0x%x with a jump to a function elsewhere: it is seen to return there, and what it returns is not had", fn.Name, at)
 		}
+	}
+	return nil
+}
+
+// tails plans the probes of jumps from the end of a followed function to another
+// one, which then returns for both.
+func (m *methods) tails() error {
+	for _, j := range m.jumps {
+		if !m.followed[j.Target] || m.done[j.At] {
+			continue
+		}
+		m.done[j.At] = true
+		var reads insn.RegSet
+		where, err := m.place(cheapsite.Want{At: j.At, Sense: cheapsite.Before, Reads: reads.With(m.arch.SP()), Stop: func(addr uint64) bool { return addr != j.At }})
+		if err != nil {
+			return err
+		}
+		if where.Class == cheapsite.Refused {
+			m.note("the jump at 0x%x cannot be probed (%s): functions that end there may seem not to return", j.At, where.Why)
+			continue
+		}
+		m.plan.Sites = append(m.plan.Sites, Site{At: j.At, Addr: where.Addr, Class: where.Class, Why: where.Why,
+			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionTail), SpDelta: int32(where.SPDelta), When: uint8(j.When)}})
 	}
 	return nil
 }

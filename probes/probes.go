@@ -162,13 +162,13 @@ type Planner struct {
 	escaping  []string            // of Watch, that probes do not see all accesses of
 	chosen    map[string]bool     // of these, watched by hardware
 
-	matched   []bool // by pattern of Options.On
-	functions uint32 // numbered so far
+	matched []bool   // by pattern of Options.On
+	misfits []string // likewise; see method.NotFound
 }
 
 // NewPlanner makes a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
 	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
 	return p
 }
@@ -184,7 +184,7 @@ func (p *Planner) Unresolved() error {
 	}
 	if !p.mayLoad() {
 		for _, i := range p.Unmatched() {
-			errs = append(errs, &method.NotFound{Pattern: p.opts.On[i], Near: method.Near(p.files, p.opts.On[i])})
+			errs = append(errs, &method.NotFound{Pattern: p.opts.On[i], Near: method.Near(p.files, p.opts.On[i]), Misfit: p.misfits[i]})
 		}
 	}
 	return errors.Join(errs...)

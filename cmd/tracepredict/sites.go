@@ -86,6 +86,8 @@ func probeKind(s probes.Site) string {
 		return "return"
 	case bpf.Action(s.BPF.Action) == bpf.ActionOutcome:
 		return "outcome"
+	case bpf.Action(s.BPF.Action) == bpf.ActionTail:
+		return "jump"
 	case s.IsCall() && s.Method == nil:
 		return "return"
 	case s.Variable != "":
@@ -100,6 +102,9 @@ func observes(s probes.Site) string {
 	}
 	if bpf.Action(s.BPF.Action) == bpf.ActionPlace {
 		return "its caller, for the call that it wraps"
+	}
+	if bpf.Action(s.BPF.Action) == bpf.ActionTail {
+		return "its last jump, to a function that returns for it"
 	}
 	text := bpf.Op(s.BPF.Op).String()
 	if s.Method != nil {

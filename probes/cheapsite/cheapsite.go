@@ -118,12 +118,21 @@ type Site struct {
 	Why string
 }
 
+// TailJump is a jump from the end of one function to the beginning of another.
+type TailJump struct {
+	At, Target uint64
+	When       When // it is made
+}
+
 // Exits is how control leaves a function.
 type Exits struct {
 	Returns []uint64 // every ret reachable, sorted
 	// TailJumps are jumps out of the code that can be followed: indirect
 	// ones that are no switch, and direct ones to a stub that is one (the PLT).
 	TailJumps []uint64
+	// Jumps are the direct jumps, with or without a condition, to where another
+	// function begins; its returns are among Returns. Sorted.
+	Jumps []TailJump
 	// Complete is false if an indirect jump could not be resolved or code
 	// could not be decoded; Reason says where. Returns then has every ret of
 	// all extents touched.

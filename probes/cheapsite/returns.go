@@ -1,10 +1,12 @@
 package cheapsite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -19,6 +21,7 @@ type walk struct {
 	extents  map[uint64]*extent
 	returns  map[uint64]bool
 	tails    map[uint64]bool
+	jumps    map[uint64]TailJump
 	doubtful string
 }
 
@@ -30,7 +33,7 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 		return Exits{}, fmt.Errorf("follow the function at 0x%x: %w", entry, err)
 	}
 	im.landings()
-	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}}
+	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
 	w.push(entry)
 	for len(w.todo) > 0 {
 		at := w.todo[len(w.todo)-1]
@@ -46,6 +49,7 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 	return Exits{
 		Returns:   slices.Sorted(maps.Keys(w.returns)),
 		TailJumps: slices.Sorted(maps.Keys(w.tails)),
+		Jumps:     slices.SortedFunc(maps.Values(w.jumps), func(a, b TailJump) int { return cmp.Compare(a.At, b.At) }),
 		Complete:  w.doubtful == "",
 		Reason:    w.doubtful,
 	}, nil
@@ -108,6 +112,7 @@ func (w *walk) step(in *insn.Inst, e *extent) bool {
 		if w.isStub(in.Target) {
 			w.tails[in.Addr] = true
 		} else {
+			w.jump(in, e, 0)
 			w.push(in.Target)
 		}
 		return false
@@ -115,6 +120,7 @@ func (w *walk) step(in *insn.Inst, e *extent) bool {
 		if w.isStub(in.Target) {
 			w.doubt("a conditional jump to a stub at 0x%x", in.Addr)
 		} else {
+			w.jump(in, e, When(in.Cond))
 			w.push(in.Target)
 		}
 	case insn.IndirectJump:
@@ -122,6 +128,28 @@ func (w *walk) step(in *insn.Inst, e *extent) bool {
 		return false
 	}
 	return true
+}
+
+// jump notes a jump to where another function begins.
+func (w *walk) jump(in *insn.Inst, e *extent, when When) {
+	to := w.im.extentAt(in.Target)
+	if to != nil && to != e && to.Lo == in.Target {
+		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: when}
+	}
+}
+
+// LeadsBack reports whether a direct jump from one of the ranges leads to at: then
+// what begins there is passed more often than it is begun.
+func (im *Image) LeadsBack(at uint64, from []binary.Range) bool {
+	found := false
+	if e := im.extentAt(at); e != nil {
+		im.sweep(e.Range, func(in *insn.Inst) bool {
+			jump := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == at
+			found = found || jump && slices.ContainsFunc(from, func(r binary.Range) bool { return r.Contains(in.Addr) })
+			return !found
+		})
+	}
+	return found || im.work == 0
 }
 
 // isStub reports whether addr is a stub of the PLT: an indirect jump through a

@@ -56,9 +56,10 @@ const (
 type Function struct {
 	Name    string // qualified, without parameters
 	Addr    uint64
-	Inlined bool    // a copy within another function: its return is nowhere
-	Params  []Param // that some pattern binds, at most MaxParams, in order
-	Object  Operand // the instance; Nowhere if there is none
+	Inlined bool           // a copy within another function: its return is nowhere
+	Ranges  []binary.Range // of a copy: its code
+	Params  []Param        // that some pattern binds, at most MaxParams, in order
+	Object  Operand        // the instance; Nowhere if there is none
 	// Result is the width of what is returned as of an Operand; 0: nothing, or not
 	// in a register that can be read.
 	Result     int
@@ -72,6 +73,7 @@ type Function struct {
 type Found struct {
 	Functions []Function // sorted by address
 	Matched   []bool     // by pattern
+	Misfits   []string   // by pattern: a function that has fewer parameters than it names; ""
 	Notes     []string   // what of it cannot be had
 }
 
@@ -82,30 +84,88 @@ type finder struct {
 	words    [][]string // of each pattern: what a linked name that matches must have
 	out      Found
 	byAddr   map[uint64]*Function
+	typed    bool                 // a pattern tells overloads apart
+	clones   map[uint64]cloneKind // what symbols say of addresses
+	debug    *debug               // nil: there is none
+	chains   map[uint64][]*sub    // of functions, by address
+	copies   []copied
+	abstract []string       // by pattern: a function that it matches and that may have no code
+	misfit   []string       // by pattern: a function that has fewer parameters than it
 	ranks    map[uint64]int // how good a name is, by address
 	long     binary.Demangling
 }
 
 // Find finds the functions of f that match.
 func Find(f *binary.File, patterns []Pattern) (Found, error) {
-	x := &finder{file: f, patterns: patterns, byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}}
+	x := &finder{file: f, patterns: patterns, byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, chains: map[uint64][]*sub{}}
+	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
 	x.out.Matched = make([]bool, len(patterns))
 	if len(patterns) == 0 {
 		return x.out, nil
 	}
 	for _, p := range patterns {
 		x.words = append(x.words, words(p.Name))
+		x.typed = x.typed || strings.Contains(p.Name, "(")
 	}
 	x.symbols()
-	for _, addr := range slices.Sorted(maps.Keys(x.byAddr)) {
-		fn := x.byAddr[addr]
-		x.plain(fn)
-		x.out.Functions = append(x.out.Functions, *fn)
+	if err := x.described(); err != nil {
+		return x.out, err
+	}
+	if err := x.finish(); err != nil {
+		return x.out, err
 	}
 	if x.long.Refused > 0 {
 		x.note("%d functions of %s have names of more than %d bytes, or too many long ones: they are not looked at", x.long.Refused, f.Name(), binary.MaxMangled)
 	}
 	return x.out, nil
+}
+
+// copied is an inlined copy.
+type copied struct {
+	fn    *Function
+	chain []*sub
+}
+
+// finish says of each function what it is passed.
+func (x *finder) finish() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read debug information of %s: damaged: %v", x.file.Name(), r)
+		}
+	}()
+	for _, addr := range slices.Sorted(maps.Keys(x.byAddr)) {
+		fn := x.byAddr[addr]
+		if chain := x.chains[addr]; chain != nil {
+			x.describe(fn, chain)
+		} else {
+			x.plain(fn)
+		}
+		x.keep(fn)
+	}
+	for _, c := range x.copies {
+		x.describe(c.fn, c.chain)
+		x.keep(c.fn)
+	}
+	slices.SortStableFunc(x.out.Functions, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
+	x.fits()
+	return nil
+}
+
+func (x *finder) keep(fn *Function) {
+	if len(fn.On) > 0 {
+		x.out.Functions = append(x.out.Functions, *fn)
+	}
+}
+
+// fits takes back the match of patterns that name more parameters than any
+// function has that they match.
+func (x *finder) fits() {
+	x.out.Misfits = x.misfit
+	for i, why := range x.misfit {
+		if why != "" && !slices.ContainsFunc(x.out.Functions, func(fn Function) bool { return slices.Contains(fn.On, i) }) {
+			x.out.Matched[i] = false
+		}
+	}
 }
 
 func (x *finder) note(format string, args ...any) {
@@ -163,6 +223,9 @@ func (x *finder) isCode(addr uint64) bool {
 // symbol takes up one name.
 func (x *finder) symbol(s binary.Symbol) {
 	linked, clone := splitClone(s.Name)
+	if known, ok := x.clones[s.Addr]; !ok || clone < known {
+		x.clones[s.Addr] = clone
+	}
 	names := []string{linked}
 	if strings.HasPrefix(linked, "_Z") || strings.HasPrefix(linked, "_R") {
 		if !x.worth(linked) {
@@ -188,18 +251,16 @@ func (x *finder) symbol(s binary.Symbol) {
 		x.note("%s is chosen when %s is loaded, and its versions have other names: its calls are not seen", names[0], x.file.Name())
 		return
 	case clone == clonePart:
-		if clone != 0 {
-			x.note("part of %s is a function of its own at 0x%x: it is not taken for a call", names[0], s.Addr)
-		}
+		x.note("part of %s is a function of its own at 0x%x: it is not taken for a call", names[0], s.Addr)
 		return
 	case clone == cloneNoEntry:
 		return
 	}
-	x.add(s.Addr, names[0], on, best, clone)
+	x.add(s.Addr, names[0], on, best)
 }
 
 // add makes a function known; of several names of one address the best is kept.
-func (x *finder) add(addr uint64, name string, on []int, best int, clone cloneKind) {
+func (x *finder) add(addr uint64, name string, on []int, best int) {
 	for _, i := range on {
 		x.out.Matched[i] = true
 	}
@@ -343,29 +404,37 @@ func splitLast(name string) (rest, last string) {
 // plain gives the operands of a function of which nothing is known but its
 // address: the argument registers.
 func (x *finder) plain(fn *Function) {
+	if x.clones[fn.Addr] == cloneChanged {
+		x.note("%s at 0x%x is a copy with other parameters, and no debug information says which: none is recorded", fn.Name, fn.Addr)
+		fn.Result, fn.Makes = 8, true
+		return
+	}
 	fn.Object = x.register(0)
 	fn.Result, fn.Makes = 8, true
 	for _, i := range fn.On {
 		for n, name := range x.patterns[i].Params {
-			if name != "_" {
-				x.bind(fn, n)
+			switch {
+			case name == "_":
+			case x.withThis(i):
+				x.bind(fn, n, n-1)
+			default:
+				x.bind(fn, n, n)
 			}
 		}
 	}
 	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-func (x *finder) bind(fn *Function, n int) {
-	for _, p := range fn.Params {
-		if p.Index == n {
-			return
-		}
+// bind records argument n, which is called by an index.
+func (x *finder) bind(fn *Function, n, index int) {
+	if slices.ContainsFunc(fn.Params, func(p Param) bool { return p.Index == index }) {
+		return
 	}
 	if len(fn.Params) == MaxParams {
 		x.note("%s: more than %d parameters are asked for: parameter %d is not recorded", fn.Name, MaxParams, n+1)
 		return
 	}
-	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: n, Operand: x.register(n)})
+	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.register(n)})
 }
 
 // register gives the place of integer argument n of a function, from 0.

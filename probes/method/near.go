@@ -14,10 +14,16 @@ import (
 type NotFound struct {
 	Pattern Pattern
 	Near    []string // names that it may mean
+	// Misfit is what a function is like that it matches, but for naming more
+	// parameters than that has; "".
+	Misfit string
 }
 
 // Error names the pattern, and what it may mean.
 func (e *NotFound) Error() string {
+	if e.Misfit != "" {
+		return fmt.Sprintf("%q names more parameters than there are: %s", e.Pattern.Text, e.Misfit)
+	}
 	text := fmt.Sprintf("%q matches no function of the program or its libraries", e.Pattern.Text)
 	if len(e.Near) > 0 {
 		text += "; did you mean " + strings.Join(e.Near, ", ") + "?"

@@ -84,7 +84,7 @@ func TestMethodsC(t *testing.T) {
 			program := build(t, "gcc", "methods.c", append(flags, "-pthread")...)
 			eachSites(t, func(t *testing.T, opts options) {
 				opts.On = []string{"call queue_put(q, v)", "return queue_put -> r", "call queue_new", "return queue_new -> q", "call queue_fr*",
-					"return factorial", "call even", "call odd", "call sum(n)"}
+					"return factorial", "return even", "return odd(n)", "call even", "call odd", "call sum(n)"}
 				r := observe(t, program, opts)
 				r.expectExit(t, 0)
 				var puts, putSum, putReturns, made, freed, facts, evens, odds, sums, sumArgs int64
@@ -92,15 +92,86 @@ func TestMethodsC(t *testing.T) {
 				r.said(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
 				got := r.tallyCalls()
 				for pattern, n := range map[string]int64{"call queue_put(q, v)": puts, "return queue_put -> r": puts, "call queue_new": made,
-					"return queue_new -> q": made, "call queue_fr*": freed, "return factorial": facts, "call even": evens, "call odd": odds, "call sum(n)": sums} {
+					"return queue_new -> q": made, "call queue_fr*": freed, "return factorial": facts, "return even": evens, "return odd(n)": odds, "call even": evens, "call odd": odds, "call sum(n)": sums} {
 					if int64(got[pattern].Events) != n {
 						t.Errorf("%s: %d events, want %d", pattern, got[pattern].Events, n)
 					}
+				}
+				if n := got["call queue_put(q, v)"]; n.Args[1] != putSum {
+					t.Errorf("queue_put was passed %d, want %d", n.Args[1], putSum)
+				}
+				if n := got["return queue_put -> r"]; n.Values != putReturns {
+					t.Errorf("queue_put returned %d, want %d", n.Values, putReturns)
 				}
 				if sum := got["call sum(n)"].Args[0]; sum != sumArgs {
 					t.Errorf("sum was passed %d, want %d", sum, sumArgs)
 				}
 			})
 		})
+	}
+}
+
+// TestMethodsCPP: the same of C++'s methods. An exception that leaves a function is no
+// return.
+func TestMethodsCPP(t *testing.T) {
+	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-gdwarf-4", "-no-pie"}} {
+		t.Run(fmt.Sprint(flags), func(t *testing.T) {
+			program := build(t, "g++", "methods.cc", append(flags, "-std=c++17")...)
+			eachSites(t, func(t *testing.T, opts options) {
+				opts.On = []string{"call shop::Queue::put(v)", "call `shop::Queue<int>::put`", "call shop::Queue::take", "return shop::Queue::take(n) -> r",
+					"call shop::Queue::Queue", "call shop::Queue::~Queue", "call shop::*::area(scale)", "return shop::Square::area", "call shop::Queue::big(this, n)",
+					"return shop::Queue::big", "call `shop::over(int)`", "call shop::over", "call shop::many(_, _, _, _, _, _, g, h)",
+					"call shop::mix(_, a, _, _, _, z)", "call shop::inside(n)"}
+				r := observe(t, program, opts)
+				r.expectExit(t, 0)
+				var puts, putSum, takes, thrown, made, gone, areas, areaSum, bigs, bigSum, manys, manySum, mixed, mixedSum, inlines, inlineSum, ints, longs int64
+				r.said(t, "queues", &puts, &putSum, &takes, &thrown, &made, &gone)
+				r.said(t, "others", &areas, &areaSum, &bigs, &bigSum, &manys, &manySum, &mixed, &mixedSum, &inlines, &inlineSum, &ints, &longs)
+				got := r.tallyCalls()
+				for pattern, n := range map[string]int64{"call shop::Queue::put(v)": puts, "call `shop::Queue<int>::put`": puts / 2, "call shop::Queue::take": takes,
+					"return shop::Queue::take(n) -> r": takes - thrown, "call shop::Queue::Queue": made, "call shop::Queue::~Queue": gone,
+					"call shop::*::area(scale)": areas, "return shop::Square::area": areas, "call shop::Queue::big(this, n)": bigs, "return shop::Queue::big": bigs,
+					"call `shop::over(int)`": ints, "call shop::over": ints + longs, "call shop::many(_, _, _, _, _, _, g, h)": manys,
+					"call shop::mix(_, a, _, _, _, z)": mixed, "call shop::inside(n)": inlines} {
+					if int64(got[pattern].Events) != n {
+						t.Errorf("%s: %d events, want %d", pattern, got[pattern].Events, n)
+					}
+				}
+				for pattern, sums := range map[string][]int64{"call shop::Queue::put(v)": {putSum}, "call shop::*::area(scale)": {areaSum}} {
+					for i, want := range sums {
+						if sum := got[pattern].Args[i]; sum != want {
+							t.Errorf("%s: argument %d sums up to %d, want %d", pattern, i, sum, want)
+						}
+					}
+				}
+				if n := got["call shop::many(_, _, _, _, _, _, g, h)"]; n.Args[0]+n.Args[1] != manySum {
+					t.Errorf("many was passed %d, want %d", n.Args[0]+n.Args[1], manySum)
+				}
+				if n := got["call shop::mix(_, a, _, _, _, z)"]; n.Args[0]+1000*n.Args[1] != mixedSum {
+					t.Errorf("mix was passed %d, want %d", n.Args[0]+1000*n.Args[1], mixedSum)
+				}
+				if n := got["call shop::Queue::big(this, n)"]; n.Args[1] != bigSum {
+					t.Errorf("big was passed %d, want %d", n.Args[1], bigSum)
+				}
+				r.expectInstances(t, "call shop::Queue::put(v)", int(made))
+			})
+		})
+	}
+}
+
+// expectInstances: the events of a pattern are on so many instances.
+func (r *run) expectInstances(t *testing.T, pattern string, want int) {
+	t.Helper()
+	seen := map[event.ObjectID]bool{}
+	for i := range r.Events {
+		f, _ := r.Observer.FuncInfo(r.Events[i].Func)
+		for _, on := range f.On {
+			if on.Pattern == pattern {
+				seen[r.Events[i].Object] = true
+			}
+		}
+	}
+	if len(seen) != want {
+		t.Errorf("%s: on %d objects, want %d", pattern, len(seen), want)
 	}
 }
