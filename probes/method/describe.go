@@ -1,6 +1,7 @@
 package method
 
 import (
+	"bytes"
 	"cmp"
 	"debug/dwarf"
 	"fmt"
@@ -13,6 +14,9 @@ import (
 // described finds the functions that the debug information names, and says of all
 // what it knows of their parameters.
 func (x *finder) described() (err error) {
+	if !x.spoken() {
+		return nil
+	}
 	x.debug, err = newDebug(x.file)
 	if err != nil {
 		x.note("%v: functions are known by their symbols alone", err)
@@ -35,6 +39,24 @@ func (x *finder) described() (err error) {
 	}
 	x.removed()
 	return nil
+}
+
+// spoken reports whether the debug information has the words of any pattern: to
+// walk that of a C library takes long.
+func (x *finder) spoken() bool {
+	var texts [][]byte
+	for _, section := range []string{"str", "info"} {
+		b, err := x.file.DebugSection(section)
+		if err != nil {
+			return true // the walk says what is wrong
+		}
+		texts = append(texts, b)
+	}
+	return slices.ContainsFunc(x.words, func(need []string) bool {
+		return !slices.ContainsFunc(need, func(w string) bool {
+			return !bytes.Contains(texts[0], []byte(w)) && !bytes.Contains(texts[1], []byte(w))
+		})
+	})
 }
 
 // sub takes up one entry of a function.

@@ -81,6 +81,7 @@ type Found struct {
 type finder struct {
 	file     *binary.File
 	patterns []Pattern
+	text     []binary.Range
 	words    [][]string // of each pattern: what a linked name that matches must have
 	out      Found
 	byAddr   map[uint64]*Function
@@ -97,7 +98,7 @@ type finder struct {
 
 // Find finds the functions of f that match.
 func Find(f *binary.File, patterns []Pattern) (Found, error) {
-	x := &finder{file: f, patterns: patterns, byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, chains: map[uint64][]*sub{}}
+	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, chains: map[uint64][]*sub{}}
 	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
 	x.out.Matched = make([]bool, len(patterns))
 	if len(patterns) == 0 {
@@ -212,7 +213,7 @@ func (x *finder) symbols() {
 }
 
 func (x *finder) isCode(addr uint64) bool {
-	for _, t := range x.file.Text() {
+	for _, t := range x.text {
 		if t.Contains(addr) {
 			return true
 		}
