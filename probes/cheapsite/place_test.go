@@ -269,7 +269,8 @@ func TestReturns(t *testing.T) {
 		{"one", "90 c3 c3", Exits{Returns: []uint64{0x1001}, Complete: true}},
 		{"both sides of a branch", "85ff 7401 c3 c3", Exits{Returns: []uint64{0x1004, 0x1005}, Complete: true}},
 		{"a loop", "85ff 75fc c3", Exits{Returns: []uint64{0x1004}, Complete: true}},
-		{"a tail jump into another function", "eb01 c3 | 90 c3", Exits{Returns: []uint64{0x1004}, Complete: true}},
+		{"a tail jump into another function", "eb01 c3 | 90 c3", Exits{Returns: []uint64{0x1004}, Jumps: []TailJump{{At: 0x1000, Target: 0x1003}}, Complete: true}},
+		{"a tail jump on a condition", "7401 c3 | c3", Exits{Returns: []uint64{0x1002, 0x1003}, Jumps: []TailJump{{At: 0x1000, Target: 0x1003, When: 5}}, Complete: true}},
 		{"a tail jump through a stub", "eb01 c3 | ff2500000000", Exits{TailJumps: []uint64{0x1000}, Complete: true}},
 		{"a tail jump through a slot", "ff2500000000", Exits{TailJumps: []uint64{0x1000}, Complete: true}},
 		{"an unresolved jump", "7402 ffe0 c3 c3", Exits{Returns: []uint64{0x1004, 0x1005}, TailJumps: []uint64{0x1002}, Reason: "the indirect jump at 0x1002 is not resolved"}},
@@ -326,5 +327,20 @@ func TestWrapperOf(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestLeadsBack: a jump from within is told from one from without.
+func TestLeadsBack(t *testing.T) {
+	im := NewImage(code(t, "85ff 90 75fd c3 | 90 c3"))
+	within := []binary.Range{{Lo: 0x1002, Hi: 0x1005}}
+	for _, x := range []struct {
+		at   uint64
+		from []binary.Range
+		want bool
+	}{{0x1002, within, true}, {0x1002, nil, false}, {0x1002, []binary.Range{{Lo: 0x1005, Hi: 0x1006}}, false}, {0x1000, within, false}, {0x9000, within, false}} {
+		if got := im.LeadsBack(x.at, x.from); got != x.want {
+			t.Errorf("LeadsBack(%#x, %v) = %v", x.at, x.from, got)
+		}
 	}
 }
