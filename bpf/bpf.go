@@ -4,13 +4,13 @@
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
 // StackRecord, CallRecord, Site, Signature, TaskLine, LostLine, WatchKey, Watch,
-// WatchedLine and KernelCode. What a probe means is data in a Site; it
+// WatchedLine, KernelCode and Tally. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
-
 // The types that the programs share with Go.
+//
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -34,11 +34,17 @@ type (
 	WatchedLine = TracepredictWatchedLine
 	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
 	KernelCode = TracepredictKernelCode
+	// Tally is what the programs know of a variable that nobody named.
+	Tally = TracepredictTally
 )
 
 // CookieFilter marks, in a link's cookie, that the program must look for the
 // process in the targets map because the link has no PID filter.
 const CookieFilter = 1 << 63
+
+// CookieGeneration is what one generation of a link of variables adds to its
+// cookies.
+const CookieGeneration = 1 << 32
 
 // MaxFrames is how many frames of a calling chain are recorded at most.
 const MaxFrames = 32
@@ -58,3 +64,6 @@ const MaxChain = 8
 // KernelCodeBefore is how many bytes of a KernelCode lie before the instruction
 // pointer.
 const KernelCodeBefore = 32
+
+// MaxWatched is how many variables that nobody named one run can have.
+const MaxWatched = 1 << 15

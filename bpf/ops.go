@@ -75,6 +75,9 @@ const (
 	RecProcess = 8  // OpFork of a process, not of a thread
 	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
 	RecKernel  = 32 // OpTouch by the kernel, in a system call of the thread
+	// RecSkipped: of an access, writes of the variable before it were redundant,
+	// and left out: the value last recorded is not what it had.
+	RecSkipped = 128
 )
 
 // What Result of an OpTouch tells; enum touch_hint of record.h.
@@ -132,4 +135,7 @@ const (
 	SiteCheck   = 4  // an access: a record only if it touches the variable
 	SiteTable   = 8  // with SiteCheck: the variable's address is in the global offset table
 	SiteSpin    = 16 // an access that changes nothing is recorded once, if the thread's next record were the same
+	// SiteOrders: an access that orders threads, of an atomic variable: each one is
+	// recorded.
+	SiteOrders = 128
 )

@@ -52,6 +52,7 @@ enum {
 	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
 	REC_SHARED = 16,  /* with REC_PROCESS: in its parent's memory, until it executes a program */
 	REC_KERNEL = 32,  /* OP_TOUCH by the kernel, in a system call of the thread */
+	REC_SKIPPED = 128, /* of an access: writes of the variable just before it were redundant, and left out */
 };
 
 /* record.result of OP_TOUCH. Which of read and write it was is for user space to
@@ -148,6 +149,7 @@ enum {
 	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable */
 	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */
 	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
+	SITE_ORDERS = 128, /* an access that orders threads (of an atomic variable): never redundant */
 };
 
 /* One thing that one probe observes. Sites at one address are chained by
@@ -178,7 +180,8 @@ struct site {
 	__u32 span;
 	__u8 index_reg, scale; /* scale 0: no index */
 	__u8 size;	/* bytes of the variable */
-	__u8 spare[5];
+	__u8 spare;
+	__u32 watched;	/* of on_shared: the variable's index in watched */
 };
 
 /* What a hardware watchpoint at an address of a process watches. */
@@ -217,6 +220,17 @@ struct signature {
 	__u8 count;  /* of parameters */
 	__s8 result; /* width */
 	__u8 pad[4];
+};
+
+/* A variable that nobody named. The programs write it, user space reads. */
+struct tally {
+	__u64 last;  /* the last access, see redundant() */
+	__u64 hits;  /* accesses, recorded or not */
+	__u64 crowd; /* of these, while the program had several threads */
+	__u32 owner; /* the first thread */
+	__u32 shared; /* another thread has accessed it too */
+	__u32 version; /* counts writes that were recorded, and the first sharing */
+	__u32 pad;
 };
 
 #endif

@@ -83,6 +83,7 @@ const volatile __u32 wake_bytes = 1 << 18; /* wake the reader when so much is un
 const volatile __u32 ring_limit = 60 << 20;
 const volatile bool want_stacks = true;
 const volatile bool follow; /* forked processes are observed too */
+const volatile bool unnamed; /* variables that nobody named are watched (on_shared) */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -134,6 +135,11 @@ struct slot {
 	__u64 spin_value, spin_extra; /* of the thread's last record, at spin_site */
 	__u32 spin_site; /* 0: its last record may not be left out if it comes again */
 	__u32 pad;
+	/* Counts of what was recorded of the thread, and of what of it others may
+	 * learn by: writes and synchronisation. By them it is known which accesses
+	 * tell nothing new (redundant). Never reset: the slot's next thread goes on. */
+	__u64 events, outs;
+	__u64 taken; /* cookie of the last hit of on_shared */
 	struct pending_call calls[NEAR_CALLS];
 	struct place_line places[NEAR_PLACES];
 };
@@ -345,6 +351,8 @@ static __always_inline struct slot *slot_of(__u32 tid)
 		for (int i = 0; i < NEAR_PLACES; i++)
 			slot->places[i].place = 0;
 		slot->outer_place = 0;
+		slot->events++;
+		slot->outs++;
 		return slot;
 	}
 	return 0;
@@ -612,7 +620,7 @@ static __always_inline bool value(struct pt_regs *ctx, struct site *site, __u64 
 	return true;
 }
 
-static __always_inline struct record *reserve(struct who *w, bool life)
+static __always_inline struct record *reserve_alone(struct who *w, bool life)
 {
 	__u64 id = (__u64)w->tgid << 32 | w->tid;
 	struct record *r = 0;
@@ -627,12 +635,26 @@ static __always_inline struct record *reserve(struct who *w, bool life)
 	return r;
 }
 
-static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
+/* As reserve_alone, for all but on_shared: what the record tells may order the
+ * thread's accesses, so that the next ones are not redundant. */
+static __always_inline struct record *reserve(struct who *w, bool life)
+{
+	struct slot *slot;
+
+	if (unnamed) {
+		slot = slot_of(w->tid);
+		if (slot) {
+			slot->events++;
+			slot->outs++;
+		}
+	}
+	return reserve_alone(w, life);
+}
+
+static __always_inline void fill(struct record *r, struct site *site, __u32 index, struct who *w,
 				 __u64 object, __u64 second, __u64 extra, __u8 flags, __u64 sp, __u32 place,
 				 __s32 result)
 {
-	struct record *r = reserve(w, site->op == OP_LIBRARY);
-
 	if (!r)
 		return;
 	r->time = bpf_ktime_get_ns();
@@ -649,6 +671,13 @@ static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 i
 	r->pad = 0;
 	r->result = result;
 	submit(r, site->op == OP_LIBRARY);
+}
+
+static __always_inline void emit(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
+				 __u64 object, __u64 second, __u64 extra, __u8 flags, __u64 sp, __u32 place,
+				 __s32 result)
+{
+	fill(reserve(w, site->op == OP_LIBRARY), site, index, w, object, second, extra, flags, sp, place, result);
 }
 
 static __always_inline bool succeeded(__u8 rule, __s64 result)
@@ -877,6 +906,7 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 }
 
 #define MAX_CHAIN 8
+#define COOKIE_GENERATION (1ULL << 32) /* of on_shared: counts the links of a batch */
 #define COOKIE_FILTER (1ULL << 63) /* the link has no PID filter of its own */
 
 /* One site of a chain; returns the next one's index, 0 at the end. Not inlined,
@@ -943,6 +973,200 @@ int on_return(struct pt_regs *ctx)
 	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
 	leave(ctx, &w, slot_of(w.tid), ENTRY_SP_AT_RETURN(ctx));
+	return 0;
+}
+
+/* Variables that nobody named: all of the program's, while it is not known which
+ * of them threads share. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tally);
+} watched SEC(".maps");
+
+/* Not 0: user space is about to remove the variable's probes. Apart, because user
+ * space writes whole values. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} dropped SEC(".maps");
+
+__u32 crowded; /* some observed process has had a second thread */
+
+/* What a thread has read last, by variable, where an index finds it. */
+#define NEAR_READS 8
+struct reading {
+	__u32 index; /* of the variable, plus one; 0: none */
+	__u32 version;
+	__u64 outs;
+	__u64 value; /* if it was had */
+};
+struct readings {
+	struct reading near[NEAR_READS];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct readings);
+} readings SEC(".maps");
+
+/* tally.last: 22 bits of thread id, as many as the kernel gives, whether that
+ * thread has written, and the low bits of its count of events after that. */
+#define LAST_WROTE (1ULL << 22)
+#define LAST_SKIPPED (1ULL << 23) /* and writes after these were left out */
+#define LAST_EVENTS 24
+#define LAST_THREAD ((1ULL << 22) - 1)
+
+/*
+ * Whether an access tells nothing new. What races with it must race with one that
+ * was recorded, and who reads what it wrote must learn as much from that one; so
+ * the epochs of FastTrack (Flanagan and Freund, PLDI 2009, section 3) do not do,
+ * by which writes order nothing. It is so of
+ *
+ * - an access of a variable that the thread has written, if nothing else was
+ *   recorded of the thread since, and no other thread has accessed it since;
+ * - a read of what the thread has read already, if nobody has written the
+ *   variable since, and nothing was recorded of the thread from which another
+ *   could learn of the first read.
+ *
+ * skipped says that writes before an access that is recorded were redundant: the
+ * value last recorded is not the variable's. analysis/suite tests the rule.
+ */
+static __always_inline bool redundant(struct tally *v, struct slot *slot, __u32 tid, bool writes, bool *skipped)
+{
+	__u64 old = *(volatile __u64 *)&v->last, mine;
+
+	if ((old & ~LAST_SKIPPED) == (slot->events << LAST_EVENTS | LAST_WROTE | (tid & LAST_THREAD))) {
+		if (!writes || old & LAST_SKIPPED)
+			return true;
+		if (__sync_val_compare_and_swap(&v->last, old, old | LAST_SKIPPED) == old)
+			return true;
+	}
+	slot->events++;
+	mine = slot->events << LAST_EVENTS | (tid & LAST_THREAD);
+	if (writes) {
+		slot->outs++;
+		__sync_fetch_and_add(&v->version, 1);
+		mine |= LAST_WROTE;
+	}
+	old = __sync_lock_test_and_set(&v->last, mine);
+	*skipped = old & LAST_SKIPPED;
+	return false;
+}
+
+/* Whether the thread has read this already, see redundant(); else remembers it.
+ * The value is compared too: a write may not have been recorded yet. */
+static __always_inline bool read_before(struct tally *v, struct slot *slot, __u32 tid, __u32 variable, __u64 value)
+{
+	__u32 index = tid & (SLOTS - 1);
+	struct readings *all = bpf_map_lookup_elem(&readings, &index);
+	struct reading *r;
+
+	if (!all)
+		return false;
+	r = &all->near[variable & (NEAR_READS - 1)];
+	if (r->index == variable + 1 && r->version == v->version && r->outs == slot->outs && r->value == value)
+		return true;
+	r->index = variable + 1;
+	r->version = v->version;
+	r->outs = slot->outs;
+	r->value = value;
+	return false;
+}
+
+/* Counts an access; gives the variable, 0 if it is not watched any more. */
+static __always_inline struct tally *hit(__u32 index, __u32 tid)
+{
+	struct tally *v;
+	__u8 *gone = bpf_map_lookup_elem(&dropped, &index);
+	__u32 owner;
+
+	if (!gone || *gone)
+		return 0;
+	v = bpf_map_lookup_elem(&watched, &index);
+	if (!v)
+		return 0;
+	__sync_fetch_and_add(&v->hits, 1);
+	if (crowded)
+		__sync_fetch_and_add(&v->crowd, 1);
+	owner = v->owner;
+	if (!owner)
+		owner = __sync_val_compare_and_swap(&v->owner, 0, tid) ?: tid;
+	if (owner != tid && !v->shared) {
+		v->shared = 1;
+		/* The owner's next access counts, though it read before: Eraser forgives
+		 * an owner what it did alone. */
+		__sync_fetch_and_add(&v->version, 1);
+	}
+	return v;
+}
+
+/* As one_site, for an access of a variable that nobody named. */
+static __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	struct tally *v;
+	struct slot *slot;
+	__u64 object, second = 0, sp;
+	bool skipped = false, writes;
+	__u32 place;
+	__u8 flags = 0;
+
+	if (!site)
+		return 0;
+	v = hit(site->watched, w.tid);
+	if (!v)
+		return site->next;
+	sp = REG_SP(ctx) + site->sp_delta;
+	object = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
+	if (value(ctx, site, object, &second))
+		flags |= REC_VALUE;
+	slot = slot_of(w.tid);
+	writes = site->op != OP_READ;
+	if (slot && !(site->flags & SITE_ORDERS)) {
+		if (!writes && read_before(v, slot, w.tid, site->watched, second))
+			return site->next;
+		if (redundant(v, slot, w.tid, writes, &skipped))
+			return site->next;
+	}
+	if (slot)
+		slot->spin_site = 0;
+	if (skipped)
+		flags |= REC_SKIPPED;
+	place = place_of(ctx, site, index, sp, &w, slot);
+	fill(site->flags & SITE_ORDERS ? reserve(&w, false) : reserve_alone(&w, false), site, index, &w, object, second, 0, flags, sp, place, 0);
+	return site->next;
+}
+
+SEC("uprobe.multi")
+int on_shared(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u32 next = cookie;
+	struct slot *slot;
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	/* While a link is put in another's place both are there, and the newer one,
+	 * whose cookie has the next generation, has had this hit (the kernel calls
+	 * the latest first). */
+	slot = slot_of(w.tid);
+	if (slot) {
+		if (slot->taken == cookie + COOKIE_GENERATION) {
+			slot->taken = 0;
+			return 0;
+		}
+		slot->taken = cookie;
+	}
+	for (int i = 0; i < MAX_CHAIN && next; i++)
+		next = one_shared(ctx, next, id);
 	return 0;
 }
 
@@ -1242,7 +1466,9 @@ int on_fork(__u64 *ctx)
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
 	tid = task_id(child);
-	if (!(clone_flags & CLONE_THREAD)) {
+	if (clone_flags & CLONE_THREAD) {
+		crowded = 1;
+	} else {
 		flags = clone_flags & CLONE_VM ? REC_PROCESS | REC_SHARED : REC_PROCESS;
 		if (follow)
 			bpf_map_update_elem(&targets, &tid, &one, BPF_ANY);
@@ -1324,3 +1550,4 @@ struct stack_record *unused_stack_record __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));
 struct lost_line *unused_lost_line __attribute__((unused));
 struct call_record *unused_call_record __attribute__((unused));
+struct tally *unused_tally __attribute__((unused));

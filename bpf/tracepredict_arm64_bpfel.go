@@ -73,6 +73,17 @@ type TracepredictPlaceKey struct {
 	Site   uint64
 }
 
+type TracepredictReadings struct {
+	_    structs.HostLayout
+	Near [8]struct {
+		_       structs.HostLayout
+		Index   uint32
+		Version uint32
+		Outs    uint64
+		Value   uint64
+	}
+}
+
 type TracepredictRecord struct {
 	_       structs.HostLayout
 	Time    uint64
@@ -127,7 +138,8 @@ type TracepredictSite struct {
 	IndexReg   uint8
 	Scale      uint8
 	Size       uint8
-	Spare      [5]uint8
+	Spare      uint8
+	Watched    uint32
 }
 
 type TracepredictSlot struct {
@@ -139,6 +151,9 @@ type TracepredictSlot struct {
 	SpinExtra  uint64
 	SpinSite   uint32
 	Pad        uint32
+	Events     uint64
+	Outs       uint64
+	Taken      uint64
 	Calls      [4]TracepredictPendingCall
 	Places     [8]struct {
 		_     structs.HostLayout
@@ -160,6 +175,17 @@ type TracepredictStackRecord struct {
 	Place  uint32
 	Op     uint8
 	Pad    [7]uint8
+}
+
+type TracepredictTally struct {
+	_       structs.HostLayout
+	Last    uint64
+	Hits    uint64
+	Crowd   uint64
+	Owner   uint32
+	Shared  uint32
+	Version uint32
+	Pad     uint32
 }
 
 type TracepredictTaskLine struct {
@@ -196,16 +222,19 @@ type TracepredictWatchedLine struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapPlaces            = "places"
+	TracepredictMapReadings          = "readings"
 	TracepredictMapRing              = "ring"
 	TracepredictMapSignatures        = "signatures"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
 	TracepredictMapTargets           = "targets"
+	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgListWatched      = "list_watched"
@@ -215,9 +244,11 @@ const (
 	TracepredictProgOnFork           = "on_fork"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
+	TracepredictProgOnShared         = "on_shared"
 	TracepredictProgOnWatch          = "on_watch"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
+	TracepredictVarCrowded           = "crowded"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarLastPlace         = "last_place"
 	TracepredictVarLostLives         = "lost_lives"
@@ -229,10 +260,12 @@ const (
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
 	TracepredictVarTight             = "tight"
+	TracepredictVarUnnamed           = "unnamed"
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
+	TracepredictVarUnusedTally       = "unused_tally"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
 	TracepredictVarUnusedWatchedLine = "unused_watched_line"
 	TracepredictVarWakeBytes         = "wake_bytes"
@@ -289,6 +322,7 @@ type TracepredictProgramSpecs struct {
 	OnFork      *ebpf.ProgramSpec `ebpf:"on_fork"`
 	OnProbe     *ebpf.ProgramSpec `ebpf:"on_probe"`
 	OnReturn    *ebpf.ProgramSpec `ebpf:"on_return"`
+	OnShared    *ebpf.ProgramSpec `ebpf:"on_shared"`
 	OnWatch     *ebpf.ProgramSpec `ebpf:"on_watch"`
 }
 
@@ -296,16 +330,19 @@ type TracepredictProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
+	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	Places         *ebpf.MapSpec `ebpf:"places"`
+	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	Ring           *ebpf.MapSpec `ebpf:"ring"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
 	Sites          *ebpf.MapSpec `ebpf:"sites"`
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
 }
 
@@ -315,6 +352,7 @@ type TracepredictMapSpecs struct {
 type TracepredictVariableSpecs struct {
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
+	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
@@ -326,10 +364,12 @@ type TracepredictVariableSpecs struct {
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
+	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
+	UnusedTally       *ebpf.VariableSpec `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
 	UnusedWatchedLine *ebpf.VariableSpec `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.VariableSpec `ebpf:"wake_bytes"`
@@ -356,31 +396,37 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
+	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	Places         *ebpf.Map `ebpf:"places"`
+	Readings       *ebpf.Map `ebpf:"readings"`
 	Ring           *ebpf.Map `ebpf:"ring"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
 	Sites          *ebpf.Map `ebpf:"sites"`
 	Slots          *ebpf.Map `ebpf:"slots"`
 	Targets        *ebpf.Map `ebpf:"targets"`
+	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
 }
 
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
+		m.Dropped,
 		m.FarCalls,
 		m.KernelCodes,
 		m.Lost,
 		m.PendingReturns,
 		m.Places,
+		m.Readings,
 		m.Ring,
 		m.Signatures,
 		m.Sites,
 		m.Slots,
 		m.Targets,
+		m.Watched,
 		m.Watches,
 	)
 }
@@ -391,6 +437,7 @@ func (m *TracepredictMaps) Close() error {
 type TracepredictVariables struct {
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
+	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
@@ -402,10 +449,12 @@ type TracepredictVariables struct {
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
+	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
+	UnusedTally       *ebpf.Variable `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`
 	UnusedWatchedLine *ebpf.Variable `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.Variable `ebpf:"wake_bytes"`
@@ -424,6 +473,7 @@ type TracepredictPrograms struct {
 	OnFork      *ebpf.Program `ebpf:"on_fork"`
 	OnProbe     *ebpf.Program `ebpf:"on_probe"`
 	OnReturn    *ebpf.Program `ebpf:"on_return"`
+	OnShared    *ebpf.Program `ebpf:"on_shared"`
 	OnWatch     *ebpf.Program `ebpf:"on_watch"`
 }
 
@@ -437,6 +487,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnFork,
 		p.OnProbe,
 		p.OnReturn,
+		p.OnShared,
 		p.OnWatch,
 	)
 }

@@ -83,6 +83,11 @@ func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
 	if tasks != nil {
 		tasks(lines)
 	}
+	if s.keeper != nil && len(lines) > 1 {
+		if err := s.tracer.crowd(); err != nil {
+			return err
+		}
+	}
 	if err := s.sync(s.PID()); err != nil {
 		return err
 	}

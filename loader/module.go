@@ -65,12 +65,24 @@ func (m *Module) bias(mp Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// probesOf gives the module's probes with absolute site indices. Sites chained
+// keep says which index the first variable that nobody named has.
+func (m *Module) keep(base uint32) {
+	for i := range m.Plan.Sites {
+		if s := &m.Plan.Sites[i]; s.Shared > 0 {
+			s.BPF.Watched = base + uint32(s.Shared) - 1
+		}
+	}
+}
+
+// probesOf gives the module's probes of what was named, with absolute site indices. Sites chained
 // behind another at the same address have none of their own.
 func (m *Module) probesOf() []Probe {
 	var ps []Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
+		if s.Shared > 0 {
+			continue
+		}
 		if !m.Plan.Chained(i) {
 			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall()})
 		}

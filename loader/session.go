@@ -61,9 +61,10 @@ type Options struct {
 type Session struct {
 	opts   Options
 	tracer *Tracer
-	job    job    // of a started program
-	held   bool   // it is traced, and so stands at each execve and fork
-	brake  *brake // nil: the program never waits
+	job    job     // of a started program
+	held   bool    // it is traced, and so stands at each execve and fork
+	brake  *brake  // nil: the program never waits
+	keeper *keeper // of variables that nobody named; nil without probes.Options.Shared
 
 	mu         sync.Mutex // guards what follows; before Tracer's own
 	first      *process
@@ -79,6 +80,7 @@ type Session struct {
 	began      time.Time // then
 	over       bool      // the observation has ended: no more probes
 	lost       Lost      // valid at the end
+	watched    []Watched // likewise
 
 	live    pidSet         // processes that are observed
 	closing sync.WaitGroup // links of processes that have ended
@@ -108,7 +110,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 			return nil, err
 		}
 	}
-	opts.Tracer.Follow = opts.Follow
+	opts.Tracer.Follow, opts.Tracer.Shared = opts.Follow, opts.Plan.Shared
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err
@@ -122,6 +124,9 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		notes:     notes,
 		stop:      make(chan struct{}),
 		readDone:  make(chan struct{}),
+	}
+	if opts.Plan.Shared {
+		s.keeper = newKeeper(tracer)
 	}
 	if !opts.Lossy {
 		s.brake = tracer.newBrake(s.livePIDs)
@@ -482,6 +487,13 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	if !mod.probed() {
 		return mod, nil
 	}
+	if len(mod.Plan.Shared) > 0 {
+		base, err := s.keeper.add(mod.Plan.Shared)
+		if err != nil {
+			return nil, err
+		}
+		mod.keep(base)
+	}
 	sites := mod.bpfSites()
 	if err := mod.sign(s.tracer, sites); err != nil {
 		return nil, err
@@ -508,6 +520,11 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0); err != nil {
 		return err
 	}
+	if s.keeper != nil {
+		if err := s.keeper.attach(mod, p.pid, pid == 0); err != nil {
+			return err
+		}
+	}
 	return s.watchVariables(p, mod)
 }
 
@@ -525,6 +542,9 @@ func (s *Session) forgetProgram(pid int) error {
 
 // read starts handing records to the handler.
 func (s *Session) read() {
+	if s.keeper != nil {
+		s.keeper.run()
+	}
 	go func() {
 		defer close(s.readDone)
 		s.readErr = s.tracer.Read(filter{s}, s.stop)
@@ -594,6 +614,9 @@ func (s *Session) stopObserving() error {
 // finish removes the probes, hands over what is left to read and unloads.
 func (s *Session) finish() (Lost, error) {
 	s.remaining()
+	if s.keeper != nil {
+		s.keeper.halt()
+	}
 	err := s.stopObserving()
 	s.closing.Wait()
 	if s.watchDone != nil {
@@ -602,6 +625,7 @@ func (s *Session) finish() (Lost, error) {
 	}
 	close(s.stop)
 	<-s.readDone
+	s.settle()
 	lost, lostErr := s.tracer.Lost()
 	if lost.Records > 0 {
 		lostErr = errors.Join(lostErr, s.tellLost())

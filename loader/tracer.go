@@ -23,6 +23,8 @@ type TracerOptions struct {
 	RingBytes int
 	// NoStacks turns the recording of calling chains off.
 	NoStacks bool
+	// Shared makes room for variables that nobody named.
+	Shared bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
 }
@@ -83,6 +85,10 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 		size = defaultRingBytes
 	}
 	spec.Maps[bpf.TracepredictMapRing].MaxEntries = uint32(size)
+	if opts.Shared {
+		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
+		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
+	}
 	set := func(name string, value any) {
 		if err == nil {
 			err = spec.Variables[name].Set(value)
@@ -94,6 +100,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("ring_limit", uint32(size-size/lifeShare))
 	set("want_stacks", !opts.NoStacks)
 	set("follow", opts.Follow)
+	set("unnamed", opts.Shared)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}

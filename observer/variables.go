@@ -77,6 +77,9 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 		e.Value = value
 		e.Flags |= event.HasValue
 	}
+	if r.Flags&bpf.RecSkipped != 0 {
+		v.last.known = false
+	}
 	if e.Op != event.Read {
 		o.wrote(v, t, r, value)
 	} else if !o.consistent(v, t, r, value) {

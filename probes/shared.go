@@ -30,7 +30,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		if overlaps(v.Variable, named) {
 			continue
 		}
-		if len(b.plan.Sites)+len(v.Accesses) > maxShared {
+		if len(b.plan.Sites)+len(v.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched {
 			left++
 			continue
 		}
@@ -56,8 +56,9 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 	for _, a := range v.Accesses {
 		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic
 	}
-	b.plan.Shared = append(b.plan.Shared, v.Variable)
 	atomic := v.Variable.Atomic || anyAtomic(v.Accesses)
+	v.Variable.Atomic = atomic
+	b.plan.Shared = append(b.plan.Shared, v.Variable)
 	for _, a := range v.Accesses {
 		s, ok, err := b.sharedSite(v.Variable, a, stores)
 		if err != nil {
@@ -67,6 +68,9 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 			continue
 		}
 		s.Atomic, s.Shared = atomic, len(b.plan.Shared)
+		if atomic {
+			s.BPF.Flags |= bpf.SiteOrders
+		}
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}
@@ -113,7 +117,7 @@ func (b *builder) censusNotes(c *variable.Census, left int) {
 		b.note("%d instructions of %s that may access its data are not understood, or access one of several variables: they are not seen", n, name)
 	}
 	if left > 0 {
-		b.note("%d variables of %s are not watched: their accesses would be more than %d sites", left, name, maxShared)
+		b.note("%d variables of %s are not watched: there would be more than %d variables, or than %d sites", left, name, bpf.MaxWatched, maxShared)
 	}
 }
 

@@ -97,6 +97,8 @@ type Options struct {
 	// MaxPairs is how many pairs of places a variable can be reported for.
 	// Default 64.
 	MaxPairs int
+	// Uses keeps account of how threads use each variable; see Analysis.Uses.
+	Uses bool
 	// OnAccess, if not nil, is told the verdict of each access. The verdict
 	// is valid during the call only.
 	OnAccess func(*Verdict)
@@ -303,6 +305,7 @@ func (a *Analysis) compact() {
 	for _, v := range a.vars {
 		renew(&v.candidates)
 		renew(&v.guard)
+		renew(&v.use.guards)
 		for _, x := range v.accesses {
 			renew(&x.set)
 		}

@@ -73,6 +73,7 @@ type table struct {
 	up      [recently]step // of added, the recent ones
 	met     map[meetKey]setID
 	clash   map[[2]setID]bool
+	common  map[[2]setID]setID
 	lastMet [recently]meeting // of met, the recent ones
 	tried   [recently]attempt // of clash
 	scratch []member
@@ -82,7 +83,7 @@ func newTable() *table {
 	t := &table{
 		added: map[stepKey]setID{},
 		met:   map[meetKey]setID{},
-		clash: map[[2]setID]bool{},
+		clash: map[[2]setID]bool{}, common: map[[2]setID]setID{},
 	}
 	t.reset()
 	return t
@@ -96,6 +97,7 @@ func (t *table) reset() {
 	clear(t.up[:])
 	clear(t.met)
 	clear(t.clash)
+	clear(t.common)
 	clear(t.lastMet[:])
 	clear(t.tried[:])
 }
@@ -225,6 +227,23 @@ func (t *table) excluding(a, b setID) bool {
 		return r
 	}
 	return remember(t.clash, k, excludes(t.sets[a], t.sets[b]))
+}
+
+// guards gives, as a candidate set, the locks by which two sets exclude each other.
+func (t *table) guards(a, b setID) setID {
+	k := [2]setID{min(a, b), max(a, b)}
+	if r, ok := t.common[k]; ok {
+		return r
+	}
+	t.scratch = t.scratch[:0]
+	for _, m := range t.sets[a] {
+		i, exclusive := slices.BinarySearch(t.sets[b], memberOf(m.lock(), false))
+		shared := i < len(t.sets[b]) && t.sets[b][i] == memberOf(m.lock(), true)
+		if exclusive || shared && !m.shared() {
+			t.scratch = append(t.scratch, memberOf(m.lock(), false))
+		}
+	}
+	return remember(t.common, k, t.intern(t.scratch))
 }
 
 func excludes(a, b []member) bool {

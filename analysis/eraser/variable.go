@@ -20,6 +20,7 @@ type variable struct {
 	pairs      map[pairKey]*raceReport
 	order      []*raceReport // of pairs, as they came
 	fallback   *raceReport   // Plain: a warning that no two accesses explain alone
+	use        use
 }
 
 func (v *variable) remember(n *event.Names) {
@@ -62,6 +63,9 @@ func (a *Analysis) access(e *event.Event) {
 	v := a.variable(e.Object)
 	a.advance(v, t, e)
 	a.pair(v, t, e)
+	if a.opts.Uses {
+		v.use.take(e)
+	}
 	if a.opts.OnAccess != nil {
 		a.tell(v, e)
 	}
@@ -143,7 +147,13 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			}
 			continue
 		}
-		if !guarded && a.races(x, t, e) {
+		if guarded && !a.opts.Uses || !a.conflict(x, e) {
+			continue
+		}
+		if a.opts.Uses {
+			v.use.meet(a.sets, x.set, t.set)
+		}
+		if !guarded && !a.sets.excludes(x.set, t.set) {
 			a.found(v, x, t, e)
 		}
 	}
@@ -203,19 +213,16 @@ func (x *access) sameHeld(t *thread) bool {
 	return true
 }
 
-// races reports whether x and e conflict, may come in either order, and hold
-// no locks that exclude one another.
-func (a *Analysis) races(x *access, t *thread, e *event.Event) bool {
+// conflict reports whether x and e conflict, and nothing but locks keeps them from
+// coming in either order.
+func (a *Analysis) conflict(x *access, e *event.Event) bool {
 	if !x.op.IsWrite() && !e.Op.IsWrite() {
 		return false
 	}
 	if x.flags&e.Flags&event.Atomic != 0 {
 		return false
 	}
-	if !a.opts.Plain && e.Before(x.slot, x.epoch) {
-		return false
-	}
-	return !a.sets.excludes(x.set, t.set)
+	return a.opts.Plain || !e.Before(x.slot, x.epoch)
 }
 
 // take makes e the access that x stands for.

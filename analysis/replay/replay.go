@@ -113,7 +113,11 @@ func Run(s trace.Summary) report.Run {
 	for _, c := range s.Calls {
 		counts = append(counts, report.Calls(c))
 	}
-	return report.Run{Calls: counts, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+	var watched []report.Watched
+	for _, w := range s.Watched {
+		watched = append(watched, report.Watched(w))
+	}
+	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong

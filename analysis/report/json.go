@@ -29,12 +29,25 @@ type jsonRun struct {
 	Notes      []string      `json:"notes"`
 	Processes  []jsonProcess `json:"processes"`
 	Calls      []jsonCalls   `json:"calls,omitempty"`
+	Watched    []jsonWatched `json:"watched"`
+	Untouched  int           `json:"watched_untouched"`
 }
 
 type jsonCalls struct {
 	Pattern string `json:"pattern"`
 	Events  uint64 `json:"events"`
 	Objects uint64 `json:"objects"`
+}
+
+type jsonWatched struct {
+	Variable string   `json:"variable"`
+	Use      string   `json:"use"`
+	Threads  int      `json:"threads"`
+	Accesses uint64   `json:"accesses"`
+	Recorded uint64   `json:"recorded"`
+	Guards   []string `json:"guards"`
+	Fate     string   `json:"fate"`
+	UntilNS  int64    `json:"until_ns,omitempty"`
 }
 
 type jsonProcess struct {
@@ -147,7 +160,15 @@ func toJSONRun(r Run) jsonRun {
 	return jsonRun{
 		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
-		Calls: each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
+		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
+		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
+	}
+}
+
+func toJSONWatched(w Watched) jsonWatched {
+	return jsonWatched{
+		Variable: w.Variable, Use: w.Use, Threads: w.Threads, Accesses: w.Accesses, Recorded: w.Recorded,
+		Guards: each(w.Guards, itself), Fate: w.Fate, UntilNS: w.Until.Nanoseconds(),
 	}
 }
 

@@ -69,6 +69,10 @@ type Run struct {
 	Processes []Process
 	// Calls are the patterns whose events were asked for, in the order given.
 	Calls []Calls
+	// Watched are the variables that nobody named and that were accessed, Untouched
+	// counts those that were not.
+	Watched   []Watched
+	Untouched int
 }
 
 // Calls counts what a pattern matched.
@@ -77,6 +81,20 @@ type Calls struct {
 	Return  bool   // it asks for returns
 	Events  uint64
 	Objects uint64 // instances that these were on
+}
+
+// Watched is a variable that nobody named (--watch-shared).
+type Watched struct {
+	Variable string
+	Use      string // "unshared", "read-only", "guarded", "ordered", "unguarded", "atomic"
+	Threads  int
+	Accesses uint64   // that probes saw
+	Recorded uint64   // of these, those that are events
+	Guards   []string // locks that keep all its conflicting accesses apart
+	// Fate is "kept", or why its probes were removed before the end: "unshared",
+	// "guarded"; then Until says when, since the program was let go.
+	Fate  string
+	Until time.Duration
 }
 
 // Process is an observed process.

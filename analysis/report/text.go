@@ -23,6 +23,9 @@ type TextOptions struct {
 	// Color adds terminal escapes. The caller decides: a terminal, and no
 	// NO_COLOR in the environment.
 	Color bool
+	// Verbose lists every variable that --watch-shared found; by default those
+	// that threads share, as far as they are not many.
+	Verbose bool
 }
 
 const (
@@ -44,6 +47,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	for i := range r.Findings {
 		p.finding(i+1, &r.Findings[i])
 	}
+	p.watched(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("write the text report: %w", err)
 	}
@@ -55,6 +59,7 @@ type printer struct {
 	names names
 	width int
 	style styles
+	all   bool // TextOptions.Verbose
 }
 
 type styles struct {
@@ -65,7 +70,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {

@@ -17,6 +17,8 @@ type Options struct {
 	// History is how many critical sections are kept for each lock and
 	// thread, for predictions; 0 is the default of analysis/predict.
 	History int
+	// Uses keeps account of how threads use each variable; see Suite.Uses.
+	Uses bool
 }
 
 // Suite is all analyses of a run.
@@ -29,7 +31,7 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	return &Suite{
-		eraser:   eraser.New(eraser.Options{}),
+		eraser:   eraser.New(eraser.Options{Uses: o.Uses}),
 		goodlock: goodlock.New(goodlock.Options{}),
 		history:  predict.New(predict.Options{Sections: o.History}),
 	}
@@ -51,6 +53,10 @@ func (s *Suite) Remember(n *event.Names) {
 	s.eraser.Remember(n)
 	s.goodlock.Remember(n)
 }
+
+// Uses tells how threads used each variable so far, and under which locks; with
+// Options.Uses.
+func (s *Suite) Uses() []eraser.Use { return s.eraser.Uses() }
 
 // Finish gives the findings. Doubt says of a predicted finding, in a sentence,
 // why it may be wrong all the same: an order that nobody watched, a lock that

@@ -152,7 +152,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	r := &observation{flags: f, suite: suite.New(suite.Options{History: f.history})}
+	r := &observation{flags: f, suite: suite.New(suite.Options{History: f.history, Uses: f.shared})}
 	plan, err := f.options()
 	if err != nil {
 		return nil, err
@@ -178,7 +178,11 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 }
 
 func (r *observation) options() loader.Options {
-	return loader.Options{Plan: r.plan, Handler: r.observer, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+	var handler loader.Handler = r.observer
+	if r.plan.Shared {
+		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }}
+	}
+	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
 }
 
 // function gives what is known of a function of the run's events.
@@ -216,6 +220,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	summary := resolve.Summary(r.session, r.observer, res.Lost)
 	summary.Program, summary.Duration = program, observed(r.session)
 	summary.Calls = replay.Calls(r.calls)
+	resolve.AddWatched(&summary, r.session, r.observer, r.suite.Uses(), names)
 	findings := r.suite.Finish(replay.Doubt(summary))
 	rep := report.Build(replay.Run(summary), findings, names)
 	err := r.printer.print(rep)

@@ -18,6 +18,7 @@ type reportFlags struct {
 	output   string
 	findings int
 	history  int
+	verbose  bool
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
@@ -25,6 +26,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
+	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched, and what became of it")
 	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
 }
 
@@ -98,11 +100,11 @@ func (p *printer) close() error {
 func (p *printer) layout() report.TextOptions {
 	f, ok := p.std.(*os.File)
 	if p.out != nil || !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.TextOptions{Width: 120}
+		return report.TextOptions{Width: 120, Verbose: p.flags.verbose}
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		width = 80
 	}
-	return report.TextOptions{Width: width, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return report.TextOptions{Width: width, Verbose: p.flags.verbose, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }

@@ -61,7 +61,7 @@ static void *metal(void *unused) {
 }
 
 static void *colour(void *unused) {
-	for (int i = 0; i < 20000; i++)
+	for (int i = 0; i < 2000000; i++)
 		stirs++;
 	red++, green++, blue++, brushes++, rollers++, coats += 2, drops += 9, tins++;
 	paint.thin++, paint.thick += 2, paint.strokes[1] += 7;

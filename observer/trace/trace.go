@@ -66,6 +66,10 @@ type Summary struct {
 	Processes []Process `json:"processes,omitempty"`
 	// Calls are the patterns whose events were asked for, in the order given.
 	Calls []Calls `json:"calls,omitempty"`
+	// Watched are the variables that nobody named and that were accessed, Untouched
+	// counts those that were not.
+	Watched   []Watched `json:"watched,omitempty"`
+	Untouched int       `json:"untouched,omitempty"`
 }
 
 // Calls counts what a pattern matched.
@@ -75,6 +79,30 @@ type Calls struct {
 	Events  uint64 `json:"events"`
 	Objects uint64 `json:"objects"` // that these were on
 }
+
+// Watched is a variable that nobody named.
+type Watched struct {
+	Variable string   `json:"variable"`
+	Use      string   `json:"use"` // Use…
+	Threads  int      `json:"threads"`
+	Accesses uint64   `json:"accesses"` // that probes saw
+	Recorded uint64   `json:"recorded"` // of these, those that are events
+	Guards   []string `json:"guards"`   // locks that keep all its conflicting accesses apart
+	// Fate is "kept", or why the probes were removed: "unshared", "guarded"; then
+	// Until says when, since the program was let go.
+	Fate  string        `json:"fate"`
+	Until time.Duration `json:"until_ns,omitempty"`
+}
+
+// How threads use a variable.
+const (
+	UseUnshared  = "unshared"  // one thread alone
+	UseReadOnly  = "read-only" // several read it, none writes
+	UseGuarded   = "guarded"   // several, kept apart by a lock
+	UseOrdered   = "ordered"   // several, one after the other: by fork, join or messages
+	UseUnguarded = "unguarded" // several, and nothing observed keeps all of their accesses apart
+	UseAtomic    = "atomic"    // it orders threads
+)
 
 // Process is an observed process.
 type Process struct {

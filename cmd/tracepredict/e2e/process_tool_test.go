@@ -235,8 +235,21 @@ type jsonReport struct {
 			PID     int    `json:"pid"`
 			Program string `json:"program"`
 		} `json:"processes"`
+		Watched   []jsonWatched `json:"watched"`
+		Untouched int           `json:"watched_untouched"`
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
+}
+
+type jsonWatched struct {
+	Variable string   `json:"variable"`
+	Use      string   `json:"use"`
+	Threads  int      `json:"threads"`
+	Accesses uint64   `json:"accesses"`
+	Recorded uint64   `json:"recorded"`
+	Guards   []string `json:"guards"`
+	Fate     string   `json:"fate"`
+	UntilNS  int64    `json:"until_ns"`
 }
 
 type jsonFinding struct {

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxShown is how many variables of --watch-shared the text lists without Verbose.
+const maxShown = 20
+
+// watched is the table of the variables that nobody named: those that threads
+// share, with Verbose all.
+func (p *printer) watched(r Report) {
+	if len(r.Run.Watched)+r.Run.Untouched == 0 {
+		return
+	}
+	var shared, shown, dropped []Watched
+	for _, w := range r.Run.Watched {
+		if w.Threads > 1 {
+			shared = append(shared, w)
+		}
+		if w.Fate != "kept" {
+			dropped = append(dropped, w)
+		}
+	}
+	if shown = shared; p.all {
+		shown = r.Run.Watched
+	}
+	p.out.WriteByte('\n')
+	p.para(p.style.title, 0, 2, fmt.Sprintf("Of %s, threads share %d; %d %s used by one thread alone, %d never",
+		counted(uint64(len(r.Run.Watched)+r.Run.Untouched), "variable", "variables"), len(shared),
+		len(r.Run.Watched)-len(shared), were(len(r.Run.Watched)-len(shared)), r.Run.Untouched))
+	more := 0
+	if !p.all && len(shown) > maxShown {
+		shown, more = shown[:maxShown], len(shown)-maxShown
+	}
+	p.table(shown)
+	if more > 0 {
+		p.line(itself, fmt.Sprintf("  and %d more (--verbose lists all)", more))
+	}
+	if len(dropped) > 0 && !p.all {
+		p.para(itself, 2, 4, "Not watched to the end: "+droppedList(dropped))
+	}
+}
+
+func were(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
+}
+
+// table lays the variables out in columns, long names shortened.
+func (p *printer) table(ws []Watched) {
+	if len(ws) == 0 {
+		return
+	}
+	rows := [][]string{{"VARIABLE", "THREADS", "ACCESSES", "GUARDED BY"}}
+	if p.all {
+		rows[0] = append(rows[0], "WATCHED")
+	}
+	for _, w := range ws {
+		row := []string{w.Variable, fmt.Sprint(w.Threads), thousands(w.Accesses), guardText(w)}
+		if p.all {
+			row = append(row, fateText(w))
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	widths[0] = min(widths[0], p.width/2)
+	for _, row := range rows {
+		row[0] = shortName(row[0], widths[0])
+		text := " "
+		for i, cell := range row {
+			text += " " + cell + strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell)+1))
+		}
+		p.line(itself, text)
+	}
+}
+
+func guardText(w Watched) string {
+	switch w.Use {
+	case "unshared":
+		return "(one thread)"
+	case "atomic":
+		return "(atomic)"
+	case "guarded":
+		return strings.Join(w.Guards, ", ")
+	case "ordered":
+		return "(one thread after the other)"
+	case "read-only":
+		return "(only read)"
+	}
+	return "no common lock"
+}
+
+func fateText(w Watched) string {
+	switch w.Fate {
+	case "unshared":
+		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
+	case "guarded":
+		return fmt.Sprintf("until %s: well guarded", seconds(w.Until))
+	}
+	return "to the end"
+}
+
+// droppedList says of which variables the probes were removed, and why.
+func droppedList(ws []Watched) string {
+	reasons := map[string][]string{}
+	for _, w := range ws {
+		reasons[w.Fate] = append(reasons[w.Fate], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
+	}
+	var parts []string
+	for _, fate := range []string{"unshared", "guarded"} {
+		names := reasons[fate]
+		if len(names) == 0 {
+			continue
+		}
+		slices.Sort(names)
+		tail := ""
+		if n := len(names) - 5; n > 0 {
+			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
+		}
+		why := map[string]string{"unshared": "used by one thread alone", "guarded": "always under the same lock"}[fate]
+		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,43 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+func watchedRun() Run {
+	r := shopRun()
+	r.Untouched = 4
+	r.Watched = []Watched{
+		{Variable: "tickets", Use: "unguarded", Threads: 2, Accesses: 25, Recorded: 25, Fate: "kept"},
+		{Variable: "orders", Use: "guarded", Threads: 3, Accesses: 120000, Recorded: 4300, Guards: []string{"ledger", "stock"}, Fate: "guarded", Until: 1500 * time.Millisecond},
+		{Variable: "config.level", Use: "read-only", Threads: 3, Accesses: 9, Recorded: 3, Fate: "kept"},
+		{Variable: "state", Use: "ordered", Threads: 2, Accesses: 2, Recorded: 2, Fate: "kept"},
+		{Variable: "ready", Use: "atomic", Threads: 2, Accesses: 2, Recorded: 2, Fate: "kept"},
+		{Variable: "paces", Use: "unshared", Threads: 1, Accesses: 5000, Recorded: 1, Fate: "unshared", Until: 60 * time.Millisecond},
+	}
+	return r
+}
+
+func TestWatchedTable(t *testing.T) {
+	r := Build(watchedRun(), nil, shopTable())
+	golden(t, "watched.txt", []byte(text(t, r, TextOptions{Width: 100})))
+	golden(t, "watched-verbose.txt", []byte(text(t, r, TextOptions{Width: 100, Verbose: true})))
+	golden(t, "watched.json", writeJSON(t, r))
+}
+
+func TestWatchedTableIsShort(t *testing.T) {
+	run := shopRun()
+	for i := range 3 * maxShown {
+		run.Watched = append(run.Watched, Watched{Variable: fmt.Sprintf("v%02d", i), Use: "ordered", Threads: 2, Accesses: 1, Fate: "kept"})
+	}
+	short, long := text(t, Build(run, nil, nil), TextOptions{}), text(t, Build(run, nil, nil), TextOptions{Verbose: true})
+	if n := strings.Count(short, "one thread after the other"); n != maxShown || !strings.Contains(short, "and 40 more") {
+		t.Errorf("%d variables listed:\n%s", n, short)
+	}
+	if n := strings.Count(long, "one thread after the other"); n != 3*maxShown {
+		t.Errorf("of all, %d variables listed", n)
+	}
+}

@@ -1,0 +1,150 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// When a variable is known to be guarded: so many recorded accesses by several
+// threads in turn, so often, all under the same locks.
+const (
+	steadyAccesses = 1 << 12
+	steadyTurns    = 16
+	tellEvery      = 100 * time.Millisecond
+)
+
+// Uses gives how threads used each variable so far; a suite.Suite knows it.
+type Uses interface{ Uses() []eraser.Use }
+
+// Sharing is an Observer that tells its session which variables that nobody
+// named are known to be guarded; a loader.Handler.
+type Sharing struct {
+	*observer.Observer
+	Analyses Uses
+	Session  func() *loader.Session // nil until there is one
+	next     time.Time
+	told     map[event.ObjectID]bool
+}
+
+// Idle implements loader.Handler.
+func (s *Sharing) Idle() {
+	s.Observer.Idle()
+	session, now := s.Session(), time.Now()
+	if session == nil || now.Before(s.next) {
+		return
+	}
+	s.next = now.Add(tellEvery)
+	if s.told == nil {
+		s.told = map[event.ObjectID]bool{}
+	}
+	for _, u := range s.Analyses.Uses() {
+		if s.told[u.Variable] || len(u.Guards) == 0 || u.Steady < steadyAccesses || u.Turns < steadyTurns {
+			continue
+		}
+		if o, ok := s.ObjectInfo(u.Variable); ok {
+			s.told[u.Variable] = true
+			session.Guarded(o.Variable)
+		}
+	}
+}
+
+// maxWatched bounds the variables that a trace and a report tell of.
+const maxWatched = 1 << 13
+
+// AddWatched adds to a summary what became of the variables that nobody named.
+func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []eraser.Use, names report.Resolver) {
+	by := map[string]eraser.Use{}
+	for _, u := range uses {
+		if info, ok := o.ObjectInfo(u.Variable); ok {
+			by[info.Variable] = merged(by[info.Variable], u)
+		}
+	}
+	all := s.Watched()
+	for _, w := range all {
+		if w.Hits == 0 {
+			sum.Untouched++
+			continue
+		}
+		sum.Watched = append(sum.Watched, watchedVariable(w, by[w.Variable.Name], names))
+	}
+	slices.SortStableFunc(sum.Watched, func(a, b trace.Watched) int {
+		if c := rank(a) - rank(b); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Variable, b.Variable)
+	})
+	dropped := 0
+	for _, w := range sum.Watched {
+		if w.Fate != loader.FateKept.String() {
+			dropped++
+		}
+	}
+	if dropped > 0 {
+		sum.Notes = append(sum.Notes, fmt.Sprintf("%d variables were not watched to the end: what threads did to them later is not in the findings", dropped))
+	}
+	if n := len(sum.Watched) - maxWatched; n > 0 {
+		sum.Watched = sum.Watched[:maxWatched]
+		sum.Notes = append(sum.Notes, fmt.Sprintf("%d more variables were accessed than are listed", n))
+	}
+}
+
+// merged joins what two processes did with the variable of one name.
+func merged(a, b eraser.Use) eraser.Use {
+	if a.Variable == 0 {
+		return b
+	}
+	b.State = max(a.State, b.State)
+	b.Threads += a.Threads
+	b.Accesses += a.Accesses
+	b.Writes += a.Writes
+	b.Conflicts = a.Conflicts || b.Conflicts
+	b.Guards = slices.DeleteFunc(slices.Clone(b.Guards), func(id event.ObjectID) bool { return !slices.Contains(a.Guards, id) })
+	return b
+}
+
+func watchedVariable(w loader.Watched, u eraser.Use, names report.Resolver) trace.Watched {
+	out := trace.Watched{
+		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
+		Fate: w.Fate.String(), Until: w.Until, Guards: []string{},
+	}
+	for _, id := range u.Guards {
+		out.Guards = append(out.Guards, lockName(names.Object(id)))
+	}
+	slices.Sort(out.Guards)
+	switch {
+	case w.Variable.Atomic:
+		out.Use = trace.UseAtomic
+	case u.Threads < 2:
+		out.Use = trace.UseUnshared
+	case u.Writes == 0:
+		out.Use = trace.UseReadOnly
+	case !u.Conflicts:
+		out.Use = trace.UseOrdered
+	case len(u.Guards) > 0:
+		out.Use = trace.UseGuarded
+	default:
+		out.Use = trace.UseUnguarded
+	}
+	return out
+}
+
+func lockName(o report.ObjectInfo) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return fmt.Sprintf("%#x", o.Addr)
+}
+
+// rank puts first what a reader looks for.
+func rank(w trace.Watched) int {
+	return slices.Index([]string{trace.UseUnguarded, trace.UseGuarded, trace.UseOrdered, trace.UseReadOnly, trace.UseAtomic, trace.UseUnshared}, w.Use)
+}

@@ -1,0 +1,94 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func watchedIn(t *testing.T, r jsonReport) map[string]jsonWatched {
+	t.Helper()
+	by := map[string]jsonWatched{}
+	for _, w := range r.Run.Watched {
+		if _, twice := by[w.Variable]; twice {
+			t.Errorf("%s is there twice", w.Variable)
+		}
+		by[w.Variable] = w
+	}
+	return by
+}
+
+// TestWatchSharedFindsTheRace: of the example's variables those that threads share
+// are told, with their locks; a hot one of one thread is let go early; and the trace
+// gives the same report.
+func TestWatchSharedFindsTheRace(t *testing.T) {
+	needBPF(t)
+	trace := filepath.Join(t.TempDir(), "run.trace")
+	status, r := reported(t, "exec", "--watch-shared", "--record", trace, "--", example(t, "discover"))
+	if status != 66 {
+		t.Errorf("exit status %d, want 66", status)
+	}
+	wantSummary(t, r, "predicted race of visitors")
+	by := watchedIn(t, r)
+	if len(by) != 35 || r.Run.Untouched != 0 {
+		t.Errorf("%d variables accessed, %d not; want 35 and none", len(by), r.Run.Untouched)
+	}
+	for name, want := range map[string]jsonWatched{
+		"visitors": {Use: "unguarded", Threads: 3, Fate: "kept", Guards: []string{}},
+		"orders":   {Use: "guarded", Threads: 4, Fate: "kept", Guards: []string{"counter"}},
+		"stock":    {Use: "guarded", Threads: 4, Fate: "kept", Guards: []string{"shelf"}},
+		"planks":   {Use: "unshared", Threads: 1, Fate: "kept", Guards: []string{}},
+		"stirs":    {Use: "ordered", Threads: 1, Fate: "unshared", Guards: []string{}},
+	} {
+		got := by[name]
+		if name == "stirs" { // the main thread's read of it, at the end, is not seen any more
+			want.Use = "unshared"
+			if got.Accesses >= 4_000_000/2 || got.UntilNS <= 0 {
+				t.Errorf("stirs: %d accesses were seen, until %d ns: its probes stayed", got.Accesses, got.UntilNS)
+			}
+		}
+		got.Variable, got.Accesses, got.Recorded, got.UntilNS = "", 0, 0, 0
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if status, again := reported(t, "analyze", trace); status != 66 || cmp.Diff(r, again) != "" {
+		t.Errorf("the trace gives another report (-run +trace), status %d:\n%s", status, cmp.Diff(r, again))
+	}
+}
+
+// TestWatchSharedLetsTheGuardedGo: a variable that is always guarded costs no more
+// after some thousand accesses; and what is named besides is watched to the end.
+func TestWatchSharedLetsTheGuardedGo(t *testing.T) {
+	needBPF(t)
+	status, r := reported(t, "exec", "--watch-shared", "--", build(t, "gcc", "guarded.c", "-O2", "-pthread"))
+	if status != 0 || len(r.Findings) > 0 {
+		t.Errorf("exit status %d, %d findings", status, len(r.Findings))
+	}
+	by := watchedIn(t, r)
+	total := by["total"]
+	if total.Use != "guarded" || total.Fate != "guarded" || cmp.Diff(total.Guards, []string{"lock"}) != "" || total.Threads < 2 || total.Accesses >= 80_000 {
+		t.Errorf("total: %+v", total)
+	}
+	if s := by["settings"]; s.Use != "read-only" || s.Fate != "kept" || s.Accesses != 800 {
+		t.Errorf("settings: %+v", s)
+	}
+	if h := by["handed"]; h.Use != "unshared" || h.Threads != 1 || h.Fate != "kept" {
+		t.Errorf("handed: %+v", h)
+	}
+	_, named := reported(t, "exec", "--watch-shared", "--watch", "total", "--", build(t, "gcc", "guarded.c", "-O2", "-pthread"))
+	if by := watchedIn(t, named); by["total"].Variable != "" || by["settings"].Variable == "" || named.Run.Events <= 80_000 {
+		t.Errorf("with --watch total: %+v, %d events", by, named.Run.Events)
+	}
+}
+
+// TestWatchSharedLeavesResultsAlone: what the program prints is its own.
+func TestWatchSharedLeavesResultsAlone(t *testing.T) {
+	needBPF(t)
+	c := startTool(t, childOptions{}, "exec", "--watch-shared", "--output", os.DevNull, "--", example(t, "discover"))
+	if status := c.wait(); status != 66 || c.out.String() != "11 orders, 82 left, 10 visitors, 2000000 stirs\n" {
+		t.Errorf("status %d, the program printed %q", status, c.out.String())
+	}
+}

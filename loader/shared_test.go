@@ -1,0 +1,68 @@
+package loader
+
+import (
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// TestPlaces: a place for a chain of sites of variables that nobody named, in the
+// order of the variables; what was named has its probes apart.
+func TestPlaces(t *testing.T) {
+	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
+		{Addr: 0x100, Offset: 1},
+		{Addr: 0x100, Offset: 1, Shared: 3},
+		{Addr: 0x100, Offset: 1, Shared: 1},
+		{Addr: 0x200, Offset: 2, Shared: 2},
+		{Addr: 0x300, Offset: 3, Shared: 2},
+	}}}
+	m.keep(100)
+	want := []place{
+		{Probe{Offset: 2, Site: 13}, []uint32{101}}, {Probe{Offset: 3, Site: 14}, []uint32{101}}, {Probe{Offset: 1, Site: 11}, []uint32{102, 100}},
+	}
+	if diff := cmp.Diff(want, m.places(), cmp.AllowUnexported(place{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]Probe{{Offset: 1, Site: 10}}, m.probesOf()); diff != "" {
+		t.Errorf("what was named (-want +got):\n%s", diff)
+	}
+}
+
+func TestFate(t *testing.T) {
+	for name, c := range map[string]struct {
+		v    kept
+		t    bpf.Tally
+		want Fate
+	}{
+		"not accessed":               {kept{}, bpf.Tally{}, FateKept},
+		"little":                     {kept{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits - 1}, FateKept},
+		"hot, one of several":        {kept{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits}, FateUnshared},
+		"hot before there are two":   {kept{}, bpf.Tally{Hits: loneHits - 1}, FateKept},
+		"too hot before":             {kept{}, bpf.Tally{Hits: loneHits}, FateUnshared},
+		"hot, several":               {kept{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, FateKept},
+		"guarded":                    {kept{steady: true}, bpf.Tally{Shared: 1}, FateGuarded},
+		"guarded, but of one thread": {kept{steady: true}, bpf.Tally{}, FateKept},
+		"hot, but it orders threads": {kept{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
+	} {
+		if got := c.v.fate(c.t); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestReplaceOnlyWhatIsThere: a process that has gone takes its links with it.
+func TestReplaceOnlyWhatIsThere(t *testing.T) {
+	tr := &Tracer{files: map[int][]io.Closer{7: {probeLink(3), probeLink(4), probeLink(5)}}}
+	if !tr.replace(7, 4, 9) || !tr.replace(7, 3, 0) || tr.replace(7, 4, 8) || tr.replace(8, 5, 8) {
+		t.Error("links were replaced that are not there, or were not that are")
+	}
+	if got := tr.takeProcess(7); !slices.Equal(got, []io.Closer{probeLink(9), probeLink(5)}) {
+		t.Errorf("left are %v", got)
+	}
+}
