@@ -4,28 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
-
-// MaxUsers is how many threads of one variable are told apart.
-const MaxUsers = 64
-
-// Use is how threads used a variable.
-type Use struct {
-	Variable event.ObjectID
-	State    State
-	Threads  int    // at most MaxUsers, which stands for so many or more
-	Accesses uint64 // events
-	Writes   uint64 // of these
-	// Conflicts: some accesses of two threads, one of them a write, are ordered by
-	// nothing but locks, if by anything.
-	Conflicts bool
-	// Guards are the locks that keep all such accesses apart, sorted.
-	Guards []event.ObjectID
-	// Steady is how many accesses there were since Guards last changed, Turns how
-	// often another thread than before made them.
-	Steady, Turns uint64
-}
 
 // use is the account of a variable.
 type use struct {
@@ -51,7 +32,7 @@ func (u *use) take(e *event.Event) {
 	}
 	u.last = e.Thread
 	u.turns++
-	if len(u.users) < MaxUsers && !slices.Contains(u.users, e.Thread) {
+	if len(u.users) < finding.MaxUsers && !slices.Contains(u.users, e.Thread) {
 		u.users = append(u.users, e.Thread)
 	}
 }
@@ -69,16 +50,16 @@ func (u *use) meet(sets *table, a, b setID) {
 
 // Uses tells how each variable in memory was used so far, in the order of their
 // identifiers; with Options.Uses.
-func (a *Analysis) Uses() []Use {
-	out := make([]Use, 0, len(a.vars))
+func (a *Analysis) Uses() []finding.Use {
+	out := make([]finding.Use, 0, len(a.vars))
 	for id, v := range a.vars {
 		n := &v.use
-		u := Use{Variable: id, State: v.state, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
+		u := finding.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
 		for _, m := range a.sets.sets[n.guards] {
 			u.Guards = append(u.Guards, m.lock())
 		}
 		out = append(out, u)
 	}
-	slices.SortFunc(out, func(a, b Use) int { return cmp.Compare(a.Variable, b.Variable) })
+	slices.SortFunc(out, func(a, b finding.Use) int { return cmp.Compare(a.Variable, b.Variable) })
 	return out
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
@@ -23,7 +23,7 @@ const (
 )
 
 // Uses gives how threads used each variable so far; a suite.Suite knows it.
-type Uses interface{ Uses() []eraser.Use }
+type Uses interface{ Uses() []finding.Use }
 
 // Sharing is an Observer that tells its session which variables that nobody
 // named are known to be guarded; a loader.Handler.
@@ -61,8 +61,8 @@ func (s *Sharing) Idle() {
 const maxWatched = 1 << 13
 
 // AddWatched adds to a summary what became of the variables that nobody named.
-func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []eraser.Use, names report.Resolver) {
-	by := map[string]eraser.Use{}
+func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []finding.Use, names report.Resolver) {
+	by := map[string]finding.Use{}
 	for _, u := range uses {
 		if info, ok := o.ObjectInfo(u.Variable); ok {
 			by[info.Variable] = merged(by[info.Variable], u)
@@ -98,11 +98,10 @@ func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []eraser
 }
 
 // merged joins what two processes did with the variable of one name.
-func merged(a, b eraser.Use) eraser.Use {
+func merged(a, b finding.Use) finding.Use {
 	if a.Variable == 0 {
 		return b
 	}
-	b.State = max(a.State, b.State)
 	b.Threads += a.Threads
 	b.Accesses += a.Accesses
 	b.Writes += a.Writes
@@ -111,7 +110,7 @@ func merged(a, b eraser.Use) eraser.Use {
 	return b
 }
 
-func watchedVariable(w loader.Watched, u eraser.Use, names report.Resolver) trace.Watched {
+func watchedVariable(w loader.Watched, u finding.Use, names report.Resolver) trace.Watched {
 	out := trace.Watched{
 		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
 		Fate: w.Fate.String(), Until: w.Until, Guards: []string{},

@@ -56,7 +56,7 @@ func (s *Suite) Remember(n *event.Names) {
 
 // Uses tells how threads used each variable so far, and under which locks; with
 // Options.Uses.
-func (s *Suite) Uses() []eraser.Use { return s.eraser.Uses() }
+func (s *Suite) Uses() []finding.Use { return s.eraser.Uses() }
 
 // Finish gives the findings. Doubt says of a predicted finding, in a sentence,
 // why it may be wrong all the same: an order that nobody watched, a lock that
