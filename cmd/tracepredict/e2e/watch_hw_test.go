@@ -60,6 +60,19 @@ func TestWatchpointSeesAll(t *testing.T) {
 	}
 }
 
+// TestWatchpointSystemCalls: what the kernel does for a system call is one access.
+func TestWatchpointSystemCalls(t *testing.T) {
+	r := observe(t, build(t, "gcc", "syscalls.c", "-O2", "-pthread"), options{Hardware: []string{"shared"}})
+	r.expectExit(t, 0)
+	s := parseStory(t, r.Output)
+	if diff := cmp.Diff(s.said, r.accesses(s, "shared")); diff != "" {
+		t.Errorf("the program did (-), observed were (+):\n%s", diff)
+	}
+	if st := r.Observer.Stats(); st.Untold != 0 {
+		t.Errorf("of %d accesses it is not told what they were", st.Untold)
+	}
+}
+
 // accessesIn counts the reads and writes of variables in a trace.
 func accessesIn(t testing.TB, path string) (reads, writes int) {
 	t.Helper()
