@@ -46,7 +46,7 @@ func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error)
 		f.Close()
 		return nil, fmt.Errorf("look at %s: %w", m.Path, err)
 	}
-	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: procDir(pid) + "/root"})
+	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: procDir(pid) + "/root", Path: m.Path})
 	if err != nil {
 		f.Close()
 		return nil, err

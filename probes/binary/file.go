@@ -30,6 +30,9 @@ type Options struct {
 	// nil is /usr/lib/debug. Empty and not nil: none is looked for outside
 	// the file's own directory.
 	DebugDirs []string
+	// Path is where a file that is not opened by path lies inside Root; separate
+	// and split debug information is looked for beside it. "": nowhere.
+	Path string
 }
 
 // File is an open ELF file. Its methods may be called concurrently; Close may
@@ -75,6 +78,7 @@ type File struct {
 	sections        map[string][]byte // of debug information, as loaded
 	debugLeft       uint64            // bytes that sections may still take
 	lines           lineCheck
+	kept            map[string][]byte // sections, where a part takes some of each; nil: not kept
 	separate        *File
 	separateErr     error
 	debugSymbols    []Symbol
@@ -164,7 +168,7 @@ func NewWith(r io.ReaderAt, size int64, name string, opts Options) (*File, error
 	if size < 0 {
 		return nil, &Error{Path: name, Kind: ErrTruncated, Offset: noOffset, Reason: "has a negative size"}
 	}
-	f := &File{name: name, opts: opts, r: r, size: uint64(size)}
+	f := &File{name: name, path: opts.Path, opts: opts, r: r, size: uint64(size)}
 	if err := f.load(); err != nil {
 		return nil, err
 	}

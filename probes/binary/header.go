@@ -41,6 +41,9 @@ func (f *File) header() (*elf.Header64, error) {
 	if err := binary.Read(bytes.NewReader(head), order, &h); err != nil {
 		return nil, f.fail(ErrMalformed, 0, "ELF header: %v", err)
 	}
+	if f.debug {
+		return &h, nil // a .dwo file is an object file
+	}
 	return &h, f.checkType(elf.Type(h.Type))
 }
 

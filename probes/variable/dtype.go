@@ -85,9 +85,11 @@ func (x *index) typeEntry(off dwarf.Offset) *dwarf.Entry {
 	if x.left--; off == 0 || x.left < 0 {
 		return nil
 	}
-	r := x.data.Reader()
-	r.Seek(off)
-	e, err := r.Next()
+	r, ok := x.readAt(off)
+	if !ok {
+		return nil
+	}
+	e, err := r.next()
 	if err != nil || e == nil || e.Tag == 0 {
 		return nil
 	}
@@ -210,6 +212,7 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 // structure describes a structure, of which only the atomic types of the C++
 // and Rust libraries can be watched: they are a scalar in wrappings.
 func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
+	e = x.complete(e)
 	atomic, ok := x.atomics[e.Offset]
 	if !ok {
 		return refuse(tagged("struct", name, u), ": name a member")
@@ -225,44 +228,25 @@ func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeI
 // onlyMember describes the scalar that a structure consists of, through base
 // classes and members as large as the structure itself.
 func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
-	none := refuse(text(e, dwarf.AttrName), ", which is not a scalar")
-	if depth > maxChain || !e.Children {
-		return none
+	only := refuse(text(e, dwarf.AttrName), ", which is not a scalar")
+	if depth > maxChain {
+		return only
 	}
-	r := x.data.Reader()
-	r.Seek(e.Offset)
-	if _, err := r.Next(); err != nil {
-		return none
-	}
-	entries := bin.NewEntries(r, x.size)
-	for level := 0; level >= 0; {
-		m, err := entries.Next()
-		if x.left--; err != nil || m == nil || x.left < 0 {
-			return none
+	x.members(e, func(f field) bool {
+		off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		if !ok {
+			return true
 		}
-		at := level
-		switch {
-		case m.Tag == 0:
-			level--
-			continue
-		case m.Children:
-			level++
+		if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == number(e, dwarf.AttrByteSize) {
+			only = t
 		}
-		if at > 0 {
-			continue
-		}
-		instance := m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !flag(m, dwarf.AttrExternal) && !flag(m, dwarf.AttrDeclaration)
-		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && instance {
-			if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == number(e, dwarf.AttrByteSize) {
-				return t
-			}
-		}
-	}
-	return none
+		return only.bad != ""
+	})
+	return only
 }
 
 func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
-	if s := x.bare(x.typeEntry(off)); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
+	if s := x.complete(x.bare(x.typeEntry(off))); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
 		return x.onlyMember(s, u, depth)
 	}
 	return x.typeAt(off, u, depth)
@@ -302,7 +286,9 @@ func newResults(f *bin.File) (rs *results) {
 	if err != nil {
 		return rs
 	}
-	rs.x = &index{file: f, data: d, size: len(info)}
+	if rs.x, err = openIndex(f); err != nil {
+		return rs
+	}
 	r, left := d.Reader(), maxSpans
 	for _, u := range bin.Units(info) {
 		r.Seek(u.Entry)
@@ -341,7 +327,7 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 
 // inUnit looks for the function in a unit.
 func (rs *results) inUnit(u bin.Unit, at uint64) bool {
-	r := rs.x.data.Reader()
+	r := rs.x.parts[0].Data.Reader()
 	r.Seek(u.Entry)
 	entries := bin.NewEntries(r, int(u.End-u.Entry))
 	root, err := entries.Next()

@@ -450,6 +450,7 @@ func (fd *Finder) names() (known, silent []string) {
 			}
 			continue
 		}
+		silent = append(silent, x.missing...)
 		for i := range x.entries {
 			name := qualified(x.resolve(i).name)
 			if left -= len(name); left < 0 {

@@ -74,13 +74,15 @@ type entry struct {
 
 type index struct {
 	file    *bin.File
-	data    *dwarf.Data
-	size    int    // of .debug_info
-	addrs   []byte // .debug_addr
+	parts   []body                  // by base
+	sigs    map[uint64]dwarf.Offset // of types → their entries
+	missing []string                // sentences on what of the debug information is not there
+	addrs   []byte                  // .debug_addr
 	entries []entry
 	byOff   map[dwarf.Offset]int // into entries
 	scopes  map[dwarf.Offset]*scope
 	atomics map[dwarf.Offset]string // library types that are atomic → name
+	defs    *definitions            // nil until asked for
 	left    int                     // entries that the description of a type may still take
 }
 
@@ -95,7 +97,15 @@ func newIndex(f *bin.File) (x *index, err error) {
 			x, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
 		}
 	}()
-	d, err := f.DWARF()
+	if x, err = openIndex(f); err != nil {
+		return nil, err
+	}
+	return x, x.walk(x.visit)
+}
+
+// openIndex is newIndex without the walk: types can be asked for.
+func openIndex(f *bin.File) (*index, error) {
+	found, missing, err := f.DebugParts()
 	if err != nil {
 		return nil, err
 	}
@@ -103,48 +113,12 @@ func newIndex(f *bin.File) (x *index, err error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.DebugSection("info")
-	if err != nil {
-		return nil, err
-	}
-	x = &index{
-		file: f, data: d, size: len(info), addrs: addrs, byOff: map[dwarf.Offset]int{},
+	x := &index{
+		file: f, missing: missing, addrs: addrs, byOff: map[dwarf.Offset]int{}, sigs: map[uint64]dwarf.Offset{},
 		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
 	}
-	return x, walk(d, x.size, x.visit)
-}
-
-// walk calls visit for every entry with its unit and the scope that encloses
-// it; size is that of .debug_info.
-func walk(d *dwarf.Data, size int, visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
-	entries := bin.NewEntries(d.Reader(), size)
-	var stack []*scope
-	var u *unit
-	in := (*scope)(nil)
-	for {
-		e, err := entries.Next()
-		if err != nil {
-			return fmt.Errorf("read debug information: %w", err)
-		}
-		if e == nil {
-			return nil
-		}
-		switch e.Tag {
-		case 0:
-			if len(stack) > 0 {
-				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			}
-			continue
-		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
-			u, stack, in = newUnit(e), nil, nil
-			continue
-		}
-		inner := visit(e, u, in)
-		if e.Children {
-			stack = append(stack, in)
-			in = inner
-		}
-	}
+	x.take(found)
+	return x, nil
 }
 
 func newUnit(e *dwarf.Entry) *unit {
@@ -460,7 +434,7 @@ func (x *index) all(match func(name []component) bool) []found {
 // local finds a function that has a parameter or local variable of that name.
 func (x *index) local(name string) (function string, ok bool) {
 	defer func() { _ = recover() }() // damaged data: then it is not known
-	_ = walk(x.data, x.size, func(e *dwarf.Entry, _ *unit, in *scope) *scope {
+	_ = x.walk(func(e *dwarf.Entry, _ *unit, in *scope) *scope {
 		switch e.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
 			if !ok && inFunction(in) && text(e, dwarf.AttrName) == name && !flag(e, dwarf.AttrExternal) {

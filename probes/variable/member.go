@@ -491,14 +491,15 @@ func (x *index) children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
 	if !e.Children {
 		return
 	}
-	r := x.data.Reader()
-	r.Seek(e.Offset)
-	if _, err := r.Next(); err != nil {
+	r, ok := x.readAt(e.Offset)
+	if !ok {
 		return
 	}
-	entries := bin.NewEntries(r, x.size)
+	if _, err := r.next(); err != nil {
+		return
+	}
 	for level := 0; level >= 0; {
-		c, err := entries.Next()
+		c, err := r.next()
 		if x.left--; err != nil || c == nil || x.left < 0 {
 			return
 		}
@@ -562,7 +563,3 @@ func (x *index) sized(off dwarf.Offset, depth int) int64 {
 	}
 	return 0
 }
-
-// complete gives the entry that describes a type which e only declares; e if
-// there is none.
-func (x *index) complete(e *dwarf.Entry) *dwarf.Entry { return e }
