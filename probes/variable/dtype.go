@@ -44,7 +44,7 @@ func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
 const maxTypeEntries = 1 << 16
 
 func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
-	e := x.typeEntry(off)
+	e := x.complete(x.typeEntry(off))
 	if e == nil || depth > 4*maxChain {
 		return typeInfo{text: "?", bad: "an unknown type"}
 	}

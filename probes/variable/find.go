@@ -64,12 +64,26 @@ func (fd *Finder) Find(name string) (v Variable, err error) {
 	for _, q := range readings {
 		if all := fd.candidates(q); len(all) > 0 {
 			if v, err = choose(q, all); err != nil {
-				return Variable{}, err
+				return Variable{}, fd.explain(err)
 			}
 			return fd.copied(v), nil
 		}
 	}
 	return Variable{}, fd.notFound(readings[0])
+}
+
+// explain adds to an error what debug information could not be read.
+func (fd *Finder) explain(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Reason != NoDebugInfo && e.Reason != WrongType {
+		return err
+	}
+	for _, f := range fd.files {
+		if x := fd.indexes[f]; x != nil && len(x.missing) > 0 {
+			e.Message += "; " + strings.Join(x.missing, "; ")
+		}
+	}
+	return err
 }
 
 func (fd *Finder) candidates(q query) []candidate {

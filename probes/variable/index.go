@@ -171,10 +171,13 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 		x.scopes[e.Offset] = s
 		return s
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		name := text(e, dwarf.AttrName)
-		x.noteAtomic(e, name, in)
+		s := x.structScope(e, in)
+		x.noteAtomic(e, s.name, s.parent)
+		if flag(e, dwarf.AttrDeclaration) {
+			x.scopes[e.Offset] = s
+		}
 		if e.Children {
-			return &scope{parent: in, name: name, optional: name == ""}
+			return s
 		}
 	case dwarf.TagSubprogram:
 		s := &scope{parent: in, name: text(e, dwarf.AttrName), function: true, origin: origin(e)}
@@ -184,6 +187,17 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 		return &scope{parent: in, function: true, origin: origin(e)}
 	}
 	return in
+}
+
+// structScope is the scope that a structure makes. One that completes a
+// declaration is where that is: in a type unit it stands alone.
+func (x *index) structScope(e *dwarf.Entry, in *scope) *scope {
+	s := &scope{parent: in, name: text(e, dwarf.AttrName)}
+	if declared := x.scopes[origin(e)]; declared != nil {
+		s.parent = declared.parent
+	}
+	s.optional = s.name == ""
+	return s
 }
 
 // noteAtomic remembers the types of the C++ and Rust libraries that make a

@@ -172,7 +172,7 @@ func (x *index) memberName(e *dwarf.Entry) string {
 		return text(e, dwarf.AttrName)
 	}
 	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
-	if base := x.bare(x.typeEntry(off)); base != nil {
+	if base := x.complete(x.bare(x.typeEntry(off))); base != nil {
 		return text(base, dwarf.AttrName)
 	}
 	return ""

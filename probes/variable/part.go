@@ -200,9 +200,9 @@ func (x *index) define() *definitions {
 	_ = x.walk(func(e *dwarf.Entry, u *unit, in *scope) *scope {
 		switch e.Tag {
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType:
-			name := text(e, dwarf.AttrName)
-			if name != "" && !inFunction(in) && left > 0 {
-				full := qualified(x.path(in, []component{{name, false}}))
+			s := x.structScope(e, in)
+			if s.name != "" && !inFunction(in) && left > 0 {
+				full := qualified(x.path(s, nil))
 				left -= len(full) + 64
 				if flag(e, dwarf.AttrDeclaration) {
 					d.names[e.Offset] = full
@@ -210,7 +210,7 @@ func (x *index) define() *definitions {
 					d.byName[full] = e.Offset
 				}
 			}
-			return &scope{parent: in, name: name, optional: name == ""}
+			return s
 		case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagSubprogram:
 			if s := x.scopes[e.Offset]; s != nil {
 				return s
