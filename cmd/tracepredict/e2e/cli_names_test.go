@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMembersWhereverTheirTypesAre: a member is watched by name in a running
+// program, wherever its debug information lies; and by its place where there is
+// none.
+func TestMembersWhereverTheirTypesAre(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		name, watch string
+		flags       string
+		then        [][]string // commands in the program's folder
+	}{
+		{"split", "server.stats.hits", "-gdwarf-5 -gsplit-dwarf", nil},
+		{"package", "server.stats.hits", "-gdwarf-4 -gsplit-dwarf", [][]string{{"dwp", "-e", "fields", "-o", "fields.dwp"}, {"rm", "one.dwo"}}},
+		{"link", "server.stats.hits", "-g", [][]string{{"objcopy", "--only-keep-debug", "fields", "fields.debug"}, {"objcopy", "--strip-debug", "--add-gnu-debuglink=fields.debug", "fields"}}},
+		{"type units", "server.stats.hits", "-g -fdebug-types-section", nil},
+		{"none", "server+48:i64", "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program := fieldsProgram(t, strings.Fields(c.flags), c.then)
+			status, r := reported(t, "exec", "--watch", c.watch, "--", program)
+			name, _, _ := strings.Cut(c.watch, ":")
+			if status != 66 || !strings.Contains(r.summary(), "predicted race of "+name) {
+				t.Errorf("status %d: %s, notes %q", status, r.summary(), r.Run.Notes)
+			}
+		})
+	}
+}
+
+// fieldsProgram compiles the example in two steps, into a folder of its own.
+func fieldsProgram(t *testing.T, flags []string, then [][]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	source, err := filepath.Abs("../../../examples/fields/fields.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := append([][]string{
+		append([]string{"gcc", "-O2", "-pthread", "-fno-omit-frame-pointer", "-c", "-o", "one.o", source}, flags...),
+		{"gcc", "-pthread", "-o", "fields", "one.o"},
+	}, then...)
+	for _, words := range commands {
+		needTool(t, words[0])
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)
+		}
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "fields")
+}
