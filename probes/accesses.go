@@ -4,7 +4,6 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -21,7 +20,7 @@ func (b *builder) accesses(v variable.Variable) error {
 	for _, a := range res.Accesses {
 		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic && !a.Inside
 	}
-	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	names := b.symbols()
 	for _, a := range res.Accesses {
 		sites, err := b.accessSites(v, a, stores, atomic)
 		if err != nil {

@@ -25,12 +25,21 @@ import (
 const (
 	maxAtomics     = 256
 	maxAtomicSites = 4096
+	// maxAtomicText is the size of code, in bytes, in which they are looked for:
+	// whoever starts a program of 100 MB does not wait seconds for us. What it does
+	// by itself makes findings potential all the same.
+	maxAtomicText = 8 << 20
 )
 
 // atomics plans the accesses of the file's atomic variables, and of those of
 // earlier files that it refers to.
 func (p *Planner) atomics(b *builder) error {
-	if !p.opts.Atomics || RuntimeLibrary(b.plan.File.Name()) {
+	f := b.plan.File
+	if !p.opts.Atomics || RuntimeLibrary(f.Name()) {
+		return nil
+	}
+	if n := f.TextSize(); n > maxAtomicText {
+		b.note("%s has %d MB of code: its atomic variables are not looked for", f.Name(), n>>20)
 		return nil
 	}
 	own, err := p.findAtomics(b)
@@ -62,22 +71,18 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if err != nil {
 		b.note("%v: atomic variables are known by their instructions alone", err)
 	}
-	unseen, err := b.unseen()
+	code, whole, err := f.AtomicCode()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 	}
-	names := symbolize.New(f, symbolize.WithoutDWARF())
-	for _, s := range unseen.Sites {
+	names := b.symbols()
+	for _, s := range code.Sites {
 		if m := s.Mem; m.Fixed && !m.Segment && f.IsData(m.Addr) && !b.inTable(s.Func) {
 			all = append(all, atomicAt(f, names, m.Addr, m.Size))
 		}
 	}
-	hints := unseen.Hints[:min(len(unseen.Hints), maxAtomics)]
-	for _, h := range hints {
-		v := atomicAt(f, names, h.Addr, h.Size)
-		if scalar(v.Size) && b.changedIndivisibly(v) {
-			all = append(all, v)
-		}
+	if whole { // to follow registers through so many functions would take seconds
+		all = append(all, b.hinted(names, code.Hints)...)
 	}
 	all = p.distinct(all)
 	if n := len(all) - maxAtomics; n > 0 {
@@ -86,6 +91,26 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	uniqueNames(all, p.atomic)
 	return all, nil
+}
+
+// hinted gives, of the places that may be changed through a register, those that
+// certainly are.
+func (b *builder) hinted(names *symbolize.Table, hints []binary.Hint) (vars []variable.Variable) {
+	looked := 0
+	for len(hints) > 0 && looked < maxAtomics {
+		n, functions := 0, []binary.Range(nil)
+		for ; n < len(hints) && hints[n].Addr == hints[0].Addr && hints[n].Size == hints[0].Size; n++ {
+			functions = append(functions, hints[n].Func)
+		}
+		if scalar(hints[0].Size) {
+			looked++
+			if v := atomicAt(b.plan.File, names, hints[0].Addr, hints[0].Size); b.changedIndivisibly(v, functions) {
+				vars = append(vars, v)
+			}
+		}
+		hints = hints[n:]
+	}
+	return vars
 }
 
 // inTable tells a function of the table: what it does is known from its calls.
@@ -126,10 +151,10 @@ func atomicAt(f *binary.File, names *symbolize.Table, addr uint64, size int) var
 
 func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
 
-// changedIndivisibly reports whether an instruction that certainly accesses the
-// variable does so indivisibly.
-func (b *builder) changedIndivisibly(v variable.Variable) bool {
-	res, err := variable.Accesses(b.plan.File, v)
+// changedIndivisibly reports whether an instruction of the functions that certainly
+// accesses the variable does so indivisibly.
+func (b *builder) changedIndivisibly(v variable.Variable, functions []binary.Range) bool {
+	res, err := variable.AccessesIn(b.plan.File, v, functions, b.image.Landings)
 	if err != nil {
 		return false
 	}
@@ -199,7 +224,7 @@ func (b *builder) atomic(v variable.Variable, left int) (int, error) {
 // syncAccesses plans the accesses of an atomic variable in this file; of the sites'
 // flags, those in may are set where they apply.
 func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
-	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	names := b.symbols()
 	b.table = homeOf(v, res)
 	for _, a := range res.Accesses {
 		sites, err := b.syncAccess(v, a, may)

@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -21,8 +22,9 @@ type builder struct {
 	rets   map[uint64]bool // returns probed already
 	known  map[uint64]call // the functions of the table
 	stubs  map[uint64]string
-	table  homeTable      // of the variable that is planned
-	places map[uint64]int // sites at an address, of variables that nobody named
+	names  *symbolize.Table // nil until asked for
+	table  homeTable        // of the variable that is planned
+	places map[uint64]int   // sites at an address, of variables that nobody named
 }
 
 // call is a function of the file that the table knows.
@@ -304,6 +306,14 @@ func (b *builder) returns(c call) error {
 			Function: c.name, BPF: bpf.Site{Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}})
 	}
 	return nil
+}
+
+// symbols names the functions of the file.
+func (b *builder) symbols() *symbolize.Table {
+	if b.names == nil {
+		b.names = symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	}
+	return b.names
 }
 
 func (b *builder) note(format string, args ...any) {

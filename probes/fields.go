@@ -9,7 +9,6 @@ import (
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -93,7 +92,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	for _, s := range b.plan.Sites {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
-	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	names := b.symbols()
 	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants}
 	b.plan.fields = append(b.plan.fields, v)
 	for i, a := range accesses {

@@ -24,7 +24,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		return err
 	}
 	b.countPlaces()
-	names := symbolize.New(b.plan.File, symbolize.WithoutDWARF())
+	names := b.symbols()
 	left := 0
 	for _, v := range census.Variables {
 		if overlaps(v.Variable, named) {

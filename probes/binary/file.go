@@ -430,6 +430,14 @@ func (f *File) Text() []Range {
 	return splitUnion(out)
 }
 
+// TextSize is the number of bytes of code.
+func (f *File) TextSize() (n uint64) {
+	for _, r := range f.Text() {
+		n += r.Hi - r.Lo
+	}
+	return n
+}
+
 // Bytes gives up to n bytes of the loaded image at addr, as in the file: before
 // relocation; fewer where the segment's content ends. Errors answer to
 // ErrAddress.

@@ -56,10 +56,11 @@ type Unseen struct {
 	Hints []Hint
 }
 
-// Hint is Size bytes of data at Addr.
+// Hint is Size bytes of data at Addr, and the function that may change them.
 type Hint struct {
 	Addr uint64
 	Size int
+	Func Range
 }
 
 // Count gives the number of sites of a kind.
@@ -105,11 +106,15 @@ func (f *File) UnseenSync() (Unseen, error) {
 			return u, fmt.Errorf("look for unseen synchronisation: %w", err)
 		}
 	}
+	u.sort()
+	return u, nil
+}
+
+func (u *Unseen) sort() {
 	slices.SortFunc(u.Hints, func(a, b Hint) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size))
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Func.Lo, b.Func.Lo))
 	})
 	u.Hints = slices.Compact(u.Hints)
-	return u, nil
 }
 
 // maxHeld bounds the addresses of data that are kept of one function.
@@ -139,11 +144,11 @@ func (h *held) note(f *File, in *insn.Inst) {
 	}
 }
 
-func (h *held) hints(f *File, u *Unseen) {
+func (h *held) hints(f *File, fn Range, u *Unseen) {
 	for _, m := range h.mems {
 		for _, at := range h.data {
 			if to := at + uint64(m.Disp); f.IsData(to) && m.Size > 0 {
-				u.Hints = append(u.Hints, Hint{to, m.Size})
+				u.Hints = append(u.Hints, Hint{to, m.Size, fn})
 			}
 		}
 	}
@@ -185,7 +190,7 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 		return err
 	}
 	var regs held
-	defer func() { regs.hints(f, u) }()
+	defer func() { regs.hints(f, fn, u) }()
 	for addr := fn.Lo; len(code) > 0; {
 		in, err := insn.Decode(f.arch, code, addr)
 		if err != nil || in.Len <= 0 || in.Len > len(code) {

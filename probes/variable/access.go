@@ -37,12 +37,23 @@ func AccessesWith(f *bin.File, v Variable, landings Landings) (Result, error) {
 	return t.accesses()
 }
 
+// AccessesIn is AccessesWith for some functions of f alone.
+func AccessesIn(f *bin.File, v Variable, functions []bin.Range, landings Landings) (Result, error) {
+	t := newTarget(f, v)
+	t.landings = landings
+	return t.accessesIn(functions)
+}
+
 func (t *target) accesses() (Result, error) {
-	f, v := t.file, t.v
 	functions, err := t.functions()
 	if err != nil {
-		return Result{}, fmt.Errorf("find accesses of %s: %w", v.Name, err)
+		return Result{}, fmt.Errorf("find accesses of %s: %w", t.v.Name, err)
 	}
+	return t.accessesIn(functions)
+}
+
+func (t *target) accessesIn(functions []bin.Range) (Result, error) {
+	f, v := t.file, t.v
 	c := newCollector(t)
 	c.data()
 	for _, fn := range functions {
