@@ -26,6 +26,8 @@ type Options struct {
 	Names   report.Resolver // default nil: identifiers alone
 	Program string          // its path; "" if unknown
 	PID     int             // 0 if unknown
+	// Funcs names the functions of calls and returns. Default nil: numbers alone.
+	Funcs func(event.FuncID) event.Func
 }
 
 // Writer writes a timeline. Make it with New; Close it.
@@ -58,6 +60,7 @@ type track struct {
 type slice struct {
 	name   string
 	object event.ObjectID // 0: the thread's life
+	fn     event.FuncID   // of a call; object is 0
 	args   arguments
 }
 
@@ -144,7 +147,7 @@ func (e *element) append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(append(append(b, '"'), a.key...), `":`...)
+			b = append(appendString(b, a.key), ':')
 			if a.text != "" {
 				b = appendString(b, a.text)
 			} else {
@@ -237,14 +240,84 @@ func (w *Writer) draw(t *track, e *event.Event, before int64) {
 		w.forked(t, e)
 	case event.Join:
 		w.joined(t, e, before)
+	case event.Call:
+		w.called(t, e)
+	case event.Return:
+		w.returned(t, e)
 	default:
 		w.mark(t, e)
 	}
 }
 
+// called begins a slice where the return is an event too.
+func (w *Writer) called(t *track, e *event.Event) {
+	f := w.function(e)
+	args := w.callArgs(e, &f)
+	if !f.Wants(true) {
+		w.element(element{Ph: "i", Name: "call " + f.Name, Cat: "call", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: args})
+		return
+	}
+	w.begin(t, slice{name: f.Name, fn: e.Func, args: args})
+}
+
+// returned ends the slice of the call. Those of calls above it were left by an
+// exception, and end with it; what else is above goes on.
+func (w *Writer) returned(t *track, e *event.Event) {
+	at := len(t.open) - 1
+	for at >= 0 && (e.Func == 0 || t.open[at].fn != e.Func) {
+		at--
+	}
+	if at < 0 {
+		f := w.function(e)
+		w.element(element{Ph: "i", Name: "return " + f.Name, Cat: "call", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: w.callArgs(e, &f)})
+		return
+	}
+	again := append([]slice(nil), t.open[at+1:]...)
+	w.closeFrom(t, at)
+	for _, s := range again {
+		if s.fn == 0 {
+			w.begin(t, s)
+		}
+	}
+}
+
+// function names the function of a call; one that is not known by its number.
+func (w *Writer) function(e *event.Event) event.Func {
+	var f event.Func
+	if w.opts.Funcs != nil {
+		f = w.opts.Funcs(e.Func)
+	}
+	if f.Name == "" {
+		f.Name = fmt.Sprintf("function #%d", e.Func)
+	}
+	return f
+}
+
+// callArgs are what a call was passed, and on which instance.
+func (w *Writer) callArgs(e *event.Event, f *event.Func) arguments {
+	args := slices.Clip(w.at(e))
+	if e.Object != 0 {
+		args = append(args, argument{key: "object", text: w.objectName(e)})
+	}
+	for i, v := range e.Args {
+		key := fmt.Sprintf("argument %d", i+1)
+		if i < len(f.Params) && f.Params[i].Name != "" {
+			key = f.Params[i].Name
+		}
+		args = append(args, argument{key: key, text: strconv.FormatInt(int64(v), 10)})
+	}
+	if e.Flags&event.HasValue != 0 {
+		args = append(args, argument{key: "result", text: strconv.FormatInt(int64(e.Value), 10)})
+	}
+	return args
+}
+
 func (w *Writer) begin(t *track, s slice) {
 	cat := "lock"
-	if s.object == 0 {
+	switch {
+	case s.fn != 0:
+		cat = "call"
+	case s.object == 0:
 		cat = "thread"
 	}
 	w.element(element{Ph: "B", Name: s.name, Cat: cat, TS: t.last, PID: w.pid(), TID: t.id, Args: s.args})

@@ -211,3 +211,37 @@ func TestWriteError(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCalls: a call and its return are a slice; those that an exception left end with
+// the call around them, and a lock that is held goes on.
+func TestCalls(t *testing.T) {
+	funcs := func(id event.FuncID) event.Func {
+		f := event.Func{Name: fmt.Sprintf("f%d", id), Params: []event.Param{{Name: "n"}}, On: []event.On{{Pattern: "call f"}}}
+		if id < 3 {
+			f.On = append(f.On, event.On{Pattern: "return f", Return: true})
+		}
+		return f
+	}
+	call := func(op event.Op, id event.FuncID, time uint64) event.Event {
+		return event.Event{Op: op, Thread: 1, Func: id, Kind: event.KindInstance, Time: time, Args: []uint64{1<<64 - 5}}
+	}
+	all := draw(t, Options{Funcs: funcs}, []event.Event{
+		{Op: event.Begin, Thread: 1, Time: 1000},
+		call(event.Call, 1, 2000), call(event.Call, 2, 3000), {Op: event.Acquire, Thread: 1, Object: 9, Kind: event.KindMutex, Time: 3500},
+		call(event.Call, 3, 4000), call(event.Return, 1, 5000), call(event.Return, 2, 6000),
+		{Op: event.End, Thread: 1, Time: 7000},
+	})
+	if err := check(all); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, e := range all {
+		if e.Ph == "B" || e.Ph == "E" || e.Ph == "i" {
+			got = append(got, strings.TrimSpace(fmt.Sprint(e.Ph, " ", e.Name, " ", e.Args["n"])))
+		}
+	}
+	want := []string{"B T1 <nil>", "B f1 -5", "B f2 -5", "B mutex #9 <nil>", "i call f3 -5", "E  <nil>", "E  <nil>", "E  <nil>", "B mutex #9 <nil>", "i return f2 -5", "E  <nil>", "E  <nil>"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

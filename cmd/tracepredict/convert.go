@@ -133,7 +133,7 @@ func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWrit
 	case "std":
 		return stdWriter{std.NewWriter(out, std.WriterOptions{Dialect: std.Dialect(f.dialect), Names: src.Names(), Location: location})}, nil
 	case "perfetto":
-		return timeline{perfetto.New(out, perfetto.Options{Names: replay.Resolver(src.Names()), Program: s.Program, PID: s.PID})}, nil
+		return timeline{perfetto.New(out, perfetto.Options{Names: replay.Resolver(src.Names()), Program: s.Program, PID: s.PID, Funcs: src.Names().Func})}, nil
 	}
 	start := trace.Summary{Program: s.Program, PID: s.PID}
 	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() trace.Summary { return start }, FlushEvery: -1})

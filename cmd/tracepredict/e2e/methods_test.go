@@ -175,3 +175,42 @@ func (r *run) expectInstances(t *testing.T, pattern string, want int) {
 		t.Errorf("%s: on %d objects, want %d", pattern, len(seen), want)
 	}
 }
+
+// TestMethodsPlugin: a pattern may mean a library that the program loads itself.
+func TestMethodsPlugin(t *testing.T) {
+	plugin := build(t, "gcc", "methods_plugin.c", "-shared", "-fPIC")
+	program := build(t, "gcc", "methods_dlopen.c")
+	r := observe(t, program, options{Args: []string{plugin}, On: []string{"call plug_step(n)"}})
+	r.expectExit(t, 0)
+	var calls, sum int64
+	r.said(t, "plugin", &calls, &sum)
+	want := tallied{Events: int(calls), Args: [event.MaxArgs]int64{sum}}
+	if got := r.tallyCalls()["call plug_step(n)"]; got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestMethodsStripped: without debug information a function's parameters are the
+// argument registers, and its names those that other files may use.
+func TestMethodsStripped(t *testing.T) {
+	program := build(t, "gcc", "methods.c", "-O2", "-pthread", "-rdynamic", "-s")
+	r := observe(t, program, options{On: []string{"call queue_put(q, v)", "return queue_new", "call sum(n)", "return even"}})
+	r.expectExit(t, 0)
+	var puts, putSum, putReturns, made, freed, facts, evens, odds, sums, sumArgs int64
+	r.said(t, "puts", &puts, &putSum, &putReturns)
+	r.said(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
+	got := r.tallyCalls()
+	for pattern, n := range map[string]int64{"call queue_put(q, v)": puts, "return queue_new": made, "call sum(n)": sums, "return even": evens} {
+		if int64(got[pattern].Events) != n {
+			t.Errorf("%s: %d events, want %d", pattern, got[pattern].Events, n)
+		}
+	}
+	if n := got["call sum(n)"].Args[0]; n != sumArgs {
+		t.Errorf("sum was passed %d, want %d", n, sumArgs)
+	}
+	for i := range r.Events {
+		if f, _ := r.Observer.FuncInfo(r.Events[i].Func); f.Name == "sum" && f.Params[0].Name != "arg1" {
+			t.Fatalf("%+v", f)
+		}
+	}
+}
