@@ -61,11 +61,18 @@ func TestWatchpointSeesAll(t *testing.T) {
 }
 
 // TestWatchpointSystemCalls: what the kernel does for a system call is one access.
-func TestWatchpointSystemCalls(t *testing.T) {
-	r := observe(t, build(t, "gcc", "syscalls.c", "-O2", "-pthread"), options{Hardware: []string{"shared"}})
+func TestWatchpointSystemCalls(t *testing.T) { wantWatched(t, "syscalls.c", "shared") }
+
+// TestWatchpointPacked: a variable that takes two watchpoints.
+func TestWatchpointPacked(t *testing.T) { wantWatched(t, "packed.c", "packed.value") }
+
+// wantWatched wants the accesses of a fixture's variable as the fixture says them.
+func wantWatched(t *testing.T, source, variable string) {
+	t.Helper()
+	r := observe(t, build(t, "gcc", source, "-O2", "-pthread"), options{Hardware: []string{variable}})
 	r.expectExit(t, 0)
 	s := parseStory(t, r.Output)
-	if diff := cmp.Diff(s.said, r.accesses(s, "shared")); diff != "" {
+	if diff := cmp.Diff(s.said, r.accesses(s, variable)); diff != "" {
 		t.Errorf("the program did (-), observed were (+):\n%s", diff)
 	}
 	if st := r.Observer.Stats(); st.Untold != 0 {
