@@ -37,6 +37,9 @@ const (
 	OpTouch
 	OpCall
 	OpReturn
+	OpAlloc
+	OpFree
+	OpMove
 
 	numOps
 )
@@ -46,7 +49,7 @@ var opNames = [numOps]string{
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
-	"call", "return",
+	"call", "return", "alloc", "free", "move",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.
@@ -137,5 +140,6 @@ const (
 	SiteSpin    = 16 // an access that changes nothing is recorded once, if the thread's next record were the same
 	// SiteOrders: an access that orders threads, of an atomic variable: each one is
 	// recorded.
-	SiteOrders = 128
+	SiteOrders   = 128
+	SiteIndirect = 32 // of OpAlloc: the block's address goes where the object points
 )

@@ -42,6 +42,11 @@ enum op {
 	OP_TOUCH,	/* an access that a hardware watchpoint saw, after it; see touch_hint */
 	OP_CALL,	/* a function was entered; object is its instance */
 	OP_RETURN,	/* it returns value, with REC_VALUE; the rest as at its entry */
+	OP_ALLOC,	/* after it returned: object is the block, value its size */
+	OP_FREE,	/* before it happens: object is the block */
+	OP_MOVE,	/* realloc of a block. Before: object is the block. REC_LEAVE: object is what
+			 * it has become (0: freed, or too small to matter), value its size;
+			 * REC_FAILED: it is what it was */
 };
 
 /* record.flags */
@@ -150,6 +155,7 @@ enum {
 	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */
 	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
 	SITE_ORDERS = 128, /* an access that orders threads (of an atomic variable): never redundant */
+	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
 };
 
 /* One thing that one probe observes. Sites at one address are chained by
@@ -164,7 +170,7 @@ struct site {
 	__u8 action;
 	__u8 object_from, object_reg;
 	__u8 second_from, second_reg; /* second operand, or the variable's value */
-	__u8 width;	/* bytes of the value */
+	__u8 width;	/* bytes of the value; of OP_ALLOC and OP_MOVE: 0, or 1 + a register that the size is multiplied by */
 	__u8 success;
 	__u8 at_entry;	/* the caller's return address is on top of the stack (x86-64) or in the link register (arm64) */
 	__u8 flags;	/* SITE_… */

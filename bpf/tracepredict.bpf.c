@@ -4,7 +4,8 @@
 /*
  * What runs in the kernel. Two kinds of program: probes, which turn the hit of
  * a site into a record (on_probe at any instruction, on_return at a return,
- * on_call at what the user calls an event), and tracepoints for the life of threads. All records go through one ring
+ * on_call at what the user calls an event, on_heap where memory is allocated and
+ * freed), and tracepoints for the life of threads. All records go through one ring
  * buffer, whose order of reservation is the order of the run, so each program
  * reserves as late, or as early, as its operation demands, and does all else
  * before.
@@ -69,6 +70,7 @@ __u64 lost_lives;    /* of these, of the life of threads and libraries */
 __u64 lost_stacks;   /* places whose chain could not be sent */
 __u64 lost_pending;  /* operations whose return will not be recognised */
 __u64 lost_places;   /* events at places beyond the table */
+__u64 lost_blocks;   /* of the heap, beyond the table: their end will not be told */
 __u32 last_place;
 __u32 any_lost;
 __u32 any_far; /* far_calls may hold something */
@@ -1398,6 +1400,165 @@ int on_call(struct pt_regs *ctx)
 			break;
 		next = one_call(ctx, next, id);
 	}
+	return 0;
+}
+
+/* The heap, where fields of objects are watched: its blocks have lifetimes. Only
+ * those are told of that are as large as an object of a watched type (imm of the
+ * sites), and their ends: most of what a program allocates is not. */
+struct block_key {
+	__u64 addr;
+	__u32 tgid;
+	__u32 pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 20);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct block_key);
+	__type(value, __u8);
+} blocks SEC(".maps");
+
+static __always_inline void keep_block(__u64 addr, __u32 tgid)
+{
+	struct block_key key = {.addr = addr, .tgid = tgid};
+	__u8 one = 1;
+
+	if (bpf_map_update_elem(&blocks, &key, &one, BPF_ANY))
+		__sync_fetch_and_add(&lost_blocks, 1);
+}
+
+/* Whether the block is one that was told of. It is forgotten before it is freed:
+ * afterwards its address may be another's. */
+static __always_inline bool forget_block(__u64 addr, __u32 tgid)
+{
+	struct block_key key = {.addr = addr, .tgid = tgid};
+
+	return addr && !bpf_map_delete_elem(&blocks, &key);
+}
+
+static __always_inline void heap_entered(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w, __u64 sp)
+{
+	__u64 object = operand(ctx, site->object_from, site->object_reg, site->object_disp, 0);
+	__u64 size = operand(ctx, site->second_from, site->second_reg, 0, 0);
+	struct slot *slot = slot_of(w->tid);
+	struct pending_call call;
+	bool had = false;
+
+	if (site->width)
+		size *= reg(ctx, site->width - 1);
+	if (site->op != OP_ALLOC)
+		had = forget_block(object, w->tgid);
+	if (site->op == OP_FREE) {
+		if (had)
+			emit(ctx, site, index, w, object, 0, 0, 0, sp, 0, 0);
+		return;
+	}
+	if (!had && size < site->imm)
+		return;
+	call.place = place_of(ctx, site, index, sp, w, slot);
+	if (had)
+		emit(ctx, site, index, w, object, 0, 0, 0, sp, call.place, 0);
+	call.sp = sp;
+	call.object = had || site->op == OP_ALLOC ? object : 0;
+	call.second = size;
+	call.entered = 0;
+	call.site = index;
+	remember(slot, w->tid, &call);
+}
+
+static __always_inline void heap_left(struct pt_regs *ctx, struct who *w, __u64 sp)
+{
+	__u64 block = REG_RESULT(ctx);
+	struct pending_call call;
+	struct record *r;
+	struct site *site;
+	__u8 flags = REC_LEAVE;
+
+	if (!recall(slot_of(w->tid), w->tid, sp, &call, true))
+		return;
+	site = bpf_map_lookup_elem(&sites, &call.site);
+	if (!site || (site->op != OP_ALLOC && site->op != OP_MOVE))
+		return;
+	if (site->flags & SITE_INDIRECT) {
+		if ((__u32)block || bpf_probe_read_user(&block, sizeof(block), (void *)call.object))
+			return;
+	}
+	if (!block && site->op == OP_ALLOC)
+		return;
+	if (!block && call.second) { /* realloc failed */
+		if (!call.object)
+			return;
+		block = call.object;
+		flags |= REC_FAILED;
+	} else if (call.second < site->imm) {
+		block = 0;
+	}
+	if (block)
+		keep_block(block, w->tgid);
+	r = reserve(w, false);
+	if (!r)
+		return;
+	r->time = bpf_ktime_get_ns();
+	r->object = block;
+	r->value = call.second;
+	r->sp = sp;
+	r->entered = 0;
+	r->tid = w->tid;
+	r->tgid = w->tgid;
+	r->site = call.site;
+	r->place = call.place;
+	r->op = site->op;
+	r->flags = flags;
+	r->pad = 0;
+	r->result = 0;
+	submit(r, false);
+}
+
+/* One site of a chain, as one_site. */
+static __noinline __u32 one_heap(struct pt_regs *ctx, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+
+	if (!site)
+		return 0;
+	if (site->action == ACTION_RETURN)
+		heap_left(ctx, &w, REG_SP(ctx) + site->sp_delta);
+	else
+		heap_entered(ctx, site, index, &w, REG_SP(ctx) + site->sp_delta);
+	return site->next;
+}
+
+SEC("uprobe.multi")
+int on_heap(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u32 next;
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	next = one_heap(ctx, cookie, id);
+#pragma unroll
+	for (int i = 1; i < MAX_CHAIN; i++) {
+		if (!next)
+			break;
+		next = one_heap(ctx, next, id);
+	}
+	return 0;
+}
+
+SEC("uprobe.multi")
+int on_heap_return(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+	struct who w = current_thread();
+
+	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	heap_left(ctx, &w, ENTRY_SP_AT_RETURN(ctx));
 	return 0;
 }
 

@@ -13,6 +13,13 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type TracepredictBlockKey struct {
+	_    structs.HostLayout
+	Addr uint64
+	Tgid uint32
+	Pad  uint32
+}
+
 type TracepredictCallRecord struct {
 	_    structs.HostLayout
 	Head TracepredictRecord
@@ -222,6 +229,7 @@ type TracepredictWatchedLine struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	TracepredictMapBlocks            = "blocks"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
@@ -242,6 +250,8 @@ const (
 	TracepredictProgOnExec           = "on_exec"
 	TracepredictProgOnExit           = "on_exit"
 	TracepredictProgOnFork           = "on_fork"
+	TracepredictProgOnHeap           = "on_heap"
+	TracepredictProgOnHeapReturn     = "on_heap_return"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
@@ -251,6 +261,7 @@ const (
 	TracepredictVarCrowded           = "crowded"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarLastPlace         = "last_place"
+	TracepredictVarLostBlocks        = "lost_blocks"
 	TracepredictVarLostLives         = "lost_lives"
 	TracepredictVarLostPending       = "lost_pending"
 	TracepredictVarLostPlaces        = "lost_places"
@@ -314,22 +325,25 @@ type TracepredictSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictProgramSpecs struct {
-	ListTasks   *ebpf.ProgramSpec `ebpf:"list_tasks"`
-	ListWatched *ebpf.ProgramSpec `ebpf:"list_watched"`
-	OnCall      *ebpf.ProgramSpec `ebpf:"on_call"`
-	OnExec      *ebpf.ProgramSpec `ebpf:"on_exec"`
-	OnExit      *ebpf.ProgramSpec `ebpf:"on_exit"`
-	OnFork      *ebpf.ProgramSpec `ebpf:"on_fork"`
-	OnProbe     *ebpf.ProgramSpec `ebpf:"on_probe"`
-	OnReturn    *ebpf.ProgramSpec `ebpf:"on_return"`
-	OnShared    *ebpf.ProgramSpec `ebpf:"on_shared"`
-	OnWatch     *ebpf.ProgramSpec `ebpf:"on_watch"`
+	ListTasks    *ebpf.ProgramSpec `ebpf:"list_tasks"`
+	ListWatched  *ebpf.ProgramSpec `ebpf:"list_watched"`
+	OnCall       *ebpf.ProgramSpec `ebpf:"on_call"`
+	OnExec       *ebpf.ProgramSpec `ebpf:"on_exec"`
+	OnExit       *ebpf.ProgramSpec `ebpf:"on_exit"`
+	OnFork       *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnHeap       *ebpf.ProgramSpec `ebpf:"on_heap"`
+	OnHeapReturn *ebpf.ProgramSpec `ebpf:"on_heap_return"`
+	OnProbe      *ebpf.ProgramSpec `ebpf:"on_probe"`
+	OnReturn     *ebpf.ProgramSpec `ebpf:"on_return"`
+	OnShared     *ebpf.ProgramSpec `ebpf:"on_shared"`
+	OnWatch      *ebpf.ProgramSpec `ebpf:"on_watch"`
 }
 
 // TracepredictMapSpecs contains maps before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
+	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
@@ -355,6 +369,7 @@ type TracepredictVariableSpecs struct {
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
+	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
 	LostPlaces        *ebpf.VariableSpec `ebpf:"lost_places"`
@@ -396,6 +411,7 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
+	Blocks         *ebpf.Map `ebpf:"blocks"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
@@ -414,6 +430,7 @@ type TracepredictMaps struct {
 
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
+		m.Blocks,
 		m.Dropped,
 		m.FarCalls,
 		m.KernelCodes,
@@ -440,6 +457,7 @@ type TracepredictVariables struct {
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
+	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
 	LostPlaces        *ebpf.Variable `ebpf:"lost_places"`
@@ -465,16 +483,18 @@ type TracepredictVariables struct {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictPrograms struct {
-	ListTasks   *ebpf.Program `ebpf:"list_tasks"`
-	ListWatched *ebpf.Program `ebpf:"list_watched"`
-	OnCall      *ebpf.Program `ebpf:"on_call"`
-	OnExec      *ebpf.Program `ebpf:"on_exec"`
-	OnExit      *ebpf.Program `ebpf:"on_exit"`
-	OnFork      *ebpf.Program `ebpf:"on_fork"`
-	OnProbe     *ebpf.Program `ebpf:"on_probe"`
-	OnReturn    *ebpf.Program `ebpf:"on_return"`
-	OnShared    *ebpf.Program `ebpf:"on_shared"`
-	OnWatch     *ebpf.Program `ebpf:"on_watch"`
+	ListTasks    *ebpf.Program `ebpf:"list_tasks"`
+	ListWatched  *ebpf.Program `ebpf:"list_watched"`
+	OnCall       *ebpf.Program `ebpf:"on_call"`
+	OnExec       *ebpf.Program `ebpf:"on_exec"`
+	OnExit       *ebpf.Program `ebpf:"on_exit"`
+	OnFork       *ebpf.Program `ebpf:"on_fork"`
+	OnHeap       *ebpf.Program `ebpf:"on_heap"`
+	OnHeapReturn *ebpf.Program `ebpf:"on_heap_return"`
+	OnProbe      *ebpf.Program `ebpf:"on_probe"`
+	OnReturn     *ebpf.Program `ebpf:"on_return"`
+	OnShared     *ebpf.Program `ebpf:"on_shared"`
+	OnWatch      *ebpf.Program `ebpf:"on_watch"`
 }
 
 func (p *TracepredictPrograms) Close() error {
@@ -485,6 +505,8 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,
+		p.OnHeap,
+		p.OnHeapReturn,
 		p.OnProbe,
 		p.OnReturn,
 		p.OnShared,

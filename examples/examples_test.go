@@ -85,8 +85,10 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 		names = slices.Concat(names, f.Objects, f.Functions)
 	}
 	for _, name := range names {
-		if !strings.Contains(source, name) {
-			t.Errorf("%s: the source has no %s", dir, name)
+		for part := range strings.SplitSeq(name, " of ") { // of a field and its type
+			if !strings.Contains(source, part) {
+				t.Errorf("%s: the source has no %s", dir, part)
+			}
 		}
 	}
 }

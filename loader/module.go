@@ -84,10 +84,10 @@ func (m *Module) probesOf() []Probe {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall()})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall(), Heap: s.Heap})
 		}
 		if s.Return {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Return: true})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Return: true, Heap: s.Heap})
 		}
 	}
 	return ps

@@ -186,6 +186,7 @@ type Probe struct {
 	Site   uint32 // index in the table
 	Return bool   // a uretprobe: the entry is at Offset
 	Call   bool   // of a function that was asked for
+	Heap   bool   // of one that allocates or frees
 }
 
 // Attach puts probes into the file for the process owner, or, unfiltered, for the
@@ -199,12 +200,15 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) 
 	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	defer runtime.KeepAlive(f)
 	for _, kind := range []struct {
-		prog      *ebpf.Program
-		ret, call bool
-	}{{t.objs.OnProbe, false, false}, {t.objs.OnReturn, true, false}, {t.objs.OnCall, false, true}} {
+		prog            *ebpf.Program
+		ret, call, heap bool
+	}{
+		{prog: t.objs.OnProbe}, {prog: t.objs.OnReturn, ret: true}, {prog: t.objs.OnCall, call: true},
+		{prog: t.objs.OnHeap, heap: true}, {prog: t.objs.OnHeapReturn, heap: true, ret: true},
+	} {
 		var offsets, cookies []uint64
 		for _, p := range probes {
-			if p.Return != kind.ret || p.Call != kind.call {
+			if p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap {
 				continue
 			}
 			cookie := uint64(p.Site)
@@ -334,6 +338,7 @@ type Lost struct {
 	Stacks  uint64 // places whose calling chain is missing
 	Pending uint64 // calls whose return went unrecognised
 	Places  uint64 // events at places beyond the table, sent with a chain each
+	Blocks  uint64 // of the heap, beyond the table: whose end was not told of
 }
 
 // Lost reads the counters; exact once the probes are gone.
@@ -342,7 +347,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}, {t.objs.LostBlocks, &l.Blocks}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}

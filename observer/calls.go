@@ -158,6 +158,7 @@ func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance 
 	x := &instance{id: o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
 		First: event.PlaceID(r.Place), FirstThread: t.id})}
 	t.process.things[addr] = x
+	t.process.born(addr)
 	return x
 }
 
@@ -167,4 +168,5 @@ func (o *Observer) gone(t *thread, addr uint64, x *instance) {
 	e.Object, e.Kind, e.Flags = x.id, event.KindInstance, event.Inferred
 	o.send()
 	delete(t.process.things, addr)
+	t.process.died(addr)
 }

@@ -85,6 +85,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	}
 	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure}
 	t.process.objects[addr] = obj
+	t.process.born(addr)
 	if onOwnStack(t, r, addr) {
 		if t.ownStack == nil {
 			t.ownStack = map[uint64]bool{}
@@ -156,6 +157,7 @@ func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 	obj.gone = true
 	if obj.process.objects[obj.addr] == obj {
 		delete(obj.process.objects, obj.addr)
+		obj.process.died(obj.addr)
 	}
 }
 

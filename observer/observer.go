@@ -281,6 +281,8 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.accessed(t, r)
 	case bpf.OpTouch:
 		o.touched(t, r)
+	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove:
+		o.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
 		o.called(t, r, args)
 	}

@@ -15,6 +15,7 @@ type process struct {
 	objects map[uint64]*object // live, by address
 	vars    map[uint64]*variable
 	things  map[uint64]*instance // live, by address
+	heap    *heap                // nil while nothing was told of it
 	living  int                  // threads
 	forked  bool                 // under observation, so that it is gone with its last thread
 
@@ -65,6 +66,7 @@ func (o *Observer) forgetObjects(p *process) {
 	}
 	clear(p.objects)
 	clear(p.vars)
+	p.heap = nil
 	clear(p.things)
 	clear(p.checks)
 	clear(p.touches)

@@ -22,6 +22,9 @@ type Thread struct {
 
 // thread is a living thread, or one that has ended and can still be joined.
 type thread struct {
+	latest   *block // that it allocated
+	moving   *block // that it is in realloc with
+	movingAt uint64
 	process  *process
 	id       event.ThreadID
 	tid      uint32

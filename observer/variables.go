@@ -93,12 +93,16 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 		First: event.PlaceID(r.Place), FirstThread: t.id}
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
+		if b := t.process.blockAt(obj.Addr); b != nil {
+			obj.Init = b.place
+		}
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 	t.process.vars[r.Object] = v
 	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}
+	t.process.born(r.Object)
 	return v
 }
 

@@ -47,7 +47,8 @@ func (p *Planner) unresolvedFields() []error {
 	return errs
 }
 
-// watchFields plans the probes of the fields that are watched.
+// watchFields plans the probes of the fields that are watched, and of the
+// lifetimes of what has them.
 func (p *Planner) watchFields(b *builder, f *binary.File) error {
 	for _, w := range p.fields {
 		fd, ok, err := field.Find(f, w.spec)
@@ -72,7 +73,23 @@ func (p *Planner) watchFields(b *builder, f *binary.File) error {
 			return fmt.Errorf("find the accesses of %s in %s: %w", fd.Name, f.Name(), err)
 		}
 	}
+	if len(p.fields) == 0 {
+		return nil
+	}
+	if err := b.heap(p.leastObject()); err != nil {
+		return fmt.Errorf("find what allocates memory in %s: %w", f.Name(), err)
+	}
 	return nil
+}
+
+// leastObject is the size of the smallest type whose fields are watched, in bytes;
+// 1 while one is not known.
+func (p *Planner) leastObject() int64 {
+	least := p.fields[0].field.TypeSize
+	for _, w := range p.fields {
+		least = min(least, w.field.TypeSize)
+	}
+	return max(least, 1)
 }
 
 // field plans the probes of a field's accesses in this file.

@@ -75,6 +75,8 @@ type Site struct {
 	// the object begins Inside bytes before.
 	Field  bool
 	Inside int64
+	// Heap: it tells of memory that is allocated or freed.
+	Heap bool
 	// Check: the object's address must be compared with the variable's, since
 	// the register may hold something else.
 	Check bool
@@ -278,9 +280,9 @@ func demangled(linkage string) string {
 
 // follows reports whether a site stands behind another in one chain. What was
 // named and what was not are chains apart: their probes come and go apart. So are
-// calls that were asked for, which have a program of their own.
+// calls that were asked for, and what allocates, which have programs of their own.
 func (s Site) follows(before Site) bool {
-	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.IsCall() == before.IsCall()
+	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.IsCall() == before.IsCall() && s.Heap == before.Heap
 }
 
 // Chained reports whether the i-th site has no probe of its own, being behind
@@ -295,6 +297,9 @@ func (b *builder) finish() error {
 			return sites[i].Addr < sites[j].Addr
 		}
 		if a, b := sites[i].IsCall(), sites[j].IsCall(); a != b {
+			return b
+		}
+		if a, b := sites[i].Heap, sites[j].Heap; a != b {
 			return b
 		}
 		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {

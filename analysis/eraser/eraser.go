@@ -134,6 +134,7 @@ type Analysis struct {
 	vars    map[event.ObjectID]*variable
 	near    [recently]*variable // of vars, by the low bits of the ID
 	done    []*raceReport       // of variables whose lifetime ended
+	order   publication
 	stats   Stats
 	verdict Verdict
 	limit   int // of interned sets, before unused ones are dropped
@@ -156,6 +157,7 @@ func New(opts Options) *Analysis {
 		sets:    newTable(),
 		threads: map[event.ThreadID]*thread{},
 		vars:    map[event.ObjectID]*variable{},
+		order:   publication{objects: map[event.ObjectID][]event.Epoch{}},
 		limit:   cacheLimit,
 		minimum: minDeaths,
 	}
@@ -170,6 +172,9 @@ func (a *Analysis) Stats() Stats {
 
 // Event takes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
+	if a.order.on = a.order.on || e.Kind == event.KindField; a.order.on {
+		a.order.take(e)
+	}
 	switch {
 	case e.Op.IsAccess():
 		a.access(e)

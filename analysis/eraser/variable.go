@@ -115,6 +115,9 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 	if v.state == Exclusive && v.owner == e.Thread {
 		return
 	}
+	if v.state == Exclusive && e.Kind == event.KindField && !a.opts.Plain {
+		a.published(v, e)
+	}
 	switch {
 	case write:
 		v.state = SharedModified

@@ -86,6 +86,9 @@ func (fi *finder) function(fn *function) error {
 	for i := range f.blocks {
 		b := &f.blocks[i]
 		s := b.in
+		if !s.ok {
+			continue
+		}
 		for k := b.lo; k < b.hi; k++ {
 			fi.look(f, &s, &f.body[k])
 			f.step(&s, &f.body[k])

@@ -133,11 +133,21 @@ func (f *flow) run() {
 		}
 	}
 	for i := range f.blocks {
-		if !f.blocks[i].in.ok {
+		if !f.blocks[i].in.ok && !f.padding(&f.blocks[i]) {
 			f.blocks[i].in = f.nothing()
 			f.spread(i)
 		}
 	}
+}
+
+// padding reports whether a block does nothing: it fills up to where a jump leads.
+func (f *flow) padding(b *block) bool {
+	for k := b.lo; k < b.hi; k++ {
+		if f.body[k].Kind != insn.Nop {
+			return false
+		}
+	}
+	return true
 }
 
 func (f *flow) nothing() (s state) {

@@ -16,7 +16,7 @@ import (
 // live run, byte for byte.
 func TestTraceReplaysAsLive(t *testing.T) {
 	needBPF(t)
-	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock"} {
+	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock", "jobs"} {
 		t.Run(name, func(t *testing.T) {
 			want := readExpectation(t, "../../../examples/"+name+"/expected.json")
 			dir := t.TempDir()

@@ -28,3 +28,17 @@ func TestField(t *testing.T) {
 		})
 	}
 }
+
+// TestFieldLifetimes: an object at an address that was another's is a new one,
+// however both were allocated.
+func TestFieldLifetimes(t *testing.T) {
+	for _, c := range []struct{ compiler, flags string }{
+		{"gcc", "-O0"}, {"gcc", "-O2"}, {"gcc", "-O2 -static"}, {"musl-gcc", "-O1"},
+	} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			program := build(t, c.compiler, "lives.c", append(strings.Fields(c.flags), "-pthread")...)
+			r := observe(t, program, options{Watch: []string{"state of struct conn"}})
+			r.expectStory(t)
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package observer
+
+import "slices"
+
+// addrs is a map with addresses as keys, that can be asked for what lies in a
+// range: sorted pieces of a bounded size, so that neither to find nor to insert
+// takes long however many there are. The zero value is empty.
+type addrs[V any] struct {
+	pieces [][]addrOf[V] // none empty
+}
+
+type addrOf[V any] struct {
+	addr uint64
+	v    V
+}
+
+// maxPiece is how many entries a piece has at most.
+const maxPiece = 512
+
+// find gives the place of the first entry at or after an address.
+func (m *addrs[V]) find(addr uint64) (piece, at int) {
+	piece, _ = slices.BinarySearchFunc(m.pieces, addr, func(p []addrOf[V], a uint64) int {
+		if p[len(p)-1].addr < a {
+			return -1
+		}
+		return 1
+	})
+	if piece == len(m.pieces) {
+		return piece, 0
+	}
+	at, _ = slices.BinarySearchFunc(m.pieces[piece], addr, func(e addrOf[V], a uint64) int {
+		if e.addr < a {
+			return -1
+		}
+		return 1
+	})
+	return piece, at
+}
+
+func (m *addrs[V]) put(addr uint64, v V) {
+	p, i := m.find(addr)
+	switch {
+	case len(m.pieces) == 0:
+		m.pieces = append(m.pieces, []addrOf[V]{{addr, v}})
+		return
+	case p == len(m.pieces):
+		p--
+		i = len(m.pieces[p])
+	case m.pieces[p][i].addr == addr:
+		m.pieces[p][i].v = v
+		return
+	}
+	m.pieces[p] = slices.Insert(m.pieces[p], i, addrOf[V]{addr, v})
+	if n := len(m.pieces[p]); n > maxPiece {
+		upper := slices.Clone(m.pieces[p][n/2:])
+		m.pieces[p] = m.pieces[p][:n/2]
+		m.pieces = slices.Insert(m.pieces, p+1, upper)
+	}
+}
+
+func (m *addrs[V]) remove(addr uint64) {
+	p, i := m.find(addr)
+	if p == len(m.pieces) || m.pieces[p][i].addr != addr {
+		return
+	}
+	m.pieces[p] = slices.Delete(m.pieces[p], i, i+1)
+	if len(m.pieces[p]) == 0 {
+		m.pieces = slices.Delete(m.pieces, p, p+1)
+	}
+}
+
+// upTo gives the last entry at or before an address.
+func (m *addrs[V]) upTo(addr uint64) (at uint64, v V, ok bool) {
+	p, i := m.find(addr)
+	if p < len(m.pieces) && m.pieces[p][i].addr == addr {
+		return addr, m.pieces[p][i].v, true
+	}
+	switch {
+	case i > 0:
+		i--
+	case p > 0:
+		p--
+		i = len(m.pieces[p]) - 1
+	default:
+		return 0, v, false
+	}
+	e := m.pieces[p][i]
+	return e.addr, e.v, true
+}
+
+// next gives the first entry of a range [lo, hi).
+func (m *addrs[V]) next(lo, hi uint64) (at uint64, v V, ok bool) {
+	if p, i := m.find(lo); p < len(m.pieces) && m.pieces[p][i].addr < hi {
+		e := m.pieces[p][i]
+		return e.addr, e.v, true
+	}
+	return 0, v, false
+}

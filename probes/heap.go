@@ -1,0 +1,159 @@
+package probes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// allocator is a function that begins or ends the lifetime of memory. Arguments
+// count from 1.
+type allocator struct {
+	op       bpf.Op
+	object   int  // the argument that points to the block; of an indirect one, to where its address goes
+	size     int  // the argument that is its size
+	factor   int  // another that multiplies it, 0: none
+	indirect bool // posix_memalign
+	unwinds  bool // may throw: no uretprobe
+}
+
+// allocators are the functions of C that allocate and free (C23, 7.24.3; POSIX),
+// wherever they are defined: a program may have its own.
+var allocators = map[string]allocator{
+	"malloc":         {op: bpf.OpAlloc, size: 1},
+	"calloc":         {op: bpf.OpAlloc, size: 1, factor: 2},
+	"aligned_alloc":  {op: bpf.OpAlloc, size: 2},
+	"memalign":       {op: bpf.OpAlloc, size: 2},
+	"valloc":         {op: bpf.OpAlloc, size: 1},
+	"posix_memalign": {op: bpf.OpAlloc, object: 1, size: 3, indirect: true},
+	"realloc":        {op: bpf.OpMove, object: 1, size: 2},
+	"reallocarray":   {op: bpf.OpMove, object: 1, size: 2, factor: 3},
+	"free":           {op: bpf.OpFree, object: 1},
+	"cfree":          {op: bpf.OpFree, object: 1},
+	"free_sized":     {op: bpf.OpFree, object: 1},
+}
+
+// operators are those of C++, by how their linked names begin (Itanium C++ ABI,
+// 5.1.3): new, new[], delete, delete[]. The size is a long or an int.
+var operators = map[string]allocator{
+	"_Znwm": {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"_Znam": {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"_ZdlP": {op: bpf.OpFree, object: 1},
+	"_ZdaP": {op: bpf.OpFree, object: 1},
+}
+
+func allocatorNamed(name string) (allocator, bool) {
+	if a, ok := allocators[name]; ok {
+		return a, true
+	}
+	if len(name) < 5 {
+		return allocator{}, false
+	}
+	a, ok := operators[name[:5]]
+	return a, ok
+}
+
+// heap plans the probes of the functions that allocate and free, for objects of
+// so many bytes and more.
+func (b *builder) heap(least int64) error {
+	at := map[uint64]string{}
+	for _, s := range b.plan.File.Symbols() {
+		if s.Kind != binary.Func || s.Addr == 0 {
+			continue
+		}
+		if _, ok := allocatorNamed(s.Name); ok && (at[s.Addr] == "" || s.Name < at[s.Addr]) {
+			at[s.Addr] = s.Name
+		}
+	}
+	var entries []uint64
+	for addr := range at {
+		entries = append(entries, addr)
+	}
+	slices.Sort(entries)
+	for _, addr := range entries {
+		if b.passesOn(addr, at) {
+			continue
+		}
+		if err := b.allocator(addr, at[addr], least); err != nil {
+			return fmt.Errorf("%s at 0x%x: %w", at[addr], addr, err)
+		}
+	}
+	return nil
+}
+
+// passesOn reports whether a function leaves the work to another that is probed
+// too: C++'s operators call malloc and free, and each other.
+func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
+	op := func(name string) bpf.Op {
+		a, _ := allocatorNamed(name)
+		return a.op
+	}
+	for _, target := range b.image.Callees(addr) {
+		inner, known := at[target]
+		if stub, ok := b.stubs[target]; ok && !known {
+			inner = stub
+		}
+		if target != addr && inner != "" && op(inner) == op(at[addr]) {
+			return strings.HasPrefix(at[addr], "_Z") || at[addr] == "reallocarray"
+		}
+	}
+	return false
+}
+
+func (b *builder) allocator(addr uint64, name string, least int64) error {
+	a, _ := allocatorNamed(name)
+	reads := insn.RegSet(0).With(b.arch.SP())
+	for _, n := range []int{a.object, a.size, a.factor} {
+		if n > 0 {
+			reads = reads.With(b.argument(n))
+		}
+	}
+	want := cheapsite.Want{At: addr, Reads: reads, Sense: cheapsite.Entry}
+	if b.arch == insn.ARM64 {
+		want.Reads = want.Reads.With(linkRegister)
+	}
+	if a.op == bpf.OpFree {
+		want.Sense = cheapsite.Before
+	}
+	want.Return = a.op != bpf.OpFree && !a.unwinds
+	where, err := b.place(want)
+	if err != nil {
+		return err
+	}
+	if where.Class == cheapsite.Refused || want.Return && where.Loops {
+		b.note("%s cannot be probed (%s): what it does to the lifetimes of objects is not seen", name, where.Why)
+		return nil
+	}
+	s := Site{At: addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: name, Heap: true, Return: want.Return}
+	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(least)}
+	if a.op == bpf.OpFree {
+		s.BPF.Action = uint8(bpf.ActionEmit)
+	}
+	if a.object > 0 {
+		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(a.object))
+	}
+	if a.size > 0 {
+		s.BPF.SecondFrom, s.BPF.SecondReg = uint8(bpf.FromReg), uint8(b.argument(a.size))
+	}
+	if a.factor > 0 {
+		s.BPF.Width = 1 + uint8(b.argument(a.factor))
+	}
+	if a.indirect {
+		s.BPF.Flags = bpf.SiteIndirect
+	}
+	b.plan.Sites = append(b.plan.Sites, s)
+	if a.op == bpf.OpFree || want.Return {
+		return nil
+	}
+	from := len(b.plan.Sites)
+	err = b.returns(call{addr: addr, name: name})
+	for i := from; i < len(b.plan.Sites); i++ {
+		b.plan.Sites[i].Heap = true
+	}
+	return err
+}
