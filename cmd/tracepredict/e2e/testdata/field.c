@@ -106,7 +106,7 @@ static NOINLINE void by_name(void)
 
 static NOINLINE void atomically(struct conn *c)
 {
-	__atomic_fetch_add(&c->refs, 1, __ATOMIC_SEQ_CST);
+	KEEP(__atomic_exchange_n(&c->refs, 1, __ATOMIC_SEQ_CST));
 	say("update %s atomic", c->name);
 }
 
