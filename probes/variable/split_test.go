@@ -153,3 +153,27 @@ func TestClassDescribedElsewhere(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// Rust's statics have members too, and its enumerations constants.
+func TestMembersInRust(t *testing.T) {
+	dir := t.TempDir()
+	source := `use std::sync::atomic::{AtomicU64, Ordering};
+#[derive(Clone, Copy)]
+#[repr(u8)]
+pub enum Mode { Idle, Open = 5 }
+#[repr(C)]
+pub struct Stats { pub hits: u64, pub mode: Mode, pub turns: AtomicU64 }
+pub static mut STATS: Stats = Stats { hits: 0, mode: Mode::Idle, turns: AtomicU64::new(0) };
+fn main() { unsafe { STATS.hits += 1; STATS.mode = Mode::Open; STATS.turns.fetch_add(1, Ordering::SeqCst); } }
+`
+	if err := os.WriteFile(filepath.Join(dir, "a.rs"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, dir, "rustc", "-g", "-A", "warnings", "a.rs")
+	f := open(t, filepath.Join(dir, "a"))
+	for name, at := range map[string]uint64{"a::STATS.hits": 0, "STATS.mode": 8, "STATS.turns": 16} {
+		if v := mustFind(t, f, name); v.Addr-v.Whole.Lo != at || v.Atomic != (at == 16) || at == 8 && len(v.Constants) != 2 {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
