@@ -2,6 +2,7 @@ package probes
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -35,13 +36,16 @@ func (b *builder) methods(p *Planner) error {
 	for i := range b.plan.Sites {
 		operations[b.plan.Sites[i].At] = true
 	}
-	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}}
+	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}, silent: map[string]int{}}
 	for i := range found.Functions {
 		if err := m.function(&found.Functions[i]); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", found.Functions[i].Name, found.Functions[i].Addr, err)
 		}
 	}
 	b.plan.Methods = len(found.Functions)
+	for _, name := range slices.Sorted(maps.Keys(m.silent)) {
+		b.note("%s is inlined at %d places of %s: its return there is not seen", name, m.silent[name], b.plan.File.Name())
+	}
 	return m.tails()
 }
 
@@ -52,6 +56,7 @@ type methods struct {
 	done     map[uint64]bool      // returns and jumps that have a probe
 	followed map[uint64]bool      // functions whose return is seen, by address
 	jumps    []cheapsite.TailJump // by which they end
+	silent   map[string]int       // inlined copies whose return is not seen, by function
 }
 
 func (m *methods) function(fn *method.Function) error {
@@ -64,7 +69,7 @@ func (m *methods) function(fn *method.Function) error {
 		}
 	}
 	if fn.Inlined && returns {
-		m.note("%s is inlined at 0x%x: its return there is not seen", fn.Name, fn.Addr)
+		m.silent[fn.Name]++
 		returns = false
 		if !calls {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -222,8 +223,12 @@ func (x *finder) take(fn *Function, p param, at place, index int) {
 	if slices.ContainsFunc(fn.Params, func(q Param) bool { return q.Index == index }) {
 		return
 	}
+	if at.why != "" && fn.Inlined {
+		x.lacking[[2]string{p.name, fn.Name}]++
+		return
+	}
 	if at.why != "" {
-		x.note("parameter %s of %s%s is not recorded: it is %s", p.name, fn.Name, inlinedAt(fn), at.why)
+		x.note("parameter %s of %s is not recorded: it is %s", p.name, fn.Name, at.why)
 		return
 	}
 	if len(fn.Params) == MaxParams {
@@ -233,11 +238,12 @@ func (x *finder) take(fn *Function, p param, at place, index int) {
 	fn.Params = append(fn.Params, Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand})
 }
 
-func inlinedAt(fn *Function) string {
-	if !fn.Inlined {
-		return ""
+// lacks says which parameters of inlined copies are not recorded.
+func (x *finder) lacks() {
+	byName := func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) }
+	for _, p := range slices.SortedFunc(maps.Keys(x.lacking), byName) {
+		x.note("parameter %s of %s is not recorded at %d of the places of %s where it is inlined: debug information does not tell it there", p[0], p[1], x.lacking[p], x.file.Name())
 	}
-	return fmt.Sprintf(" (inlined at 0x%x)", fn.Addr)
 }
 
 // object gives what a call is on: this, or the first pointer.

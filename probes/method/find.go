@@ -90,15 +90,16 @@ type finder struct {
 	debug    *debug               // nil: there is none
 	chains   map[uint64][]*sub    // of functions, by address
 	copies   []copied
-	abstract []string       // by pattern: a function that it matches and that may have no code
-	misfit   []string       // by pattern: a function that has fewer parameters than it
-	ranks    map[uint64]int // how good a name is, by address
+	lacking  map[[2]string]int // parameters of copies that are not had: name, function
+	abstract []string          // by pattern: a function that it matches and that may have no code
+	misfit   []string          // by pattern: a function that has fewer parameters than it
+	ranks    map[uint64]int    // how good a name is, by address
 	long     binary.Demangling
 }
 
 // Find finds the functions of f that match.
 func Find(f *binary.File, patterns []Pattern) (Found, error) {
-	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, chains: map[uint64][]*sub{}}
+	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*sub{}}
 	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
 	x.out.Matched = make([]bool, len(patterns))
 	if len(patterns) == 0 {
@@ -148,6 +149,7 @@ func (x *finder) finish() (err error) {
 		x.keep(c.fn)
 	}
 	slices.SortStableFunc(x.out.Functions, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
+	x.lacks()
 	x.fits()
 	return nil
 }
