@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-enum { ROUNDS = 400, EACH = 50 };
+enum { ROUNDS = 1500, EACH = 50 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t round_over;
