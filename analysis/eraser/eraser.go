@@ -134,6 +134,7 @@ type Analysis struct {
 	vars    map[event.ObjectID]*variable
 	near    [recently]*variable // of vars, by the low bits of the ID
 	done    []*raceReport       // of variables whose lifetime ended
+	dead    map[pairKey]*dead   // of done, by pair of places
 	order   publication
 	stats   Stats
 	verdict Verdict
@@ -157,6 +158,7 @@ func New(opts Options) *Analysis {
 		sets:    newTable(),
 		threads: map[event.ThreadID]*thread{},
 		vars:    map[event.ObjectID]*variable{},
+		dead:    map[pairKey]*dead{},
 		order:   publication{objects: map[event.ObjectID][]event.Epoch{}},
 		limit:   cacheLimit,
 		minimum: minDeaths,
@@ -293,9 +295,39 @@ func (a *Analysis) retire(id event.ObjectID) {
 	if v == nil {
 		return
 	}
-	a.done = append(a.done, a.reports(v)...)
+	for _, r := range a.reports(v) {
+		a.bury(r)
+	}
 	delete(a.vars, id)
 	a.near[id%recently] = nil
+}
+
+// dead counts the reports of one pair of places against variables that are gone.
+type dead struct {
+	n    int
+	last *raceReport
+}
+
+// maxDead bounds the reports kept of one pair of places against variables that are
+// gone: objects that come and go are the same error again and again.
+const maxDead = 64
+
+// bury keeps a report against a variable that is gone, or counts it to another of
+// the same two places.
+func (a *Analysis) bury(r *raceReport) {
+	x, y := &r.steps[0], &r.steps[1]
+	k := keyOf(&access{place: x.Place, op: x.Op}, &event.Event{Place: y.Place, Op: y.Op})
+	d := a.dead[k]
+	if d == nil {
+		d = &dead{}
+		a.dead[k] = d
+	}
+	if d.n == maxDead {
+		d.last.count += r.count
+		return
+	}
+	d.n, d.last = d.n+1, r
+	a.done = append(a.done, r)
 }
 
 // compact drops the interned sets that nothing names any longer: programs

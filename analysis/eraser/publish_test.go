@@ -57,3 +57,28 @@ func TestPublication(t *testing.T) {
 		}
 	}
 }
+
+// TestObjectsThatComeAndGo: the same error on any number of objects keeps a
+// bounded number of reports, and counts all.
+func TestObjectsThatComeAndGo(t *testing.T) {
+	a := New(Options{EveryPair: true})
+	const objects = 10 * maxDead
+	for i := range uint64(objects) {
+		id := event.ObjectID(i + 1)
+		for slot := range uint32(2) {
+			must := []event.Epoch{0, 0}
+			must[slot] = event.Epoch(i + 1)
+			a.Event(&event.Event{Seq: 3*i + uint64(slot) + 1, Op: event.Write, Kind: event.KindField, Thread: event.ThreadID(slot + 1), Object: id,
+				Place: event.PlaceID(slot + 1), Slot: slot, Epoch: event.Epoch(i + 1), Must: must})
+		}
+		a.Event(&event.Event{Seq: 3*i + 3, Op: event.Destroy, Kind: event.KindField, Flags: event.Inferred, Thread: 1, Object: id})
+	}
+	count := 0
+	found := a.Finish()
+	for _, f := range found {
+		count += f.Count
+	}
+	if len(found) > maxDead || count != objects {
+		t.Errorf("%d findings count %d races, want at most %d and %d", len(found), count, maxDead, objects)
+	}
+}
