@@ -228,9 +228,12 @@ type stage struct {
 	ns, bytes, allocs float64
 }
 
+// profile has the benchmarks compiled as the tool is.
+const profile = "-pgo=cmd/tracepredict/default.pgo"
+
 // goBenchmarks measures the pipeline without a kernel.
 func goBenchmarks(c config) ([]stage, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkPipeline$", "-benchmem",
+	cmd := exec.Command("go", "test", profile, "-run", "^$", "-bench", "^BenchmarkPipeline$", "-benchmem",
 		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/suite")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
@@ -290,7 +293,7 @@ const (
 
 // replayBenchmarks measures from the file to the findings.
 func replayBenchmarks(c config) ([]replayed, error) {
-	cmd := exec.Command("go", "test", "-run", "^$", "-bench", "^BenchmarkReplay$",
+	cmd := exec.Command("go", "test", profile, "-run", "^$", "-bench", "^BenchmarkReplay$",
 		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/replay")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -213,12 +213,12 @@ func (p *page) renderReader(b *strings.Builder) {
 }
 
 func (p *page) renderStages(b *strings.Builder) {
-	b.WriteString("\n### From record to finding, without a kernel\n\nEach with the observer, which makes the events: `go test -bench Pipeline ./analysis/suite`.\n\n" +
+	b.WriteString("\n### From record to finding, without a kernel\n\nEach with the observer, which makes the events: `go test -pgo=cmd/tracepredict/default.pgo -bench Pipeline ./analysis/suite`.\n\n" +
 		"| | ns an event | bytes | allocations |\n| --- | ---: | ---: | ---: |\n")
 	for _, s := range p.stages {
 		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f |\n", s.name, s.ns, s.bytes, s.allocs)
 	}
-	b.WriteString("\n### From trace to finding\n\nA trace of a million events is read, decompressed and analysed on one core: `go test -bench Replay ./analysis/replay`. " +
+	b.WriteString("\n### From trace to finding\n\nA trace of a million events is read, decompressed and analysed on one core: `go test -pgo=cmd/tracepredict/default.pgo -bench Replay ./analysis/replay`. " +
 		"What a run sets up, memory for its history above all, is shared out over its events.\n\n" +
 		"| | million events a second | ns of CPU an event | bytes | allocations |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, r := range p.replays {
