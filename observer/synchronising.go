@@ -39,13 +39,14 @@ type Values uint8
 
 // The ways; RMW… of package probes, in its order, for a read-modify-write.
 const (
-	ValuesUnknown   Values = iota // a load or store has Value; what else read something is not known
-	ValuesBoth                    // it wrote Value, and read Entered
-	ValuesOld                     // it read Entered; what it wrote is not known
-	ValuesAdded                   // it read Entered, and added Delta
-	ValuesAddedReg                // it read Entered, and added Value
-	ValuesResult                  // it wrote Value, having added Delta
-	ValuesResultReg               // it wrote Value, having added Entered
+	ValuesUnknown    Values = iota // a load or store has Value; what else read something is not known
+	ValuesBoth                     // it wrote Value, and read Entered
+	ValuesOld                      // it read Entered; what it wrote is not known
+	ValuesAdded                    // it read Entered, and added Delta
+	ValuesAddedReg                 // it read Entered, and added Value
+	ValuesResult                   // it wrote Value, having added Delta
+	ValuesResultReg                // it wrote Value, having added Entered
+	ValuesResultLess               // it wrote Value, having subtracted Entered
 )
 
 // maybe is a value that may be unknown.
@@ -76,6 +77,8 @@ func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 		read, wrote = maybe{r.Value - s.Delta, v.known}, v
 	case ValuesResultReg:
 		read, wrote = maybe{r.Value - r.Entered, v.known}, v
+	case ValuesResultLess:
+		read, wrote = maybe{r.Value + r.Entered, v.known}, v
 	default:
 		wrote = v
 	}

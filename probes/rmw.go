@@ -24,13 +24,14 @@ type RMW uint8
 
 // The ways.
 const (
-	RMWUnknown   RMW = iota // what it read is not known
-	RMWBoth                 // it wrote Value, and read Entered
-	RMWOld                  // it read Entered; what it wrote is not known
-	RMWAdded                // it read Entered, and added Delta
-	RMWAddedReg             // it read Entered, and added Value
-	RMWResult               // it wrote Value, having added Delta
-	RMWResultReg            // it wrote Value, having added Entered
+	RMWUnknown    RMW = iota // what it read is not known
+	RMWBoth                  // it wrote Value, and read Entered
+	RMWOld                   // it read Entered; what it wrote is not known
+	RMWAdded                 // it read Entered, and added Delta
+	RMWAddedReg              // it read Entered, and added Value
+	RMWResult                // it wrote Value, having added Delta
+	RMWResultReg             // it wrote Value, having added Entered
+	RMWResultLess            // it wrote Value, having subtracted Entered
 )
 
 // modify is what an instruction of x86-64 does to memory.
@@ -47,7 +48,8 @@ const (
 	modifyExchange
 	modifyExchangeAdd
 	modifyCompareExchange
-	modifyAdd // reg is added, or imm
+	modifyAdd      // reg is added, or imm
+	modifySubtract // reg is subtracted
 )
 
 // decodeModify reads an instruction that changes memory; what it does not know is
@@ -84,6 +86,8 @@ func decodeModify(code []byte) modify {
 		return modify{op: modifyExchange, reg: reg}
 	case op|1 == 0x01:
 		return modify{op: modifyAdd, reg: reg}
+	case op|1 == 0x29:
+		return modify{op: modifySubtract, reg: reg}
 	}
 	return addConstant(op, field, code)
 }
@@ -160,6 +164,8 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, how: RMWBoth, next: true, spin: true},
 			{op: bpf.OpRead, when: ifNotEqual, second: bpf.FromReg, reg: insn.RAX, extra: insn.NoReg, next: true, spin: true},
 		}
+	case modifySubtract:
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: RMWResultLess}}
 	case modifyAdd:
 		if m.reg != insn.NoReg {
 			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: RMWResultReg}}

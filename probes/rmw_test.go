@@ -14,14 +14,15 @@ func TestDecodeModify(t *testing.T) {
 		code string // f0 87 …
 		want modify
 	}{
-		{"87 05 00 00 00 00", modify{op: modifyExchange, reg: insn.RAX}},                       // xchg %eax, x
-		{"44 87 05 00 00 00 00", modify{op: modifyExchange, reg: 8}},                           // xchg %r8d, x
-		{"86 0d 00 00 00 00", modify{op: modifyExchange, reg: insn.RCX}},                       // xchg %cl, x
-		{"86 25 00 00 00 00", modify{reg: insn.NoReg}},                                         // xchg %ah, x
-		{"40 86 35 00 00 00 00", modify{op: modifyExchange, reg: insn.RSI}},                    // xchg %sil, x
-		{"f0 0f c1 05 00 00 00 00", modify{op: modifyExchangeAdd, reg: insn.RAX}},              // lock xadd
-		{"f0 48 0f b1 15 00 00 00 00", modify{op: modifyCompareExchange, reg: insn.RDX}},       // lock cmpxchg
-		{"f0 01 0d 00 00 00 00", modify{op: modifyAdd, reg: insn.RCX}},                         // lock add %ecx, x
+		{"87 05 00 00 00 00", modify{op: modifyExchange, reg: insn.RAX}},                 // xchg %eax, x
+		{"44 87 05 00 00 00 00", modify{op: modifyExchange, reg: 8}},                     // xchg %r8d, x
+		{"86 0d 00 00 00 00", modify{op: modifyExchange, reg: insn.RCX}},                 // xchg %cl, x
+		{"86 25 00 00 00 00", modify{reg: insn.NoReg}},                                   // xchg %ah, x
+		{"40 86 35 00 00 00 00", modify{op: modifyExchange, reg: insn.RSI}},              // xchg %sil, x
+		{"f0 0f c1 05 00 00 00 00", modify{op: modifyExchangeAdd, reg: insn.RAX}},        // lock xadd
+		{"f0 48 0f b1 15 00 00 00 00", modify{op: modifyCompareExchange, reg: insn.RDX}}, // lock cmpxchg
+		{"f0 01 0d 00 00 00 00", modify{op: modifyAdd, reg: insn.RCX}},                   // lock add %ecx, x
+		{"f0 48 29 05 00 00 00 00", modify{op: modifySubtract, reg: insn.RAX}},
 		{"f0 83 05 00 00 00 00 fe", modify{op: modifyAdd, reg: insn.NoReg, imm: ^uint64(1)}},   // lock addl $-2, x
 		{"f0 83 2d 00 00 00 00 03", modify{op: modifyAdd, reg: insn.NoReg, imm: ^uint64(2)}},   // lock subl $3, x
 		{"f0 81 05 00 00 00 00 00 01 00 00", modify{op: modifyAdd, reg: insn.NoReg, imm: 256}}, // lock addl $256, x
