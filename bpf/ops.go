@@ -131,6 +131,15 @@ const (
 	SuccessTrue8
 )
 
+// TimesEach is TIMES_EACH of record.h.
+const TimesEach = 255
+
+// Scales of an index that numbers a bit; SCALE_… of record.h.
+const (
+	ScaleBits32 = 254 // in its low 32 bits
+	ScaleBits   = 255
+)
+
 // Site flags; SITE_… of record.h.
 const (
 	SiteNoPlace = 1  // where it was is of no use: no calling chain

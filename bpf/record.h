@@ -158,6 +158,17 @@ enum {
 	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
 };
 
+/* site.times: an element of a string instruction, if its count is not 0 (x86-64) */
+enum {
+	TIMES_EACH = 255,
+};
+
+/* site.scale, where the index numbers a bit */
+enum {
+	SCALE_BITS32 = 254,
+	SCALE_BITS = 255,
+};
+
 /* One thing that one probe observes. Sites at one address are chained by
  * next, in program order. */
 struct site {
@@ -184,9 +195,9 @@ struct site {
 			 * word that holds an address, minus the probe's */
 	__s32 home_disp; /* with SITE_TABLE: the variable's address minus the one that the word holds */
 	__u32 span;
-	__u8 index_reg, scale; /* scale 0: no index */
+	__u8 index_reg, scale; /* scale 0: no index; SCALE_BITS: it numbers a bit, SCALE_BITS32: in 32 bits */
 	__u8 size;	/* bytes of the variable */
-	__u8 spare;
+	__u8 times;	/* 0; or 1 + a register that holds how many times span bytes are touched; TIMES_EACH */
 	__u32 watched;	/* of on_shared: the variable's index in watched */
 };
 

@@ -880,23 +880,41 @@ static __always_inline __u64 home(struct pt_regs *ctx, struct site *site)
 	return at + site->home_disp;
 }
 
+/* How far from the base an instruction with an index touches memory. */
+static __always_inline __u64 indexed(struct pt_regs *ctx, struct site *site)
+{
+	__s64 index;
+
+	if (!site->scale)
+		return 0;
+	index = reg(ctx, site->index_reg);
+	if (site->scale == SCALE_BITS32)
+		return (__s64)(__s32)index >> 3;
+	if (site->scale == SCALE_BITS)
+		return index >> 3;
+	return index * site->scale;
+}
+
 /* An instruction that may access the variable, or other parts of the object
  * that it belongs to. An operand that is not the variable just as it is does
  * not give its value: memory does. */
 static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
-	__u64 variable, touched, second = 0, sp;
+	__u64 variable, touched, span = site->span, second = 0, sp;
 	struct slot *slot;
 	__u8 flags = 0;
 
 	variable = home(ctx, site);
 	touched = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
-	if (site->scale)
-		touched += reg(ctx, site->index_reg) * site->scale;
-	if (touched - variable >= site->size && variable - touched >= site->span)
+	touched += indexed(ctx, site);
+	if (site->times == TIMES_EACH)
+		span = reg(ctx, 1) ? span : 0;
+	else if (site->times)
+		span *= reg(ctx, site->times - 1);
+	if (!span || (touched - variable >= site->size && variable - touched >= span))
 		return 0;
-	if ((site->second_from == FROM_MEMORY || (touched == variable && site->span == site->size)) &&
+	if ((site->second_from == FROM_MEMORY || (touched == variable && span == site->size)) &&
 	    value(ctx, site, variable, &second))
 		flags = REC_VALUE;
 	sp = REG_SP(ctx) + site->sp_delta;

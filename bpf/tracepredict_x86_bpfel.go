@@ -145,7 +145,7 @@ type TracepredictSite struct {
 	IndexReg   uint8
 	Scale      uint8
 	Size       uint8
-	Spare      uint8
+	Times      uint8
 	Watched    uint32
 }
 

@@ -47,14 +47,19 @@ func (b *builder) accesses(v variable.Variable) error {
 // accessSites plans one access of a variable that is watched; of an atomic one, as
 // one that synchronises.
 func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map[uint64]bool, atomic bool) ([]Site, error) {
-	if atomic && b.opts.Atomics {
+	several := a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32
+	if atomic && b.opts.Atomics && !several {
 		return b.syncAccess(v, a, 0)
 	}
-	s, ok, err := b.access(v, a, stores)
-	if err != nil || !ok {
-		return nil, err
+	var sites []Site
+	for _, outcome := range outcomes(v, a) {
+		s, ok, err := b.access(v, outcome, stores)
+		if err != nil || !ok {
+			return nil, err
+		}
+		sites = append(sites, s)
 	}
-	return []Site{s}, nil
+	return sites, nil
 }
 
 // checks reports whether an access must be compared with the variable when it
@@ -89,6 +94,31 @@ func anyAtomic(as []variable.Access) bool {
 	return false
 }
 
+// index is the register that an access scales, NoReg if none.
+func index(a variable.Access) insn.Reg {
+	if a.Scale == 0 {
+		return insn.NoReg
+	}
+	return a.Index
+}
+
+// outcomes are the accesses that an instruction may turn out to be: a
+// compare-and-exchange that fails reads, and has what it read in RAX.
+func outcomes(v variable.Variable, a variable.Access) []variable.Access {
+	if a.If == 0 || a.Kind != variable.Update {
+		return []variable.Access{a}
+	}
+	done, failed := a, a
+	failed.Kind, failed.If = variable.Read, (a.If-1)^1+1
+	if a.Width == v.Size && a.Width <= 8 {
+		failed.Value = variable.Value{From: variable.FromReg, Reg: insn.RAX}
+		if a.New != insn.NoReg {
+			done.Value = variable.Value{From: variable.FromReg, Reg: a.New}
+		}
+	}
+	return []variable.Access{done, failed}
+}
+
 // want is a way to see an access: where the probe must sit and what it then
 // reads the value from.
 type want struct {
@@ -105,7 +135,12 @@ func ways(v variable.Variable, a variable.Access) []want {
 	// x = x + 1: the load is only cheap behind the store, where its value is gone.
 	blind := want{from: bpf.FromNowhere}
 	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)
+	register := want{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}
 	switch {
+	case (a.Callee != "" || a.Repeats) && a.Kind != variable.Read:
+		return []want{blind} // what it will write is not there yet, and later where it was is not known
+	case a.If != 0 && whole && a.Value.From == variable.FromReg:
+		return []want{register, memory, blind}
 	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
 		return []want{memory, blind}
 	case !whole:
@@ -134,7 +169,7 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 		if err != nil {
 			return Site{}, false, err
 		}
-		if where.Class == cheapsite.Refused {
+		if where.Class == cheapsite.Refused || a.If != 0 && where.Before {
 			why = where.Why
 			continue
 		}
@@ -152,12 +187,12 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 }
 
 func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, stores map[uint64]bool) (cheapsite.Site, error) {
-	cs := cheapsite.Want{At: a.Addr, Sense: cheapsite.After, Reads: w.reads}
+	cs := cheapsite.Want{At: a.Addr, Sense: cheapsite.After, Reads: w.reads, Flags: a.If != 0}
 	if w.from != bpf.FromMemory {
 		cs.Pass = func(addr uint64) bool { return stores[addr] }
 	}
 	if !b.fixed(v, a) {
-		needs := insn.RegSet(0).With(a.Base).With(a.Index)
+		needs := insn.RegSet(0).With(a.Base).With(index(a))
 		cs.Reads |= needs
 		if in, err := b.decode(a); err != nil || in.Writes&needs != 0 || !in.Known {
 			cs.Stop = func(addr uint64) bool { return addr != a.Addr }
@@ -166,7 +201,7 @@ func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, st
 	if w.mem {
 		m := insn.Mem{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}
 		if v.File != b.plan.File && a.Base != insn.NoReg {
-			m = insn.Mem{Base: a.Base, Index: a.Index, Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
+			m = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
 		}
 		cs.Mem = []insn.Mem{m}
 	}
@@ -204,7 +239,7 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 		s.Check = true
 		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
 	}
-	d.SecondFrom = uint8(w.from)
+	d.When, d.SecondFrom = a.If, uint8(w.from)
 	switch w.from {
 	case bpf.FromReg:
 		d.SecondReg = uint8(a.Value.Reg)
@@ -225,6 +260,12 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
 	d.Flags |= bpf.SiteCheck
 	d.Size, d.Span = uint8(v.Size), uint32(max(a.Width, 1))
+	if a.Repeats {
+		d.Times = bpf.TimesEach
+	}
+	if a.Callee != "" && a.Count != insn.NoReg {
+		d.Times = 1 + uint8(a.Count)
+	}
 	if v.File == b.plan.File {
 		d.Home = int64(v.Addr - where.Addr)
 	} else {
@@ -240,7 +281,7 @@ func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Acces
 	} else {
 		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), disp-int64(where.Addr)
 	}
-	if a.Index != insn.NoReg {
+	if a.Scale != 0 {
 		d.IndexReg, d.Scale = uint8(a.Index), a.Scale
 	}
 }

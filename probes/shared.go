@@ -82,6 +82,7 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 // sharedSite places one access. Many slide to the same jump: where a place is
 // full, the access keeps its own.
 func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
+	a.If = 0 // one site: an update, failed or not
 	s, ok, err := b.access(v, a, stores)
 	if err != nil || !ok {
 		return s, ok, err

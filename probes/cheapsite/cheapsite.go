@@ -87,6 +87,9 @@ type Want struct {
 	Reads insn.RegSet // registers that the probe reads; sp included when it reads the stack
 	Mem   []insn.Mem  // memory that it reads when it fires, e.g. a variable after a store to it
 	Sense Sense
+	// Flags, for Sense After: the probe reads the flags that the instruction at At
+	// sets, so that it must sit behind it, before any other sets them.
+	Flags bool
 	// Return: a uretprobe's entry: sp must be that of the function's entry,
 	// with the return address on top.
 	Return bool
@@ -104,7 +107,7 @@ type Site struct {
 	Addr  uint64
 	Class Class
 	Moved bool // Addr is not At
-	// Before, for Sense After with Mem: no instruction after the access
+	// Before, for Sense After with Mem or Flags: no instruction after the access
 	// serves, so the probe fires before it and finds no new value.
 	Before bool
 	// Loops, for senses other than After: a jump of the function leads back

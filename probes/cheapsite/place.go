@@ -49,7 +49,7 @@ func (s *slide) loops() bool {
 
 func (s *slide) place(at *insn.Inst) Site {
 	w := s.w
-	mustMove := w.Sense == After && len(w.Mem) > 0
+	mustMove := w.Sense == After && (len(w.Mem) > 0 || w.Flags)
 	stay := s.stay(at, mustMove)
 	if stay.Class == Emulated && !mustMove {
 		return stay
@@ -200,7 +200,7 @@ func (s *slide) obstacle(in *insn.Inst) string {
 		why = "an instruction that is not modelled"
 	case in.Locked && s.w.Sense != Entry:
 		why = "synchronisation"
-	case in.Writes&s.reads != 0:
+	case in.Writes&s.reads != 0 || s.w.Flags && !in.KeepsFlags:
 		why = "it writes what the probe reads"
 	default:
 		why = s.store(in)

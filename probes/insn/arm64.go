@@ -23,13 +23,13 @@ func decodeARM(code []byte, addr uint64) (Inst, error) {
 	if addr%4 != 0 {
 		return Inst{}, &Error{addr, "an A64 instruction lies at a multiple of 4"}
 	}
-	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+	in := Inst{Addr: addr, Len: 4, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 	a := &arm{in: &in, w: le32(code)}
 	in.Known = a.group()
 	if !in.Known {
 		in = Inst{Addr: addr, Len: 4, Kind: in.Kind, Target: in.Target, Locked: in.Locked,
 			Refused: in.Refused, Emulated: in.Emulated,
-			ValueReg: NoReg, Sum: noSum, Derived: noDerived, SPLost: true}
+			ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg, SPLost: true}
 		return in, nil
 	}
 	in.stackFromSum()

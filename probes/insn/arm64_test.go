@@ -26,7 +26,7 @@ func regs(rs ...Reg) RegSet {
 }
 
 func none() Inst {
-	return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+	return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 }
 
 // TestARM64: encodings by hand, the LSE atomics among them.

@@ -123,6 +123,20 @@ type Inst struct {
 	// it may be an address where one of them is (add, sub, and, or, xor, cmov,
 	// lea with an index).
 	Derived Derived
+	// Repeats is the size of the elements that a string instruction with a
+	// repeat prefix goes over, from the first on; how many, RCX says. 0 for others.
+	Repeats int
+	// BitIndex is the register of a bit test whose memory operand is only the
+	// start of a string of bits, BitWord its size in bytes; NoReg for others.
+	BitIndex Reg
+	BitWord  int
+	// WritesIf, of a compare-and-exchange: it writes its memory operand only if
+	// the flags then meet the condition of which this is one more than the code
+	// (see Cond), and reads it alone otherwise; RAX is then what it read, in as
+	// many bytes as the operand has. 0 for others.
+	WritesIf uint8
+	// KeepsFlags: it certainly leaves the flags as they are.
+	KeepsFlags bool
 	// Tests: the instruction only sets flags (cmp, test, bt): what it reads goes
 	// nowhere.
 	Tests bool
@@ -199,7 +213,7 @@ func Decode(arch Arch, code []byte, addr uint64) (Inst, error) {
 
 // Unknown is an instruction of which only the length is known.
 func Unknown(addr uint64, n int) Inst {
-	return Inst{Addr: addr, Len: n, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+	return Inst{Addr: addr, Len: n, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 }
 
 // Error is an instruction that cannot be decoded.

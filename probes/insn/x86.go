@@ -65,7 +65,7 @@ type x86 struct {
 }
 
 func decodeX86(code []byte, addr uint64) (Inst, error) {
-	in := Inst{Addr: addr, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+	in := Inst{Addr: addr, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 	if len(code) > 15 {
 		code = code[:15]
 	}

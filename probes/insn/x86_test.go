@@ -110,6 +110,7 @@ func TestX86(t *testing.T) {
 			one(i, at(RDI, 0, 4, true, true))
 		}},
 		{"lock cmpxchg %edx,(%rdi)", "f00fb117", func(i *Inst) {
+			i.ValueReg, i.WritesIf = RDX, 5
 			i.Reads, i.Writes, i.Locked, i.Refused = regs(RAX, RDX, RDI), regs(RAX), true, true
 			one(i, at(RDI, 0, 4, true, true))
 		}},
@@ -118,16 +119,22 @@ func TestX86(t *testing.T) {
 			one(i, fixed(0x100a, 2, 4, true, true))
 		}},
 		{"lock cmpxchg16b (%rdi)", "f0480fc70f", func(i *Inst) {
+			i.WritesIf = 5
 			i.Reads, i.Writes, i.Locked, i.Refused = regs(RAX, RBX, RCX, RDX, RDI), regs(RAX, RDX), true, true
 			one(i, at(RDI, 0, 16, true, true))
 		}},
 		{"mfence", "0faef0", func(i *Inst) { i.Locked = true }},
 		{"cpuid", "0fa2", func(i *Inst) { i.Reads, i.Writes = regs(RAX, RCX), regs(RAX, RBX, RCX, RDX) }},
 		{"rep stosq", "f348ab", func(i *Inst) {
+			i.Repeats = 8
 			i.Reads, i.Writes = regs(RAX, RCX, RDI), regs(RCX, RDI)
 			one(i, at(RDI, 0, 0, false, true))
 		}},
-		{"bts %rax,(%rdi): a bit string", "480fab07", func(i *Inst) { i.Reads = regs(RAX, RDI); one(i, at(RDI, 0, 0, true, true)) }},
+		{"bts %rax,(%rdi): a bit string", "480fab07", func(i *Inst) {
+			i.BitIndex, i.BitWord = RAX, 8
+			i.Reads = regs(RAX, RDI)
+			one(i, at(RDI, 0, 0, true, true))
+		}},
 		{"movsd %xmm0,g(%rip)", "f20f110502000000", func(i *Inst) { one(i, fixed(0x100a, 2, 8, false, true)) }},
 		{"movss g(%rip),%xmm0", "f30f100502000000", func(i *Inst) { one(i, fixed(0x100a, 2, 4, true, false)) }},
 		{"movq %xmm0,%rax", "66480f7ec0", func(i *Inst) { i.Writes = regs(RAX) }},
@@ -147,12 +154,13 @@ func TestX86(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code := unhex(t, x.code)
-			want := Inst{Addr: 0x1000, Len: len(code), Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived}
+			want := Inst{Addr: 0x1000, Len: len(code), Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 			x.edit(&want)
 			got, err := Decode(AMD64, append(code, 0x90), 0x1000)
 			if err != nil {
 				t.Fatal(err)
 			}
+			want.KeepsFlags = got.KeepsFlags // TestKeepsFlags
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -204,6 +212,21 @@ func TestFormat(t *testing.T) {
 	} {
 		if got := Format(AMD64, unhex(t, code), 0x1000); got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
+		}
+	}
+}
+
+// TestKeepsFlags: what certainly leaves the flags alone, and what may not.
+func TestKeepsFlags(t *testing.T) {
+	for code, want := range map[string]bool{
+		"\x89\xc8": true, "\x48\x8d\x04\x0a": true, "\x50": true, "\x0f\x94\xc0": true, "\x75\x00": true, "\x0f\x84\x00\x00\x00\x00": true,
+		"\x48\x0f\x44\xc1": true, "\x0f\xb6\xc0": true, "\x90": true, "\x0f\x1f\x00": true, "\xc7\x00\x01\x00\x00\x00": true,
+		"\x01\xc8": false, "\x31\xc0": false, "\x39\xc8": false, "\xff\xc0": false, "\x85\xc0": false, "\xc1\xe0\x03": false,
+		"\xf0\x0f\xb1\x0a": false, "\x0f\xba\x20\x01": false, "\xf3\xa6": false, "\x9d": false,
+	} {
+		in, err := Decode(AMD64, []byte(code), 0x1000)
+		if err != nil || in.KeepsFlags != want {
+			t.Errorf("% x: keeps flags %v, want %v (%v)", code, in.KeepsFlags, want, err)
 		}
 	}
 }

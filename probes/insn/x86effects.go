@@ -20,6 +20,7 @@ func (d *x86) effects() {
 		d.forget()
 		return
 	}
+	in.KeepsFlags = d.keepsFlags()
 	if in.Sum.Dst == NoReg && in.SPChange == 0 && in.Kind == Plain && in.Writes.Has(RSP) {
 		in.SPLost = true
 	}
@@ -37,7 +38,7 @@ func (d *x86) forget() {
 	in := d.in
 	locked := in.Locked
 	*in = Inst{Addr: in.Addr, Len: in.Len, Kind: in.Kind, Target: in.Target, Locked: locked,
-		ValueReg: NoReg, Sum: noSum, Derived: noDerived, SPLost: d.enc == legacy || d.enc == xop}
+		ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg, SPLost: d.enc == legacy || d.enc == xop}
 	if d.isMem && d.mem.Fixed {
 		in.Mem[0], in.NMem = d.mem, 1
 		in.Mem[0].Read, in.Mem[0].Write = false, false
@@ -364,7 +365,7 @@ func (d *x86) arith(fn, form byte) bool {
 
 // derive notes what arithmetic in 64 bits makes of the registers.
 func (d *x86) derive(fn, form byte, size int) {
-	if size != 8 || fn == 2 || fn == 3 || fn == 7 || form > 3 || d.isMem && form < 2 {
+	if size != 8 || fn == 2 || fn == 3 || fn == 7 || form > 3 || d.isMem && form < 2 || d.in.Sum.Dst != NoReg {
 		return
 	}
 	dst, src := d.e(8), d.g(8)
@@ -408,7 +409,7 @@ func (d *x86) arithImm() bool {
 // a small mask, of which the result is small.
 func (d *x86) mask(size int) {
 	small := d.reg == 4 && d.imm >= 0
-	if size == 8 && !small && (d.reg == 1 || d.reg == 4 || d.reg == 6) {
+	if size == 8 && !small && d.e(8) != RSP && (d.reg == 1 || d.reg == 4 || d.reg == 6) {
 		d.in.Derived = Derived{Dst: d.e(8), From: RegSet(0).With(d.e(8))}
 	}
 }
@@ -630,7 +631,7 @@ func (d *x86) stringOp() bool {
 	repeated := d.rep || d.repne
 	n := size
 	if repeated {
-		n = 0
+		n, d.in.Repeats = 0, size
 		d.rd(RCX)
 		d.wr(RCX)
 	}
@@ -743,6 +744,8 @@ func (d *x86) plain0F() bool {
 		d.touch(d.size(), true, true)
 		d.rd(RAX, d.g(d.size()))
 		d.wr(RAX)
+		d.store(d.size())
+		d.exchangesIfEqual()
 	case 0xb6, 0xb7, 0xbe, 0xbf: // movzx, movsx
 		d.touch(1+int(op&1), true, false)
 		d.wr(d.g(8))
@@ -765,6 +768,13 @@ func (d *x86) plain0F() bool {
 		return false
 	}
 	return true
+}
+
+// exchangesIfEqual: memory is written if what it held was expected.
+func (d *x86) exchangesIfEqual() {
+	if d.isMem {
+		d.in.WritesIf = 1 + 0x4
+	}
 }
 
 // address notes that the operand's address is computed and nothing touched.
@@ -805,6 +815,7 @@ func (d *x86) bitTest() bool {
 	} else {
 		d.rd(d.g(8))
 		if d.isMem {
+			d.in.BitIndex, d.in.BitWord = d.g(8), size
 			size = 0
 		}
 	}
@@ -872,6 +883,7 @@ func (d *x86) group9() bool {
 		d.memory(d.mem, size, true, true)
 		d.rd(RAX, RBX, RCX, RDX)
 		d.wr(RAX, RDX)
+		d.exchangesIfEqual()
 	case d.isMem && d.reg >= 3 && d.reg <= 5: // xrstors, xsavec, xsaves
 		d.memory(d.mem, 0, d.reg == 3, d.reg != 3)
 		d.rd(RAX, RDX)
@@ -881,4 +893,23 @@ func (d *x86) group9() bool {
 		return false
 	}
 	return true
+}
+
+// keepsFlags lists what leaves the flags alone: moves, pushes, pops, conditional
+// moves and sets, jumps and calls (Intel's manual, volume 1, appendix A).
+func (d *x86) keepsFlags() bool {
+	op := d.op
+	switch {
+	case d.enc != legacy:
+		return d.enc == vex && d.table == 1 && (op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 || op == 0x6f || op == 0x7f)
+	case d.table == 0:
+		return op >= 0x50 && op < 0x60 || op == 0x63 || op == 0x68 || op == 0x6a || op >= 0x70 && op < 0x80 ||
+			op >= 0x86 && op < 0x8c || op == 0x8d || op == 0x8f || op >= 0x90 && op < 0x9a || op >= 0xa0 && op < 0xa4 ||
+			op >= 0xb0 && op < 0xc0 || op == 0xc6 || op == 0xc7 || op == 0xe8 || op == 0xe9 || op == 0xeb
+	case d.table == 1:
+		return op >= 0x40 && op < 0x50 || op >= 0x80 && op < 0xa0 || op >= 0xb6 && op < 0xb8 || op == 0xbe || op == 0xbf ||
+			op >= 0xc8 && op < 0xd0 || op >= 0x18 && op < 0x20 || op == 0x10 || op == 0x11 || op == 0x28 || op == 0x29 ||
+			op == 0x6e || op == 0x6f || op == 0x7e || op == 0x7f || op == 0xd6
+	}
+	return false
 }

@@ -160,9 +160,24 @@ func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem) {
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true,
 		Base: m.Base, Index: m.Index, Scale: m.Scale, Disp: m.Disp, Func: fn,
-		Value: Value{From: FromMemory, Reg: insn.NoReg},
+		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
-	if m.Size == c.v.Size {
+	switch {
+	case in.Repeats > 0:
+		a.Width, a.Repeats = in.Repeats, true
+	case in.BitIndex != insn.NoReg:
+		if m.Index != insn.NoReg || in.BitWord < 4 {
+			c.out.Unknown = append(c.out.Unknown, in.Addr)
+			return
+		}
+		a.Width, a.Index, a.Scale = 1, in.BitIndex, BitString
+		if in.BitWord == 4 {
+			a.Scale = BitString32
+		}
+		if m.Fixed {
+			a.Disp = int64(m.Addr)
+		}
+	case m.Size == c.v.Size:
 		a.Value = ValueOf(a.Kind, in)
 	}
 	c.out.Accesses = append(c.out.Accesses, a)
@@ -183,7 +198,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size,
 		Offset: int64(addr - c.v.Addr), Base: insn.NoReg, Index: insn.NoReg, Maybe: maybe, Func: fn,
-		Value: Value{From: FromMemory, Reg: insn.NoReg},
+		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
 	if !m.Fixed {
 		// From Base to the variable's own address, not to what is accessed.

@@ -22,7 +22,7 @@ import (
 // (8), b (1), f (float), d (double), pair (8, next to another) and neighbour.
 func assemble(t testing.TB, flags []string, pieces []string) (*bin.File, []bin.Range) {
 	t.Helper()
-	src := ".text\n" + asmFunction("main", "ret")
+	src := ".text\n" + asmFunction("main", "ret") + asmFunction("sink", "add %rdi, %rcx\nret")
 	for i, code := range pieces {
 		src += asmFunction(fmt.Sprintf("run_%d", i), code+"\nret")
 	}
@@ -218,9 +218,11 @@ func TestInstructions(t *testing.T) {
 		{"w", "lea w+4(%rip), %rcx\nmovl $1, -4(%rcx)", "write partial 4 mem via r1-4"},
 		{"w", "lea w+4(%rip), %rcx\nmovl $1, (%rcx)", "write partial 4@4 mem via r1-4"},
 		{"v", "lea v(%rip), %rbx\ncall main\nmov (%rbx), %eax", "read 4 r0 via r3"},
-		{"v", "lea v(%rip), %rcx\ncall main\nmov (%rcx), %eax", "taken 1"},
+		{"v", "lea v(%rip), %rcx\ncall sink\nmov (%rcx), %eax", "taken 1"},
+		{"v", "lea v(%rip), %rcx\ncall main", ""},
 		{"v", "lea v(%rip), %rax\ncall main\nmov (%rax), %eax", ""},
-		{"v", "lea v(%rip), %rdi\ncall main", "taken 1"},
+		{"v", "lea v(%rip), %rdi\ncall sink", "taken 1"},
+		{"v", "lea v(%rip), %rsi\ncall sink", ""},
 		{"v", "lea v(%rip), %rax", "taken 1"},
 		{"v", "lea v(%rip), %rcx", ""},
 		{"v", "lea v(%rip), %rcx\nmov %rcx, (%rdx)", "taken 1"},
@@ -249,7 +251,7 @@ func TestAbsoluteAddresses(t *testing.T) {
 		{"v", "movl $9, v", "write 4 $0x9"},
 		{"v", "lock decl v", "update atomic 4 mem"},
 		{"v", "mov $v, %ecx\nincl (%rcx)", "update 4 mem via r1"},
-		{"v", "mov $v, %edi\ncall main", "taken 1"},
+		{"v", "mov $v, %edi\ncall sink", "taken 1"},
 		{"v", "movabs $v, %rcx\nincl (%rcx)", "update 4 mem via r1"},
 		{"v", "movq $v, -8(%rsp)", "taken 1"},
 		{"v", "push $v\npop %rax", "taken 1"},

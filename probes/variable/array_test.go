@@ -21,10 +21,13 @@ func TestArrays(t *testing.T) {
 		{"slots[3]", "lea slots(%rip), %rcx\ntest %eax, %eax\nje 1f\nlea 24(%rcx), %rcx\n1: incq (%rcx)", "update inside 8 mem via r1"},
 		{"slots[3]", "lea slots(%rip), %rcx\ncmove %rcx, %rbx\nincq (%rbx)", "update inside 8 mem via r3"},
 		{"slots[3]", "lea slots(%rip), %rcx\nsub %rcx, %rdx\nmov %rdx, (%rax)", ""},
-		{"slots[3]", "lea slots(%rip), %rcx\nlea (%rcx,%rdx,8), %rdi\ncall main", "taken 1"},
+		{"slots[3]", "lea slots(%rip), %rcx\nlea (%rcx,%rdx,8), %rdi\ncall sink", "taken 1"},
 		{"slots[3]", "lea behind(%rip), %rdi\ncall main", ""},
 		{"slots[3]", "mov slots@GOTPCREL(%rip), %rcx\nincq 24(%rcx)", "update 8 mem via r1+24"},
 		{"slots[3]", "mov slots@GOTPCREL(%rip), %rcx\nincq (%rcx,%rdx,8)", "update inside 8 mem via r1+r2*8"},
+		{"slots[3]", "lea slots(%rip), %rdi\nrep stosq", "write inside 8 mem via r7"},
+		{"slots[3]", "lea slots(%rip), %rdi\nbts %rax, (%rdi)", "update inside 1 mem via r7+r0*255"},
+		{"slots[3]", "lea slots(%rip), %rdi\nlock cmpxchg %rdx, (%rdi,%rcx,8)", "update atomic inside 8 mem via r7+r1*8"},
 		// of the next element, but as far as the code tells not
 		{"behind", "lea slots(%rip), %rcx\nincq (%rcx,%rdx,8)", ""},
 		// over the stack

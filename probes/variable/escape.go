@@ -184,11 +184,13 @@ func (f *flow) leaving(in *insn.Inst) insn.RegSet {
 		args = argsARM64
 	}
 	switch in.Kind {
-	case insn.Call, insn.IndirectCall, insn.Syscall, insn.IndirectJump:
+	case insn.IndirectCall, insn.Syscall, insn.IndirectJump:
 		return args
+	case insn.Call:
+		return args & f.passes(in)
 	case insn.Jump:
 		if !f.fn.Contains(in.Target) { // a tail call
-			return args
+			return args & f.passes(in)
 		}
 	case insn.CondJump:
 		if !f.fn.Contains(in.Target) { // a part of the function split off

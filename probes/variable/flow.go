@@ -262,6 +262,9 @@ func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	if in.Derived.Dst < numRegs {
 		return in.Derived.Dst, f.derived(s, in)
 	}
+	if call, _, ok := f.memoryCall(in); ok && call.first && in.Kind == insn.Call {
+		return insn.RAX, s.regs[insn.RDI]
+	}
 	return insn.NoReg, held{}
 }
 
@@ -347,9 +350,9 @@ func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 
 // reaches reports whether the operand may be any part of the enclosing object:
 // its address is made of one near the object and what is not known.
-func (f *flow) reaches(s *state, m *insn.Mem) bool {
+func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if m.Segment || m.Fixed {
-		return false
+		return in.BitIndex != insn.NoReg && m.Fixed && f.target.direct && f.isNear(m.Addr)
 	}
 	base, index := held{how: unknown}, held{how: unknown}
 	if m.Base < numRegs {
@@ -360,6 +363,8 @@ func (f *flow) reaches(s *state, m *insn.Mem) bool {
 	}
 	switch {
 	case base.how == inside || index.how == inside:
+		return true
+	case (in.Repeats > 0 || in.BitIndex != insn.NoReg) && base.points():
 		return true
 	case m.Index == insn.NoReg && base.exact():
 		return false
@@ -408,6 +413,7 @@ func loadsWord(in *insn.Inst, m *insn.Mem) bool {
 
 // operands notes what the instruction does to the variable and to its slot.
 func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
+	f.callAccesses(s, in, c)
 	if !in.Known {
 		if f.mentions(in) {
 			c.out.Unknown = append(c.out.Unknown, in.Addr)
@@ -419,7 +425,7 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 		if !m.Read && !m.Write {
 			continue
 		}
-		if f.reaches(s, m) {
+		if f.reaches(s, in, m) {
 			f.indexed(s, in, m, c)
 			continue
 		}
@@ -452,6 +458,32 @@ func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 		}
 	}
 	c.escape(Escape{Addr: in.Addr, How: Computed}, made)
+}
+
+// callAccesses notes what a function of the C library accesses through the
+// addresses that it is called with.
+func (f *flow) callAccesses(s *state, in *insn.Inst, c *collector) {
+	call, name, ok := f.memoryCall(in)
+	if !ok || f.several {
+		return
+	}
+	for _, arg := range call.args {
+		if h := s.regs[arg.register]; h.points() && f.mayTouch(s, h, arg) {
+			c.out.Accesses = append(c.out.Accesses, Access{
+				Addr: in.Addr, Len: in.Len, Kind: arg.kind, Width: 1, Inside: true, Base: arg.register, Index: insn.NoReg,
+				Callee: name, Count: arg.count, Func: f.fn, Value: Value{From: FromMemory, Reg: insn.NoReg},
+			})
+		}
+	}
+}
+
+// mayTouch reports whether a call may reach the variable from an address.
+func (f *flow) mayTouch(s *state, h held, arg memoryArgument) bool {
+	n := held{how: unknown}
+	if arg.count < numRegs {
+		n = s.regs[arg.count]
+	}
+	return h.how != known || n.how != known || h.addr < f.v.Addr+uint64(f.v.Size) && f.v.Addr < h.addr+n.addr
 }
 
 // mentions reports whether an instruction that is not understood has the

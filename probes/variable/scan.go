@@ -38,6 +38,10 @@ type target struct {
 	pointers []bin.Pointer // all words of data that hold addresses of the object
 	fixed    bool          // the file is loaded where it was linked
 	landings Landings
+	// What is known of the functions that are called, filled on demand.
+	names      map[uint64]string
+	entryReads map[uint64]insn.RegSet
+	starts     []bin.Range // data objects, by address
 	// several: v is a span of several variables, and an access has its value as one
 	// of a variable that it covers exactly.
 	several bool

@@ -187,6 +187,12 @@ type Value struct {
 	Imm  uint64
 }
 
+// Scales of an Index that numbers bits: eight are a byte, and it may be negative.
+const (
+	BitString   = 255 // in 64 bits
+	BitString32 = 254 // in its low 32 bits
+)
+
 // Access is an instruction that accesses the variable.
 type Access struct {
 	Addr uint64 // of the instruction
@@ -214,9 +220,23 @@ type Access struct {
 	// the variable may be: what lies at Base + Index*Scale + Disp must be
 	// compared at run time. Base or Index may be NoReg; where Base is, Disp
 	// is an address as linked. Offset and Partial then say nothing.
+	// Where Scale is BitString, Index numbers a bit from there on.
 	Inside bool
 	Index  insn.Reg
-	Scale  uint8
+	Scale  uint8 // 0: there is no Index
+	// If, of an Update: it writes only if the flags behind it meet the condition
+	// that this is one more than the code of (insn.Inst.WritesIf), and else reads,
+	// RAX having the value. New is the register with what it writes, or NoReg.
+	If  uint8
+	New insn.Reg
+	// Repeats: it goes over elements of Width bytes, one each time that it is
+	// executed anew, as often as RCX says: not once if that is 0.
+	Repeats bool
+	// Callee, if not "": the instruction calls a function of this name, which
+	// accesses Width times as many bytes as Count holds, or Width if Count is
+	// NoReg.
+	Callee string
+	Count  insn.Reg
 	Func   binary.Range // the function that contains it
 }
 

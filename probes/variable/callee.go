@@ -1,0 +1,214 @@
+package variable
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// What is known of a function that is called while a register holds the
+// address: which registers it reads at all, and of some of the C library's what
+// they do with the memory.
+
+// memoryArgument is what a function does with the memory at one of its
+// arguments.
+type memoryArgument struct {
+	register, count insn.Reg // count has the number of bytes; NoReg: at least the first
+	kind            Kind
+}
+
+// memoryCall is a function of the C library that accesses memory and keeps no
+// address.
+type memoryCall struct {
+	args []memoryArgument
+	// first: it returns its first argument.
+	first bool
+}
+
+// memoryCalls are the functions by name, without the prefix and suffix of
+// fortified ones (__memcpy_chk).
+func memoryCalls(name string) (memoryCall, bool) {
+	const to, from = insn.RDI, insn.RSI
+	if s, ok := strings.CutSuffix(name, "_chk"); ok {
+		name = strings.TrimPrefix(s, "__")
+	}
+	switch name {
+	case "memcpy", "memmove", "strncpy":
+		return memoryCall{[]memoryArgument{{to, insn.RDX, Write}, {from, insn.RDX, Read}}, true}, true
+	case "mempcpy", "stpncpy":
+		return memoryCall{[]memoryArgument{{to, insn.RDX, Write}, {from, insn.RDX, Read}}, false}, true
+	case "strcpy", "strcat", "strncat":
+		return memoryCall{[]memoryArgument{{to, insn.NoReg, Write}, {from, insn.NoReg, Read}}, true}, true
+	case "memset":
+		return memoryCall{[]memoryArgument{{to, insn.RDX, Write}}, true}, true
+	case "bzero", "explicit_bzero":
+		return memoryCall{[]memoryArgument{{to, insn.RSI, Write}}, false}, true
+	case "bcopy":
+		return memoryCall{[]memoryArgument{{from, insn.RDX, Write}, {to, insn.RDX, Read}}, false}, true
+	case "memcmp", "bcmp":
+		return memoryCall{[]memoryArgument{{to, insn.RDX, Read}, {from, insn.RDX, Read}}, false}, true
+	case "strcmp", "strncmp":
+		return memoryCall{[]memoryArgument{{to, insn.NoReg, Read}, {from, insn.NoReg, Read}}, false}, true
+	case "strlen", "strnlen", "puts":
+		return memoryCall{[]memoryArgument{{to, insn.NoReg, Read}}, false}, true
+	}
+	return memoryCall{}, false
+}
+
+// synchronisation are beginnings of names of functions that touch an object of
+// their own at the address, and keep none.
+func synchronises(name string) bool {
+	return slices.ContainsFunc([]string{
+		"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_", "sem_", "mtx_", "cnd_",
+	}, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
+}
+
+// arguments is how many arguments some functions of the C library take that
+// programs often call; -1 for others.
+func arguments(name string) int {
+	switch name {
+	case "abort", "__stack_chk_fail", "sched_yield", "thrd_yield", "rand", "random", "pthread_self", "getpid", "fork":
+		return 0
+	case "free", "malloc", "exit", "_exit", "sleep", "usleep", "atoi", "atol", "atoll", "atof", "putchar", "close", "srand", "time", "pthread_exit":
+		return 1
+	case "calloc", "realloc", "nanosleep", "clock_gettime", "pthread_join", "fputs", "fputc", "putc", "aligned_alloc":
+		return 2
+	case "strtol", "strtoul", "strtoll", "strtoull", "read", "write":
+		return 3
+	case "pthread_create", "fwrite", "fread", "__assert_fail":
+		return 4
+	}
+	if call, ok := memoryCalls(name); ok && len(call.args) > 0 {
+		return 4 // the fortified ones
+	}
+	return -1
+}
+
+// argumentRegisters are those of the first arguments, in order.
+func argumentRegisters() []insn.Reg {
+	return []insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
+}
+
+// calleeName names a function of the file that is called directly, "" if it has
+// no name.
+func (t *target) calleeName(addr uint64) string {
+	if t.names == nil {
+		t.names = map[uint64]string{}
+		if t.file == nil {
+			return ""
+		}
+		for _, s := range t.file.Symbols() {
+			if old := t.names[s.Addr]; s.Addr != 0 && (old == "" || len(s.Name) < len(old)) {
+				t.names[s.Addr] = s.Name
+			}
+		}
+		for at, name := range t.file.PLTTargets() {
+			t.names[at] = name
+		}
+	}
+	return t.names[addr]
+}
+
+// memoryCall gives what the function that an instruction calls, or jumps to,
+// does with memory.
+func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
+	if f.arch != insn.AMD64 || in.Kind != insn.Call && (in.Kind != insn.Jump || f.fn.Contains(in.Target)) {
+		return memoryCall{}, "", false
+	}
+	name := f.calleeName(in.Target)
+	call, ok := memoryCalls(name)
+	return call, name, ok
+}
+
+// passes are the registers by which a call may hand an address on to a function
+// that does with it what is not known.
+func (f *flow) passes(in *insn.Inst) insn.RegSet {
+	if f.arch != insn.AMD64 || in.Kind != insn.Call && in.Kind != insn.Jump {
+		return allRegs
+	}
+	name := f.calleeName(in.Target)
+	if _, ok := memoryCalls(name); ok || synchronises(name) {
+		return 0
+	}
+	if n := arguments(name); n >= 0 {
+		var set insn.RegSet
+		for _, r := range argumentRegisters()[:n] {
+			set = set.With(r)
+		}
+		return set
+	}
+	return f.readsAtEntry(in.Target)
+}
+
+// maxEntry bounds the instructions of a callee that are looked at for the
+// registers that it reads.
+const maxEntry = 256
+
+// readsAtEntry gives the registers whose content at its entry a function of the
+// file may read, or hand on: all that pass arguments where that is not known.
+func (f *flow) readsAtEntry(entry uint64) insn.RegSet {
+	if set, ok := f.entryReads[entry]; ok {
+		return set
+	}
+	if f.entryReads == nil {
+		f.entryReads = map[uint64]insn.RegSet{}
+	}
+	e := entryReader{t: f.target, seen: map[uint64]insn.RegSet{}, left: maxEntry}
+	e.follow(entry, 0)
+	f.entryReads[entry] = e.reads
+	return e.reads
+}
+
+// entryReader follows the paths from a function's entry.
+type entryReader struct {
+	t     *target
+	reads insn.RegSet
+	seen  map[uint64]insn.RegSet // where it was, with what had been written by then
+	left  int
+}
+
+func (e *entryReader) follow(at uint64, written insn.RegSet) {
+	for {
+		if old, ok := e.seen[at]; ok && old&^written == 0 {
+			return
+		}
+		in, ok := e.decode(at)
+		if !ok {
+			e.reads |= argsAMD64 &^ written
+			return
+		}
+		e.seen[at] = written
+		e.reads |= in.Reads &^ written
+		written |= in.Writes
+		switch in.Kind {
+		case insn.Return, insn.Stop:
+			return
+		case insn.Jump:
+			at = in.Target
+			continue
+		case insn.CondJump:
+			e.follow(in.Target, written)
+		case insn.Call, insn.IndirectCall, insn.IndirectJump, insn.Syscall:
+			e.reads |= argsAMD64 &^ written
+			if written |= callerAMD64; in.Kind == insn.IndirectJump {
+				return
+			}
+		}
+		at += uint64(in.Len)
+	}
+}
+
+// decode gives the instruction at an address; false if it is not understood, or
+// there were too many.
+func (e *entryReader) decode(at uint64) (insn.Inst, bool) {
+	if e.left--; e.left < 0 || e.t.file == nil {
+		return insn.Inst{}, false
+	}
+	code, err := e.t.file.Bytes(at, e.t.arch.MaxLen())
+	if err != nil {
+		return insn.Inst{}, false
+	}
+	in, err := insn.Decode(e.t.arch, code, at)
+	return in, err == nil && in.Known
+}
