@@ -28,6 +28,8 @@ exception; stepped: two, about 20 times as dear), the kind of probe, what it obs
 A watchpoint (cost: trapped) is the processor's: the address is the variable's, and each access costs two exceptions, some microseconds.
 Kinds: call and return are probes of one; call+return returns to the program through the kernel besides; outcome sits where
 what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others.
+Behind it, for each variable that is watched, stand its instructions with their source lines, whether each touches the variable
+always or only if a comparison says so when it is hit (elements of arrays), and where its address goes so that accesses go unseen.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
 		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
   tracepredict sites --watch tickets ./shop`,
@@ -75,7 +77,10 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	for _, n := range plan.Notes {
 		fmt.Fprintf(t, "note: %s\n", report.Plain(n))
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return writeVariables(w, plan)
 }
 
 func probeKind(s probes.Site) string {

@@ -41,7 +41,7 @@ type target struct {
 	// What is known of the functions that are called, filled on demand.
 	names      map[uint64]string
 	entryReads map[uint64]insn.RegSet
-	starts     []bin.Range // data objects, by address
+	others     map[uint64]bool // where other objects of several parts begin
 	// several: v is a span of several variables, and an access has its value as one
 	// of a variable that it covers exactly.
 	several bool
@@ -87,7 +87,31 @@ func (t *target) findPointers() {
 	}
 }
 
-func (t *target) isNear(addr uint64) bool { return addr-t.near.Lo < t.near.Hi-t.near.Lo }
+// isNear reports whether arithmetic may lead from an address into the object.
+// Where another object of several parts begins, a little away, code means that.
+func (t *target) isNear(addr uint64) bool {
+	const away = 64
+	if addr-t.near.Lo >= t.near.Hi-t.near.Lo {
+		return false
+	}
+	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !t.otherBegins(addr)
+}
+
+// otherBegins reports whether another object, of more than two words, is known
+// to begin at an address.
+func (t *target) otherBegins(addr uint64) bool {
+	if t.others == nil {
+		t.others = map[uint64]bool{}
+		if t.file != nil {
+			for _, s := range t.file.Symbols() {
+				if s.Kind == bin.Object && s.Size > 16 && !t.whole.Contains(s.Addr) {
+					t.others[s.Addr] = true
+				}
+			}
+		}
+	}
+	return t.others[addr]
+}
 
 func (t *target) isSlot(addr uint64) bool {
 	_, ok := t.slots[addr]

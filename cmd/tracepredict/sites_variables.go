@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// writeVariables prints, of each variable that is watched by name, its
+// instructions and what stays unseen.
+func writeVariables(w io.Writer, plan *probes.Plan) error {
+	for _, c := range plan.Coverage {
+		if !watchedIn(plan, c.Variable) {
+			continue
+		}
+		var sites []probes.Site
+		for _, s := range plan.Sites {
+			if s.Variable == c.Variable.Name && isAccess(s) {
+				sites = append(sites, s)
+			}
+		}
+		if err := writeVariable(w, plan, c, sites); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func watchedIn(plan *probes.Plan, v variable.Variable) bool {
+	for _, known := range plan.Atomics {
+		if known.Name == v.Name && known.Addr == v.Addr && known.File == v.File {
+			return false
+		}
+	}
+	return true
+}
+
+func isAccess(s probes.Site) bool {
+	op := bpf.Op(s.BPF.Op)
+	return op >= bpf.OpRead && op <= bpf.OpUpdate && !s.Watchpoint
+}
+
+func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []probes.Site) error {
+	v := c.Variable
+	fmt.Fprintf(w, "\n%s at 0x%x, %s, %d bytes\n", report.Plain(v.Name), v.Addr, report.Plain(v.Type), v.Size)
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	if len(sites) > 0 {
+		fmt.Fprintln(t, "  INSTRUCTION\tACCESS\tPROBE\tCOST\tTOUCHES IT\tSOURCE")
+	}
+	for _, s := range sites {
+		touches := "always"
+		if s.Partly || s.BPF.Flags&bpf.SiteCheck != 0 {
+			touches = "if compared equal"
+		}
+		fmt.Fprintf(t, "  0x%x\t%s\t0x%x\t%s\t%s\t%s\n", s.At, bpf.Op(s.BPF.Op), s.Addr, s.Class, touches, report.Plain(source(plan, s.At)))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, e := range c.Escapes {
+		fmt.Fprintf(w, "  unseen: %s\n", report.Plain(e.String()))
+	}
+	_, err := fmt.Fprintf(w, "  %s\n", summary(c, sites))
+	return err
+}
+
+// source is where an instruction is in the source: "bump at shop.c:12".
+func source(plan *probes.Plan, addr uint64) string {
+	f := plan.Source(addr)
+	if f.File == "" {
+		return f.Function
+	}
+	return fmt.Sprintf("%s at %s:%d", f.Function, filepath.Base(f.File), f.Line)
+}
+
+// summary counts the sites of each class, and says whether they are all.
+func summary(c probes.Coverage, sites []probes.Site) string {
+	ops, costs := map[bpf.Op]int{}, map[cheapsite.Class]int{}
+	for _, s := range sites {
+		ops[bpf.Op(s.BPF.Op)]++
+		costs[s.Class]++
+	}
+	var parts []string
+	for _, op := range []bpf.Op{bpf.OpRead, bpf.OpWrite, bpf.OpUpdate} {
+		parts = append(parts, fmt.Sprintf("%d %s", ops[op], op))
+	}
+	for _, class := range []cheapsite.Class{cheapsite.Emulated, cheapsite.Stepped} {
+		parts = append(parts, fmt.Sprintf("%d %s", costs[class], class))
+	}
+	if c.Complete() {
+		return strings.Join(parts, ", ") + ": every access by this file is seen"
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf("; %d places from which on accesses may go unseen", len(c.Escapes))
+}
