@@ -250,6 +250,7 @@ func walk(f *File) {
 	f.PLTTargets()
 	f.GOTSlots()
 	f.Landmarks()
+	f.Pointers(0, ^uint64(0), "main")
 	_, _ = f.UnseenSync()
 	_, _ = f.DebugSymbols()
 	_, _ = f.DWARF()

@@ -121,7 +121,7 @@ func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 		for i := range in.NMem {
 			m := &in.Mem[i]
 			at, ok := f.onStack(s, m)
-			if ok && m.Read && w.at+8 > at && w.at < at+int64(max(m.Size, 1)) && !loadsWord(in, m) && !in.Tests {
+			if ok && m.Read && w.at+8 > at && w.at < at+int64(max(m.Size, 1)) && !loadsWord(in, m) && !in.Tests && !updatesWord(in) {
 				c.escape(Escape{Addr: in.Addr, How: Computed}, w.h.made)
 			}
 		}

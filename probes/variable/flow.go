@@ -311,7 +311,13 @@ func (f *flow) at(addr, maker uint64) held {
 
 // derived gives what an instruction makes of registers by arithmetic.
 func (f *flow) derived(s *state, in *insn.Inst) held {
-	return f.mixed(s, in, in.Derived.From, in.Derived.Minus)
+	h := f.mixed(s, in, in.Derived.From, in.Derived.Minus)
+	for i := range in.NMem { // add array@GOTPCREL(%rip), %rcx
+		if _, ok := f.isSlotOperand(s, &in.Mem[i]); ok {
+			h = held{how: inside, made: union(h.made, []uint64{in.Addr})}
+		}
+	}
+	return h
 }
 
 func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
@@ -435,7 +441,7 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 		}
 		if _, slot := f.isSlotOperand(s, m); slot {
 			c.out.GOT = append(c.out.GOT, in.Addr)
-			if !loadsWord(in, m) && !in.Tests {
+			if !loadsWord(in, m) && !in.Tests && in.Derived.Dst == insn.NoReg {
 				c.escape(Escape{Addr: in.Addr, How: Computed}, []uint64{in.Addr})
 			}
 		} else if (f.target.direct || h.points()) && f.v.Overlaps(addr, m.Size) {

@@ -32,6 +32,9 @@ func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 		}
 		return 0, held{}
 	}
+	if at, h := f.stackUpdate(s, in); h.points() {
+		return at, h
+	}
 	if in.NMem != 1 || !plainStore(in) {
 		return 0, held{}
 	}
@@ -40,6 +43,27 @@ func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 		return 0, held{}
 	}
 	return at, s.regs[in.ValueReg]
+}
+
+// stackUpdate gives the word of the stack that the instruction changes in place,
+// and what it becomes, if it was an address near the object: p++ in memory.
+func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, held) {
+	if !updatesWord(in) {
+		return 0, held{}
+	}
+	at, ok := f.onStack(s, &in.Mem[0])
+	if !ok || !f.private(at) {
+		return 0, held{}
+	}
+	h := s.slotAt(at)
+	return at, held{how: inside, made: h.made}
+}
+
+// updatesWord reports whether the instruction changes a word of memory by
+// arithmetic, and no register has what it was.
+func updatesWord(in *insn.Inst) bool {
+	m := &in.Mem[0]
+	return in.NMem == 1 && m.Read && m.Write && m.Size == 8 && in.Writes == 0 && in.WritesIf == 0
 }
 
 // plainStore reports whether the instruction stores a whole register.

@@ -6,8 +6,9 @@
 //
 // In go open binaries and a name; out come the variable's address and type,
 // from the debug information or, without any, from the symbol table, and for
-// each binary the accesses in its code. An access through a pointer is not
-// seen: what is known is that the address was taken, and where. The package
+// each binary the accesses in its code. An access through a pointer is seen
+// where the pointer is made in the same function; else what is known is that the
+// address escapes, and where. The package
 // knows no probe and no process; addresses are those of the file, before it
 // is loaded anywhere.
 package variable

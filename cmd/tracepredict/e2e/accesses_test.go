@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestAccessCorpus: of programs that count their own accesses, what was observed is
+// equal, or the plan has said beforehand that it is not all.
+func TestAccessCorpus(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("arrays and the stack are followed on x86-64")
+	}
+	c := []string{"hits", "total", "calls", "slots[3].state", "sums[5]", "flag", "leaked"}
+	lto := []string{"hits", "total", "slots[3].state", "sums[5]", "flag", "leaked"}
+	cxx := []string{"shop::Queue::depth", "shop::level", "shop::ready", "shop::cells[4].set"}
+	rust := []string{"HITS", "TURNS"}
+	for _, x := range []struct {
+		compiler, source string
+		watch            []string
+		flags            []string
+		partial          []string // not all of them is seen, and that is said
+	}{
+		{"gcc", "accesses.c", c, []string{"-O0"}, []string{"leaked"}},
+		{"gcc", "accesses.c", c, []string{"-O2"}, []string{"leaked"}},
+		{"gcc", "accesses.c", c, []string{"-O3", "-march=x86-64-v2"}, []string{"leaked"}},
+		{"gcc", "accesses.c", c, []string{"-O2", "-no-pie", "-fno-pie"}, []string{"leaked"}},
+		{"gcc", "accesses.c", c, []string{"-O2", "-static"}, []string{"leaked"}},
+		{"gcc", "accesses.c", lto, []string{"-O2", "-flto"}, nil}, // nobody takes an address any more,
+		{"gcc", "accesses.c", c, []string{"-O2", "-fPIC", "-fno-builtin"}, []string{"leaked"}},
+		{"g++", "accesses.cc", cxx, []string{"-O0"}, []string{"shop::ready"}},
+		{"g++", "accesses.cc", cxx, []string{"-O2"}, nil},
+		{"g++", "accesses.cc", cxx, []string{"-O3", "-static", "-no-pie"}, nil},
+		{"rustc", "accesses.rs", rust, []string{"-O"}, nil},
+		{"rustc", "accesses.rs", rust, nil, rust},
+	} {
+		t.Run(strings.Join(append([]string{x.compiler, x.source}, x.flags...), " "), func(t *testing.T) {
+			checkAccesses(t, corpus(t, x.compiler, x.source, x.flags), x.watch, x.partial)
+		})
+	}
+	t.Run("stripped", func(t *testing.T) {
+		checkAccesses(t, stripped(t, build(t, "gcc", "accesses.c", "-O2")), c, []string{"leaked"})
+	})
+}
+
+func corpus(t *testing.T, compiler, source string, flags []string) string {
+	if compiler != "rustc" {
+		return build(t, compiler, source, flags...)
+	}
+	needTool(t, compiler)
+	out := filepath.Join(t.TempDir(), "accesses")
+	args := append([]string{"-g", "-o", out, filepath.Join("testdata", source)}, flags...)
+	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", compiler, err, text)
+	}
+	return out
+}
+
+// stripped moves a program's debug information into a file beside it.
+func stripped(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	bare, debug := filepath.Join(dir, "program"), filepath.Join(dir, "program.debug")
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(bare, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"objcopy", "--only-keep-debug", bare, debug}, {"strip", bare}, {"objcopy", "--add-gnu-debuglink=" + debug, bare}} {
+		needTool(t, args[0])
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	return bare
+}
+
+// counts are how often a variable was read and written; an update is both.
+type counts struct{ reads, writes int }
+
+func checkAccesses(t *testing.T, program string, watch, partial []string) {
+	t.Helper()
+	r := observe(t, program, options{Watch: watch})
+	said, seen := map[string]counts{}, map[string]counts{}
+	for line := range strings.Lines(r.Output) {
+		var name string
+		var n counts
+		if _, err := fmt.Sscanf(line, "= %s %d %d", &name, &n.reads, &n.writes); err == nil {
+			said[name] = n
+		}
+	}
+	for i := range r.Events {
+		e := &r.Events[i]
+		info, ok := r.Observer.ObjectInfo(e.Object)
+		if !ok || info.Variable == "" {
+			continue
+		}
+		n := seen[plainVariable(info.Variable)]
+		if e.Op == event.Read || e.Op == event.Update {
+			n.reads++
+		}
+		if e.Op == event.Write || e.Op == event.Update {
+			n.writes++
+		}
+		seen[plainVariable(info.Variable)] = n
+	}
+	complete := r.complete()
+	for _, name := range watch {
+		all, known := complete[name]
+		switch {
+		case !known:
+			t.Errorf("%s: nothing is said of how much of it is seen", name)
+		case all == slices.Contains(partial, name):
+			t.Errorf("%s: said to be seen in full: %v", name, all)
+		case all && (seen[name] != said[name] || said[name] == counts{}):
+			t.Errorf("%s: seen %+v, the program counts %+v", name, seen[name], said[name])
+		case seen[name].reads > said[name].reads || seen[name].writes > said[name].writes:
+			t.Errorf("%s: seen %+v, the program counts only %+v", name, seen[name], said[name])
+		}
+	}
+}
+
+// plainVariable leaves a Rust crate and a C function before the name out.
+func plainVariable(name string) string {
+	for _, prefix := range []string{"accesses::", "plain::"} {
+		name = strings.TrimPrefix(name, prefix)
+	}
+	return name
+}
+
+// complete says of each variable whether every file's accesses are all seen.
+func (r *run) complete() map[string]bool {
+	out := map[string]bool{}
+	for _, m := range r.Session.Modules() {
+		for _, c := range m.Plan.Coverage {
+			name := plainVariable(c.Variable.Name)
+			if _, ok := out[name]; !ok {
+				out[name] = true
+			}
+			out[name] = out[name] && c.Complete()
+		}
+	}
+	return out
+}
