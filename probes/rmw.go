@@ -332,7 +332,7 @@ func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) 
 		}
 	}
 	if !fixed {
-		cs.Reads = cs.Reads.With(a.Base)
+		cs.Reads = cs.Reads.With(a.Base).With(index(a))
 	}
 	if w.second == bpf.FromReg {
 		cs.Reads = cs.Reads.With(w.reg)

@@ -26,9 +26,6 @@ type Options struct {
 	// included: "/proc/PID/root" for a process of another mount namespace.
 	// "" is our own root. Needs Linux 5.6 (openat2).
 	Root string
-	// Path, of a file that is not opened by its name (NewWith), is where it lies
-	// inside Root: a separate debug file may lie beside it. "" is nowhere.
-	Path string
 	// DebugDirs are the directories of separate debug files, inside Root;
 	// nil is /usr/lib/debug. Empty and not nil: none is looked for outside
 	// the file's own directory.
