@@ -80,7 +80,7 @@ func (m *Module) probesOf() []Probe {
 	var ps []Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
-		if s.Shared > 0 {
+		if s.Shared > 0 || s.Unnamed {
 			continue
 		}
 		if !m.Plan.Chained(i) {

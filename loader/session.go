@@ -82,6 +82,12 @@ type Session struct {
 	lost       Lost      // valid at the end
 	watched    []Watched // likewise
 
+	counters map[string]*busy // of atomic variables that nobody named
+	tooBusy  []string         // of them, see TooBusy
+
+	busy     atomic.Pointer[[]*busy] // by site; nil for others
+	shedding sync.WaitGroup          // links of variables that are too busy
+
 	live    pidSet         // processes that are observed
 	closing sync.WaitGroup // links of processes that have ended
 
@@ -120,6 +126,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		tracer:    tracer,
 		modules:   map[FileID][]*Module{},
 		processes: map[int]*process{},
+		counters:  map[string]*busy{},
 		sites:     []*probes.Site{nil},
 		notes:     notes,
 		stop:      make(chan struct{}),
@@ -504,6 +511,7 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
 	}
+	s.countBusy(mod)
 	for i := range mod.Plan.Watchpoints {
 		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
 	}
@@ -518,6 +526,9 @@ func (s *Session) attach(p *process, mod *Module) error {
 		pid = 0
 	}
 	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0); err != nil {
+		return err
+	}
+	if err := s.attachUnnamed(mod, p.pid, pid == 0); err != nil {
 		return err
 	}
 	if s.keeper != nil {
@@ -565,6 +576,9 @@ func (f filter) Record(r *bpf.Record) {
 	}
 	if f.s.opts.Follow && !f.s.held {
 		f.s.life(r)
+	}
+	if f.s.leftOut(r) {
+		return
 	}
 	f.s.opts.Handler.Record(r)
 }
@@ -625,6 +639,7 @@ func (s *Session) finish() (Lost, error) {
 	}
 	close(s.stop)
 	<-s.readDone
+	s.shedding.Wait()
 	s.settle()
 	lost, lostErr := s.tracer.Lost()
 	if lost.Records > 0 {

@@ -25,10 +25,11 @@ import (
 const (
 	maxAtomics     = 256
 	maxAtomicSites = 4096
-	// maxAtomicText is the size of code, in bytes, in which they are looked for:
-	// whoever starts a program of 100 MB does not wait seconds for us. What it does
-	// by itself makes findings potential all the same.
-	maxAtomicText = 8 << 20
+	// The size of code, in bytes, in which they are looked for: whoever starts a
+	// program of 100 MB does not wait seconds for us, nor for its libraries of
+	// cryptography. What they do by themselves makes findings potential all the same.
+	maxProgramText = 8 << 20
+	maxLibraryText = 2 << 20
 )
 
 // atomics plans the accesses of the file's atomic variables, and of those of
@@ -38,7 +39,11 @@ func (p *Planner) atomics(b *builder) error {
 	if !p.opts.Atomics || RuntimeLibrary(f.Name()) {
 		return nil
 	}
-	if n := f.TextSize(); n > maxAtomicText {
+	limit := uint64(maxLibraryText)
+	if p.files[0] == f {
+		limit = maxProgramText
+	}
+	if n := f.TextSize(); n > limit {
 		b.note("%s has %d MB of code: its atomic variables are not looked for", f.Name(), n>>20)
 		return nil
 	}
@@ -216,6 +221,9 @@ func (b *builder) atomic(v variable.Variable, left int) (int, error) {
 	})
 	if n := len(fresh) - len(kept); n > 0 {
 		b.note("%d accesses of the atomic variable %s share a place with too many others: they are not observed", n, v.Name)
+	}
+	for i := range kept {
+		kept[i].Unnamed = true
 	}
 	b.plan.Sites = b.plan.Sites[:before+len(kept)]
 	return len(kept), nil

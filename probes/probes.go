@@ -86,6 +86,8 @@ type Site struct {
 	// Shared is one more than the place in Plan.Shared of a variable that nobody
 	// named; 0 for others.
 	Shared int
+	// Unnamed: of an atomic variable that nobody named.
+	Unnamed bool
 	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the
 	// variable's.
 	Watchpoint bool
@@ -282,7 +284,7 @@ func demangled(linkage string) string {
 // named and what was not are chains apart: their probes come and go apart. So are
 // calls that were asked for, and what allocates, which have programs of their own.
 func (s Site) follows(before Site) bool {
-	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.IsCall() == before.IsCall() && s.Heap == before.Heap
+	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.Unnamed == before.Unnamed && s.IsCall() == before.IsCall() && s.Heap == before.Heap
 }
 
 // Chained reports whether the i-th site has no probe of its own, being behind
@@ -303,6 +305,9 @@ func (b *builder) finish() error {
 			return b
 		}
 		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {
+			return b
+		}
+		if a, b := sites[i].Unnamed, sites[j].Unnamed; a != b {
 			return b
 		}
 		return sites[i].At < sites[j].At

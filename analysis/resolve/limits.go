@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 
@@ -78,6 +79,10 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen)
 	}
+	if busy := s.TooBusy(); len(busy) > 0 {
+		sum.Notes = append(sum.Notes, tooBusy(busy))
+		sum.Unseen = cmp.Or(sum.Unseen, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
+	}
 	if paths := s.Unobserved(); len(paths) > 0 && sum.Unseen == "" {
 		sum.Unseen = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
 	}
@@ -93,6 +98,15 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 			sum.Unsure = append(sum.Unsure, trace.Unsure{Thread: id, Until: t.Unsure})
 		}
 	}
+}
+
+// tooBusy says what was left out for its cost, and how to have it all the same.
+func tooBusy(variables []string) string {
+	which := fmt.Sprintf("the atomic variable %s was", variables[0])
+	if n := len(variables); n > 1 {
+		which = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0])
+	}
+	return which + " accessed too often to be observed to the end: --watch observes it whatever it costs"
 }
 
 func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {

@@ -1,0 +1,188 @@
+package loader
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Atomic variables that nobody named are observed while it pays. Some are counters
+// that a program changes at each allocation: a hit there orders little and costs much.
+// So the probes of each are in a link of their own, which is removed once they are hit
+// more often than busyRate; from then on nobody knows what the variable orders, and
+// the findings say so.
+
+// The bounds of what such a variable may cost: hits a second for long, and at once.
+const (
+	busyRate  = 2000
+	busyBurst = 1 << 14
+)
+
+// busy counts the hits of an atomic variable that nobody named.
+type busy struct {
+	variable string
+
+	// Of the reader alone: how full the bucket is that leaks at busyRate, as of time.
+	level uint64
+	time  uint64 // of the last hit, ns
+	shed  bool   // its probes are removed, or about to be
+
+	mu    sync.Mutex // guards what follows; before the Tracer's
+	over  bool       // no more links
+	links []ownLink
+}
+
+// ownLink is a link for a process.
+type ownLink struct {
+	owner int
+	link  probeLink
+}
+
+// hit counts a hit at a time; it is true once, when there have been too many.
+func (b *busy) hit(time uint64) bool {
+	if b.shed {
+		return false
+	}
+	if time > b.time {
+		const each = 1_000_000_000 / busyRate
+		gone := (time - b.time) / each
+		b.level -= min(b.level, gone)
+		b.time += gone * each
+	}
+	b.level++
+	b.shed = b.level > busyBurst
+	return b.shed
+}
+
+// take gives the links, to be closed; there will be no others.
+func (b *busy) take() []ownLink {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	links := b.links
+	b.links, b.over = nil, true
+	return links
+}
+
+// unnamed groups a module's probes of atomic variables that nobody named.
+func (m *Module) unnamed() (names []string, probes map[string][]Probe) {
+	probes = map[string][]Probe{}
+	for i, s := range m.Plan.Sites {
+		if !s.Unnamed || m.Plan.Chained(i) {
+			continue
+		}
+		if probes[s.Variable] == nil {
+			names = append(names, s.Variable)
+		}
+		probes[s.Variable] = append(probes[s.Variable], Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
+	}
+	return names, probes
+}
+
+// countBusy makes the reader count the hits of a module's sites; with mu held.
+func (s *Session) countBusy(m *Module) {
+	var all []*busy
+	if old := s.busy.Load(); old != nil {
+		all = slices.Clone(*old) // the reader has the old one
+	}
+	for i := range m.Plan.Sites {
+		site := &m.Plan.Sites[i]
+		if !site.Unnamed {
+			continue
+		}
+		index := int(m.Base) + i
+		for len(all) <= index {
+			all = append(all, nil)
+		}
+		all[index] = s.counter(site.Variable)
+	}
+	s.busy.Store(&all)
+}
+
+// counter gives the counter of a variable; with mu held.
+func (s *Session) counter(name string) *busy {
+	b := s.counters[name]
+	if b == nil {
+		b = &busy{variable: name}
+		s.counters[name] = b
+	}
+	return b
+}
+
+// attachUnnamed puts in the probes of a module's atomic variables that nobody named;
+// with mu held.
+func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
+	names, probes := m.unnamed()
+	for _, name := range names {
+		if err := s.tracer.attachBusy(s.counters[name], m.file, probes[name], owner, unfiltered); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Tracer) attachBusy(b *busy, f *os.File, probes []Probe, owner int, unfiltered bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return nil
+	}
+	pid, filter := owner, uint64(0)
+	if unfiltered {
+		pid, filter = 0, bpf.CookieFilter
+	}
+	var offsets, cookies []uint64
+	for _, p := range probes {
+		offsets, cookies = append(offsets, p.Offset), append(cookies, uint64(p.Site)|filter)
+	}
+	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), t.objs.OnProbe.FD(), false, pid, offsets, cookies)
+	if err != nil {
+		return fmt.Errorf("attach %d probes of %s to %s: %w", len(offsets), b.variable, f.Name(), err)
+	}
+	t.own(owner, l)
+	b.links = append(b.links, ownLink{owner, l})
+	return nil
+}
+
+// leftOut counts a record of an atomic variable that nobody named, and has its probes
+// removed if there are too many. What comes while they are is left out: some are gone
+// already, and the others would tell half of a story. Of the reader alone.
+func (s *Session) leftOut(r *bpf.Record) bool {
+	all := s.busy.Load()
+	if all == nil || int(r.Site) >= len(*all) || (*all)[r.Site] == nil {
+		return false
+	}
+	b := (*all)[r.Site]
+	if b.hit(r.Time) {
+		s.shedding.Go(func() { s.shed(b) })
+	}
+	return b.shed
+}
+
+// shed removes the probes of a variable; it takes the kernel long, and the reader
+// does not wait.
+func (s *Session) shed(b *busy) {
+	var links []probeLink
+	for _, l := range b.take() {
+		if s.tracer.replace(l.owner, l.link, 0) { // else its process has gone
+			links = append(links, l.link)
+		}
+	}
+	err := closeAll(links)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tooBusy = append(s.tooBusy, b.variable)
+	if err != nil {
+		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", b.variable, err))
+	}
+}
+
+// TooBusy lists the atomic variables that nobody named and that were accessed too
+// often to be observed to the end; valid then.
+func (s *Session) TooBusy() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tooBusy)
+}
