@@ -36,7 +36,10 @@ type flow struct {
 	body    []insn.Inst
 	blocks  []block
 	hatches []int // blocks that are entered otherwise than by falling or branching
-	open    bool  // an indirect jump may land anywhere
+	// wild is what all that may enter the hatches have in common. That is met once
+	// for all of them: of many jumps and many hatches each would meet each.
+	wild state
+	open bool // an indirect jump may land anywhere
 	// exposed is the lowest offset of the stack whose address the function
 	// takes; lower says that the run found a lower one than it began with.
 	exposed int64
@@ -129,6 +132,7 @@ func (f *flow) run() {
 		if !f.lower {
 			return
 		}
+		f.wild = state{}
 		for i := range f.blocks {
 			f.blocks[i].in = state{}
 		}
@@ -168,9 +172,10 @@ func (f *flow) spread(from int) {
 			in := &f.body[k]
 			f.step(&s, in, nil)
 			if f.mayLand(in) && s.points() {
-				wild := s.weakened()
-				for _, n := range f.hatches {
-					flow(n, &wild)
+				if wild := s.weakened(); f.wild.meet(&wild) {
+					for _, n := range f.hatches {
+						flow(n, &f.wild)
+					}
 				}
 			}
 		}

@@ -179,3 +179,23 @@ func TestManyAddressesMeet(t *testing.T) {
 		t.Errorf("taken at %d places", n)
 	}
 }
+
+// TestJumpsThatMayLandAnywhere: of many calls and an indirect jump that may land at
+// each of them the flow still ends soon.
+func TestJumpsThatMayLandAnywhere(t *testing.T) {
+	code := elftest.LE(uint8(0x48), uint8(0x8d), uint8(0x1d), uint32(0x200000-0x1007)) // lea v(%rip), %rbx
+	for range maxOpen/2 - 8 {
+		code = append(code, 0xff, 0xd0, 0x90) // call *%rax; nop
+	}
+	code = append(code, 0xff, 0xe0, 0x8b, 0x03, 0xc3) // jmp *%rax; mov (%rbx), %eax; ret
+	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 4}, direct: true, slots: map[uint64]uint64{}}
+	tg.whole, tg.near = tg.v.around(), tg.v.around()
+	c := newCollector(tg)
+	fn := bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}
+	if n := allocated(func() { c.function(fn, code) }); n > 512<<20 {
+		t.Errorf("allocated %d bytes", n)
+	}
+	if as := c.result().Accesses; len(as) != 1 || !as[0].Maybe {
+		t.Errorf("%+v", as)
+	}
+}
