@@ -170,7 +170,7 @@ func appendString(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
-// appendMicros writes ns as µs.
+// appendMicros writes ns, which are not negative, as µs.
 func appendMicros(b []byte, ns int64) []byte {
 	b = strconv.AppendInt(b, ns/1000, 10)
 	return append(b, '.', byte('0'+ns/100%10), byte('0'+ns/10%10), byte('0'+ns%10))
@@ -349,10 +349,11 @@ func (w *Writer) closeFrom(t *track, at int) {
 }
 
 // acquired: when the thread asked for the lock is not recorded. It may have
-// waited since its last event and since the last holder took the lock.
+// waited since its last event and since the last holder took the lock, unless
+// the clock of that one's processor puts this after now.
 func (w *Writer) acquired(t *track, e *event.Event, before int64) {
 	name := w.objectName(e)
-	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before {
+	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before && h.since <= t.last {
 		start := max(before, h.since)
 		w.element(element{Ph: "X", Name: "may wait for " + name, Cat: "wait", TS: start, Dur: t.last - start, PID: w.pid(), TID: t.id,
 			Args: arguments{{key: "held by", text: fmt.Sprintf("T%d", h.thread)}}})

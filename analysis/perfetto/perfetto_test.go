@@ -180,6 +180,30 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// TestClocksDiffer: the thread before took the lock later, by the clock of its
+// processor. There is no wait to draw, least of all one of negative length.
+func TestClocksDiffer(t *testing.T) {
+	for _, since := range []uint64{2001, 2999, 9000} {
+		all := draw(t, Options{}, []event.Event{
+			{Op: event.Begin, Thread: 1, Time: 1000},
+			{Op: event.Begin, Thread: 2, Time: 1000},
+			{Op: event.Acquire, Thread: 2, Object: 1, Kind: event.KindMutex, Time: since},
+			{Op: event.Release, Thread: 2, Object: 1, Kind: event.KindMutex, Time: since},
+			{Op: event.Acquire, Thread: 1, Object: 1, Kind: event.KindMutex, Time: 2000},
+			{Op: event.End, Thread: 2, Time: since + 1},
+			{Op: event.End, Thread: 1, Time: since + 1},
+		})
+		if err := check(all); err != nil {
+			t.Error(err)
+		}
+		for _, e := range all {
+			if e.Ph == "X" {
+				t.Errorf("taken before at %d: %q of %v µs", since, e.Name, *e.Dur)
+			}
+		}
+	}
+}
+
 // TestAnyRun draws what a trace may hold, feasible or not.
 func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
