@@ -210,7 +210,9 @@ func explainWatchpoint(tid int, err error) error {
 		e.What = fmt.Sprintf("thread %d has no hardware watchpoint left: a processor has four, and another (a debugger?) uses some", tid)
 		e.Remedy = "end the other, or watch fewer variables with --watch-hw"
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-		e.Remedy = readCircumstances().privilegeRemedy()
+		if c := readCircumstances(); len(c.missing) > 0 {
+			e.Remedy = c.privilegeRemedy()
+		}
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
 		e.Remedy = "raise the limit of open files: ulimit -n"
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL):
@@ -345,9 +347,13 @@ func (s *Session) limitWatchpoints(p *process) {
 	}
 }
 
-// probeWatchpoints tries one on the tool itself.
+// probeWatchpoints tries one on the tool itself. A refusal tells of the user, and
+// not whether the machine has any.
 func probeWatchpoints() error {
 	fd, err := openEvent(0, anywhere, 1)
+	if _, denied := asRefusal(err); denied {
+		return err
+	}
 	if err != nil {
 		return explainWatchpoint(unix.Gettid(), err)
 	}
