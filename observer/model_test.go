@@ -214,15 +214,19 @@ func draw[T any](m *model, free *[]T, fresh func() T) T {
 	return v
 }
 
-func (m *model) fork(th *mthread) {
-	child := &mthread{id: len(m.threads) + 1, depth: map[byte]int{}}
+func (m *model) fork(th *mthread) *mthread {
+	return m.forkAt(th, draw(m, &m.freeTP, func() uint64 { m.nextTP += 1 << 32; return m.nextTP }))
+}
+
+func (m *model) forkAt(th *mthread, tp uint64) *mthread {
+	child := &mthread{id: len(m.threads) + 1, tp: tp, depth: map[byte]int{}}
 	child.tid = draw(m, &m.freeTID, func() uint32 { m.nextTID++; return m.nextTID })
-	child.tp = draw(m, &m.freeTP, func() uint64 { m.nextTP += 1 << 32; return m.nextTP })
 	m.record(th, bpf.OpCreate, 0, bpf.Record{})
 	m.record(th, bpf.OpFork, 0, bpf.Record{Object: uint64(child.tid), Value: child.tp})
 	m.threads = append(m.threads, child)
 	m.say("T%d fork T%d", th.id, child.id)
 	m.say("T%d begin", child.id)
+	return child
 }
 
 // ends says what the first record that tells of a thread's end means.
@@ -245,11 +249,38 @@ func (m *model) tell(th *mthread) {
 func (m *model) join(th *mthread) {
 	for _, u := range m.threads {
 		if u.id != 1 && u != th && !u.wanted {
-			u.wanted = true
-			th.joins = &mjoin{u, uint64(len(m.records) + 1)}
-			m.record(th, bpf.OpNone, 0, bpf.Record{})
+			m.await(th, u)
 			return
 		}
+	}
+}
+
+func (m *model) await(th, peer *mthread) {
+	peer.wanted = true
+	th.joins = &mjoin{peer, uint64(len(m.records) + 1)}
+	m.record(th, bpf.OpNone, 0, bpf.Record{})
+}
+
+// cross has a thread in join while another is given the thread pointer of the one
+// that it joins: steps at random come to that too rarely.
+func (m *model) cross() {
+	awake := slices.DeleteFunc(slices.Clone(m.threads), func(u *mthread) bool { return u.dead || u.asleep != nil || u.joins != nil })
+	if len(awake) == 0 {
+		return
+	}
+	th := pick(m, awake)
+	peer, other := m.fork(th), m.fork(th)
+	m.await(th, peer)
+	peer.dead = true
+	if rapid.Bool().Draw(m.t, "told") {
+		m.tell(peer)
+	}
+	m.forkAt(other, peer.tp)
+	for range rapid.IntRange(0, 9).Draw(m.t, "steps in join") {
+		m.step()
+	}
+	if th.joins != nil && th.joins.peer == peer {
+		m.joinReturns(th)
 	}
 }
 
@@ -342,6 +373,12 @@ func TestModel(t *testing.T) {
 		m := newModel(t)
 		for range rapid.IntRange(1, 150).Draw(t, "steps") {
 			m.step()
+		}
+		if rapid.Bool().Draw(t, "cross") {
+			m.cross()
+			for range rapid.IntRange(0, 50).Draw(t, "more steps") {
+				m.step()
+			}
 		}
 		if m.crossed {
 			crossed++
