@@ -384,7 +384,7 @@ func (p *printer) anonymous(f *Finding) {
 			}
 			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
 		} else if o.Kind == event.KindField && len(o.Init.Frames) > 0 {
-			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated %s", o.Name, o.Addr, p.names.in(o.Init)))
+			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated%s", o.Name, o.Addr, p.names.in(o.Init)))
 		}
 	}
 	if len(lines) == 0 {

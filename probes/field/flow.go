@@ -71,13 +71,12 @@ type flow struct {
 	p      *program
 	fn     *function
 	arch   insn.Arch
-	sp, fp insn.Reg
+	sp     insn.Reg
 	body   []insn.Inst
 	code   map[uint64][]byte // of the ranges, by beginning
 	blocks []block
 	stubs  map[uint64]string
 	slots  map[uint64]uint64 // of the global offset table: the address in each
-	pie    bool
 }
 
 // split finds the blocks and what follows each.

@@ -80,10 +80,9 @@ func (q query) rest() string {
 
 // rawType is a type that the user names where no debug information does.
 type rawType struct {
-	name   string
-	size   int
-	class  Class
-	signed bool
+	name  string
+	size  int
+	class Class
 }
 
 var rawTypes = map[string]rawType{
