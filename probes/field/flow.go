@@ -349,21 +349,36 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 		}
 	}
 	at := f.address(s, m, in.Addr)
+	declared := f.declared(at, in.Addr)
 	if at.kind == frame {
 		if v := s.spilled(at.at); v.kind != unknown {
-			return v
+			return f.cast(v, declared)
 		}
 	}
-	t, off, ok := f.typed(at, in.Addr)
+	return declared
+}
+
+// declared gives what the pointer at an address is declared to point to;
+// unreached if it is none.
+func (f *flow) declared(at value, pc uint64) value {
+	t, off, ok := f.typed(at, pc)
 	if !ok {
 		return value{}
 	}
-	if sp := f.p.db.look(t, off); sp.typ != nil && sp.typ.shape == pointer {
-		if to := f.p.db.at(sp.typ.to); to != nil && to.shape != opaque {
-			return value{kind: object, typ: to}
-		}
+	if to := f.p.db.pointerAt(t, off); to != nil {
+		return value{kind: object, typ: to}
 	}
 	return value{}
+}
+
+// cast gives what a variable of a declared type holds that was given a value: a
+// cast, as to a derived class, makes it point to something else. Where it points to
+// a part of what is known, the whole is not forgotten.
+func (f *flow) cast(v, declared value) value {
+	if v.kind != object || declared.kind != object || f.p.db.contains(v.typ, v.at, declared.typ) {
+		return v
+	}
+	return declared
 }
 
 // address gives the address of a memory operand as a value. An index into
@@ -483,6 +498,9 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 		v := value{kind: unknown}
 		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {
 			v = f.get(s, in.ValueReg, in.Addr)
+			if d := f.declared(at, in.Addr); v.kind == unknown && d.kind == object {
+				s.regs[in.ValueReg], v = d, d // what is kept in a variable is of its type
+			}
 		}
 		s.spill(at.at, m.Size, v)
 	}

@@ -347,8 +347,12 @@ func (p *program) place(l located, t *typ, in scope) {
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
 	case l.kind == inFrame:
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, t})
-	case l.kind == inRegister && t.shape == pointer:
-		if to := p.db.at(t.to); to != nil && to.shape != opaque {
+	case l.kind == pointedFromFrame: // an argument that the ABI passes by a reference that the source does not have
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, &typ{shape: pointer, size: 8, to: t.off}})
+	case l.kind == atRegister:
+		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, t, l.off})
+	case l.kind == inRegister && (t.shape == pointer || t.size == 8 && l.off == 0): // or an object that is no more than a pointer
+		if to := p.db.pointerAt(t, 0); to != nil {
 			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, to, l.off})
 		}
 	}

@@ -11,6 +11,7 @@ import (
 // Operations of location expressions (DWARF 5, section 7.7.1).
 const (
 	opAddr         = 0x03
+	opDeref        = 0x06
 	opReg0         = 0x50
 	opReg31        = 0x6f
 	opBreg0        = 0x70
@@ -24,7 +25,9 @@ const (
 type where struct {
 	kind whereKind
 	reg  insn.Reg
-	off  int64  // inFrame: from the frame base; inRegister: the value is reg + off
+	// off is from the frame's base (inFrame, pointedFromFrame), or what is added to
+	// the register for the value (inRegister) or its address (atRegister).
+	off  int64
 	addr uint64 // inMemory
 }
 
@@ -35,6 +38,8 @@ const (
 	inRegister
 	inFrame
 	inMemory
+	atRegister       // in memory, where a register points
+	pointedFromFrame // in memory, where a pointer in the frame points
 )
 
 // registers of x86-64 in DWARF's order (System V ABI, figure 3.36).
@@ -63,12 +68,21 @@ func decode(arch insn.Arch, expr []byte) where {
 		return where{kind: inRegister, reg: register(arch, int(op-opReg0))}
 	case op >= opBreg0 && op <= opBreg31:
 		off, n := sleb(expr[1:])
-		if n > 0 && len(expr) == 2+n && expr[1+n] == opStackValue {
-			return where{kind: inRegister, reg: register(arch, int(op-opBreg0)), off: off}
+		w := where{reg: register(arch, int(op-opBreg0)), off: off}
+		switch {
+		case n > 0 && len(expr) == 1+n:
+			w.kind = atRegister
+		case n > 0 && len(expr) == 2+n && expr[1+n] == opStackValue:
+			w.kind = inRegister
 		}
+		return w
 	case op == opFbreg:
-		if off, n := sleb(expr[1:]); n > 0 && len(expr) == 1+n {
+		off, n := sleb(expr[1:])
+		switch {
+		case n > 0 && len(expr) == 1+n:
 			return where{kind: inFrame, off: off}
+		case n > 0 && len(expr) == 2+n && expr[1+n] == opDeref:
+			return where{kind: pointedFromFrame, off: off}
 		}
 	}
 	return where{}

@@ -368,8 +368,22 @@ func (db *database) look(t *typ, off int64) spot {
 	return s
 }
 
-// memberAt gives the member that holds an offset; of several (a union's) one
-// that holds an object of the watched type, else the first.
+// pointerAt gives what the pointer at an offset of a type points to, nil if there
+// is none, or none to something with parts.
+func (db *database) pointerAt(t *typ, off int64) *typ {
+	sp := db.look(t, off)
+	if sp.typ == nil || sp.typ.shape != pointer {
+		return nil
+	}
+	if to := db.at(sp.typ.to); to != nil && to.shape != opaque {
+		return to
+	}
+	return nil
+}
+
+// memberAt gives the member that holds an offset; of several (a union's, or empty
+// base classes) one that holds an object of the watched type, else the first that
+// is not empty.
 func (db *database) memberAt(t *typ, off int64) *member {
 	var first *member
 	for i := range t.members {
@@ -381,11 +395,17 @@ func (db *database) memberAt(t *typ, off int64) *member {
 		if mt.target {
 			return m
 		}
-		if first == nil {
+		if first == nil || db.empty(db.at(first.typ), 0) {
 			first = m
 		}
 	}
 	return first
+}
+
+// empty reports whether a type has no data, so that others may lie where it does.
+func (db *database) empty(t *typ, depth int) bool {
+	return t != nil && t.shape == structure && t.size <= 1 && depth < maxNesting &&
+		!slices.ContainsFunc(t.members, func(m member) bool { return !db.empty(db.at(m.typ), depth+1) })
 }
 
 // field finds the field in the definitions of the type.

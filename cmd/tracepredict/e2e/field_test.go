@@ -29,6 +29,30 @@ func TestField(t *testing.T) {
 	}
 }
 
+// TestFieldCPP: the same of C++: methods, instances of a template, base classes,
+// smart pointers, references that a lambda captures. Delete ends an object.
+func TestFieldCPP(t *testing.T) {
+	for _, c := range []struct{ compiler, watch, flags string }{
+		{"g++", "state of ns::Queue<int>", "-O0"},
+		{"g++", "state of ns::Queue<int>", "-O2"},
+		{"g++", "state of class Queue<int>", "-O2 -gdwarf-4 -no-pie -fno-omit-frame-pointer"},
+		{"g++", "state of ints", "-O3"},
+		{"clang++-19", "state of ns::Queue<int>", "-O0"},
+		{"clang++-19", "state of ns::Queue<int>", "-O2"},
+	} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			program := build(t, c.compiler, "field.cc", append(strings.Fields(c.flags), "-std=c++17", "-pthread")...)
+			r := observe(t, program, options{Watch: []string{c.watch}})
+			r.expectStory(t)
+			for _, n := range r.Session.Notes() {
+				if strings.Contains(n, " of ") {
+					t.Errorf("note: %s", n)
+				}
+			}
+		})
+	}
+}
+
 // TestFieldLifetimes: an object at an address that was another's is a new one,
 // however both were allocated.
 func TestFieldLifetimes(t *testing.T) {
