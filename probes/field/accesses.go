@@ -19,8 +19,11 @@ type finder struct {
 	at  map[uint64]bool
 	// offsets and sizes of the field in each definition of the type.
 	within map[*typ]int64
-	stubs  map[uint64]string
-	slots  map[uint64]uint64
+	// bases are the base classes that have the field, with its offset in each:
+	// whether such an object is one of the watched type is not known.
+	bases map[*typ]int64
+	stubs map[uint64]string
+	slots map[uint64]uint64
 }
 
 func (db *database) accesses(fd Field) (Result, error) {
@@ -28,13 +31,14 @@ func (db *database) accesses(fd Field) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*typ]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
+	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*typ]int64{}, bases: map[*typ]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
 	fi.out.Unseen = map[string]int{}
 	fi.out.Constructors = p.constructors
 	for _, t := range db.sortedTargets() {
 		if off, m, err := db.member(t, fd.Spec.Path); err == nil {
 			if mt := db.at(m); mt != nil && mt.size == int64(fd.Size) {
 				fi.within[t] = off
+				db.inherited(t, off, fd.Spec.Path[0], fi.bases)
 			}
 		}
 	}
@@ -120,9 +124,15 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 			return
 		}
 	}
-	if at.kind == unknown && fi.mayBe(m) {
+	if at.kind == unknown && fi.mayBe(m) || at.kind == object && fi.inBase(at) {
 		fi.out.Unseen[f.fn.name]++
 	}
+}
+
+// inBase reports whether an address is the field's in a base class's object.
+func (fi *finder) inBase(at value) bool {
+	off, ok := fi.bases[at.typ]
+	return ok && off == at.at
 }
 
 // views gives what a memory operand's address may be taken for: what the flow

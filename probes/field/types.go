@@ -29,6 +29,8 @@ type typ struct {
 	to      dwarf.Offset // of a pointer's target, or an array's element
 	members []member
 	target  bool // the type whose field is watched
+	judged  bool // empty is known
+	empty   bool // a structure without data
 }
 
 type member struct {
@@ -404,8 +406,14 @@ func (db *database) memberAt(t *typ, off int64) *member {
 
 // empty reports whether a type has no data, so that others may lie where it does.
 func (db *database) empty(t *typ, depth int) bool {
-	return t != nil && t.shape == structure && t.size <= 1 && depth < maxNesting &&
-		!slices.ContainsFunc(t.members, func(m member) bool { return !db.empty(db.at(m.typ), depth+1) })
+	if t == nil || t.shape != structure || t.size > 1 || depth > maxNesting {
+		return false
+	}
+	if !t.judged {
+		t.judged = true // before the members: a type that has itself is damaged, and not empty
+		t.empty = !slices.ContainsFunc(t.members, func(m member) bool { return !db.empty(db.at(m.typ), depth+1) })
+	}
+	return t.empty
 }
 
 // field finds the field in the definitions of the type.
@@ -474,7 +482,7 @@ func (db *database) member(t *typ, path []string) (int64, dwarf.Offset, error) {
 }
 
 func (db *database) named(t *typ, name string, depth int) (*member, int64) {
-	if t == nil || depth > maxNesting {
+	if db.left--; t == nil || depth > maxNesting || db.left < 0 {
 		return nil, 0
 	}
 	for i := range t.members {
@@ -490,6 +498,24 @@ func (db *database) named(t *typ, name string, depth int) (*member, int64) {
 		}
 	}
 	return nil, 0
+}
+
+// inherited notes the base classes of a type that a member comes from, each with
+// the offset in it of what is at an offset of the type.
+func (db *database) inherited(t *typ, at int64, name string, into map[*typ]int64) {
+	for range maxNesting {
+		i := slices.IndexFunc(t.members, func(m member) bool {
+			found, _ := db.named(db.at(m.typ), name, 1)
+			return m.base && m.at >= 0 && found != nil
+		})
+		if i < 0 || slices.ContainsFunc(t.members, func(m member) bool { return m.name == name && !m.base }) {
+			return
+		}
+		at -= t.members[i].at
+		if t = db.at(t.members[i].typ); t.name != "" { // no class: a member without a name
+			into[t] = at
+		}
+	}
 }
 
 // names lists the members for a message.

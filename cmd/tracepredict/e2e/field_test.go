@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestField: the accesses of a field are those that the program makes, each on
@@ -48,6 +51,38 @@ func TestFieldCPP(t *testing.T) {
 				if strings.Contains(n, " of ") {
 					t.Errorf("note: %s", n)
 				}
+			}
+		})
+	}
+}
+
+// TestFieldOfBase: a member that a base class has is watched in the objects of the
+// derived class; who accesses it through a pointer to the base class is named.
+// Named as the base class's, it is seen there too.
+func TestFieldOfBase(t *testing.T) {
+	for _, c := range []struct {
+		flags, watch, without string
+	}{
+		{"-O0", "label of ns::Queue<int>", "relabel"},
+		{"-O2", "label of ns::Queue<int>", "relabel"},
+		{"-O0", "label of ns::Labelled", ""},
+		{"-O2", "label of ns::Labelled", ""},
+	} {
+		t.Run(c.flags+c.watch, func(t *testing.T) {
+			r := observe(t, build(t, "g++", "base.cc", c.flags, "-std=c++17", "-pthread"), options{Watch: []string{c.watch}})
+			if c.without == "" {
+				r.expectStory(t)
+				return
+			}
+			s := parseStory(t, r.Output)
+			s.said["main"] = slices.DeleteFunc(s.said["main"], func(line string) bool { return strings.HasSuffix(line, "relabelled") })
+			if diff := cmp.Diff(s.said, r.byThread(t, s)); diff != "" {
+				t.Errorf("the program did (-), observed were (+):\n%s", diff)
+			}
+			if !slices.ContainsFunc(r.Session.Notes(), func(n string) bool {
+				return strings.Contains(n, "are not seen, in functions") && strings.Contains(n, c.without)
+			}) {
+				t.Errorf("%s is not noted: %q", c.without, r.Session.Notes())
 			}
 		})
 	}

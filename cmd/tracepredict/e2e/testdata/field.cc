@@ -3,9 +3,9 @@
 #include <utility>
 #include <vector>
 
-/* The field `state` of a class template's instances, and `label` of a base
- * class, accessed through all that C++ makes of a pointer. Another instance of
- * the template has fields of the same names, which are not to be seen. */
+/* The field `state` of a class template's instances, accessed through all that
+ * C++ makes of a pointer. Another instance of the template has a field of that
+ * name, which is not to be seen. */
 
 #define KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
 #define NOINLINE __attribute__((noinline))
@@ -22,15 +22,7 @@ struct Shape {
 struct Labelled {
 	long serial = 1;
 	int label = 0;
-	NOINLINE void relabel(const char *who);
 };
-
-void Labelled::relabel(const char *who)
-{
-	label = 5;
-	KEEP(this);
-	say("write %s.label", who);
-}
 
 struct Nothing {
 };
