@@ -116,7 +116,9 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 			return nil, err
 		}
 	}
-	opts.Tracer.Follow, opts.Tracer.Shared = opts.Follow, opts.Plan.Shared
+	plan := opts.Plan
+	opts.Tracer.Follow, opts.Tracer.Shared = opts.Follow, plan.Shared
+	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -25,6 +26,9 @@ type TracerOptions struct {
 	NoStacks bool
 	// Shared makes room for variables that nobody named.
 	Shared bool
+	// NoCalls and NoVariables leave out the programs for functions that were asked
+	// for, and for fields and watchpoints: the kernel takes long to verify them.
+	NoCalls, NoVariables bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
 }
@@ -110,7 +114,25 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	for _, p := range spec.Programs {
 		p.KernelVersion = 1
 	}
+	leaveOut(spec, opts)
 	return nil
+}
+
+// leaveOut puts programs that do nothing in the places of those that are not needed.
+func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
+	var names []string
+	if !opts.Shared {
+		names = append(names, "on_shared")
+	}
+	if opts.NoCalls {
+		names = append(names, "on_call")
+	}
+	if opts.NoVariables {
+		names = append(names, "on_heap", "on_heap_return", "on_watch", "list_watched")
+	}
+	for _, name := range names {
+		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
+	}
 }
 
 func (t *Tracer) start() error {
