@@ -15,9 +15,14 @@ import (
 )
 
 type expected struct {
-	Watch    []string `json:"watch"`
-	Shared   bool     `json:"watch_shared"`
-	Follow   bool     `json:"follow"`
+	Watch  []string `json:"watch"`
+	Shared bool     `json:"watch_shared"`
+	Follow bool     `json:"follow"`
+	Calls  []struct {
+		Pattern string `json:"pattern"`
+		Events  int    `json:"events"`
+		Objects int    `json:"objects"`
+	} `json:"calls"`
 	Findings []struct {
 		Kind      string   `json:"kind"`
 		Objects   []string `json:"objects"`
@@ -83,6 +88,11 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 			t.Errorf("%s: objects and functions must be there and sorted", dir)
 		}
 		names = slices.Concat(names, f.Objects, f.Functions)
+	}
+	for _, c := range e.Calls {
+		if c.Events == 0 || !strings.HasPrefix(c.Pattern, "call ") && !strings.HasPrefix(c.Pattern, "return ") {
+			t.Errorf("%s: calls %+v", dir, c)
+		}
 	}
 	for _, name := range names {
 		for part := range strings.SplitSeq(name, " of ") { // of a field and its type

@@ -18,6 +18,7 @@ type expectation struct {
 	Watch    []string `json:"watch"`
 	Shared   bool     `json:"watch_shared"`
 	Follow   bool     `json:"follow"`
+	Calls    []jsonCalls
 	Findings []expectedFinding
 }
 
@@ -155,6 +156,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	if want.Follow {
 		args = append(args, "--follow")
 	}
+	for _, c := range want.Calls {
+		args = append(args, "--on", c.Pattern)
+	}
 	status, r := reported(t, append(args, "--", example(t, name))...)
 	expected := 0
 	if len(want.Findings) > 0 {
@@ -162,6 +166,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	}
 	if status != expected {
 		t.Errorf("exit status %d, want %d", status, expected)
+	}
+	if diff := cmp.Diff(want.Calls, r.Run.Calls); diff != "" {
+		t.Errorf("expected calls (-), seen (+):\n%s", diff)
 	}
 	for _, f := range r.Findings {
 		if f.Confidence == "predicted" && len(f.Witness) == 0 {

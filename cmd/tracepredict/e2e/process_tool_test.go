@@ -237,8 +237,15 @@ type jsonReport struct {
 		} `json:"processes"`
 		Watched   []jsonWatched `json:"watched"`
 		Untouched int           `json:"watched_untouched"`
+		Calls     []jsonCalls   `json:"calls"`
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
+}
+
+type jsonCalls struct {
+	Pattern string `json:"pattern"`
+	Events  int    `json:"events"`
+	Objects int    `json:"objects"`
 }
 
 type jsonWatched struct {
