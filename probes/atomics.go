@@ -91,7 +91,11 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	all = p.distinct(all)
 	if n := len(all) - maxAtomics; n > 0 {
-		b.note("%s has %d atomic variables: %d of them are not observed", f.Name(), len(all), n)
+		more := ""
+		if len(all) >= variable.MaxAtomicTyped {
+			more = " or more"
+		}
+		b.note("%s has %d%s atomic variables: %d%s of them are not observed", f.Name(), len(all), more, n, more)
 		all = all[:maxAtomics]
 	}
 	uniqueNames(all, p.atomic)

@@ -9,11 +9,15 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 )
 
+// MaxAtomicTyped bounds what AtomicTyped gives, but for the members of the last
+// variable: tables of structures would have tens of thousands.
+const MaxAtomicTyped = 1 << 12
+
 // AtomicTyped gives the variables of a file whose type says that their accesses
 // synchronise (C's _Atomic, std::atomic, Rust's Atomic types), as its debug
 // information describes them, and members of structures whose type does: of 1, 2, 4
 // or 8 bytes, with an address, sorted by it. Without debug information there are
-// none, and no error.
+// none, and no error; of more than MaxAtomicTyped, not all.
 func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
@@ -29,6 +33,9 @@ func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 	for _, v := range x.all(func([]component) bool { return true }) {
 		if v.storage != inMemory {
 			continue
+		}
+		if len(vars) >= MaxAtomicTyped {
+			break
 		}
 		for _, path := range seeker.paths(v.typ, v.typUnit) {
 			c := candidate{file: f, found: &v, parts: 1}
