@@ -1,6 +1,7 @@
-/* soak SECONDS: threads and locks that come and go, at full speed, for so long.
- * Each second a line says how many lock/unlock pairs there were so far, and how
- * many threads. Exits 1 if its own sums are wrong. */
+/* soak SECONDS THREADS: threads and locks that come and go, at full speed, for so
+ * long and until so many threads have served. Each second a line says how many
+ * lock/unlock pairs there were so far, and how many threads; the last one ends
+ * in "last". Exits 1 if its own sums are wrong. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -125,11 +126,12 @@ static void *churn(void *arg)
 
 int main(int argc, char **argv)
 {
-	int seconds = argc > 1 ? atoi(argv[1]) : 0;
+	int seconds = argc > 2 ? atoi(argv[1]) : 0, last = 0;
+	long least = argc > 2 ? atol(argv[2]) : 0;
 	pthread_t t[WORKERS + 1];
 
 	if (seconds < 1) {
-		fprintf(stderr, "usage: soak SECONDS\n");
+		fprintf(stderr, "usage: soak SECONDS THREADS\n");
 		return 2;
 	}
 	for (int i = 0; i <= LOCKS; i++)
@@ -137,9 +139,10 @@ int main(int argc, char **argv)
 	for (long i = 0; i < WORKERS; i++)
 		pthread_create(&t[i], 0, worker, (void *)(i + 1));
 	pthread_create(&t[WORKERS], 0, churn, 0);
-	for (int i = 1; i <= seconds; i++) {
+	for (int i = 1; !last; i++) {
 		sleep(1);
-		printf("%d %ld %ld\n", i, (long)pairs, (long)threads);
+		last = i >= seconds && threads >= least;
+		printf("%d %ld %ld%s\n", i, (long)pairs, (long)threads, last ? " last" : "");
 		fflush(stdout);
 	}
 	stop = 1;
