@@ -42,6 +42,8 @@ var floors = []floor{
 	{"analysis/perfetto", []string{"analysis/report", "observer/event"}, "a timeline has the names of reports"},
 	{"analysis/replay", []string{"analysis/calls", "analysis/finding", "analysis/report", "analysis/suite", "observer/event", "observer/clock", "observer/trace"}, "replay takes a trace to its report"},
 	{"analysis/suite", []string{"analysis/finding", "analysis/eraser", "analysis/goodlock", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
+	{"analysis/monitor/*", []string{"analysis/monitor/decision"}, "formulas, expressions and decision diagrams know propositions by number"},
+	{"analysis/monitor", []string{"analysis/monitor/*"}, "a monitor reads letters and knows no events"},
 	{"analysis/*", []string{"analysis/finding", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"cmd/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
 	{"cmd/*/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},

@@ -1,0 +1,106 @@
+package monitor
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
+)
+
+// Automaton is an automaton as a user gives it, non-deterministic: every edge
+// whose guard holds is taken. A state without such an edge is a run that ends;
+// a bad state is never left, whatever its edges.
+type Automaton struct {
+	states []AutomatonState
+}
+
+// AutomatonState is one state of an Automaton.
+type AutomatonState struct {
+	Name  string
+	Bad   bool
+	Final bool // an accepting state, for the reader and for drawings alone
+	Edges []Edge
+}
+
+// Edge leads to the state of that index when its guard holds.
+type Edge struct {
+	Guard ere.Cube
+	To    int
+}
+
+// NewAutomaton gives the automaton of these states, the first of which is the
+// initial one. There is an error if there is none, if there are more than
+// DefaultLimit, or if an edge leads nowhere.
+func NewAutomaton(states []AutomatonState) (*Automaton, error) {
+	switch {
+	case len(states) == 0:
+		return nil, fmt.Errorf("an automaton without states")
+	case len(states) > DefaultLimit:
+		return nil, &SizeError{Limit: DefaultLimit}
+	}
+	for _, s := range states {
+		for _, e := range s.Edges {
+			if e.To < 0 || e.To >= len(states) {
+				return nil, fmt.Errorf("state %s: an edge leads to state %d of %d", s.Name, e.To, len(states))
+			}
+		}
+	}
+	return &Automaton{states}, nil
+}
+
+// States gives the states, the initial one first.
+func (a *Automaton) States() []AutomatonState { return a.states }
+
+// Start appends the initial state.
+func (a *Automaton) Start(into []State) []State { return append(into, 0) }
+
+// Step appends the states that the edges of from lead to; a state may come
+// more than once.
+func (a *Automaton) Step(into []State, from State, l Letter) []State {
+	s := &a.states[from]
+	if s.Bad {
+		return append(into, from)
+	}
+	for i := range s.Edges {
+		if s.Edges[i].Guard.Matches(l) {
+			into = append(into, State(s.Edges[i].To))
+		}
+	}
+	return into
+}
+
+// Bad tells whether the state is marked as a violation.
+func (a *Automaton) Bad(s State) bool { return a.states[s].Bad }
+
+// Propositions gives the propositions of the guards, bit i for proposition i.
+func (a *Automaton) Propositions() uint64 {
+	var mask uint64
+	for _, s := range a.states {
+		for _, e := range s.Edges {
+			mask |= e.Guard.True | e.Guard.False
+		}
+	}
+	return mask
+}
+
+// Unreachable gives the states that no word leads to, in order.
+func (a *Automaton) Unreachable() []int {
+	reached := make([]bool, len(a.states))
+	reached[0] = true
+	for todo := []int{0}; len(todo) > 0; {
+		s := a.states[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		for _, e := range s.Edges {
+			if !s.Bad && !reached[e.To] && e.Guard.True&e.Guard.False == 0 {
+				reached[e.To] = true
+				todo = append(todo, e.To)
+			}
+		}
+	}
+	var missing []int
+	for i, r := range reached {
+		if !r {
+			missing = append(missing, i)
+		}
+	}
+	return missing
+}
