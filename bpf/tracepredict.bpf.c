@@ -964,8 +964,8 @@ static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 	return site->next;
 }
 
-SEC("uprobe.multi")
-int on_probe(struct pt_regs *ctx)
+/* Takes the sites of a probe, one after the other: one gives the next. */
+static __always_inline int chain(struct pt_regs *ctx, __u32 (*one)(struct pt_regs *, __u32, __u64))
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	struct who w = current_thread();
@@ -974,14 +974,20 @@ int on_probe(struct pt_regs *ctx)
 
 	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
-	next = one_site(ctx, cookie, id);
+	next = one(ctx, cookie, id);
 #pragma unroll
 	for (int i = 1; i < MAX_CHAIN; i++) {
 		if (!next)
 			break;
-		next = one_site(ctx, next, id);
+		next = one(ctx, next, id);
 	}
 	return 0;
+}
+
+SEC("uprobe.multi")
+int on_probe(struct pt_regs *ctx)
+{
+	return chain(ctx, one_site);
 }
 
 SEC("uprobe.multi")
@@ -1404,21 +1410,7 @@ static __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
 SEC("uprobe.multi")
 int on_call(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
-	struct who w = current_thread();
-	__u64 id = (__u64)w.tgid << 32 | w.tid;
-	__u32 next;
-
-	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
-		return 0;
-	next = one_call(ctx, cookie, id);
-#pragma unroll
-	for (int i = 1; i < MAX_CHAIN; i++) {
-		if (!next)
-			break;
-		next = one_call(ctx, next, id);
-	}
-	return 0;
+	return chain(ctx, one_call);
 }
 
 /* The heap, where fields of objects are watched: its blocks have lifetimes. Only
@@ -1551,21 +1543,7 @@ static __noinline __u32 one_heap(struct pt_regs *ctx, __u32 index, __u64 id)
 SEC("uprobe.multi")
 int on_heap(struct pt_regs *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx);
-	struct who w = current_thread();
-	__u64 id = (__u64)w.tgid << 32 | w.tid;
-	__u32 next;
-
-	if (cookie & COOKIE_FILTER && !bpf_map_lookup_elem(&targets, &w.tgid))
-		return 0;
-	next = one_heap(ctx, cookie, id);
-#pragma unroll
-	for (int i = 1; i < MAX_CHAIN; i++) {
-		if (!next)
-			break;
-		next = one_heap(ctx, next, id);
-	}
-	return 0;
+	return chain(ctx, one_heap);
 }
 
 SEC("uprobe.multi")

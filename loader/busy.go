@@ -129,17 +129,10 @@ func (t *Tracer) attachBusy(b *busy, f *os.File, probes []Probe, owner int, unfi
 	if b.over {
 		return nil
 	}
-	pid, filter := owner, uint64(0)
-	if unfiltered {
-		pid, filter = 0, bpf.CookieFilter
-	}
-	var offsets, cookies []uint64
-	for _, p := range probes {
-		offsets, cookies = append(offsets, p.Offset), append(cookies, uint64(p.Site)|filter)
-	}
-	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), t.objs.OnProbe.FD(), false, pid, offsets, cookies)
+	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
+	l, err := to.link(t.objs.OnProbe, probes, 0)
 	if err != nil {
-		return fmt.Errorf("attach %d probes of %s to %s: %w", len(offsets), b.variable, f.Name(), err)
+		return fmt.Errorf("observe %s: %w", b.variable, err)
 	}
 	t.own(owner, l)
 	b.links = append(b.links, ownLink{owner, l})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -71,9 +70,7 @@ type kept struct {
 
 // batch are places whose probes are one link.
 type batch struct {
-	file       *os.File
-	owner      int // process
-	unfiltered bool
+	linkTo
 	link       probeLink
 	generation uint16 // of the link
 	places     []place
@@ -137,7 +134,7 @@ func (k *keeper) attach(m *Module, owner int, unfiltered bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for chunk := range slices.Chunk(m.places(), batchPlaces) {
-		b := &batch{file: m.file, owner: owner, unfiltered: unfiltered, places: chunk}
+		b := &batch{linkTo: linkTo{file: m.file, owner: owner, unfiltered: unfiltered}, places: chunk}
 		if err := k.link(b); err != nil {
 			return err
 		}
@@ -148,23 +145,13 @@ func (k *keeper) attach(m *Module, owner int, unfiltered bool) error {
 }
 
 func (k *keeper) link(b *batch) error {
-	offsets, cookies := make([]uint64, len(b.places)), make([]uint64, len(b.places))
-	pid := b.owner
-	if b.unfiltered {
-		pid = 0
-	}
+	probes := make([]Probe, len(b.places))
 	for i, p := range b.places {
-		offsets[i], cookies[i] = p.probe.Offset, uint64(p.probe.Site)+uint64(b.generation)*bpf.CookieGeneration
-		if pid == 0 {
-			cookies[i] |= bpf.CookieFilter
-		}
+		probes[i] = p.probe
 	}
 	var err error
-	b.link, err = linkProbes(fmt.Sprintf("/proc/self/fd/%d", b.file.Fd()), k.tracer.objs.OnShared.FD(), false, pid, offsets, cookies)
-	if err != nil {
-		return fmt.Errorf("attach %d probes of variables to %s: %w", len(offsets), b.file.Name(), err)
-	}
-	return nil
+	b.link, err = b.linkTo.link(k.tracer.objs.OnShared, probes, b.generation)
+	return err
 }
 
 // run looks after the variables until halt.

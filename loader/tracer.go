@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 	"unsafe"
@@ -215,12 +216,7 @@ type Probe struct {
 // targets whatever their address space, for as long as that process. The probes are in every mapping of
 // the file at once, also in those made later.
 func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) error {
-	pid := owner
-	if unfiltered {
-		pid = 0
-	}
-	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
-	defer runtime.KeepAlive(f)
+	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
 	for _, kind := range []struct {
 		prog            *ebpf.Program
 		ret, call, heap bool
@@ -228,29 +224,46 @@ func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) 
 		{prog: t.objs.OnProbe}, {prog: t.objs.OnReturn, ret: true}, {prog: t.objs.OnCall, call: true},
 		{prog: t.objs.OnHeap, heap: true}, {prog: t.objs.OnHeapReturn, heap: true, ret: true},
 	} {
-		var offsets, cookies []uint64
-		for _, p := range probes {
-			if p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap {
-				continue
-			}
-			cookie := uint64(p.Site)
-			if pid == 0 {
-				cookie |= bpf.CookieFilter
-			}
-			offsets, cookies = append(offsets, p.Offset), append(cookies, cookie)
-		}
-		if len(offsets) == 0 {
+		of := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
+			return p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap
+		})
+		if len(of) == 0 {
 			continue
 		}
-		l, err := linkProbes(path, kind.prog.FD(), kind.ret, pid, offsets, cookies)
+		l, err := to.link(kind.prog, of, 0)
 		if err != nil {
-			return fmt.Errorf("attach %d probes to %s: %w", len(offsets), f.Name(), err)
+			return err
 		}
-		t.mu.Lock()
-		t.files[owner] = append(t.files[owner], l)
-		t.mu.Unlock()
+		t.own(owner, l)
 	}
 	return nil
+}
+
+// linkTo is where a link's probes are: in a file, for a process or, unfiltered, for
+// the targets.
+type linkTo struct {
+	file       *os.File
+	owner      int
+	unfiltered bool
+}
+
+// link makes a link of probes, of which all are uretprobes or none is, that run a
+// program; it is nobody's yet.
+func (to *linkTo) link(prog *ebpf.Program, probes []Probe, generation uint16) (probeLink, error) {
+	pid, flags := to.owner, uint64(generation)*bpf.CookieGeneration
+	if to.unfiltered {
+		pid, flags = 0, flags|bpf.CookieFilter
+	}
+	offsets, cookies := make([]uint64, len(probes)), make([]uint64, len(probes))
+	for i, p := range probes {
+		offsets[i], cookies[i] = p.Offset, uint64(p.Site)+flags
+	}
+	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.file.Fd()), prog.FD(), probes[0].Return, pid, offsets, cookies)
+	runtime.KeepAlive(to.file)
+	if err != nil {
+		return 0, fmt.Errorf("attach %d probes to %s: %w", len(probes), to.file.Name(), err)
+	}
+	return l, nil
 }
 
 // Tasks lists the threads of the targets that live now.

@@ -27,27 +27,12 @@ import (
 // Sync says of an access that synchronises what its record has, and what the variable
 // holds at first.
 type Sync struct {
-	How        Values
+	How        bpf.Values
 	Delta      uint64
 	Width      uint8 // bytes
 	Initial    uint64
 	HasInitial bool
 }
-
-// Values is how what an access read and wrote follow from its record.
-type Values uint8
-
-// The ways; RMW… of package probes, in its order, for a read-modify-write.
-const (
-	ValuesUnknown    Values = iota // a load or store has Value; what else read something is not known
-	ValuesBoth                     // it wrote Value, and read Entered
-	ValuesOld                      // it read Entered; what it wrote is not known
-	ValuesAdded                    // it read Entered, and added Delta
-	ValuesAddedReg                 // it read Entered, and added Value
-	ValuesResult                   // it wrote Value, having added Delta
-	ValuesResultReg                // it wrote Value, having added Entered
-	ValuesResultLess               // it wrote Value, having subtracted Entered
-)
 
 // maybe is a value that may be unknown.
 type maybe struct {
@@ -65,19 +50,19 @@ func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 		return maybe{}, s.cut(v)
 	}
 	switch s.How {
-	case ValuesBoth:
+	case bpf.ValuesBoth:
 		read, wrote = maybe{r.Entered, true}, v
-	case ValuesOld:
+	case bpf.ValuesOld:
 		read = maybe{r.Entered, true}
-	case ValuesAdded:
+	case bpf.ValuesAdded:
 		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + s.Delta, true}
-	case ValuesAddedReg:
+	case bpf.ValuesAddedReg:
 		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + r.Value, v.known}
-	case ValuesResult:
+	case bpf.ValuesResult:
 		read, wrote = maybe{r.Value - s.Delta, v.known}, v
-	case ValuesResultReg:
+	case bpf.ValuesResultReg:
 		read, wrote = maybe{r.Value - r.Entered, v.known}, v
-	case ValuesResultLess:
+	case bpf.ValuesResultLess:
 		read, wrote = maybe{r.Value + r.Entered, v.known}, v
 	default:
 		wrote = v

@@ -14,7 +14,7 @@ import (
 // The sites of the accesses that synchronise: a load, a store, and exchanges.
 var syncSites = []SiteInfo{
 	{},
-	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: ValuesBoth, Width: 4, HasInitial: true}},
+	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
 }
 
 type keeper struct{ events []event.Event }

@@ -62,11 +62,11 @@ type Site struct {
 	Timed  bool
 	Alone  bool // a wait that does not let its mutex go by a call that is probed too
 	Atomic bool
-	// Sync: the access synchronises. RMW and Delta say how what an indivisible one
+	// Sync: the access synchronises. Values and Delta say how what an indivisible one
 	// read and wrote follow from its record; Initial, if HasInitial, is what the
 	// variable holds when the program begins.
 	Sync       bool
-	RMW        RMW
+	Values     bpf.Values
 	Delta      uint64
 	Initial    uint64
 	HasInitial bool

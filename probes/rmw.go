@@ -18,22 +18,6 @@ import (
 // the two values must fit the one before, and where another thread came between,
 // they do not, which is noticed (observer).
 
-// RMW says how the two values of a read-modify-write follow from what a record of
-// it has: Value, and in Entered a register.
-type RMW uint8
-
-// The ways.
-const (
-	RMWUnknown    RMW = iota // what it read is not known
-	RMWBoth                  // it wrote Value, and read Entered
-	RMWOld                   // it read Entered; what it wrote is not known
-	RMWAdded                 // it read Entered, and added Delta
-	RMWAddedReg              // it read Entered, and added Value
-	RMWResult                // it wrote Value, having added Delta
-	RMWResultReg             // it wrote Value, having added Entered
-	RMWResultLess            // it wrote Value, having subtracted Entered
-)
-
 // modify is what an instruction of x86-64 does to memory.
 type modify struct {
 	op  modifyOp
@@ -123,7 +107,7 @@ type syncWant struct {
 	reg    insn.Reg // of second
 	imm    uint64
 	extra  insn.Reg // recorded as Entered; NoReg for none
-	how    RMW
+	how    bpf.Values
 	delta  uint64
 	next   bool // it must sit at the next instruction: it looks at the flags
 	stay   bool // it may sit at the access itself, and so come before it
@@ -145,32 +129,32 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	m := decodeModify(code)
 	switch m.op {
 	case modifyExchange:
-		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: RMWOld}
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: bpf.ValuesOld}
 		if b.operandBefore(a, m.reg, &w) {
-			w.how, w.spin = RMWBoth, true
+			w.how, w.spin = bpf.ValuesBoth, true
 		}
 		return []syncWant{w}
 	case modifyExchangeAdd:
-		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: RMWOld}
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: bpf.ValuesOld}
 		if b.operandBefore(a, m.reg, &w) {
-			w.how = RMWAddedReg
+			w.how = bpf.ValuesAddedReg
 			if w.second == bpf.FromImm {
-				w.how, w.delta, w.second = RMWAdded, w.imm, bpf.FromNowhere
+				w.how, w.delta, w.second = bpf.ValuesAdded, w.imm, bpf.FromNowhere
 			}
 		}
 		return []syncWant{w}
 	case modifyCompareExchange:
 		return []syncWant{
-			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, how: RMWBoth, next: true, spin: true},
+			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, how: bpf.ValuesBoth, next: true, spin: true},
 			{op: bpf.OpRead, when: ifNotEqual, second: bpf.FromReg, reg: insn.RAX, extra: insn.NoReg, next: true, spin: true},
 		}
 	case modifySubtract:
-		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: RMWResultLess}}
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: bpf.ValuesResultLess}}
 	case modifyAdd:
 		if m.reg != insn.NoReg {
-			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: RMWResultReg}}
+			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: bpf.ValuesResultReg}}
 		}
-		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg, how: RMWResult, delta: m.imm}}
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg, how: bpf.ValuesResult, delta: m.imm}}
 	}
 	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
 }
@@ -379,7 +363,7 @@ func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, w
 	if w.spin {
 		d.Flags |= bpf.SiteSpin
 	}
-	s.RMW, s.Delta = w.how, w.delta
+	s.Values, s.Delta = w.how, w.delta
 	if w.when != 0 {
 		s.Why = fmt.Sprintf("%s, if it %s", s.Why, map[uint8]string{ifEqual: "succeeded", ifNotEqual: "failed"}[w.when])
 	}

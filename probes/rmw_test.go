@@ -97,8 +97,8 @@ int main(void) { constant(); copied(); cleared(); overwritten(); unknown(); land
 }
 
 func describeSync(s Site) string {
-	text := bpf.Op(s.BPF.Op).String() + map[RMW]string{RMWBoth: " both", RMWOld: " old", RMWAdded: fmt.Sprint(" added ", s.Delta),
-		RMWResult: fmt.Sprint(" result ", s.Delta), RMWResultReg: " result of reg"}[s.RMW]
+	text := bpf.Op(s.BPF.Op).String() + map[bpf.Values]string{bpf.ValuesBoth: " both", bpf.ValuesOld: " old", bpf.ValuesAdded: fmt.Sprint(" added ", s.Delta),
+		bpf.ValuesResult: fmt.Sprint(" result ", s.Delta), bpf.ValuesResultReg: " result of reg"}[s.Values]
 	switch bpf.Operand(s.BPF.SecondFrom) {
 	case bpf.FromImm:
 		text += fmt.Sprint(" imm ", s.BPF.Imm)

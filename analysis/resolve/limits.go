@@ -49,7 +49,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	}
 	info.Func = function(s, index, site)
 	if site.Sync {
-		info.Sync = &observer.Sync{How: observer.Values(site.RMW), Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
+		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
 	if site.Check {
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program

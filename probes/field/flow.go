@@ -506,26 +506,9 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 	}
 }
 
-// Registers that a call may change (System V ABI, section 3.2; AAPCS64, 6.1).
-const (
-	callerAMD64 insn.RegSet = 1<<0 | 1<<1 | 1<<2 | 1<<6 | 1<<7 | 1<<8 | 1<<9 | 1<<10 | 1<<11
-	callerARM64 insn.RegSet = 0x7ffff | 1<<30
-	allRegs     insn.RegSet = 1<<numRegs - 1
-)
-
 // clobber forgets what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
-	writes := in.Writes
-	switch {
-	case !in.Known:
-		writes = allRegs
-	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
-		if f.arch == insn.ARM64 {
-			writes |= callerARM64
-		} else {
-			writes |= callerAMD64
-		}
-	}
+	writes := in.Overwrites(f.arch)
 	for r := range s.regs {
 		if writes.Has(insn.Reg(r)) {
 			s.regs[r] = value{kind: unknown}
@@ -537,17 +520,6 @@ func (f *flow) clobber(s *state, in *insn.Inst) {
 // a range.
 func (f *flow) decode() {
 	for _, r := range f.fn.ranges {
-		code := f.code[r.Lo]
-		for pos := 0; pos < len(code); {
-			in, err := insn.Decode(f.arch, code[pos:], r.Lo+uint64(pos))
-			if err != nil || in.Len <= 0 {
-				if f.arch != insn.ARM64 {
-					break
-				}
-				in = insn.Inst{Addr: r.Lo + uint64(pos), Len: 4, ValueReg: insn.NoReg, Sum: insn.Sum{Dst: insn.NoReg, Src: insn.NoReg, Add: insn.NoReg}}
-			}
-			f.body = append(f.body, in)
-			pos += in.Len
-		}
+		f.body = insn.DecodeRun(f.body, f.arch, f.code[r.Lo], r.Lo, nil)
 	}
 }

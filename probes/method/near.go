@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // NotFound says that no file has a function that a pattern asks for.
@@ -93,28 +94,9 @@ func unlike(want, name string) int {
 	if len(short) < 2 || len(short) > 64 || len(last) > 64 {
 		return -1
 	}
-	if d := edits(short, last); d <= 1+len(short)/4 {
+	limit := 1 + len(short)/4
+	if d := spelling.Distance(short, last, limit); d <= limit {
 		return d
 	}
 	return -1
-}
-
-// edits is the edit distance of two names (Levenshtein).
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal, row[j+1] = row[j+1], min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // maxSize bounds a table's text, in bytes: a thousand times what is usual.
@@ -387,7 +388,7 @@ func operationNames() []string {
 func suggest(name string, known []string) string {
 	best, distance := "", len(name)/2+1
 	for _, k := range known {
-		if d := editDistance(name, k); d < distance {
+		if d := spelling.Distance(name, k, distance); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -395,25 +396,4 @@ func suggest(name string, known []string) string {
 		return fmt.Sprintf(": did you mean %q?", best)
 	}
 	return ": it is one of " + strings.Join(known, ", ")
-}
-
-// editDistance is Levenshtein's, of texts cut to 64 bytes.
-func editDistance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

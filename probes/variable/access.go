@@ -128,20 +128,9 @@ func (c *collector) result() Result {
 
 // function decodes a function and follows the variable's address through it.
 func (c *collector) function(fn bin.Range, code []byte) {
-	body := make([]insn.Inst, 0, len(code)/4)
-	for pos := 0; pos < len(code); {
-		in, err := insn.Decode(c.arch, code[pos:], fn.Lo+uint64(pos))
-		if err != nil || in.Len <= 0 {
-			c.out.Undecoded = append(c.out.Undecoded, fn.Lo+uint64(pos))
-			if c.arch != insn.ARM64 {
-				break
-			}
-			// The next word is an instruction again; this one may do anything.
-			in = insn.Unknown(fn.Lo+uint64(pos), 4)
-		}
-		body = append(body, in)
-		pos += in.Len
-	}
+	body := insn.DecodeRun(make([]insn.Inst, 0, len(code)/4), c.arch, code, fn.Lo, func(at uint64) {
+		c.out.Undecoded = append(c.out.Undecoded, at)
+	})
 	fl := newFlow(c.target, fn, code, body)
 	if fl.open && len(body) > maxOpen {
 		c.out.Undecoded = append(c.out.Undecoded, fn.Lo)

@@ -191,7 +191,7 @@ func (e *entryReader) follow(at uint64, written insn.RegSet) {
 			e.follow(in.Target, written)
 		case insn.Call, insn.IndirectCall, insn.IndirectJump, insn.Syscall:
 			e.reads |= argsAMD64 &^ written
-			if written |= callerAMD64; in.Kind == insn.IndirectJump {
+			if written |= insn.AMD64.CallerSaved(); in.Kind == insn.IndirectJump {
 				return
 			}
 		}

@@ -166,14 +166,12 @@ func usesAddress(in *insn.Inst, r insn.Reg) bool {
 	return !(in.Kind == insn.CondJump || in.Kind == insn.IndirectJump || in.Kind == insn.IndirectCall)
 }
 
-// The registers that pass arguments, and those that a call may change, by the
-// System V ABI of x86-64 (section 3.2) and the AAPCS64 (section 6.1).
+// The registers that pass arguments, by the System V ABI of x86-64 (section 3.2) and
+// the AAPCS64 (section 6.1).
 const (
-	argsAMD64   insn.RegSet = 1<<1 | 1<<2 | 1<<6 | 1<<7 | 1<<8 | 1<<9
-	callerAMD64 insn.RegSet = argsAMD64 | 1<<0 | 1<<10 | 1<<11
-	argsARM64   insn.RegSet = 0xff
-	callerARM64 insn.RegSet = 0x7ffff | 1<<30
-	allRegs     insn.RegSet = 1<<numRegs - 1
+	argsAMD64 insn.RegSet = 1<<1 | 1<<2 | 1<<6 | 1<<7 | 1<<8 | 1<<9
+	argsARM64 insn.RegSet = 0xff
+	allRegs   insn.RegSet = 1<<numRegs - 1
 )
 
 // leaving are the registers whose content others may see after the

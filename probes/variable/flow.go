@@ -534,19 +534,7 @@ func (f *flow) relative(in *insn.Inst) bool {
 
 // clobber forgets what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
-	writes := in.Writes
-	switch {
-	case !in.Known && in.SPLost || !in.Known && f.arch != insn.AMD64:
-		writes = allRegs
-	case !in.Known: // vector instructions write no frame pointers
-		writes = allRegs &^ (1<<insn.RSP | 1<<insn.RBP)
-	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
-		if f.arch == insn.ARM64 {
-			writes |= callerARM64
-		} else {
-			writes |= callerAMD64
-		}
-	}
+	writes := in.Overwrites(f.arch)
 	for r := range s.regs {
 		if writes.Has(insn.Reg(r)) {
 			s.regs[r] = held{how: unknown}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // query is what --watch was given: [FILE:[LINE:]]NAME[+OFFSET][:TYPE]. NAME has
@@ -438,32 +440,9 @@ func near(name string, known []string) []string {
 // name and the last component of known, whichever is less.
 func distance(name, known string, limit int) int {
 	name, known = strings.ToLower(name), strings.ToLower(known)
-	d := levenshtein(name, known, limit)
+	d := spelling.Distance(name, known, limit)
 	if i := strings.LastIndex(known, "::"); i >= 0 {
-		d = min(d, levenshtein(name, known[i+2:], limit))
+		d = min(d, spelling.Distance(name, known[i+2:], limit))
 	}
 	return d
-}
-
-// levenshtein is the edit distance, or anything above limit if it is greater.
-func levenshtein(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -84,31 +84,6 @@ func everyFixedOperand(t *testing.T, f *bin.File) (out []operand) {
 	return out
 }
 
-// naiveDistance is the definition of the edit distance.
-func naiveDistance(a, b string) int {
-	switch {
-	case a == "":
-		return len(b)
-	case b == "":
-		return len(a)
-	case a[0] == b[0]:
-		return naiveDistance(a[1:], b[1:])
-	}
-	return 1 + min(naiveDistance(a[1:], b), naiveDistance(a, b[1:]), naiveDistance(a[1:], b[1:]))
-}
-
-func TestLevenshteinProperty(t *testing.T) {
-	word := rapid.StringMatching(`[ab_]{0,6}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		limit := rapid.IntRange(0, 8).Draw(t, "limit")
-		got, want := levenshtein(a, b, limit), naiveDistance(a, b)
-		if got != want && (want <= limit || got <= limit) {
-			t.Fatalf("%q %q: got %d, want %d", a, b, got, want)
-		}
-	})
-}
-
 // A name matches every suffix of itself, with and without its optional parts,
 // and nothing that is not a suffix.
 func TestMatchProperty(t *testing.T) {
