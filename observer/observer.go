@@ -77,6 +77,9 @@ type Options struct {
 	// CheckIn gives SiteInfo.Check for a process that was forked, which may run
 	// another program; nil: as in the first process.
 	CheckIn func(tgid, index uint32) uint64
+	// Declare gives the variables whose first values the sinks shall have, each by
+	// an inferred Init; called once, before the first access or call. Nil: none.
+	Declare func() []Declared
 	// Touch says what an access was that a hardware watchpoint saw; nil: nobody
 	// knows.
 	Touch func(Trap) Touch
@@ -278,12 +281,15 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
+		o.declare(t, r)
 		o.accessed(t, r)
 	case bpf.OpTouch:
+		o.declare(t, r)
 		o.touched(t, r)
 	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove:
 		o.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
+		o.declare(t, r)
 		o.called(t, r, args)
 	}
 }

@@ -187,6 +187,9 @@ func (h *History) Event(e *event.Event) {
 		h.destroy(e.Object) // of nobody's doing: it orders nothing
 		return
 	}
+	if e.Op == event.Init && e.Flags&event.Inferred != 0 {
+		return
+	}
 	s := h.slot(e.Slot)
 	s.edges(e)
 	switch e.Op {

@@ -135,7 +135,9 @@ func (w *walk) visit(i int, e *event.Event) {
 			w.after[i] = append(w.after[i], done)
 		}
 	case event.Init:
-		w.init(i, e)
+		if e.Flags&event.Inferred == 0 {
+			w.init(i, e)
+		}
 	case event.Destroy:
 		if !ends(e) {
 			return

@@ -250,6 +250,9 @@ func (m *Must) after(t *thread, o *object, e *event.Event) {
 	}
 	switch e.Op {
 	case event.Init:
+		if e.Flags&event.Inferred != 0 {
+			return
+		}
 		o.init.set(t)
 		o.setup(e)
 	case event.Destroy:

@@ -75,7 +75,7 @@ const (
 	OnceDone  // the initialiser has returned
 	OnceLeave // returned to a caller that did not run the initialiser
 
-	Init    // the object's lifetime begins
+	Init    // the object's lifetime begins; with HasValue, Value is what a semaphore or a variable holds
 	Destroy // the object's lifetime ends
 
 	// Hole: as many events of the thread as Value says were lost here.
@@ -127,8 +127,9 @@ const (
 	// Inferred: the observer deduced the event (a lock held before
 	// observation began, a wait left by cancellation); nobody recorded it.
 	// An inferred Destroy says that the object's memory is another's now, an
-	// inferred Detach that nobody can join the thread any more: neither
-	// orders anything.
+	// inferred Detach that nobody can join the thread any more, an inferred
+	// Init what a variable held when observation began: none of them orders
+	// anything.
 	Inferred
 	// NoSource: this Read did not see the last write recorded, so no
 	// reads-from edge leads to it: its value is another.

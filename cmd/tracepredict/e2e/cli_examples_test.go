@@ -116,6 +116,7 @@ func TestExamples(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			sources, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.c*"))
 			want := readExpectation(t, file)
 			for i := range want.Findings {

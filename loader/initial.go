@@ -1,0 +1,56 @@
+package loader
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Initial is a watched variable with what it held when it was asked for.
+type Initial struct {
+	Variable variable.Variable
+	Addr     uint64 // in the process
+	Value    uint64 // of its storage, little-endian, zero-extended
+}
+
+// InitialValues gives the variables of the first process that were asked for by
+// name and what its files say that they hold at the start; without those that the
+// dynamic linker fills.
+func (s *Session) InitialValues() []Initial {
+	return s.initials(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
+}
+
+// ValuesNow gives what the variables hold now in the memory of the first process,
+// without those that cannot be read there.
+func (s *Session) ValuesNow() []Initial {
+	pid := s.PID()
+	return s.initials(func(v *variable.Variable, addr uint64) (uint64, bool) {
+		var b [8]byte
+		local := []unix.Iovec{{Base: &b[0]}}
+		local[0].SetLen(min(max(v.Size, 1), 8))
+		n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(addr), Len: int(local[0].Len)}}, 0)
+		return binary.LittleEndian.Uint64(b[:]), err == nil && n == int(local[0].Len)
+	})
+}
+
+func (s *Session) initials(value func(v *variable.Variable, addr uint64) (uint64, bool)) []Initial {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Initial
+	seen := map[string]bool{} // the program's own stands before a library's
+	for _, seg := range s.first.segments {
+		for i := range seg.Module.Plan.Variables {
+			v := &seg.Module.Plan.Variables[i]
+			if seen[v.Name] {
+				continue
+			}
+			seen[v.Name] = true
+			if x, ok := value(v, v.Addr+seg.Bias); ok {
+				out = append(out, Initial{*v, v.Addr + seg.Bias, x})
+			}
+		}
+	}
+	return out
+}

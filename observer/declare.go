@@ -1,0 +1,33 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Declared is a watched variable of the first process, with what it held when
+// observation began.
+type Declared struct {
+	Addr     uint64
+	Variable string
+	Form     *event.Form
+	Value    uint64 // the variable's own bits
+}
+
+// declare sends the values that variables have before the first access or call.
+// It is asked for then, because the program's libraries are in place by then.
+func (o *Observer) declare(t *thread, r *bpf.Record) {
+	ask := o.opts.Declare
+	if ask == nil {
+		return
+	}
+	o.opts.Declare = nil
+	for _, d := range ask() {
+		obj := Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Variable: d.Variable, Form: d.Form, FirstThread: t.id}
+		v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
+		t.process.vars[d.Addr] = v
+		e := o.begin(t, r, event.Init)
+		e.Object, e.Kind, e.Flags, e.Value, e.Place = v.id, v.kind, event.Inferred|event.HasValue, d.Value, 0
+		o.send()
+	}
+}

@@ -1,0 +1,45 @@
+package observer
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDeclared: what variables hold is told once, before the first access, and
+// orders nothing: the other thread's earlier unlock is not before the write.
+func TestDeclared(t *testing.T) {
+	l := &listener{judge: newJudge()}
+	asked := 0
+	declare := func() []Declared {
+		asked++
+		return []Declared{{Addr: 'X' << 12, Variable: "x", Value: 7}, {Addr: 'Y' << 12, Variable: "y"}}
+	}
+	var kept keeper
+	l.o = New(Options{Sites: site, Sinks: []Sink{l, &kept}, Declare: declare})
+	for _, r := range parseRecords(t, two+`
+		11 acquire A
+		11 release A
+		11 read X value=7
+		12 write X value=8
+		12 write Z value=1`) {
+		l.o.Record(&r)
+	}
+	start := slices.Index(l.lines, "T3 begin") + 1
+	want := strings.Split(`T2 acquire A1
+T2 release A1
+T2 init X2 =7 inferred
+T2 init Y3 =0 inferred
+T2 read X2 =7
+T3 write X2 =8
+T3 write Z4 =1`, "\n")
+	if diff := cmp.Diff(want, l.lines[start:]); diff != "" || asked != 1 || len(l.broken) > 0 {
+		t.Errorf("asked %d times; events: %s\n%v", asked, diff, l.broken)
+	}
+	release, write := kept.events[start+1], kept.events[start+5]
+	if write.Before(release.Slot, release.Epoch) {
+		t.Errorf("%+v is before %+v", release, write)
+	}
+}
