@@ -1,0 +1,261 @@
+package syntax
+
+import "fmt"
+
+// Arrange makes a tree of an expression as Parse gives it, a row of operands and
+// operators: precedence hangs on whether the neighbours of & | ^ ~ are numbers,
+// which isNumber tells of a name. Operators of a kind that a comparison of numbers
+// needs bind tighter than it, those between propositions looser.
+func Arrange(x Expr, isNumber func(Name) bool) (Expr, List) {
+	a := &arranger{isNumber: isNumber}
+	out := a.expr(x)
+	return out, a.errs
+}
+
+// The levels of binding, from loose to tight.
+const (
+	levelIff = iota + 1
+	levelImplies
+	levelXor
+	levelOr
+	levelAnd
+	levelSince
+	levelUnary
+	levelCompare
+	levelBitOr
+	levelBitXor
+	levelBitAnd
+	levelShift
+	levelSum
+	levelProduct
+	levelSign
+)
+
+func level(op Operator) int {
+	switch op {
+	case Iff:
+		return levelIff
+	case Implies:
+		return levelImplies
+	case Xor:
+		return levelXor
+	case Or:
+		return levelOr
+	case And2:
+		return levelAnd
+	case BitOr:
+		return levelBitOr
+	case BitXor:
+		return levelBitXor
+	case BitAnd:
+		return levelBitAnd
+	case ShiftLeft, ShiftRight:
+		return levelShift
+	case Plus, Minus:
+		return levelSum
+	case Times, Divide, Modulo:
+		return levelProduct
+	}
+	if op.IsComparison() {
+		return levelCompare
+	}
+	return levelSince
+}
+
+type arranger struct {
+	isNumber func(Name) bool
+	errs     List
+}
+
+func (a *arranger) expr(x Expr) Expr {
+	switch x := x.(type) {
+	case *Flat:
+		return a.flat(x)
+	case *Paren:
+		return &Paren{a.expr(x.X), x.Span}
+	case *Unary:
+		return &Unary{x.Op, a.expr(x.X), x.Span}
+	case *Interval:
+		return &Interval{a.expr(x.F), a.expr(x.G), x.Weak, x.Span}
+	case *Quantified:
+		q := *x
+		q.X = a.expr(x.X)
+		return &q
+	}
+	return x
+}
+
+// row is a Flat while it is made a tree.
+type row struct {
+	*arranger
+	terms []Term
+	ops   []FlatOp
+	at    int // the next operator
+}
+
+func (a *arranger) flat(f *Flat) Expr {
+	r := &row{arranger: a, terms: make([]Term, len(f.Terms)), ops: append([]FlatOp(nil), f.Ops...)}
+	for i, t := range f.Terms {
+		r.terms[i] = Term{append([]FlatOp(nil), t.Prefix...), a.expr(t.X)}
+	}
+	r.classify()
+	return r.binary(levelIff)
+}
+
+// classify makes & | ^ ~ operators of bits, where the operands beside them are
+// numbers, or else of logic.
+func (r *row) classify() {
+	for i := range r.terms {
+		t := &r.terms[i]
+		number := r.number(t.X)
+		for j := range t.Prefix {
+			if op := &t.Prefix[j]; op.Op == Tilde {
+				op.Op = Not1
+				if number {
+					op.Op = Complement
+				}
+			}
+		}
+	}
+	bits := map[Operator]Operator{Amp: BitAnd, Pipe: BitOr, Caret: BitXor}
+	logic := map[Operator]Operator{Amp: And2, Pipe: Or, Caret: Xor}
+	for i := range r.ops {
+		op := &r.ops[i]
+		if bit, ok := bits[op.Op]; ok {
+			left, right := r.terms[i], r.terms[i+1]
+			if r.number(left.X) && r.number(right.X) && !hasLogic(right.Prefix) {
+				op.Op = bit
+			} else {
+				op.Op = logic[op.Op]
+			}
+		}
+	}
+}
+
+func hasLogic(prefix []FlatOp) bool {
+	for _, op := range prefix {
+		if !op.Op.IsArithmetic() && op.Op != AtThread {
+			return true
+		}
+	}
+	return false
+}
+
+// number tells whether an arranged expression is a number.
+func (a *arranger) number(x Expr) bool {
+	switch x := x.(type) {
+	case *Ident:
+		return a.isNumber(x.Name)
+	case *Number, *Count:
+		return true
+	case *Paren:
+		return a.number(x.X)
+	case *At:
+		return a.number(x.X)
+	case *Unary:
+		return x.Op.IsArithmetic()
+	case *Binary:
+		return x.Op.IsArithmetic()
+	}
+	return false
+}
+
+// binary reads operators that bind at least as tight as a level.
+func (r *row) binary(least int) Expr {
+	return r.further(r.unary(), least)
+}
+
+// unary takes the next operand with its prefixes.
+func (r *row) unary() Expr {
+	t := r.terms[r.at]
+	return r.prefixed(t.Prefix, t.X)
+}
+
+// prefixed puts prefixes before an operand: a logical one before the whole of a
+// comparison, a sign and @t before the operand alone.
+func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
+	if len(prefix) == 0 {
+		return x
+	}
+	op := prefix[0]
+	inner := r.prefixed(prefix[1:], x)
+	switch {
+	case op.Op == AtThread:
+		return &At{op.Thread, inner, op.Span}
+	case op.Op == Plus:
+		return inner
+	case op.Op.IsArithmetic():
+		return &Unary{op.Op, inner, op.Span}
+	}
+	return &Unary{op.Op, r.further(inner, levelCompare), op.Span}
+}
+
+// further goes on behind x with operators that bind at least as tight as a level.
+func (r *row) further(x Expr, least int) Expr {
+	for r.at < len(r.ops) && level(r.ops[r.at].Op) >= least {
+		op := r.ops[r.at]
+		next := level(op.Op) + 1
+		if op.Op == Implies {
+			next = levelImplies
+		}
+		r.at++
+		x = r.join(op, x, r.binary(next))
+	}
+	return x
+}
+
+// join puts an operator between two operands, and refuses what has two readings.
+func (r *row) join(op FlatOp, x, y Expr) Expr {
+	out := &Binary{op.Op, x, y, op.Span}
+	switch {
+	case op.Op.binaryTemporal():
+		if inner, ok := bare(x, Operator.binaryTemporal); ok {
+			r.twoReadings(out, fmt.Sprintf("(%s) %s %s", SourceText(x), op.word(), SourceText(y)),
+				fmt.Sprintf("%s %s (%s %s %s)", SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y), op.word(), SourceText(y)))
+		}
+	case op.Op == And2 || op.Op == Or:
+		if inner, ok := bare(x, Operator.binaryTemporal); ok {
+			r.twoReadings(out, fmt.Sprintf("(%s) %s %s", SourceText(x), op.word(), SourceText(y)),
+				fmt.Sprintf("%s %s (%s %s %s)", SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y), op.word(), SourceText(y)))
+		} else if inner, ok := bare(y, Operator.binaryTemporal); ok {
+			r.twoReadings(out, fmt.Sprintf("%s %s (%s)", SourceText(x), op.word(), SourceText(y)),
+				fmt.Sprintf("(%s %s %s) %s %s", SourceText(x), op.word(), SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y)))
+		}
+	case op.Op.IsComparison():
+		if inner, ok := bare(x, Operator.IsComparison); ok {
+			r.comparisons(out, inner)
+		}
+	}
+	return out
+}
+
+// word gives the operator as it was written.
+func (o FlatOp) word() string { return o.Span.Text() }
+
+// bare gives x if it is an operation of a sort without parentheses.
+func bare(x Expr, sort func(Operator) bool) (*Binary, bool) {
+	b, ok := x.(*Binary)
+	return b, ok && sort(b.Op)
+}
+
+func (a *arranger) twoReadings(x *Binary, one, other string) {
+	a.errs = append(a.errs, &Diagnostic{Kind: Ambiguous, Span: x.Where(), Message: "this has two readings: put parentheses",
+		Notes: []string{"either  " + one, "or      " + other}})
+}
+
+// comparisons refuses a comparison of a comparison, such as & between numbers makes.
+func (a *arranger) comparisons(x, inner *Binary) {
+	d := &Diagnostic{Kind: Ambiguous, Span: x.Where(), Message: "a comparison beside a comparison: put parentheses"}
+	signs := map[Operator]string{BitAnd: "&&", BitOr: "||", BitXor: "xor"}
+	if mid, ok := inner.Y.(*Binary); ok && signs[mid.Op] != "" {
+		d.Message = fmt.Sprintf("%s between numbers is an operator of bits and binds tighter than %s", mid.Span.Text(), inner.Op)
+		d.Notes = []string{
+			fmt.Sprintf("it reads  %s %s (%s) %s %s", SourceText(inner.X), inner.Op, SourceText(mid), x.Op, SourceText(x.Y)),
+			fmt.Sprintf("write     %s %s %s %s %s %s %s", SourceText(inner.X), inner.Op, SourceText(mid.X), signs[mid.Op], SourceText(mid.Y), x.Op, SourceText(x.Y)),
+		}
+	}
+	a.errs = append(a.errs, d)
+}
+
+// SourceText gives the text of an expression as it was written, in one line.
+func SourceText(x interface{ Where() Span }) string { return x.Where().Text() }

@@ -1,0 +1,601 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxDepth bounds how deep expressions and blocks nest, maxOperands how many operands
+// one statement has.
+const (
+	maxDepth    = 200
+	maxOperands = 1 << 12
+)
+
+// Parse reads a text. What is wrong with it is in the list, one entry for each
+// statement that cannot be read; the others are in the file.
+func Parse(src *Source) (*File, List) {
+	p := &parser{lexer: lexer{src: src, limit: min(len(src.Text), MaxSource)}}
+	p.lexer.fail, p.lexer.alert = p.complain, p.alarm
+	f := &File{Source: src}
+	if len(src.Text) > MaxSource {
+		p.complain(Span{Pos{src, 0}, 0}, "a specification has at most %d bytes", MaxSource)
+		p.errs[0].Kind = TooLarge
+		return f, p.errs
+	}
+	p.advance()
+	for p.tok.kind != tokEOF {
+		p.file(f)
+	}
+	return f, p.errs
+}
+
+// parser reads statement after statement. A statement that cannot be read is left
+// by a panic of type giveUp, which never leaves the package.
+type parser struct {
+	lexer
+	tok   token
+	prev  int // end of the token before
+	depth int // of expressions and blocks
+	paren int // of parentheses, in which newlines mean nothing
+	errs  List
+	size  int  // operands of the statement
+	mute  bool // a statement is reported once
+}
+
+type giveUp struct{}
+
+// complain notes an error.
+func (p *parser) complain(at Span, format string, args ...any) {
+	if p.mute {
+		return
+	}
+	p.errs = append(p.errs, &Diagnostic{Kind: Syntax, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// alarm notes an error also while a statement is passed over.
+func (p *parser) alarm(at Span, format string, args ...any) {
+	p.errs = append(p.errs, &Diagnostic{Kind: Syntax, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// warn notes a warning.
+func (p *parser) warn(at Span, format string, args ...any) {
+	p.errs = append(p.errs, &Diagnostic{Kind: Doubtful, Warning: true, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// failAt leaves the statement with an error.
+func (p *parser) failAt(at Span, format string, args ...any) {
+	p.complain(at, format, args...)
+	panic(giveUp{})
+}
+
+// expected leaves the statement: something else stands at the token. A hint may
+// say what to write.
+func (p *parser) expected(what string, hint ...string) {
+	if p.tok.kind == tokBad {
+		panic(giveUp{})
+	}
+	text := fmt.Sprintf("expected %s, not %s", what, p.tok.describe())
+	if len(hint) > 0 {
+		text += ": " + hint[0]
+	}
+	p.failAt(p.here(), "%s", text)
+}
+
+func (t *token) describe() string {
+	switch t.kind {
+	case tokEOF:
+		return "the end of the file"
+	case tokString:
+		return fmt.Sprintf("the string %q", cut(t.text, 20))
+	case tokQuoted:
+		return "`" + cut(t.text, 40) + "`"
+	}
+	if t.nl {
+		return fmt.Sprintf("the next line's %q", cut(t.text, 40))
+	}
+	return fmt.Sprintf("%q", cut(t.text, 40))
+}
+
+func (p *parser) span(from, to int) Span { return Span{Pos{p.src, from}, to} }
+
+// here is the place of the token. What is missing at a line's end is missing
+// there, not on the next line.
+func (p *parser) here() Span {
+	if p.prev > 0 && (p.tok.kind == tokEOF || p.tok.nl && p.paren == 0 || p.stray()) {
+		return p.span(p.prev, p.prev+1)
+	}
+	return p.span(p.tok.off, p.tok.end)
+}
+
+// unexpected leaves the statement at its first token.
+func (p *parser) unexpected(what string, hint ...string) {
+	if p.tok.kind == tokBad {
+		panic(giveUp{})
+	}
+	p.tok.nl = false
+	p.prev = 0
+	p.expected(what, hint...)
+}
+
+// stray tells whether the token begins the next declaration, though the present one
+// is not whole: within parentheses it must not be indented.
+func (p *parser) stray() bool {
+	return p.tok.nl && p.beginsDeclaration() && (p.paren == 0 || p.src.Text[p.tok.off-1] == '\n')
+}
+
+func (p *parser) advance() token {
+	t := p.tok
+	p.prev = t.end
+	p.lexer.at = max(p.lexer.at, t.end)
+	p.tok = p.lexer.next()
+	return t
+}
+
+// peek gives the token behind the present one.
+func (p *parser) peek() token {
+	return p.peekAfter(p.tok)
+}
+
+// peekAfter gives the token behind t.
+func (p *parser) peekAfter(t token) token {
+	l := p.lexer
+	l.at = t.end
+	l.fail = func(Span, string, ...any) {}
+	l.alert = l.fail
+	return l.next()
+}
+
+func (p *parser) isOp(text string) bool { return p.tok.kind == tokOp && p.tok.text == text }
+
+func (p *parser) isWord(text string) bool { return p.tok.kind == tokName && p.tok.text == text }
+
+// takeOp passes over an operator if it stands here.
+func (p *parser) takeOp(text string) bool {
+	if !p.isOp(text) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+func (p *parser) takeWord(text string) bool {
+	if !p.isWord(text) {
+		return false
+	}
+	p.advance()
+	return true
+}
+
+func (p *parser) needOp(text string) token {
+	if !p.isOp(text) {
+		p.expected(fmt.Sprintf("%q", text))
+	}
+	return p.advance()
+}
+
+func (p *parser) needWord(text string) {
+	if !p.takeWord(text) {
+		p.expected(fmt.Sprintf("%q", text))
+	}
+}
+
+// name reads a name; what says which.
+func (p *parser) name(what string) Name {
+	if p.tok.kind != tokName || p.stray() {
+		p.expected(what)
+	}
+	if strings.Contains(p.tok.text, "::") {
+		p.failAt(p.here(), "expected %s, a simple name", what)
+	}
+	t := p.advance()
+	return Name{t.text, p.span(t.off, t.end)}
+}
+
+func (p *parser) str(what string) Text {
+	if p.tok.kind != tokString {
+		p.expected(what)
+	}
+	t := p.advance()
+	return Text{t.text, p.span(t.off, t.end)}
+}
+
+// pathName reads a path; what says of what.
+func (p *parser) pathName(what string, glob bool) Path {
+	if p.tok.kind == tokQuoted {
+		t := p.advance()
+		return Path{t.text, p.span(t.off, t.end)}
+	}
+	starts := p.tok.kind == tokName || p.tok.kind == tokOp && (p.tok.text == "~" || glob && p.tok.text == "*")
+	if !starts {
+		p.expected(what)
+	}
+	off := p.tok.off
+	text := p.lexer.path(off, glob)
+	p.tok = token{end: p.lexer.at}
+	p.advance()
+	if p.tok.kind == tokOp && !p.tok.blank && strings.Contains("<>&!=+-/%^|*", p.tok.text[:1]) && p.tok.text != "->" {
+		p.failAt(p.here(), "a name with %q is written in backquotes", p.tok.text)
+	}
+	return Path{text, p.span(off, off+len(text))}
+}
+
+// nest counts a level of nesting, and fails beyond the bound.
+func (p *parser) nest() {
+	if p.depth++; p.depth > maxDepth {
+		p.failAt(p.here(), "nested more than %d deep", maxDepth)
+	}
+}
+
+// grow counts an operand, and fails beyond the bound.
+func (p *parser) grow() {
+	if p.size++; p.size > maxOperands {
+		p.failAt(p.here(), "a statement of more than %d operands", maxOperands)
+	}
+}
+
+// statement runs the reading of one, and after an error passes over the rest of it.
+// Skip does that.
+func (p *parser) statement(read func(), skip func()) (ok bool) {
+	start, depth, paren := p.tok.off, p.depth, p.paren
+	defer func() {
+		if ok {
+			return
+		}
+		r := recover()
+		if _, ours := r.(giveUp); !ours {
+			panic(r)
+		}
+		p.depth, p.paren = depth, paren
+		p.mute = true
+		skip()
+		if p.tok.off == start && p.tok.kind != tokEOF {
+			p.advance()
+			skip()
+		}
+		p.mute = false
+	}()
+	read()
+	return true
+}
+
+// declarations are the words that begin a statement of a file.
+var declarations = map[string]bool{
+	"include": true, "var": true, "lock": true, "cond": true, "sem": true, "barrier": true, "thread": true, "event": true, "prop": true, "local": true,
+	"property": true, "check": true, "typestate": true, "mttl": true, "scope": true, "selectors": true, "types": true,
+}
+
+const declarationWords = "include, var, lock, cond, sem, barrier, thread, event, prop, local, property, check, typestate, mttl or scope"
+
+// file reads one statement of a file.
+func (p *parser) file(f *File) {
+	if p.takeOp(";") {
+		return
+	}
+	p.size = 0
+	p.statement(func() {
+		f.Decls = append(f.Decls, p.declaration()...)
+		p.endOfStatement()
+	}, p.skipDeclaration)
+}
+
+// skipDeclaration passes on to a line that begins with a declaration, or behind a
+// semicolon outside of braces.
+func (p *parser) skipDeclaration() {
+	braces := 0
+	for ; p.tok.kind != tokEOF; p.advance() {
+		switch {
+		case p.isOp("{"):
+			braces++
+		case p.isOp("}"):
+			braces--
+		case p.isOp(";") && braces <= 0:
+			p.advance()
+			return
+		case p.tok.nl && p.beginsDeclaration() && (braces <= 0 || p.tok.off == 0 || p.src.Text[p.tok.off-1] == '\n'):
+			return
+		}
+	}
+}
+
+// beginsDeclaration tells whether the token is a declaration's word with what
+// follows it.
+func (p *parser) beginsDeclaration() bool {
+	if p.tok.kind != tokName || !declarations[p.tok.text] {
+		return false
+	}
+	next := p.peek()
+	return next.kind != tokEOF && (next.kind != tokOp || next.text == "{")
+}
+
+// endOfStatement wants a newline, a semicolon or the end of the block.
+func (p *parser) endOfStatement() {
+	if p.takeOp(";") || p.tok.nl || p.tok.kind == tokEOF || p.isOp("}") {
+		return
+	}
+	p.expected("a newline or \";\" after the statement")
+}
+
+func (p *parser) declaration() []Decl {
+	if p.tok.kind != tokName {
+		p.unexpected("a declaration ("+declarationWords+")", newlineHint)
+	}
+	word := p.tok
+	switch word.text {
+	case "include":
+		p.advance()
+		return []Decl{&Include{p.str("the file's name in quotes")}}
+	case "var":
+		return []Decl{p.varDecl()}
+	case "lock", "cond", "sem", "barrier":
+		return []Decl{p.syncDecl()}
+	case "thread":
+		return []Decl{p.threadDecl()}
+	case "event":
+		p.advance()
+		return []Decl{p.event()}
+	case "prop":
+		p.advance()
+		return []Decl{p.prop(exprState)}
+	case "local":
+		return []Decl{p.local()}
+	case "property":
+		return []Decl{p.property()}
+	case "check":
+		return []Decl{p.check()}
+	case "typestate":
+		return []Decl{p.typestate()}
+	case "mttl":
+		return []Decl{p.mttl()}
+	case "scope":
+		return []Decl{p.scope()}
+	case "selectors":
+		return p.selectors()
+	case "types":
+		return p.types()
+	}
+	if near := Nearest(word.text, keys(declarations)); near != "" {
+		p.failAt(p.span(word.off, word.end), "expected a declaration, not %q; did you mean %q?", word.text, near)
+	}
+	p.unexpected("a declaration ("+declarationWords+")", newlineHint)
+	return nil
+}
+
+// newlineHint says why a line may not go on.
+const newlineHint = "a newline ends a statement, unless an operator stands before or after it or it is in parentheses"
+
+func keys(m map[string]bool) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	return out
+}
+
+func (p *parser) varDecl() Decl {
+	p.advance()
+	d := &Var{Name: p.name("the variable's name")}
+	d.Type = p.typeOf()
+	p.needOp("=")
+	d.Path = p.pathName("a variable of the program", false)
+	return d
+}
+
+// typeOf reads a type, where one is given.
+func (p *parser) typeOf() *Name {
+	if !p.takeOp(":") {
+		return nil
+	}
+	n := p.name("a type: int, uint, bool, float, enum or ptr")
+	return &n
+}
+
+func (p *parser) syncDecl() Decl {
+	word := p.advance().text
+	d := &Sync{Name: p.name("the " + word + "'s name")}
+	for i, n := range syncNames {
+		if n == word {
+			d.Kind = SyncKind(i)
+		}
+	}
+	p.needOp("=")
+	if p.isWord("class") && !p.peek().nl && p.peek().kind != tokOp && p.peek().kind != tokEOF {
+		p.advance()
+		d.Class, d.Path = p.field()
+		return d
+	}
+	d.Path = p.pathName("a variable of the program", false)
+	return d
+}
+
+// field reads TYPE.FIELD.
+func (p *parser) field() (*Path, Path) {
+	tag := ""
+	if p.isWord("struct") || p.isWord("union") {
+		tag = p.advance().text + " "
+	}
+	whole := p.pathName("TYPE.FIELD", false)
+	dot := strings.IndexByte(whole.Text, '.')
+	if dot <= 0 || dot == len(whole.Text)-1 {
+		p.failAt(whole.Span, "expected TYPE.FIELD, a field of a type")
+	}
+	class := Path{tag + whole.Text[:dot], whole.Span}
+	return &class, Path{whole.Text[dot+1:], whole.Span}
+}
+
+func (p *parser) threadDecl() Decl {
+	p.advance()
+	d := &Thread{Name: p.name("the thread type's name")}
+	p.needOp("=")
+	switch {
+	case p.isWord("start") && !p.peek().nl:
+		p.advance()
+		d.Kind, d.Path = ByStart, p.pathName("the threads' start routine", true)
+	case p.takeWord("name"):
+		d.Kind, d.Glob = ByName, p.str("the threads' name in quotes")
+	case p.takeWord("main"):
+		d.Kind = MainThread
+	case p.tok.kind == tokNumber:
+		t := p.advance()
+		if d.Kind, d.Nth = NthOf, t.value; t.value == 0 {
+			p.failAt(p.span(t.off, t.end), "threads are counted from 1")
+		}
+		p.needWord("of")
+		d.Of = p.name("a thread type")
+	default:
+		p.expected(`"start FUNCTION", "name" and a string, "main", or a number and "of THREADTYPE"`)
+	}
+	return d
+}
+
+// event reads NAME = PATTERN [by T] [when E].
+func (p *parser) event() *Event {
+	d := &Event{Name: p.name("the event's name")}
+	p.needOp("=")
+	d.Pattern = p.pattern()
+	for {
+		switch {
+		case d.By == nil && p.isWord("by") && !p.tok.nl:
+			p.advance()
+			n := p.name("a thread type")
+			d.By = &n
+		case d.When == nil && p.isWord("when"):
+			p.advance()
+			d.When = p.expr(exprState)
+		default:
+			return d
+		}
+	}
+}
+
+func (p *parser) prop(in exprContext) *Prop {
+	d := &Prop{Name: p.name("the proposition's name")}
+	if in != exprCount || !p.takeOp(":") {
+		p.needOp("=")
+	}
+	d.Expr = p.expr(in)
+	return d
+}
+
+func (p *parser) local() Decl {
+	p.advance()
+	d := &Local{Name: p.name("the variable's name")}
+	d.Type = p.typeOf()
+	p.needOp("=")
+	d.Value = p.expr(exprState)
+	if p.isOp("{") {
+		p.block(func() { d.On = append(d.On, p.clause()) })
+	}
+	return d
+}
+
+// block reads the statements between braces.
+func (p *parser) block(read func()) {
+	p.needOp("{")
+	p.nest()
+	paren := p.paren
+	p.paren = 0
+	for !p.isOp("}") {
+		if p.tok.kind == tokEOF || p.unclosed() {
+			p.expected(`"}"`)
+		}
+		if p.takeOp(";") {
+			continue
+		}
+		ok := p.statement(func() {
+			read()
+			p.endOfStatement()
+		}, p.skipInBlock)
+		if !ok && !p.isOp("}") && p.beginsDeclaration() && p.src.Text[max(p.tok.off-1, 0)] == '\n' {
+			panic(giveUp{}) // the block was never closed
+		}
+	}
+	p.paren = paren
+	p.depth--
+	p.advance()
+}
+
+// unclosed tells whether a declaration that no block holds begins at a line's
+// first column.
+func (p *parser) unclosed() bool {
+	inside := p.tok.text == "property" || p.tok.text == "check" || p.tok.text == "event"
+	return !inside && p.stray() && p.src.Text[p.tok.off-1] == '\n'
+}
+
+// skipInBlock passes on to the block's next statement, or its end.
+func (p *parser) skipInBlock() {
+	braces := 0
+	for first := true; p.tok.kind != tokEOF; first = false {
+		switch {
+		case p.isOp("{"):
+			braces++
+		case p.isOp("}"):
+			if braces--; braces < 0 {
+				return
+			}
+		case braces == 0 && p.tok.nl && !first:
+			return
+		case braces == 0 && p.isOp(";"):
+			p.advance()
+			return
+		case p.tok.nl && p.beginsDeclaration() && p.src.Text[p.tok.off-1] == '\n':
+			return
+		}
+		p.advance()
+	}
+}
+
+// clause reads on EVENT : NAME := EXPR ; …; the assignments of one event may be
+// several, with nothing between them but semicolons or newlines.
+func (p *parser) clause() Clause {
+	p.needWord("on")
+	c := Clause{Event: p.name("an event")}
+	p.needOp(":")
+	for p.tok.kind == tokName && !p.isWord("on") {
+		a := Assign{Name: p.name("a local variable")}
+		p.needOp(":=")
+		a.Value = p.expr(exprState)
+		c.Sets = append(c.Sets, a)
+		if p.isOp(";") && p.peek().kind == tokName && p.peek().text != "on" {
+			p.advance()
+		}
+	}
+	return c
+}
+
+func (p *parser) check() Decl {
+	p.advance()
+	d := &Check{Analysis: p.name("races, deadlocks, misuse or atomicity")}
+	switch d.Analysis.Text {
+	case "races":
+		if p.isOp("(") && !p.tok.nl {
+			p.list(func() { d.Vars = append(d.Vars, p.name("a variable")) })
+		}
+	case "deadlocks", "misuse":
+	case "atomicity":
+		p.needOp("(")
+		f := p.pathName("a function", true)
+		d.Func = &f
+		p.needOp(")")
+	default:
+		p.failAt(d.Analysis.Span, "expected races, deadlocks, misuse or atomicity, not %q", d.Analysis.Text)
+	}
+	return d
+}
+
+// list reads what stands in parentheses with commas between.
+func (p *parser) list(read func()) {
+	p.needOp("(")
+	p.paren++
+	for {
+		read()
+		if p.isOp(")") {
+			break
+		}
+		if !p.takeOp(",") {
+			p.expected(`"," or ")"`)
+		}
+	}
+	p.paren--
+	p.advance()
+}

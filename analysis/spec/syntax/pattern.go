@@ -1,0 +1,112 @@
+package syntax
+
+import "strings"
+
+// MaxParams is how many parameters one pattern can bind.
+const MaxParams = 6
+
+func opOf(word string) (Op, bool) {
+	for i, n := range opNames {
+		if n == word {
+			return Op(i), true
+		}
+	}
+	return 0, false
+}
+
+// pattern reads what says which events are meant.
+func (p *parser) pattern() Pattern {
+	if p.tok.kind != tokName {
+		p.expected("a pattern, such as call F or write V")
+	}
+	op, ok := opOf(p.tok.text)
+	if !ok {
+		hint := strings.Join(opNames[:], ", ")
+		if near := Nearest(p.tok.text, opNames[:]); near != "" {
+			p.failAt(p.here(), "%q begins no pattern; did you mean %q?", p.tok.text, near)
+		}
+		p.failAt(p.here(), "%q begins no pattern: these do: %s", p.tok.text, hint)
+	}
+	t := p.advance()
+	out := Pattern{Op: op}
+	switch op {
+	case OpCall, OpReturn:
+		p.function(&out)
+	default:
+		p.operation(&out)
+	}
+	out.Span = p.span(t.off, p.prev)
+	return out
+}
+
+func (p *parser) function(out *Pattern) {
+	out.Func = p.pathName("the name of a function", true)
+	if p.isOp("(") {
+		p.params(out)
+	}
+	if !p.isOp("->") {
+		return
+	}
+	if out.Op == OpCall {
+		p.failAt(p.here(), "a call has no result: write return for it")
+	}
+	p.advance()
+	r := p.name("a name for the result")
+	p.bound(out, r)
+	out.Result = &r
+}
+
+// params reads the names of parameters.
+func (p *parser) params(out *Pattern) {
+	if next := p.peek(); next.kind == tokOp && next.text == ")" {
+		p.advance()
+		p.advance()
+		return
+	}
+	p.list(func() {
+		n := p.name("a parameter's name, or _ for one that is not wanted")
+		if n.Text == "this" && len(out.Params) > 0 {
+			p.failAt(n.Span, "this is the first parameter of a method")
+		}
+		p.bound(out, n)
+		out.Params = append(out.Params, n)
+	})
+}
+
+// bound refuses a second name of the same text, and more than can be had.
+func (p *parser) bound(out *Pattern, n Name) {
+	bound := 0
+	for _, other := range out.Params {
+		if other.Text == n.Text && n.Text != "_" {
+			p.failAt(n.Span, "two parameters are called %s", n.Text)
+		}
+		if other.Text != "_" {
+			bound++
+		}
+	}
+	if bound >= MaxParams && n.Text != "_" && out.Op != OpReturn {
+		p.failAt(n.Span, "at most %d parameters can be bound: write _ for the others", MaxParams)
+	}
+}
+
+// operation reads the object of a pattern that is not of a function.
+func (p *parser) operation(out *Pattern) {
+	if (out.Op == OpAcquire || out.Op == OpRelease) && p.takeWord("any") {
+		out.Any = true
+		return
+	}
+	what := map[Op]string{
+		OpAcquire: `a declared lock, or "any"`, OpRelease: `a declared lock, or "any"`, OpWait: "a declared cond", OpSignal: "a declared cond", OpBroadcast: "a declared cond",
+		OpPost: "a declared sem", OpArrive: "a declared barrier", OpRead: "a declared variable", OpWrite: "a declared variable",
+		OpStart: "a thread type", OpEnd: "a thread type", OpFork: "a thread type", OpJoin: "a thread type",
+	}[out.Op]
+	out.Object = p.name(what)
+	if p.isOp("->") && !p.tok.nl {
+		if out.Op != OpWrite {
+			p.failAt(p.here(), "%s binds no value: write V -> v does", out.Op)
+		}
+		p.advance()
+		r := p.name("a name for the value")
+		out.Result = &r
+	}
+}

@@ -1,0 +1,245 @@
+// Package syntax reads the text of specifications (docs/specification.md): a
+// lexer, a parser by recursive descent that goes on after errors, and the tree of
+// declarations that it makes, each with its place in the text.
+//
+// In goes text; out come declarations and what is wrong with it. The package
+// knows what is written, not what it means: it looks up no name, and where the
+// meaning of `&` hangs on whether its neighbours are numbers, Arrange is told by
+// its caller. It opens no file.
+package syntax
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxSource bounds the text of one file, in bytes.
+const MaxSource = 1 << 20
+
+// MaxErrors is how many errors of a file are reported.
+const MaxErrors = 20
+
+// Source is the text of one file.
+type Source struct {
+	Name  string // as errors name it
+	Text  string
+	lines []int // where each line begins
+}
+
+// NewSource makes a source of a text.
+func NewSource(name, text string) *Source {
+	s := &Source{Name: name, Text: text, lines: []int{0}}
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	return s
+}
+
+// Pos is a place in a text. The zero value is no place.
+type Pos struct {
+	Src *Source
+	Off int // in bytes
+}
+
+// IsValid reports whether it is a place.
+func (p Pos) IsValid() bool { return p.Src != nil }
+
+// Line counts from 1.
+func (p Pos) Line() int {
+	return sort.SearchInts(p.Src.lines, p.Off+1)
+}
+
+// Column counts characters from 1.
+func (p Pos) Column() int {
+	return utf8.RuneCountInString(p.Src.Text[p.Src.lines[p.Line()-1]:p.Off]) + 1
+}
+
+// String gives file:line:column.
+func (p Pos) String() string {
+	if !p.IsValid() {
+		return "-"
+	}
+	return fmt.Sprintf("%s:%d:%d", p.Src.Name, p.Line(), p.Column())
+}
+
+// line gives the text of the line, and where in it the place is, in bytes.
+func (p Pos) line() (text string, at int) {
+	start := p.Src.lines[p.Line()-1]
+	text, _, _ = strings.Cut(p.Src.Text[start:], "\n")
+	return strings.TrimSuffix(text, "\r"), p.Off - start
+}
+
+// Span is a stretch of one text.
+type Span struct {
+	Pos
+	End int // offset behind it
+}
+
+// Text gives what stands there, in one line.
+func (s Span) Text() string {
+	if !s.IsValid() {
+		return ""
+	}
+	return strings.Join(strings.Fields(s.Src.Text[s.Off:min(max(s.End, s.Off), len(s.Src.Text))]), " ")
+}
+
+// Kind tells the kinds of error apart.
+type Kind uint8
+
+// The kinds of error.
+const (
+	Syntax         Kind = iota // something else was expected
+	Ambiguous                  // it has two readings
+	UnknownName                // nothing of that name is declared
+	DeclaredTwice              // a name has two declarations
+	TypeMismatch               // a value is not of the type that is wanted
+	NotSafety                  // a formula that no finite run violates
+	FutureUnder                // a future operator under a past one
+	NeverViolated              // the monitor cannot reach its bad state
+	AlwaysViolated             // the first state violates it already
+	Unreachable                // a state of an automaton that no word reaches
+	Concurrent                 // two threads can do the synchronising action at once
+	TooLarge                   // a size limit
+	NotEvaluated               // no analysis for it yet
+	BadFile                    // a file cannot be read
+	Doubtful                   // it can be read, but may not be what was meant
+)
+
+var kindNames = [...]string{
+	"syntax", "ambiguous", "unknown-name", "declared-twice", "type-mismatch", "not-a-safety-property", "future-under-past",
+	"never-violated", "always-violated", "unreachable-state", "concurrent-synchronising-action", "size-limit",
+	"not-evaluated", "file", "doubtful",
+}
+
+// String gives the kind's name as `check --format json` spells it.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "error"
+}
+
+// Diagnostic is an error or a warning about a specification.
+type Diagnostic struct {
+	Kind    Kind
+	Warning bool
+	Span    Span
+	Message string
+	Notes   []string // further lines
+}
+
+// Error gives file:line:column and the message, in one line.
+func (d *Diagnostic) Error() string {
+	text := d.Message
+	if d.Warning {
+		text = "warning: " + text
+	}
+	if d.Span.IsValid() {
+		text = d.Span.Pos.String() + ": " + text
+	}
+	return printable(text)
+}
+
+// maxShown bounds the width of a source line that is shown.
+const maxShown = 120
+
+// Detail gives the message, the line with a caret below, and the notes.
+func (d *Diagnostic) Detail() string {
+	var b strings.Builder
+	b.WriteString(d.Error())
+	b.WriteByte('\n')
+	if d.Span.IsValid() {
+		d.excerpt(&b)
+	}
+	for _, n := range d.Notes {
+		fmt.Fprintf(&b, "      %s\n", printable(n))
+	}
+	return b.String()
+}
+
+func (d *Diagnostic) excerpt(b *strings.Builder) {
+	text, at := d.Span.line()
+	end := min(max(d.Span.End-d.Span.Off, 1)+at, max(len(text), at+1))
+	before, marked := text[:min(at, len(text))], text[min(at, len(text)):min(end, len(text))]
+	after := text[min(end, len(text)):]
+	if n := utf8.RuneCountInString(before); n > maxShown/2 {
+		before = "…" + string([]rune(before)[n-maxShown/2:])
+	}
+	marked, after = cut(marked, maxShown/2), cut(after, maxShown/2)
+	fmt.Fprintf(b, " %4d | %s\n", d.Span.Line(), printable(before+marked+after))
+	pad := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return '\t'
+		}
+		return ' '
+	}, before)
+	fmt.Fprintf(b, "      | %s%s\n", pad, strings.Repeat("^", max(utf8.RuneCountInString(marked), 1)))
+}
+
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n]) + "…"
+}
+
+// printable keeps what a terminal would obey out of what is shown.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '·'
+	}, text)
+}
+
+// List is what is wrong with a specification, in the order of the text.
+type List []*Diagnostic
+
+// Error gives every entry with its line.
+func (l List) Error() string {
+	var b strings.Builder
+	for _, d := range l {
+		b.WriteString(d.Detail())
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// HasErrors reports whether there is more than warnings.
+func (l List) HasErrors() bool {
+	for _, d := range l {
+		if !d.Warning {
+			return true
+		}
+	}
+	return false
+}
+
+// Sort brings entries into the order of the text, files in the order given by
+// rank, and keeps at most MaxErrors errors; cut counts those left out.
+func (l List) Sort(rank func(*Source) int) (kept List, cut int) {
+	sort.SliceStable(l, func(i, j int) bool {
+		a, b := l[i].Span, l[j].Span
+		if a.Src != b.Src {
+			return rank(a.Src) < rank(b.Src)
+		}
+		return a.Off < b.Off
+	})
+	errors := 0
+	for _, d := range l {
+		if !d.Warning {
+			errors++
+			if errors > MaxErrors {
+				cut++
+				continue
+			}
+		}
+		kept = append(kept, d)
+	}
+	return kept, cut
+}
