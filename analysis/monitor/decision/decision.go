@@ -1,0 +1,204 @@
+// Package decision is shared decision diagrams with numbers at their leaves:
+// functions from letters to numbers, where bit i of a letter is the value of
+// proposition i. Equal functions are equal nodes, and operations on functions
+// take time by the size of their diagrams, not by the number of letters
+// (Bryant, Graph-Based Algorithms for Boolean Function Manipulation; Fujita,
+// McGeer, Yang, Multi-Terminal Binary Decision Diagrams).
+package decision
+
+// Node is a function in the table that made it. Its operands have smaller
+// numbers.
+type Node = uint32
+
+// leaf is the proposition of leaves, behind all that can be asked.
+const leaf = 64
+
+type node struct {
+	proposition uint8
+	low, high   Node // low is the number of a leaf
+}
+
+// Table holds functions.
+type Table struct {
+	nodes  []node
+	unique map[node]Node
+	limit  int
+	full   bool
+}
+
+// New gives a table that holds up to limit nodes.
+func New(limit int) *Table {
+	t := &Table{unique: map[node]Node{}, limit: max(limit, 1)}
+	t.Leaf(0)
+	return t
+}
+
+// Full tells whether the limit was met. Functions made since are wrong, and
+// are to be thrown away.
+func (t *Table) Full() bool { return t.full }
+
+// Len gives the number of nodes.
+func (t *Table) Len() int { return len(t.nodes) }
+
+// Leaf gives the constant function.
+func (t *Table) Leaf(value uint32) Node {
+	return t.intern(node{proposition: leaf, low: value})
+}
+
+// Choose gives the function that is low where the proposition does not hold
+// and high where it does. Both may ask later propositions alone.
+func (t *Table) Choose(proposition int, low, high Node) Node {
+	if low == high {
+		return low
+	}
+	return t.intern(node{uint8(proposition), low, high})
+}
+
+func (t *Table) intern(n node) Node {
+	if i, ok := t.unique[n]; ok {
+		return i
+	}
+	if len(t.nodes) >= t.limit {
+		t.full = true
+		return 0
+	}
+	i := Node(len(t.nodes))
+	t.nodes = append(t.nodes, n)
+	t.unique[n] = i
+	return i
+}
+
+// Cube gives the function that is yes where all propositions of trues and none
+// of falses hold, else no.
+func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
+	if trues&falses != 0 {
+		return t.Leaf(no)
+	}
+	f, otherwise := t.Leaf(yes), t.Leaf(no)
+	for p := leaf - 1; p >= 0; p-- {
+		switch {
+		case trues>>p&1 == 1:
+			f = t.Choose(p, otherwise, f)
+		case falses>>p&1 == 1:
+			f = t.Choose(p, f, otherwise)
+		}
+	}
+	return f
+}
+
+// Ask gives what a node asks: the proposition, and the function where it does
+// not hold and where it does. ok is false for a leaf.
+func (t *Table) Ask(f Node) (proposition int, low, high Node, ok bool) {
+	n := t.nodes[f]
+	return int(n.proposition), n.low, n.high, n.proposition != leaf
+}
+
+// Value gives the number of a leaf.
+func (t *Table) Value(f Node) uint32 { return t.nodes[f].low }
+
+// Eval gives the function's value for a letter.
+func (t *Table) Eval(f Node, letter uint64) uint32 {
+	for {
+		n := &t.nodes[f]
+		switch {
+		case n.proposition == leaf:
+			return n.low
+		case letter>>n.proposition&1 == 1:
+			f = n.high
+		default:
+			f = n.low
+		}
+	}
+}
+
+// Leaves calls visit once with each value that the function has for some
+// letter, until visit gives false.
+func (t *Table) Leaves(f Node, visit func(value uint32) bool) {
+	seen := map[Node]bool{}
+	var walk func(f Node) bool
+	walk = func(f Node) bool {
+		if seen[f] {
+			return true
+		}
+		seen[f] = true
+		n := t.nodes[f]
+		if n.proposition == leaf {
+			return visit(n.low)
+		}
+		return walk(n.low) && walk(n.high)
+	}
+	walk(f)
+}
+
+// Paths calls visit with each path of the diagram, until visit gives false:
+// where the propositions of trues and none of falses hold, the function is
+// value. The paths cover every letter once.
+func (t *Table) Paths(f Node, visit func(trues, falses uint64, value uint32) bool) {
+	var walk func(f Node, trues, falses uint64) bool
+	walk = func(f Node, trues, falses uint64) bool {
+		n := t.nodes[f]
+		if n.proposition == leaf {
+			return visit(trues, falses, n.low)
+		}
+		bit := uint64(1) << n.proposition
+		return walk(n.low, trues, falses|bit) && walk(n.high, trues|bit, falses)
+	}
+	walk(f, 0, 0)
+}
+
+// Operation is a function of two numbers, applied to diagrams letter by letter.
+// It remembers what it did.
+type Operation struct {
+	table *Table
+	apply func(a, b uint32) uint32
+	done  map[[2]Node]Node
+}
+
+// remembered bounds what an operation remembers.
+const remembered = 1 << 20
+
+// Operation gives the operation on functions of this table that apply is on
+// numbers. apply must give the same whenever it is asked the same.
+func (t *Table) Operation(apply func(a, b uint32) uint32) *Operation {
+	return &Operation{t, apply, map[[2]Node]Node{}}
+}
+
+// Apply gives the function whose value for each letter is the operation on the
+// values of f and g.
+func (o *Operation) Apply(f, g Node) Node {
+	if o.table.full {
+		return 0
+	}
+	key := [2]Node{f, g}
+	if r, ok := o.done[key]; ok {
+		return r
+	}
+	a, b := o.table.nodes[f], o.table.nodes[g]
+	var r Node
+	if p := min(a.proposition, b.proposition); p == leaf {
+		r = o.table.Leaf(o.apply(a.low, b.low))
+	} else {
+		fLow, fHigh := cofactors(a, f, p)
+		gLow, gHigh := cofactors(b, g, p)
+		low := o.Apply(fLow, gLow)
+		r = o.table.Choose(int(p), low, o.Apply(fHigh, gHigh))
+	}
+	if len(o.done) >= remembered {
+		clear(o.done)
+	}
+	o.done[key] = r
+	return r
+}
+
+func cofactors(n node, f Node, proposition uint8) (low, high Node) {
+	if n.proposition != proposition {
+		return f, f
+	}
+	return n.low, n.high
+}
+
+// Map gives the function whose value for each letter is that of change on the
+// value of f.
+func (t *Table) Map(f Node, change func(uint32) uint32) Node {
+	return t.Operation(func(a, _ uint32) uint32 { return change(a) }).Apply(f, t.Leaf(0))
+}

@@ -1,0 +1,84 @@
+package monitor
+
+import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
+
+// Options of the constructions. The zero value is useful.
+type Options struct {
+	// Limit is how many states a monitor, and each automaton on the way to it,
+	// may have; 0 is DefaultLimit.
+	Limit int
+	// Partial accepts a formula that is not a safety property: its monitor
+	// reports the bad prefixes that it has.
+	Partial bool
+}
+
+func (o Options) limit() int {
+	if o.Limit <= 0 {
+		return DefaultLimit
+	}
+	return min(o.Limit, 1<<24)
+}
+
+// exploration numbers the states of an automaton, which have keys, as they
+// appear.
+type exploration struct {
+	keys  []uint32
+	index map[uint32]State
+	roots []decision.Node // leaves are keys
+}
+
+// explore finds what can be reached from a key by the given edges, whose leaves
+// are keys. It gives up, with false, beyond limit states or when full says
+// so.
+func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Node, full func() bool, limit int) (*exploration, bool) {
+	e := &exploration{keys: []uint32{from}, index: map[uint32]State{from: 0}}
+	for i := 0; i < len(e.keys); i++ {
+		root := edges(e.keys[i])
+		if full() {
+			return e, false
+		}
+		e.roots = append(e.roots, root)
+		t.Leaves(root, func(key uint32) bool {
+			if _, ok := e.index[key]; !ok {
+				e.index[key] = State(len(e.keys))
+				e.keys = append(e.keys, key)
+			}
+			return true
+		})
+		if len(e.keys) > limit {
+			return e, false
+		}
+	}
+	return e, true
+}
+
+// draft gives the automaton that was explored, in which the states of those
+// keys are bad.
+func (e *exploration) draft(t *decision.Table, bad func(key uint32) bool) *draft {
+	d := &draft{table: decision.New(2*t.Len() + len(e.keys) + 1), bad: make([]bool, len(e.keys))}
+	copied := map[decision.Node]decision.Node{}
+	var copyNode func(n decision.Node) decision.Node
+	copyNode = func(n decision.Node) decision.Node {
+		if c, ok := copied[n]; ok {
+			return c
+		}
+		var c decision.Node
+		if p, low, high, ok := t.Ask(n); ok {
+			below := copyNode(low)
+			c = d.table.Choose(p, below, copyNode(high))
+		} else {
+			c = d.table.Leaf(e.index[t.Value(n)])
+		}
+		copied[n] = c
+		return c
+	}
+	for i, key := range e.keys {
+		if bad(key) {
+			d.bad[i] = true
+			d.roots = append(d.roots, d.table.Leaf(uint32(i)))
+			continue
+		}
+		d.roots = append(d.roots, copyNode(e.roots[i]))
+	}
+	return d
+}

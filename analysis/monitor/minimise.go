@@ -1,0 +1,210 @@
+package monitor
+
+import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
+
+// minimisationWork bounds the nodes and states that are visited to make an
+// automaton minimal, some seconds' worth.
+const minimisationWork = 100_000_000
+
+// minimiser finds the equivalent states of a draft by Moore's refinement of
+// partitions, where the edges of a state are compared as diagrams over
+// classes.
+type minimiser struct {
+	nodes   []choice // below their users; low is the state of a leaf
+	roots   []uint32 // by state, into nodes
+	class   []State  // by state
+	classes int
+}
+
+// leafProposition marks a leaf among a minimiser's nodes.
+const leafProposition = 64
+
+func newMinimiser(d *draft) *minimiser {
+	m := &minimiser{roots: make([]uint32, len(d.roots)), class: make([]State, len(d.roots))}
+	place := map[decision.Node]uint32{}
+	var copyNode func(n decision.Node) uint32
+	copyNode = func(n decision.Node) uint32 {
+		if at, ok := place[n]; ok {
+			return at
+		}
+		c := choice{low: d.table.Value(n), proposition: leafProposition}
+		if p, low, high, ok := d.table.Ask(n); ok {
+			c = choice{low: copyNode(low), high: copyNode(high), proposition: uint8(p)}
+		}
+		at := uint32(len(m.nodes))
+		m.nodes = append(m.nodes, c)
+		place[n] = at
+		return at
+	}
+	for s, root := range d.roots {
+		m.roots[s] = copyNode(root)
+	}
+	m.class, m.classes = distances(d)
+	return m
+}
+
+// distances puts the states into classes by how many letters it takes at least
+// to a bad state; those from which none is reached are the last class.
+// Equivalent states are in one class, and long chains then take few rounds.
+func distances(d *draft) (class []State, classes int) {
+	before := make([][]State, len(d.roots))
+	class = make([]State, len(d.roots))
+	var todo []State
+	for s, root := range d.roots {
+		class[s] = noState
+		if d.bad[s] {
+			class[s], classes = 0, 1
+			todo = append(todo, State(s))
+		}
+		d.table.Leaves(root, func(to uint32) bool {
+			before[to] = append(before[to], State(s))
+			return true
+		})
+	}
+	reached := len(todo)
+	for ; len(todo) > 0; todo = todo[1:] {
+		for _, b := range before[todo[0]] {
+			if class[b] == noState {
+				class[b] = class[todo[0]] + 1
+				classes = int(class[b]) + 1
+				reached++
+				todo = append(todo, b)
+			}
+		}
+	}
+	if reached == len(class) {
+		return class, classes
+	}
+	for s := range class {
+		if class[s] == noState {
+			class[s] = State(classes)
+		}
+	}
+	return class, classes + 1
+}
+
+// refine splits the classes until equal classes have equal edges. When that
+// takes more than work visits, it gives up and makes each state a class.
+func (m *minimiser) refine(work int) bool {
+	for {
+		if work -= len(m.nodes) + len(m.roots); work < 0 {
+			for s := range m.class {
+				m.class[s] = State(s)
+			}
+			m.classes = len(m.class)
+			return false
+		}
+		place, _ := m.overClasses()
+		split := map[[2]uint32]State{}
+		next := make([]State, len(m.class))
+		for s, root := range m.roots {
+			key := [2]uint32{m.class[s], place[root]}
+			c, ok := split[key]
+			if !ok {
+				c = State(len(split))
+				split[key] = c
+			}
+			next[s] = c
+		}
+		if len(split) <= m.classes {
+			return true
+		}
+		m.class, m.classes = next, len(split)
+	}
+}
+
+// overClasses gives for each node its function with classes for states: a ref
+// into the choices, which hold equal functions once.
+func (m *minimiser) overClasses() (place []ref, choices []choice) {
+	place = make([]ref, len(m.nodes))
+	unique := map[choice]ref{}
+	for i, n := range m.nodes {
+		if n.proposition == leafProposition {
+			place[i] = isState | m.class[n.low]
+			continue
+		}
+		n.low, n.high = place[n.low], place[n.high]
+		if n.low == n.high {
+			place[i] = n.low
+			continue
+		}
+		at, ok := unique[n]
+		if !ok {
+			at = ref(len(choices))
+			choices = append(choices, n)
+			unique[n] = at
+		}
+		place[i] = at
+	}
+	return place, choices
+}
+
+// quotient gives the automaton of the classes that can be reached. The bad
+// states, which are never left, are one.
+func (m *minimiser) quotient(d *draft) *Deterministic {
+	m.uniteBad(d)
+	place, choices := m.overClasses()
+	rootOf := make([]ref, m.classes)
+	bad := noState
+	for s, root := range m.roots {
+		rootOf[m.class[s]] = place[root]
+		if d.bad[s] {
+			bad = m.class[s]
+		}
+	}
+	if bad != noState {
+		rootOf[bad] = isState | bad
+	}
+	return number(choices, rootOf, m.class[d.initial], bad)
+}
+
+func (m *minimiser) uniteBad(d *draft) {
+	bad := noState
+	for s := range m.class {
+		if !d.bad[s] {
+			continue
+		}
+		if bad == noState {
+			bad = m.class[s]
+		}
+		m.class[s] = bad
+	}
+}
+
+// number gives the automaton with its states, and the choices of their edges,
+// in the order of a search in breadth.
+func number(choices []choice, rootOf []ref, initial, bad State) *Deterministic {
+	d := &Deterministic{bad: noState}
+	states := map[State]State{initial: 0}
+	order := []State{initial}
+	placed := map[ref]ref{}
+	var visit func(r ref) ref
+	visit = func(r ref) ref {
+		if r&isState != 0 {
+			s, ok := states[r&^isState]
+			if !ok {
+				s = State(len(order))
+				states[r&^isState] = s
+				order = append(order, r&^isState)
+			}
+			return isState | s
+		}
+		if at, ok := placed[r]; ok {
+			return at
+		}
+		c := choices[r]
+		c.low, c.high = visit(c.low), visit(c.high)
+		at := ref(len(d.choices))
+		d.choices = append(d.choices, c)
+		d.mask |= 1 << c.proposition
+		placed[r] = at
+		return at
+	}
+	for i := 0; i < len(order); i++ {
+		d.roots = append(d.roots, visit(rootOf[order[i]]))
+		if order[i] == bad {
+			d.bad = State(i)
+		}
+	}
+	return d
+}
