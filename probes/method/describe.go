@@ -133,7 +133,7 @@ func (x *finder) removed() {
 // out the patterns that name more parameters than it has.
 func (x *finder) describe(fn *Function, chain []*sub) {
 	ps, result := x.debug.params(chain)
-	where := x.places(fn, chain[0], ps, result)
+	where := x.places(fn, chain, ps, result)
 	this := -1
 	var explicit []int
 	for i, p := range ps {
@@ -195,7 +195,7 @@ type place struct {
 }
 
 // places gives those of all parameters at a function's entry.
-func (x *finder) places(fn *Function, s *sub, ps []param, result dwarf.Offset) []place {
+func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Offset) []place {
 	out := make([]place, len(ps))
 	at := newSlots(x.file.Arch())
 	at.hidden(x.debug.typeOf(result))
@@ -203,17 +203,16 @@ func (x *finder) places(fn *Function, s *sub, ps []param, result dwarf.Offset) [
 		o := &out[i]
 		o.typ = x.debug.typeOf(p.typ)
 		o.Operand, o.why = at.next(o.typ)
-		if !fn.Inlined && x.clones[fn.Addr] != cloneChanged {
-			continue
+	}
+	changed := x.changed(fn, chain, ps, out)
+	for i, p := range ps {
+		switch o := &out[i]; {
+		case o.why != "":
+		case changed:
+			x.told(o, p, chain[0].in, fn.Addr)
+		case !hasPlace(p.entry):
+			o.Operand, o.why = Operand{}, unplaced
 		}
-		if o.why != "" {
-			continue
-		}
-		width, ok := o.Width, false
-		if o.Operand, ok = x.debug.at(p.entry, s.in.unit, fn.Addr); !ok {
-			o.Operand, o.why = Operand{}, "not told by the debug information of this copy"
-		}
-		o.Width = width
 	}
 	return out
 }

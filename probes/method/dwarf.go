@@ -146,6 +146,16 @@ func newUnit(e *dwarf.Entry) *unit {
 	return u
 }
 
+// assembled reports whether a unit is of an assembler, which knows functions but no
+// parameters (DW_LANG_Mips_Assembler).
+func (u *unit) assembled() bool {
+	if u == nil {
+		return false
+	}
+	language, _ := u.entry.Val(dwarf.AttrLanguage).(int64)
+	return language == 0x8001
+}
+
 func text(e *dwarf.Entry, a dwarf.Attr) string {
 	s, _ := e.Val(a).(string)
 	return s[:min(len(s), maxText)]

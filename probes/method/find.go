@@ -95,11 +95,14 @@ type finder struct {
 	misfit   []string          // by pattern: a function that has fewer parameters than it
 	ranks    map[uint64]int    // how good a name is, by address
 	long     binary.Demangling
+	resolved map[uint64][]uint64 // versions of ifuncs, by resolver
+
+	byVersion map[uint64][]string // names of ifuncs; nil until asked for
 }
 
 // Find finds the functions of f that match.
 func Find(f *binary.File, patterns []Pattern) (Found, error) {
-	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*sub{}}
+	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*sub{}, resolved: map[uint64][]uint64{}}
 	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
 	x.out.Matched = make([]bool, len(patterns))
 	if len(patterns) == 0 {
@@ -137,7 +140,7 @@ func (x *finder) finish() (err error) {
 	}()
 	for _, addr := range slices.Sorted(maps.Keys(x.byAddr)) {
 		fn := x.byAddr[addr]
-		if chain := x.chains[addr]; chain != nil {
+		if chain := x.chains[addr]; chain != nil && !chain[0].in.unit.assembled() {
 			x.describe(fn, chain)
 		} else {
 			x.plain(fn)
@@ -251,7 +254,7 @@ func (x *finder) symbol(s binary.Symbol) {
 	}
 	switch {
 	case s.Kind == binary.IFunc:
-		x.note("%s is chosen when %s is loaded, and its versions have other names: its calls are not seen", names[0], x.file.Name())
+		x.chosen(s, names[0], on, best)
 		return
 	case clone == clonePart:
 		x.note("part of %s is a function of its own at 0x%x: it is not taken for a call", names[0], s.Addr)
@@ -354,13 +357,13 @@ func splitClone(name string) (string, cloneKind) {
 	kind := cloneNone
 	for _, part := range strings.Split(name[i+1:], ".") {
 		switch {
-		case part == "constprop" || part == "isra":
+		case part == "constprop" || part == "isra" || part == "argprom" || part == "argelim" || part == "specialized":
 			kind = max(kind, cloneChanged)
 		case part == "part":
 			kind = max(kind, clonePart)
-		case part == "cold" || part == "resolver":
+		case part == "cold" || part == "resolver" || part == "ifunc":
 			kind = cloneNoEntry
-		case part == "lto_priv" || part == "llvm" || part == "localalias" || part == "clone" || part == "default" || strings.HasPrefix(part, "avx") || strings.HasPrefix(part, "sse") || strings.HasPrefix(part, "arch_"):
+		case part == "lto_priv" || part == "llvm" || part == "localalias" || part == "clone" || part == "default" || part == "__uniq" || part == "retelim" || part == "cfi" || strings.HasPrefix(part, "avx") || strings.HasPrefix(part, "sse") || strings.HasPrefix(part, "arch_"):
 			kind = max(kind, cloneSame)
 		case strings.Trim(part, "0123456789") == "" && kind != cloneNone:
 		default:

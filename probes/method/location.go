@@ -12,7 +12,8 @@ import (
 // is in pieces, is not had. Location lists: DWARF 5, section 7.7.3; DWARF 4, 2.6.2.
 
 // at gives the place of a parameter at pc; ok is false if that is not known.
-func (d *debug) at(e *dwarf.Entry, u *unit, pc uint64) (o Operand, ok bool) {
+func (d *debug) at(e *dwarf.Entry, in *scope, pc uint64) (o Operand, ok bool) {
+	u := in.unit
 	if v, has := constant(e.Val(dwarf.AttrConstValue)); has {
 		return Operand{From: Const, Disp: v}, true
 	}

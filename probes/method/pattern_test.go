@@ -133,6 +133,8 @@ func TestSplitClone(t *testing.T) {
 	}{
 		{"f", "f", cloneNone}, {"f.isra.0", "f", cloneChanged}, {"f.constprop.0.isra.1", "f", cloneChanged}, {"f.part.0", "f", clonePart},
 		{"f.isra.0.cold", "f", cloneNoEntry}, {"f.cold.3", "f", cloneNoEntry}, {"f.lto_priv.0", "f", cloneSame}, {"f.avx2", "f", cloneSame}, {"f.resolver", "f", cloneNoEntry},
+		{"f.llvm.1234567", "f", cloneSame}, {"f.__uniq.123.llvm.45", "f", cloneSame}, {"f.argprom", "f", cloneChanged}, {"f.specialized.1", "f", cloneChanged},
+		{"f.argelim", "f", cloneChanged}, {"f.retelim", "f", cloneSame}, {"f.lto_priv.0.isra.0", "f", cloneChanged}, {"f.ifunc", "f", cloneNoEntry},
 		{"main.work", "main.work", cloneNone}, {"f.12", "f.12", cloneNone}, {".text", ".text", cloneNone},
 	} {
 		if name, kind := splitClone(c.in); name != c.name || kind != c.kind {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -212,5 +213,37 @@ func TestMethodsStripped(t *testing.T) {
 		if f, _ := r.Observer.FuncInfo(r.Events[i].Func); f.Name == "sum" && f.Params[0].Name != "arg1" {
 			t.Fatalf("%+v", f)
 		}
+	}
+}
+
+// TestMethodsChanged: what is recorded of functions whose parameters the compiler left
+// out is what they were passed, and what is not had is said by name; all versions of a
+// function that is chosen when the program is loaded are observed.
+func TestMethodsChanged(t *testing.T) {
+	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang-19", "-O2"}, {"clang-19", "-O2 -gdwarf-4"}} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			program := build(t, c.compiler, "methods_changed.c", strings.Fields(c.flags)...)
+			on := []string{"call first(_, a, b)", "call last(a)", "call seen(_, a)", "call pick"}
+			r := observe(t, program, options{On: append(on, "call seen(unread)")})
+			r.expectExit(t, 0)
+			var calls, as, bs, picks int64
+			r.said(t, "changed", &calls, &as, &bs, &picks)
+			got := r.tallyCalls()
+			first, last, seen, pick := got[on[0]], got[on[1]], got[on[2]], got[on[3]]
+			if n := int64(first.Events + last.Events + seen.Events); n != calls || int64(pick.Events) != picks {
+				t.Errorf("%d calls and %d of pick, want %d and %d", n, pick.Events, calls, picks)
+			}
+			at := len(seen.Args) - 1
+			for at > 0 && seen.Args[at] == 0 {
+				at-- // behind unread, where that is recorded
+			}
+			if a := first.Args[0] + last.Args[0] + seen.Args[at]; a != as || first.Args[1] != bs {
+				t.Errorf("a and b add up to %d and %d, want %d and %d", a, first.Args[1], as, bs)
+			}
+			told := slices.ContainsFunc(r.Session.Notes(), func(n string) bool { return strings.Contains(n, "parameter unread of seen is not recorded") })
+			if told != (c.compiler == "clang-19") {
+				t.Errorf("notes: %q", r.Session.Notes())
+			}
+		})
 	}
 }
