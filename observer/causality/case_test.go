@@ -1,0 +1,148 @@
+package causality_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/causality"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// message is what Algorithm A sends.
+type message struct {
+	ID    string   `json:"id"`
+	Event int      `json:"event"`
+	DVC   []uint32 `json:"dvc"`
+}
+
+type expected struct {
+	Clocks   [][]uint32        `json:"clocks"`
+	Messages []message         `json:"messages"`
+	Order    []json.RawMessage `json:"order"`
+}
+
+// ranges tells whose relevant events a slot counts: threads that use it in turns.
+type ranges struct {
+	slot  map[event.ThreadID]uint32
+	first map[event.ThreadID]uint32
+	count map[event.ThreadID]uint32
+}
+
+// stampedRun is the clocks of a run, by thread as the paper has them.
+type stampedRun struct {
+	ranges
+	clocks []causality.Clock // after each event
+	raw    *causality.Clocks
+}
+
+func stampRun(events []event.Event, relevant func(i int) bool) *stampedRun {
+	s := &stampedRun{ranges: ranges{map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}}, raw: causality.New()}
+	for i := range events {
+		r := relevant(i)
+		slot, v := s.raw.Stamp(&events[i], r)
+		if r {
+			t := events[i].Thread
+			if s.count[t] == 0 {
+				s.slot[t], s.first[t] = slot, v[slot]
+			}
+			s.count[t]++
+		}
+		s.clocks = append(s.clocks, append(causality.Clock(nil), v...))
+	}
+	return s
+}
+
+// byThread writes a clock as the paper does: a component for each thread.
+func (r *ranges) byThread(v causality.Clock, threads []event.ThreadID) []uint32 {
+	out := make([]uint32, len(threads))
+	for i, t := range threads {
+		if n := r.count[t]; n > 0 && v.At(r.slot[t]) >= r.first[t] {
+			out[i] = min(v.At(r.slot[t])-r.first[t]+1, n)
+		}
+	}
+	return out
+}
+
+func executions(t *testing.T) map[string][]eventtest.Execution {
+	t.Helper()
+	paths, err := filepath.Glob("../lattice/testdata/jmpax/*.json")
+	if err != nil || len(paths) < 30 {
+		t.Fatalf("%d cases: %v", len(paths), err)
+	}
+	out := map[string][]eventtest.Execution{}
+	for _, p := range paths {
+		xs, err := eventtest.ReadExecutions(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[filepath.Base(p)] = xs
+	}
+	return out
+}
+
+func TestClocksOfTheCases(t *testing.T) {
+	for name, xs := range executions(t) {
+		t.Run(name, func(t *testing.T) {
+			for i := range xs {
+				checkClocks(t, &xs[i])
+			}
+		})
+	}
+}
+
+func checkClocks(t *testing.T, x *eventtest.Execution) {
+	t.Helper()
+	var want struct {
+		Expect expected `json:"expect"`
+	}
+	if err := json.Unmarshal(x.Expect, &want); err != nil {
+		t.Fatal(err)
+	}
+	s := stampRun(x.Events, func(i int) bool { return x.IDs[i] != "" })
+	for i, at := range x.Index {
+		if i < len(want.Expect.Clocks) && at >= 0 {
+			if diff := cmp.Diff(want.Expect.Clocks[i], s.byThread(s.clocks[at], x.Threads)); diff != "" {
+				t.Errorf("after event %d: %s", i, diff)
+			}
+		}
+	}
+	if want.Expect.Messages != nil {
+		checkMessages(t, x, s, want.Expect.Messages)
+	}
+	for _, v := range x.Variants {
+		var head struct {
+			Messages []message `json:"messages"`
+		}
+		if err := json.Unmarshal(v.Expect, &head); err != nil {
+			t.Fatal(err)
+		}
+		if v.ReadClock == "write" && head.Messages != nil {
+			checkMessages(t, &v.Execution, stampRun(v.Events, func(i int) bool { return v.IDs[i] != "" }), head.Messages)
+		}
+	}
+}
+
+func checkMessages(t *testing.T, x *eventtest.Execution, s *stampedRun, want []message) {
+	t.Helper()
+	byID := map[string][]uint32{}
+	for i, id := range x.IDs {
+		byID[id] = s.byThread(s.clocks[i], x.Threads)
+	}
+	if len(byID) != len(want) {
+		t.Errorf("%d messages, want %d", len(byID), len(want))
+	}
+	for _, m := range want {
+		id := m.ID
+		if id == "" {
+			id = strconv.Itoa(m.Event)
+		}
+		if diff := cmp.Diff(m.DVC, byID[id]); diff != "" {
+			t.Errorf("message of %s: %s", id, diff)
+		}
+	}
+}

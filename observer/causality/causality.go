@@ -1,0 +1,213 @@
+// Package causality stamps the relevant events of a run with dynamic vector clocks:
+// Algorithm A of Sen, Roşu, Agha, "Online Efficient Predictive Safety Analysis of
+// Multithreaded Programs", Section 3.4. Relevant are the events that a specification
+// speaks of; the others only carry causality.
+//
+// In goes each event of a run, in trace order, well formed as package event says; out
+// comes the clock of its thread: for each slot, how many of its relevant events are
+// known. For two different relevant events, e comes before f if and only if
+// V(e)[slot of e] <= V(f)[slot of e] (Theorem 1).
+//
+// # What orders
+//
+// The order of this run, tier sync of the order table: all that M and O say there.
+// Writes of a variable are ordered with all its accesses, reads with each other not:
+// a read takes the write clock of the variable. Locks are variables, written when they
+// are taken and when they are released; the shared side of a read-write lock reads. A
+// failed attempt reads a lock that somebody holds alone, else writes it. Conditions are
+// variables that notifications and wakes write and that a wait reads as it falls
+// asleep; a wake by time limit does not touch them. Barriers order arrivals before
+// departures of a round and before arrivals of the next (rounds are kept as observed), semaphores post j before wait v+j; one whose value v is not
+// known is a variable that every operation writes.
+//
+// # Slots
+//
+// A thread has a slot from its first relevant event on. One that begins after all
+// that the slot of an ended thread has seen takes that slot and counts on, so that
+// clocks are as long as the most threads that were unordered at once, and a slot
+// stays a chain of events.
+//
+// # Cost
+//
+// O(slots) an event at worst, and nothing where a thread comes back to an object
+// that nobody else has touched since. Memory is O((live threads + live objects) ×
+// slots). Steady state does not allocate. The plain model is the transitive closure
+// over all pairs of events, in the tests.
+package causality
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Clock counts relevant events by slot; what lies beyond its length is zero.
+type Clock []uint32
+
+// At is the count of a slot.
+func (c Clock) At(slot uint32) uint32 {
+	if int(slot) < len(c) {
+		return c[slot]
+	}
+	return 0
+}
+
+func (c *Clock) join(d Clock) {
+	c.extend(len(d))
+	s := (*c)[:len(d)]
+	for i, v := range d {
+		if v > s[i] {
+			s[i] = v
+		}
+	}
+}
+
+// joinNews joins and tells whether that brought anything.
+func (c *Clock) joinNews(d Clock) bool {
+	c.extend(len(d))
+	s := (*c)[:len(d)]
+	news := false
+	for i, v := range d {
+		if v > s[i] {
+			s[i], news = v, true
+		}
+	}
+	return news
+}
+
+func (c *Clock) extend(n int) {
+	old := len(*c)
+	if n <= old {
+		return
+	}
+	*c = slices.Grow(*c, n-old)[:n]
+	clear((*c)[old:])
+}
+
+func (c *Clock) set(d Clock) { *c = append((*c)[:0], d...) }
+
+// maxIdle is how many slots of ended threads are kept whose last events whoever needs a
+// slot does not know. Beyond it the oldest is taken all the same; see Clocks.Forced.
+const maxIdle = 32
+
+// Clocks is Algorithm A. Make it with New. It is not safe for concurrent use.
+type Clocks struct {
+	threads map[event.ThreadID]*thread
+	objects map[event.ObjectID]*object
+	slots   uint32
+	idle    []idle // oldest first
+	forced  uint64
+
+	spareThreads []*thread
+	spareObjects []*object
+}
+
+// New returns the clocks of a run that has not begun.
+func New() *Clocks {
+	return &Clocks{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}}
+}
+
+// Slots is the length that a clock may have: the most slots in use so far.
+func (c *Clocks) Slots() int { return int(c.slots) }
+
+// Forced is how often a thread took the slot of an ended one that it did not know, only
+// to bound the number of slots: an edge that agrees with the run, but which another
+// run need not keep.
+func (c *Clocks) Forced() uint64 { return c.forced }
+
+// Stamp takes the next event of the run and gives the clock of its thread after it,
+// valid until the next call. For a relevant event slot is its thread's, and the clock
+// at slot its place in the chain of the slot, from 1; else slot means nothing.
+func (c *Clocks) Stamp(e *event.Event, relevant bool) (slot uint32, v Clock) {
+	t := c.thread(e.Thread)
+	o := c.object(e)
+	c.before(t, o, e)
+	if relevant {
+		c.tick(t)
+	}
+	c.after(t, o, e)
+	return t.slot, t.clock
+}
+
+// thread is the clock of a thread, alive or ended and not yet joined.
+type thread struct {
+	clock    Clock
+	version  uint64 // of the clock: rises with each change
+	slot     uint32
+	slotted  bool
+	ended    bool
+	detached bool
+}
+
+// idle is the slot of an ended thread, and what the thread knew.
+type idle struct {
+	slot  uint32
+	clock Clock
+}
+
+func (t *thread) join(d Clock) {
+	if t.clock.joinNews(d) {
+		t.version++
+	}
+}
+
+func (c *Clocks) tick(t *thread) {
+	if !t.slotted {
+		c.seat(t)
+	}
+	t.clock.extend(int(t.slot) + 1)
+	t.clock[t.slot]++
+	t.version++
+}
+
+// seat finds the thread a slot.
+func (c *Clocks) seat(t *thread) {
+	t.slotted = true
+	at := slices.IndexFunc(c.idle, func(d idle) bool { return t.clock.At(d.slot) >= d.clock.At(d.slot) })
+	if at < 0 {
+		if len(c.idle) <= maxIdle {
+			t.slot = c.slots
+			c.slots++
+			return
+		}
+		at = 0
+		c.forced++
+		t.join(c.idle[0].clock)
+	}
+	t.slot = c.idle[at].slot
+	c.idle = slices.Delete(c.idle, at, at+1)
+}
+
+func (c *Clocks) thread(id event.ThreadID) *thread {
+	if t := c.threads[id]; t != nil {
+		return t
+	}
+	t := &thread{}
+	if n := len(c.spareThreads); n > 0 {
+		t, c.spareThreads = c.spareThreads[n-1], c.spareThreads[:n-1]
+		*t = thread{clock: t.clock[:0], version: t.version + 1} // versions tell its lives apart
+	}
+	c.threads[id] = t
+	return t
+}
+
+// end makes the slot of an ended thread free to be taken.
+func (c *Clocks) end(t *thread) {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	if t.slotted {
+		c.idle = append(c.idle, idle{t.slot, slices.Clone(t.clock)})
+	}
+}
+
+func (c *Clocks) forget(id event.ThreadID) {
+	t := c.threads[id]
+	if t == nil {
+		return
+	}
+	c.end(t)
+	delete(c.threads, id)
+	c.spareThreads = append(c.spareThreads, t)
+}

@@ -1,0 +1,14 @@
+package causality
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// Variable gives V_x^a and V_x^w.
+func (c *Clocks) Variable(id event.ObjectID) (access, write Clock) {
+	if o := c.objects[id]; o != nil {
+		return o.access, o.write
+	}
+	return nil, nil
+}
+
+// Live is how many threads and objects have a clock.
+func (c *Clocks) Live() int { return len(c.threads) + len(c.objects) }

@@ -1,0 +1,173 @@
+package eventtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Execution is a worked example of predictive monitoring: a run, of which some
+// events are relevant.
+type Execution struct {
+	Case
+	Threads  []event.ThreadID  // in the order of the clocks that are expected
+	Objects  []event.ObjectID  // the relevant variables
+	Initial  []int64           // their values before the first event
+	Names    []string          // and their names
+	IDs      map[int]string    // by position in Events: of relevant events, as in the file, or their number there
+	Property map[string]Wanted // by name
+	Variants []Variant
+}
+
+// Wanted is a property as an automaton over atoms.
+type Wanted struct {
+	Atoms     map[string]string `json:"atoms"`
+	Automaton struct {
+		Initial any      `json:"initial"`
+		Bad     any      `json:"bad"`
+		Edges   [][3]any `json:"edges"` // from, guard, to
+	} `json:"automaton"`
+}
+
+// Variant is the same run with something else about it.
+type Variant struct {
+	Execution
+	Label     string
+	ReadClock string
+	Expect    json.RawMessage
+}
+
+type executionFile struct {
+	Threads map[string]struct{ Index int } `json:"threads"`
+	Initial map[string]int64               `json:"initial"`
+	Events  []struct {
+		caseEvent
+		ID string `json:"id"`
+	} `json:"events"`
+	Relevants            Relevant          `json:"relevant"`
+	Property             map[string]Wanted `json:"property"`
+	SynchronisationOrder *bool             `json:"synchronisation_orders"`
+	Executions           []json.RawMessage `json:"executions"`
+	Expect               struct {
+		Variants []json.RawMessage `json:"variants"`
+	} `json:"expect"`
+}
+
+// Relevant says which events of a run are relevant.
+type Relevant struct {
+	Objects []string `json:"objects"`
+	Ops     []string `json:"ops"`
+}
+
+// ReadExecutions reads a worked example: one execution, or those of a file that
+// holds many.
+func ReadExecutions(path string) ([]Execution, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read execution: %w", err)
+	}
+	var f executionFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	texts := f.Executions
+	if len(texts) == 0 {
+		texts = []json.RawMessage{text}
+	}
+	var out []Execution
+	for i, t := range texts {
+		x, err := parseExecution(t, true)
+		if err != nil {
+			return nil, fmt.Errorf("%s: execution %d: %w", path, i, err)
+		}
+		out = append(out, *x)
+	}
+	return out, nil
+}
+
+func parseExecution(text []byte, variants bool) (*Execution, error) {
+	var f executionFile
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("parse execution: %w", err)
+	}
+	events, ids := f.events()
+	x := &Execution{IDs: map[int]string{}, Property: f.Property}
+	x.Expect = text
+	if err := x.build(events); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if id != "" {
+			x.IDs[x.Index[i]] = id
+		}
+	}
+	x.name(&f)
+	if variants {
+		return x, x.vary(text, f.Expect.Variants)
+	}
+	return x, nil
+}
+
+// events are those that order anything, and the names of the relevant ones.
+func (f *executionFile) events() (events []caseEvent, ids []string) {
+	for i, e := range f.Events {
+		if f.SynchronisationOrder != nil && !*f.SynchronisationOrder && e.Op != "read" && e.Op != "write" {
+			continue
+		}
+		id := ""
+		if slices.Contains(f.Relevants.Ops, e.Op) && slices.Contains(f.Relevants.Objects, e.Object) {
+			id = e.ID
+			if id == "" {
+				id = fmt.Sprint(i)
+			}
+		}
+		events, ids = append(events, e.caseEvent), append(ids, id)
+	}
+	return events, ids
+}
+
+func (x *Execution) name(f *executionFile) {
+	x.Threads = make([]event.ThreadID, len(f.Threads))
+	for name, t := range f.Threads {
+		x.Threads[t.Index-1] = x.Case.Names.Thread(name)
+	}
+	for _, name := range f.Relevants.Objects {
+		x.Objects = append(x.Objects, x.Case.Names.Object(name))
+		x.Initial = append(x.Initial, f.Initial[name])
+		x.Names = append(x.Names, name)
+	}
+}
+
+// vary makes the variants by replacing parts of the file.
+func (x *Execution) vary(text []byte, variants []json.RawMessage) error {
+	for i, v := range variants {
+		var head struct {
+			Label     string                     `json:"label"`
+			ReadClock string                     `json:"read_clock"`
+			Replace   map[string]json.RawMessage `json:"replace"`
+		}
+		whole := map[string]json.RawMessage{}
+		if err := json.Unmarshal(v, &head); err != nil {
+			return fmt.Errorf("variant %d: %w", i, err)
+		}
+		if err := json.Unmarshal(text, &whole); err != nil {
+			return fmt.Errorf("variant %d: %w", i, err)
+		}
+		for k, r := range head.Replace {
+			whole[k] = r
+		}
+		changed, err := json.Marshal(whole)
+		if err != nil {
+			return fmt.Errorf("variant %d: %w", i, err)
+		}
+		other, err := parseExecution(changed, false)
+		if err != nil {
+			return fmt.Errorf("variant %d: %w", i, err)
+		}
+		x.Variants = append(x.Variants, Variant{*other, head.Label, head.ReadClock, v})
+	}
+	return nil
+}
