@@ -1,0 +1,50 @@
+package lattice
+
+// OnLevel has f called for each level that is closed: its cuts, in order of creation,
+// with their values and the properties by which some run into them is bad.
+func (l *Lattice) OnLevel(f func(cuts [][]uint32, values [][]uint64, bad [][]bool)) {
+	l.closed = func() {
+		v, n, m := l.current, len(l.props), len(l.o.Initial)
+		var cuts [][]uint32
+		var values [][]uint64
+		var bad [][]bool
+		for i := range v.n {
+			cuts = append(cuts, l.unpack(nil, v.key(i, l.words)))
+			values = append(values, append([]uint64(nil), v.values[i*m:(i+1)*m]...))
+			b := make([]bool, n)
+			for p, a := range l.props {
+				b[p] = a.sets[v.sets[i*n+p]].bad
+			}
+			bad = append(bad, b)
+		}
+		f(cuts, values, bad)
+	}
+}
+
+// Waiting is the Seq of the events beyond the floor, in trace order.
+func (l *Lattice) Waiting() []uint64 {
+	var out []uint64
+	for order := range l.total {
+		for s := range l.chains {
+			c := &l.chains[s]
+			for i := l.floor[s] + 1; i <= c.last(); i++ {
+				if c.at(i).order == order {
+					out = append(out, c.at(i).Seq)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Lanes is the width of a lane.
+func (l *Lattice) Lanes() uint { return l.bits }
+
+// Sets is how many sets of monitor states are interned.
+func (l *Lattice) Sets() int {
+	n := 0
+	for _, a := range l.props {
+		n += len(a.sets)
+	}
+	return n
+}

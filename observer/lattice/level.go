@@ -1,0 +1,129 @@
+package lattice
+
+import "slices"
+
+// level is the cuts of one level, in arrays of n.
+type level struct {
+	n        int
+	number   int
+	packing           // with which keys are written, of a level in the history
+	keys     []uint64 // words a cut
+	values   []uint64 // one a variable
+	sets     []uint32 // one a property
+	observed int      // which cut is the observed run's, -1 for none
+	run      []uint32 // the sets of the observed run alone, one a property
+	floor    []uint32 // by slot
+	dropped  uint64
+}
+
+// letter remembers, for a cut and a property, the letter that its values and some
+// events give.
+type letter struct {
+	id     uint32 // plus 1; 0 is none
+	events uint64
+}
+
+// wide is the window up to which levels are made large enough at once.
+const wide = 1 << 10
+
+func (l *Lattice) newLevel() *level {
+	var v *level
+	if n := len(l.spare); n > 0 {
+		v, l.spare = l.spare[n-1], l.spare[:n-1]
+	} else {
+		v = &level{}
+	}
+	v.clear()
+	w := min(l.o.Width, wide)
+	v.keys = slices.Grow(v.keys, w*l.words)
+	v.values = slices.Grow(v.values, w*len(l.o.Initial))
+	v.sets = slices.Grow(v.sets, w*len(l.props))
+	return v
+}
+
+func (v *level) clear() {
+	v.n, v.observed, v.dropped = 0, -1, 0
+	v.keys, v.values, v.sets, v.run = v.keys[:0], v.values[:0], v.sets[:0], v.run[:0]
+}
+
+func (v *level) key(i, words int) []uint64 { return v.keys[i*words : (i+1)*words] }
+
+// repack writes the keys anew; scratch is used and returned.
+func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
+	cuts := scratch[:0]
+	for i := range v.n {
+		if old.words > 0 {
+			cuts = old.unpack(cuts, v.key(i, old.words))
+		}
+	}
+	v.keys = v.keys[:0]
+	slots := len(old.base)
+	for i := range v.n {
+		v.keys = to.pack(v.keys, cuts[i*slots:(i+1)*slots])
+	}
+	return cuts
+}
+
+// pass puts the current level into the history and makes next the current one.
+func (l *Lattice) pass() {
+	old := l.current
+	l.packing.cloneTo(&old.packing)
+	old.number = l.level
+	old.floor = append(old.floor[:0], l.floor...)
+	l.history = append(l.history, old)
+	l.kept += old.n
+	l.forget()
+	l.level++
+	l.current, l.next = l.next, l.newLevel()
+	l.building = false
+	l.lower()
+	l.count()
+	l.shrink()
+	if l.closed != nil {
+		l.closed()
+	}
+}
+
+// count adds the level just closed to the statistics.
+func (l *Lattice) count() {
+	l.stats.Levels++
+	l.stats.Cuts += uint64(l.current.n)
+	l.stats.Widest = max(l.stats.Widest, l.current.n)
+	l.stats.Dropped += l.current.dropped
+	if l.current.dropped > 0 {
+		l.stats.Cut++
+	}
+}
+
+// forget drops the oldest levels beyond the history, and the events that only they
+// needed.
+func (l *Lattice) forget() {
+	gone := 0
+	for l.kept > l.o.History && gone < len(l.history)-1 {
+		l.kept -= l.history[gone].n
+		l.spare = append(l.spare, l.history[gone])
+		gone++
+	}
+	if gone == 0 {
+		return
+	}
+	l.history = append(l.history[:0], l.history[gone:]...)
+	for s, v := range l.history[0].floor {
+		l.chains[s].forget(v)
+	}
+}
+
+// lower finds the least count of each slot over the current level: events up to there
+// are useless, for every cut has them (the paper's Vmin).
+func (l *Lattice) lower() {
+	low := append(l.keyed[:0], l.current.key(0, l.words)...)
+	for i := 1; i < l.current.n; i++ {
+		l.least(low, l.current.key(i, l.words))
+	}
+	l.keyed = low
+	l.queued = l.total
+	for s := range l.floor {
+		l.floor[s] = l.base[s] + l.lane(low, uint32(s))
+		l.queued -= int(l.floor[s])
+	}
+}

@@ -1,0 +1,220 @@
+package lattice
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// automaton is a property's monitor with its sets of states interned. A set is the
+// states that are not bad, and whether some run has turned bad. Steps and unions are
+// computed once.
+type automaton struct {
+	monitor Monitor
+	labels  Labels
+	all     bool   // every variable makes a letter
+	of      []bool // by variable
+	events  uint64
+
+	sets    []set
+	numbers map[string]uint32
+	letters interned
+	stride  int      // letters that a row of steps has room for
+	steps   []uint32 // [set*stride + letter]: the set plus 1, or'd with turnsBad; 0 is not known yet
+	unions  []union  // a cache, by hash
+
+	states []State // scratch
+	more   []State
+	text   []byte
+}
+
+type set struct {
+	states []State
+	bad    bool
+}
+
+type union struct {
+	a, b uint32
+	set  uint32 // plus 1
+}
+
+const (
+	turnsBad  = 1 << 31
+	unionSize = 1 << 12
+	maxSets   = 1 << 16 // above it the sets that no cut has are forgotten
+	maxSteps  = 1 << 22 // likewise
+)
+
+func newAutomaton(p *Property) *automaton {
+	a := &automaton{
+		monitor: p.Monitor, labels: p.Labels, all: p.Variables == nil, events: p.Events, numbers: map[string]uint32{},
+		stride: 16, unions: make([]union, unionSize),
+	}
+	for _, v := range p.Variables {
+		for len(a.of) <= v {
+			a.of = append(a.of, false)
+		}
+		a.of[v] = true
+	}
+	return a
+}
+
+// reads tells whether the event makes a letter.
+func (a *automaton) reads(e *Event) bool {
+	return e.Events&a.events != 0 || e.Variable >= 0 && (a.all || e.Variable < len(a.of) && a.of[e.Variable])
+}
+
+// begin is the set after the initial letter.
+func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
+	a.states = a.monitor.Start(a.states[:0])
+	start := a.intern(a.states, false)
+	return a.step(start, a.letter(values, 0))
+}
+
+// letter interns the letter of an edge.
+func (a *automaton) letter(values []uint64, events uint64) uint32 {
+	id := a.letters.id(a.labels.Letter(values, events))
+	if int(id) >= a.stride {
+		a.widen()
+	}
+	return id
+}
+
+func (a *automaton) widen() {
+	steps := make([]uint32, 2*len(a.steps))
+	for i := range a.sets {
+		copy(steps[2*i*a.stride:], a.steps[i*a.stride:(i+1)*a.stride])
+	}
+	a.steps, a.stride = steps, 2*a.stride
+}
+
+// step is the set that follows by a letter, and whether a run of the set turns bad by it.
+func (a *automaton) step(s, letter uint32) (uint32, bool) {
+	if known := a.steps[int(s)*a.stride+int(letter)]; known != 0 {
+		return known&^turnsBad - 1, known&turnsBad != 0
+	}
+	to, fresh := a.compute(s, a.letters.list[letter])
+	known := to + 1
+	if fresh {
+		known |= turnsBad
+	}
+	a.steps[int(s)*a.stride+int(letter)] = known
+	return to, fresh
+}
+
+func (a *automaton) compute(s uint32, l Letter) (to uint32, fresh bool) {
+	a.states = a.states[:0]
+	for _, q := range a.sets[s].states {
+		a.states = a.monitor.Step(a.states, q, l)
+	}
+	n := len(a.states)
+	a.states = slices.DeleteFunc(a.states, a.monitor.Bad)
+	fresh = len(a.states) < n
+	return a.intern(a.states, fresh || a.sets[s].bad), fresh
+}
+
+// intern numbers a set of states that are not bad, in any order, twice or not.
+func (a *automaton) intern(states []State, bad bool) uint32 {
+	slices.Sort(states)
+	states = slices.Compact(states)
+	a.text = a.text[:0]
+	if bad {
+		a.text = append(a.text, 1)
+	}
+	for _, q := range states {
+		a.text = binary.LittleEndian.AppendUint32(a.text, q)
+	}
+	if s, ok := a.numbers[string(a.text)]; ok {
+		return s
+	}
+	s := uint32(len(a.sets))
+	a.numbers[string(a.text)] = s
+	a.sets = append(a.sets, set{slices.Clone(states), bad})
+	for range a.stride {
+		a.steps = append(a.steps, 0)
+	}
+	return s
+}
+
+// union unites two sets.
+func (a *automaton) union(s, t uint32) uint32 {
+	if s == t {
+		return s
+	}
+	if s > t {
+		s, t = t, s
+	}
+	known := &a.unions[(uint64(s)<<32|uint64(t))*0x9e3779b97f4a7c15>>52]
+	if known.set == 0 || known.a != s || known.b != t {
+		a.more = append(append(a.more[:0], a.sets[s].states...), a.sets[t].states...)
+		*known = union{s, t, a.intern(a.more, a.sets[s].bad || a.sets[t].bad) + 1}
+	}
+	return known.set - 1
+}
+
+// large tells whether sets that no cut has should be forgotten.
+func (a *automaton) large() bool { return len(a.sets) > maxSets || len(a.steps) > maxSteps }
+
+// shrink forgets all but the sets in use, and gives each its new number.
+func (a *automaton) shrink(used []*uint32) {
+	old := a.sets
+	a.sets, a.steps, a.stride = nil, nil, 16
+	a.letters = interned{}
+	clear(a.numbers)
+	clear(a.unions)
+	for _, s := range used {
+		a.more = append(a.more[:0], old[*s].states...)
+		*s = a.intern(a.more, old[*s].bad)
+	}
+}
+
+// interned numbers letters from 0.
+type interned struct {
+	list  []Letter
+	slots []uint32 // open addressing: the number plus 1
+}
+
+func (n *interned) id(l Letter) uint32 {
+	if 2*len(n.list) >= len(n.slots) {
+		n.grow()
+	}
+	mask := uint64(len(n.slots) - 1)
+	for at := l * 0x9e3779b97f4a7c15 >> 32 & mask; ; at = (at + 1) & mask {
+		s := n.slots[at]
+		if s == 0 {
+			n.list = append(n.list, l)
+			n.slots[at] = uint32(len(n.list))
+			return uint32(len(n.list) - 1)
+		}
+		if n.list[s-1] == l {
+			return s - 1
+		}
+	}
+}
+
+func (n *interned) grow() {
+	list := n.list
+	*n = interned{slots: make([]uint32, max(64, 2*len(n.slots)))}
+	for _, l := range list {
+		n.id(l)
+	}
+}
+
+// shrink forgets the sets of monitor states that neither a cut nor the history has,
+// where they have become many.
+func (l *Lattice) shrink() {
+	for p, a := range l.props {
+		if !a.large() {
+			continue
+		}
+		var used []*uint32
+		for _, v := range append([]*level{l.current}, l.history...) {
+			for i := p; i < len(v.sets); i += len(l.props) {
+				used = append(used, &v.sets[i])
+			}
+			if p < len(v.run) {
+				used = append(used, &v.run[p])
+			}
+		}
+		a.shrink(used)
+	}
+}
