@@ -151,4 +151,7 @@ const (
 	// recorded.
 	SiteOrders   = 128
 	SiteIndirect = 32 // of OpAlloc: the block's address goes where the object points
+	// SiteElement, with SiteCheck: whatever is touched is the variable, if index
+	// times scale is a multiple of HomeDisp.
+	SiteElement = 64
 )

@@ -156,6 +156,7 @@ enum {
 	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
 	SITE_ORDERS = 128, /* an access that orders threads (of an atomic variable): never redundant */
 	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
+	SITE_ELEMENT = 64, /* with SITE_CHECK: whatever is touched is the variable, if index times scale is a multiple of home_disp */
 };
 
 /* site.times: an element of a string instruction, if its count is not 0 (x86-64) */
@@ -193,7 +194,7 @@ struct site {
 	 * index times scale on; the record's object is the variable. */
 	__s64 home;	/* the variable's address minus the probe's; with SITE_TABLE, the address of the
 			 * word that holds an address, minus the probe's */
-	__s32 home_disp; /* with SITE_TABLE: the variable's address minus the one that the word holds */
+	__s32 home_disp; /* with SITE_TABLE: the variable's address minus the one that the word holds; with SITE_ELEMENT: bytes, not 0 */
 	__u32 span;
 	__u8 index_reg, scale; /* scale 0: no index; SCALE_BITS: it numbers a bit, SCALE_BITS32: in 32 bits */
 	__u8 size;	/* bytes of the variable */

@@ -895,19 +895,34 @@ static __always_inline __u64 indexed(struct pt_regs *ctx, struct site *site)
 	return index * site->scale;
 }
 
+/* Whether so many bytes are whole elements of an array. */
+static __always_inline bool whole(__s64 bytes, __u32 element)
+{
+	__u64 n = bytes < 0 ? -bytes : bytes;
+
+	return element && n % element == 0;
+}
+
 /* An instruction that may access the variable, or other parts of the object
  * that it belongs to. An operand that is not the variable just as it is does
  * not give its value: memory does. */
 static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
-	__u64 variable, touched, span = site->span, second = 0, sp;
+	__u64 variable, touched, by, span = site->span, second = 0, sp;
 	struct slot *slot;
 	__u8 flags = 0;
 
-	variable = home(ctx, site);
 	touched = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm);
-	touched += indexed(ctx, site);
+	by = indexed(ctx, site);
+	touched += by;
+	if (site->flags & SITE_ELEMENT) {
+		if (!whole(by, site->home_disp))
+			return 0;
+		variable = touched;
+	} else {
+		variable = home(ctx, site);
+	}
 	if (site->times == TIMES_EACH)
 		span = reg(ctx, 1) ? span : 0;
 	else if (site->times)

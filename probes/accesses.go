@@ -69,7 +69,7 @@ func checks(a variable.Access) bool { return a.Inside || a.Maybe }
 // fixed reports whether an access is one of the variable, at an address that the
 // instruction alone tells.
 func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
-	return !checks(a) && (a.Base == insn.NoReg || v.File == b.plan.File)
+	return !checks(a) && a.Stride == 0 && (a.Base == insn.NoReg || v.File == b.plan.File)
 }
 
 // homeTable is where the variable of another file is found: the address that a
@@ -200,7 +200,7 @@ func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, st
 	}
 	if w.mem {
 		m := insn.Mem{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}
-		if v.File != b.plan.File && a.Base != insn.NoReg {
+		if v.File != b.plan.File && (a.Base != insn.NoReg || a.Stride != 0) {
 			m = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
 		}
 		cs.Mem = []insn.Mem{m}
@@ -235,6 +235,10 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), int64(v.Addr-where.Addr)
 	case checks(a):
 		b.checkedSite(d, v, a, where)
+	case a.Stride != 0:
+		d.Flags |= bpf.SiteCheck | bpf.SiteElement
+		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Size), int32(a.Stride)
+		touches(d, a, a.Disp, where)
 	default:
 		s.Check = true
 		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
@@ -276,6 +280,11 @@ func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Acces
 	if a.Maybe {
 		disp += a.Offset // Disp leads to the variable
 	}
+	touches(d, a, disp, where)
+}
+
+// touches says what memory the instruction touches.
+func touches(d *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
 	if a.Base != insn.NoReg {
 		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp
 	} else {

@@ -63,10 +63,16 @@ func (p *Planner) watchFields(b *builder, f *binary.File) error {
 			continue
 		}
 		scalar, err := variable.ScalarAt(f, fd.Type)
+		if fd.BitSize != 0 {
+			scalar.Size = fd.Size
+		}
 		if err != nil {
 			return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: fmt.Sprintf("it has %v", err)}
 		}
 		if !w.found {
+			if other := p.sharing(fd); other != "" {
+				return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: "it lies in the same bytes as " + other + ", which is watched too: an access of one is an access of both"}
+			}
 			w.field, w.found = fd, true
 		}
 		if err := b.field(fd, scalar); err != nil {
@@ -80,6 +86,18 @@ func (p *Planner) watchFields(b *builder, f *binary.File) error {
 		return fmt.Errorf("find what allocates memory in %s: %w", f.Name(), err)
 	}
 	return nil
+}
+
+// sharing gives the name of a field found before that lies in the same storage: a
+// variable is known by its address. "" if there is none.
+func (p *Planner) sharing(fd field.Field) string {
+	for _, w := range p.fields {
+		o := &w.field
+		if w.found && o.Spec.Type == fd.Spec.Type && o.Offset < fd.Offset+int64(fd.Size) && fd.Offset < o.Offset+int64(o.Size) {
+			return o.Name
+		}
+	}
+	return ""
 }
 
 // leastObject is the size of the smallest type whose fields are watched, in bytes;
@@ -110,7 +128,8 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
 	names := b.symbols()
-	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants}
+	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants,
+		Bits: variable.Bits{Offset: fd.BitOffset, Size: fd.BitSize}}
 	b.plan.fields = append(b.plan.fields, v)
 	for i, a := range accesses {
 		m := &res.Accesses[i].Mem
@@ -145,6 +164,9 @@ func accessOf(a *field.Access, size int) variable.Access {
 	}
 	if m.Fixed {
 		out.Base, out.Disp = insn.NoReg, 0
+	}
+	if a.Stride != 0 {
+		out.Index, out.Scale, out.Stride = m.Index, m.Scale, a.Stride
 	}
 	switch {
 	case m.Read && m.Write:

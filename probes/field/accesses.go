@@ -35,8 +35,9 @@ func (db *database) accesses(fd Field) (Result, error) {
 	fi.out.Unseen = map[string]int{}
 	fi.out.Constructors = p.constructors
 	for _, t := range db.sortedTargets() {
-		if off, m, err := db.member(t, fd.Spec.Path); err == nil {
-			if mt := db.at(m); mt != nil && mt.size == int64(fd.Size) {
+		if pl, err := db.member(t, fd.Spec.Path); err == nil {
+			if pl.size == int64(fd.Size) {
+				off := pl.at
 				fi.within[t] = off
 				db.inherited(t, off, fd.Spec.Path[0], fi.bases)
 			}
@@ -113,20 +114,32 @@ func (fi *finder) look(f *flow, s *state, in *insn.Inst) {
 }
 
 func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
+	m = f.pointerFirst(s, m, in.Addr)
 	at := f.address(s, m, in.Addr)
 	for _, v := range f.views(at, m, in.Addr) {
-		if off, inside, ok := fi.hits(f, v, m, in.Addr); ok {
-			if m.Index != insn.NoReg {
-				fi.out.Unseen[f.fn.name]++ // which element, only the index knows
-				return
+		if h, ok := fi.hits(f, v, m, in.Addr); ok {
+			if m.Index != insn.NoReg && h.stride == 0 {
+				break // over something in the object, or beside it
 			}
-			fi.access(f, in, m, off, inside)
+			fi.access(f, in, m, h)
 			return
 		}
 	}
-	if at.kind == unknown && fi.mayBe(m) || at.kind == object && fi.inBase(at) {
+	if at.kind == unknown && m.Base != f.sp && fi.mayBe(m) || fi.behind(f, at, m, in.Addr) || at.kind == object && fi.inBase(at) {
 		fi.out.Unseen[f.fn.name]++
 	}
+}
+
+// behind reports whether an operand is where the field would be if behind the object
+// that is pointed to there were another: it may be one of several, or be followed by
+// something else that belongs to it.
+func (fi *finder) behind(f *flow, v value, m *insn.Mem, pc uint64) bool {
+	if v.kind != object || v.typ == nil || v.typ.shape != structure || v.typ.size <= 0 || v.at < v.typ.size {
+		return false
+	}
+	v.at %= v.typ.size
+	_, ok := fi.hits(f, v, m, pc)
+	return ok
 }
 
 // inBase reports whether an address is the field's in a base class's object.
@@ -143,35 +156,62 @@ func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 		return out
 	}
 	for i := range f.fn.seeds {
-		if x := &f.fn.seeds[i]; x.reg == m.Base && x.Contains(pc) {
+		x := &f.fn.seeds[i]
+		if x.reg == m.Base && x.Contains(pc) {
 			out = append(out, value{kind: object, typ: x.to, at: m.Disp - x.off})
 		}
 	}
 	return out
 }
 
-// hits reports whether an operand at an address touches the field, and where
-// the field begins relative to the operand.
-func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (toField, inside int64, ok bool) {
+// hit is where an operand touches the field.
+type hit struct {
+	toField int64 // from the operand to the field's beginning
+	inside  int64 // the field's offset in the object
+	stride  int64 // of an operand with an index: what that is a multiple of; 0: not known
+}
+
+// hits reports whether an operand at an address touches the field.
+func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (h hit, ok bool) {
 	t, off, ok := f.typed(v, pc)
 	if !ok {
-		return 0, 0, false
+		return h, false
 	}
 	sp := fi.p.db.look(t, off)
 	if !sp.inside {
-		return 0, 0, false
+		return h, false
 	}
-	if inside, ok = fi.insideOf(t, sp.object); !ok {
-		return 0, 0, false
+	if h.inside, ok = fi.insideOf(t, sp.object); !ok {
+		return h, false
 	}
-	begin := sp.object + inside
-	if m.Index != insn.NoReg && (off != begin || m.Size != fi.fd.Size) {
-		return 0, 0, false
-	}
+	begin := sp.object + h.inside
 	if off >= begin+int64(fi.fd.Size) || begin >= off+int64(max(m.Size, 1)) {
-		return 0, 0, false
+		return h, false
 	}
-	return begin - off, inside, true
+	h.toField = begin - off
+	if m.Index != insn.NoReg && (off != begin || m.Size != fi.fd.Size) && fi.fd.BitSize == 0 {
+		return h, false
+	}
+	if m.Index != insn.NoReg {
+		h.stride = sp.stride
+		if v.kind == object && t.shape == structure { // a pointer leads to one of several
+			h.stride = commonDivisor(sp.stride, t.size)
+		}
+		if h.stride > maxStride || h.stride%int64(max(m.Scale, 1)) != 0 {
+			h.stride = 0
+		}
+	}
+	return h, true
+}
+
+// maxStride bounds the size of an array's elements, in bytes.
+const maxStride = 1 << 30
+
+func commonDivisor(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // insideOf gives the field's offset in the object of the watched type that
@@ -231,10 +271,10 @@ func (fi *finder) mayBe(m *insn.Mem) bool {
 	return false
 }
 
-// access notes an access; toField is from the operand to the field's beginning.
-func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, toField, inside int64) {
+// access notes an access.
+func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, h hit) {
 	fi.at[in.Addr] = true
-	fi.out.Accesses = append(fi.out.Accesses, Access{Inst: *in, Mem: *m, Offset: -toField, Inside: inside, Func: f.rangeOf(in.Addr)})
+	fi.out.Accesses = append(fi.out.Accesses, Access{Inst: *in, Mem: *m, Offset: -h.toField, Inside: h.inside, Stride: h.stride, Func: f.rangeOf(in.Addr)})
 }
 
 func (f *flow) rangeOf(addr uint64) bin.Range {

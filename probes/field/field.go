@@ -79,12 +79,15 @@ func isWord(c byte) bool {
 
 // Field is a field that can be watched.
 type Field struct {
-	Spec     Spec
-	Name     string       // "state of struct conn"
-	Type     dwarf.Offset // the entry of the field's own type
-	Size     int          // bytes; 0 if its type has none
-	Offset   int64        // in the type
-	TypeSize int64        // bytes of an object of the type, the least of several
+	Spec   Spec
+	Name   string       // "state of struct conn"
+	Type   dwarf.Offset // the entry of the field's own type
+	Size   int          // bytes; 0 if its type has none; of a bit field, of the storage that holds it
+	Offset int64        // in the type
+	// BitOffset and BitSize are where a bit field lies in its storage, counted from
+	// the lowest bit; no bits: it is none.
+	BitOffset, BitSize int
+	TypeSize           int64 // bytes of an object of the type, the least of several
 	// Kinds is how many different types have the name; all are watched.
 	Kinds int
 }
@@ -99,6 +102,10 @@ type Access struct {
 	// Inside is the field's offset in the object of the type. An operand with a
 	// fixed address is of an object in static memory.
 	Inside int64
+	// Stride, if not 0: the operand has an index, which leads to an element of an
+	// array. Index times scale is a multiple of this many bytes, or the operand is
+	// of something else.
+	Stride int64
 	Func   bin.Range // that contains it
 }
 

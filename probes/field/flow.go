@@ -265,7 +265,7 @@ func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 // step takes a state over an instruction.
 func (f *flow) step(s *state, in *insn.Inst) {
 	loaded := f.loaded(s, in)
-	sum := f.sum(s, in)
+	sum, element := f.sum(s, in), f.indexing(s, in)
 	f.stores(s, in)
 	sp := s.regs[f.sp]
 	f.clobber(s, in)
@@ -278,6 +278,9 @@ func (f *flow) step(s *state, in *insn.Inst) {
 	}
 	if sum.kind != unreached {
 		s.regs[in.Sum.Dst] = sum
+	}
+	if element.kind != unreached {
+		s.regs[in.Derived.Dst] = element
 	}
 	if loaded.kind != unreached && in.ValueReg != f.sp {
 		s.regs[in.ValueReg] = loaded
@@ -350,7 +353,7 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 	}
 	at := f.address(s, m, in.Addr)
 	declared := f.declared(at, in.Addr)
-	if at.kind == frame {
+	if at.kind == frame && m.Index == insn.NoReg {
 		if v := s.spilled(at.at); v.kind != unknown {
 			return f.cast(v, declared)
 		}
@@ -391,18 +394,45 @@ func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
 	case m.Fixed:
 		return value{kind: fixed, at: int64(m.Addr)}
 	}
+	m = f.pointerFirst(s, m, pc)
 	v := f.get(s, m.Base, pc)
-	if m.Index != insn.NoReg && v.kind != object {
+	switch {
+	case m.Index == insn.NoReg || v.kind == object || v.kind == fixed || v.kind == frame:
+	case m.Base == insn.NoReg:
+		v = value{kind: fixed} // static memory needs no base
+	default:
 		return value{kind: unknown}
 	}
 	v.at += m.Disp
 	return v
 }
 
+// pointerFirst makes the register with the pointer the base of an operand, where the
+// other is an index in bytes.
+func (f *flow) pointerFirst(s *state, m *insn.Mem, pc uint64) *insn.Mem {
+	if m.Index == insn.NoReg || m.Base == insn.NoReg || m.Scale != 1 || m.Index == f.sp {
+		return m
+	}
+	base, index := f.get(s, m.Base, pc), f.get(s, m.Index, pc)
+	if base.kind == object || base.kind == fixed || base.kind == frame {
+		return m
+	}
+	index.at += m.Disp
+	if _, _, ok := f.typed(index, pc); !ok {
+		return m
+	}
+	changed := *m
+	changed.Base, changed.Index = m.Index, m.Base
+	return &changed
+}
+
 // typed gives what an address points into.
 func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 	switch v.kind {
 	case object:
+		if v.typ != nil && v.typ.shape == pointer && v.at >= 0 {
+			return v.typ, v.at % v.typ.size, true // one of several: argv[2]
+		}
 		return v.typ, v.at, v.typ != nil && v.at >= 0 && v.at < max(v.typ.size, 1)
 	case fixed:
 		return f.p.globalAt(uint64(v.at))
@@ -449,6 +479,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 	v := f.get(s, src, in.Addr)
 	if add != insn.NoReg {
 		w := f.get(s, add, in.Addr)
+		v, w = f.element(v, in.Addr), f.element(w, in.Addr)
 		if v.kind != object {
 			v, w = w, v
 		}
@@ -473,6 +504,45 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 	return v
 }
 
+// element gives what an index that is added to an address leads to: where a variable
+// has an array, to the same member of another of its elements.
+func (f *flow) element(v value, pc uint64) value {
+	if v.kind != fixed && v.kind != frame {
+		return v
+	}
+	if t, off, ok := f.typed(v, pc); ok && f.p.db.look(t, off).stride != 0 {
+		return value{kind: object, typ: t, at: off}
+	}
+	return v
+}
+
+// indexing gives what lea makes of a pointer and an index; unreached if the instruction
+// is none, or does not.
+func (f *flow) indexing(s *state, in *insn.Inst) value {
+	code := f.bytes(in)
+	if len(code) > 1 && code[0]&0xf0 == 0x40 {
+		code = code[1:]
+	}
+	if f.arch != insn.AMD64 || !in.Known || in.Derived.Dst >= numRegs || len(code) == 0 || code[0] != 0x8d {
+		return value{}
+	}
+	found := value{}
+	for r := range insn.Reg(numRegs) {
+		if !in.Derived.From.Has(r) {
+			continue
+		}
+		v := f.get(s, r, in.Addr)
+		v.at += in.Derived.Imm // before it is looked up: only then is it in the array
+		switch v = f.element(v, in.Addr); {
+		case v.kind == object && found.kind == unreached:
+			found = v
+		case v.kind == object || v.kind == frame:
+			return value{}
+		}
+	}
+	return found
+}
+
 // maxAway bounds how far from an object's beginning an address is followed.
 const maxAway = 1 << 20
 
@@ -492,8 +562,8 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 			continue
 		}
 		at := f.address(s, m, in.Addr)
-		if at.kind != frame {
-			continue
+		if at.kind != frame || m.Index != insn.NoReg {
+			continue // what an index leads to is an array, not where a register was saved
 		}
 		v := value{kind: unknown}
 		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {

@@ -35,9 +35,11 @@ type typ struct {
 
 type member struct {
 	name string
-	at   int64 // -1: bit field, or not constant
+	at   int64 // -1: not constant
 	typ  dwarf.Offset
 	base bool // a base class, or a member without a name
+	// bits is the size of a bit field; it begins at this bit of the structure.
+	bits, bit int64
 }
 
 // database holds what is known of one file's types. Types are read when they
@@ -281,7 +283,11 @@ func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
 		}
 		static := isSet(m, dwarf.AttrExternal) || isSet(m, dwarf.AttrDeclaration)
 		if m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !static {
-			t.members = append(t.members, newMember(m, e.Tag == dwarf.TagUnionType))
+			part := newMember(m, e.Tag == dwarf.TagUnionType)
+			if part.bits != 0 {
+				db.placeBits(m, &part)
+			}
+			t.members = append(t.members, part)
 		}
 	}
 }
@@ -290,11 +296,51 @@ func newMember(e *dwarf.Entry, union bool) member {
 	m := member{name: name(e), typ: reference(e, dwarf.AttrType), at: -1}
 	m.base = e.Tag == dwarf.TagInheritance || m.name == ""
 	at, ok := e.Val(dwarf.AttrDataMemberLoc).(int64)
-	bits := e.Val(dwarf.AttrBitSize) != nil
-	if !bits && (ok || union || e.Val(dwarf.AttrDataMemberLoc) == nil) {
+	if ok || union || e.Val(dwarf.AttrDataMemberLoc) == nil {
 		m.at = at
 	}
+	if m.bits = number(e, dwarf.AttrBitSize); m.bits != 0 {
+		m.base = false // what pads has no name
+	}
 	return m
+}
+
+// placeBits finds the first bit of a bit field: DWARF 5, section 5.7.6, and DWARF 3,
+// 5.5.6, where it is counted from the highest bit of a storage unit.
+func (db *database) placeBits(e *dwarf.Entry, m *member) {
+	first, ok := e.Val(dwarf.AttrDataBitOffset).(int64)
+	if high, old := e.Val(dwarf.AttrBitOffset).(int64); !ok && old {
+		unit := number(e, dwarf.AttrByteSize)
+		if t := db.at(m.typ); unit == 0 && t != nil {
+			unit = t.size
+		}
+		first = 8*(m.at+unit) - high - m.bits
+	} else if !ok {
+		first = 8 * m.at
+	}
+	if m.at, m.bit = first/8, first; m.bits < 1 || m.bits > 64 || first < 0 || m.at > maxAway {
+		m.at = -1
+	}
+}
+
+// place is where a field lies in a type.
+type place struct {
+	at, size  int64 // bytes; of a bit field, of its storage
+	typ       dwarf.Offset
+	bit, bits int64 // in the storage
+}
+
+// store finds the least aligned storage that holds a bit field, else any of 8 bytes.
+func (m *member) store(base int64) (place, bool) {
+	first := base + m.bit/8
+	low := m.bit % 8
+	for _, size := range []int64{1, 2, 4, 8} {
+		at := first &^ (size - 1)
+		if off := 8*(first-at) + low; off+m.bits <= 8*size {
+			return place{at: at, size: size, typ: m.typ, bit: off, bits: m.bits}, true
+		}
+	}
+	return place{at: first, size: 8, typ: m.typ, bit: low, bits: m.bits}, low+m.bits <= 64
 }
 
 // array reads how many elements there are.
@@ -329,6 +375,9 @@ type spot struct {
 	typ    *typ  // the innermost that begins there or contains it
 	object int64 // where the innermost object of the watched type begins
 	inside bool  // there is one
+	// stride divides the sizes of the elements of all arrays around it; 0: there
+	// are none.
+	stride int64
 }
 
 // look says what is at an offset of a type, wide bytes of it.
@@ -351,6 +400,7 @@ func (db *database) look(t *typ, off int64) spot {
 				return s
 			}
 			base += (off - base) / el.size * el.size
+			s.stride = commonDivisor(s.stride, el.size)
 			next = t.to
 		case structure:
 			m := db.memberAt(t, off-base)
@@ -391,7 +441,7 @@ func (db *database) memberAt(t *typ, off int64) *member {
 	for i := range t.members {
 		m := &t.members[i]
 		mt := db.at(m.typ)
-		if m.at < 0 || mt == nil || off < m.at || off >= m.at+max(mt.size, 1) {
+		if m.at < 0 || m.bits != 0 || mt == nil || off < m.at || off >= m.at+max(mt.size, 1) {
 			continue
 		}
 		if mt.target {
@@ -422,26 +472,27 @@ func (db *database) field(s Spec) (Field, bool, error) {
 	var firstErr error
 	seen := map[[2]int64]bool{}
 	for _, t := range db.sortedTargets() {
-		at, m, err := db.member(t, s.Path)
+		pl, err := db.member(t, s.Path)
 		if err != nil {
 			if firstErr == nil {
 				firstErr = &Error{err.Error()}
 			}
 			continue
 		}
-		if seen[[2]int64{t.size, at}] {
+		if seen[[2]int64{t.size, pl.at}] {
 			continue
 		}
-		seen[[2]int64{t.size, at}] = true
+		seen[[2]int64{t.size, pl.at}] = true
 		fd.Kinds++
 		if fd.Kinds > 1 {
 			fd.TypeSize = min(fd.TypeSize, t.size)
 			continue
 		}
-		if mt := db.at(m); mt != nil && mt.size < 1<<31 {
-			fd.Size = int(mt.size)
+		if pl.size < 1<<31 {
+			fd.Size = int(pl.size)
 		}
-		fd.Type, fd.Offset, fd.TypeSize = m, at, t.size
+		fd.Type, fd.Offset, fd.TypeSize = pl.typ, pl.at, t.size
+		fd.BitOffset, fd.BitSize = int(pl.bit), int(pl.bits)
 	}
 	if fd.Kinds == 0 {
 		return fd, len(db.targets) > 0, firstErr
@@ -459,26 +510,33 @@ func (db *database) sortedTargets() []*typ {
 }
 
 // member follows a path of names into a type, through base classes and members
-// without a name too; it gives the offset and the type's entry.
-func (db *database) member(t *typ, path []string) (int64, dwarf.Offset, error) {
-	at := int64(0)
-	var last dwarf.Offset
+// without a name too.
+func (db *database) member(t *typ, path []string) (pl place, err error) {
 	for i, name := range path {
-		if t == nil || t.shape != structure {
-			return 0, 0, fmt.Errorf("%s has no members", strings.Join(path[:i], "."))
+		if t == nil || t.shape != structure || pl.bits != 0 {
+			return pl, fmt.Errorf("%s has no members", strings.Join(path[:i], "."))
 		}
 		m, off := db.named(t, name, 0)
 		if m == nil {
-			return 0, 0, fmt.Errorf("the type has no member %s; it has %s", name, t.names())
+			return pl, fmt.Errorf("the type has no member %s; it has %s", name, t.names())
 		}
 		if m.at < 0 {
-			return 0, 0, fmt.Errorf("%s is a bit field, or has no fixed place in the object: it cannot be watched", name)
+			return pl, fmt.Errorf("%s has no fixed place in the object: it cannot be watched", name)
 		}
-		at += off
-		last = m.typ
-		t = db.at(m.typ)
+		if m.bits != 0 {
+			var ok bool
+			if pl, ok = m.store(pl.at + off - m.at); !ok {
+				return pl, fmt.Errorf("the %d bits of %s lie across more than 8 bytes: it cannot be watched", m.bits, name)
+			}
+			t = nil
+			continue
+		}
+		pl = place{at: pl.at + off, typ: m.typ}
+		if t = db.at(m.typ); t != nil {
+			pl.size = t.size
+		}
 	}
-	return at, last, nil
+	return pl, nil
 }
 
 func (db *database) named(t *typ, name string, depth int) (*member, int64) {

@@ -225,6 +225,9 @@ type Access struct {
 	Inside bool
 	Index  insn.Reg
 	Scale  uint8 // 0: there is no Index
+	// Stride, if not 0: Base + Index*Scale + Disp is the variable, wherever that is,
+	// if Index*Scale is a multiple of so many bytes.
+	Stride int64
 	// If, of an Update: it writes only if the flags behind it meet the condition
 	// that this is one more than the code of (insn.Inst.WritesIf), and else reads,
 	// RAX having the value. New is the register with what it writes, or NoReg.

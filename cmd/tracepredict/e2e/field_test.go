@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // TestField: the accesses of a field are those that the program makes, each on
@@ -30,6 +32,44 @@ func TestField(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFieldBits: a bit field is seen with its own value, whatever storage the compiler
+// reads and writes for it.
+func TestFieldBits(t *testing.T) {
+	for _, c := range []struct{ compiler, flags string }{
+		{"gcc", "-O2"}, {"clang-19", "-O0 -gdwarf-3"},
+	} {
+		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
+			program := build(t, c.compiler, "bits.c", append(strings.Fields(c.flags), "-pthread")...)
+			names := []string{"kind of struct flags", "level of struct flags", "wide of struct flags"}
+			for i, want := range [][]string{{"5", "7"}, {"-200"}, {"1094624909430"}} {
+				r := observe(t, program, options{Watch: names[i : i+1]})
+				if got := r.lastWritten(names[i]); len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+					t.Errorf("%s: written were %q, seen %q", names[i], want, got)
+				}
+			}
+		})
+	}
+}
+
+// lastWritten gives what was written last to each object with a variable of that
+// name, in the order of the objects' first writes.
+func (r *run) lastWritten(name string) (values []string) {
+	at := map[event.ObjectID]int{}
+	for i := range r.Events {
+		e := &r.Events[i]
+		info, ok := r.Observer.ObjectInfo(e.Object)
+		if !ok || info.Variable != name || e.Op == event.Read || e.Flags&event.HasValue == 0 {
+			continue
+		}
+		if _, known := at[e.Object]; !known {
+			at[e.Object] = len(values)
+			values = append(values, "")
+		}
+		values[at[e.Object]] = info.Form.Text(e.Value)
+	}
+	return values
 }
 
 // TestFieldCPP: the same of C++: methods, instances of a template, base classes,

@@ -63,6 +63,10 @@ __attribute__((noinline)) int other(task *t) { return t->hits; }
 __attribute__((noinline)) int nested(struct conn *c) { return c->stats.hits; }
 __attribute__((noinline)) void atomically(struct conn *c) { __atomic_fetch_add(&c->hits, 1, __ATOMIC_SEQ_CST); } // HITS
 __attribute__((noinline)) int indexed(struct conn *all, int i) { return all[i].hits; } // HITS
+__attribute__((noinline)) int in_static(unsigned i) { return the_server.pool[i].hits; } // HITS
+__attribute__((noinline)) void in_object(struct server *s, long i) { s->pool[i].hits = 8; } // HITS
+__attribute__((noinline)) int several(struct conn **all, int i) { return all[2]->hits + all[i]->hits; } // HITS
+__attribute__((noinline)) char within(struct conn *c, int i) { return c->buf[i + 36]; } // from where hits is
 
 static inline __attribute__((always_inline)) void mark(struct conn *c, int by) { c->hits += by; } // HITS
 __attribute__((noinline)) void inlined(struct server *s) { mark(s->head, 2); }
@@ -78,7 +82,8 @@ int main(int argc, char **argv) {
 	inner(s);
 	element(s);
 	fixed();
+	in_object(s, argc);
 	atomically(current);
 	inlined(s);
-	return peek(current) + walk(s) + global() + other(&t) + nested(current) + indexed(s->pool, argc) == 0;
+	return peek(current) + walk(s) + global() + other(&t) + nested(current) + indexed(s->pool, argc) + in_static(argc) + several(&current, argc) + within(current, argc) == 0;
 }

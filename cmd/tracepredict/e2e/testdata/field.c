@@ -98,6 +98,28 @@ static NOINLINE void by_inner(struct server *s)
 	say("write pool2");
 }
 
+static NOINLINE void by_index(struct conn *all, int i)
+{
+	all[i].state = 8;
+	KEEP(all);
+	say("write pool1");
+}
+
+static NOINLINE void by_static_index(unsigned i)
+{
+	KEEP(the_server.pool[i].state);
+	say("read pool1");
+}
+
+/* What lies in the name is no state, whatever the instruction looks like. */
+static NOINLINE void beside(struct conn *c, int i)
+{
+	int n;
+
+	memcpy(&n, c->name + 4 * (long)i, sizeof n);
+	KEEP(n);
+}
+
 static NOINLINE void by_name(void)
 {
 	the_server.own.state = 6;
@@ -130,6 +152,8 @@ static NOINLINE void not_seen(task *t, struct conn *c)
 	KEEP(c);
 }
 
+static NOINLINE int refs_of(struct conn *c) { return c->next != NULL; }
+
 int main(void)
 {
 	task t = {1, 2};
@@ -145,6 +169,10 @@ int main(void)
 	by_result(&the_server);
 	by_global();
 	by_inner(&the_server);
+	name_is(&the_server.pool[1], "pool1");
+	by_index(the_server.pool, refs_of(current) + 1);
+	by_static_index(refs_of(current) + 1);
+	beside(current, refs_of(current) + 1);
 	by_name();
 	by_loop(&the_server);
 	by_inlining(&the_server);
