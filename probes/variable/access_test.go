@@ -231,6 +231,8 @@ func TestInstructions(t *testing.T) {
 		{"v", "lea v(%rip), %rcx\nmov (%rcx,%rdx,4), %eax", "read inside 4 r0 via r1+r2*4"},
 		{"v", "lea v(%rip), %rcx\nmov 8(%rcx), %edx", ""},
 		{"v", "lea v(%rip), %rcx\npush %rcx\npop %rcx", ""},
+		{"v", "lea v(%rip), %rcx\n1: push %rcx\npop %rdx\nincl (%rdx)\njne 1b", "update 4 mem via r2"},
+		{"v", "lea v(%rip), %rcx\npush %rcx\npop %rcx\npush %rax\npop %rdx\nincl (%rdx)", ""},
 		{"v", "lea v(%rip), %rcx\njmp 1f\n1: incl (%rcx)", "update 4 mem via r1"},
 		{"v", "lea v(%rip), %rcx\n1: incl (%rcx)\njne 1b", "update 4 mem via r1"},
 		{"v", "test %eax, %eax\nje 1f\nlea v(%rip), %rcx\n1: incl (%rcx)", "update maybe 4 mem via r1"},

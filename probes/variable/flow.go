@@ -535,10 +535,10 @@ func (f *flow) relative(in *insn.Inst) bool {
 // clobber forgets what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	writes := in.Overwrites(f.arch)
+	f.stackWritten(s, in) // at addresses made from registers as they were
 	for r := range s.regs {
 		if writes.Has(insn.Reg(r)) {
 			s.regs[r] = held{how: unknown}
 		}
 	}
-	f.stackWritten(s, in)
 }

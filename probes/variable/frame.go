@@ -125,7 +125,7 @@ func (f *flow) stackWritten(s *state, in *insn.Inst) {
 		}
 	}
 	if sp := s.regs[insn.RSP]; in.StackWrite && in.SPChange < 0 && sp.how == framed {
-		s.overwrite(int64(sp.addr), int(-in.SPChange))
+		s.overwrite(int64(sp.addr)+in.SPChange, int(-in.SPChange))
 	}
 }
 
