@@ -5,7 +5,7 @@ import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
 // Options of the constructions. The zero value is useful.
 type Options struct {
 	// Limit is how many states a monitor, and each automaton on the way to it,
-	// may have; 0 is DefaultLimit.
+	// may have, 1,048,576 at most; 0 is DefaultLimit.
 	Limit int
 	// Partial accepts a formula that is not a safety property: its monitor
 	// reports the bad prefixes that it has.
@@ -16,8 +16,14 @@ func (o Options) limit() int {
 	if o.Limit <= 0 {
 		return DefaultLimit
 	}
-	return min(o.Limit, 1<<24)
+	return min(o.Limit, 1<<20)
 }
+
+// perState bounds, for each state that an automaton may have, its arcs, the
+// nodes of its decision diagrams, and the sizes of what its states are made of.
+const perState = 32
+
+func room(limit int) int { return perState*limit + 1<<16 }
 
 // exploration numbers the states of an automaton, which have keys, as they
 // appear.
@@ -31,6 +37,7 @@ type exploration struct {
 // are keys. It gives up, with false, beyond limit states or when full says
 // so.
 func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Node, full func() bool, limit int) (*exploration, bool) {
+	arcs := 0
 	e := &exploration{keys: []uint32{from}, index: map[uint32]State{from: 0}}
 	for i := 0; i < len(e.keys); i++ {
 		root := edges(e.keys[i])
@@ -39,13 +46,14 @@ func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Nod
 		}
 		e.roots = append(e.roots, root)
 		t.Leaves(root, func(key uint32) bool {
+			arcs++
 			if _, ok := e.index[key]; !ok {
 				e.index[key] = State(len(e.keys))
 				e.keys = append(e.keys, key)
 			}
 			return true
 		})
-		if len(e.keys) > limit {
+		if len(e.keys) > limit || arcs > room(limit) {
 			return e, false
 		}
 	}

@@ -173,12 +173,8 @@ type builder struct {
 	goodKey uint32 // of macros: nothing is wanted any more
 }
 
-// The bounds of what a builder may take, for each state that a monitor may
-// have.
-const builderNodes = 32
-
 func newBuilder(f *ltl.Formula, limit int, weaken func(*ltl.Formula) bool) *builder {
-	table := decision.New(builderNodes*limit + 1<<16)
+	table := decision.New(room(limit))
 	b := &builder{futures: newFutures(newPast(table), weaken), limit: limit}
 	b.goal = b.normal(f, false, map[*ltl.Formula]bool{})
 	b.moves, b.goals, b.macros = newPairs(), newPairs(), newPairs()
@@ -211,7 +207,7 @@ func (p *pairs) number(a, b uint32) uint32 {
 
 // full tells whether a bound was met. What was made since is wrong.
 func (b *builder) full() bool {
-	return b.table.Full() || b.spilled || b.sets.size > builderNodes*b.limit+1<<16
+	return b.table.Full() || b.spilled || b.sets.size > room(b.limit)
 }
 
 // build gives the states of the monitor that words lead to.
@@ -240,6 +236,7 @@ func (b *builder) goalOf(m memory, wants set) uint32 {
 // exploreGoals finds the states of the Büchi automaton and their arcs.
 func (b *builder) exploreGoals() bool {
 	b.buchi = buchi{sets: b.sets, arcs: [][]arc{nil}}
+	made := 0
 	for i := accepting + 1; i < len(b.goals.both); i++ {
 		m, wants := b.goals.both[i][0], b.goals.both[i][1]
 		n := b.move.Apply(b.past.after(m), b.unfoldAll(wants, m))
@@ -255,7 +252,7 @@ func (b *builder) exploreGoals() bool {
 			return true
 		})
 		b.buchi.arcs = append(b.buchi.arcs, arcs)
-		if len(b.goals.both) > b.limit {
+		if made += len(arcs); made > room(b.limit) || len(b.goals.both) > b.limit {
 			return false
 		}
 	}
@@ -279,7 +276,7 @@ func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 		if wants == noElements {
 			return b.goodKey
 		}
-		if b.buchi.live[b.goalOf(m, wants)] {
+		if b.isLive(m, wants) {
 			live = append(live, wants)
 		}
 	}
@@ -287,6 +284,14 @@ func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 		return b.badKey
 	}
 	return b.macros.number(m, b.sets.of(minimal(live, b.sets.within)))
+}
+
+// isLive tells whether some word satisfies the wanted formulas after a memory.
+// All that a state of the monitor leads to, its members lead to, so exploreGoals
+// has met it; what it has not met comes from a table that is full.
+func (b *builder) isLive(m memory, wants set) bool {
+	goal, ok := b.goals.unique[[2]uint32{m, wants}]
+	return ok && int(goal) < len(b.buchi.live) && b.buchi.live[goal]
 }
 
 // macroEdges gives the edges of a state of the monitor.
@@ -320,13 +325,16 @@ func (b *builder) isSafety(x *exploration) (bool, error) {
 	meet := newPairs()
 	both := b.table.Operation(meet.number)
 	product := buchi{sets: b.sets, arcs: [][]arc{nil}}
+	made := 0
 	for i := 1; i < len(states.both); i++ {
 		key, wants := states.both[i][0], states.both[i][1]
 		n := both.Apply(x.roots[x.index[key]], b.unfoldAll(wants, b.macros.both[key][0]))
-		if b.full() || len(states.both) > b.limit {
+		if b.full() || made > room(b.limit) || len(states.both) > b.limit {
 			return false, &SizeError{b.limit, b.origins[b.goal]}
 		}
-		product.arcs = append(product.arcs, b.productArcs(n, &meet, &states))
+		arcs := b.productArcs(n, &meet, &states)
+		made += len(arcs)
+		product.arcs = append(product.arcs, arcs)
 	}
 	product.findLive()
 	return !product.live[1], nil

@@ -24,6 +24,9 @@ type Table struct {
 	unique map[node]Node
 	limit  int
 	full   bool
+
+	seen []uint32 // by node: the last call of Leaves that saw it
+	call uint32
 }
 
 // New gives a table that holds up to limit nodes.
@@ -112,22 +115,25 @@ func (t *Table) Eval(f Node, letter uint64) uint32 {
 }
 
 // Leaves calls visit once with each value that the function has for some
-// letter, until visit gives false.
+// letter, until visit gives false. visit must not call Leaves.
 func (t *Table) Leaves(f Node, visit func(value uint32) bool) {
-	seen := map[Node]bool{}
-	var walk func(f Node) bool
-	walk = func(f Node) bool {
-		if seen[f] {
-			return true
-		}
-		seen[f] = true
-		n := t.nodes[f]
-		if n.proposition == leaf {
-			return visit(n.low)
-		}
-		return walk(n.low) && walk(n.high)
+	if short := len(t.nodes) - len(t.seen); short > 0 {
+		t.seen = append(t.seen, make([]uint32, short)...)
 	}
-	walk(f)
+	t.call++
+	t.leaves(f, visit)
+}
+
+func (t *Table) leaves(f Node, visit func(value uint32) bool) bool {
+	if t.seen[f] == t.call {
+		return true
+	}
+	t.seen[f] = t.call
+	n := t.nodes[f]
+	if n.proposition == leaf {
+		return visit(n.low)
+	}
+	return t.leaves(n.low, visit) && t.leaves(n.high, visit)
 }
 
 // Paths calls visit with each path of the diagram, until visit gives false:
