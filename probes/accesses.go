@@ -9,7 +9,7 @@ import (
 
 // accesses plans the probes of one variable in this file.
 func (b *builder) accesses(v variable.Variable) error {
-	res, err := variable.AccessesWith(b.plan.File, v, b.image.Landings)
+	res, err := b.code.Accesses(v)
 	if err != nil {
 		return err
 	}

@@ -52,14 +52,18 @@ func (p *Planner) atomics(b *builder) error {
 		return err
 	}
 	b.countPlaces()
-	left := maxAtomicSites
-	for i, v := range slices.Concat(p.atomic, own) {
-		n, err := b.atomic(v, left)
+	all, left := slices.Concat(p.atomic, own), maxAtomicSites
+	queries := make([]variable.Query, len(all))
+	for i, v := range all {
+		queries[i].Variable = v
+	}
+	for i, a := range b.code.Direct(queries) {
+		n, err := b.atomic(all[i], a, left)
 		if err != nil {
-			return fmt.Errorf("find the accesses of %s in %s: %w", v.Name, b.plan.File.Name(), err)
+			return fmt.Errorf("find the accesses of %s in %s: %w", all[i].Name, b.plan.File.Name(), err)
 		}
 		if left -= n; left <= 0 {
-			b.note("%s has more than %d accesses of atomic variables: those of %d variables are not observed", b.plan.File.Name(), maxAtomicSites, len(p.atomic)+len(own)-i)
+			b.note("%s has more than %d accesses of atomic variables: those of %d variables are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
 			break
 		}
 	}
@@ -105,19 +109,21 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 // hinted gives, of the places that may be changed through a register, those that
 // certainly are.
 func (b *builder) hinted(names *symbolize.Table, hints []binary.Hint) (vars []variable.Variable) {
-	looked := 0
-	for len(hints) > 0 && looked < maxAtomics {
+	var queries []variable.Query
+	for len(hints) > 0 && len(queries) < maxAtomics {
 		n, functions := 0, []binary.Range(nil)
 		for ; n < len(hints) && hints[n].Addr == hints[0].Addr && hints[n].Size == hints[0].Size; n++ {
 			functions = append(functions, hints[n].Func)
 		}
 		if scalar(hints[0].Size) {
-			looked++
-			if v := atomicAt(b.plan.File, names, hints[0].Addr, hints[0].Size); b.changedIndivisibly(v, functions) {
-				vars = append(vars, v)
-			}
+			queries = append(queries, variable.Query{Variable: atomicAt(b.plan.File, names, hints[0].Addr, hints[0].Size), In: functions})
 		}
 		hints = hints[n:]
+	}
+	for i, a := range b.code.Direct(queries) {
+		if a.Err == nil && changedIndivisibly(queries[i].Variable, a.Result) {
+			vars = append(vars, queries[i].Variable)
+		}
 	}
 	return vars
 }
@@ -160,13 +166,9 @@ func atomicAt(f *binary.File, names *symbolize.Table, addr uint64, size int) var
 
 func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
 
-// changedIndivisibly reports whether an instruction of the functions that certainly
-// accesses the variable does so indivisibly.
-func (b *builder) changedIndivisibly(v variable.Variable, functions []binary.Range) bool {
-	res, err := variable.AccessesIn(b.plan.File, v, functions, b.image.Landings)
-	if err != nil {
-		return false
-	}
+// changedIndivisibly reports whether an instruction that certainly accesses the
+// variable does so indivisibly.
+func changedIndivisibly(v variable.Variable, res variable.Result) bool {
 	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !a.Maybe && a.Offset == 0 && a.Width == v.Size })
 }
 
@@ -204,13 +206,12 @@ func uniqueNames(vars, others []variable.Variable) {
 
 // atomic plans the accesses of one atomic variable, at most so many; it gives
 // their number.
-func (b *builder) atomic(v variable.Variable, left int) (int, error) {
-	before, notes := len(b.plan.Sites), len(b.plan.Notes)
-	res, err := variable.AccessesWith(b.plan.File, v, b.image.Landings)
-	if err == nil {
-		err = b.syncAccesses(v, res, bpf.SiteSpin)
+func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (int, error) {
+	if found.Err != nil {
+		return 0, found.Err
 	}
-	if err != nil {
+	before, notes := len(b.plan.Sites), len(b.plan.Notes)
+	if err := b.syncAccesses(v, found.Result, bpf.SiteSpin); err != nil {
 		return 0, err
 	}
 	b.plan.Notes = b.plan.Notes[:notes] // of variables that nobody asked for

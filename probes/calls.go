@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // builder makes one plan.
@@ -18,6 +19,7 @@ type builder struct {
 	opts   Options
 	plan   *Plan
 	image  *cheapsite.Image
+	code   *variable.Code
 	arch   insn.Arch
 	rets   map[uint64]bool // returns probed already
 	known  map[uint64]call // the functions of the table

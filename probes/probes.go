@@ -199,7 +199,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if p.bad != nil {
 		return nil, p.bad
 	}
-	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: cheapsite.NewImage(f), arch: f.Arch()}
+	defer f.Hold()()
+	image := cheapsite.NewImage(f)
+	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Landings), arch: f.Arch()}
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}

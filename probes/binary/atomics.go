@@ -21,7 +21,8 @@ const (
 // not grow with the file beyond a limit. Of a file with more than 2 MiB of code only
 // the functions are decoded in which the bytes of a lock prefix, or of an xchg of the
 // file's own data, stand before what could be its operands, and of those at most
-// 4 MiB. Whole says that all code was decoded.
+// 4 MiB. Whole says that all code was decoded. Of fences, of what could not be decoded
+// and of functions without such an instruction it says nothing.
 func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 	stubs := f.pltAreas()
 	if len(f.elf.Sections) == 0 {
@@ -40,12 +41,32 @@ func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 			}
 			left -= size
 		}
+		if !f.mayChangeIndivisibly(fn) {
+			continue
+		}
 		if err := f.unseenIn(fn, nil, &u); err != nil {
 			return u, whole, fmt.Errorf("look for indivisible instructions: %w", err)
 		}
 	}
 	u.sort()
 	return u, whole, nil
+}
+
+// mayChangeIndivisibly reports whether a function has an instruction that may change
+// memory indivisibly, or cannot be read.
+func (f *File) mayChangeIndivisibly(fn Range) bool {
+	code, err := f.exactly(fn.Lo, fn.Hi-fn.Lo)
+	if err != nil {
+		return true
+	}
+	for len(code) > 0 {
+		s, ok := insn.Skim(f.arch, code, 0)
+		if !ok || s.MayLock {
+			return s.MayLock
+		}
+		code = code[s.Len:]
+	}
+	return false
 }
 
 // mayLock reports whether the bytes of a function could be those of an indivisible

@@ -111,11 +111,17 @@ func (f *File) rest(addr uint64) ([]byte, error) { return f.image(addr, min(f.si
 // image gives n bytes of the loaded image, or what its segment has of them; an
 // error if that is none.
 func (f *File) image(addr, n uint64) ([]byte, error) {
-	off, err := f.Offset(addr)
-	if err != nil {
+	s := f.segmentAt(addr)
+	if s == nil {
+		_, err := f.Offset(addr)
 		return nil, err
 	}
-	return f.read(off, min(n, f.available(addr)))
+	at := addr - s.addr
+	n = min(n, s.filesz-at)
+	if b := f.heldSegment(s); b != nil {
+		return b[at:][:n:n], nil
+	}
+	return f.read(s.off+at, n)
 }
 
 // dynsymCount finds the number of dynamic symbols, which no field states: from

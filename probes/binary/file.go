@@ -56,6 +56,7 @@ type File struct {
 
 	mu       sync.Mutex // guards problems; taken last
 	problems []error
+	held     holding
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
 	framesOnce, landmarksOnce, linesOnce, mentionsOnce, pointersOnce sync.Once
@@ -439,8 +440,8 @@ func (f *File) TextSize() (n uint64) {
 }
 
 // Bytes gives up to n bytes of the loaded image at addr, as in the file: before
-// relocation; fewer where the segment's content ends. Errors answer to
-// ErrAddress.
+// relocation; fewer where the segment's content ends. They may be shared: do not
+// change them. Errors answer to ErrAddress.
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	if n < 0 {
 		return nil, f.fail(ErrAddress, noOffset, "%d bytes wanted at address 0x%x", n, addr)

@@ -73,7 +73,7 @@ func TestGlibc(t *testing.T) {
 			untiled++
 		}
 	}
-	t.Logf("%d extents, %d open to unresolved jumps, %d with data, %d landings", len(im.extents), open, untiled, len(im.land.sorted))
+	t.Logf("%d extents, %d open to unresolved jumps, %d with data, %d landings", len(im.extents), open, untiled, im.land.at.count())
 }
 
 // TestBinaryFile: an opened file, whose Bytes are all or nothing, gives the

@@ -199,3 +199,21 @@ func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 	}
 	return uint64(at) == r.Hi-r.Lo
 }
+
+// skim is sweep for who needs of the instructions no more than their steps, at a
+// tenth of the price; f gets the address, the step and the bytes from there on.
+func (im *Image) skim(r binary.Range, f func(at uint64, s insn.Step, code []byte) bool) bool {
+	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
+	if err != nil {
+		return false
+	}
+	at := 0
+	for at < len(b) {
+		s, ok := insn.Skim(im.arch, b[at:], r.Lo+uint64(at))
+		if !ok || !im.spend() || !f(r.Lo+uint64(at), s, b[at:]) {
+			return false
+		}
+		at += s.Len
+	}
+	return uint64(at) == r.Hi-r.Lo
+}

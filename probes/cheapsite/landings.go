@@ -19,19 +19,16 @@ import (
 //   - endbr64, which marks targets of indirect jumps, starts of extents, and
 //     what the Code knows besides (Landmarks).
 type landings struct {
-	sorted []uint64
+	at *places
 	// How control comes there from elsewhere, for who must know (entered):
-	called  map[uint64]bool // by direct calls
-	crosses [][2]uint64     // by jumps between extents, and by jump tables: from, to
-	marks   []uint64        // by endbr64 and landmarks; sorted
+	called  *places     // by direct calls
+	crosses [][2]uint64 // by jumps between extents, and by jump tables: from, to
+	marks   []uint64    // by endbr64 and landmarks; sorted
 	// arrivals are where the jumps of crosses lead; sorted
 	arrivals []uint64
 }
 
-func (l *landings) has(addr uint64) bool {
-	_, ok := slices.BinarySearch(l.sorted, addr)
-	return ok
-}
+func (l *landings) has(addr uint64) bool { return l.at.has(addr) }
 
 // window is how many instructions before an indirect jump are looked at for
 // what it jumps to.
@@ -46,11 +43,11 @@ type indirect struct {
 // collector gathers landings.
 type collector struct {
 	im      *Image
-	targets []uint64
-	called  map[uint64]bool // targets of calls: entries of functions for sure
-	crosses [][2]uint64     // jumps from one extent to another
-	marks   []uint64        // targets of what is no direct branch
-	tabled  [][2]uint64     // entries of jump tables: the jump, its target
+	targets *places
+	called  *places     // targets of calls: entries of functions for sure
+	crosses [][2]uint64 // jumps from one extent to another
+	marks   []uint64    // targets of what is no direct branch
+	tabled  [][2]uint64 // entries of jump tables: the jump, its target
 	jumps   []indirect
 }
 
@@ -59,7 +56,7 @@ func (im *Image) landings() *landings {
 	if im.land != nil {
 		return im.land
 	}
-	c := &collector{im: im, called: map[uint64]bool{}}
+	c := &collector{im: im, targets: newPlaces(im.text), called: newPlaces(im.text)}
 	for i := range im.extents {
 		c.extent(i)
 	}
@@ -67,12 +64,13 @@ func (im *Image) landings() *landings {
 	if l, ok := im.code.(Landmarks); ok {
 		c.marks = append(c.marks, l.Landmarks()...)
 	}
-	c.targets = append(c.targets, c.marks...)
-	c.sort()
-	im.land = &landings{sorted: c.targets}
+	for _, m := range c.marks {
+		c.targets.add(m)
+	}
+	im.land = &landings{at: c.targets, called: c.called}
 	c.tables()
 	slices.Sort(c.marks)
-	im.land.called, im.land.crosses, im.land.marks = c.called, append(c.crosses, c.tabled...), slices.Compact(c.marks)
+	im.land.crosses, im.land.marks = append(c.crosses, c.tabled...), slices.Compact(c.marks)
 	for _, x := range im.land.crosses {
 		im.land.arrivals = append(im.land.arrivals, x[1])
 	}
@@ -80,30 +78,25 @@ func (im *Image) landings() *landings {
 	return im.land
 }
 
-func (c *collector) sort() {
-	slices.Sort(c.targets)
-	c.targets = slices.Compact(c.targets)
-}
-
 // extent sweeps one extent.
 func (c *collector) extent(i int) {
 	e := &c.im.extents[i]
-	c.targets = append(c.targets, e.Lo)
+	c.targets.add(e.Lo)
 	var ring [window]uint64
 	n := 0
-	tiles := c.im.sweep(e.Range, func(in *insn.Inst) bool {
-		c.branch(in, e.Range)
-		if c.im.isMark(in) {
-			c.marks = append(c.marks, in.Addr)
-			e.marked = e.marked || in.Addr == e.Lo
+	tiles := c.im.skim(e.Range, func(at uint64, s insn.Step, code []byte) bool {
+		c.branch(at, s, e.Range)
+		if s.Len == 4 && c.im.mayMark(code) && c.im.marks(at) {
+			c.marks = append(c.marks, at)
+			e.marked = e.marked || at == e.Lo
 		}
-		if in.Kind == insn.IndirectJump {
-			c.jumps = append(c.jumps, indirect{i, ring[max(0, n-window)%window], in.Addr})
+		if s.Kind == insn.IndirectJump {
+			c.jumps = append(c.jumps, indirect{i, ring[max(0, n-window)%window], at})
 			if n == 0 {
-				c.jumps[len(c.jumps)-1].from = in.Addr
+				c.jumps[len(c.jumps)-1].from = at
 			}
 		}
-		ring[n%window] = in.Addr
+		ring[n%window] = at
 		n++
 		return true
 	})
@@ -111,6 +104,11 @@ func (c *collector) extent(i int) {
 		e.untiled = true
 		c.everyOffset(e.Range)
 	}
+}
+
+// mayMark tells, of an instruction of four bytes, if isMark is worth asking.
+func (im *Image) mayMark(code []byte) bool {
+	return im.arch != insn.AMD64 || code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa
 }
 
 // isMark reports whether in marks a target of indirect jumps.
@@ -137,18 +135,18 @@ func (im *Image) marks(addr uint64) bool {
 }
 
 // branch notes where a direct branch goes.
-func (c *collector) branch(in *insn.Inst, from binary.Range) {
-	switch in.Kind {
+func (c *collector) branch(at uint64, s insn.Step, from binary.Range) {
+	switch s.Kind {
 	case insn.Call:
-		c.called[in.Target] = true
+		c.called.add(s.Target)
 	case insn.Jump, insn.CondJump:
-		if !from.Contains(in.Target) {
-			c.crosses = append(c.crosses, [2]uint64{in.Addr, in.Target})
+		if !from.Contains(s.Target) {
+			c.crosses = append(c.crosses, [2]uint64{at, s.Target})
 		}
 	default:
 		return
 	}
-	c.targets = append(c.targets, in.Target)
+	c.targets.add(s.Target)
 }
 
 // gaps decodes what no extent covers, at every offset.
@@ -183,8 +181,11 @@ func (c *collector) everyOffset(r binary.Range) {
 		return
 	}
 	for at := uint64(0); at < min(uint64(len(b)), r.Hi-r.Lo); at += step {
-		if in, err := insn.Decode(c.im.arch, b[at:], r.Lo+at); err == nil {
-			c.branch(&in, r)
+		if !insn.MayBranch(c.im.arch, b[at:]) {
+			continue
+		}
+		if s, ok := insn.Skim(c.im.arch, b[at:], r.Lo+at); ok {
+			c.branch(r.Lo+at, s, r)
 		}
 	}
 }
@@ -194,10 +195,15 @@ func (c *collector) everyOffset(r binary.Range) {
 // breaks one of the straight lines that the first relied on.
 func (c *collector) tables() {
 	unknown := map[int]bool{}
-	for range 2 {
+	var found []uint64 // in the first round, sorted
+	for round := range 2 {
+		var now []uint64 // not among the landings before the round is over
 		for _, j := range c.jumps {
+			if i, _ := slices.BinarySearch(found, j.from); round > 0 && (i == len(found) || found[i] > j.at) {
+				continue // nothing new lands on its line
+			}
 			to, how := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
-			c.targets = append(c.targets, to...)
+			now = append(now, to...)
 			for _, t := range to {
 				c.tabled = append(c.tabled, [2]uint64{j.at, t})
 			}
@@ -205,8 +211,11 @@ func (c *collector) tables() {
 				unknown[j.extent] = true
 			}
 		}
-		c.sort()
-		c.im.land = &landings{sorted: c.targets}
+		for _, t := range now {
+			c.targets.add(t)
+		}
+		slices.Sort(now)
+		found = now
 	}
 	if len(unknown) > 0 {
 		c.open(unknown)
@@ -220,7 +229,7 @@ func (c *collector) open(unknown map[int]bool) {
 	parts := newPartition(len(c.im.extents))
 	for _, x := range c.crosses {
 		from, to := c.im.extentAt(x[0]), c.im.extentAt(x[1])
-		if from == nil || to == nil || to.Lo == x[1] && c.called[x[1]] {
+		if from == nil || to == nil || to.Lo == x[1] && c.called.has(x[1]) {
 			continue
 		}
 		parts.join(c.im.index(from), c.im.index(to))

@@ -367,7 +367,7 @@ func (g *graph) entered() map[uint64]bool {
 		if at == g.want.Entry {
 			continue
 		}
-		if _, marked := slices.BinarySearch(g.im.land.marks, at); marked || g.im.land.called[at] {
+		if _, marked := slices.BinarySearch(g.im.land.marks, at); marked || g.im.land.called.has(at) {
 			todo = append(todo, at)
 		}
 	}

@@ -44,6 +44,7 @@ func FuzzX86(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, addr uint64) {
 		in, err := Decode(AMD64, b, addr)
 		Format(AMD64, b, addr)
+		checkSkim(t, AMD64, b, addr)
 		if err != nil {
 			if e := new(Error); !errors.As(err, &e) || e.Addr != addr || e.Reason == "" {
 				t.Errorf("% x: error %v", b, err)

@@ -2,73 +2,11 @@ package variable
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
-
-// maxFunction bounds the function that is followed, in bytes: what is known at
-// each of its instructions and blocks takes a thousand times as much. Of code
-// that compilers make, only tables of machine descriptions and the like come
-// near.
-const maxFunction = 1 << 19
-
-// Accesses finds the instructions of f that access v. If v lives in another
-// file, those are the ones that go through f's global offset table. It fails
-// only if f's code cannot be read; what could not be understood is in the
-// result.
-func Accesses(f *bin.File, v Variable) (Result, error) { return AccessesWith(f, v, nil) }
-
-// Landings gives the addresses in a range where control may arrive otherwise
-// than by falling through or by a branch of the range itself; open says that
-// those may be any.
-type Landings func(bin.Range) (at []uint64, open bool)
-
-// AccessesWith is Accesses that knows where jump tables and exceptions land.
-// Without, a function that has an indirect jump may be entered anywhere.
-func AccessesWith(f *bin.File, v Variable, landings Landings) (Result, error) {
-	if v.Size <= 0 || v.File == nil {
-		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)
-	}
-	t := newTarget(f, v)
-	t.landings = landings
-	return t.accesses()
-}
-
-// AccessesIn is AccessesWith for some functions of f alone.
-func AccessesIn(f *bin.File, v Variable, functions []bin.Range, landings Landings) (Result, error) {
-	t := newTarget(f, v)
-	t.landings = landings
-	return t.accessesIn(functions)
-}
-
-func (t *target) accesses() (Result, error) {
-	functions, err := t.functions()
-	if err != nil {
-		return Result{}, fmt.Errorf("find accesses of %s: %w", t.v.Name, err)
-	}
-	return t.accessesIn(functions)
-}
-
-func (t *target) accessesIn(functions []bin.Range) (Result, error) {
-	f, v := t.file, t.v
-	c := newCollector(t)
-	c.data()
-	for _, fn := range functions {
-		if fn.Hi-fn.Lo > maxFunction {
-			c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
-			continue
-		}
-		code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
-		if err != nil {
-			return Result{}, fmt.Errorf("find accesses of %s: read function at 0x%x of %s: %w", v.Name, fn.Lo, f.Name(), err)
-		}
-		c.function(fn, code)
-	}
-	return c.result(), nil
-}
 
 // collector gathers what the functions do with the target.
 type collector struct {
@@ -76,14 +14,12 @@ type collector struct {
 	out     Result
 	taken   map[uint64]struct{}
 	escaped map[Escape]struct{}
-	// returns remembers, by a function's beginning, whether it can return
-	// an address.
-	returns map[uint64]bool
-	results *results // nil until asked
+	direct  bool // where the address leaves for is not asked
+	err     error
 }
 
 func newCollector(t *target) *collector {
-	return &collector{target: t, taken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}, returns: map[uint64]bool{}}
+	return &collector{target: t, taken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}}
 }
 
 // escape notes that the address that the instructions made leaves.
@@ -126,16 +62,19 @@ func (c *collector) result() Result {
 	return c.out
 }
 
-// function decodes a function and follows the variable's address through it.
+// function follows the variable's address through a function.
 func (c *collector) function(fn bin.Range, code []byte) {
-	body := insn.DecodeRun(make([]insn.Inst, 0, len(code)/4), c.arch, code, fn.Lo, func(at uint64) {
-		c.out.Undecoded = append(c.out.Undecoded, at)
-	})
-	fl := newFlow(c.target, fn, code, body)
-	if fl.open && len(body) > maxOpen {
-		c.out.Undecoded = append(c.out.Undecoded, fn.Lo)
+	c.follow(c.known().decode(fn, code))
+}
+
+// follow is function for one that has been decoded.
+func (c *collector) follow(r *routine) {
+	c.out.Undecoded = append(c.out.Undecoded, r.undecoded...)
+	if r.open && len(r.insts) > maxOpen {
+		c.out.Undecoded = append(c.out.Undecoded, r.fn.Lo)
 		return
 	}
+	fl := newFlow(c.target, r)
 	fl.run()
 	fl.report(c)
 }
@@ -210,20 +149,4 @@ func ValueOf(k Kind, in *insn.Inst) Value {
 		return Value{From: FromReg, Reg: in.ValueReg}
 	}
 	return Value{From: FromMemory, Reg: insn.NoReg}
-}
-
-// returnsAddress reports whether what a function leaves in the first register
-// may be an address. A function that returns nothing, or less than eight bytes,
-// leaves there what it last used it for; without debug information nobody
-// knows.
-func (c *collector) returnsAddress(fn bin.Range) bool {
-	may, ok := c.returns[fn.Lo]
-	if !ok {
-		if c.results == nil {
-			c.results = newResults(c.file)
-		}
-		may = c.results.mayReturnAddress(fn.Lo)
-		c.returns[fn.Lo] = may
-	}
-	return may
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -90,33 +91,13 @@ func argumentRegisters() []insn.Reg {
 	return []insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
 }
 
-// calleeName names a function of the file that is called directly, "" if it has
-// no name.
-func (t *target) calleeName(addr uint64) string {
-	if t.names == nil {
-		t.names = map[uint64]string{}
-		if t.file == nil {
-			return ""
-		}
-		for _, s := range t.file.Symbols() {
-			if old := t.names[s.Addr]; s.Addr != 0 && (old == "" || len(s.Name) < len(old)) {
-				t.names[s.Addr] = s.Name
-			}
-		}
-		for at, name := range t.file.PLTTargets() {
-			t.names[at] = name
-		}
-	}
-	return t.names[addr]
-}
-
 // memoryCall gives what the function that an instruction calls, or jumps to,
 // does with memory.
 func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
 	if f.arch != insn.AMD64 || in.Kind != insn.Call && (in.Kind != insn.Jump || f.fn.Contains(in.Target)) {
 		return memoryCall{}, "", false
 	}
-	name := f.calleeName(in.Target)
+	name := f.known().calleeName(in.Target)
 	call, ok := memoryCalls(name)
 	return call, name, ok
 }
@@ -127,7 +108,7 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 	if f.arch != insn.AMD64 || in.Kind != insn.Call && in.Kind != insn.Jump {
 		return allRegs
 	}
-	name := f.calleeName(in.Target)
+	name := f.known().calleeName(in.Target)
 	if _, ok := memoryCalls(name); ok || synchronises(name) {
 		return 0
 	}
@@ -138,7 +119,7 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 		}
 		return set
 	}
-	return f.readsAtEntry(in.Target)
+	return f.known().readsAtEntry(in.Target)
 }
 
 // maxEntry bounds the instructions of a callee that are looked at for the
@@ -147,22 +128,19 @@ const maxEntry = 256
 
 // readsAtEntry gives the registers whose content at its entry a function of the
 // file may read, or hand on: all that pass arguments where that is not known.
-func (f *flow) readsAtEntry(entry uint64) insn.RegSet {
-	if set, ok := f.entryReads[entry]; ok {
+func (c *Code) readsAtEntry(entry uint64) insn.RegSet {
+	if set, ok := c.entryReads[entry]; ok {
 		return set
 	}
-	if f.entryReads == nil {
-		f.entryReads = map[uint64]insn.RegSet{}
-	}
-	e := entryReader{t: f.target, seen: map[uint64]insn.RegSet{}, left: maxEntry}
+	e := entryReader{file: c.file, seen: map[uint64]insn.RegSet{}, left: maxEntry}
 	e.follow(entry, 0)
-	f.entryReads[entry] = e.reads
+	c.entryReads[entry] = e.reads
 	return e.reads
 }
 
 // entryReader follows the paths from a function's entry.
 type entryReader struct {
-	t     *target
+	file  *bin.File
 	reads insn.RegSet
 	seen  map[uint64]insn.RegSet // where it was, with what had been written by then
 	left  int
@@ -202,13 +180,14 @@ func (e *entryReader) follow(at uint64, written insn.RegSet) {
 // decode gives the instruction at an address; false if it is not understood, or
 // there were too many.
 func (e *entryReader) decode(at uint64) (insn.Inst, bool) {
-	if e.left--; e.left < 0 || e.t.file == nil {
+	if e.left--; e.left < 0 || e.file == nil {
 		return insn.Inst{}, false
 	}
-	code, err := e.t.file.Bytes(at, e.t.arch.MaxLen())
+	arch := e.file.Arch()
+	code, err := e.file.Bytes(at, arch.MaxLen())
 	if err != nil {
 		return insn.Inst{}, false
 	}
-	in, err := insn.Decode(e.t.arch, code, at)
+	in, err := insn.Decode(arch, code, at)
 	return in, err == nil && in.Known
 }

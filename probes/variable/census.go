@@ -72,7 +72,7 @@ func TakeCensus(f *bin.File) (c *Census, err error) {
 		return c, nil
 	}
 	span := t.span()
-	all := newTarget(f, span)
+	all := newTarget(NewCode(f, nil), span)
 	all.several = true
 	res, err := all.accesses()
 	if err != nil {

@@ -58,7 +58,7 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 		if !f.leads(h) {
 			continue
 		}
-		if leaving.Has(r) && (in.Kind != insn.Return || c.returnsAddress(f.fn)) {
+		if leaving.Has(r) && (in.Kind != insn.Return || f.known().returnsAddress(f.fn)) {
 			e := Escape{Addr: in.Addr, How: Passed}
 			switch in.Kind {
 			case insn.Return:

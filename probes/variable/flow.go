@@ -3,9 +3,9 @@ package variable
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -21,25 +21,15 @@ import (
 // reach: below the lowest one whose address it takes, since an object at that
 // address extends upwards.
 
-// block is a straight run of instructions, body[lo:hi].
-type block struct {
-	lo, hi int
-	next   []int // blocks that may follow
-	in     state
-	queued bool
-}
-
+// flow is what is known of one variable's address in a function.
 type flow struct {
 	*target
-	fn      bin.Range
-	code    []byte
-	body    []insn.Inst
-	blocks  []block
-	hatches []int // blocks that are entered otherwise than by falling or branching
+	*routine
+	in     []state // at the beginning of each block
+	queued []bool  // blocks
 	// wild is what all that may enter the hatches have in common. That is met once
 	// for all of them: of many jumps and many hatches each would meet each.
 	wild state
-	open bool // an indirect jump may land anywhere
 	// exposed is the lowest offset of the stack whose address the function
 	// takes; lower says that the run found a lower one than it began with.
 	exposed int64
@@ -47,74 +37,8 @@ type flow struct {
 	reloads map[int64]bool // offsets of the stack from which registers are filled
 }
 
-func newFlow(t *target, fn bin.Range, code []byte, body []insn.Inst) *flow {
-	f := &flow{target: t, fn: fn, code: code, body: body, exposed: math.MaxInt64, reloads: map[int64]bool{}}
-	f.split()
-	return f
-}
-
-// split finds the blocks and what follows each.
-func (f *flow) split() {
-	leaders, hatches := f.leaders()
-	at := map[uint64]int{}
-	for i := range f.body {
-		addr := f.body[i].Addr
-		if i == 0 || f.open || leaders[addr] {
-			at[addr] = len(f.blocks)
-			if i > 0 && (f.open || hatches[addr]) {
-				f.hatches = append(f.hatches, len(f.blocks))
-			}
-			f.blocks = append(f.blocks, block{lo: i})
-		}
-		f.blocks[len(f.blocks)-1].hi = i + 1
-	}
-	for i := range f.blocks {
-		f.link(&f.blocks[i], i, at)
-	}
-}
-
-// leaders are where blocks begin; hatches are those of them that control enters
-// by tables, exceptions or other parts of the function.
-func (f *flow) leaders() (leaders, hatches map[uint64]bool) {
-	leaders, hatches = map[uint64]bool{f.fn.Lo: true}, map[uint64]bool{}
-	tables := false
-	for i := range f.body {
-		in := &f.body[i]
-		after := in.Addr + uint64(in.Len)
-		switch in.Kind {
-		case insn.Jump, insn.CondJump:
-			leaders[in.Target], leaders[after] = true, true
-		case insn.IndirectJump, insn.Return, insn.Stop:
-			tables = tables || in.Kind == insn.IndirectJump
-			leaders[after] = true
-		}
-	}
-	if f.landings == nil {
-		f.open = tables
-		return leaders, hatches
-	}
-	landings, open := f.landings(f.fn)
-	f.open = tables && open
-	for _, a := range landings {
-		leaders[a], hatches[a] = true, true
-	}
-	return leaders, hatches
-}
-
-func (f *flow) link(b *block, i int, at map[uint64]int) {
-	last := &f.body[b.hi-1]
-	if last.Kind == insn.Jump || last.Kind == insn.CondJump {
-		if to, ok := at[last.Target]; ok {
-			b.next = append(b.next, to)
-		}
-	}
-	switch last.Kind {
-	case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
-	default:
-		if i+1 < len(f.blocks) {
-			b.next = append(b.next, i+1)
-		}
-	}
+func newFlow(t *target, r *routine) *flow {
+	return &flow{target: t, routine: r, in: t.known().states(len(r.blocks)), queued: make([]bool, len(r.blocks)), exposed: math.MaxInt64, reloads: map[int64]bool{}}
 }
 
 // maxRounds bounds how often the flow begins anew because the stack has less
@@ -133,9 +57,7 @@ func (f *flow) run() {
 			return
 		}
 		f.wild = state{}
-		for i := range f.blocks {
-			f.blocks[i].in = state{}
-		}
+		clear(f.in)
 	}
 }
 
@@ -143,12 +65,12 @@ func (f *flow) run() {
 // start with nothing known.
 func (f *flow) round() {
 	for i := range f.blocks {
-		if f.blocks[i].in.reached() {
+		if f.in[i].reached() {
 			continue
 		}
-		f.blocks[i].in = nothing()
+		f.in[i] = nothing()
 		if i == 0 && f.arch == insn.AMD64 {
-			f.blocks[i].in.regs[insn.RSP] = held{how: framed}
+			f.in[i].regs[insn.RSP] = held{how: framed}
 		}
 		f.spread(i)
 	}
@@ -158,18 +80,18 @@ func (f *flow) round() {
 func (f *flow) spread(from int) {
 	queue := []int{from}
 	flow := func(to int, s *state) {
-		if b := &f.blocks[to]; b.in.meet(s) && !b.queued {
-			b.queued = true
+		if f.in[to].meet(s) && !f.queued[to] {
+			f.queued[to] = true
 			queue = append(queue, to)
 		}
 	}
 	for len(queue) > 0 {
-		b := &f.blocks[queue[0]]
+		i := queue[0]
 		queue = queue[1:]
-		b.queued = false
-		s := b.in
+		f.queued[i] = false
+		b, s := &f.blocks[i], f.in[i]
 		for k := b.lo; k < b.hi; k++ {
-			in := &f.body[k]
+			in := &f.insts[k]
 			f.step(&s, in, nil)
 			if f.mayLand(in) && s.points() {
 				if wild := s.weakened(); f.wild.meet(&wild) {
@@ -183,18 +105,6 @@ func (f *flow) spread(from int) {
 			flow(n, &s)
 		}
 	}
-}
-
-// mayLand reports whether control may go on, within the function, where no
-// branch leads: by a table, or from a call by an exception.
-func (f *flow) mayLand(in *insn.Inst) bool {
-	switch in.Kind {
-	case insn.IndirectJump, insn.Call, insn.IndirectCall:
-		return true
-	case insn.Jump, insn.CondJump:
-		return !f.fn.Contains(in.Target)
-	}
-	return false
 }
 
 // weakened is the state of one path among several that are not known.
@@ -215,10 +125,9 @@ func (s *state) weakened() state {
 // report walks once more over the blocks and notes accesses and escapes.
 func (f *flow) report(c *collector) {
 	for i := range f.blocks {
-		b := &f.blocks[i]
-		s := b.in
+		b, s := &f.blocks[i], f.in[i]
 		for k := b.lo; k < b.hi; k++ {
-			f.step(&s, &f.body[k], c)
+			f.step(&s, &f.insts[k], c)
 		}
 	}
 }
@@ -228,11 +137,13 @@ func (f *flow) report(c *collector) {
 func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	if c != nil {
 		f.operands(s, in, c)
-		f.escapes(s, in, c)
+		if !c.direct {
+			f.escapes(s, in, c)
+		}
 	}
 	dst, result := f.result(s, in)
 	at, stored := f.stackStore(s, in)
-	f.exposes(s, in)
+	f.exposes(s, in, dst, result)
 	sp := s.regs[insn.RSP]
 	f.clobber(s, in)
 	if dst != insn.NoReg {
@@ -514,31 +425,10 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	return false
 }
 
-func (f *flow) bytes(in *insn.Inst) []byte {
-	at := in.Addr - f.fn.Lo
-	return f.code[at : at+uint64(in.Len)]
-}
-
-// relative reports whether the instruction computes an address from its own:
-// lea, ADR, ADRP.
-func (f *flow) relative(in *insn.Inst) bool {
-	b := f.bytes(in)
-	if f.arch == insn.ARM64 {
-		return b[3]&0x1f == 0x10
-	}
-	for len(b) > 1 && (b[0] == 0x66 || b[0] == 0x67 || b[0]&0xf0 == 0x40) {
-		b = b[1:]
-	}
-	return b[0] == 0x8d
-}
-
 // clobber forgets what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
-	writes := in.Overwrites(f.arch)
 	f.stackWritten(s, in) // at addresses made from registers as they were
-	for r := range s.regs {
-		if writes.Has(insn.Reg(r)) {
-			s.regs[r] = held{how: unknown}
-		}
+	for left := in.Overwrites(f.arch) & allRegs; left != 0; left &= left - 1 {
+		s.regs[bits.TrailingZeros64(uint64(left))] = held{how: unknown}
 	}
 }

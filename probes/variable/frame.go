@@ -130,16 +130,16 @@ func (f *flow) stackWritten(s *state, in *insn.Inst) {
 }
 
 // exposes lowers the part of the stack that is private if the instruction takes
-// the address of a word in it.
-func (f *flow) exposes(s *state, in *insn.Inst) {
+// the address of a word in it; result is what it puts into dst.
+func (f *flow) exposes(s *state, in *insn.Inst, dst insn.Reg, result held) {
 	if f.arch != insn.AMD64 {
 		return
 	}
-	if dst, h := f.result(s, in); dst != insn.NoReg && h.how == framed && dst != insn.RSP && dst != insn.RBP {
-		f.expose(int64(h.addr))
+	if dst != insn.NoReg && result.how == framed && dst != insn.RSP && dst != insn.RBP {
+		f.expose(int64(result.addr))
 	}
-	for r := range insn.Reg(numRegs) {
-		if h := s.regs[r]; h.how == framed && f.takesFrame(in, r) {
+	for r := insn.RAX; r <= insn.R15; r++ {
+		if h := &s.regs[r]; h.how == framed && f.takesFrame(in, r) {
 			f.expose(int64(h.addr) + frameDisp(in, r))
 		}
 	}

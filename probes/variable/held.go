@@ -80,6 +80,21 @@ func meet(a, b held) held {
 	return held{how: inside, made: union(a.made, b.made)}
 }
 
+// stays reports whether meet with another value certainly changes nothing: of most
+// it does not, and there are many.
+func (h *held) stays(o *held) bool {
+	if len(h.made)+len(o.made) > 0 {
+		return false
+	}
+	switch h.how {
+	case unknown:
+		return h.addr == 0
+	case known, framed:
+		return h.how == o.how && h.addr == o.addr
+	}
+	return false
+}
+
 // maxMade bounds how many instructions are kept that made one address: the
 // flow goes round once more for each. Those of the highest addresses go first.
 const maxMade = 8
@@ -130,6 +145,9 @@ func (s *state) meet(from *state) (changed bool) {
 		return true
 	}
 	for r := range s.regs {
+		if s.regs[r].stays(&from.regs[r]) {
+			continue
+		}
 		if m := meet(s.regs[r], from.regs[r]); !m.same(s.regs[r]) {
 			s.regs[r], changed = m, true
 		}

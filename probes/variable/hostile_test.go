@@ -152,7 +152,7 @@ func TestFunctionTooLongToFollow(t *testing.T) {
 // TestTooManySlots of the global offset table are an error that says so.
 func TestTooManySlots(t *testing.T) {
 	file := entriesOf(t, nil, []byte{0})
-	tg := newTarget(file, Variable{Name: "v", Symbol: "v", File: file, Addr: 0x20000, Size: 4})
+	tg := newTarget(NewCode(file, nil), Variable{Name: "v", Symbol: "v", File: file, Addr: 0x20000, Size: 4})
 	for i := range uint64(maxSlots + 1) {
 		tg.slots[0x20010+8*i] = 0x20000
 	}

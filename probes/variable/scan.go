@@ -37,11 +37,7 @@ type target struct {
 	slots    map[uint64]uint64
 	pointers []bin.Pointer // all words of data that hold addresses of the object
 	fixed    bool          // the file is loaded where it was linked
-	landings Landings
-	// What is known of the functions that are called, filled on demand.
-	names      map[uint64]string
-	entryReads map[uint64]insn.RegSet
-	others     map[uint64]bool // where other objects of several parts begin
+	facts    *Code         // nil until asked for
 	// several: v is a span of several variables, and an access has its value as one
 	// of a variable that it covers exactly.
 	several bool
@@ -52,8 +48,9 @@ type target struct {
 // and behind the last.
 const maxReach = 4096
 
-func newTarget(f *bin.File, v Variable) target {
-	t := target{file: f, arch: f.Arch(), v: v, whole: v.around(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
+func newTarget(c *Code, v Variable) *target {
+	f := c.file
+	t := &target{file: f, facts: c, arch: f.Arch(), v: v, whole: v.around(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
 	t.near = t.whole
 	if n := t.whole.Hi - t.whole.Lo; n > uint64(v.Size) {
 		reach := min(n, maxReach)
@@ -94,23 +91,8 @@ func (t *target) isNear(addr uint64) bool {
 	if addr-t.near.Lo >= t.near.Hi-t.near.Lo {
 		return false
 	}
-	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !t.otherBegins(addr)
-}
-
-// otherBegins reports whether another object, of more than two words, is known
-// to begin at an address.
-func (t *target) otherBegins(addr uint64) bool {
-	if t.others == nil {
-		t.others = map[uint64]bool{}
-		if t.file != nil {
-			for _, s := range t.file.Symbols() {
-				if s.Kind == bin.Object && s.Size > 16 && !t.whole.Contains(s.Addr) {
-					t.others[s.Addr] = true
-				}
-			}
-		}
-	}
-	return t.others[addr]
+	other := !t.whole.Contains(addr) && t.known().begins(addr)
+	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !other
 }
 
 func (t *target) isSlot(addr uint64) bool {
