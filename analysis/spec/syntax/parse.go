@@ -292,8 +292,10 @@ func (p *parser) skipDeclaration() {
 		case p.isOp(";") && braces <= 0:
 			p.advance()
 			return
-		case p.tok.nl && p.beginsDeclaration() && (braces <= 0 || p.tok.off == 0 || p.src.Text[p.tok.off-1] == '\n'):
+		case p.tok.nl && p.beginsDeclaration() && (braces <= 0 || p.src.Text[p.tok.off-1] == '\n'):
 			return
+		case braces <= 0 && p.tok.nl && p.tok.kind == tokName && p.src.Text[p.tok.off-1] == '\n' && p.peek().kind == tokName:
+			return // a declaration whose word is misspelt
 		}
 	}
 }

@@ -1,0 +1,348 @@
+package spec
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// The blocks whose analyses do not exist yet are checked as far as names and types go,
+// so that a file that has one is known to be whole.
+
+func (r *resolver) blocks() {
+	for _, d := range r.Typestates {
+		r.typestate(d)
+	}
+	for _, d := range r.Formulas {
+		r.formula(d)
+	}
+	for _, d := range r.Scopes {
+		r.scope(d)
+	}
+}
+
+// typestate checks that each event binds the object, that states are known, and that
+// each can be reached.
+func (r *resolver) typestate(d *syntax.Typestate) {
+	events := map[string]int{}
+	for i := range d.Events {
+		e := &d.Events[i]
+		if before, ok := events[e.Name.Text]; ok {
+			r.twice(e.Name, d.Events[before].Name.Span)
+		}
+		events[e.Name.Text] = i
+		r.typestateEvent(d, e)
+	}
+	known := func(n syntax.Name) {
+		if _, ok := events[n.Text]; !ok {
+			r.unknownAmong(n, "event", events)
+		}
+	}
+	if d.Good != nil {
+		letters(d.Good, func(n syntax.Name) { known(n) })
+	}
+	index := r.states(d.States)
+	reached := make([]bool, len(d.States))
+	for _, s := range d.States {
+		for _, e := range s.Edges {
+			known(e.Event)
+			r.target(index, e.To)
+		}
+	}
+	if len(d.States) > 0 {
+		follow(d.States, index, 0, reached)
+	}
+	for i, s := range d.States {
+		if !reached[i] {
+			r.warn(syntax.Unreachable, s.Name.Span, "no sequence of events leads to state %q", s.Name.Text)
+		}
+	}
+}
+
+func (r *resolver) typestateEvent(d *syntax.Typestate, e *syntax.Event) {
+	var resolved Event
+	r.bind(&resolved, &e.Pattern)
+	for _, b := range resolved.Bound {
+		if b == d.Object.Text {
+			return
+		}
+	}
+	r.problem(syntax.TypeMismatch, e.Name.Span, "the pattern of %q does not bind %q, which tells objects apart", e.Name.Text, d.Object.Text)
+}
+
+func follow(states []syntax.State, index map[string]int, from int, reached []bool) {
+	reached[from] = true
+	for todo := []int{from}; len(todo) > 0; {
+		s := states[todo[0]]
+		todo = todo[1:]
+		for _, e := range s.Edges {
+			if to, ok := index[e.To.Text]; ok && !reached[to] {
+				reached[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+}
+
+// unknownAmong says that a name is none of a block's own.
+func (r *resolver) unknownAmong(n syntax.Name, what string, among map[string]int) {
+	text := fmt.Sprintf("there is no %s %q here", what, n.Text)
+	var names []string
+	for name := range among {
+		names = append(names, name)
+	}
+	if near := syntax.Nearest(n.Text, names); near != "" {
+		text += "; did you mean \"" + near + "\"?"
+	}
+	r.problem(syntax.UnknownName, n.Span, "%s", text)
+}
+
+// letters calls see for each name in an expression over letters.
+func letters(x syntax.Regex, see func(syntax.Name)) {
+	all := func(parts []syntax.Regex) {
+		for _, p := range parts {
+			letters(p, see)
+		}
+	}
+	switch x := x.(type) {
+	case *syntax.Letter:
+		for _, l := range x.Literals {
+			see(l.Name)
+		}
+	case *syntax.Cat:
+		all(x.Parts)
+	case *syntax.Alt:
+		all(x.Parts)
+	case *syntax.And:
+		all(x.Parts)
+	case *syntax.Not:
+		letters(x.X, see)
+	case *syntax.Repeat:
+		letters(x.X, see)
+	}
+}
+
+// knowledge is a formula of knowledge while it is checked.
+type knowledge struct {
+	*resolver
+	threads map[string]bool // bound by forall and exists
+}
+
+func (r *resolver) formula(d *syntax.MTTL) {
+	x, ok := r.arrange(d.Formula)
+	if !ok {
+		return
+	}
+	d.Formula = x
+	k := &knowledge{r, map[string]bool{}}
+	k.truth(x)
+}
+
+// thread wants a bound thread, or a declared one that is one thread.
+func (k *knowledge) thread(n syntax.Name) {
+	if k.threads[n.Text] {
+		return
+	}
+	if i := k.find(n, threadSort); i >= 0 {
+		if t := k.Threads[i]; t.Kind != syntax.NthOf && t.Kind != syntax.MainThread {
+			k.problem(syntax.TypeMismatch, n.Span, "%q is a type of threads: @ wants one thread, bound by forall or exists, or declared as NTH of a type", n.Text)
+		}
+	}
+}
+
+func (k *knowledge) quantified(q *syntax.Quantified) {
+	var bound []string
+	for _, v := range q.Vars {
+		k.find(v.Type, threadSort)
+		if k.threads[v.Name.Text] {
+			k.problem(syntax.DeclaredTwice, v.Name.Span, "%q is bound already", v.Name.Text)
+			continue
+		}
+		k.threads[v.Name.Text] = true
+		bound = append(bound, v.Name.Text)
+	}
+	for _, pair := range q.Differ {
+		k.thread(pair[0])
+		k.thread(pair[1])
+	}
+	k.truth(q.X)
+	for _, n := range bound {
+		delete(k.threads, n)
+	}
+}
+
+// truth checks a formula, value what is compared.
+func (k *knowledge) truth(x syntax.Expr) {
+	if class, known := k.class(x); known && class != Bool {
+		k.problem(syntax.TypeMismatch, x.Where(), "%q is %s, where something true or false is wanted: compare it", syntax.SourceText(x), aClass(class))
+	}
+}
+
+// class gives the type of a formula or of a value in it; false where it is not known.
+func (k *knowledge) class(x syntax.Expr) (Class, bool) {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return k.class(x.X)
+	case *syntax.Quantified:
+		k.quantified(x)
+		return Bool, true
+	case *syntax.At:
+		k.thread(x.Thread)
+		return k.class(x.X)
+	case *syntax.Bool:
+		return Bool, true
+	case *syntax.Number:
+		return Int, true
+	case *syntax.Null:
+		return Ptr, true
+	case *syntax.Interval:
+		k.truth(x.F)
+		k.truth(x.G)
+		return Bool, true
+	case *syntax.Ident:
+		return k.name(x.Name)
+	case *syntax.Unary:
+		return k.unary(x)
+	case *syntax.Binary:
+		return k.binary(x)
+	}
+	return Unknown, false
+}
+
+func (k *knowledge) name(n syntax.Name) (Class, bool) {
+	e, ok := k.names.entries[n.Text]
+	switch {
+	case !ok && n.Text == "tid":
+		return Int, true
+	case !ok:
+		k.unknown(n, varSort, propSort, eventSort, localSort)
+		return Unknown, false
+	}
+	switch e.sort {
+	case varSort:
+		k.Vars[e.index].Used = true
+		return k.Vars[e.index].Type, k.Vars[e.index].Type != Unknown
+	case localSort:
+		return k.Locals[e.index].Type, k.Locals[e.index].Type != Unknown
+	case propSort, eventSort:
+		return Bool, true
+	}
+	k.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, sortNames[e.sort])
+	return Unknown, false
+}
+
+func (k *knowledge) unary(x *syntax.Unary) (Class, bool) {
+	if x.Op.IsArithmetic() {
+		k.value(x.X)
+		return Int, true
+	}
+	if x.Op.IsFuture() {
+		k.problem(syntax.FutureUnder, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
+	}
+	k.truth(x.X)
+	return Bool, true
+}
+
+func (k *knowledge) binary(x *syntax.Binary) (Class, bool) {
+	switch {
+	case x.Op.IsArithmetic():
+		k.value(x.X)
+		k.value(x.Y)
+		return Int, true
+	case x.Op.IsComparison():
+		k.class(x.X)
+		k.class(x.Y)
+		return Bool, true
+	case x.Op.IsFuture():
+		k.problem(syntax.FutureUnder, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
+	}
+	k.truth(x.X)
+	k.truth(x.Y)
+	return Bool, true
+}
+
+func (k *knowledge) value(x syntax.Expr) {
+	if class, known := k.class(x); known && class == Bool {
+		k.problem(syntax.TypeMismatch, x.Where(), "%q is true or false, where a number is wanted", syntax.SourceText(x))
+	}
+}
+
+// scope checks a scope's names: local properties and atoms are its own.
+func (r *resolver) scope(d *syntax.Scope) {
+	r.find(d.Sync, eventSort)
+	locals, atoms := map[string]int{}, map[string]int{}
+	for i := range d.Locals {
+		l := &d.Locals[i]
+		if before, ok := locals[l.Name.Text]; ok {
+			r.twice(l.Name, d.Locals[before].Name.Span)
+		}
+		locals[l.Name.Text] = i
+		r.localProperty(l)
+	}
+	for i := range d.Atoms {
+		a := &d.Atoms[i]
+		if before, ok := atoms[a.Name.Text]; ok {
+			r.twice(a.Name, d.Atoms[before].Name.Span)
+		}
+		atoms[a.Name.Text] = i
+		if x, ok := r.arrange(a.Expr); ok {
+			a.Expr = x
+			r.counts(x, locals)
+		}
+	}
+	for i := range d.Checks {
+		c := &d.Checks[i]
+		if x, ok := r.arrange(c.Formula); ok {
+			c.Formula = x
+			r.own(x, "atom", atoms)
+		}
+	}
+}
+
+// localProperty checks that its formula is over its events alone, and sync where it is
+// carried over scopes.
+func (r *resolver) localProperty(l *syntax.LocalProperty) {
+	r.find(l.Type, threadSort)
+	events := map[string]int{}
+	for i, n := range l.Events {
+		events[n.Text] = i
+		r.find(n, eventSort)
+	}
+	if l.Across {
+		events["sync"] = len(events)
+	}
+	if x, ok := r.arrange(l.Formula); ok {
+		l.Formula = x
+		r.own(x, "event", events)
+	}
+}
+
+// own checks that a formula has no names but those of its block.
+func (r *resolver) own(x syntax.Expr, what string, among map[string]int) {
+	walk(x, func(n syntax.Name) {
+		if _, ok := among[n.Text]; !ok {
+			r.unknownAmong(n, what, among)
+		}
+	})
+}
+
+// counts checks an atom of a scope.
+func (r *resolver) counts(x syntax.Expr, locals map[string]int) {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		r.counts(x.X, locals)
+	case *syntax.Unary:
+		r.counts(x.X, locals)
+	case *syntax.Binary:
+		r.counts(x.X, locals)
+		r.counts(x.Y, locals)
+	case *syntax.Ident:
+		r.unknownAmong(x.Name, "value", map[string]int{"count": 0, "size": 0, "any": 0, "all": 0})
+	case *syntax.Count:
+		if x.Func.Text == "size" {
+			r.find(x.Of, threadSort)
+		} else if _, ok := locals[x.Of.Text]; !ok {
+			r.unknownAmong(x.Of, "local property", locals)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package spec
+
+import (
+	"math"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Class is the type of a value.
+type Class uint8
+
+// The types. Numbers are computed in 64 bits.
+const (
+	Unknown Class = iota // the debug information will tell
+	Int                  // with a sign
+	Uint
+	Bool
+	Float
+	Enum
+	Ptr
+)
+
+var classNames = [...]string{"unknown", "int", "uint", "bool", "float", "enum", "ptr"}
+
+// String gives the type's name in specifications.
+func (c Class) String() string { return classNames[c] }
+
+// isWhole reports whether values are whole numbers.
+func (c Class) isWhole() bool { return c == Int || c == Uint || c == Enum || c == Ptr }
+
+// signed reports whether values are computed with a sign.
+func (c Class) signed() bool { return c != Uint && c != Ptr }
+
+// classOf gives the type that a form stands for, and whether narrow values of it
+// keep their value with a sign.
+func classOf(f *event.Form) Class {
+	switch {
+	case f == nil:
+		return Unknown
+	case len(f.Names) > 0:
+		return Enum
+	}
+	switch f.Class {
+	case event.FormSigned, event.FormChar:
+		return Int
+	case event.FormBool:
+		return Bool
+	case event.FormPointer:
+		return Ptr
+	case event.FormFloat:
+		return Float
+	}
+	return Uint
+}
+
+// value is how the bits of a variable become a value: how many there are, and whether
+// they have a sign.
+type value struct {
+	class Class
+	bits  uint8
+	sign  bool
+}
+
+// valueOf gives how a variable's bits are read: by its form, else as declared, in 64
+// bits.
+func valueOf(declared Class, f *event.Form) value {
+	if f == nil {
+		return value{class: declared, bits: 64, sign: declared.signed()}
+	}
+	v := value{class: classOf(f), bits: min(max(f.Bits, 1), 64), sign: f.Class == event.FormSigned || f.Class == event.FormChar}
+	if v.class == Uint && v.bits < 64 {
+		v.class = Int // keeps its value, as C's promotion does
+	}
+	if v.class == Unknown {
+		v.class = declared
+	}
+	return v
+}
+
+// load gives what reads the variable at a place in the values.
+func (v value) load(at int) eval {
+	shift := 64 - uint(v.bits)
+	switch {
+	case v.class == Bool:
+		mask := ^uint64(0) >> shift
+		return func(in []uint64) (uint64, bool) {
+			if in[at]&mask != 0 {
+				return 1, true
+			}
+			return 0, true
+		}
+	case v.class == Float && v.bits == 32:
+		return func(in []uint64) (uint64, bool) {
+			return math.Float64bits(float64(math.Float32frombits(uint32(in[at])))), true
+		}
+	case shift == 0:
+		return func(in []uint64) (uint64, bool) { return in[at], true }
+	case v.sign:
+		return func(in []uint64) (uint64, bool) { return uint64(int64(in[at]<<shift) >> shift), true }
+	}
+	return func(in []uint64) (uint64, bool) { return in[at] << shift >> shift, true }
+}

@@ -1,0 +1,262 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// Condition is an expression over what an event binds, the thread that did it, and that
+// thread's locals. It is shared freely between goroutines.
+type Condition struct {
+	run   eval
+	bound int
+}
+
+// Value computes it. In has the bound values in the order of Event.Bound, then tid, then
+// the thread's locals in the order of Spec.Locals. It is false if a division by zero was
+// met. It allocates nothing.
+func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
+
+// Holds tells whether the event counts; one that meets a division by zero does not.
+func (c *Condition) Holds(in []uint64) bool {
+	v, ok := c.run(in)
+	return ok && v != 0
+}
+
+// Inputs is how many values Value wants before the locals: those bound, and tid.
+func (c *Condition) Inputs() int { return c.bound + 1 }
+
+// moment is what names stand for when an event happens. For what event binds nothing,
+// such as a local's first value, bound is empty.
+type moment struct {
+	*resolver
+	bound   []string
+	literal bool // nothing but literals
+}
+
+func (m *moment) place(n syntax.Name) (int, value, bool) {
+	if m.literal {
+		return 0, value{}, false
+	}
+	for i, b := range m.bound {
+		if b == n.Text {
+			return i, value{class: Unknown, bits: 64, sign: true}, true
+		}
+	}
+	if n.Text == "tid" {
+		return len(m.bound), value{class: Int, bits: 64}, true
+	}
+	e, ok := m.names.entries[n.Text]
+	if !ok || e.sort != localSort {
+		return 0, value{}, false
+	}
+	return len(m.bound) + 1 + e.index, valueOf(m.Locals[e.index].Type, nil), true
+}
+
+func (m *moment) proposition(syntax.Name) (syntax.Expr, bool) { return nil, false }
+
+func (m *moment) constant(syntax.Name, syntax.Expr) (uint64, bool) { return 0, false }
+
+func (m *moment) missing(n syntax.Name) {
+	e, ok := m.names.entries[n.Text]
+	switch {
+	case m.literal:
+		m.problem(syntax.TypeMismatch, n.Span, "a local variable begins with a constant, not with %q", n.Text)
+	case !ok:
+		text := fmt.Sprintf("unknown name %q", n.Text)
+		if near := syntax.Nearest(n.Text, m.bound); near != "" {
+			text += "; did you mean \"" + near + "\"?"
+		} else if near := m.names.near(n.Text, localSort); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		m.problem(syntax.UnknownName, n.Span, "%s", text)
+	case e.sort == varSort || e.sort == propSort:
+		m.problem(syntax.TypeMismatch, n.Span, "%q is shared, and its value here depends on the run: use what the pattern binds, tid, or a local", n.Text)
+	default:
+		m.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value here", n.Text, sortNames[e.sort])
+	}
+}
+
+func (m *moment) mismatch(at syntax.Span, format string, args ...any) {
+	m.problem(syntax.TypeMismatch, at, format, args...)
+}
+
+// isNumber: what a pattern binds is one.
+func (m *moment) isNumber(n syntax.Name) bool {
+	for _, b := range m.bound {
+		if b == n.Text {
+			return true
+		}
+	}
+	return m.resolver.isNumber(n)
+}
+
+// condition compiles an expression about an event; as a truth value if wanted.
+func (m *moment) condition(x syntax.Expr, truth bool) *Condition {
+	tree, problems := syntax.Arrange(x, m.isNumber)
+	m.problems = append(m.problems, problems...)
+	if problems.HasErrors() {
+		return nil
+	}
+	c := compiler{places: m}
+	compile := c.compile
+	if truth {
+		compile = c.truth
+	}
+	return &Condition{compile(tree).run, len(m.bound)}
+}
+
+// event resolves a declared event.
+func (r *resolver) event(i int, d *syntax.Event) {
+	e := &r.Events[i]
+	e.Var, e.Sync, e.Thread, e.By, e.Result = -1, -1, -1, -1, -1
+	r.bind(e, &d.Pattern)
+	r.object(e, &d.Pattern)
+	if d.By != nil {
+		e.By = r.find(*d.By, threadSort)
+	}
+	if d.When != nil {
+		before := len(r.problems)
+		m := &moment{resolver: r, bound: e.Bound}
+		if e.When = m.condition(d.When, true); r.problems[before:].HasErrors() {
+			e.When = nil
+			return
+		}
+	}
+}
+
+// bind gives the names that a pattern binds, and the pattern as --on takes it.
+func (r *resolver) bind(e *Event, p *syntax.Pattern) {
+	for _, n := range p.Params {
+		if n.Text != "_" {
+			e.Bound = append(e.Bound, n.Text)
+		}
+	}
+	if p.Result != nil {
+		e.Result = len(e.Bound)
+		e.Bound = append(e.Bound, p.Result.Text)
+	}
+	if p.Op == syntax.OpCall || p.Op == syntax.OpReturn {
+		e.On = onText(p)
+	}
+}
+
+// onText writes the pattern of a function as --on takes it.
+func onText(p *syntax.Pattern) string {
+	var b strings.Builder
+	b.WriteString(p.Op.String())
+	name := p.Func.Text
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:[]*?~$") != "" {
+		name = "`" + name + "`"
+	}
+	b.WriteString(" " + name)
+	if len(p.Params) > 0 {
+		var names []string
+		for _, n := range p.Params {
+			names = append(names, n.Text)
+		}
+		b.WriteString("(" + strings.Join(names, ", ") + ")")
+	}
+	if p.Result != nil {
+		b.WriteString(" -> " + p.Result.Text)
+	}
+	return b.String()
+}
+
+// object looks up what a pattern's operation is on.
+func (r *resolver) object(e *Event, p *syntax.Pattern) {
+	switch p.Op {
+	case syntax.OpRead, syntax.OpWrite:
+		e.Var = r.find(p.Object, varSort)
+	case syntax.OpAcquire, syntax.OpRelease:
+		if !p.Any {
+			e.Sync = r.findSync(p.Object, syntax.Lock)
+		}
+	case syntax.OpWait, syntax.OpSignal, syntax.OpBroadcast:
+		e.Sync = r.findSync(p.Object, syntax.Cond)
+	case syntax.OpPost:
+		e.Sync = r.findSync(p.Object, syntax.Sem)
+	case syntax.OpArrive:
+		e.Sync = r.findSync(p.Object, syntax.Barrier)
+	case syntax.OpStart, syntax.OpEnd, syntax.OpFork, syntax.OpJoin:
+		e.Thread = r.find(p.Object, threadSort)
+	}
+}
+
+func (r *resolver) findSync(n syntax.Name, kind syntax.SyncKind) int {
+	e, ok := r.names.entries[n.Text]
+	if !ok || e.sort != syncSort {
+		return r.find(n, syncSort)
+	}
+	if got := r.Syncs[e.index].Kind; got != kind {
+		r.problem(syntax.TypeMismatch, n.Span, "%q is a %s, not a %s", n.Text, got, kind)
+	}
+	return e.index
+}
+
+// useEvent notes that an event matters, with what it speaks of.
+func (r *resolver) useEvent(i int) {
+	e := &r.Events[i]
+	if e.Used {
+		return
+	}
+	e.Used = true
+	if e.Var >= 0 {
+		r.Vars[e.Var].Used = true
+	}
+	if e.Sync >= 0 {
+		r.Syncs[e.Sync].Used = true
+	}
+	for _, t := range []int{e.Thread, e.By} {
+		r.useThread(t)
+	}
+	if e.When != nil { // its locals hang on other events
+		for j := range r.Locals {
+			for _, c := range r.Locals[j].On {
+				r.useEvent(c.Event)
+			}
+		}
+	}
+}
+
+func (r *resolver) useThread(i int) {
+	if i < 0 {
+		return
+	}
+	r.Threads[i].Used = true
+	if of := r.Threads[i].Of; of >= 0 {
+		r.Threads[of].Used = true
+	}
+}
+
+// local resolves a variable of each thread.
+func (r *resolver) local(i int, d *syntax.Local) {
+	l := &r.Locals[i]
+	m := &moment{resolver: r, literal: true}
+	if c := m.condition(d.Value, false); c != nil {
+		l.Value, _ = c.run(nil)
+	}
+	for _, on := range d.On {
+		e := r.find(on.Event, eventSort)
+		if e < 0 {
+			continue
+		}
+		clause := Clause{Event: e}
+		at := &moment{resolver: r, bound: boundBy(r.events[e])}
+		for _, a := range on.Sets {
+			to := r.find(a.Name, localSort)
+			if c := at.condition(a.Value, false); c != nil && to >= 0 {
+				clause.Sets = append(clause.Sets, Assign{to, c})
+			}
+		}
+		l.On = append(l.On, clause)
+	}
+}
+
+func boundBy(d *syntax.Event) []string {
+	var e Event
+	(&resolver{}).bind(&e, &d.Pattern)
+	return e.Bound
+}

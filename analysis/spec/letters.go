@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"sync/atomic"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Letters gives the letters of one property. Any number of goroutines may share it.
+type Letters struct {
+	code   []step
+	faults atomic.Uint64
+}
+
+// step computes one proposition.
+type step struct {
+	run   eval // nil: of an event
+	event uint64
+	bit   uint64
+}
+
+// Letters makes what computes a property's letters. Forms say, for each of s.Vars, how
+// its values are written in the program; nil, or a nil form, is what the specification
+// declares, in 64 bits. The problems are types and constants of enumerations that do
+// not fit the program.
+func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List) {
+	r := &resolver{Spec: s}
+	st := &state{resolver: r, forms: forms, bound: true}
+	st.declared(p.Vars)
+	out := &Letters{code: make([]step, len(p.Propositions))}
+	c := compiler{places: st}
+	for i, prop := range p.Propositions {
+		out.code[i].bit = 1 << i
+		if prop.Event >= 0 {
+			out.code[i].event = 1 << prop.Event
+			continue
+		}
+		out.code[i].run = c.truth(prop.Expr).run
+	}
+	if r.problems.HasErrors() {
+		return nil, r.problems
+	}
+	return out, r.problems
+}
+
+// Letter gives the letter of a state: bit i tells whether proposition i holds.
+// Values[i] is what s.Vars[i] holds, as event.Event gives it; bit i of events tells
+// whether the event was s.Events[i], and is 0 for the initial state. Values that the
+// property does not read may be anything. It keeps and allocates nothing. A division by
+// zero makes its proposition false, and is counted.
+func (l *Letters) Letter(values []uint64, events uint64) uint64 {
+	var letter uint64
+	for i := range l.code {
+		c := &l.code[i]
+		if c.run == nil {
+			if events&c.event != 0 {
+				letter |= c.bit
+			}
+			continue
+		}
+		v, ok := c.run(values)
+		if !ok {
+			l.faults.Add(1)
+		} else if v != 0 {
+			letter |= c.bit
+		}
+	}
+	return letter
+}
+
+// Faults counts the propositions that were false because of a division by zero.
+func (l *Letters) Faults() uint64 { return l.faults.Load() }
+
+// declared checks the declared types of variables against their forms.
+func (s *state) declared(vars []int) {
+	for _, i := range vars {
+		v, f := s.Vars[i], s.form(i)
+		if f == nil {
+			continue
+		}
+		if f.Class == event.FormFloat && f.Bits != 32 && f.Bits != 64 {
+			s.problem(syntax.TypeMismatch, v.Span, "%q is a float of %d bits, which cannot be computed with", v.Name, f.Bits)
+		}
+		if got := classOf(f); v.Type != Unknown && got != v.Type {
+			s.problem(syntax.TypeMismatch, v.Span, "%q is declared %s, and the program's %s is %s", v.Name, v.Type, v.Path, aForm(got))
+		}
+	}
+}
+
+func aForm(c Class) string {
+	switch c {
+	case Int:
+		return "an integer with a sign (int)"
+	case Uint:
+		return "an integer without sign (uint)"
+	case Enum:
+		return "an enumeration (enum)"
+	case Ptr:
+		return "a pointer (ptr)"
+	}
+	return "a " + c.String()
+}

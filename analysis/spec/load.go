@@ -1,0 +1,153 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// maxFiles bounds the files of a specification, with those that it includes.
+const maxFiles = 64
+
+// Options say where files are.
+type Options struct {
+	// Open opens a file; nil is os.Open of regular files.
+	Open func(name string) (io.ReadCloser, error)
+	// Path are folders in which included files are looked for that are not beside
+	// the file that includes them; nil is none.
+	Path []string
+}
+
+// Load reads a specification and the files that it includes. The problems are in
+// the order of the text; where there are errors the Spec is nil.
+func Load(name string, o Options) (*Spec, syntax.List) {
+	l := &loader{opts: o, rank: map[*syntax.Source]int{}, seen: map[string]bool{}}
+	if l.opts.Open == nil {
+		l.opts.Open = openRegular
+	}
+	l.load(name, syntax.Span{})
+	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources}}
+	if len(l.decls) > 0 || !l.problems.HasErrors() {
+		r.damaged = l.problems.HasErrors()
+		r.resolve(l.decls)
+	}
+	return l.result(r)
+}
+
+// Parse reads a specification that is one text, without includes.
+func Parse(name, text string) (*Spec, syntax.List) {
+	return Load(name, Options{Open: func(n string) (io.ReadCloser, error) {
+		if n != name {
+			return nil, fs.ErrNotExist
+		}
+		return io.NopCloser(strings.NewReader(text)), nil
+	}})
+}
+
+func (l *loader) result(r *resolver) (*Spec, syntax.List) {
+	problems, cut := append(l.problems, r.problems...).Sort(func(s *syntax.Source) int { return l.rank[s] })
+	if cut > 0 {
+		problems = append(problems, &syntax.Diagnostic{Kind: syntax.Syntax, Message: fmt.Sprintf("and %d more errors", cut)})
+	}
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return r.Spec, problems
+}
+
+// loader reads files.
+type loader struct {
+	opts     Options
+	decls    []syntax.Decl
+	sources  []*syntax.Source
+	rank     map[*syntax.Source]int // in the order of reading
+	seen     map[string]bool
+	problems syntax.List
+}
+
+func openRegular(name string) (io.ReadCloser, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", name)
+	}
+	return os.Open(name)
+}
+
+func (l *loader) fail(at syntax.Span, format string, args ...any) {
+	l.problems = append(l.problems, &syntax.Diagnostic{Kind: syntax.BadFile, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// load reads a file; at is where it is included. A file is read once.
+func (l *loader) load(name string, at syntax.Span) {
+	text, name, err := l.read(name, at)
+	if err != nil {
+		l.fail(at, "%v", err)
+		return
+	}
+	if l.seen[name] {
+		return
+	}
+	if l.seen[name] = true; len(l.seen) > maxFiles {
+		l.fail(at, "a specification has at most %d files", maxFiles)
+		return
+	}
+	src := syntax.NewSource(name, text)
+	l.rank[src] = len(l.rank)
+	l.sources = append(l.sources, src)
+	file, problems := syntax.Parse(src)
+	l.problems = append(l.problems, problems...)
+	for _, d := range file.Decls {
+		if inc, ok := d.(*syntax.Include); ok {
+			l.load(inc.File.Text, inc.File.Span)
+			continue
+		}
+		l.decls = append(l.decls, d)
+	}
+}
+
+// read looks for a file beside the one that includes it, then in the path.
+func (l *loader) read(name string, at syntax.Span) (text, found string, err error) {
+	names := []string{name}
+	if at.IsValid() && !filepath.IsAbs(name) {
+		names = []string{filepath.Join(filepath.Dir(at.Src.Name), name)}
+		for _, dir := range l.opts.Path {
+			names = append(names, filepath.Join(dir, name))
+		}
+	}
+	var first error
+	for _, n := range names {
+		text, err := l.readFile(n)
+		if err == nil {
+			return text, n, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", n, err
+		}
+	}
+	return "", name, first
+}
+
+func (l *loader) readFile(name string) (string, error) {
+	in, err := l.opts.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("read specification %s: %w", name, err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, syntax.MaxSource+1))
+	if err != nil {
+		return "", fmt.Errorf("read specification %s: %w", name, err)
+	}
+	return string(text), nil
+}

@@ -1,0 +1,200 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
+	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// MonitorOptions say how monitors are made. The zero value is useful.
+type MonitorOptions struct {
+	// Limit is how many states a monitor may have; 0 is monitor.DefaultLimit.
+	Limit int
+	// Partial accepts formulas that are not safety properties, and names what their
+	// monitors never report.
+	Partial bool
+}
+
+// Monitor is the monitor of a property.
+type Monitor struct {
+	monitor.Monitor
+	// Unreported names the parts of a formula whose violation no run shows (Partial).
+	Unreported []string
+
+	deterministic *monitor.Deterministic // or else automaton
+	automaton     *monitor.Automaton
+	p             *Property
+}
+
+// Monitor makes the monitor of a property. The problems are errors, and then there is
+// no monitor, or warn of a property that is never violated, or always.
+func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
+	m := &Monitor{p: p}
+	var parts []monitor.Eventuality
+	var err error
+	opts := monitor.Options{Limit: o.Limit, Partial: o.Partial}
+	switch p.Logic {
+	case syntax.LTL:
+		m.deterministic, parts, err = monitor.FromLTL(p.Formula, opts)
+	case syntax.EREBad:
+		m.deterministic, err = monitor.FromERE(p.Regexp, monitor.BadWords, opts)
+	case syntax.EREGood:
+		m.deterministic, err = monitor.FromERE(p.Regexp, monitor.GoodWords, opts)
+	default:
+		m.automaton, m.Monitor = p.Automaton, p.Automaton
+	}
+	if err != nil {
+		return nil, syntax.List{p.refused(err)}
+	}
+	if m.deterministic != nil {
+		m.Monitor = m.deterministic
+	}
+	for _, e := range parts {
+		m.Unreported = append(m.Unreported, e.Text(p.name))
+	}
+	return m, m.warnings()
+}
+
+func (p *Property) name(i int) string { return p.Propositions[i].Name }
+
+// refused says where in the property it is that a monitor cannot be made of.
+func (p *Property) refused(err error) *syntax.Diagnostic {
+	d := &syntax.Diagnostic{Kind: syntax.Syntax, Span: p.body, Message: fmt.Sprintf("property %q: %v", p.Name, err)}
+	var liveness *monitor.NotSafetyError
+	var future *monitor.FutureUnderPastError
+	var size *monitor.SizeError
+	switch {
+	case errors.As(err, &liveness):
+		d.Kind = syntax.NotSafety
+		d.Span = p.where(liveness.Formula)
+		d.Message = fmt.Sprintf("property %q is not a safety property: no finite run violates %q", p.Name, liveness.Text(p.name))
+		d.Notes = []string{"--partial accepts it, and reports the violations that a finite run can show"}
+	case errors.As(err, &future):
+		d.Kind = syntax.FutureUnder
+		d.Span = p.where(future.Future)
+		d.Message = fmt.Sprintf("a future operator under a past one: %q in %q", future.Future.Text(p.name), future.Past.Text(p.name))
+	case errors.As(err, &size):
+		d.Kind = syntax.TooLarge
+		d.Message = fmt.Sprintf("the monitor of property %q would have more than %d states", p.Name, size.Limit)
+		if size.Part != nil {
+			d.Span = p.where(size.Part)
+			d.Message += fmt.Sprintf(": %q makes it grow", p.text(size.Part))
+		}
+	}
+	return d
+}
+
+// where gives the place of a part of the property; the whole, where it is not known.
+func (p *Property) where(part any) syntax.Span {
+	if at, ok := p.parts[part]; ok {
+		return at
+	}
+	return p.body
+}
+
+func (p *Property) text(part fmt.Stringer) string {
+	switch part := part.(type) {
+	case *ltl.Formula:
+		return part.Text(p.name)
+	case *ere.Regexp:
+		return part.Text(p.name)
+	}
+	return part.String()
+}
+
+// warnings tells of a property that no run violates, or every run.
+func (m *Monitor) warnings() syntax.List {
+	warn := func(kind syntax.Kind, format string) syntax.List {
+		return syntax.List{{Kind: kind, Warning: true, Span: m.p.body, Message: fmt.Sprintf(format, m.p.Name)}}
+	}
+	word, ok := m.ShortestBad()
+	switch {
+	case !ok:
+		return warn(syntax.NeverViolated, "property %q can never be violated")
+	case len(word) <= 1 && m.violatedAtOnce():
+		return warn(syntax.AlwaysViolated, "property %q is violated by the first state of every run")
+	}
+	return nil
+}
+
+// violatedAtOnce reports whether every first state is bad. Of an automaton, whether it
+// begins in a bad state or is led to one by any letter.
+func (m *Monitor) violatedAtOnce() bool {
+	if m.deterministic != nil {
+		return m.deterministic.ViolatedAtOnce()
+	}
+	first := m.automaton.States()[0]
+	return first.Bad || slices.ContainsFunc(first.Edges, func(e monitor.Edge) bool {
+		return e.Guard == ere.Cube{} && m.automaton.States()[e.To].Bad
+	})
+}
+
+// States counts the states.
+func (m *Monitor) States() int {
+	if m.deterministic != nil {
+		return m.deterministic.States()
+	}
+	return len(m.automaton.States())
+}
+
+// IsDeterministic reports whether the monitor is in one state at a time.
+func (m *Monitor) IsDeterministic() bool { return m.deterministic != nil }
+
+// Size counts what the transitions take: choices between two values of a proposition in
+// a deterministic monitor, edges in an automaton as given.
+func (m *Monitor) Size() int {
+	if m.deterministic != nil {
+		return m.deterministic.Choices()
+	}
+	n := 0
+	for _, s := range m.automaton.States() {
+		n += len(s.Edges)
+	}
+	return n
+}
+
+// WriteDOT draws the monitor for Graphviz.
+func (m *Monitor) WriteDOT(w io.Writer) error {
+	if m.deterministic != nil {
+		return m.deterministic.WriteDOT(w, m.p.Name, m.p.name)
+	}
+	return m.automaton.WriteDOT(w, m.p.Name, m.p.name)
+}
+
+// ShortestBad gives a word of the fewest letters that violates the property, as if
+// propositions were independent of each other; false if there is none. Propositions
+// whose value makes no difference do not hold in it.
+func (m *Monitor) ShortestBad() ([]monitor.Letter, bool) {
+	if m.deterministic != nil {
+		return m.deterministic.ShortestBad()
+	}
+	type arrival struct {
+		from   int
+		letter monitor.Letter
+	}
+	states := m.automaton.States()
+	arrivals := map[int]arrival{0: {from: -1}}
+	for todo := []int{0}; len(todo) > 0; todo = todo[1:] {
+		if states[todo[0]].Bad {
+			word := []monitor.Letter{}
+			for s := todo[0]; s != 0; s = arrivals[s].from {
+				word = append(word, arrivals[s].letter)
+			}
+			slices.Reverse(word)
+			return word, true
+		}
+		for _, e := range states[todo[0]].Edges {
+			if _, seen := arrivals[e.To]; !seen && e.Guard.True&e.Guard.False == 0 {
+				arrivals[e.To] = arrival{todo[0], e.Guard.True}
+				todo = append(todo, e.To)
+			}
+		}
+	}
+	return nil, false
+}

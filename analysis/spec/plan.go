@@ -1,0 +1,75 @@
+package spec
+
+import "github.com/tracepredict/tracepredict/analysis/spec/syntax"
+
+// Plan is what has to be probed for a specification, and nothing else.
+type Plan struct {
+	Watch []int    // which of Spec.Vars: their Path is what --watch takes
+	On    []string // patterns of functions, as --on takes them, each once
+	// Syncs are the locks and their kin that events name; calls of synchronisation are
+	// observed whatever the specification says.
+	Syncs []int
+	// Threads are the types of threads that events name.
+	Threads []int
+}
+
+// Plan gives what has to be probed for the properties and checks of a specification.
+// What is declared and used by none of them is not in it.
+func (s *Spec) Plan() Plan {
+	var p Plan
+	for i, v := range s.Vars {
+		if v.Used {
+			p.Watch = append(p.Watch, i)
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range s.Events {
+		if e.Used && e.On != "" && !seen[e.On] {
+			seen[e.On] = true
+			p.On = append(p.On, e.On)
+		}
+	}
+	for i, l := range s.Syncs {
+		if l.Used {
+			p.Syncs = append(p.Syncs, i)
+		}
+	}
+	for i, t := range s.Threads {
+		if t.Used {
+			p.Threads = append(p.Threads, i)
+		}
+	}
+	return p
+}
+
+// Paths gives the variables to watch, in the words of --watch.
+func (s *Spec) Paths() []string {
+	var out []string
+	for _, i := range s.Plan().Watch {
+		out = append(out, s.Vars[i].Path)
+	}
+	return out
+}
+
+// Asks tells whether an analysis is asked for: races, deadlocks or misuse.
+func (s *Spec) Asks(analysis string) bool {
+	for _, c := range s.Checks {
+		if c.Analysis == analysis {
+			return true
+		}
+	}
+	return false
+}
+
+// String gives the thread type as it was declared.
+func (t *Thread) String() string {
+	switch t.Kind {
+	case syntax.ByStart:
+		return "start " + t.Text
+	case syntax.ByName:
+		return "name " + t.Text
+	case syntax.MainThread:
+		return "main"
+	}
+	return "one of a type"
+}

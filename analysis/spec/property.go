@@ -1,0 +1,319 @@
+package spec
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
+	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// body makes the propositions and the logic of one property.
+type body struct {
+	*resolver
+	p     *Property
+	index map[string]int // of propositions, by their text
+	full  bool           // said already that there are too many
+	count int            // problems before
+}
+
+func (r *resolver) property(d *syntax.Property) {
+	p := &Property{Name: d.Name.Text, Logic: d.Logic, Text: d.Span.Text(), Span: d.Name.Span, body: d.Span, parts: map[any]syntax.Span{}}
+	if d.Message != nil {
+		p.Message = d.Message.Text
+	}
+	b := &body{resolver: r, p: p, index: map[string]int{}, count: len(r.problems)}
+	switch d.Logic {
+	case syntax.LTL:
+		if x, ok := r.arrange(d.Formula); ok {
+			p.Formula = b.formula(x)
+		}
+	case syntax.EREBad, syntax.EREGood:
+		p.Regexp = b.regexp(d.Regex)
+	case syntax.Automaton:
+		b.automaton(d)
+	}
+	b.mentions()
+	r.Properties = append(r.Properties, p)
+}
+
+// mentions gathers what moves the property's monitor.
+func (b *body) mentions() {
+	vars, events := map[int]bool{}, map[int]bool{}
+	for _, p := range b.p.Propositions {
+		for _, v := range p.Vars {
+			vars[v] = true
+			b.Vars[v].Used = true
+		}
+		if p.Event >= 0 {
+			events[p.Event] = true
+			b.useEvent(p.Event)
+		}
+	}
+	b.p.Vars, b.p.Events = slices.Sorted(maps.Keys(vars)), slices.Sorted(maps.Keys(events))
+}
+
+// proposition gives the number of one with a text; make fills it in if it is new.
+func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition)) int {
+	if i, ok := b.index[text]; ok {
+		return i
+	}
+	if len(b.p.Propositions) == MaxPropositions {
+		if !b.full {
+			b.problem(syntax.TooLarge, at, "property %q has more than %d propositions", b.p.Name, MaxPropositions)
+		}
+		b.full = true
+		return 0
+	}
+	p := Proposition{Name: text, Event: -1}
+	fill(&p)
+	b.index[text] = len(b.p.Propositions)
+	b.p.Propositions = append(b.p.Propositions, p)
+	return len(b.p.Propositions) - 1
+}
+
+// named gives the proposition that a name stands for: a declared one, an event, or a
+// variable that is true or false.
+func (b *body) named(n syntax.Name) (int, bool) {
+	e, ok := b.names.entries[n.Text]
+	if !ok {
+		b.unknown(n, propSort, eventSort, varSort)
+		return 0, false
+	}
+	switch e.sort {
+	case propSort:
+		b.Props[e.index].Used = true
+		return b.proposition(n.Text, n.Span, func(p *Proposition) {
+			p.Expr, p.Text = &syntax.Ident{Name: n}, syntax.SourceText(b.Props[e.index].Expr)
+			p.Vars = b.readBy(p.Expr)
+		}), true
+	case eventSort:
+		return b.proposition(n.Text, n.Span, func(p *Proposition) { p.Event = e.index }), true
+	case varSort:
+		return b.expression(&syntax.Ident{Name: n})
+	case localSort:
+		b.problem(syntax.TypeMismatch, n.Span, "%q is a local variable: those are for when and mttl alone", n.Text)
+	default:
+		b.problem(syntax.TypeMismatch, n.Span, "%q is %s, not something true or false", n.Text, sortNames[e.sort])
+	}
+	return 0, false
+}
+
+func (b *body) readBy(x syntax.Expr) []int {
+	vars := map[int]bool{}
+	b.reads(x, vars)
+	return slices.Sorted(maps.Keys(vars))
+}
+
+// expression gives the proposition of an expression over the state.
+func (b *body) expression(x syntax.Expr) (int, bool) {
+	before := len(b.problems)
+	c := compiler{places: &state{resolver: b.resolver}}
+	c.truth(x)
+	if len(b.problems) > before && b.problems[before:].HasErrors() {
+		return 0, false
+	}
+	text := syntax.SourceText(unparen(x))
+	return b.proposition(text, x.Where(), func(p *Proposition) {
+		p.Expr, p.Text, p.Vars = x, text, b.readBy(x)
+	}), true
+}
+
+var ltlOps = map[syntax.Operator]ltl.Op{
+	syntax.Iff: ltl.Iff, syntax.Implies: ltl.Implies, syntax.Xor: ltl.Xor, syntax.Or: ltl.Or, syntax.And2: ltl.And,
+	syntax.Until: ltl.Until, syntax.WeakUntil: ltl.WeakUntil, syntax.Release: ltl.Release, syntax.StrongRelease: ltl.StrongRelease,
+	syntax.Since: ltl.Since, syntax.WeakSince: ltl.WeakSince,
+	syntax.Not1: ltl.Not, syntax.Always: ltl.Always, syntax.Eventually: ltl.Eventually, syntax.Next: ltl.Next, syntax.Prev: ltl.Prev,
+	syntax.StrongPrev: ltl.Yesterday, syntax.WeakPrev: ltl.WeakPrev, syntax.Once: ltl.Once, syntax.Historically: ltl.Historically,
+	syntax.Start: ltl.Start, syntax.End: ltl.End,
+}
+
+// formula makes a formula of an arranged expression; where something is wrong it has
+// true in its place.
+func (b *body) formula(x syntax.Expr) *ltl.Formula {
+	f := b.formulaOf(x)
+	if _, ok := b.p.parts[f]; !ok {
+		b.p.parts[f] = x.Where()
+	}
+	return f
+}
+
+func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return b.formula(x.X)
+	case *syntax.Bool:
+		return ltl.Constant(x.Value)
+	case *syntax.Ident:
+		return atom(b.named(x.Name))
+	case *syntax.Interval:
+		op := ltl.Interval
+		if x.Weak {
+			op = ltl.WeakInterval
+		}
+		return ltl.Binary(op, b.formula(x.F), b.formula(x.G))
+	case *syntax.Unary:
+		if op, ok := ltlOps[x.Op]; ok {
+			return ltl.Unary(op, b.formula(x.X))
+		}
+	case *syntax.Binary:
+		if op, ok := ltlOps[x.Op]; ok {
+			left := b.formula(x.X)
+			return ltl.Binary(op, left, b.formula(x.Y))
+		}
+		if inner := b.temporal(x); inner != nil {
+			b.problem(syntax.TypeMismatch, inner.Where(), "%s compares values, and %q is a formula", x.Op, syntax.SourceText(inner))
+			return ltl.Constant(true)
+		}
+	}
+	return atom(b.expression(x))
+}
+
+func atom(i int, ok bool) *ltl.Formula {
+	if !ok {
+		return ltl.Constant(true)
+	}
+	return ltl.Proposition(i)
+}
+
+// temporal finds a formula that looks at other states, or an event, in what is to be
+// an expression.
+func (b *body) temporal(x syntax.Expr) syntax.Expr {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return b.temporal(x.X)
+	case *syntax.Interval:
+		return x
+	case *syntax.Unary:
+		if x.Op.IsTemporal() {
+			return x
+		}
+		return b.temporal(x.X)
+	case *syntax.Binary:
+		if x.Op.IsTemporal() {
+			return x
+		}
+		if inner := b.temporal(x.X); inner != nil {
+			return inner
+		}
+		return b.temporal(x.Y)
+	}
+	return nil
+}
+
+// regexp makes an expression over letters.
+func (b *body) regexp(x syntax.Regex) *ere.Regexp {
+	r := b.regexpOf(x)
+	b.p.parts[r] = x.Where()
+	return r
+}
+
+func (b *body) regexpOf(x syntax.Regex) *ere.Regexp {
+	switch x := x.(type) {
+	case *syntax.Letter:
+		return ere.One(b.cube(x))
+	case *syntax.Cat:
+		return ere.Sequence(b.regexps(x.Parts)...)
+	case *syntax.Alt:
+		return ere.Either(b.regexps(x.Parts)...)
+	case *syntax.And:
+		return ere.Both(b.regexps(x.Parts)...)
+	case *syntax.Not:
+		return ere.Not(b.regexp(x.X))
+	case *syntax.Repeat:
+		maximum := x.Max
+		if maximum < 0 {
+			maximum = ere.Unbounded
+		}
+		return ere.Times(b.regexp(x.X), x.Min, maximum)
+	case *syntax.Epsilon:
+		return ere.EmptyWord()
+	}
+	return ere.None()
+}
+
+func (b *body) regexps(parts []syntax.Regex) []*ere.Regexp {
+	out := make([]*ere.Regexp, len(parts))
+	for i, p := range parts {
+		out[i] = b.regexp(p)
+	}
+	return out
+}
+
+// cube gives a letter's literals as bits.
+func (b *body) cube(x *syntax.Letter) ere.Cube {
+	var c ere.Cube
+	for _, l := range x.Literals {
+		i, ok := b.named(l.Name)
+		switch {
+		case !ok:
+		case l.Not:
+			c.False |= 1 << i
+		default:
+			c.True |= 1 << i
+		}
+	}
+	if c.True&c.False != 0 {
+		b.warn(syntax.Doubtful, x.Span, "no state is in this letter: it has a proposition and its negation")
+	}
+	return c
+}
+
+// automaton makes the automaton of a property, and warns of states that no word
+// reaches.
+func (b *body) automaton(d *syntax.Property) {
+	index := b.states(d.States)
+	states := make([]monitor.AutomatonState, len(d.States))
+	for i, s := range d.States {
+		states[i] = monitor.AutomatonState{Name: s.Name.Text, Bad: s.Bad, Final: s.Final}
+		for _, e := range s.Edges {
+			cube := b.cube(e.Letter)
+			if to, ok := b.target(index, e.To); ok {
+				states[i].Edges = append(states[i].Edges, monitor.Edge{Guard: cube, To: to})
+			}
+		}
+		if s.Bad && len(s.Edges) > 0 {
+			b.warn(syntax.Doubtful, s.Name.Span, "%q is bad and never left: its transitions are not used", s.Name.Text)
+		}
+	}
+	if b.problems[b.count:].HasErrors() {
+		return
+	}
+	a, err := monitor.NewAutomaton(states)
+	if err != nil {
+		b.problem(syntax.TooLarge, d.Span, "property %q: %v", d.Name.Text, err)
+		return
+	}
+	for _, i := range a.Unreachable() {
+		b.warn(syntax.Unreachable, d.States[i].Name.Span, "no word leads to state %q", d.States[i].Name.Text)
+	}
+	b.p.Automaton = a
+}
+
+// states numbers states by name.
+func (r *resolver) states(states []syntax.State) map[string]int {
+	index := map[string]int{}
+	for i, s := range states {
+		if before, ok := index[s.Name.Text]; ok {
+			r.twice(s.Name, states[before].Name.Span)
+			continue
+		}
+		index[s.Name.Text] = i
+	}
+	return index
+}
+
+// target looks up the state that a transition leads to.
+func (r *resolver) target(index map[string]int, to syntax.Name) (int, bool) {
+	i, ok := index[to.Text]
+	if !ok {
+		text := "there is no state %q"
+		if near := syntax.Nearest(to.Text, slices.Collect(maps.Keys(index))); near != "" {
+			text += "; did you mean \"" + near + "\"?"
+		}
+		r.problem(syntax.UnknownName, to.Span, text, to.Text)
+	}
+	return i, ok
+}

@@ -1,0 +1,284 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// resolver makes a Spec of declarations.
+type resolver struct {
+	*Spec
+	problems syntax.List
+	damaged  bool // some declarations could not be read: unknown names may be theirs
+	events   []*syntax.Event
+	locals   []*syntax.Local
+	checks   []*syntax.Check
+	bodies   []*syntax.Property
+	others   map[string]syntax.Span // names of properties and blocks
+	nested   map[int]syntax.Span    // propositions being resolved
+	firm     bool                   // the first pass over propositions is done
+}
+
+func (r *resolver) problem(kind syntax.Kind, at syntax.Span, format string, args ...any) *syntax.Diagnostic {
+	d := &syntax.Diagnostic{Kind: kind, Span: at, Message: fmt.Sprintf(format, args...)}
+	r.problems = append(r.problems, d)
+	return d
+}
+
+func (r *resolver) warn(kind syntax.Kind, at syntax.Span, format string, args ...any) {
+	r.problem(kind, at, format, args...).Warning = true
+}
+
+// resolve goes over the declarations three times: names, what stands for itself, and
+// what speaks of it, so that a name may be used before its declaration.
+func (r *resolver) resolve(decls []syntax.Decl) {
+	r.others = map[string]syntax.Span{}
+	for _, d := range decls {
+		r.declare(d)
+	}
+	for i := range r.Threads {
+		r.nthOf(i, decls)
+	}
+	for i, d := range r.events {
+		r.event(i, d)
+	}
+	for i, d := range r.locals {
+		r.local(i, d)
+	}
+	r.props()
+	for _, d := range r.bodies {
+		r.property(d)
+	}
+	for _, d := range r.checks {
+		r.check(d)
+	}
+	r.blocks()
+	r.unused()
+	r.orderEvents()
+}
+
+// name declares a name for a thing of a sort.
+func (r *resolver) name(n syntax.Name, s sort, index int, path string) {
+	if n.Text == "tid" || n.Text == "true" || n.Text == "false" || n.Text == "null" || n.Text == "_" {
+		r.problem(syntax.DeclaredTwice, n.Span, "%q has a meaning of its own and cannot be declared", n.Text)
+		return
+	}
+	before, ok := r.names.add(n.Text, entry{s, index, n.Span, path})
+	if !ok {
+		r.twice(n, before.span)
+	}
+}
+
+func (r *resolver) twice(n syntax.Name, before syntax.Span) {
+	r.problem(syntax.DeclaredTwice, n.Span, "%q is declared already, at %s", strings.TrimPrefix(n.Text, "%"), before.Pos)
+}
+
+// other declares the name of a property or a block.
+func (r *resolver) other(n syntax.Name) {
+	if before, ok := r.others[n.Text]; ok {
+		r.twice(n, before)
+		return
+	}
+	r.others[n.Text] = n.Span
+}
+
+func (r *resolver) declare(d syntax.Decl) {
+	switch d := d.(type) {
+	case *syntax.Var:
+		r.name(d.Name, varSort, len(r.Vars), d.Path.Text)
+		r.Vars = append(r.Vars, Var{Name: d.Name.Text, Path: d.Path.Text, Type: r.class(d.Type), Span: d.Name.Span})
+	case *syntax.Sync:
+		r.sync(d)
+	case *syntax.Thread:
+		r.name(d.Name, threadSort, len(r.Threads), d.Path.Text)
+		r.Threads = append(r.Threads, Thread{Kind: d.Kind, Name: d.Name.Text, Text: d.Path.Text + d.Glob.Text, Nth: d.Nth, Of: -1, Span: d.Name.Span})
+	case *syntax.Event:
+		r.name(d.Name, eventSort, len(r.Events), d.Pattern.Func.Text)
+		r.Events = append(r.Events, Event{Name: d.Name.Text, Op: d.Pattern.Op, Span: d.Name.Span})
+		r.events = append(r.events, d)
+	case *syntax.Prop:
+		r.name(d.Name, propSort, len(r.Props), "")
+		r.Props = append(r.Props, Prop{Name: d.Name.Text, Expr: d.Expr, Span: d.Name.Span})
+	case *syntax.Local:
+		r.name(d.Name, localSort, len(r.Locals), "")
+		r.Locals = append(r.Locals, Local{Name: d.Name.Text, Type: r.class(d.Type), Span: d.Name.Span})
+		r.locals = append(r.locals, d)
+	case *syntax.Property:
+		r.other(d.Name)
+		r.bodies = append(r.bodies, d)
+	case *syntax.Check:
+		r.checks = append(r.checks, d)
+	case *syntax.Typestate:
+		r.other(d.Name)
+		r.Typestates = append(r.Typestates, d)
+	case *syntax.MTTL:
+		r.other(d.Name)
+		r.Formulas = append(r.Formulas, d)
+	case *syntax.Scope:
+		r.other(d.Name)
+		r.Scopes = append(r.Scopes, d)
+	}
+}
+
+// sync declares a lock and its kin. One that a condition in quotes names is the same
+// wherever it is named.
+func (r *resolver) sync(d *syntax.Sync) {
+	if before, ok := r.names.entries[d.Name.Text]; ok && strings.HasPrefix(d.Name.Text, "%") && before.sort == syncSort {
+		return
+	}
+	r.name(d.Name, syncSort, len(r.Syncs), d.Path.Text)
+	s := Sync{Kind: d.Kind, Name: d.Name.Text, Path: d.Path.Text, Span: d.Name.Span}
+	if d.Class != nil {
+		s.Class = d.Class.Text
+	}
+	r.Syncs = append(r.Syncs, s)
+}
+
+// class reads a type's name.
+func (r *resolver) class(n *syntax.Name) Class {
+	if n == nil {
+		return Unknown
+	}
+	for c := Int; c <= Ptr; c++ {
+		if c.String() == n.Text {
+			return c
+		}
+	}
+	r.problem(syntax.TypeMismatch, n.Span, "%q is no type: these are: int, uint, bool, float, enum, ptr", n.Text)
+	return Unknown
+}
+
+// find looks up a name that has to be of a sort; -1 where it is not.
+func (r *resolver) find(n syntax.Name, s sort) int {
+	e, ok := r.names.entries[n.Text]
+	switch {
+	case ok && e.sort == s:
+		return e.index
+	case ok:
+		r.problem(syntax.TypeMismatch, n.Span, "%q is %s, not %s", n.Text, sortNames[e.sort], sortNames[s])
+	default:
+		r.unknown(n, s)
+	}
+	return -1
+}
+
+// unknown says that a name is not declared, unless its declaration may be one that
+// could not be read.
+func (r *resolver) unknown(n syntax.Name, sorts ...sort) {
+	text := fmt.Sprintf("unknown name %q", n.Text)
+	if near := r.names.near(n.Text, sorts...); near != "" {
+		text += "; did you mean " + near + "?"
+	} else if r.damaged {
+		return
+	}
+	r.problem(syntax.UnknownName, n.Span, "%s", text)
+}
+
+// nthOf looks up of which type a single thread is one.
+func (r *resolver) nthOf(i int, decls []syntax.Decl) {
+	t := &r.Threads[i]
+	if t.Kind != syntax.NthOf {
+		return
+	}
+	for _, d := range decls {
+		th, ok := d.(*syntax.Thread)
+		if !ok || th.Name.Span != t.Span {
+			continue
+		}
+		if t.Of = r.find(th.Of, threadSort); t.Of >= 0 && r.Threads[t.Of].Kind == syntax.NthOf {
+			r.problem(syntax.TypeMismatch, th.Of.Span, "%q is one thread already", th.Of.Text)
+		}
+	}
+}
+
+// check resolves what an analysis is asked for.
+func (r *resolver) check(d *syntax.Check) {
+	c := Check{Analysis: d.Analysis.Text, Span: d.Analysis.Span}
+	for _, n := range d.Vars {
+		if i := r.find(n, varSort); i >= 0 {
+			c.Vars = append(c.Vars, i)
+		}
+	}
+	if d.Analysis.Text == "races" && len(d.Vars) == 0 {
+		for i := range r.Vars {
+			c.Vars = append(c.Vars, i)
+		}
+	}
+	for _, i := range c.Vars {
+		r.Vars[i].Used = true
+	}
+	if d.Func != nil {
+		c.Func = d.Func.Text
+	}
+	r.Checks = append(r.Checks, c)
+}
+
+// unused warns of variables that nothing speaks of.
+func (r *resolver) unused() {
+	if r.damaged || r.problems.HasErrors() {
+		return
+	}
+	for _, v := range r.Vars {
+		if !v.Used && v.Span.Src == r.sources[0] {
+			r.warn(syntax.Doubtful, v.Span, "%q is used by no property and no check: it is not watched", v.Name)
+		}
+	}
+}
+
+// orderEvents puts the events first that properties mention, so that each has a bit.
+func (r *resolver) orderEvents() {
+	mentioned := make([]bool, len(r.Events))
+	for _, p := range r.Properties {
+		for _, i := range p.Events {
+			mentioned[i] = true
+		}
+	}
+	var order []int
+	for _, first := range []bool{true, false} {
+		for i := range r.Events {
+			if mentioned[i] == first {
+				order = append(order, i)
+			}
+		}
+		if first && len(order) > MaxEvents {
+			r.problem(syntax.TooLarge, r.Events[order[MaxEvents]].Span, "properties mention %d events: at most %d", len(order), MaxEvents)
+			return
+		}
+	}
+	place := make([]int, len(order))
+	events := make([]Event, len(order))
+	for to, from := range order {
+		place[from], events[to] = to, r.Events[from]
+	}
+	r.Events = events
+	r.renumber(place)
+}
+
+// renumber follows events to their new places.
+func (r *resolver) renumber(place []int) {
+	for name, e := range r.names.entries {
+		if e.sort == eventSort {
+			e.index = place[e.index]
+			r.names.entries[name] = e
+		}
+	}
+	for _, p := range r.Properties {
+		for i := range p.Events {
+			p.Events[i] = place[p.Events[i]]
+		}
+		slices.Sort(p.Events)
+		for i := range p.Propositions {
+			if at := &p.Propositions[i].Event; *at >= 0 {
+				*at = place[*at]
+			}
+		}
+	}
+	for i := range r.Locals {
+		for j := range r.Locals[i].On {
+			r.Locals[i].On[j].Event = place[r.Locals[i].On[j].Event]
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package spec
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/probes/method"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// parse reads a specification that has to be right.
+func parse(t *testing.T, text string) *Spec {
+	t.Helper()
+	s, problems := Parse("t.tps", text)
+	if problems.HasErrors() {
+		t.Fatalf("%s\n%s", text, problems)
+	}
+	return s
+}
+
+// golden compares with a file beside name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// TestErrors holds what is said of the files in testdata/errors against the files
+// beside them.
+func TestErrors(t *testing.T) {
+	files, _ := filepath.Glob("testdata/errors/*.tps")
+	if len(files) == 0 {
+		t.Fatal("no files")
+	}
+	for _, name := range files {
+		s, problems := Load(name, Options{})
+		if s != nil && problems.HasErrors() {
+			t.Errorf("%s: a specification with errors", name)
+		}
+		got := problems.Error()
+		if s != nil {
+			for _, p := range s.Properties {
+				_, more := s.Monitor(p, MonitorOptions{})
+				if len(more) > 0 {
+					got += "\n" + more.Error()
+				}
+			}
+		}
+		golden(t, strings.TrimSuffix(name, ".tps")+".txt", got+"\n")
+	}
+}
+
+// TestExamples reads the examples and makes their monitors without a word.
+func TestExamples(t *testing.T) {
+	files, _ := filepath.Glob("testdata/examples/*.tps")
+	if len(files) < 5 {
+		t.Fatal(files)
+	}
+	for _, name := range files {
+		s, problems := Load(name, Options{})
+		if len(problems) > 0 {
+			t.Errorf("%s\n%s", name, problems)
+			continue
+		}
+		for _, p := range s.Properties {
+			m, problems := s.Monitor(p, MonitorOptions{})
+			if len(problems) > 0 {
+				t.Errorf("%s\n%s", name, problems)
+				continue
+			}
+			if _, ok := m.ShortestBad(); !ok {
+				t.Errorf("%s: %s cannot be violated", name, p.Name)
+			}
+			if _, problems := s.Letters(p, nil); len(problems) > 0 {
+				t.Errorf("%s\n%s", name, problems)
+			}
+		}
+		want := map[string]int{"blocks.tps": 4, "listing11.tps": 1}[filepath.Base(name)]
+		if got := len(s.NotEvaluated()); got != want {
+			t.Errorf("%s: %d blocks are not evaluated", name, got)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	s, _ := Load("testdata/examples/door.tps", Options{})
+	p := s.Plan()
+	if got := fmt.Sprint(s.Paths(), p.On); got != "[tank.level] [call door_open(which) return door_shut(_) -> ok]" {
+		t.Error(got)
+	}
+	if len(p.Syncs) != 1 || s.Syncs[p.Syncs[0]].Path != "tank_lock" || len(p.Threads) != 1 {
+		t.Errorf("%+v", p)
+	}
+	if !s.Asks("races") || !s.Asks("deadlocks") || s.Asks("misuse") {
+		t.Error(s.Checks)
+	}
+}
+
+func TestPlanHoldsWhatIsUsedAlone(t *testing.T) {
+	s, problems := Parse("t.tps", `
+var used : int = a
+var idle : int = b
+var raced = c
+var seen = d
+event e = call f
+event g = write seen
+event h = call unused
+prop p = used > 1
+prop q = idle > 1
+property f = always (p -> once (e || g))
+check races(raced)
+`)
+	if got := fmt.Sprint(s.Paths(), s.Plan().On); got != "[a c d] [call f]" {
+		t.Error(got)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].Message, `"idle" is used by no property`) {
+		t.Errorf("%v", problems)
+	}
+}
+
+// TestPatternsAreThoseOfOn: what Plan gives as --on patterns is taken by their parser,
+// with the same names.
+func TestPatternsAreThoseOfOn(t *testing.T) {
+	for _, text := range []string{
+		"call f", "call queue_put(q, _)", "return f(x, _, y) -> r", "call Queue::*(this)", "call `operator<<`(s)",
+		"call `Queue<int, long>::put`", "call shop.c:sell(n)", "call ns::Queue::~Queue(this)", "return `src/a.c:f` -> r",
+	} {
+		s := parse(t, "event e = "+text+"\nproperty p = always !e")
+		on := s.Plan().On
+		if len(on) != 1 {
+			t.Fatal(on)
+		}
+		got, err := method.Parse(on[0])
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		want, err := method.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.Text, want.Text = "", ""
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+func TestEventsOfPropertiesComeFirst(t *testing.T) {
+	s := parse(t, "event a = call a\nevent b = call b\nevent c = call c\nproperty p = always (c -> once b)\nlocal n = 0 { on a : n := 1 }")
+	var names []string
+	for _, e := range s.Events {
+		names = append(names, e.Name)
+	}
+	if got := strings.Join(names, " "); got != "b c a" {
+		t.Fatal(got)
+	}
+	if p := s.Properties[0]; fmt.Sprint(p.Events) != "[0 1]" || s.Events[s.Locals[0].On[0].Event].Name != "a" {
+		t.Errorf("%v", p.Events)
+	}
+	l, _ := s.Letters(s.Properties[0], nil)
+	if got := l.Letter(nil, 1<<1); got != 1 { // c is the property's first proposition
+		t.Errorf("%b", got)
+	}
+}
+
+func TestIncludes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	main := write("main.tps", "include \"parts/vars.tps\"\ninclude \"std.tps\"\nproperty p = always v > 1\n")
+	write("parts/vars.tps", "include \"more.tps\"\ninclude \"../main.tps\"\nvar v : int = x\nvar unused = y\n")
+	write("parts/more.tps", "prop q = v > 2\n")
+	write("lib/std.tps", "event e = call f\n")
+	s, problems := Load(main, Options{Path: []string{filepath.Join(dir, "lib")}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if len(s.Vars) != 2 || len(s.Props) != 1 || len(s.Events) != 1 || len(s.Properties) != 1 {
+		t.Errorf("%+v", s)
+	}
+	if _, problems := Load(main, Options{}); !problems.HasErrors() || problems[0].Kind != syntax.BadFile || problems[0].Span.Line() != 2 {
+		t.Errorf("%v", problems)
+	}
+	if _, problems := Load(filepath.Join(dir, "none.tps"), Options{}); len(problems) != 1 || problems[0].Kind != syntax.BadFile {
+		t.Errorf("%v", problems)
+	}
+	if _, problems := Load(dir, Options{}); len(problems) != 1 {
+		t.Errorf("%v", problems)
+	}
+}
+
+func TestSizeLimits(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("var v : int = x\nproperty p = true")
+	for i := range 70 {
+		fmt.Fprintf(&b, " && v != %d", i)
+	}
+	_, problems := Parse("t.tps", b.String())
+	if len(problems) != 1 || problems[0].Kind != syntax.TooLarge {
+		t.Errorf("%v", problems)
+	}
+	b.Reset()
+	for i := range 10 {
+		fmt.Fprintf(&b, "event e%d = call f%d\n", i, i)
+	}
+	b.WriteString("property p = ere bad ((e0 | e1)* e0 (e0 | e1){18} e2)\n")
+	s := parse(t, b.String())
+	_, problems = s.Monitor(s.Properties[0], MonitorOptions{Limit: 1000})
+	if len(problems) != 1 || problems[0].Kind != syntax.TooLarge {
+		t.Errorf("%v", problems)
+	}
+}
+
+// TestErrorsAreBounded: a file with many errors reports twenty.
+func TestErrorsAreBounded(t *testing.T) {
+	_, problems := Parse("t.tps", strings.Repeat("vra x = 1\n", 50))
+	if len(problems) != syntax.MaxErrors+1 || problems[syntax.MaxErrors].Message != "and 30 more errors" {
+		t.Errorf("%d: %v", len(problems), problems[len(problems)-1])
+	}
+}

@@ -1,0 +1,210 @@
+package spec
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// state is what names stand for in an expression over the state: declared variables
+// and propositions. With bound, the forms of the variables are known.
+type state struct {
+	*resolver
+	forms []*event.Form
+	bound bool
+}
+
+func (s *state) form(i int) *event.Form {
+	if i < len(s.forms) {
+		return s.forms[i]
+	}
+	return nil
+}
+
+func (s *state) place(n syntax.Name) (int, value, bool) {
+	e, ok := s.names.entries[n.Text]
+	if !ok || e.sort != varSort {
+		return 0, value{}, false
+	}
+	s.use(e.index)
+	return e.index, valueOf(s.Vars[e.index].Type, s.form(e.index)), true
+}
+
+// use notes that a variable's value matters.
+func (s *state) use(i int) {
+	if !s.bound {
+		s.Vars[i].Used = true
+	}
+}
+
+func (s *state) proposition(n syntax.Name) (syntax.Expr, bool) {
+	e, ok := s.names.entries[n.Text]
+	if !ok || e.sort != propSort {
+		return nil, false
+	}
+	return s.Props[e.index].Expr, true
+}
+
+// constant takes a name that nothing declares for a constant of an enumeration, if it
+// is compared with a variable that may be one.
+func (s *state) constant(n syntax.Name, with syntax.Expr) (uint64, bool) {
+	id, ok := with.(*syntax.Ident)
+	if !ok {
+		return 0, false
+	}
+	at, v, ok := s.place(id.Name)
+	if _, declared := s.names.entries[n.Text]; !ok || declared || !s.bound && v.class != Enum && v.class != Unknown {
+		return 0, false
+	}
+	if s.bound {
+		return s.boundConstant(n, at)
+	}
+	if near := s.names.near(n.Text, varSort, propSort); near != "" && v.class == Unknown {
+		s.warn(syntax.Doubtful, n.Span, "%q is taken for a constant of an enumeration; did you mean %s?", n.Text, near)
+	}
+	return 0, true
+}
+
+func (s *state) boundConstant(n syntax.Name, at int) (uint64, bool) {
+	f, name := s.form(at), s.Vars[at].Name
+	if f == nil || len(f.Names) == 0 {
+		s.problem(syntax.UnknownName, n.Span, "unknown name %q: no constants of an enumeration are known for %q", n.Text, name)
+		return 0, true
+	}
+	v, ok := enumConstant(f, n.Text)
+	if !ok {
+		text := "the type of %q has no constant %q"
+		if near := syntax.Nearest(n.Text, enumNames(f)); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		s.problem(syntax.UnknownName, n.Span, text, name, n.Text)
+	}
+	return v, true
+}
+
+// missing says why a name has no value in a state.
+func (s *state) missing(n syntax.Name) {
+	e, ok := s.names.entries[n.Text]
+	switch {
+	case !ok && n.Text == "tid":
+		s.problem(syntax.TypeMismatch, n.Span, "tid is of an event, not of the state")
+	case !ok:
+		s.unknown(n, varSort, propSort)
+	case e.sort == eventSort:
+		s.problem(syntax.TypeMismatch, n.Span, "%q is an event, which is no part of the state: name it in the property itself", n.Text)
+	case e.sort == localSort:
+		s.problem(syntax.TypeMismatch, n.Span, "%q is a local variable: those are for when and mttl alone", n.Text)
+	default:
+		s.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, sortNames[e.sort])
+	}
+}
+
+func (s *state) mismatch(at syntax.Span, format string, args ...any) {
+	s.problem(syntax.TypeMismatch, at, format, args...)
+}
+
+// isNumber tells of a name whether it is a number, for what & and its kin mean.
+func (r *resolver) isNumber(n syntax.Name) bool {
+	e, ok := r.names.entries[n.Text]
+	if !ok {
+		return n.Text == "tid"
+	}
+	switch e.sort {
+	case varSort:
+		return r.Vars[e.index].Type != Bool
+	case localSort:
+		return r.Locals[e.index].Type != Bool
+	}
+	return false
+}
+
+// arrange makes a tree of an expression.
+func (r *resolver) arrange(x syntax.Expr) (syntax.Expr, bool) {
+	out, problems := syntax.Arrange(x, r.isNumber)
+	r.problems = append(r.problems, problems...)
+	return out, !problems.HasErrors()
+}
+
+// props resolves the declared propositions.
+func (r *resolver) props() {
+	for i := range r.Props {
+		p := &r.Props[i]
+		x, ok := r.arrange(p.Expr)
+		if p.Expr = x; !ok {
+			p.Expr = &syntax.Bool{Span: p.Span}
+		}
+	}
+	for i := range r.Props {
+		if r.circular(i, map[int]bool{}) {
+			r.problem(syntax.TypeMismatch, r.Props[i].Span, "proposition %q is defined by itself", r.Props[i].Name)
+			r.Props[i].Expr = &syntax.Bool{Span: r.Props[i].Span}
+		}
+	}
+	for i := range r.Props {
+		c := compiler{places: &state{resolver: r}}
+		used := make([]bool, len(r.Vars))
+		for j := range r.Vars {
+			used[j] = r.Vars[j].Used
+		}
+		c.truth(r.Props[i].Expr)
+		for j := range r.Vars { // only a property that names it needs its variables
+			r.Vars[j].Used = used[j]
+		}
+	}
+}
+
+// circular tells whether a proposition's definition comes back to it.
+func (r *resolver) circular(i int, above map[int]bool) bool {
+	if above[i] {
+		return true
+	}
+	above[i] = true
+	defer delete(above, i)
+	found := false
+	walk(r.Props[i].Expr, func(n syntax.Name) {
+		if e, ok := r.names.entries[n.Text]; ok && e.sort == propSort && !found && len(above) < maxInlined {
+			found = r.circular(e.index, above)
+		}
+	})
+	return found
+}
+
+// walk calls see for each name in an arranged expression.
+func walk(x syntax.Expr, see func(syntax.Name)) {
+	switch x := x.(type) {
+	case *syntax.Ident:
+		see(x.Name)
+	case *syntax.Paren:
+		walk(x.X, see)
+	case *syntax.Unary:
+		walk(x.X, see)
+	case *syntax.Binary:
+		walk(x.X, see)
+		walk(x.Y, see)
+	case *syntax.Interval:
+		walk(x.F, see)
+		walk(x.G, see)
+	case *syntax.At:
+		walk(x.X, see)
+	case *syntax.Quantified:
+		walk(x.X, see)
+	}
+}
+
+// reads gives the variables that an expression reads, through propositions too.
+func (r *resolver) reads(x syntax.Expr, into map[int]bool) {
+	r.readsFrom(x, into, map[int]bool{})
+}
+
+func (r *resolver) readsFrom(x syntax.Expr, into, seen map[int]bool) {
+	walk(x, func(n syntax.Name) {
+		switch e := r.names.entries[n.Text]; e.sort {
+		case varSort:
+			into[e.index] = true
+		case propSort:
+			if !seen[e.index] {
+				seen[e.index] = true
+				r.readsFrom(r.Props[e.index].Expr, into, seen)
+			}
+		}
+	})
+}
