@@ -126,6 +126,8 @@ func TestConstants(t *testing.T) {
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
 		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack),
 		"SUCCESS_ALWAYS": uint64(SuccessAlways), "SUCCESS_ZERO": uint64(SuccessZero), "SUCCESS_NONZERO": uint64(SuccessNonzero),
+		"CHANNEL_UNSEEN": uint64(ChannelUnseen), "CHANNEL_PIPE": uint64(ChannelPipe), "CHANNEL_FIFO": uint64(ChannelFIFO), "CHANNEL_SOCKET": uint64(ChannelSocket),
+		"CHANNEL_EVENTFD": uint64(ChannelEventfd), "CHANNEL_TIMERFD": uint64(ChannelTimerfd), "CHANNEL_FUTEX": uint64(ChannelFutex), "CHANNEL_TIGHT": uint64(ChannelTight),
 		"SUCCESS_BARRIER": uint64(SuccessBarrier), "SUCCESS_TRUE8": uint64(SuccessTrue8),
 	}
 	for op := OpNone; op < numOps; op++ {
@@ -137,7 +139,7 @@ func TestConstants(t *testing.T) {
 		}
 	}
 	for name := range want {
-		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_"} {
+		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_"} {
 			if _, ok := have[name]; !ok && strings.HasPrefix(name, family) {
 				t.Errorf("Go does not know %s", name)
 			}

@@ -40,6 +40,8 @@ const (
 	OpAlloc
 	OpFree
 	OpMove
+	OpSend
+	OpReceive
 
 	numOps
 )
@@ -49,7 +51,7 @@ var opNames = [numOps]string{
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
-	"call", "return", "alloc", "free", "move",
+	"call", "return", "alloc", "free", "move", "send", "receive",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.
@@ -154,4 +156,21 @@ const (
 	// SiteElement, with SiteCheck: whatever is touched is the variable, if index
 	// times scale is a multiple of HomeDisp.
 	SiteElement = 64
+)
+
+// ChannelKind is what a message goes through; enum channel_kind of record.h.
+type ChannelKind int32
+
+// The kinds of channel of record.h, in its order.
+const (
+	ChannelUnseen ChannelKind = iota // none: calls that are not seen may send and receive from now on
+	ChannelPipe
+	ChannelFIFO // a pipe with a name
+	ChannelSocket
+	ChannelEventfd
+	ChannelTimerfd
+	ChannelFutex
+	// ChannelTight is added to another: it has little room, or the call takes more of
+	// it than its bytes.
+	ChannelTight ChannelKind = 256
 )

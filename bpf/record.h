@@ -47,6 +47,22 @@ enum op {
 	OP_MOVE,	/* realloc of a block. Before: object is the block. REC_LEAVE: object is what
 			 * it has become (0: freed, or too small to matter), value its size;
 			 * REC_FAILED: it is what it was */
+	OP_SEND,	/* object is a channel, result its enum channel_kind. Before: value is how many bytes at
+			 * most; REC_LEAVE: how many, or with REC_FAILED an error. Of a futex, value
+			 * is the caller's return address, and entered the instruction behind the call */
+	OP_RECEIVE,	/* likewise */
+};
+
+/* What threads hand each other messages through. */
+enum channel_kind {
+	CHANNEL_UNSEEN,	/* none: calls that are not seen may send and receive from now on */
+	CHANNEL_PIPE,	/* object is its inode, never used again */
+	CHANNEL_FIFO,	/* one with a name */
+	CHANNEL_SOCKET,	/* object tells some sockets apart */
+	CHANNEL_EVENTFD,
+	CHANNEL_TIMERFD,
+	CHANNEL_FUTEX,	/* object is its address in the process */
+	CHANNEL_TIGHT = 256, /* added to another: it has little room, or the call takes more of it than its bytes */
 };
 
 /* record.flags */

@@ -40,6 +40,24 @@ type TracepredictFrameKey struct {
 	Level uint32
 }
 
+type TracepredictIoCall struct {
+	_    structs.HostLayout
+	Send struct {
+		_    structs.HostLayout
+		Key  uint64
+		Kind int32
+		Pad  uint32
+	}
+	Receive struct {
+		_    structs.HostLayout
+		Key  uint64
+		Kind int32
+		Pad  uint32
+	}
+	Ip     uint64
+	Caller uint64
+}
+
 type TracepredictKernelCode struct {
 	_     structs.HostLayout
 	Bytes [48]uint8
@@ -232,6 +250,7 @@ const (
 	TracepredictMapBlocks            = "blocks"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
+	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
@@ -247,6 +266,8 @@ const (
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgListWatched      = "list_watched"
 	TracepredictProgOnCall           = "on_call"
+	TracepredictProgOnCallIn         = "on_call_in"
+	TracepredictProgOnCallOut        = "on_call_out"
 	TracepredictProgOnExec           = "on_exec"
 	TracepredictProgOnExit           = "on_exit"
 	TracepredictProgOnFork           = "on_fork"
@@ -328,6 +349,8 @@ type TracepredictProgramSpecs struct {
 	ListTasks    *ebpf.ProgramSpec `ebpf:"list_tasks"`
 	ListWatched  *ebpf.ProgramSpec `ebpf:"list_watched"`
 	OnCall       *ebpf.ProgramSpec `ebpf:"on_call"`
+	OnCallIn     *ebpf.ProgramSpec `ebpf:"on_call_in"`
+	OnCallOut    *ebpf.ProgramSpec `ebpf:"on_call_out"`
 	OnExec       *ebpf.ProgramSpec `ebpf:"on_exec"`
 	OnExit       *ebpf.ProgramSpec `ebpf:"on_exit"`
 	OnFork       *ebpf.ProgramSpec `ebpf:"on_fork"`
@@ -346,6 +369,7 @@ type TracepredictMapSpecs struct {
 	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
+	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
@@ -414,6 +438,7 @@ type TracepredictMaps struct {
 	Blocks         *ebpf.Map `ebpf:"blocks"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
+	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
@@ -433,6 +458,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Blocks,
 		m.Dropped,
 		m.FarCalls,
+		m.IoCalls,
 		m.KernelCodes,
 		m.Lost,
 		m.PendingReturns,
@@ -486,6 +512,8 @@ type TracepredictPrograms struct {
 	ListTasks    *ebpf.Program `ebpf:"list_tasks"`
 	ListWatched  *ebpf.Program `ebpf:"list_watched"`
 	OnCall       *ebpf.Program `ebpf:"on_call"`
+	OnCallIn     *ebpf.Program `ebpf:"on_call_in"`
+	OnCallOut    *ebpf.Program `ebpf:"on_call_out"`
 	OnExec       *ebpf.Program `ebpf:"on_exec"`
 	OnExit       *ebpf.Program `ebpf:"on_exit"`
 	OnFork       *ebpf.Program `ebpf:"on_fork"`
@@ -502,6 +530,8 @@ func (p *TracepredictPrograms) Close() error {
 		p.ListTasks,
 		p.ListWatched,
 		p.OnCall,
+		p.OnCallIn,
+		p.OnCallOut,
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,

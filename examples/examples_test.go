@@ -18,6 +18,7 @@ type expected struct {
 	Watch  []string `json:"watch"`
 	Shared bool     `json:"watch_shared"`
 	Follow bool     `json:"follow"`
+	Order  string   `json:"order"`
 	Calls  []struct {
 		Pattern string `json:"pattern"`
 		Events  int    `json:"events"`

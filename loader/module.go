@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
@@ -20,6 +21,9 @@ type Module struct {
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
+
+	calls     map[uint64]string // see systemCalls
+	callsOnce sync.Once
 }
 
 // Segment is an executable mapping of a module. Segments of libraries that
@@ -152,4 +156,55 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 		}
 	}
 	return n, first, what
+}
+
+// OwnCall reports whether a system call was made by the code of the program or of a
+// library that is no run-time library: by an instruction of its own, behind which ip
+// is, or by a call of syscall(2), which returns to caller.
+func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
+	seg, ok := s.Segment(pid, ip)
+	if !ok {
+		return false
+	}
+	if probes.RuntimeLibrary(seg.Module.Path) {
+		seg, ok = s.Segment(pid, caller)
+		return ok && seg.Module.calledBefore(caller-seg.Bias, "syscall")
+	}
+	return seg.Module.calledBefore(ip-seg.Bias, "") || seg.Module.calledBefore(caller-seg.Bias, "syscall")
+}
+
+// maxCall is how long an instruction is at most that calls a function, or the kernel.
+const maxCall = 7
+
+// calledBefore reports whether the instruction before an address is a call of a
+// function, or of the kernel where that is "".
+func (m *Module) calledBefore(addr uint64, function string) bool {
+	calls := m.systemCalls()
+	for n := uint64(1); n <= maxCall; n++ {
+		if callee, ok := calls[addr-n]; ok {
+			return callee == function
+		}
+	}
+	return false
+}
+
+// systemCalls gives the places of the module's own code that call the kernel, and what
+// function they do it by; none of a run-time library. What cannot be read has none.
+func (m *Module) systemCalls() map[uint64]string {
+	m.callsOnce.Do(func() {
+		m.calls = map[uint64]string{}
+		if probes.RuntimeLibrary(m.Path) {
+			return
+		}
+		unseen, err := m.Plan.Unseen()
+		if err != nil {
+			return // told with the report
+		}
+		for _, site := range unseen.Sites {
+			if site.What == binary.UnseenSyscall {
+				m.calls[site.Addr] = site.Callee
+			}
+		}
+	})
+	return m.calls
 }

@@ -52,6 +52,9 @@ type Options struct {
 	// whose one task is the observation. Where the binary cannot (cgo), the
 	// session's notes say so.
 	DropPrivileges bool
+	// Messages: what threads hand each other through the kernel (pipes, sockets,
+	// eventfds, futexes) is recorded too.
+	Messages bool
 	// Follow: the processes that the program forks are observed too, and what they
 	// execute, until the first process ends.
 	Follow bool
@@ -117,7 +120,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		}
 	}
 	plan := opts.Plan
-	opts.Tracer.Follow, opts.Tracer.Shared = opts.Follow, plan.Shared
+	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.Messages
 	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {

@@ -32,6 +32,9 @@ type TracerOptions struct {
 	NoCalls, NoVariables bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
+	// Messages records the system calls by which threads hand each other messages.
+	// Each system call of the machine then pays for looking whose it is.
+	Messages bool
 }
 
 const (
@@ -77,6 +80,12 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 		t.Close()
 		return nil, err
 	}
+	if opts.Messages {
+		if err := t.startMessages(); err != nil {
+			t.Close()
+			return nil, err
+		}
+	}
 	return t, nil
 }
 
@@ -93,6 +102,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if opts.Shared {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
+	}
+	if !opts.Messages {
+		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
 	}
 	set := func(name string, value any) {
 		if err == nil {
@@ -131,6 +143,9 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	if opts.NoVariables {
 		names = append(names, "on_heap", "on_heap_return", "on_watch", "list_watched")
 	}
+	if !opts.Messages {
+		names = append(names, "on_call_in", "on_call_out")
+	}
 	for _, name := range names {
 		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 	}
@@ -145,6 +160,22 @@ func (t *Tracer) start() error {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
 		if err != nil {
 			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
+		}
+		t.links = append(t.links, l)
+	}
+	return nil
+}
+
+// startMessages attaches the programs for system calls. Returns come first: a call that
+// is under way is then seen to return.
+func (t *Tracer) startMessages() error {
+	for _, p := range []struct {
+		name string
+		prog *ebpf.Program
+	}{{"sys_exit", t.objs.OnCallOut}, {"sys_enter", t.objs.OnCallIn}} {
+		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.name, Program: p.prog})
+		if err != nil {
+			return fmt.Errorf("attach the tracepoint %s of system calls: %w", p.name, err)
 		}
 		t.links = append(t.links, l)
 	}

@@ -73,6 +73,7 @@ func (o *Observer) remember(needed *event.Names) {
 	for _, t := range o.threads {
 		t.remember(needed)
 	}
+	o.channels.remember(needed)
 }
 
 func (p *process) remember(needed *event.Names) {

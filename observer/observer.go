@@ -80,6 +80,10 @@ type Options struct {
 	// Declare gives the variables whose first values the sinks shall have, each by
 	// an inferred Init; called once, before the first access or call. Nil: none.
 	Declare func() []Declared
+	// Futex says whether a futex call of the program's own was made from behind the
+	// instruction at ip, with caller on top of the stack; nil: none is. The C library's
+	// calls implement what is observed otherwise.
+	Futex func(tgid uint32, ip, caller uint64) bool
 	// Touch says what an access was that a hardware watchpoint saw; nil: nobody
 	// knows.
 	Touch func(Trap) Touch
@@ -128,6 +132,7 @@ type Observer struct {
 	stacks    map[event.PlaceID]Stack
 	unknown   SiteInfo // of a site that nobody knows
 	funcs     funcs
+	channels  channels
 
 	waiting  []postponed // the first needs a store that has not come; see synchronising.go
 	want     awaited     // that store
@@ -152,6 +157,7 @@ func New(opts Options) *Observer {
 		processes: map[uint32]*process{},
 		names:     newNames(opts.Sinks),
 		stacks:    map[event.PlaceID]Stack{},
+		channels:  newChannels(opts.Attached),
 		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }
@@ -291,6 +297,8 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	case bpf.OpCall, bpf.OpReturn:
 		o.declare(t, r)
 		o.called(t, r, args)
+	case bpf.OpSend, bpf.OpReceive:
+		o.message(t, r)
 	}
 }
 

@@ -163,7 +163,8 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
 		if !o.opts.Follow {
-			return // another process, not observed
+			o.channels.open() // it has them too
+			return            // another process, not observed
 		}
 		tgid = tid
 	}
@@ -222,6 +223,7 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 	}
 	o.send()
 	t.leaveOnce()
+	o.channels.leave(t)
 	t.ended = true
 	t.held, t.wait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)

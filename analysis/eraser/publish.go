@@ -25,9 +25,9 @@ type publication struct {
 func (p *publication) take(e *event.Event) {
 	atomic := e.Flags&event.Atomic != 0
 	switch e.Op {
-	case event.Acquire, event.AcquireRead, event.SemWait, event.Wake, event.OnceLeave, event.BarrierDepart:
+	case event.Acquire, event.AcquireRead, event.SemWait, event.Wake, event.OnceLeave, event.BarrierDepart, event.Receive:
 		p.acquire(e)
-	case event.Release, event.SemPost, event.Signal, event.Broadcast, event.OnceDone, event.BarrierArrive:
+	case event.Release, event.SemPost, event.Signal, event.Broadcast, event.OnceDone, event.BarrierArrive, event.Send:
 		p.release(e)
 	case event.Read:
 		if atomic {

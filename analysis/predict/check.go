@@ -63,17 +63,18 @@ type simulation struct {
 	when     []int  // likewise, the step that executed it
 	steps    int
 	position map[event.ThreadID]int
-	open     map[event.ObjectID][]int // acquires whose sections are open
-	writer   map[event.ObjectID]int   // last write, plus 1
-	value    map[event.ObjectID]int64 // of semaphores
-	gone     map[event.ObjectID]bool  // destroyed
+	open     map[event.ObjectID][]int   // acquires whose sections are open
+	writer   map[event.ObjectID]int     // last write, plus 1
+	value    map[event.ObjectID]int64   // of semaphores
+	gone     map[event.ObjectID]bool    // destroyed
+	streams  map[event.ObjectID]*behind // how many, from the first on, have happened
 }
 
 func newSimulation(run *observed) *simulation {
 	s := &simulation{
 		run: run, done: make([]bool, len(run.events)), when: make([]int, len(run.events)),
 		position: map[event.ThreadID]int{}, open: map[event.ObjectID][]int{}, writer: map[event.ObjectID]int{},
-		value: map[event.ObjectID]int64{}, gone: map[event.ObjectID]bool{},
+		value: map[event.ObjectID]int64{}, gone: map[event.ObjectID]bool{}, streams: map[event.ObjectID]*behind{},
 	}
 	for id, v := range s.run.initial {
 		s.value[id] = v
@@ -148,6 +149,8 @@ func (s *simulation) can(i int, e *event.Event) error {
 		return s.canRead(i, e)
 	case event.Wake:
 		return s.canWake(i)
+	case event.Send, event.Sent, event.Receive, event.ReceiveFailed:
+		return s.canMessage(i, e)
 	case event.SemWait:
 		if s.value[e.Object] <= 0 {
 			return fmt.Errorf("semaphore %d is 0", e.Object)
@@ -212,6 +215,29 @@ func (s *simulation) canWake(i int) error {
 		return fmt.Errorf("%s was sent before the wait", s.run.name(w.sent))
 	}
 	return nil
+}
+
+// canMessage wants what went through the channel before to have gone through it.
+func (s *simulation) canMessage(i int, e *event.Event) error {
+	now := s.streams[e.Object]
+	if now == nil {
+		now = &behind{}
+		s.streams[e.Object] = now
+	}
+	all, want := s.run.streams[e.Object], s.run.behind[i]
+	for _, x := range []struct {
+		list []int
+		now  *int
+		want int
+	}{{all.sends, &now.sends, want.sends}, {all.receives, &now.receives, want.receives}, {all.failures, &now.failures, want.failures}} {
+		for *x.now < x.want && s.done[x.list[*x.now]] {
+			*x.now++
+		}
+		if *x.now < x.want {
+			return fmt.Errorf("it needs %s first", s.run.name(x.list[*x.now]))
+		}
+	}
+	return s.prerequisites(i)
 }
 
 // prerequisites are the events that the run had before this one by the rules of

@@ -17,6 +17,7 @@ type History struct {
 	recent [recently]*lockSlot // by slot and lock
 	sems   map[event.ObjectID]*semHistory
 	bars   map[event.ObjectID]*barHistory
+	chans  map[event.ObjectID]*chanHistory
 
 	cut     []event.Epoch // by slot: forgotten from the beginning of the run
 	evicted uint64
@@ -42,6 +43,7 @@ func New(o Options) *History {
 		locks: map[event.ObjectID]*lockHistory{},
 		sems:  map[event.ObjectID]*semHistory{},
 		bars:  map[event.ObjectID]*barHistory{},
+		chans: map[event.ObjectID]*chanHistory{},
 	}
 }
 
@@ -234,6 +236,8 @@ func (h *History) other(e *event.Event) {
 		h.semaphore(e)
 	case event.BarrierArrive, event.BarrierDepart:
 		h.barrier(e)
+	case event.Send, event.Receive, event.Receiving, event.ReceiveFailed:
+		h.message(e)
 	case event.Init:
 		h.initial(e)
 	case event.Destroy:
@@ -486,6 +490,7 @@ func (h *History) failed(e *event.Event) {
 // before its end, in every reordering, but its sections still count until then.
 func (h *History) destroy(id event.ObjectID) {
 	delete(h.sems, id)
+	delete(h.chans, id)
 	if b := h.bars[id]; b != nil {
 		h.barring -= len(b.rounds)
 		delete(h.bars, id)
@@ -495,7 +500,7 @@ func (h *History) destroy(id event.ObjectID) {
 // semHistory matches waits with the posts that let them through.
 type semHistory struct {
 	posts  []point // not yet taken
-	waits  []point // by slot, the last
+	waits  lasts
 	credit uint64
 }
 
@@ -541,22 +546,59 @@ func (h *History) semaphore(e *event.Event) {
 			h.need(e, s.posts[0].slot, s.posts[0].epoch)
 			s.posts = slices.Delete(s.posts, 0, 1)
 		}
-		s.waited(point{e.Slot, e.Epoch})
+		s.waits.add(e)
 	case event.SemFailed:
-		for _, w := range s.waits {
-			h.need(e, w.slot, w.epoch)
-		}
+		h.needAll(e, s.waits)
 	}
 }
 
-func (s *semHistory) waited(p point) {
-	for i := range s.waits {
-		if s.waits[i].slot == p.slot {
-			s.waits[i] = p
+// lasts is the last event of some sort of each slot that has one.
+type lasts []point
+
+func (l *lasts) add(e *event.Event) {
+	for i := range *l {
+		if x := &(*l)[i]; x.slot == e.Slot {
+			x.epoch = e.Epoch
 			return
 		}
 	}
-	s.waits = append(s.waits, p)
+	*l = append(*l, point{e.Slot, e.Epoch})
+}
+
+// needAll adds the edges from all of them.
+func (h *History) needAll(e *event.Event, from lasts) {
+	for _, p := range from {
+		h.need(e, p.slot, p.epoch)
+	}
+}
+
+// chanHistory keeps what goes through a channel in the order observed. That a receive
+// comes after the sends that it had its bytes from is in the clocks.
+type chanHistory struct {
+	received lasts // and those that may have
+	failed   lasts
+}
+
+// message: who receives has the bytes behind those that others had before. Who found
+// nothing did so when all that had been sent was received, and before what came later.
+func (h *History) message(e *event.Event) {
+	c := h.chans[e.Object]
+	if c == nil {
+		c = &chanHistory{}
+		h.chans[e.Object] = c
+	}
+	switch e.Op {
+	case event.Send:
+		h.needAll(e, c.failed)
+	case event.Receive:
+		h.needAll(e, c.received)
+		c.received.add(e)
+	case event.Receiving:
+		c.received.add(e)
+	case event.ReceiveFailed:
+		h.needAll(e, c.received)
+		c.failed.add(e)
+	}
 }
 
 // barHistory keeps rounds as observed: who arrives in a round has all arrivals of

@@ -20,6 +20,8 @@ type observed struct {
 	made       map[event.ObjectID]int
 	initial    map[event.ObjectID]int64 // values of semaphores
 	heldBefore map[event.ObjectID]event.ThreadID
+	streams    map[event.ObjectID]*stream
+	behind     map[int]behind
 }
 
 // wakeup is the wait that a wake ends, -1 if not recorded, and the notification.
@@ -80,7 +82,7 @@ func observe(events []event.Event) *observed {
 		observed: &observed{
 			events: events, threads: map[event.ThreadID][]int{}, fork: map[event.ThreadID]int{}, reads: make([]int, len(events)),
 			closes: make([]int, len(events)), after: map[int][]int{}, woken: map[int]wakeup{}, made: map[event.ObjectID]int{}, initial: map[event.ObjectID]int64{},
-			heldBefore: map[event.ObjectID]event.ThreadID{},
+			heldBefore: map[event.ObjectID]event.ThreadID{}, streams: map[event.ObjectID]*stream{}, behind: map[int]behind{},
 		},
 		write: map[event.ObjectID]int{}, open: map[event.ObjectID][]int{}, uses: map[event.ObjectID][]int{},
 		once: map[event.ObjectID]int{}, asleep: map[event.ThreadID]int{}, sent: map[event.ObjectID][]int{},
@@ -128,6 +130,8 @@ func (w *walk) visit(i int, e *event.Event) {
 		w.barrier(i, e)
 	case event.SemPost, event.SemWait, event.SemFailed:
 		w.semaphore(e)
+	case event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
+		w.message(i, e)
 	case event.OnceDone:
 		w.once[e.Object] = i
 	case event.OnceLeave:
@@ -270,4 +274,60 @@ func (w *walk) init(i int, e *event.Event) {
 	case event.KindBarrier:
 		w.sizes[e.Object] = int(min(e.Value, 1<<31))
 	}
+}
+
+// stream is what happened to a channel, each in the order of the run.
+type stream struct{ sends, receives, failures []int }
+
+// behind is how many of these come before an event.
+type behind struct{ sends, receives, failures int }
+
+// message: a receive has the sends before it that begin before its end, and all
+// receives; what found nothing has all receives, and comes before the sends after it. A
+// send that may have waited for room has all receives before its return.
+func (w *walk) message(i int, e *event.Event) {
+	s := w.streams[e.Object]
+	if s == nil {
+		s = &stream{}
+		w.streams[e.Object] = s
+	}
+	switch e.Op {
+	case event.Send:
+		w.behind[i] = behind{failures: len(s.failures)}
+		s.sends = append(s.sends, i)
+	case event.Sent:
+		w.behind[i] = behind{receives: madeRoom(s, e)}
+	case event.Receive:
+		w.behind[i] = behind{sends: w.begun(s, e), receives: len(s.receives)}
+		s.receives = append(s.receives, i)
+	case event.Receiving:
+		s.receives = append(s.receives, i)
+	case event.ReceiveFailed:
+		w.behind[i] = behind{receives: len(s.receives)}
+		s.failures = append(s.failures, i)
+	}
+}
+
+// madeRoom counts the receives that made room. Of a channel whose beginning was
+// forgotten the first that are left stand for those, which are more.
+func madeRoom(s *stream, e *event.Event) int {
+	if n := len(s.receives); e.Flags&event.HasValue == 0 || e.Value > uint64(n) {
+		return n
+	}
+	return int(e.Value)
+}
+
+// begun counts the sends that a receive may have bytes of, or that are before those.
+func (w *walk) begun(s *stream, e *event.Event) int {
+	n := len(s.sends)
+	if e.Flags&event.HasValue == 0 {
+		return n
+	}
+	for n > 0 {
+		if x := &w.events[s.sends[n-1]]; x.Flags&event.HasValue == 0 || x.Value < e.Value {
+			break
+		}
+		n--
+	}
+	return n
 }

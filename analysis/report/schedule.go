@@ -237,6 +237,16 @@ func verbs(o event.Op) string {
 		return "destroys"
 	case event.Hole:
 		return "loses events"
+	case event.Send:
+		return "sends to"
+	case event.Sent:
+		return "has sent to"
+	case event.Receive:
+		return "receives from"
+	case event.Receiving:
+		return "waits to receive from"
+	case event.ReceiveFailed:
+		return "finds nothing in"
 	}
 	return o.String()
 }

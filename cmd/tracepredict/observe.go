@@ -109,6 +109,7 @@ type observeFlags struct {
 	ring     int
 	lossy    bool
 	follow   bool
+	order    string
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -119,12 +120,16 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
+	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
 func (f *observeFlags) check() error {
 	if err := f.reportFlags.check(); err != nil {
 		return err
+	}
+	if f.order != "" && f.order != "io" {
+		return usage("--order %s: it is io", f.order)
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
@@ -170,7 +175,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch})
+	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch, Futex: r.sites.futex})
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
@@ -182,7 +187,7 @@ func (r *observation) options() loader.Options {
 	if r.plan.Shared {
 		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }}
 	}
-	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
 }
 
 // function gives what is known of a function of the run's events.
@@ -272,6 +277,10 @@ func (c *siteCache) checkIn(tgid, index uint32) uint64 {
 }
 
 func (c *siteCache) touch(t observer.Trap) observer.Touch { return resolve.Touch(c.session, t) }
+
+func (c *siteCache) futex(tgid uint32, ip, caller uint64) bool {
+	return c.session.OwnCall(int(tgid), ip, caller)
+}
 
 func (a *app) execCommand() *cobra.Command {
 	var f observeFlags

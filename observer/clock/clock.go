@@ -222,6 +222,10 @@ func (m *Must) before(t *thread, o *object, e *event.Event) {
 		if m.sync && o != nil && o.sem != nil {
 			t.join(&o.sem.last)
 		}
+	case event.Receive:
+		o.receive(t, e)
+	case event.Sent:
+		o.sent(t, e)
 	case event.Acquire, event.AcquireRead, event.AcquireFailed:
 		m.acquire(t, o, e.Op)
 	case event.Release:
@@ -268,6 +272,10 @@ func (m *Must) after(t *thread, o *object, e *event.Event) {
 		o.barrierArrive(t, e.Thread)
 	case event.SemPost:
 		m.semPost(t, o, e.Thread)
+	case event.Send:
+		o.messages().send(t, e)
+	case event.Receive, event.Receiving:
+		o.messages().receives.add(t)
 	case event.SemWait, event.SemFailed:
 		if m.sync {
 			o.semaphore().settle(t, e.Op)

@@ -25,6 +25,7 @@ type object struct {
 	rounds    *barrier
 	sem       *semaphore
 	lock      *lock
+	channel   *channel
 }
 
 // object finds the object of e, nil if e has none.

@@ -85,6 +85,14 @@ const (
 	Call   // Object is the instance, Args what was passed
 	Return // likewise, Args as at the entry; Value is the result, with HasValue; Object2 the instance that it points to
 
+	// Messages between threads, through the kernel. Object is the channel; its bytes
+	// are counted from its beginning.
+	Send          // before it happens; with HasValue no byte of it is before Value
+	Sent          // a send has returned that may have waited until there was room; it comes after the first Value Receive and Receiving of the channel, without HasValue after all so far
+	Receive       // after it happened; with HasValue its bytes are all before Value, else any may be its
+	Receiving     // the thread is within a receive, and may have had its bytes already
+	ReceiveFailed // there was nothing to receive, and it did not wait
+
 	NumOps
 )
 
@@ -104,6 +112,7 @@ const (
 	KindOnce
 	KindInstance // what a method was called on
 	KindField    // a variable too: a field of whatever object is at the address
+	KindChannel  // a pipe, a socket, an eventfd, a futex: what threads hand each other messages through
 )
 
 // Flags qualify an event.
@@ -156,7 +165,7 @@ type Epoch uint32
 type Event struct {
 	Seq     uint64 // position in the run, from 1
 	Time    uint64 // CLOCK_MONOTONIC, ns; 0 in traces that carry no time
-	Value   uint64 // of the variable, zero-extended, with HasValue
+	Value   uint64 // of the variable, zero-extended, with HasValue; see Send, Receive
 	Thread  ThreadID
 	Object  ObjectID
 	Object2 ObjectID // the mutex of Wait and Wake; of a Return what its result points to
@@ -214,6 +223,7 @@ var opNames = [NumOps]string{
 	"wait", "wake", "signal", "broadcast",
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
+	"send", "sent", "receive", "receiving", "receive-failed",
 }
 
 // String gives the operation's name as the reports and traces spell it.
@@ -224,7 +234,7 @@ func (o Op) String() string {
 	return "unknown"
 }
 
-var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field"}
+var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field", "channel"}
 
 // String gives the kind's name as the reports spell it.
 func (k Kind) String() string {

@@ -35,10 +35,10 @@ func TestNumbersAreDocumented(t *testing.T) {
 			t.Errorf("flag %d has become %d", number, flag)
 		}
 	}
-	kinds := "Kinds of object: 0 unknown, 1 variable, 2 mutex, 3 reader-writer lock, 4 spin lock, 5 condition, 6 barrier, 7 semaphore, 8 once, 9 instance, 10 field: a variable; the address is that of the object that it is part of."
+	kinds := "Kinds of object: 0 unknown, 1 variable, 2 mutex, 3 reader-writer lock, 4 spin lock, 5 condition, 6 barrier, 7 semaphore, 8 once, 9 instance, 10 field: a variable; the address is that of the object that it is part of; 11 channel."
 	want(kinds)
 	for i, k := range []event.Kind{event.KindUnknown, event.KindVariable, event.KindMutex, event.KindRWLock, event.KindSpin, event.KindCond, event.KindBarrier,
-		event.KindSemaphore, event.KindOnce, event.KindInstance, event.KindField} {
+		event.KindSemaphore, event.KindOnce, event.KindInstance, event.KindField, event.KindChannel} {
 		if int(k) != i {
 			t.Errorf("kind %d has become %d", i, k)
 		}

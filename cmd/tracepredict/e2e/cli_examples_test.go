@@ -18,6 +18,7 @@ type expectation struct {
 	Watch    []string `json:"watch"`
 	Shared   bool     `json:"watch_shared"`
 	Follow   bool     `json:"follow"`
+	Order    string   `json:"order"`
 	Calls    []jsonCalls
 	Findings []expectedFinding
 }
@@ -156,6 +157,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	}
 	if want.Follow {
 		args = append(args, "--follow")
+	}
+	if want.Order != "" {
+		args = append(args, "--order", want.Order)
 	}
 	for _, c := range want.Calls {
 		args = append(args, "--on", c.Pattern)

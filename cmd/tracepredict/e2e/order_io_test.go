@@ -1,0 +1,71 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// handOvers are the ways in which messages.c hands its variable over.
+var handOvers = []string{"pipe", "vector", "socketpair", "datagram", "packet", "tcp", "eventfd", "timer", "end", "futex", "room", "forked"}
+
+// TestOrderIO: what was handed over by a message is no race, in whatever way; nor is it
+// when the trace is analysed.
+func TestOrderIO(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "messages.c", "-O2", "-pthread")
+	for _, how := range handOvers {
+		t.Run(how, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "run.trace")
+			status, live := reported(t, "exec", "--order=io", "--watch", "shared", "--record", file, "--", program, how)
+			if status != 0 || len(live.Findings) != 0 {
+				t.Errorf("exit status %d, found %v", status, live.Findings)
+			}
+			if _, again := reported(t, "analyze", file); len(again.Findings) != 0 {
+				t.Errorf("of the trace: %v", again.Findings)
+			}
+		})
+	}
+}
+
+// TestWithoutOrderIO: messages are observed only on request, and what they order is a
+// race otherwise.
+func TestWithoutOrderIO(t *testing.T) {
+	needBPF(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run.trace")
+	_, with := reported(t, "exec", "--order=io", "--watch", "letter", "--watch", "stamp", "--record", file, "--", example(t, "pipe"))
+	_, again := reported(t, "analyze", file)
+	if diff := cmp.Diff(with.Findings, again.Findings); diff != "" {
+		t.Errorf("live (-), of the trace (+):\n%s", diff)
+	}
+	_, without := reported(t, "exec", "--watch", "letter", "--watch", "stamp", "--", example(t, "pipe"))
+	var racy []string
+	for _, f := range without.Findings {
+		racy = append(racy, f.Objects...)
+	}
+	slices.Sort(racy)
+	if diff := cmp.Diff([]string{"letter", "stamp"}, racy); diff != "" {
+		t.Errorf("without --order=io expected (-), found (+):\n%s", diff)
+	}
+}
+
+// TestOrderIOAttached: threads that run already hand over, the first of them out of a
+// call that was under way.
+func TestOrderIOAttached(t *testing.T) {
+	needBPF(t)
+	for _, how := range []string{"pipe", "socketpair", "futex"} {
+		t.Run(how, func(t *testing.T) {
+			c := startChild(t, childOptions{}, build(t, "gcc", "messages.c", "-O2", "-pthread"), how, "later")
+			tool, report := attachTo(t, c.pid(), "--order=io", "--watch", "shared")
+			c.tell("x")
+			c.want(0)
+			tool.want(0)
+			if r := readReport(t, report); len(r.Findings) != 0 || r.Run.Events == 0 {
+				t.Errorf("%d events, found %v", r.Run.Events, r.Findings)
+			}
+		})
+	}
+}
