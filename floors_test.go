@@ -47,6 +47,7 @@ var floors = []floor{
 	{"analysis/suite", []string{"analysis/finding", "analysis/eraser", "analysis/goodlock", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"analysis/monitor/*", []string{"analysis/monitor/decision"}, "formulas, expressions and decision diagrams know propositions by number"},
 	{"analysis/monitor", []string{"analysis/monitor/*"}, "a monitor reads letters and knows no events"},
+	{"analysis/property", []string{"analysis/finding", "analysis/predict", "observer/event", "observer/causality", "observer/lattice"}, "properties are checked on the lattice, their witnesses by the checker of executions"},
 	{"analysis/*", []string{"analysis/finding", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"cmd/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
 	{"cmd/*/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},

@@ -24,6 +24,7 @@ const (
 	Race     Kind = "race"
 	Deadlock Kind = "deadlock"
 	Misuse   Kind = "misuse"
+	Property Kind = "property"
 )
 
 // Confidence says what a finding rests on.
@@ -66,6 +67,15 @@ type Step struct {
 	HeldAt []event.PlaceID
 	// Blocked marks a last step of a deadlock witness: the thread waits here.
 	Blocked bool
+	// Truth is which propositions of the property hold after the step, for steps at
+	// which it reads them; else nil.
+	Truth []Truth
+}
+
+// Truth says whether a proposition holds.
+type Truth struct {
+	Name  string
+	Holds bool
 }
 
 // Remember adds what the step names.
@@ -93,7 +103,8 @@ type Finding struct {
 	Threads []event.ThreadID // in the order of Evidence
 	// Evidence has one step a side: the two accesses of a race; for a
 	// deadlock, for each thread of the cycle the acquire that would block,
-	// with what it holds.
+	// with what it holds; for a property the events that changed places, or
+	// the one by which the observed run violates it.
 	Evidence []Step
 	Witness  []Step // the interleaving, where there is one
 	Order    Order

@@ -20,7 +20,8 @@ import (
 // writer that the run saw, and end in the error: for finding.Deadlock with two or
 // more Blocked steps, each the next acquire of its thread, whose locks the threads
 // of the others hold in a ring; for finding.Race with two conflicting accesses of
-// two threads, each the next event of its thread.
+// two threads, each the next event of its thread; for finding.Property nothing but the
+// steps is asked.
 //
 // The error says which step breaks which rule. Time and memory are O(n).
 func Check(events []event.Event, steps []finding.Step, kind finding.Kind) error {
@@ -40,14 +41,19 @@ func check(run *observed, steps []finding.Step, kind finding.Kind) error {
 		return s.deadlock(steps[end:])
 	case finding.Race:
 		return s.race(steps[end:])
+	case finding.Property:
+		return nil
 	}
-	return fmt.Errorf("check a witness for %q: only deadlocks and races have a checker", kind)
+	return fmt.Errorf("check a witness for %q: it has no checker", kind)
 }
 
 // endOf is where the steps end that are executed.
 func endOf(steps []finding.Step, kind finding.Kind) int {
 	end := len(steps)
-	if kind == finding.Race {
+	switch kind {
+	case finding.Property:
+		return end
+	case finding.Race:
 		return max(0, end-2)
 	}
 	for end > 0 && steps[end-1].Blocked {

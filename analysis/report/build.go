@@ -137,6 +137,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 		step := Step{
 			Seq: s.Seq, Time: s.Time, Thread: s.Thread, Op: s.Op, Flags: s.Flags,
 			Peer: s.Peer, Value: s.Value, Stack: b.stack(s.Place), Blocked: s.Blocked,
+			Truth: each(s.Truth, func(t finding.Truth) finding.Truth { return finding.Truth{Name: clean(t.Name), Holds: t.Holds} }),
 		}
 		if s.Object != 0 {
 			step.Object = b.object(s.Object)

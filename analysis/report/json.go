@@ -91,6 +91,8 @@ type jsonStep struct {
 	Blocked   bool           `json:"blocked,omitempty"`
 	Stack     []jsonFrame    `json:"stack"`
 	Held      []jsonHeld     `json:"held"`
+	// Propositions says which propositions of the property hold after the step.
+	Propositions map[string]bool `json:"propositions,omitempty"`
 }
 
 type jsonHeld struct {
@@ -195,6 +197,12 @@ func (n names) toJSONStep(s Step) jsonStep {
 	}
 	if s.Flags&event.HasValue != 0 {
 		out.Value, out.Text = &s.Value, s.Text
+	}
+	for _, t := range s.Truth {
+		if out.Propositions == nil {
+			out.Propositions = map[string]bool{}
+		}
+		out.Propositions[t.Name] = t.Holds
 	}
 	return out
 }

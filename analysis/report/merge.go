@@ -81,7 +81,7 @@ func witnessCost(f finding.Finding) int {
 
 var (
 	confidences = []finding.Confidence{finding.Observed, finding.Predicted, finding.Potential}
-	kinds       = []finding.Kind{finding.Deadlock, finding.Race, finding.Misuse}
+	kinds       = []finding.Kind{finding.Property, finding.Deadlock, finding.Race, finding.Misuse}
 )
 
 func rank[T comparable](order []T, x T) int {

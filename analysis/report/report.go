@@ -185,6 +185,7 @@ type Step struct {
 	Stack   Stack
 	Held    []Held // in order of acquisition
 	Blocked bool   // the thread waits here for ever
+	Truth   []finding.Truth
 }
 
 // Held is a lock held, and where it was acquired.

@@ -712,3 +712,31 @@ func TestPlainKeepsLinesAndNothingElse(t *testing.T) {
 		}
 	}
 }
+
+func TestPropertyShowsWhatHolds(t *testing.T) {
+	truth := func(q bool) []finding.Truth { return []finding.Truth{{Name: "p", Holds: true}, {Name: "q", Holds: q}} }
+	step := func(seq uint64, value uint64, q bool) finding.Step {
+		return finding.Step{Seq: seq, Thread: 1, Op: event.Write, Object: 1, Place: 1, Flags: event.HasValue, Value: value, Truth: truth(q)}
+	}
+	f := finding.Finding{
+		Kind: finding.Property, Confidence: finding.Predicted, Order: finding.OrderSync, Property: "high_water", Message: "the valve opens too late",
+		Evidence: []finding.Step{step(9, 31, true)},
+		Witness:  []finding.Step{step(5, 27, false), {Seq: 6, Thread: 2, Op: event.Read, Object: 2}, step(9, 31, true)},
+	}
+	r := Build(Run{}, []finding.Finding{f}, table{objects: map[event.ObjectID]ObjectInfo{1: {Name: "water", Kind: event.KindVariable}}})
+	var text, out bytes.Buffer
+	if err := WriteText(&text, r, TextOptions{Width: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteJSON(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"PROPERTY predicted (high_water)", "writes water = 27 {p, !q}", "writes water = 31 {p, q}"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text has no %q:\n%s", want, &text)
+		}
+	}
+	if !strings.Contains(strings.Join(strings.Fields(out.String()), ""), `"propositions":{"p":true,"q":false}`) {
+		t.Errorf("the JSON has no propositions:\n%s", &out)
+	}
+}

@@ -59,12 +59,15 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
 	objects := involved(f)
 	sides := len(steps) - len(f.Evidence)
+	if f.Kind == finding.Property {
+		sides = len(steps) - 1
+	}
 	skipped := 0
 	for i, s := range steps {
 		if s.Op == event.Begin && i < sides {
 			continue // its start says it
 		}
-		if i < sides && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
+		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
 			skipped++
 			continue
 		}
@@ -178,7 +181,23 @@ func (p *printer) does(s Step) string {
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"
 	}
-	return verb
+	return verb + letter(s.Truth)
+}
+
+// letter writes what holds as specifications do: " {p, !q}".
+func letter(truth []finding.Truth) string {
+	if len(truth) == 0 {
+		return ""
+	}
+	literals := make([]string, 0, len(truth))
+	for _, t := range truth {
+		if t.Holds {
+			literals = append(literals, t.Name)
+		} else {
+			literals = append(literals, "!"+t.Name)
+		}
+	}
+	return " {" + strings.Join(literals, ", ") + "}"
 }
 
 func verbs(o event.Op) string {

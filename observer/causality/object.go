@@ -63,7 +63,7 @@ func (o *object) useOf(e *event.Event) use {
 	switch e.Op {
 	case event.Read, event.AcquireRead, event.Wait:
 		return reads
-	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast, event.Init:
+	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast:
 		return writes
 	case event.Release:
 		return either(o.exclusive, writes, reads)
@@ -73,7 +73,7 @@ func (o *object) useOf(e *event.Event) use {
 		return either(e.Flags&event.TimedOut != 0, ignores, writes)
 	case event.SemPost, event.SemWait, event.SemFailed:
 		return either(o.semaphore != nil, passes, writes)
-	case event.Destroy:
+	case event.Init, event.Destroy:
 		return either(e.Flags&event.Inferred != 0, ignores, writes)
 	}
 	return passes

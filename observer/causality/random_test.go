@@ -9,175 +9,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
-
-// The objects of random runs.
-const (
-	varX event.ObjectID = iota + 1
-	varY
-	mutex
-	rwlock
-	cond
-	semaphore
-	unknownSem
-	barrier
-	once
-)
-
-// program makes random runs that are well formed.
-type program struct {
-	r       *rand.Rand
-	events  []event.Event
-	live    []event.ThreadID
-	ended   []event.ThreadID // not yet joined
-	next    event.ThreadID
-	holders map[event.ObjectID][]event.ThreadID
-	alone   map[event.ObjectID]bool
-	asleep  map[event.ThreadID]bool
-	inside  map[event.ThreadID]bool // of the barrier
-	arrived int
-	value   int
-	ran     bool
-}
-
-func randomRun(r *rand.Rand, n int) []event.Event {
-	p := &program{
-		r: r, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, alone: map[event.ObjectID]bool{},
-		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, value: 1,
-	}
-	p.emit(event.Event{Thread: 1, Op: event.Init, Object: semaphore, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue})
-	p.emit(event.Event{Thread: 1, Op: event.Init, Object: barrier, Kind: event.KindBarrier, Value: 2, Flags: event.HasValue})
-	for len(p.events) < n {
-		p.step(p.live[r.IntN(len(p.live))])
-	}
-	return p.events
-}
-
-func (p *program) emit(e event.Event) {
-	e.Seq = uint64(len(p.events) + 1)
-	p.events = append(p.events, e)
-}
-
-func (p *program) do(t event.ThreadID, op event.Op, o event.ObjectID) {
-	p.emit(event.Event{Thread: t, Op: op, Object: o})
-}
-
-func (p *program) step(t event.ThreadID) {
-	if p.asleep[t] {
-		p.asleep[t] = false
-		p.emit(event.Event{Thread: t, Op: event.Wake, Object: cond, Flags: event.Flags(p.r.IntN(2)) * event.TimedOut})
-		return
-	}
-	if p.inside[t] {
-		if p.arrived >= 2 {
-			p.leaveBarrier(t)
-		}
-		return
-	}
-	switch p.r.IntN(12) {
-	case 0, 1:
-		p.do(t, event.Write, varX+event.ObjectID(p.r.IntN(2)))
-	case 2, 3:
-		p.do(t, event.Read, varX+event.ObjectID(p.r.IntN(2)))
-	case 4:
-		p.lock(t, mutex, true)
-	case 5:
-		p.lock(t, rwlock, p.r.IntN(3) == 0)
-	case 6:
-		p.do(t, []event.Op{event.Signal, event.Broadcast}[p.r.IntN(2)], cond)
-	case 7:
-		p.asleep[t] = true
-		p.do(t, event.Wait, cond)
-	case 8:
-		p.semaphore(t)
-	case 9:
-		p.do(t, []event.Op{event.SemPost, event.SemWait}[p.r.IntN(2)], unknownSem)
-	case 10:
-		p.gather(t)
-	case 11:
-		p.threads(t)
-	}
-}
-
-func (p *program) lock(t event.ThreadID, o event.ObjectID, alone bool) {
-	held := p.holders[o]
-	switch at := slices.Index(held, t); {
-	case at >= 0:
-		p.do(t, event.Release, o)
-		p.holders[o] = slices.Delete(held, at, at+1)
-	case len(held) > 0 && (alone || p.alone[o]):
-		p.do(t, event.AcquireFailed, o)
-	case alone:
-		p.do(t, event.Acquire, o)
-		p.holders[o], p.alone[o] = append(held, t), true
-	default:
-		p.do(t, event.AcquireRead, o)
-		p.holders[o], p.alone[o] = append(held, t), false
-	}
-}
-
-func (p *program) semaphore(t event.ThreadID) {
-	switch {
-	case p.r.IntN(2) == 0:
-		p.value++
-		p.do(t, event.SemPost, semaphore)
-	case p.value == 0:
-		p.do(t, event.SemFailed, semaphore)
-	default:
-		p.value--
-		p.do(t, event.SemWait, semaphore)
-	}
-}
-
-func (p *program) gather(t event.ThreadID) {
-	if p.r.IntN(2) == 0 {
-		p.once(t)
-		return
-	}
-	if p.arrived == 2 || len(p.live)-len(p.inside) < 2 {
-		return
-	}
-	p.arrived++
-	p.inside[t] = true
-	p.do(t, event.BarrierArrive, barrier)
-}
-
-func (p *program) leaveBarrier(t event.ThreadID) {
-	delete(p.inside, t)
-	if len(p.inside) == 0 {
-		p.arrived = 0
-	}
-	p.do(t, event.BarrierDepart, barrier)
-}
-
-func (p *program) once(t event.ThreadID) {
-	if p.ran {
-		p.do(t, event.OnceLeave, once)
-		return
-	}
-	p.ran = true
-	p.do(t, event.OnceDone, once)
-}
-
-func (p *program) threads(t event.ThreadID) {
-	switch {
-	case p.r.IntN(2) == 0 && len(p.ended) > 0:
-		p.emit(event.Event{Thread: t, Op: event.Join, Peer: p.ended[0]})
-		p.ended = p.ended[1:]
-	case len(p.live) > 3 && t != 1 && !p.holds(t):
-		p.do(t, event.End, 0)
-		p.live = slices.DeleteFunc(p.live, func(o event.ThreadID) bool { return o == t })
-		p.ended = append(p.ended, t)
-	case len(p.live) < 6:
-		p.emit(event.Event{Thread: t, Op: event.Fork, Peer: p.next})
-		p.live = append(p.live, p.next)
-		p.next++
-	}
-}
-
-func (p *program) holds(t event.ThreadID) bool {
-	return slices.Contains(p.holders[mutex], t) || slices.Contains(p.holders[rwlock], t)
-}
 
 // plain is the order of the run by its definition: pairs of events that touch each
 // other, closed under transitivity.
@@ -213,11 +46,11 @@ func touch(events []event.Event, i, j int) bool {
 		return false
 	case a.Op == event.Init:
 		return true
-	case a.Object == semaphore:
+	case a.Object == eventtest.Semaphore:
 		return touchSemaphore(events, i, j)
-	case a.Object == barrier:
+	case a.Object == eventtest.Barrier:
 		return a.Op == event.BarrierArrive && round(events, i) <= round(events, j) && (b.Op == event.BarrierDepart || round(events, i) < round(events, j))
-	case a.Object == once:
+	case a.Object == eventtest.Once:
 		return a.Op == event.OnceDone
 	}
 	x, y := accessOf(events, i), accessOf(events, j)
@@ -258,7 +91,7 @@ func accessOf(events []event.Event, i int) byte {
 func touchSemaphore(events []event.Event, i, j int) bool {
 	count := func(upTo int, op event.Op) (n int) {
 		for _, e := range events[:upTo+1] {
-			if e.Object == semaphore && e.Op == op {
+			if e.Object == eventtest.Semaphore && e.Op == op {
 				n++
 			}
 		}
@@ -276,11 +109,11 @@ func touchSemaphore(events []event.Event, i, j int) bool {
 	return false
 }
 
-// round is the round of the barrier, of two threads.
+// round is the round of the eventtest.Barrier, of two threads.
 func round(events []event.Event, i int) int {
 	n := 0
 	for _, e := range events[:i+1] {
-		if e.Object == barrier && e.Op == events[i].Op {
+		if e.Object == eventtest.Barrier && e.Op == events[i].Op {
 			n++
 		}
 	}
@@ -290,7 +123,7 @@ func round(events []event.Event, i int) int {
 func runs(t *testing.T, check func(t *testing.T, events []event.Event, relevant func(i int) bool)) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		events := randomRun(r, 10+r.IntN(90))
+		events := eventtest.RandomRun(r, 10+r.IntN(90))
 		one := r.IntN(3)
 		check(t, events, func(i int) bool {
 			return events[i].Op == event.Write || (one == 0 && events[i].Op == event.SemPost) || (one == 1 && i%3 == 0)
@@ -351,7 +184,7 @@ func TestLemma1(t *testing.T) {
 				t.Fatalf("(a) event %d: %s", j+1, diff)
 			}
 		}
-		for _, x := range []event.ObjectID{varX, varY} {
+		for _, x := range []event.ObjectID{eventtest.ObjectX, eventtest.ObjectY} {
 			access, write := s.raw.Variable(x)
 			some := func(writes bool) []uint32 {
 				return count(func(i int) bool {
@@ -393,8 +226,8 @@ func TestSlotsAndMemoryAreBounded(t *testing.T) {
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	events := slices.DeleteFunc(randomRun(r, 2000), func(e event.Event) bool {
-		return e.Op == event.End || e.Op == event.Fork || e.Op == event.Join || e.Op == event.SemPost || e.Op == event.Init || e.Object == barrier
+	events := slices.DeleteFunc(eventtest.RandomRun(r, 2000), func(e event.Event) bool {
+		return e.Op == event.End || e.Op == event.Fork || e.Op == event.Join || e.Op == event.SemPost || e.Op == event.Init || e.Object == eventtest.Barrier
 	})
 	c := causality.New()
 	run := func() {

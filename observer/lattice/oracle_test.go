@@ -248,6 +248,9 @@ func feasible(t *testing.T, events []lattice.Event, p *lattice.Property, variabl
 		done[i] = true
 		r.take(&events[i])
 	}
+	if w.From != uint64(w.Common) {
+		t.Errorf("from event %d, want %d", w.From, w.Common)
+	}
 	if !slices.Equal(r.values, w.Values) {
 		t.Errorf("values %v, want %v", w.Values, r.values)
 	}

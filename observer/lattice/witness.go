@@ -47,6 +47,7 @@ func (l *Lattice) violate(v *Violation) {
 type Witness struct {
 	// Common is how many events of the observed run come first, as observed.
 	Common int
+	From   uint64   // the Seq of the last of these, 0 if there is none or it is no longer kept
 	Values []uint64 // after these
 	Letter Letter   // that the values give where no declared event happens
 	Steps  []Step
@@ -240,6 +241,7 @@ func (s *search) witness(v *Violation) *Witness {
 	n := s.layers[last][s.found]
 	values := slices.Clone(level.values[n.cut*s.m : (n.cut+1)*s.m])
 	w := &Witness{Common: s.l.level - last, Values: slices.Clone(values), Letter: s.a.labels.Letter(values, 0)}
+	w.From = s.l.latest(level.unpack(nil, level.key(n.cut, level.words)))
 	for k := last; ; k-- {
 		level = s.levels[k]
 		cut := level.unpack(nil, level.key(n.cut, level.words))
@@ -251,6 +253,17 @@ func (s *search) witness(v *Violation) *Witness {
 		}
 		n = s.layers[k-1][n.next]
 	}
+}
+
+// latest is the Seq of the event of a cut that came last in the trace, 0 if none is kept.
+func (l *Lattice) latest(cut []uint32) (seq uint64) {
+	order := -1
+	for s, n := range cut {
+		if c := &l.chains[s]; n > 0 && n >= c.first && c.at(n).order > order {
+			seq, order = c.at(n).Seq, c.at(n).order
+		}
+	}
+	return seq
 }
 
 // check runs the plain monitor over the witness, from the states of the observed run. A

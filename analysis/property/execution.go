@@ -1,0 +1,84 @@
+package property
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/causality"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+var errForgotten = errors.New("it begins before the part of the run that was kept")
+
+// execution makes of a witness, which has relevant events alone, the steps of a whole
+// execution from there on: each event of the witness with all that must come before it.
+// It has them checked.
+func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
+	last := w.From
+	for i := range w.Steps {
+		last = max(last, w.Steps[i].Seq)
+	}
+	if a.history.find(last) == nil || w.From != 0 && a.history.find(w.From) == nil || w.From == 0 && a.history.cut {
+		return nil, errForgotten
+	}
+	run := a.history.upTo(last)
+	common := a.history.at(w.From + 1)
+	order, err := arrange(run, a.history.mine, common, w)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]finding.Step, 0, common+len(order))
+	for i := range common {
+		steps = append(steps, stepOf(&run[i]))
+	}
+	for _, i := range order {
+		steps = append(steps, stepOf(&run[i]))
+	}
+	if err := predict.Check(run, steps, finding.Property); err != nil {
+		return nil, fmt.Errorf("execute it: %w", err)
+	}
+	return steps[common:], nil
+}
+
+// arrange gives the positions of the events after the common part in an order in which
+// those of the witness come as it says, each after all that comes before it.
+func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness) ([]int, error) {
+	full := causality.New() // of which every event is relevant
+	slots, clocks := make([]uint32, len(run)), make([]causality.Clock, len(run))
+	at := map[uint64]int{}
+	for i := range run {
+		slot, v := full.Stamp(&run[i], true)
+		slots[i], clocks[i] = slot, slices.Clone(v)
+		at[run[i].Seq] = i
+	}
+	var order []int
+	done := make([]bool, len(run))
+	for k := range w.Steps {
+		step, ok := at[w.Steps[k].Seq]
+		if !ok || step < common || done[step] {
+			return nil, fmt.Errorf("event %d is out of place", w.Steps[k].Seq)
+		}
+		for i := common; i <= step; i++ {
+			if !done[i] && clocks[i].At(slots[i]) <= clocks[step].At(slots[i]) {
+				if relevant[i] && i != step {
+					return nil, fmt.Errorf("event %d must come before event %d", run[i].Seq, run[step].Seq)
+				}
+				done[i] = true
+				order = append(order, i)
+			}
+		}
+	}
+	return order, nil
+}
+
+// stepOf is an event as a step.
+func stepOf(e *event.Event) finding.Step {
+	return finding.Step{
+		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,
+		Place: e.Place, Value: e.Value,
+	}
+}

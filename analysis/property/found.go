@@ -1,0 +1,225 @@
+package property
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// Why a violation on another run is no more than potential. Sentences for the user.
+const (
+	holed     = "events of this run were lost, so what orders these may have been lost too"
+	unvalued  = "a write of a watched variable did not tell its value"
+	unstarted = "what the variable '%s' held before its first write is not known"
+	unwitness = "no schedule could be made of it: %v"
+)
+
+// violation makes a finding of a violation, or counts it with one.
+func (a *Analysis) violation(v *lattice.Violation) {
+	if a.violated[v.Property] && !v.Observed {
+		return // a run that the observed one has already shown to be possible
+	}
+	k := key{property: v.Property}
+	e, ok := v.Event()
+	if ok {
+		k = a.place(e.Seq)
+		k.property = v.Property
+	}
+	a.violated[v.Property] = a.violated[v.Property] || v.Observed
+	old := a.findings[k]
+	switch {
+	case old == nil && !v.Observed && a.countOf(v.Property) >= maxFindings:
+		a.more++
+		return
+	case old != nil && !a.better(old, v):
+		old.Count++
+		return
+	}
+	f := a.finding(v)
+	switch {
+	case f == nil:
+		return
+	case old != nil:
+		f.Count += old.Count
+		*old = *f
+	default:
+		a.findings[k] = f
+		a.order = append(a.order, k)
+	}
+	if a.o.Found != nil {
+		a.o.Found(f)
+	}
+}
+
+// maxTries bounds how often a witness is sought for one finding.
+const maxTries = 4
+
+// better tells whether a violation may say more than the finding that there is.
+func (a *Analysis) better(old *finding.Finding, v *lattice.Violation) bool {
+	if v.Observed {
+		return old.Confidence != finding.Observed
+	}
+	return old.Confidence == finding.Potential && old.Count < maxTries
+}
+
+func (a *Analysis) countOf(property int) (n int) {
+	for _, k := range a.order {
+		if k.property == property {
+			n++
+		}
+	}
+	return n
+}
+
+// finding describes a violation; nil if it says nothing new.
+func (a *Analysis) finding(v *lattice.Violation) *finding.Finding {
+	p := &a.o.Properties[v.Property]
+	f := &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, v.Observed), Count: 1}
+	w, err := v.Witness()
+	if errors.Is(err, lattice.ErrBadBefore) {
+		return nil
+	}
+	if v.Observed {
+		f.Confidence = finding.Observed
+	} else {
+		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{"race-free"}
+	}
+	switch {
+	case err != nil:
+		e, _ := v.Event()
+		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
+		a.doubt(f, fmt.Sprintf(unwitness, err))
+	case v.Observed:
+		f.Evidence = a.steps(p, w.Steps)
+		f.Witness = f.Evidence
+	default:
+		a.explain(f, p, w)
+	}
+	if why := a.unseen(p, v.Observed); why != "" {
+		a.doubt(f, why)
+	}
+	a.name(f)
+	return f
+}
+
+func (a *Analysis) message(p *Property, observed bool) string {
+	what := "this run violates " + p.Name
+	if !observed {
+		what = "another schedule of this run violates " + p.Name
+	}
+	if p.Message != "" {
+		what += ": " + p.Message
+	}
+	return what
+}
+
+func (a *Analysis) doubt(f *finding.Finding, reason string) {
+	if f.Confidence != finding.Potential {
+		f.Confidence, f.Reason = finding.Potential, reason
+	}
+}
+
+// explain gives a finding about another run its evidence and its witness.
+func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
+	f.Evidence = a.steps(p, moved(w, a.place))
+	steps, err := a.execution(w)
+	if err != nil {
+		f.Witness = a.steps(p, w.Steps)
+		a.doubt(f, fmt.Sprintf(unwitness, err))
+		return
+	}
+	f.Witness = steps
+	a.tell(f.Witness, p, w.Steps)
+}
+
+// unseen says what the finding rests on that was not seen.
+func (a *Analysis) unseen(p *Property, observed bool) string {
+	switch {
+	case a.holes && !observed:
+		return holed
+	case !a.valued:
+		return unvalued
+	}
+	for _, v := range p.Variables {
+		if !a.known[v] {
+			return fmt.Sprintf(unstarted, a.o.Variables[v])
+		}
+	}
+	return ""
+}
+
+// place is where an event of the run was made, and by whom.
+func (a *Analysis) place(seq uint64) (k key) {
+	if e := a.history.find(seq); e != nil {
+		k.place, k.thread = e.Place, e.Thread
+	}
+	return k
+}
+
+// moved are the events of a witness that change places, and the one that violates the
+// property; of several at one place the last.
+func moved(w *lattice.Witness, place func(seq uint64) key) []lattice.Step {
+	var out []lattice.Step
+	seen := map[key]bool{}
+	for i := len(w.Steps) - 1; i >= 0 && len(out) < maxEvidence; i-- {
+		k := place(w.Steps[i].Seq)
+		if !seen[k] && (i == len(w.Steps)-1 || inverted(w.Steps, i)) {
+			seen[k] = true
+			out = append(out, w.Steps[i])
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// maxEvidence bounds the sides of a finding.
+const maxEvidence = 6
+
+// inverted tells whether step i has changed places with another.
+func inverted(steps []lattice.Step, i int) bool {
+	for j := range steps {
+		if (j < i) != (steps[j].Seq < steps[i].Seq) && j != i {
+			return true
+		}
+	}
+	return false
+}
+
+// steps are the steps of a witness alone.
+func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
+	var out []finding.Step
+	for i := range in {
+		if e := a.history.find(in[i].Seq); e != nil {
+			out = append(out, stepOf(e))
+		}
+	}
+	a.tell(out, p, in)
+	return out
+}
+
+// tell adds to the steps of an execution what holds after those of the witness.
+func (a *Analysis) tell(steps []finding.Step, p *Property, w []lattice.Step) {
+	for i := range steps {
+		k := slices.IndexFunc(w, func(s lattice.Step) bool { return s.Seq == steps[i].Seq })
+		if k < 0 || !w[k].Reads {
+			continue
+		}
+		for bit, name := range p.Propositions {
+			steps[i].Truth = append(steps[i].Truth, finding.Truth{Name: name, Holds: w[k].Letter>>bit&1 != 0})
+		}
+	}
+}
+
+// name fills the threads and objects of a finding.
+func (a *Analysis) name(f *finding.Finding) {
+	for i := range f.Evidence {
+		s := &f.Evidence[i]
+		f.Threads = append(f.Threads, s.Thread)
+		if s.Object != 0 && !slices.Contains(f.Objects, s.Object) {
+			f.Objects = append(f.Objects, s.Object)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+// Package property checks properties on all runs that the causality of the observed one
+// allows: predictive monitoring (Sen, Roşu, Agha, "Online Efficient Predictive Safety
+// Analysis of Multithreaded Programs").
+//
+// In goes every event of a run; the caller says which are relevant (Options.Variable,
+// Options.Events) and gives, for each property, a monitor and the letters that it reads.
+// Clocks are those of observer/causality, the runs those of observer/lattice. Out come
+// findings: the observed run violates a property, or another does, with the run from
+// the last state that the two have in common. It knows nothing of specifications.
+//
+// # Trust
+//
+// A finding is predicted only if the plain monitor turns bad on the witness and
+// predict.Check, a simulator of threads, locks and variables that knows no clocks,
+// executes it: all events of the run that the witness needs, in an order in which
+// those of the witness come as it says. Otherwise, or where part of the run was not
+// seen, it is potential, with the reason.
+//
+// # Bounds
+//
+// Options.History events of the run and as many cuts are kept for witnesses; a property
+// has at most maxFindings findings, one for each place at which runs turn bad.
+package property
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/causality"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// Options configure an Analysis.
+type Options struct {
+	// Properties are what is checked, at most MaxProperties.
+	Properties []Property
+	// Variables are the names of the variables that the letters speak of, by index.
+	Variables []string
+	// Initial is what they held before the first event; nil: what an Init event before the
+	// first relevant one tells.
+	Initial []uint64
+	// Variable tells which of them an object is, -1 for none. It is asked once for each
+	// object that is accessed.
+	Variable func(event.ObjectID) int
+	// Events tells which declared events an event of the run is (bit i: event i); nil:
+	// there are none.
+	Events func(*event.Event) uint64
+	// Window is w, the most states that a level of the lattice keeps, 0 for no limit;
+	// Queue is l, how many events wait until a level is closed, 0 for no limit.
+	Window, Queue int
+	// History is how many events of the run are kept for witnesses; default 65536.
+	History int
+	// Found is called for each finding as soon as it is made; nil is not.
+	Found func(*finding.Finding)
+}
+
+// MaxProperties is how many properties can be checked at once.
+const MaxProperties = 64
+
+// Property is what is checked on every run.
+type Property struct {
+	Name    string
+	Message string // what its violation means, for the user; "" if nothing was said
+	Monitor lattice.Monitor
+	Labels  lattice.Labels
+	// Variables are those, by index, whose writes make a letter, and Events the
+	// declared events that do.
+	Variables []int
+	Events    uint64
+	// Propositions are the names of the bits of a letter, for witnesses.
+	Propositions []string
+}
+
+const defaultHistory = 1 << 16
+
+// Analysis is the properties of a run. It is a finding.Analysis.
+type Analysis struct {
+	o        Options
+	clocks   *causality.Clocks
+	lattice  *lattice.Lattice // nil until the first relevant event: initial values may come
+	initial  []uint64
+	known    []bool // by variable: its initial value was told
+	variable map[event.ObjectID]int
+	history  history
+	holes    bool
+	valued   bool // every write of a variable told its value
+	findings map[key]*finding.Finding
+	order    []key
+	violated []bool // by property: the observed run violates it
+	more     uint64 // violations beyond maxFindings
+}
+
+// key is what makes violations one finding.
+type key struct {
+	property int
+	place    event.PlaceID
+	thread   event.ThreadID
+}
+
+// maxFindings bounds the findings of a property.
+const maxFindings = 16
+
+// New makes the analysis of a run that has not begun.
+func New(o Options) (*Analysis, error) {
+	if len(o.Properties) > MaxProperties {
+		return nil, fmt.Errorf("check %d properties at once: at most %d", len(o.Properties), MaxProperties)
+	}
+	if o.History <= 0 {
+		o.History = defaultHistory
+	}
+	n := len(o.Variables)
+	if o.Initial != nil && len(o.Initial) != n {
+		return nil, fmt.Errorf("check properties of %d variables with %d initial values", n, len(o.Initial))
+	}
+	initial, known := make([]uint64, n), make([]bool, n)
+	copy(initial, o.Initial)
+	for i := range known {
+		known[i] = o.Initial != nil
+	}
+	return &Analysis{
+		o: o, clocks: causality.New(), initial: initial, known: known,
+		variable: map[event.ObjectID]int{}, history: history{limit: o.History}, valued: true,
+		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
+	}, nil
+}
+
+// Event takes the next event of the run.
+func (a *Analysis) Event(e *event.Event) {
+	var events uint64
+	if a.o.Events != nil {
+		events = a.o.Events(e)
+	}
+	if e.Op.IsCall() && events == 0 {
+		return // it orders nothing
+	}
+	if e.Op == event.Hole || e.Flags&event.AfterHole != 0 {
+		a.holes = true
+	}
+	v := a.variableOf(e)
+	if e.Op == event.Init && v >= 0 {
+		a.hold(v, e)
+	}
+	writes := v >= 0 && e.Op.IsWrite()
+	relevant := writes || events != 0
+	slot, clock := a.clocks.Stamp(e, relevant)
+	a.history.add(e, relevant)
+	if !relevant {
+		return
+	}
+	if a.lattice == nil {
+		a.begin()
+	}
+	r := lattice.Event{Slot: slot, Clock: clock, Variable: -1, Events: events, Seq: e.Seq}
+	if writes {
+		r.Variable, r.Value = v, e.Value
+		a.valued = a.valued && e.Flags&event.HasValue != 0
+	}
+	a.lattice.Event(&r)
+}
+
+// variableOf is the index of the variable that the event is on, or -1.
+func (a *Analysis) variableOf(e *event.Event) int {
+	if e.Object == 0 || e.Kind != event.KindVariable && e.Kind != event.KindField || a.o.Variable == nil {
+		return -1
+	}
+	v, ok := a.variable[e.Object]
+	if !ok {
+		if v = a.o.Variable(e.Object); v >= len(a.initial) {
+			v = -1
+		}
+		a.variable[e.Object] = v
+	}
+	if e.Op == event.Destroy {
+		delete(a.variable, e.Object)
+	}
+	return v
+}
+
+// hold takes what a variable holds when observation begins.
+func (a *Analysis) hold(v int, e *event.Event) {
+	if e.Flags&event.HasValue != 0 && a.lattice == nil {
+		a.initial[v], a.known[v] = e.Value, true
+	}
+}
+
+func (a *Analysis) begin() {
+	o := lattice.Options{
+		Width: a.o.Window, Queue: a.o.Queue, Initial: a.initial, Violation: a.violation,
+	}
+	for i := range a.o.Properties {
+		p := &a.o.Properties[i]
+		variables := p.Variables
+		if variables == nil {
+			variables = []int{}
+		}
+		o.Properties = append(o.Properties, lattice.Property{Monitor: p.Monitor, Labels: p.Labels, Variables: variables, Events: p.Events})
+	}
+	a.lattice = lattice.New(o)
+}
+
+// Finish builds what is left of the lattice and gives the findings, in the order in
+// which they were made.
+func (a *Analysis) Finish() []finding.Finding {
+	if a.lattice == nil {
+		a.begin()
+	}
+	a.lattice.Finish()
+	var out []finding.Finding
+	for _, k := range a.order {
+		out = append(out, *a.findings[k])
+	}
+	return out
+}
+
+// Stats tells how much of the lattice was explored so far.
+func (a *Analysis) Stats() lattice.Stats {
+	if a.lattice == nil {
+		return lattice.Stats{}
+	}
+	return a.lattice.Stats()
+}
+
+// Notes are sentences, for the user, on what limits the answer: what the window left out
+// of the runs that were checked.
+func (a *Analysis) Notes() []string {
+	s := a.Stats()
+	if len(a.o.Properties) == 0 {
+		return nil
+	}
+	var notes []string
+	if s.Complete() {
+		notes = append(notes, fmt.Sprintf("properties were checked on every run that the observed causality allows (%d states)", s.Cuts))
+	} else {
+		notes = append(notes, fmt.Sprintf("properties were checked on part of the runs that the observed causality allows: "+
+			"the window (--window %d, --queue %d) left out %d states at %d of %d levels, and %d events came too late for earlier levels",
+			a.o.Window, a.o.Queue, s.Dropped, s.Cut, s.Levels, s.Late))
+	}
+	if n := a.clocks.Forced(); n > 0 {
+		notes = append(notes, fmt.Sprintf("%d threads were taken to begin after others had ended, as in this run", n))
+	}
+	if a.more > 0 {
+		notes = append(notes, fmt.Sprintf("%d violations of properties at further places are not shown", a.more))
+	}
+	return notes
+}
+
+// Remember adds the threads and objects that findings may still name.
+func (a *Analysis) Remember(n *event.Names) {
+	a.history.remember(n)
+	for _, f := range a.findings {
+		for _, steps := range [][]finding.Step{f.Evidence, f.Witness} {
+			for i := range steps {
+				steps[i].Remember(n)
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package eventtest
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The objects of random runs: two variables, and what synchronises. Nobody tells the
+// initial value of UnknownSemaphore.
+const (
+	ObjectX event.ObjectID = iota + 1
+	ObjectY
+	Mutex
+	RWLock
+	Cond
+	Semaphore
+	UnknownSemaphore
+	Barrier
+	Once
+)
+
+// program makes random runs that are well formed.
+type program struct {
+	r       *rand.Rand
+	events  []event.Event
+	live    []event.ThreadID
+	ended   []event.ThreadID // not yet joined
+	next    event.ThreadID
+	holders map[event.ObjectID][]event.ThreadID
+	alone   map[event.ObjectID]bool
+	asleep  map[event.ThreadID]bool
+	inside  map[event.ThreadID]bool // of the barrier
+	arrived int
+	value   int
+	ran     bool
+	held    map[event.ObjectID]uint64 // by variables
+}
+
+// RandomRun makes a well-formed run of at least n events: accesses, locks, conditions,
+// semaphores, a barrier of two, once, and threads that come and go. Writes and reads
+// have values.
+func RandomRun(r *rand.Rand, n int) []event.Event {
+	p := &program{
+		r: r, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, alone: map[event.ObjectID]bool{},
+		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, value: 1, held: map[event.ObjectID]uint64{},
+	}
+	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Semaphore, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue})
+	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Barrier, Kind: event.KindBarrier, Value: 2, Flags: event.HasValue})
+	for len(p.events) < n {
+		p.step(p.live[r.IntN(len(p.live))])
+	}
+	return p.events
+}
+
+func (p *program) emit(e event.Event) {
+	if e.Op.IsAccess() {
+		if e.Op == event.Write {
+			p.held[e.Object] = p.r.Uint64N(4)
+		}
+		e.Kind, e.Value, e.Flags = event.KindVariable, p.held[e.Object], event.HasValue
+	}
+	e.Seq = uint64(len(p.events) + 1)
+	p.events = append(p.events, e)
+}
+
+func (p *program) do(t event.ThreadID, op event.Op, o event.ObjectID) {
+	p.emit(event.Event{Thread: t, Op: op, Object: o})
+}
+
+func (p *program) step(t event.ThreadID) {
+	if p.asleep[t] {
+		p.asleep[t] = false
+		p.emit(event.Event{Thread: t, Op: event.Wake, Object: Cond, Flags: event.Flags(p.r.IntN(2)) * event.TimedOut})
+		return
+	}
+	if p.inside[t] {
+		if p.arrived >= 2 {
+			p.leaveBarrier(t)
+		}
+		return
+	}
+	switch p.r.IntN(12) {
+	case 0, 1:
+		p.do(t, event.Write, ObjectX+event.ObjectID(p.r.IntN(2)))
+	case 2, 3:
+		p.do(t, event.Read, ObjectX+event.ObjectID(p.r.IntN(2)))
+	case 4:
+		p.lock(t, Mutex, true)
+	case 5:
+		p.lock(t, RWLock, p.r.IntN(3) == 0)
+	case 6:
+		p.do(t, []event.Op{event.Signal, event.Broadcast}[p.r.IntN(2)], Cond)
+	case 7:
+		p.asleep[t] = true
+		p.do(t, event.Wait, Cond)
+	case 8:
+		p.semaphore(t)
+	case 9:
+		p.do(t, []event.Op{event.SemPost, event.SemWait}[p.r.IntN(2)], UnknownSemaphore)
+	case 10:
+		p.gather(t)
+	case 11:
+		p.threads(t)
+	}
+}
+
+func (p *program) lock(t event.ThreadID, o event.ObjectID, alone bool) {
+	held := p.holders[o]
+	switch at := slices.Index(held, t); {
+	case at >= 0:
+		p.do(t, event.Release, o)
+		p.holders[o] = slices.Delete(held, at, at+1)
+	case len(held) > 0 && (alone || p.alone[o]):
+		p.do(t, event.AcquireFailed, o)
+	case alone:
+		p.do(t, event.Acquire, o)
+		p.holders[o], p.alone[o] = append(held, t), true
+	default:
+		p.do(t, event.AcquireRead, o)
+		p.holders[o], p.alone[o] = append(held, t), false
+	}
+}
+
+func (p *program) semaphore(t event.ThreadID) {
+	switch {
+	case p.r.IntN(2) == 0:
+		p.value++
+		p.do(t, event.SemPost, Semaphore)
+	case p.value == 0:
+		p.do(t, event.SemFailed, Semaphore)
+	default:
+		p.value--
+		p.do(t, event.SemWait, Semaphore)
+	}
+}
+
+func (p *program) gather(t event.ThreadID) {
+	if p.r.IntN(2) == 0 {
+		p.once(t)
+		return
+	}
+	if p.arrived == 2 || len(p.live)-len(p.inside) < 2 {
+		return
+	}
+	p.arrived++
+	p.inside[t] = true
+	p.do(t, event.BarrierArrive, Barrier)
+}
+
+func (p *program) leaveBarrier(t event.ThreadID) {
+	delete(p.inside, t)
+	if len(p.inside) == 0 {
+		p.arrived = 0
+	}
+	p.do(t, event.BarrierDepart, Barrier)
+}
+
+func (p *program) once(t event.ThreadID) {
+	if p.ran {
+		p.do(t, event.OnceLeave, Once)
+		return
+	}
+	p.ran = true
+	p.do(t, event.OnceDone, Once)
+}
+
+func (p *program) threads(t event.ThreadID) {
+	switch {
+	case p.r.IntN(2) == 0 && len(p.ended) > 0:
+		p.emit(event.Event{Thread: t, Op: event.Join, Peer: p.ended[0]})
+		p.ended = p.ended[1:]
+	case len(p.live) > 3 && t != 1 && !p.holds(t):
+		p.do(t, event.End, 0)
+		p.live = slices.DeleteFunc(p.live, func(o event.ThreadID) bool { return o == t })
+		p.ended = append(p.ended, t)
+	case len(p.live) < 6:
+		p.emit(event.Event{Thread: t, Op: event.Fork, Peer: p.next})
+		p.live = append(p.live, p.next)
+		p.next++
+	}
+}
+
+func (p *program) holds(t event.ThreadID) bool {
+	return slices.Contains(p.holders[Mutex], t) || slices.Contains(p.holders[RWLock], t)
+}
