@@ -129,9 +129,14 @@ func (r *resolver) event(i int, d *syntax.Event) {
 
 // bind gives the names that a pattern binds, and the pattern as --on takes it.
 func (r *resolver) bind(e *Event, p *syntax.Pattern) {
-	for _, n := range p.Params {
+	methods := 0
+	for i, n := range p.Params {
+		if n.Text == "this" {
+			methods = 1
+		}
 		if n.Text != "_" {
 			e.Bound = append(e.Bound, n.Text)
+			e.params = append(e.params, i-methods)
 		}
 	}
 	if p.Result != nil {

@@ -168,7 +168,24 @@ func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
 			return ltl.Constant(true)
 		}
 	}
+	if value, ok := b.constant(x); ok {
+		b.warn(syntax.Doubtful, x.Where(), "%q is always %v", syntax.SourceText(x), value)
+		return ltl.Constant(value)
+	}
 	return atom(b.expression(x))
+}
+
+// constant gives the truth of an expression that reads no variable.
+func (b *body) constant(x syntax.Expr) (value, ok bool) {
+	names := false
+	walk(x, func(syntax.Name) { names = true })
+	if names {
+		return false, false
+	}
+	c := compiler{places: &state{resolver: &resolver{Spec: b.Spec}}}
+	n := c.truth(x)
+	v, known := n.run(nil)
+	return v != 0, known && n.class == Bool
 }
 
 func atom(i int, ok bool) *ltl.Formula {

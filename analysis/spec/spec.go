@@ -100,6 +100,8 @@ type Event struct {
 	When *Condition
 	Span syntax.Span
 	Used bool
+
+	params []int // the bound parameters by their place in the source; -1 is this
 }
 
 // Local is a variable of each thread.
@@ -168,17 +170,27 @@ type Check struct {
 	Span     syntax.Span
 }
 
+const (
+	atomicity    = "atomicity"
+	notEvaluated = " is checked for names and types but not evaluated yet"
+)
+
 // NotEvaluated names the blocks for which there is no analysis yet, as errors that a
 // run with them is to be refused with.
 func (s *Spec) NotEvaluated() syntax.List {
 	var out syntax.List
 	say := func(at syntax.Span, what string) {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: at,
-			Message: what + " is checked for names and types but not evaluated yet: a run with it would find nothing"})
+			Message: what + notEvaluated + ": a run with it would find nothing"})
 	}
 	for _, c := range s.Checks {
-		if c.Analysis == "atomicity" {
+		if c.Analysis == atomicity {
 			say(c.Span, "check atomicity")
+		}
+	}
+	for _, l := range s.Syncs {
+		if l.Used && l.Class != "" {
+			say(l.Span, "a lock by its class, "+l.Name)
 		}
 	}
 	for _, d := range s.Typestates {

@@ -243,3 +243,10 @@ func TestErrorsAreBounded(t *testing.T) {
 		t.Errorf("%d: %v", len(problems), problems[len(problems)-1])
 	}
 }
+
+func TestConstantPropositions(t *testing.T) {
+	_, problems := Parse("t.tps", "var v : int = x\nproperty p = always (v > 1 || 1 > 2)")
+	if len(problems) != 1 || !problems[0].Warning || problems[0].Message != `"1 > 2" is always false` {
+		t.Errorf("%v", problems)
+	}
+}

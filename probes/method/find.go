@@ -11,6 +11,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // From says where an operand is when a function is entered.
@@ -329,7 +330,7 @@ func rank(pattern string, names []string) int {
 		switch {
 		case pattern == n || pattern == bare:
 			return 2
-		case strings.ContainsAny(pattern, "*?") && (glob(pattern, n) || glob(pattern, bare)):
+		case strings.ContainsAny(pattern, "*?") && (spelling.Glob(pattern, n) || spelling.Glob(pattern, bare)):
 			return 1
 		}
 	}

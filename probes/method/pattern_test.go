@@ -112,20 +112,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestGlob(t *testing.T) {
-	for _, c := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"a*", "abc", true}, {"a*c", "abbc", true}, {"a*c", "abb", false},
-		{"?bc", "abc", true}, {"?", "", false}, {"*b*b*", "abab", true}, {"*b*b*b", "abab", false}, {"Queue::*", "Queue::put", true}, {"Queue::*", "MyQueue::put", false},
-	} {
-		if got := glob(c.pattern, c.text); got != c.want {
-			t.Errorf("glob(%q, %q) = %v", c.pattern, c.text, got)
-		}
-	}
-}
-
 func TestSplitClone(t *testing.T) {
 	for _, c := range []struct {
 		in, name string

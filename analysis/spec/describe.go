@@ -1,0 +1,258 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// Description is what `tracepredict check` tells of a specification. Its JSON form is
+// that of the command: fields are added, never changed or taken away.
+type Description struct {
+	Problems     syntax.List `json:"-"`
+	Properties   []Described `json:"properties"`
+	Checks       []string    `json:"checks"`
+	NotEvaluated []string    `json:"not_evaluated"` // blocks without an analysis
+	Watch        []string    `json:"watch"`         // as --watch takes it
+	On           []string    `json:"on"`            // as --on takes it
+	Syncs        []string    `json:"locks"`         // declared locks, conds, sems and barriers that events name
+	Threads      []string    `json:"threads"`       // declared thread types that events name
+}
+
+// Described is what is told of a property.
+type Described struct {
+	Name         string                 `json:"name"`
+	Message      string                 `json:"message"`
+	Logic        string                 `json:"logic"`
+	Text         string                 `json:"text"`
+	Propositions []DescribedProposition `json:"propositions"`
+	Moves        string                 `json:"moves"` // what makes a letter
+	States       int                    `json:"states"`
+	Size         string                 `json:"size"`
+	Unreported   []string               `json:"unreported"`
+	BadPrefix    []monitor.Letter       `json:"bad_prefix"` // null: it can never be violated
+	Monitor      *Monitor               `json:"-"`
+}
+
+// DescribedProposition is a bit of the letters: its text is "" for an event.
+type DescribedProposition struct {
+	Name  string `json:"name"`
+	Text  string `json:"text"`
+	Event bool   `json:"event"`
+}
+
+// Describe makes the monitors of a specification, which may be nil where the problems
+// are errors, and tells what there is to tell. What is wrong with properties is added
+// to the problems.
+func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
+	d := &Description{Problems: problems, Properties: []Described{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
+	if s == nil {
+		return d
+	}
+	for _, p := range s.Properties {
+		m, more := s.Monitor(p, o)
+		d.Problems = append(d.Problems, more...)
+		if m != nil {
+			d.Properties = append(d.Properties, s.describe(p, m))
+		}
+	}
+	for _, c := range s.Checks {
+		if c.Analysis == atomicity {
+			continue
+		}
+		d.Checks = append(d.Checks, s.checkText(c))
+	}
+	for _, n := range s.NotEvaluated() {
+		what, _, _ := strings.Cut(n.Message, notEvaluated)
+		d.NotEvaluated = append(d.NotEvaluated, what)
+	}
+	s.describePlan(d)
+	return d
+}
+
+func (s *Spec) describePlan(d *Description) {
+	plan := s.Plan()
+	for _, i := range plan.Watch {
+		d.Watch = append(d.Watch, s.Vars[i].Path)
+	}
+	d.On = append(d.On, plan.On...)
+	for _, i := range plan.Syncs {
+		l := s.Syncs[i]
+		text := l.Kind.String() + " " + l.Path
+		if l.Class != "" {
+			text = fmt.Sprintf("%s %s of every %s", l.Kind, l.Path, l.Class)
+		}
+		d.Syncs = append(d.Syncs, text)
+	}
+	for _, i := range plan.Threads {
+		d.Threads = append(d.Threads, s.Threads[i].String())
+	}
+}
+
+func (s *Spec) describe(p *Property, m *Monitor) Described {
+	d := Described{Name: p.Name, Message: p.Message, Logic: p.Logic.String(), Text: p.Text, Monitor: m, States: m.States(),
+		Size: m.sizeText(), Moves: s.moves(p), Unreported: append([]string{}, m.Unreported...), Propositions: []DescribedProposition{}}
+	for _, q := range p.Propositions {
+		d.Propositions = append(d.Propositions, DescribedProposition{q.Name, q.Text, q.Event >= 0})
+	}
+	if word, ok := m.ShortestBad(); ok {
+		d.BadPrefix = word
+	}
+	return d
+}
+
+// sizeText tells how large a monitor is.
+func (m *Monitor) sizeText() string {
+	n := len(m.p.Propositions)
+	letters := "1 letter"
+	switch {
+	case n > 16:
+		letters = fmt.Sprintf("2^%d letters", n)
+	case n > 0:
+		letters = fmt.Sprintf("%d letters", 1<<n)
+	}
+	kind := "deterministic, " + plural(m.Size(), "choice")
+	if !m.IsDeterministic() {
+		kind = "as given, " + plural(m.Size(), "transition")
+	}
+	return fmt.Sprintf("%s, %s; %s", plural(m.States(), "state"), letters, kind)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// moves tells what makes letters of a property.
+func (s *Spec) moves(p *Property) string {
+	var parts []string
+	var names []string
+	for _, v := range p.Vars {
+		names = append(names, s.Vars[v].Name)
+	}
+	if len(names) > 0 {
+		parts = append(parts, "each write of "+strings.Join(names, ", "))
+	}
+	names = nil
+	for _, e := range p.Events {
+		names = append(names, s.Events[e].Name)
+	}
+	if len(names) > 0 {
+		parts = append(parts, "each event "+strings.Join(names, ", "))
+	}
+	if len(parts) == 0 {
+		return "the initial state alone"
+	}
+	return "the initial state; " + strings.Join(parts, "; ")
+}
+
+func (s *Spec) checkText(c Check) string {
+	switch {
+	case c.Func != "":
+		return c.Analysis + "(" + c.Func + ")"
+	case c.Analysis != "races":
+		return c.Analysis
+	}
+	var names []string
+	for _, v := range c.Vars {
+		names = append(names, s.Vars[v].Name)
+	}
+	return c.Analysis + "(" + strings.Join(names, ", ") + ")"
+}
+
+// Letters gives the letters of the bad prefix as specifications write them, by the
+// propositions that hold.
+func (d *Described) Letters() []string {
+	out := make([]string, len(d.BadPrefix))
+	for i, l := range d.BadPrefix {
+		names := []string{}
+		for ; l != 0; l &= l - 1 {
+			names = append(names, d.Propositions[bits.TrailingZeros64(l)].Name)
+		}
+		out[i] = "{" + strings.Join(names, ", ") + "}"
+	}
+	return out
+}
+
+// MarshalJSON writes the description with its problems, and bad prefixes as the names
+// of the propositions that hold in each state.
+func (d *Description) MarshalJSON() ([]byte, error) {
+	type plain Description
+	type problem struct {
+		Kind    string   `json:"kind"`
+		Warning bool     `json:"warning"`
+		File    string   `json:"file"`
+		Line    int      `json:"line"`
+		Column  int      `json:"column"`
+		Message string   `json:"message"`
+		Notes   []string `json:"notes"`
+	}
+	problems := []problem{}
+	for _, p := range d.Problems {
+		out := problem{Kind: p.Kind.String(), Warning: p.Warning, Message: p.Message, Notes: append([]string{}, p.Notes...)}
+		if p.Span.IsValid() {
+			out.File, out.Line, out.Column = p.Span.Src.Name, p.Span.Line(), p.Span.Column()
+		}
+		problems = append(problems, out)
+	}
+	return plainJSON(struct {
+		Problems []problem `json:"problems"`
+		*plain
+	}{problems, (*plain)(d)})
+}
+
+// MarshalJSON writes the bad prefix as the names of what holds in each state.
+func (d Described) MarshalJSON() ([]byte, error) {
+	type plain Described
+	var prefix [][]string
+	if d.BadPrefix != nil {
+		prefix = [][]string{}
+	}
+	for _, l := range d.BadPrefix {
+		names := []string{}
+		for ; l != 0; l &= l - 1 {
+			names = append(names, d.Propositions[bits.TrailingZeros64(l)].Name)
+		}
+		prefix = append(prefix, names)
+	}
+	return plainJSON(struct {
+		plain
+		BadPrefix [][]string `json:"bad_prefix"`
+	}{plain(d), prefix})
+}
+
+// plainJSON writes < and > as they are, unlike json.Marshal.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
+}
+
+// ForRun reads a specification that a run is to be held against: blocks that no analysis
+// evaluates yet are errors then, and so are properties without a monitor.
+func ForRun(name string, o Options, mo MonitorOptions) (*Spec, []*Monitor, syntax.List) {
+	s, problems := Load(name, o)
+	if s == nil {
+		return nil, nil, problems
+	}
+	problems = append(problems, s.NotEvaluated()...)
+	var monitors []*Monitor
+	for _, p := range s.Properties {
+		m, more := s.Monitor(p, mo)
+		problems = append(problems, more...)
+		monitors = append(monitors, m)
+	}
+	if problems.HasErrors() {
+		return nil, nil, problems
+	}
+	return s, monitors, problems
+}

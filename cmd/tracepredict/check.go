@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+type checkFlags struct {
+	format  string
+	dot     bool
+	partial bool
+	include []string
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var f checkFlags
+	cmd := &cobra.Command{
+		Use:   "check [flags] SPEC",
+		Short: "Parse and type-check a specification, describe its monitors",
+		Long: `check reads a specification (docs/specification.md) without a program. It reports all errors, with their lines, and
+warns of properties that can never be violated, or always are. Of each property it prints what its letters are made
+of, the monitor's size, and a shortest run that violates it; and of the whole, what would be probed.
+
+What only the program knows (types that are not declared, constants of enumerations) is checked when it is run.
+
+Exit status: 0, 2 if the specification is faulty.`,
+		Example: `  tracepredict check valve.tps
+  tracepredict check --dot valve.tps | dot -Tsvg > valve.svg
+  tracepredict check --format json valve.tps`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.check(&f, args[0])
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.format, "format", "text", "the form of the description: `text|json`")
+	fs.BoolVar(&f.dot, "dot", false, "draw the monitors in the language of Graphviz instead")
+	fs.BoolVar(&f.partial, "partial", false, "accept formulas that are not safety properties, and name what is never reported")
+	fs.StringArrayVar(&f.include, "include", nil, "a `FOLDER` in which included files are looked for; may be given several times")
+	return cmd
+}
+
+func (a *app) check(f *checkFlags, name string) error {
+	if f.format != "text" && f.format != "json" {
+		return usage("--format %q: it is text or json", f.format)
+	}
+	s, problems := spec.Load(name, spec.Options{Path: f.include})
+	d := spec.Describe(s, problems, spec.MonitorOptions{Partial: f.partial})
+	if f.format == "json" && !f.dot {
+		return a.checkJSON(d)
+	}
+	fmt.Fprint(a.stderr, detail(d.Problems))
+	if d.Problems.HasErrors() {
+		return faulty(name, d.Problems)
+	}
+	out := bufio.NewWriter(a.stdout)
+	err := writeChecked(out, d, f.dot)
+	if flushed := out.Flush(); err == nil {
+		err = flushed
+	}
+	return err
+}
+
+// detail gives problems with their lines.
+func detail(problems syntax.List) string {
+	if len(problems) == 0 {
+		return ""
+	}
+	return problems.Error() + "\n"
+}
+
+// faulty says how many errors a specification has, for exit status 2.
+func faulty(name string, problems syntax.List) error {
+	n := 0
+	for _, p := range problems {
+		if !p.Warning {
+			n++
+		}
+	}
+	if n == 1 {
+		return usage("%s: 1 error", name)
+	}
+	return usage("%s: %d errors", name, n)
+}
+
+// checkJSON writes a description, or the errors, as JSON.
+func (a *app) checkJSON(d *spec.Description) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d); err != nil {
+		return fmt.Errorf("write the description: %w", err)
+	}
+	if d.Problems.HasErrors() {
+		a.status = exitUsage
+	}
+	return nil
+}
+
+func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
+	if dot {
+		for _, p := range d.Properties {
+			if err := p.Monitor.WriteDOT(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, p := range d.Properties {
+		if err := writeProperty(w, &p); err != nil {
+			return err
+		}
+	}
+	for _, c := range d.Checks {
+		fmt.Fprintf(w, "check %s\n", report.Plain(c))
+	}
+	for _, n := range d.NotEvaluated {
+		fmt.Fprintf(w, "%s: not evaluated yet; exec, attach and analyze refuse it\n", report.Plain(n))
+	}
+	writeProbes(w, d)
+	return nil
+}
+
+func writeProperty(w io.Writer, p *spec.Described) error {
+	fmt.Fprintf(w, "property %s\n", p.Name)
+	if p.Message != "" {
+		fmt.Fprintf(w, "  message       %s\n", report.Plain(p.Message))
+	}
+	fmt.Fprintf(w, "  %-13s %s\n", "formula", report.Plain(p.Text))
+	for i, q := range p.Propositions {
+		label := ""
+		if i == 0 {
+			label = "propositions"
+		}
+		text := q.Name
+		if q.Text != "" && q.Text != q.Name {
+			text += " = " + q.Text
+		} else if q.Event {
+			text += ": event"
+		}
+		fmt.Fprintf(w, "  %-13s %s\n", label, report.Plain(text))
+	}
+	fmt.Fprintf(w, "  letters       %s\n", report.Plain(p.Moves))
+	fmt.Fprintf(w, "  monitor       %s\n", p.Size)
+	for _, u := range p.Unreported {
+		fmt.Fprintf(w, "  unreported    %s: no finite run shows that it is violated\n", report.Plain(u))
+	}
+	return writeBadPrefix(w, p)
+}
+
+// writeBadPrefix writes a shortest word as letters, and as a table with a column for
+// each state.
+func writeBadPrefix(w io.Writer, p *spec.Described) error {
+	if p.BadPrefix == nil {
+		fmt.Fprintf(w, "  bad prefix    none: it can never be violated\n\n")
+		return nil
+	}
+	if len(p.BadPrefix) == 0 {
+		fmt.Fprintf(w, "  bad prefix    the empty one: every run violates it\n\n")
+		return nil
+	}
+	fmt.Fprintf(w, "  bad prefix    %s\n", report.Plain(strings.Join(p.Letters(), " ")))
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprint(t, "                state")
+	for i := range p.BadPrefix {
+		fmt.Fprintf(t, "\t%d", i)
+	}
+	fmt.Fprintln(t)
+	for i, q := range p.Propositions {
+		fmt.Fprintf(t, "                %s", report.Plain(q.Name))
+		for _, l := range p.BadPrefix {
+			fmt.Fprintf(t, "\t%s", map[bool]string{true: "yes", false: "-"}[l&(1<<i) != 0])
+		}
+		fmt.Fprintln(t)
+	}
+	fmt.Fprintln(t)
+	return t.Flush()
+}
+
+func writeProbes(w io.Writer, d *spec.Description) {
+	for _, l := range [][2]any{{"watch", d.Watch}, {"on", d.On}, {"locks", d.Syncs}, {"threads", d.Threads}} {
+		for _, text := range l[1].([]string) {
+			fmt.Fprintf(w, "%-8s %s\n", l[0], report.Plain(text))
+		}
+	}
+}
