@@ -66,6 +66,21 @@ func TestSafetyIsDecidedByMeaning(t *testing.T) {
 	}
 }
 
+// TestBadBeforeTheContradictionIsMet: the first bad prefix is shorter than what
+// the shape of the formula tells.
+func TestBadBeforeTheContradictionIsMet(t *testing.T) {
+	for _, f := range []*ltl.Formula{
+		of(is(ltl.Always, of(p(0), ltl.Implies, is(ltl.Next, is(ltl.Next, p(1))))), ltl.And, is(ltl.Always, is(ltl.Not, p(1)))),
+		is(ltl.Always, of(p(0), ltl.Implies, is(ltl.Next, is(ltl.Not, is(ltl.Yesterday, p(0)))))),
+		is(ltl.Always, of(p(0), ltl.Implies, of(is(ltl.Eventually, p(1)), ltl.And, is(ltl.Always, is(ltl.Not, p(1)))))),
+	} {
+		m := mustLTL(t, f)
+		if m.Bad(m.Next(0, 0)) || !m.Bad(m.Next(0, 1)) {
+			t.Errorf("%v: is bad after { } %v, after { p0 } %v", f, m.Bad(m.Next(0, 0)), m.Bad(m.Next(0, 1)))
+		}
+	}
+}
+
 func TestFutureUnderPastIsRefused(t *testing.T) {
 	future := is(ltl.Next, p(0))
 	past := is(ltl.Once, of(p(1), ltl.And, future))

@@ -4,7 +4,7 @@ import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
 
 // minimisationWork bounds the nodes and states that are visited to make an
 // automaton minimal, some seconds' worth.
-const minimisationWork = 100_000_000
+const minimisationWork = 30_000_000
 
 // minimiser finds the equivalent states of a draft by Moore's refinement of
 // partitions, where the edges of a state are compared as diagrams over

@@ -292,19 +292,40 @@ func (d *Derivatives) repeat(l Language, minimum, maximum int) Language {
 		return l
 	}
 	f := d.forms[l]
-	anyLetter := f.op == Letter && f.cube == Cube{}
-	starred := f.op == Repeat && f.max == Unbounded && f.min <= 1
-	if minimum == 0 && maximum == Unbounded {
-		switch {
-		case anyLetter:
-			return everything
-		case starred && f.min == 0:
-			return l
-		case f.op == Repeat && f.min <= 1:
-			return d.repeat(f.operands[0], 0, Unbounded)
-		}
+	switch {
+	case f.op == Letter && f.cube == Cube{} && minimum == 0 && maximum == Unbounded:
+		return everything
+	case f.op == Repeat && flattens(f.min, f.max, minimum, maximum):
+		return d.repeat(f.operands[0], f.min*minimum, product(f.max, maximum))
 	}
 	return d.intern(form{op: Repeat, min: minimum, max: maximum, operands: []Language{l}, nullable: minimum == 0})
+}
+
+// timesLimit bounds the products of bounds, so that none overflows.
+const timesLimit = 1 << 40
+
+// flattens tells whether a repetition of a repetition allows every number of
+// times from the product of the minima to that of the maxima: the ranges for
+// each number of the outer one leave no gap between them.
+func flattens(innerMin, innerMax, outerMin, outerMax int) bool {
+	switch {
+	case innerMin*outerMin > timesLimit || product(innerMax, outerMax) > timesLimit:
+		return false
+	case innerMin <= 1 || outerMin == outerMax:
+		return true
+	case outerMin == 0:
+		return false
+	default:
+		return innerMax == Unbounded || outerMin*(innerMax-innerMin) >= innerMin-1
+	}
+}
+
+// product multiplies maxima that are not 0.
+func product(a, b int) int {
+	if a == Unbounded || b == Unbounded {
+		return Unbounded
+	}
+	return a * b
 }
 
 // Derivative gives, for each letter, the language of the words that may follow
