@@ -175,7 +175,7 @@ type builder struct {
 
 func newBuilder(f *ltl.Formula, limit int, weaken func(*ltl.Formula) bool) *builder {
 	table := decision.New(room(limit))
-	b := &builder{futures: newFutures(newPast(table), weaken), limit: limit}
+	b := &builder{futures: newFutures(newPast(table), limit, weaken), limit: limit}
 	b.goal = b.normal(f, false, map[*ltl.Formula]bool{})
 	b.moves, b.goals, b.macros = newPairs(), newPairs(), newPairs()
 	b.goals.number(nothingRead, noElements) // stands for accepting, with any memory

@@ -41,14 +41,14 @@ type futures struct {
 	weaken  func(*ltl.Formula) bool // tells of an eventuality whether it is to be a mere hope
 	hopes   []polar                 // eventualities, in the order met
 
-	sets     *sets
-	ways     []way
-	wayOf    map[way]uint32
-	unfolded map[unfolding]decision.Node
-	together map[unfolding]decision.Node // by set of wanted formulas
-	negated  map[uint32]uint32
-	compared int  // pairs of ways
-	spilled  bool // a set of ways was too large
+	sets                  *sets
+	ways                  []way
+	wayOf                 map[way]uint32
+	unfolded              map[unfolding]decision.Node
+	together              map[unfolding]decision.Node // by set of wanted formulas
+	negated               map[uint32]uint32
+	compared, comparisons int  // pairs of ways: so far, and at most
+	spilled               bool // a set of ways was too large
 
 	any, all *decision.Operation
 }
@@ -67,16 +67,16 @@ type unfolding struct {
 // noWay is the set of ways to satisfy what is false.
 const noWay set = noElements
 
-// waysLimit bounds a set of ways, and comparisons how often ways are compared
-// in all, some seconds' worth.
+// waysLimit bounds a set of ways, and comparisonsPerState how often ways are
+// compared in all, for each state that a monitor may have: some seconds' worth.
 const (
-	waysLimit   = 1024
-	comparisons = 200_000_000
+	waysLimit           = 1024
+	comparisonsPerState = 2000
 )
 
-func newFutures(p *past, weaken func(*ltl.Formula) bool) *futures {
+func newFutures(p *past, limit int, weaken func(*ltl.Formula) bool) *futures {
 	u := &futures{
-		past: p, table: p.table, weaken: weaken,
+		past: p, table: p.table, weaken: weaken, comparisons: comparisonsPerState * limit,
 		unique: map[wanted]uint32{}, done: map[polar]uint32{},
 		sets: newSets(), wayOf: map[way]uint32{}, unfolded: map[unfolding]decision.Node{}, together: map[unfolding]decision.Node{}, negated: map[uint32]uint32{},
 	}
@@ -308,7 +308,7 @@ func (u *futures) both(a, b set) set {
 }
 
 func (u *futures) least(ways []uint32) set {
-	if u.compared += len(ways) * len(ways); u.compared > comparisons {
+	if u.compared += len(ways) * len(ways); u.compared > u.comparisons {
 		u.spilled = true
 		return noWay
 	}
