@@ -48,6 +48,7 @@ type Order string
 const (
 	OrderNone           Order = ""
 	OrderSync           Order = "sync"
+	OrderExclusion      Order = "exclusion"
 	OrderSyncPreserving Order = "sync-preserving"
 )
 

@@ -190,7 +190,7 @@ func checkFinding(t *testing.T, f *finding.Finding) {
 		t.Errorf("%+v", f)
 	}
 	if f.Confidence == finding.Predicted {
-		if len(f.Evidence) == 0 || f.Order != finding.OrderSync || len(f.Assumes) == 0 {
+		if len(f.Evidence) == 0 || f.Order == finding.OrderNone || len(f.Assumes) == 0 {
 			t.Errorf("predicted: %+v", f)
 		}
 		if last := f.Witness[len(f.Witness)-1]; len(last.Truth) == 0 {

@@ -27,7 +27,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	}
 	run := a.history.upTo(last)
 	common := a.history.at(w.From + 1)
-	order, err := arrange(run, a.history.mine, common, w)
+	order, err := arrange(run, a.history.mine, common, w, clocksOf(a.o.Exclusion))
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 }
 
 // arrange gives the positions of the events after the common part in an order in which
-// those of the witness come as it says, each after all that comes before it.
-func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness) ([]int, error) {
-	full := causality.New() // of which every event is relevant
+// those of the witness come as it says, each after all that comes before it by the clocks
+// full, of which every event is relevant.
+func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness, full *causality.Clocks) ([]int, error) {
 	slots, clocks := make([]uint32, len(run)), make([]causality.Clock, len(run))
 	at := map[uint64]int{}
 	for i := range run {

@@ -86,6 +86,9 @@ func (a *Analysis) finding(v *lattice.Violation) *finding.Finding {
 		f.Confidence = finding.Observed
 	} else {
 		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{"race-free"}
+		if a.o.Exclusion {
+			f.Order, f.Assumes = finding.OrderExclusion, []string{"guarded-data", "race-free"}
+		}
 	}
 	switch {
 	case err != nil:

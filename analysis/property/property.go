@@ -49,6 +49,9 @@ type Options struct {
 	// Window is w, the most states that a level of the lattice keeps, 0 for no limit;
 	// Queue is l, how many events wait until a level is closed, 0 for no limit.
 	Window, Queue int
+	// Exclusion lets sections of a lock change places, as a whole: the order of this run
+	// without the edges of locks. Takings and releases are steps of the lattice then.
+	Exclusion bool
 	// History is how many events of the run are kept for witnesses; default 65536.
 	History int
 	// Found is called for each finding as soon as it is made; nil is not.
@@ -119,10 +122,17 @@ func New(o Options) (*Analysis, error) {
 		known[i] = o.Initial != nil
 	}
 	return &Analysis{
-		o: o, clocks: causality.New(), initial: initial, known: known,
+		o: o, clocks: clocksOf(o.Exclusion), initial: initial, known: known,
 		variable: map[event.ObjectID]int{}, history: history{limit: o.History}, valued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
+}
+
+func clocksOf(exclusion bool) *causality.Clocks {
+	if exclusion {
+		return causality.NewExclusion()
+	}
+	return causality.New()
 }
 
 // Event takes the next event of the run.
@@ -143,6 +153,8 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 	writes := v >= 0 && e.Op.IsWrite()
 	relevant := writes || events != 0
+	locking := a.locking(e)
+	relevant = relevant || locking != lattice.NoLock
 	slot, clock := a.clocks.Stamp(e, relevant)
 	a.history.add(e, relevant)
 	if !relevant {
@@ -151,12 +163,28 @@ func (a *Analysis) Event(e *event.Event) {
 	if a.lattice == nil {
 		a.begin()
 	}
-	r := lattice.Event{Slot: slot, Clock: clock, Variable: -1, Events: events, Seq: e.Seq}
+	r := lattice.Event{Slot: slot, Clock: clock, Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: locking}
 	if writes {
 		r.Variable, r.Value = v, e.Value
 		a.valued = a.valued && e.Flags&event.HasValue != 0
 	}
 	a.lattice.Event(&r)
+}
+
+// locking is what the event does to a lock, where sections may change places.
+func (a *Analysis) locking(e *event.Event) lattice.Locking {
+	if !a.o.Exclusion {
+		return lattice.NoLock
+	}
+	switch e.Op {
+	case event.Acquire:
+		return lattice.Takes
+	case event.AcquireRead:
+		return lattice.TakesShared
+	case event.Release:
+		return lattice.Releases
+	}
+	return lattice.NoLock
 }
 
 // variableOf is the index of the variable that the event is on, or -1.

@@ -10,7 +10,7 @@
 //
 // # What orders
 //
-// The order of this run, tier sync of the order table: all that M and O say there.
+// New draws the order of this run, tier sync of the order table: all that M and O say there.
 // Writes of a variable are ordered with all its accesses, reads with each other not:
 // a read takes the write clock of the variable. Locks are variables, written when they
 // are taken and when they are released; the shared side of a read-write lock reads. A
@@ -18,7 +18,12 @@
 // variables that notifications and wakes write and that a wait reads as it falls
 // asleep; a wake by time limit does not touch them. Barriers order arrivals before
 // departures of a round and before arrivals of the next (rounds are kept as observed), semaphores post j before wait v+j; one whose value v is not
-// known is a variable that every operation writes.
+// known is a variable that every operation writes, and so is a channel of messages.
+//
+// NewExclusion leaves out the edges of locks: sections of a lock may change places, as a
+// whole. Of locks there remains that a failed attempt comes after the holder has taken
+// the lock and before it is released. That one thread alone holds a lock is then for the
+// lattice to see to, which needs takings and releases as relevant events.
 //
 // # Slots
 //
@@ -97,6 +102,7 @@ type Clocks struct {
 	slots   uint32
 	idle    []idle // oldest first
 	forced  uint64
+	free    bool // locks draw no edges
 
 	spareThreads []*thread
 	spareObjects []*object
@@ -105,6 +111,13 @@ type Clocks struct {
 // New returns the clocks of a run that has not begun.
 func New() *Clocks {
 	return &Clocks{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}}
+}
+
+// NewExclusion returns the clocks of a run that has not begun, without the edges of locks.
+func NewExclusion() *Clocks {
+	c := New()
+	c.free = true
+	return c
 }
 
 // Slots is the length that a clock may have: the most slots in use so far.

@@ -12,7 +12,10 @@ type object struct {
 	lastVersion uint64
 	lastWrote   bool
 
-	exclusive bool // of a lock: it is held, or was last held, by one alone
+	free      bool  // of a lock: it draws no edges
+	taken     Clock // of such a lock: the takings of those who hold it
+	failed    Clock // and the attempts that failed since
+	exclusive bool  // of a lock: it is held, or was last held, by one alone
 	once      Clock
 	barrier   *barrier
 	semaphore *semaphore
@@ -32,8 +35,9 @@ func (c *Clocks) object(e *event.Event) *object {
 	o := &object{}
 	if n := len(c.spareObjects); n > 0 {
 		o, c.spareObjects = c.spareObjects[n-1], c.spareObjects[:n-1]
-		*o = object{access: o.access[:0], write: o.write[:0], once: o.once[:0]}
+		*o = object{access: o.access[:0], write: o.write[:0], once: o.once[:0], taken: o.taken[:0], failed: o.failed[:0]}
 	}
+	o.free = c.free
 	c.objects[e.Object] = o
 	return o
 }
@@ -54,16 +58,21 @@ type use uint8
 const (
 	reads use = iota
 	writes
+	locks  // it is of a lock that draws no edges but for failed attempts
 	passes // it comes after the writes and stays out of V_x^w, as a read, but has edges of its own
 	ignores
 )
 
 // useOf is the table of package causality's comment.
 func (o *object) useOf(e *event.Event) use {
+	if o.free && e.Op >= event.Acquire && e.Op <= event.Release {
+		return locks
+	}
 	switch e.Op {
 	case event.Read, event.AcquireRead, event.Wait:
 		return reads
-	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast:
+	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast,
+		event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
 		return writes
 	case event.Release:
 		return either(o.exclusive, writes, reads)
@@ -97,7 +106,7 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) {
 		return
 	}
 	u := o.useOf(e)
-	if u == ignores || (o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote)) && u != passes {
+	if u == ignores || (o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote)) && u < locks {
 		return
 	}
 	// A late read comes after all accesses: it is one of those before the last write.
@@ -107,6 +116,14 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) {
 		t.join(o.write)
 	}
 	switch e.Op {
+	case event.AcquireFailed:
+		if o.free {
+			t.join(o.taken)
+		}
+	case event.Release:
+		if o.free {
+			t.join(o.failed)
+		}
 	case event.BarrierArrive:
 		o.gather(t)
 	case event.BarrierDepart:
@@ -176,8 +193,17 @@ func (o *object) settle(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Acquire:
 		o.exclusive = true
+		o.taken.set(t.clock)
+		o.failed = o.failed[:0]
 	case event.AcquireRead:
 		o.exclusive = false
+		o.taken.join(t.clock)
+	case event.AcquireFailed:
+		o.failed.join(t.clock)
+	case event.Release:
+		if o.exclusive {
+			o.taken, o.failed = o.taken[:0], o.failed[:0]
+		}
 	case event.OnceDone:
 		o.once.set(t.clock)
 	case event.BarrierArrive:

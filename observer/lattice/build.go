@@ -110,7 +110,14 @@ func (l *Lattice) earliest() uint32 {
 func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 	c := &l.chains[slot]
 	at := int(lane) * l.words
-	return at < len(c.need) && l.covers(key, c.need[at:at+l.words])
+	if at >= len(c.need) || !l.covers(key, c.need[at:at+l.words]) {
+		return false
+	}
+	if l.locks {
+		e := c.at(l.base[slot] + lane + 1)
+		return e.Locking == NoLock || e.Locking == Releases || !l.kept(key, e)
+	}
+	return true
 }
 
 // try tries a new event on the cuts of the current level.

@@ -1,11 +1,19 @@
 package lattice
 
+import "slices"
+
 // entry is an event in its chain.
 type entry struct {
 	Event
 	clock []uint32 // the buffer of Clock, used again
 	order int      // its place in the trace, from 0
 	steps uint64   // bit p: property p reads a letter
+	held  []held   // locks that the thread holds after it
+}
+
+type held struct {
+	lock   uint32
+	shared bool
 }
 
 // chain is the events of a slot: those that the queue or the history still needs, by
@@ -29,6 +37,40 @@ func (c *chain) push() *entry {
 	}
 	c.n++
 	return c.at(c.last())
+}
+
+// holds gives the newest event what its thread holds after it.
+func (c *chain) holds(m *entry) {
+	m.held = m.held[:0]
+	if c.n > 1 {
+		m.held = append(m.held, c.at(c.last()-1).held...)
+	}
+	switch m.Locking {
+	case Takes, TakesShared:
+		m.held = append(m.held, held{m.Lock, m.Locking == TakesShared})
+	case Releases:
+		at := slices.IndexFunc(m.held, func(h held) bool { return h.lock == m.Lock })
+		if at >= 0 {
+			m.held = slices.Delete(m.held, at, at+1)
+		}
+	}
+}
+
+// kept tells whether another slot holds, in a cut, a lock that an event wants to take.
+func (l *Lattice) kept(key []uint64, e *entry) bool {
+	for s := range l.chains {
+		c := &l.chains[s]
+		index := l.base[s] + l.lane(key, uint32(s))
+		if uint32(s) == e.Slot || index < c.first || c.n == 0 {
+			continue
+		}
+		for _, h := range c.at(index).held {
+			if h.lock == e.Lock && !(h.shared && e.Locking == TakesShared) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *chain) grow() {

@@ -96,7 +96,23 @@ type Event struct {
 	Value    uint64 // written
 	Events   uint64 // bit i: it is declared event i
 	Seq      uint64 // in the trace
+	// Lock is the lock that it takes or releases where sections may change places (the
+	// clocks have no edges of locks then), and Locking what it does to it. Such an event
+	// makes no letter unless it is a declared one. A lock has one holder, or readers.
+	Lock    uint32
+	Locking Locking
 }
+
+// Locking is what an event does to a lock.
+type Locking uint8
+
+// What events do to locks.
+const (
+	NoLock Locking = iota
+	Takes
+	TakesShared
+	Releases
+)
 
 // Stats says how much of the lattice was explored.
 type Stats struct {
@@ -135,10 +151,11 @@ type Lattice struct {
 	next     *level
 	building bool // next has seen all of the queue
 	observed []uint32
+	locks    bool     // some event took a lock
 	floor    []uint32 // least count of each slot over the current level
 
 	history []*level // passed levels, oldest first
-	kept    int      // their cuts
+	keeping int      // their cuts
 	spare   []*level
 
 	table table
@@ -188,6 +205,8 @@ func (l *Lattice) Event(e *Event) {
 	m.clock = m.Clock
 	m.order = l.total
 	m.steps = l.stepsOf(e)
+	c.holds(m)
+	l.locks = l.locks || e.Locking != NoLock
 	l.arrived = append(l.arrived, e.Slot)
 	l.total++
 	l.queued++

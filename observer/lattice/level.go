@@ -71,7 +71,7 @@ func (l *Lattice) pass() {
 	old.number = l.level
 	old.floor = append(old.floor[:0], l.floor...)
 	l.history = append(l.history, old)
-	l.kept += old.n
+	l.keeping += old.n
 	l.forget()
 	l.level++
 	l.current, l.next = l.next, l.newLevel()
@@ -99,8 +99,8 @@ func (l *Lattice) count() {
 // needed.
 func (l *Lattice) forget() {
 	gone := 0
-	for l.kept > l.o.History && gone < len(l.history)-1 {
-		l.kept -= l.history[gone].n
+	for l.keeping > l.o.History && gone < len(l.history)-1 {
+		l.keeping -= l.history[gone].n
 		l.spare = append(l.spare, l.history[gone])
 		gone++
 	}

@@ -24,6 +24,7 @@ const (
 // program makes random runs that are well formed.
 type program struct {
 	r       *rand.Rand
+	choices []int // of step
 	events  []event.Event
 	live    []event.ThreadID
 	ended   []event.ThreadID // not yet joined
@@ -42,8 +43,17 @@ type program struct {
 // semaphores, a barrier of two, once, and threads that come and go. Writes and reads
 // have values.
 func RandomRun(r *rand.Rand, n int) []event.Event {
+	return randomRun(r, n, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
+}
+
+// RandomSections makes a run of accesses and sections of both locks alone.
+func RandomSections(r *rand.Rand, n int) []event.Event {
+	return randomRun(r, n, []int{0, 4, 4, 4, 4, 5})
+}
+
+func randomRun(r *rand.Rand, n int, choices []int) []event.Event {
 	p := &program{
-		r: r, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, alone: map[event.ObjectID]bool{},
+		r: r, choices: choices, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, alone: map[event.ObjectID]bool{},
 		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, value: 1, held: map[event.ObjectID]uint64{},
 	}
 	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Semaphore, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue})
@@ -81,7 +91,7 @@ func (p *program) step(t event.ThreadID) {
 		}
 		return
 	}
-	switch p.r.IntN(12) {
+	switch p.choices[p.r.IntN(len(p.choices))] {
 	case 0, 1:
 		p.do(t, event.Write, ObjectX+event.ObjectID(p.r.IntN(2)))
 	case 2, 3:
