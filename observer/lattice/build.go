@@ -58,6 +58,10 @@ func (l *Lattice) build() {
 
 // eachEdge calls f for the edges of the current level, but for the one that was taken first.
 func (l *Lattice) eachEdge(f func(i int, slot, lane uint32)) {
+	if l.words == 1 {
+		l.eachWord(f)
+		return
+	}
 	skip := &l.edges.skip
 	for i := l.current.n - 1; i >= 0; i-- {
 		key := l.current.key(i, l.words)
@@ -144,6 +148,10 @@ func (l *Lattice) centre() {
 
 // edge takes the step from a cut of the current level by the event after it in a slot.
 func (l *Lattice) edge(i int, slot, lane uint32) {
+	if l.words == 1 {
+		l.edgeWord(i, slot, lane)
+		return
+	}
 	key := append(l.keyed[:0], l.current.key(i, l.words)...)
 	l.keyed = key
 	key[l.word(slot)] += l.unit[slot]
@@ -187,10 +195,15 @@ func (l *Lattice) step(i, j int, e *entry, made bool) {
 		to := l.current.sets[i*n+p]
 		fresh := false
 		if e.steps>>p&1 != 0 {
-			to, fresh = a.step(to, l.letterOf(j, p, a, e))
+			letter := l.letterOf(j, p, a, e)
+			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
+				to = known - 1
+			} else {
+				to, fresh = a.step(to, letter)
+			}
 		}
 		at := &l.next.sets[j*n+p]
-		if !made {
+		if !made && *at != to {
 			to = a.union(*at, to)
 		}
 		*at = to
