@@ -208,7 +208,7 @@ func (l *Lattice) step(i, j int, e *entry, made bool) {
 		}
 		*at = to
 		if fresh {
-			l.violate(&Violation{Property: p, lattice: l, cut: i, event: e})
+			l.violate(Violation{Property: p, lattice: l, cut: i, event: e})
 		}
 	}
 }
@@ -249,7 +249,7 @@ func (l *Lattice) follow() {
 		}
 		l.next.run = append(l.next.run, to)
 		if fresh && !a.sets[l.current.run[p]].bad {
-			l.violate(&Violation{Property: p, Observed: true, lattice: l, event: e})
+			l.violate(Violation{Property: p, Observed: true, lattice: l, event: e})
 		}
 	}
 }

@@ -166,7 +166,8 @@ type Lattice struct {
 	// letters of the cuts of next, one a property: the last.
 	letters []letter
 
-	closed func() // called when a level is closed, for tests; nil is not
+	found  Violation // the last, used again
+	closed func()    // called when a level is closed, for tests; nil is not
 }
 
 // New makes the lattice of a run that has not begun; the monitors read its initial
@@ -188,7 +189,7 @@ func New(o Options) *Lattice {
 		l.current.sets = append(l.current.sets, s)
 		l.current.run = append(l.current.run, s)
 		if fresh {
-			l.violate(&Violation{Property: p, Observed: true, lattice: l})
+			l.violate(Violation{Property: p, Observed: true, lattice: l})
 		}
 	}
 	l.stats.Cuts, l.stats.Widest = 1, 1

@@ -36,9 +36,10 @@ func (v *Violation) Level() int {
 	return v.lattice.level + 1
 }
 
-func (l *Lattice) violate(v *Violation) {
+func (l *Lattice) violate(v Violation) {
 	if l.o.Violation != nil {
-		l.o.Violation(v)
+		l.found = v
+		l.o.Violation(&l.found)
 	}
 }
 
@@ -158,12 +159,14 @@ func (s *search) back() error {
 	if at < 0 {
 		return ErrForgotten
 	}
-	above, below := s.levels[len(s.levels)-1], s.l.history[at]
-	index := below.index()
+	from, below := s.levels[len(s.levels)-1], s.l.history[at]
+	above := s.layers[len(s.layers)-1]
+	index := s.parentKeys(above, from, below)
+	below.find(index)
 	seen := map[node]bool{}
 	var layer []node
-	for k, n := range s.layers[len(s.layers)-1] {
-		layer = s.parents(layer, seen, above, below, index, k, n)
+	for k, n := range above {
+		layer = s.parents(layer, seen, from, below, index, k, n)
 	}
 	if len(layer) == 0 {
 		return fmt.Errorf("level %d has no cut from which the monitor reaches the violation", below.number)
@@ -177,8 +180,9 @@ func (s *search) parents(layer []node, seen map[node]bool, above, below *level, 
 	cut := above.unpack(nil, above.key(n.cut, above.words))
 	values := above.values[n.cut*s.m : (n.cut+1)*s.m]
 	for slot := range below.base {
-		i, ok := below.before(index, cut, uint32(slot))
-		if !ok {
+		key, _ := below.before(cut, uint32(slot))
+		i, ok := index[key]
+		if !ok || i < 0 {
 			continue
 		}
 		e := s.l.chains[slot].at(cut[slot])
@@ -201,37 +205,51 @@ func (s *search) parents(layer []node, seen map[node]bool, above, below *level, 
 	return layer
 }
 
-// index finds the cuts of a level by their keys.
-func (v *level) index() map[string]int {
-	index := make(map[string]int, v.n)
-	for i := range v.n {
-		index[text(v.key(i, v.words))] = i
+// parentKeys are the keys in level below of the cuts from which one event leads to a node.
+func (s *search) parentKeys(nodes []node, above, below *level) map[string]int {
+	index := map[string]int{}
+	for _, n := range nodes {
+		cut := above.unpack(nil, above.key(n.cut, above.words))
+		for slot := range below.base {
+			if key, ok := below.before(cut, uint32(slot)); ok {
+				index[key] = -1
+			}
+		}
 	}
 	return index
 }
 
-func text(key []uint64) string {
+// find enters which of the cuts of a level the keys of an index are.
+func (v *level) find(index map[string]int) {
 	var b []byte
-	for _, k := range key {
-		b = binary.LittleEndian.AppendUint64(b, k)
+	for i := range v.n {
+		b = text(b[:0], v.key(i, v.words))
+		if _, wanted := index[string(b)]; wanted {
+			index[string(b)] = i
+		}
 	}
-	return string(b)
 }
 
-// before finds the cut without the last event of a slot.
-func (v *level) before(index map[string]int, cut []uint32, slot uint32) (int, bool) {
+func text(into []byte, key []uint64) []byte {
+	for _, k := range key {
+		into = binary.LittleEndian.AppendUint64(into, k)
+	}
+	return into
+}
+
+// before is the key of the cut without the last event of a slot, if the lanes hold it.
+func (v *level) before(cut []uint32, slot uint32) (key string, ok bool) {
 	if cut[slot] == 0 {
-		return 0, false
+		return "", false
 	}
 	cut[slot]--
 	defer func() { cut[slot]++ }()
 	for s, n := range cut {
 		if s >= len(v.base) && n > 0 || s < len(v.base) && (n < v.base[s] || n-v.base[s] > v.limit()) {
-			return 0, false
+			return "", false
 		}
 	}
-	i, ok := index[text(v.pack(nil, cut[:len(v.base)]))]
-	return i, ok
+	return string(text(nil, v.pack(nil, cut[:len(v.base)]))), true
 }
 
 // witness follows the nodes from the one that was met.
