@@ -81,7 +81,8 @@ type Options struct {
 type Property struct {
 	Monitor Monitor
 	Labels  Labels
-	// Variables are those, by index, whose writes make a letter; nil is all of them.
+	// Variables are those, by index, whose writes make a letter and on whose values
+	// letters depend; nil is all of them.
 	Variables []int
 	// Events are the declared events that make a letter (bit i: event i).
 	Events uint64

@@ -18,6 +18,7 @@ type automaton struct {
 	sets    []set
 	numbers map[string]uint32
 	letters interned
+	lately  lately
 	stride  int      // letters that a row of steps has room for
 	steps   []uint32 // [set*stride + letter]: the set plus 1, or'd with turnsBad; 0 is not known yet
 	unions  []union  // a cache, by hash
@@ -55,6 +56,7 @@ func newAutomaton(p *Property) *automaton {
 		}
 		a.of[v] = true
 	}
+	a.lately.of = p.Variables
 	return a
 }
 
@@ -72,6 +74,17 @@ func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 
 // letter interns the letter of an edge.
 func (a *automaton) letter(values []uint64, events uint64) uint32 {
+	if a.all || len(a.lately.of) > maxLately {
+		return a.evaluate(values, events)
+	}
+	at := a.lately.find(values, events)
+	if *at == 0 {
+		*at = a.evaluate(values, events) + 1
+	}
+	return *at - 1
+}
+
+func (a *automaton) evaluate(values []uint64, events uint64) uint32 {
 	id := a.letters.id(a.labels.Letter(values, events))
 	if int(id) >= a.stride {
 		a.widen()
@@ -159,6 +172,7 @@ func (a *automaton) shrink(used []*uint32) {
 	old := a.sets
 	a.sets, a.steps, a.stride = nil, nil, 16
 	a.letters = interned{}
+	clear(a.lately.ids)
 	clear(a.numbers)
 	clear(a.unions)
 	for _, s := range used {
@@ -217,4 +231,42 @@ func (l *Lattice) shrink() {
 		}
 		a.shrink(used)
 	}
+}
+
+// lately remembers letters by the values that they are made of: those of a few variables
+// come again and again.
+type lately struct {
+	of   []int // the variables
+	keys []uint64
+	ids  []uint32 // plus 1
+}
+
+const (
+	maxLately  = 8 // variables: more of them are different each time
+	latelySize = 1 << 10
+)
+
+// find gives the place of a letter, 0 if it is not known; what was there is forgotten.
+func (c *lately) find(values []uint64, events uint64) *uint32 {
+	if c.ids == nil {
+		c.ids, c.keys = make([]uint32, latelySize), make([]uint64, latelySize*(len(c.of)+1))
+	}
+	h := events * 0x9e3779b97f4a7c15
+	for _, v := range c.of {
+		h = (h ^ values[v]) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	at := h * 0x9e3779b97f4a7c15 >> 54
+	n := len(c.of) + 1
+	key := c.keys[int(at)*n : (int(at)+1)*n]
+	same := key[0] == events
+	key[0] = events
+	for i, v := range c.of {
+		same = same && key[i+1] == values[v]
+		key[i+1] = values[v]
+	}
+	if !same {
+		c.ids[at] = 0
+	}
+	return &c.ids[at]
 }
