@@ -284,6 +284,9 @@ static __always_inline bool condition(struct pt_regs *ctx, __u8 n)
 /* The call pushed the return address, the return popped it. */
 #define ENTRY_SP_AT_RETURN(ctx) (REG_SP(ctx) - 8)
 #elif defined(__TARGET_ARCH_arm64)
+/* The verifier knows a context by this name, where a function that is not static
+ * takes one. */
+#define pt_regs user_pt_regs
 struct pt_regs {
 	__u64 regs[31];
 	__u64 sp, pc, pstate;
@@ -944,9 +947,9 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 #define COOKIE_GENERATION (1ULL << 32) /* of on_shared: counts the links of a batch */
 #define COOKIE_FILTER (1ULL << 63) /* the link has no PID filter of its own */
 
-/* One site of a chain; returns the next one's index, 0 at the end. Not inlined,
- * so that the verifier sees it once and not once a turn. */
-static __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
+/* One site of a chain; returns the next one's index, 0 at the end. Not static, so
+ * that the verifier judges it by itself, once, and not anew for each of a chain. */
+__noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
@@ -1147,7 +1150,7 @@ static __always_inline struct tally *hit(__u32 index, __u32 tid)
 }
 
 /* As one_site, for an access of a variable that nobody named. */
-static __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 id)
+__noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
@@ -1388,7 +1391,7 @@ __noinline int returned(__u64 sp, __u64 id, __u32 level, __u64 result, __u32 had
 }
 
 /* One site of a chain, as one_site. */
-static __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
+__noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
@@ -1541,7 +1544,7 @@ static __always_inline void heap_left(struct pt_regs *ctx, struct who *w, __u64 
 }
 
 /* One site of a chain, as one_site. */
-static __noinline __u32 one_heap(struct pt_regs *ctx, __u32 index, __u64 id)
+__noinline __u32 one_heap(struct pt_regs *ctx, __u32 index, __u64 id)
 {
 	struct who w = {.tid = id, .tgid = id >> 32};
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
