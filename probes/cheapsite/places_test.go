@@ -1,0 +1,34 @@
+package cheapsite
+
+import (
+	"math"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// TestPlaces: a set of addresses has what was added of code, and nothing else; of
+// sections larger than any code it has all.
+func TestPlaces(t *testing.T) {
+	text := []binary.Range{{Lo: 0x1001, Hi: 0x5002}, {Lo: 0x9000, Hi: 0x9001}}
+	p := newPlaces(text)
+	for addr := uint64(0); addr < 0xa000; addr += 7 {
+		p.add(addr)
+	}
+	n := 0
+	for addr := range uint64(0xa000) {
+		in := text[0].Contains(addr) || text[1].Contains(addr)
+		if got, want := p.has(addr), in && addr%7 == 0; got != want {
+			t.Fatalf("0x%x: %t", addr, got)
+		} else if got {
+			n++
+		}
+	}
+	if p.count() != n {
+		t.Errorf("%d of %d", p.count(), n)
+	}
+	huge := newPlaces([]binary.Range{{Lo: 0x1000, Hi: math.MaxUint64}})
+	if huge.add(0x2000); !huge.has(0x2000) || !huge.has(0x3000) {
+		t.Error("a section that no memory has room for lets probes move")
+	}
+}
