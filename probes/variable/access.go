@@ -75,7 +75,10 @@ func (c *collector) follow(r *routine) {
 		return
 	}
 	fl := newFlow(c.target, r)
-	fl.run()
+	if !fl.run() {
+		c.out.Undecoded = append(c.out.Undecoded, r.fn.Lo)
+		return
+	}
 	fl.report(c)
 }
 

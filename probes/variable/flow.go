@@ -35,26 +35,36 @@ type flow struct {
 	exposed int64
 	lower   bool
 	reloads map[int64]bool // offsets of the stack from which registers are filled
+	left    int            // work that may still be done
 }
 
 func newFlow(t *target, r *routine) *flow {
-	return &flow{target: t, routine: r, in: t.known().states(len(r.blocks)), queued: make([]bool, len(r.blocks)), exposed: math.MaxInt64, reloads: map[int64]bool{}}
+	return &flow{target: t, routine: r, in: t.known().states(len(r.blocks)), queued: make([]bool, len(r.blocks)), exposed: math.MaxInt64, reloads: map[int64]bool{},
+		left: leastWork + workEach*len(r.insts)}
 }
 
 // maxRounds bounds how often the flow begins anew because the stack has less
 // room for addresses than it took for granted; then it has none.
 const maxRounds = 4
 
-// run computes the state at each block's beginning.
-func (f *flow) run() {
+// Bounds of the work on one function, in instructions passed and values met: code
+// can be made in which what is known changes at each instruction, again and again.
+// That which compilers make takes some ten for each.
+const (
+	leastWork = 1 << 18
+	workEach  = 256
+)
+
+// run computes the state at each block's beginning; false if that is too much work.
+func (f *flow) run() bool {
 	for round := 0; ; round++ {
 		if round == maxRounds {
 			f.exposed = math.MinInt64
 		}
 		f.lower = false
 		f.round()
-		if !f.lower {
-			return
+		if !f.lower || f.left < 0 {
+			return f.left >= 0
 		}
 		f.wild = state{}
 		clear(f.in)
@@ -80,16 +90,18 @@ func (f *flow) round() {
 func (f *flow) spread(from int) {
 	queue := []int{from}
 	flow := func(to int, s *state) {
+		f.left -= 1 + len(s.slots) + len(f.in[to].slots)
 		if f.in[to].meet(s) && !f.queued[to] {
 			f.queued[to] = true
 			queue = append(queue, to)
 		}
 	}
-	for len(queue) > 0 {
+	for len(queue) > 0 && f.left >= 0 {
 		i := queue[0]
 		queue = queue[1:]
 		f.queued[i] = false
 		b, s := &f.blocks[i], f.in[i]
+		f.left -= (b.hi - b.lo) * (1 + len(s.slots))
 		for k := b.lo; k < b.hi; k++ {
 			in := &f.insts[k]
 			f.step(&s, in, nil)

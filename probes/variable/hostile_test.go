@@ -199,3 +199,26 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 		t.Errorf("%+v", as)
 	}
 }
+
+// TestFlowEnds: code in which what is known changes again and again is given up, and
+// that is said.
+func TestFlowEnds(t *testing.T) {
+	fl := newFlow(&target{arch: insn.AMD64, slots: map[uint64]uint64{}}, &routine{blocks: []block{{}}})
+	if fl.left != leastWork || !fl.run() {
+		t.Error("no work is too much")
+	}
+	code := elftest.LE(uint8(0x48), uint8(0x8d), uint8(0x1d), uint32(0x200000-0x1007), uint8(0x8b), uint8(0x03), uint8(0xeb), uint8(0xfc)) // lea v(%rip), %rbx; again: mov (%rbx), %eax; jmp again
+	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 4}, direct: true, slots: map[uint64]uint64{}}
+	tg.whole, tg.near = tg.v.around(), tg.v.around()
+	c := newCollector(tg)
+	r := c.known().decode(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code)
+	if c.follow(r); len(c.out.Accesses) != 1 || len(c.out.Undecoded) != 0 {
+		t.Fatalf("%+v", c.out)
+	}
+	for left := range 12 {
+		fl := newFlow(tg, r)
+		if fl.left = left; fl.run() != (fl.left >= 0) {
+			t.Errorf("with %d left the run ends otherwise", left)
+		}
+	}
+}
