@@ -36,6 +36,8 @@ type Described struct {
 	Size         string                 `json:"size"`
 	Unreported   []string               `json:"unreported"`
 	BadPrefix    []monitor.Letter       `json:"bad_prefix"` // null: it can never be violated
+	Values       []DescribedValues      `json:"values"`     // of the variables along the bad prefix, where some were found
+	Steps        []string               `json:"steps"`      // what made each state of it: "", a write, or an event's name
 	Monitor      *Monitor               `json:"-"`
 }
 
@@ -44,6 +46,12 @@ type DescribedProposition struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
 	Event bool   `json:"event"`
+}
+
+// DescribedValues are the values of a variable in the states of a bad prefix.
+type DescribedValues struct {
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
 }
 
 // Describe makes the monitors of a specification, which may be nil where the problems
@@ -100,10 +108,33 @@ func (s *Spec) describe(p *Property, m *Monitor) Described {
 	for _, q := range p.Propositions {
 		d.Propositions = append(d.Propositions, DescribedProposition{q.Name, q.Text, q.Event >= 0})
 	}
-	if word, ok := m.ShortestBad(); ok {
-		d.BadPrefix = word
+	d.Values, d.Steps = []DescribedValues{}, []string{}
+	if e, ok := s.Example(p, m); ok {
+		d.BadPrefix = e.Letters
+		s.describeValues(&d, p, e)
 	}
 	return d
+}
+
+func (s *Spec) describeValues(d *Described, p *Property, e Example) {
+	for i, v := range p.Vars {
+		values := DescribedValues{Name: s.Vars[v].Name, Values: []string{}}
+		for _, state := range e.Values {
+			values.Values = append(values.Values, s.valueText(v, state[i]))
+		}
+		if e.Values != nil {
+			d.Values = append(d.Values, values)
+		}
+	}
+	for i, event := range e.Event {
+		step := ""
+		if event >= 0 {
+			step = s.Events[event].Name
+		} else if i > 0 {
+			step = "write"
+		}
+		d.Steps = append(d.Steps, step)
+	}
 }
 
 // sizeText tells how large a monitor is.

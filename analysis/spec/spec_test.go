@@ -250,3 +250,91 @@ func TestConstantPropositions(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 }
+
+// TestExamplesAreRuns: an example violates the property by its values alone, as the
+// monitor reads them, and by one write or event a step; nothing shorter does.
+func TestExamplesAreRuns(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		states     int // 0: no values violate it
+	}{
+		{"an event cannot be first", "event a = call f\nproperty p = ere good ({!a}* )", 2},
+		{"one write a step", "var x : int = x\nvar y : int = y\nproperty p = always !(once (x == 0 && y == 0) && x == 7 && y == 9)", 3},
+		{"implied propositions", "var w : int = w\nproperty p = always !(w > 30 && !(w > 26))", 0},
+		{"a negative number", "var w : int = w\nproperty p = always w > -5", 1},
+		{"a float", "var w : float = w\nproperty p = always (prev w > 2.5 || w < 2.5)", 1},
+		{"a bool", "var b : bool = b\nproperty p = always (b -> prev b)", 2},
+		{"an automaton", "var w : uint = w\nevent e = call f\nproperty p = automaton {\n state a { {e} -> b; {} -> a }\n state b { w2 -> c; {} -> a }\n bad state c }\nprop w2 = w == 2", 3},
+	} {
+		s := parse(t, c.text)
+		p := s.Properties[0]
+		m, _ := s.Monitor(p, MonitorOptions{})
+		e, ok := s.Example(p, m)
+		if !ok || len(e.Values) != c.states {
+			t.Errorf("%s: %+v", c.name, e)
+			continue
+		}
+		l, _ := s.Letters(p, nil)
+		at := map[uint32]bool{m.Start(nil)[0]: true}
+		for i := range e.Values {
+			values := make([]uint64, len(s.Vars))
+			for j, v := range p.Vars {
+				values[v] = e.Values[i][j]
+			}
+			var events uint64
+			if e.Event[i] >= 0 {
+				events = 1 << e.Event[i]
+			}
+			next := map[uint32]bool{}
+			for from := range at {
+				for _, to := range m.Step(nil, from, l.Letter(values, events)) {
+					next[to] = true
+				}
+			}
+			at = next
+		}
+		bad := false
+		for s := range at {
+			bad = bad || m.Bad(s)
+		}
+		if c.states > 0 && !bad {
+			t.Errorf("%s: %+v violates nothing", c.name, e)
+		}
+	}
+}
+
+// TestTwoForms: properties that cases give both as a formula and as an expression agree
+// on all words up to a length (JMPaX 2.0: F1 with F2 corrected for any letters; Section
+// 3.3's interval).
+func TestTwoForms(t *testing.T) {
+	const events = "event a = call a\nevent b = call b\nevent c = call c\nevent p = call p\nevent q = call q\nevent r = call r\n"
+	for _, c := range []struct{ ltl, ere string }{
+		{"always (q -> ((r && p) since rise(p)))", "{}* {!p} {p}+ ({p,!r} {p}* {q} | {q,!r}) {}* | {p}* {q} {}* | {}* {q,!p} {}*"},
+		{"always (a -> interval(b, c))", "(({}* {a}) & ~({}* {b,!c} {!c}*)) {}*"},
+		{"□ (q → ((r ∧ p) 𝒮 start(p)))", "{}* {¬p} {p}+ ({p,¬r} {p}* {q} ∨ {q,¬r}) {}* ∨ {p}* {q} {}* ∨ {}* {q,¬p} {}*"},
+	} {
+		s := parse(t, events+"property f = "+c.ltl+"\nproperty g = ere bad ("+c.ere+")")
+		f, _ := s.Monitor(s.Properties[0], MonitorOptions{})
+		g, _ := s.Monitor(s.Properties[1], MonitorOptions{})
+		lf, _ := s.Letters(s.Properties[0], nil)
+		lg, _ := s.Letters(s.Properties[1], nil)
+		masks := s.Properties[0].Events
+		var walk func(sf, sg uint32, left int)
+		walk = func(sf, sg uint32, left int) {
+			if f.Bad(sf) != g.Bad(sg) {
+				t.Fatalf("%s and %s differ", c.ltl, c.ere)
+			}
+			if left == 0 || f.Bad(sf) {
+				return
+			}
+			for choice := range 1 << len(masks) {
+				var events uint64
+				for i, e := range masks {
+					events |= uint64(choice) >> i & 1 << e
+				}
+				walk(f.Step(nil, sf, lf.Letter(nil, events))[0], g.Step(nil, sg, lg.Letter(nil, events))[0], left-1)
+			}
+		}
+		walk(f.Start(nil)[0], g.Start(nil)[0], 5)
+	}
+}

@@ -170,12 +170,18 @@ func writeBadPrefix(w io.Writer, p *spec.Described) error {
 		return nil
 	}
 	fmt.Fprintf(w, "  bad prefix    %s\n", report.Plain(strings.Join(p.Letters(), " ")))
+	if len(p.Steps) == 0 {
+		fmt.Fprintf(w, "                (as if propositions were independent: no values were found for it)\n")
+	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprint(t, "                state")
 	for i := range p.BadPrefix {
 		fmt.Fprintf(t, "\t%d", i)
 	}
 	fmt.Fprintln(t)
+	for _, v := range p.Values {
+		fmt.Fprintf(t, "                %s\t%s\n", report.Plain(v.Name), strings.Join(v.Values, "\t"))
+	}
 	for i, q := range p.Propositions {
 		fmt.Fprintf(t, "                %s", report.Plain(q.Name))
 		for _, l := range p.BadPrefix {

@@ -1,0 +1,233 @@
+package spec
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// Bounds of the search for an example with values: how many valuations are tried, and
+// how many pairs of valuation and monitor state.
+const (
+	maxValuations = 1 << 12
+	maxVisited    = 1 << 18
+)
+
+// Example is a run that violates a property.
+type Example struct {
+	Letters []monitor.Letter
+	// Values are those of the property's Vars in each state; nil where only letters are
+	// known.
+	Values [][]uint64
+	// Event is what made each state: which of Spec.Events, or -1 for a write or the
+	// beginning.
+	Event []int
+}
+
+// Example gives a shortest run that violates a property: in each step one variable is
+// written, or one event comes. The values tried are those around the numbers that the
+// property names. Where they violate nothing, or there are too many, the example is
+// ShortestBad, which has no values; false if there is none.
+func (s *Spec) Example(p *Property, m *Monitor) (Example, bool) {
+	word, ok := m.ShortestBad()
+	if !ok || len(word) == 0 {
+		return Example{Letters: word}, ok
+	}
+	if e, ok := s.search(p, m); ok {
+		return e, true
+	}
+	return Example{Letters: word}, true
+}
+
+// search is a search in breadth over valuations and states of the monitor.
+type search struct {
+	m       *Monitor
+	letters *Letters
+	choices [][]uint64 // by Property.Vars: the values tried
+	vars    []int
+	values  []uint64 // of all variables
+	nodes   []visit
+	seen    map[[2]uint32]bool
+}
+
+// visit is a step of the search: a valuation by its number, and where it came from.
+type visit struct {
+	valuation uint32
+	state     monitor.State
+	from      int
+	event     int
+	letter    monitor.Letter
+}
+
+func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
+	letters, problems := s.Letters(p, nil)
+	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}}
+	if problems.HasErrors() {
+		return Example{}, false
+	}
+	total := 1
+	for _, v := range p.Vars {
+		c := s.candidates(p, v)
+		if total *= len(c); total > maxValuations {
+			return Example{}, false
+		}
+		x.choices = append(x.choices, c)
+	}
+	for v := range total {
+		for _, start := range m.Start(nil) {
+			x.step(-1, uint32(v), start, -1)
+		}
+	}
+	for i := 0; i < len(x.nodes) && len(x.nodes) < maxVisited; i++ {
+		if m.Bad(x.nodes[i].state) {
+			return x.example(i), true
+		}
+		n := x.nodes[i]
+		for _, v := range x.writes(n.valuation) {
+			x.step(i, v, n.state, -1)
+		}
+		for _, e := range p.Events {
+			x.step(i, n.valuation, n.state, e)
+		}
+	}
+	return Example{}, false
+}
+
+// step visits what follows from a state of the monitor by a letter.
+func (x *search) step(from int, valuation uint32, state monitor.State, event int) {
+	x.set(valuation)
+	var events uint64
+	if event >= 0 {
+		events = 1 << event
+	}
+	letter := x.letters.Letter(x.values, events)
+	for _, to := range x.m.Step(nil, state, letter) {
+		key := [2]uint32{valuation, to}
+		if !x.seen[key] {
+			x.seen[key] = true
+			x.nodes = append(x.nodes, visit{valuation, to, from, event, letter})
+		}
+	}
+}
+
+// set gives the variables the values of a valuation.
+func (x *search) set(valuation uint32) {
+	for i, c := range x.choices {
+		x.values[x.vars[i]] = c[valuation%uint32(len(c))]
+		valuation /= uint32(len(c))
+	}
+}
+
+// writes gives the valuations that differ in one variable, and the same again.
+func (x *search) writes(valuation uint32) []uint32 {
+	var out []uint32
+	if len(x.choices) > 0 {
+		out = append(out, valuation)
+	}
+	unit, rest := uint32(1), valuation
+	for _, c := range x.choices {
+		n := uint32(len(c))
+		now := rest % n
+		for other := range n {
+			if other != now {
+				out = append(out, valuation-now*unit+other*unit)
+			}
+		}
+		rest /= n
+		unit *= n
+	}
+	return out
+}
+
+func (x *search) example(i int) Example {
+	var e Example
+	for ; i >= 0; i = x.nodes[i].from {
+		n := x.nodes[i]
+		x.set(n.valuation)
+		var values []uint64
+		for _, v := range x.vars {
+			values = append(values, x.values[v])
+		}
+		e.Letters = append(e.Letters, n.letter)
+		e.Values = append(e.Values, values)
+		e.Event = append(e.Event, n.event)
+	}
+	slices.Reverse(e.Letters)
+	slices.Reverse(e.Values)
+	slices.Reverse(e.Event)
+	return e
+}
+
+// candidates gives the values of a variable that are tried: 0, 1, and those around the
+// numbers of the propositions that read it, and around their product.
+func (s *Spec) candidates(p *Property, v int) []uint64 {
+	class := s.Vars[v].Type
+	if class == Bool {
+		return []uint64{0, 1}
+	}
+	tried := []float64{0, 1}
+	for _, q := range p.Propositions {
+		if !slices.Contains(q.Vars, v) {
+			continue
+		}
+		product := 1.0
+		s.literals(q.Expr, 0, 1, func(n float64) {
+			tried = append(tried, n-1, n, n+1)
+			product *= n
+		})
+		tried = append(tried, product-1, product, product+1)
+	}
+	slices.Sort(tried)
+	var out []uint64
+	for _, n := range slices.Compact(tried) {
+		switch {
+		case class == Float:
+			out = append(out, math.Float64bits(n))
+		case n == math.Trunc(n) && math.Abs(n) < 1<<53 && (n >= 0 || class.signed()):
+			out = append(out, uint64(int64(n)))
+		}
+	}
+	return out
+}
+
+// literals calls see for each number in an expression, of declared propositions too.
+func (s *Spec) literals(x syntax.Expr, depth int, sign float64, see func(float64)) {
+	switch x := x.(type) {
+	case *syntax.Number:
+		if x.Float {
+			see(sign * x.Real)
+		} else {
+			see(sign * float64(x.Int))
+		}
+	case *syntax.Paren:
+		s.literals(x.X, depth, sign, see)
+	case *syntax.Unary:
+		if x.Op == syntax.Negate {
+			sign = -sign
+		}
+		s.literals(x.X, depth, sign, see)
+	case *syntax.Binary:
+		s.literals(x.X, depth, 1, see)
+		s.literals(x.Y, depth, 1, see)
+	case *syntax.Ident:
+		if e := s.names.entries[x.Name.Text]; e.sort == propSort && depth < maxInlined {
+			s.literals(s.Props[e.index].Expr, depth+1, 1, see)
+		}
+	}
+}
+
+// valueText writes a value of a variable as specifications do.
+func (s *Spec) valueText(v int, bits uint64) string {
+	switch class := s.Vars[v].Type; {
+	case class == Bool:
+		return strconv.FormatBool(bits != 0)
+	case class == Float:
+		return strconv.FormatFloat(math.Float64frombits(bits), 'g', -1, 64)
+	case !class.signed():
+		return strconv.FormatUint(bits, 10)
+	}
+	return strconv.FormatInt(int64(bits), 10)
+}
