@@ -42,6 +42,8 @@ const (
 	OpMove
 	OpSend
 	OpReceive
+	OpConstruct
+	OpDestruct
 
 	numOps
 )
@@ -51,7 +53,7 @@ var opNames = [numOps]string{
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
-	"call", "return", "alloc", "free", "move", "send", "receive",
+	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.

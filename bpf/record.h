@@ -51,6 +51,8 @@ enum op {
 			 * most; REC_LEAVE: how many, or with REC_FAILED an error. Of a futex, value
 			 * is the caller's return address, and entered the instruction behind the call */
 	OP_RECEIVE,	/* likewise */
+	OP_CONSTRUCT,	/* a constructor is entered: object is what it makes, value its size */
+	OP_DESTRUCT,	/* a destructor has returned: likewise what it ended */
 };
 
 /* What threads hand each other messages through. */

@@ -1473,6 +1473,20 @@ static __always_inline void heap_entered(struct pt_regs *ctx, struct site *site,
 	struct pending_call call;
 	bool had = false;
 
+	if (site->op == OP_CONSTRUCT) {
+		emit(ctx, site, index, w, object, site->imm, 0, 0, sp, 0, 0);
+		return;
+	}
+	if (site->op == OP_DESTRUCT) {
+		call.place = 0;
+		call.sp = sp;
+		call.object = object;
+		call.second = site->imm;
+		call.entered = 0;
+		call.site = index;
+		remember(slot, w->tid, &call);
+		return;
+	}
 	if (site->width)
 		size *= reg(ctx, site->width - 1);
 	if (site->op != OP_ALLOC)
@@ -1506,8 +1520,12 @@ static __always_inline void heap_left(struct pt_regs *ctx, struct who *w, __u64 
 	if (!recall(slot_of(w->tid), w->tid, sp, &call, true))
 		return;
 	site = bpf_map_lookup_elem(&sites, &call.site);
-	if (!site || (site->op != OP_ALLOC && site->op != OP_MOVE))
+	if (!site || (site->op != OP_ALLOC && site->op != OP_MOVE && site->op != OP_DESTRUCT))
 		return;
+	if (site->op == OP_DESTRUCT) {
+		block = call.object;
+		goto tell;
+	}
 	if (site->flags & SITE_INDIRECT) {
 		if ((__u32)block || bpf_probe_read_user(&block, sizeof(block), (void *)call.object))
 			return;
@@ -1524,6 +1542,7 @@ static __always_inline void heap_left(struct pt_regs *ctx, struct who *w, __u64 
 	}
 	if (block)
 		keep_block(block, w->tgid);
+tell:
 	r = reserve(w, false);
 	if (!r)
 		return;

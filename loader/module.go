@@ -88,7 +88,7 @@ func (m *Module) probesOf() []Probe {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall(), Heap: s.Heap})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall(), Heap: s.Heap, Late: s.Late})
 		}
 		if s.Return {
 			ps = append(ps, Probe{Offset: s.Offset, Site: index, Return: true, Heap: s.Heap})

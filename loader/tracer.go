@@ -241,6 +241,7 @@ type Probe struct {
 	Return bool   // a uretprobe: the entry is at Offset
 	Call   bool   // of a function that was asked for
 	Heap   bool   // of one that allocates or frees
+	Late   bool   // with Heap: runs after others at the same place
 }
 
 // Attach puts probes into the file for the process owner, or, unfiltered, for the
@@ -249,14 +250,17 @@ type Probe struct {
 func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) error {
 	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
 	for _, kind := range []struct {
-		prog            *ebpf.Program
-		ret, call, heap bool
+		prog                  *ebpf.Program
+		ret, call, heap, late bool
 	}{
+		// Of probes at one place the kernel runs the latest link first: what ends an
+		// object comes after the accesses, what begins one before.
+		{prog: t.objs.OnHeap, heap: true, late: true},
 		{prog: t.objs.OnProbe}, {prog: t.objs.OnReturn, ret: true}, {prog: t.objs.OnCall, call: true},
 		{prog: t.objs.OnHeap, heap: true}, {prog: t.objs.OnHeapReturn, heap: true, ret: true},
 	} {
 		of := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-			return p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap
+			return p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap || p.Late != kind.late
 		})
 		if len(of) == 0 {
 			continue

@@ -75,6 +75,8 @@ func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 		o.allocated(t, r)
 	case bpf.OpFree:
 		o.freed(t, h, r.Object)
+	case bpf.OpConstruct, bpf.OpDestruct:
+		o.endObjects(t, h, r.Object, r.Value) // in whatever block, or on a stack
 	case bpf.OpMove:
 		if r.Flags&bpf.RecLeave == 0 {
 			t.moving, t.movingAt = nil, r.Object
@@ -147,6 +149,15 @@ func (o *Observer) endWithin(t *thread, h *heap, addr, size uint64) {
 	}
 	for at, _, ok := h.blocks.next(addr, end); ok; at, _, ok = h.blocks.next(addr, end) {
 		h.blocks.remove(at)
+	}
+	o.endObjects(t, h, addr, size)
+}
+
+// endObjects ends the variables, locks and instances in a piece of memory.
+func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
+	end := addr + size
+	if end < addr {
+		end = ^uint64(0)
 	}
 	p := t.process
 	for at, _, ok := h.alive.next(addr, end); ok; at, _, ok = h.alive.next(addr, end) {

@@ -292,7 +292,7 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	case bpf.OpTouch:
 		o.declare(t, r)
 		o.touched(t, r)
-	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove:
+	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove, bpf.OpConstruct, bpf.OpDestruct:
 		o.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
 		o.declare(t, r)

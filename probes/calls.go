@@ -22,6 +22,7 @@ type builder struct {
 	code   *variable.Code
 	arch   insn.Arch
 	rets   map[uint64]bool // returns probed already
+	born   map[uint64]bool // constructors and destructors likewise
 	known  map[uint64]call // the functions of the table
 	stubs  map[uint64]string
 	names  *symbolize.Table // nil until asked for
@@ -42,7 +43,7 @@ type call struct {
 const loaderHook = "_dl_debug_state"
 
 func (b *builder) calls() error {
-	b.rets = map[uint64]bool{}
+	b.rets, b.born = map[uint64]bool{}, map[uint64]bool{}
 	calls := b.match()
 	if len(calls) > bpf.MaxSites {
 		return fmt.Errorf("%d functions have the names of synchronisation calls, at most %d can be probed", len(calls), bpf.MaxSites)

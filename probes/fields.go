@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -151,7 +153,54 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	b.fieldNotes(fd, res)
+	return b.lifetimes(fd, res)
+}
+
+// lifetimes plans the probes of the constructors and destructors of a watched type: an
+// object that is made where another was is a new one, whoever gave the memory.
+func (b *builder) lifetimes(fd field.Field, res field.Result) error {
+	for _, l := range res.Lifetimes {
+		if b.born[l.Addr] {
+			continue // of the type of another field
+		}
+		b.born[l.Addr] = true
+		if err := b.lifetime(l); err != nil {
+			return fmt.Errorf("%s at 0x%x: %w", l.Name, l.Addr, err)
+		}
+	}
+	functions, n := named(res.Inlined)
+	if n > 0 {
+		b.note("%d constructors and destructors of %s are inlined, in functions %s: the lifetimes that they begin and end are seen only where memory is allocated and freed", n, fd.Spec.Type, functions)
+	}
 	return nil
+}
+
+// lifetime plans the probes of a constructor, at its entry, or of a destructor, at its
+// returns.
+func (b *builder) lifetime(l field.Lifetime) error {
+	want := cheapsite.Want{At: l.Addr, Reads: insn.RegSet(0).With(b.arch.SP()).With(b.argument(1))}
+	if b.arch == insn.ARM64 {
+		want.Reads = want.Reads.With(linkRegister)
+	}
+	where, err := b.place(want)
+	if err != nil {
+		return err
+	}
+	if where.Class == cheapsite.Refused {
+		b.note("%s cannot be probed (%s): the lifetimes of objects that it begins or ends are not seen", l.Name, where.Why)
+		return nil
+	}
+	s := Site{At: l.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: l.Name, Heap: true}
+	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(l.Size),
+		ObjectFrom: uint8(bpf.FromReg), ObjectReg: uint8(b.argument(1))}
+	if s.Late = l.Ends; l.Ends {
+		s.BPF.Op, s.BPF.Action = uint8(bpf.OpDestruct), uint8(bpf.ActionSave)
+	}
+	b.plan.Sites = append(b.plan.Sites, s)
+	if !l.Ends {
+		return nil
+	}
+	return b.heapReturns(call{addr: l.Addr, name: l.Name}, true)
 }
 
 // accessOf says of an access of a field of so many bytes what there is to say of
@@ -188,21 +237,21 @@ func (b *builder) fieldNotes(fd field.Field, res field.Result) {
 	if fd.Kinds > 1 {
 		b.note("%d different types in %s are called %s: the accesses of all are seen", fd.Kinds, b.plan.File.Name(), fd.Spec.Type)
 	}
+	if functions, n := named(res.Unseen); n > 0 {
+		b.note("%d instructions that may access %s through something that is not understood are not seen, in functions %s", n, fd.Name, functions)
+	}
+}
+
+// named lists the functions of a count, and sums it up.
+func named(counts map[string]int) (list string, n int) {
 	var functions []string
-	n := 0
-	for f, count := range res.Unseen {
+	for f, count := range counts {
 		functions = append(functions, f)
 		n += count
 	}
-	if n == 0 {
-		return
-	}
 	slices.Sort(functions)
-	more := ""
-	if len(functions) > maxNamedFunctions {
-		more = fmt.Sprintf(" and %d more", len(functions)-maxNamedFunctions)
-		functions = functions[:maxNamedFunctions]
+	if more := len(functions) - maxNamedFunctions; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(functions[:maxNamedFunctions], ", "), more), n
 	}
-	b.note("%d instructions that may access %s through something that is not understood are not seen, in functions %s%s",
-		n, fd.Name, strings.Join(functions, ", "), more)
+	return strings.Join(functions, ", "), n
 }

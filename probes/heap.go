@@ -150,10 +150,15 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 	if a.op == bpf.OpFree || want.Return {
 		return nil
 	}
+	return b.heapReturns(call{addr: addr, name: name}, false)
+}
+
+// heapReturns plans probes at the returns of a function whose calls on_heap remembers.
+func (b *builder) heapReturns(c call, late bool) error {
 	from := len(b.plan.Sites)
-	err = b.returns(call{addr: addr, name: name})
+	err := b.returns(c)
 	for i := from; i < len(b.plan.Sites); i++ {
-		b.plan.Sites[i].Heap = true
+		b.plan.Sites[i].Heap, b.plan.Sites[i].Late = true, late
 	}
 	return err
 }

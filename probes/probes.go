@@ -77,6 +77,8 @@ type Site struct {
 	Inside int64
 	// Heap: it tells of memory that is allocated or freed.
 	Heap bool
+	// Late, with Heap: it comes after what else is observed at the same place.
+	Late bool
 	// Check: the object's address must be compared with the variable's, since
 	// the register may hold something else.
 	Check bool
@@ -286,7 +288,7 @@ func demangled(linkage string) string {
 // named and what was not are chains apart: their probes come and go apart. So are
 // calls that were asked for, and what allocates, which have programs of their own.
 func (s Site) follows(before Site) bool {
-	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.Unnamed == before.Unnamed && s.IsCall() == before.IsCall() && s.Heap == before.Heap
+	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.Unnamed == before.Unnamed && s.IsCall() == before.IsCall() && s.Heap == before.Heap && s.Late == before.Late
 }
 
 // Chained reports whether the i-th site has no probe of its own, being behind
@@ -304,6 +306,9 @@ func (b *builder) finish() error {
 			return b
 		}
 		if a, b := sites[i].Heap, sites[j].Heap; a != b {
+			return b
+		}
+		if a, b := sites[i].Late, sites[j].Late; a != b {
 			return b
 		}
 		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {

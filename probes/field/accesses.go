@@ -33,7 +33,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 	}
 	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*typ]int64{}, bases: map[*typ]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
 	fi.out.Unseen = map[string]int{}
-	fi.out.Constructors = p.constructors
+	fi.out.Lifetimes, fi.out.Inlined = p.lifetimes, p.inlined
 	for _, t := range db.sortedTargets() {
 		if pl, err := db.member(t, fd.Spec.Path); err == nil {
 			if pl.size == int64(fd.Size) {
@@ -49,7 +49,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 		}
 	}
 	slices.SortFunc(fi.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Inst.Addr, b.Inst.Addr) })
-	slices.SortFunc(fi.out.Constructors, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
+	slices.SortFunc(fi.out.Lifetimes, func(a, b Lifetime) int { return cmp.Compare(a.Addr, b.Addr) })
 	return fi.out, nil
 }
 

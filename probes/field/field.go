@@ -121,15 +121,19 @@ type Result struct {
 	// Unseen counts, by function, the instructions that may access the field
 	// through something that is not understood.
 	Unseen map[string]int
-	// Constructors are those of the type: Addr is the entry.
-	Constructors []Function
-	Functions    int // that were looked at
+	// Lifetimes are the constructors and destructors of the type that are functions of
+	// their own, sorted by address; Inlined counts, by function, those that are not.
+	Lifetimes []Lifetime
+	Inlined   map[string]int
+	Functions int // that were looked at
 }
 
-// Function is a function of the debug information.
-type Function struct {
+// Lifetime is a constructor or destructor, of which the first argument is the object.
+type Lifetime struct {
 	Name string
-	Addr uint64
+	Addr uint64 // the entry
+	Size int64  // bytes of an object
+	Ends bool   // a destructor
 }
 
 // Find finds a field by what one file's debug information says of the type; ok

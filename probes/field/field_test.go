@@ -164,3 +164,36 @@ func TestBits(t *testing.T) {
 		}
 	}
 }
+
+// TestLifetimes: the constructors and destructors of a type are found, its bases' and
+// the destructor that frees are not among them.
+func TestLifetimes(t *testing.T) {
+	for _, compiler := range []string{"g++", "clang++-19"} {
+		f := compile(t, compiler, "lives.cc", "-O1")
+		spec, _, err := Parse("state of ns::Task<int>")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fd, ok, err := Find(f, spec)
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		res, err := Accesses(f, fd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, l := range res.Lifetimes {
+			got[l.Name]++
+			if l.Size != 16 || l.Ends != (l.Name == "~Task") {
+				t.Errorf("%s: %+v", compiler, l)
+			}
+		}
+		if !reflect.DeepEqual(got, map[string]int{"Task": 2, "~Task": 1}) {
+			t.Errorf("%s: %v", compiler, got)
+		}
+		if !reflect.DeepEqual(res.Inlined, map[string]int{"inlining": 1}) {
+			t.Errorf("%s: inlined in %v", compiler, res.Inlined)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -21,6 +22,7 @@ type function struct {
 	seeds []seed
 	// slots are the variables in the frame.
 	slots []slot
+	of    *typ // of a constructor or destructor of the watched type: that
 }
 
 type frameBase uint8
@@ -60,10 +62,11 @@ type program struct {
 	globals   []global
 	// results are the types that functions return pointers to, by entry and
 	// by linked name.
-	results      map[uint64]*typ
-	named        map[string]*typ
-	constructors []Function
-	seen         map[uint64]bool // entries of functions that were collected
+	results   map[uint64]*typ
+	named     map[string]*typ
+	lifetimes []Lifetime
+	inlined   map[string]int  // constructors and destructors, by function
+	seen      map[uint64]bool // entries of functions that were collected
 }
 
 const (
@@ -78,7 +81,7 @@ func (db *database) collect() (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, seen: map[uint64]bool{}}
+	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
 	info, err := db.file.DebugSection("info")
 	if err != nil {
 		return nil, err
@@ -178,6 +181,9 @@ func (p *program) visit(e *dwarf.Entry, u *unit, in scope) scope {
 		if in.fn == nil {
 			return scope{}
 		}
+		if e.Tag == dwarf.TagInlinedSubroutine {
+			p.inline(e, in.fn)
+		}
 		if rs := p.ranges(e); len(rs) > 0 {
 			return scope{fn: in.fn, ranges: rs}
 		}
@@ -185,6 +191,14 @@ func (p *program) visit(e *dwarf.Entry, u *unit, in scope) scope {
 		p.variable(e, u, in)
 	}
 	return in
+}
+
+// inline counts the constructors and destructors that have no code of their own. In
+// another of the same type they begin and end nothing new.
+func (p *program) inline(e *dwarf.Entry, into *function) {
+	if o := p.origin(e); o.special && p.db.targets[o.parent] != into.of {
+		p.inlined[into.name]++
+	}
 }
 
 func (p *program) ranges(e *dwarf.Entry) []bin.Range {
@@ -217,10 +231,11 @@ func (p *program) subprogram(e *dwarf.Entry, u *unit) scope {
 	if result != nil {
 		p.results[rs[0].Lo] = result
 	}
-	if t := p.db.targets[o.parent]; t != nil && o.constructor {
-		p.constructors = append(p.constructors, Function{Name: o.name, Addr: rs[0].Lo})
-	}
 	fn := &function{name: o.name, ranges: rs}
+	if t := p.db.targets[o.parent]; t != nil && o.special && !deletes(o.linkage) {
+		p.lifetimes = append(p.lifetimes, Lifetime{Name: o.name, Addr: rs[0].Lo, Size: t.size, Ends: o.name[0] == '~'})
+		fn.of = t
+	}
 	if expr, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok && len(expr) == 1 {
 		switch w := decode(p.lists.arch, expr); {
 		case expr[0] == opCallFrameCFA:
@@ -238,7 +253,7 @@ type described struct {
 	name, linkage string
 	typ           dwarf.Offset
 	parent        dwarf.Offset // of a method: its class
-	constructor   bool
+	special       bool         // a constructor or destructor of the watched type
 }
 
 // origin follows an entry to those that it completes (DWARF 5, sections 2.13
@@ -271,10 +286,14 @@ func (p *program) origin(e *dwarf.Entry) described {
 	}
 	d.parent = p.class(d.parent)
 	if t := p.db.targets[d.parent]; t != nil {
-		d.constructor = d.name == plainType(t.name)
+		d.special = strings.TrimPrefix(d.name, "~") == plainType(t.name)
 	}
 	return d
 }
+
+// deletes reports whether a destructor frees the object too (Itanium C++ ABI, 5.1.4.3):
+// when it returns, the memory may be another's. It calls a plain one.
+func deletes(linkage string) bool { return strings.HasSuffix(linkage, "D0Ev") }
 
 // class gives the type that `this` points to.
 func (p *program) class(this dwarf.Offset) dwarf.Offset {

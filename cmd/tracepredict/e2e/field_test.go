@@ -141,3 +141,27 @@ func TestFieldLifetimes(t *testing.T) {
 		})
 	}
 }
+
+// TestFieldConstructed: constructors and destructors begin and end objects, where no
+// memory is allocated.
+func TestFieldConstructed(t *testing.T) {
+	for _, compiler := range []string{"g++", "clang++-19"} {
+		t.Run(compiler, func(t *testing.T) {
+			r := observe(t, build(t, compiler, "pool.cc", "-O2", "-std=c++17", "-pthread"), options{Watch: []string{"state of Task"}})
+			r.expectStory(t)
+			if n := r.destroyed(); n != 8 { // all but the one that is delegated
+				t.Errorf("%d objects were seen to end, not 8", n)
+			}
+		})
+	}
+}
+
+// destroyed counts the variables that were seen to end.
+func (r *run) destroyed() (n int) {
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Op == event.Destroy && e.Kind == event.KindField {
+			n++
+		}
+	}
+	return n
+}
