@@ -30,6 +30,7 @@ var allocators = map[string]allocator{
 	"aligned_alloc":  {op: bpf.OpAlloc, size: 2},
 	"memalign":       {op: bpf.OpAlloc, size: 2},
 	"valloc":         {op: bpf.OpAlloc, size: 1},
+	"pvalloc":        {op: bpf.OpAlloc, size: 1},
 	"posix_memalign": {op: bpf.OpAlloc, object: 1, size: 3, indirect: true},
 	"realloc":        {op: bpf.OpMove, object: 1, size: 2},
 	"reallocarray":   {op: bpf.OpMove, object: 1, size: 2, factor: 3},
@@ -47,7 +48,19 @@ var operators = map[string]allocator{
 	"_ZdaP": {op: bpf.OpFree, object: 1},
 }
 
+// plainAllocator drops what the libraries that replace libc's allocator put before its
+// names where they do not (jemalloc's je_, mimalloc's mi_, tcmalloc's tc_).
+func plainAllocator(name string) string {
+	for _, prefix := range []string{"je_", "mi_", "tc_"} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return rest
+		}
+	}
+	return name
+}
+
 func allocatorNamed(name string) (allocator, bool) {
+	name = plainAllocator(name)
 	if a, ok := allocators[name]; ok {
 		return a, true
 	}
@@ -87,7 +100,8 @@ func (b *builder) heap(least int64) error {
 }
 
 // passesOn reports whether a function leaves the work to another that is probed
-// too: C++'s operators call malloc and free, and each other.
+// too: C++'s operators call malloc and free, and each other; a library's names are those
+// of libc for its own.
 func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
 	op := func(name string) bpf.Op {
 		a, _ := allocatorNamed(name)
@@ -99,7 +113,7 @@ func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
 			inner = stub
 		}
 		if target != addr && inner != "" && op(inner) == op(at[addr]) {
-			return strings.HasPrefix(at[addr], "_Z") || at[addr] == "reallocarray"
+			return strings.HasPrefix(at[addr], "_Z") || plainAllocator(at[addr]) == "reallocarray" || plainAllocator(inner) == plainAllocator(at[addr])
 		}
 	}
 	return false

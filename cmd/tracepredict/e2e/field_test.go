@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -164,4 +165,45 @@ func (r *run) destroyed() (n int) {
 		}
 	}
 	return n
+}
+
+// TestFieldAllocators: lifetimes are right with other allocators than libc's, however
+// the program has them, and with the operators of C++ that those bring.
+func TestFieldAllocators(t *testing.T) {
+	const dir = "/usr/lib/x86_64-linux-gnu/"
+	for _, c := range []struct{ compiler, source, library string }{
+		{"g++", "lives.cc", ""},
+		{"gcc", "lives.c", "libjemalloc.so.2"}, {"g++", "lives.cc", "libjemalloc.so.2"},
+		{"gcc", "lives.c", "libtcmalloc_minimal.so.4"}, {"g++", "lives.cc", "libtcmalloc_minimal.so.4"},
+		{"gcc", "lives.c", "libmimalloc.so.2"}, {"g++", "lives.cc", "libmimalloc.so.2"},
+		{"g++", "lives.cc", "libjemalloc.a"}, {"g++", "lives.cc", "libtcmalloc_minimal.a"},
+	} {
+		t.Run(c.source+" "+c.library, func(t *testing.T) {
+			flags, watch := []string{"-O1", "-pthread"}, []string{"state of struct conn"}
+			if c.source == "lives.cc" {
+				flags, watch = append(flags, "-std=c++17"), []string{"state of Conn<16>", "state of Conn<64>"}
+			}
+			if c.library != "" {
+				if _, err := os.Stat(dir + c.library); err != nil {
+					t.Skipf("%v: install it (scripts/setup ci)", err)
+				}
+			}
+			if strings.HasSuffix(c.library, ".a") {
+				flags = append(flags, dir+c.library, "-ldl", "-lm", "-lstdc++")
+			}
+			program := build(t, c.compiler, c.source, flags...)
+			if strings.Contains(c.library, ".so") {
+				t.Setenv("LD_PRELOAD", dir+c.library)
+			}
+			r := observe(t, program, options{Watch: watch})
+			s := parseStory(t, r.Output)
+			seen := r.byThread(t, s)
+			for name := range seen { // a static allocator's own locks are the program's
+				seen[name] = slices.DeleteFunc(seen[name], func(line string) bool { return !strings.HasPrefix(line, "write ") })
+			}
+			if diff := cmp.Diff(s.said, seen); diff != "" {
+				t.Errorf("the program did (-), observed were (+):\n%s", diff)
+			}
+		})
+	}
 }
