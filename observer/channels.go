@@ -41,10 +41,9 @@ type channelKey struct {
 
 // channels are those of a run.
 type channels struct {
-	known    map[channelKey]*channel
-	rest     *channel // of all beyond maxChannels
-	inexact  bool     // somebody who is not seen may receive
-	attached bool
+	known   map[channelKey]*channel
+	rest    *channel // of all beyond maxChannels
+	inexact bool     // somebody who is not seen may receive, or has sent before
 }
 
 // maxChannels bounds the channels that are told apart. Those beyond are one.
@@ -88,7 +87,7 @@ const (
 )
 
 func newChannels(attached bool) channels {
-	return channels{known: map[channelKey]*channel{}, inexact: attached, attached: attached}
+	return channels{known: map[channelKey]*channel{}, inexact: attached}
 }
 
 // open says that the channels there are have become another's too, who is not seen.
@@ -138,8 +137,11 @@ func add(a, b uint64) uint64 {
 // message serves a record of a call that sends or receives.
 func (o *Observer) message(t *thread, r *bpf.Record) {
 	kind := bpf.ChannelKind(r.Result) &^ bpf.ChannelTight
-	if kind == bpf.ChannelUnseen {
+	switch {
+	case kind == bpf.ChannelUnseen:
 		o.channels.open()
+		return
+	case kind < 0 || int(kind) >= len(channelNames):
 		return
 	}
 	if kind == bpf.ChannelFutex && !o.ownFutex(t, r) {

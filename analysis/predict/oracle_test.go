@@ -23,6 +23,7 @@ const (
 	theSem
 	theCond
 	theBarrier
+	thePipe
 )
 
 // machine makes random traces of runs that can happen.
@@ -44,6 +45,7 @@ type machine struct {
 	rounds   int
 	initial  int
 	awaiting map[event.ThreadID]bool
+	pipe     *pipe // nil: no messages
 }
 
 func newMachine(t *rapid.T, full bool) *machine {
@@ -120,6 +122,10 @@ func (m *machine) act(t *rapid.T, id event.ThreadID) {
 	kinds := 9
 	if m.full {
 		kinds = 16
+	}
+	if m.pipe != nil && rapid.IntRange(0, 2).Draw(t, "message") == 0 {
+		m.message(t, id)
+		return
 	}
 	switch k := rapid.IntRange(0, kinds-1).Draw(t, "what"); k {
 	case 0, 1, 2, 3, 4:
@@ -269,6 +275,8 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	case event.Wake:
 		s, ok := m.match[i]
 		return !ok || slices.Index(before, s) > slices.Index(before, m.lastOf(i, event.Wait))
+	case event.Send, event.Sent, event.Receive, event.ReceiveFailed:
+		return m.mayMessage(before, i)
 	case event.BarrierArrive:
 		for j, r := range m.roundOf {
 			if r < m.roundOf[i] && !in(j) {

@@ -1,0 +1,121 @@
+package predict
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// pipe has a little room, and knows of each byte in it who sent it.
+type pipe struct {
+	content        []int
+	sent, received uint64
+	begins         []uint64      // of receives
+	got            map[int][]int // by receive, the send of each byte
+	size           map[int]int   // by send
+	sender         map[int]int   // by return of a send, the send
+}
+
+const pipeRoom = 4
+
+// message sends, or receives what there is.
+func (m *machine) message(t *rapid.T, id event.ThreadID) {
+	p, n := m.pipe, rapid.IntRange(1, 3).Draw(t, "bytes")
+	switch {
+	case rapid.Bool().Draw(t, "send"):
+		if len(p.content)+n <= pipeRoom {
+			m.sends(id, n)
+		}
+	case len(p.content) == 0:
+		m.emit(event.Event{Thread: id, Op: event.ReceiveFailed, Object: thePipe, Kind: event.KindChannel})
+	default:
+		n = min(n, len(p.content))
+		p.begins = append(p.begins, p.received)
+		p.received += uint64(n)
+		i := m.emit(event.Event{Thread: id, Op: event.Receive, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: p.received})
+		p.got[i], p.content = slices.Clone(p.content[:n]), p.content[n:]
+	}
+}
+
+func (m *machine) sends(id event.ThreadID, n int) {
+	p := m.pipe
+	i := m.emit(event.Event{Thread: id, Op: event.Send, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: p.sent})
+	p.sent += uint64(n)
+	p.size[i] = n
+	for range n {
+		p.content = append(p.content, i)
+	}
+	if p.sent <= pipeRoom {
+		return
+	}
+	made := uint64(0)
+	for _, begin := range p.begins {
+		if begin < p.sent-pipeRoom {
+			made++
+		}
+	}
+	j := m.emit(event.Event{Thread: id, Op: event.Sent, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: made})
+	p.sender[j] = i
+}
+
+// mayMessage runs the pipe: a receive gets the bytes that it got in the run, what found
+// nothing finds nothing, and a send is through when there is room.
+func (m *machine) mayMessage(before []int, i int) bool {
+	p := m.pipe
+	var content []int
+	for _, j := range before {
+		switch m.out[j].Op {
+		case event.Send:
+			for range p.size[j] {
+				content = append(content, j)
+			}
+		case event.Receive:
+			content = content[len(p.got[j]):]
+		}
+	}
+	switch m.out[i].Op {
+	case event.Receive:
+		want := p.got[i]
+		return len(content) >= len(want) && slices.Equal(content[:len(want)], want)
+	case event.ReceiveFailed:
+		return len(content) == 0
+	case event.Sent:
+		last := -1
+		for k, j := range content {
+			if j == p.sender[i] {
+				last = k
+			}
+		}
+		return last < pipeRoom
+	}
+	return true
+}
+
+// TestPredictedMessagesArrive: no prediction is false where threads hand each other
+// messages: its schedule, run with a pipe, moves the same bytes.
+func TestPredictedMessagesArrive(t *testing.T) {
+	count := map[Verdict]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t, false)
+		m.pipe = &pipe{got: map[int][]int{}, size: map[int]int{}, sender: map[int]int{}}
+		for range rapid.IntRange(10, 70).Draw(t, "events") {
+			m.step(t, rapid.SampledFrom(m.live).Draw(t, "thread"))
+		}
+		eventtest.Stamp(m.out)
+		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
+			count[r.Verdict]++
+			m.verify(t, r, kind)
+			if r.Verdict == Unknown {
+				t.Fatalf("%s %v: unknown: %s", kind, p, r.Reason)
+			}
+		})
+	})
+	if count[Predicted] == 0 || count[Refuted] == 0 {
+		t.Errorf("verdicts %v: the test shows nothing", count)
+	}
+}
