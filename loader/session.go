@@ -58,6 +58,9 @@ type Options struct {
 	// Follow: the processes that the program forks are observed too, and what they
 	// execute, until the first process ends.
 	Follow bool
+	// LetGo: when the probes of a variable that nobody named and that one thread
+	// alone uses are removed. Default: never.
+	LetGo LetGo
 }
 
 // Session observes a process, and with Options.Follow those that come of it.
@@ -138,7 +141,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		readDone:  make(chan struct{}),
 	}
 	if opts.Plan.Shared {
-		s.keeper = newKeeper(tracer)
+		s.keeper = newKeeper(tracer, opts.LetGo)
 	}
 	if !opts.Lossy {
 		s.brake = tracer.newBrake(s.livePIDs)

@@ -22,12 +22,22 @@ import (
 // first, so that nothing is missed; while both are there the programs know the
 // newer one by its generation.
 
-// The bounds of the keeper. aloneHits are accesses of one thread while there are
-// others, a millisecond or ten of their time; before there is another the variable
-// may yet be handed over, so that far more are let pass.
+// LetGo says when the probes of a variable that nobody named are removed because one
+// thread alone uses it.
+type LetGo struct {
+	// Unshared is after how many of its accesses while the program has several
+	// threads; 0: never. By default a millisecond or ten of their time.
+	Unshared uint64
+	// Alone is after how many in all; 0: never. Before there is a second thread the
+	// variable may yet be handed over, so that by default far more are let pass.
+	Alone uint64
+}
+
+// DefaultLetGo is what the documentation says.
+func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18} }
+
+// The bounds of the keeper.
 const (
-	aloneHits   = 1 << 12
-	loneHits    = 1 << 18
 	batchPlaces = 128
 	keepEvery   = 25 * time.Millisecond
 )
@@ -85,6 +95,7 @@ type place struct {
 // keeper looks after the variables that nobody named.
 type keeper struct {
 	tracer *Tracer
+	letGo  LetGo
 
 	mu        sync.Mutex // guards what follows; after Session.mu, before Tracer's
 	batches   []*batch
@@ -95,7 +106,9 @@ type keeper struct {
 	done sync.WaitGroup
 }
 
-func newKeeper(t *Tracer) *keeper { return &keeper{tracer: t, stop: make(chan struct{})} }
+func newKeeper(t *Tracer, letGo LetGo) *keeper {
+	return &keeper{tracer: t, letGo: letGo, stop: make(chan struct{})}
+}
 
 // add takes variables in and gives the index of the first.
 func (k *keeper) add(vs []variable.Variable) (uint32, error) {
@@ -192,7 +205,7 @@ func (k *keeper) look(now time.Time) {
 		if v.Fate != FateKept {
 			continue
 		}
-		if v.Fate = v.fate(t); v.Fate != FateKept {
+		if v.Fate = k.letGo.fate(v, t); v.Fate != FateKept {
 			v.at, some = now, true
 			k.note(k.tracer.drop(uint32(i)))
 		}
@@ -210,11 +223,12 @@ func (k *keeper) note(err error) {
 
 // fate decides. A variable of atomic type orders threads: what it tells of is
 // needed as long as there are threads.
-func (v *kept) fate(t bpf.Tally) Fate {
+func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
+	reached := func(n, bound uint64) bool { return bound > 0 && n >= bound }
 	switch {
 	case v.Variable.Atomic:
 		return FateKept
-	case t.Shared == 0 && (t.Crowd >= aloneHits || t.Hits >= loneHits):
+	case t.Shared == 0 && (reached(t.Crowd, l.Unshared) || reached(t.Hits, l.Alone)):
 		return FateUnshared
 	case t.Shared != 0 && v.steady:
 		return FateGuarded

@@ -35,6 +35,8 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestFate(t *testing.T) {
+	letGo := DefaultLetGo()
+	aloneHits, loneHits := letGo.Unshared, letGo.Alone
 	for name, c := range map[string]struct {
 		v    kept
 		t    bpf.Tally
@@ -50,8 +52,12 @@ func TestFate(t *testing.T) {
 		"guarded, but of one thread": {kept{steady: true}, bpf.Tally{}, FateKept},
 		"hot, but it orders threads": {kept{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
 	} {
-		if got := c.v.fate(c.t); got != c.want {
+		if got := letGo.fate(&c.v, c.t); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		never := LetGo{}
+		if got := never.fate(&c.v, c.t); got == FateUnshared {
+			t.Errorf("%s: %s, though that is never", name, got)
 		}
 	}
 }

@@ -19,7 +19,7 @@ const maxShared = bpf.MaxSites * 3 / 4
 
 // shared plans the accesses of every variable of this file that was not named.
 func (b *builder) shared(named []variable.Variable) error {
-	census, err := variable.TakeCensus(b.plan.File)
+	census, err := b.code.TakeCensus()
 	if err != nil {
 		return err
 	}

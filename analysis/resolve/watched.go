@@ -14,12 +14,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// When a variable is known to be guarded: so many recorded accesses by several
-// threads in turn, so often, all under the same locks.
+// When a variable is known to be guarded: by default so many recorded accesses by
+// several threads in turn, so often, all under the same locks.
 const (
-	steadyAccesses = 1 << 12
-	steadyTurns    = 16
-	tellEvery      = 100 * time.Millisecond
+	DefaultGuarded = 1 << 12
+
+	steadyTurns = 16
+	tellEvery   = 100 * time.Millisecond
 )
 
 // Uses gives how threads used each variable so far; a suite.Suite knows it.
@@ -31,6 +32,7 @@ type Sharing struct {
 	*observer.Observer
 	Analyses Uses
 	Session  func() *loader.Session // nil until there is one
+	Guarded  uint64                 // recorded accesses after which a variable is known to be guarded; 0: never
 	next     time.Time
 	told     map[event.ObjectID]bool
 }
@@ -39,7 +41,7 @@ type Sharing struct {
 func (s *Sharing) Idle() {
 	s.Observer.Idle()
 	session, now := s.Session(), time.Now()
-	if session == nil || now.Before(s.next) {
+	if session == nil || s.Guarded == 0 || now.Before(s.next) {
 		return
 	}
 	s.next = now.Add(tellEvery)
@@ -47,7 +49,7 @@ func (s *Sharing) Idle() {
 		s.told = map[event.ObjectID]bool{}
 	}
 	for _, u := range s.Analyses.Uses() {
-		if s.told[u.Variable] || len(u.Guards) == 0 || u.Steady < steadyAccesses || u.Turns < steadyTurns {
+		if s.told[u.Variable] || len(u.Guards) == 0 || u.Steady < s.Guarded || u.Turns < steadyTurns {
 			continue
 		}
 		if o, ok := s.ObjectInfo(u.Variable); ok {

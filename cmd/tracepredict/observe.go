@@ -110,6 +110,8 @@ type observeFlags struct {
 	lossy    bool
 	follow   bool
 	order    string
+	letGo    loader.LetGo
+	guarded  uint64
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -121,6 +123,10 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
+	of := loader.DefaultLetGo()
+	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
+	fs.Uint64Var(&f.letGo.Alone, "alone-after", of.Alone, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
+	fs.Uint64Var(&f.guarded, "guarded-after", resolve.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -185,9 +191,9 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 func (r *observation) options() loader.Options {
 	var handler loader.Handler = r.observer
 	if r.plan.Shared {
-		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }}
+		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }, Guarded: r.flags.guarded}
 	}
-	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
 }
 
 // function gives what is known of a function of the run's events.

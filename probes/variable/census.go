@@ -58,7 +58,11 @@ const (
 // TakeCensus finds the writable data objects of f and the direct accesses of
 // them. It fails only if f's code cannot be read; what could not be understood is
 // in the result.
-func TakeCensus(f *bin.File) (c *Census, err error) {
+func TakeCensus(f *bin.File) (c *Census, err error) { return NewCode(f, nil).TakeCensus() }
+
+// TakeCensus finds them as the function of this name does.
+func (code *Code) TakeCensus() (c *Census, err error) {
+	f := code.file
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
 			c, err = nil, fmt.Errorf("look for the variables of %s: the debug information is damaged: %v", f.Name(), r)
@@ -72,7 +76,7 @@ func TakeCensus(f *bin.File) (c *Census, err error) {
 		return c, nil
 	}
 	span := t.span()
-	all := newTarget(NewCode(f, nil), span)
+	all := newTarget(code, span)
 	all.several = true
 	res, err := all.accesses()
 	if err != nil {

@@ -352,3 +352,38 @@ func FuzzPatched(f *testing.F) {
 		}
 	})
 }
+
+// FuzzCensus takes the census of programs of which parts were written over: what it
+// finds is within the file's writable data, in order, and accessed by its code.
+func FuzzCensus(f *testing.F) {
+	seeds, err := elftest.Seeds()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 * len(seeds) {
+		f.Add(byte(i), []byte{byte(i + 4), 0, byte(7 * i), 0, byte(i), 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff})
+	}
+	f.Fuzz(func(t *testing.T, which byte, program []byte) {
+		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
+		file, err := bin.NewWith(bytes.NewReader(b), int64(len(b)), "patched", bin.Options{DebugDirs: []string{}})
+		if err != nil {
+			return
+		}
+		c, err := TakeCensus(file)
+		if err != nil {
+			return
+		}
+		end := uint64(0)
+		for _, v := range c.Variables {
+			if v.Variable.Addr < end || v.Variable.Size < 1 || v.Variable.Name == "" || len(v.Accesses) == 0 {
+				t.Errorf("%+v, behind 0x%x", v, end)
+			}
+			end = v.Variable.Addr
+			for _, a := range v.Accesses {
+				if !a.Func.Contains(a.Addr) || a.Offset >= int64(v.Variable.Size) || a.Offset+int64(max(a.Width, 1)) <= 0 {
+					t.Errorf("%s: %+v", v.Variable.Name, a)
+				}
+			}
+		}
+	})
+}
