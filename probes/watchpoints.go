@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/variable"
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
@@ -79,8 +80,12 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 		return fmt.Errorf("find the accesses of %s in %s: %w", v.Name, b.plan.File.Name(), err)
 	}
 	cover := b.plan.Coverage[len(b.plan.Coverage)-1]
-	if cover.Complete() || v.File != b.plan.File || p.opts.Choose == (Hardware{}) {
+	choose := p.opts.Choose
+	if cover.Complete() || v.File != b.plan.File || choose == (Hardware{}) {
 		return nil
+	}
+	if b.arch != insn.AMD64 {
+		choose = Hardware{Why: "processors other than x86-64 trap before an access, so that no watchpoint sees what it did"}
 	}
 	why := "its address escapes: " + cover.places()
 	parts, err := watchpoint.Cover(v.Addr, v.Size)
@@ -91,14 +96,14 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 	p.escaping = append(p.escaping, v.Name)
 	p.registers += len(parts)
 	switch {
-	case p.registers <= p.opts.Choose.Registers:
+	case p.registers <= choose.Registers:
 		b.plan.Sites, b.plan.Notes, b.plan.Coverage = b.plan.Sites[:sites], b.plan.Notes[:notes], b.plan.Coverage[:len(b.plan.Coverage)-1]
 		p.chosen[v.Name] = true
 		b.watchpoint(v, parts, why)
 		b.note("%s is watched by a hardware watchpoint, since probes do not see all its accesses (%s); each access costs some microseconds; --no-watch-hw watches it by probes", v.Name, why)
-	case p.opts.Choose.Why != "":
+	case choose.Why != "":
 		p.registers -= len(parts)
-		b.note("%s is watched by probes, though they do not see all its accesses: %s", v.Name, p.opts.Choose.Why)
+		b.note("%s is watched by probes, though they do not see all its accesses: %s", v.Name, choose.Why)
 	default:
 		return &TooManyError{Named: p.opts.Hardware, Escaping: p.escaping, Registers: p.registers}
 	}

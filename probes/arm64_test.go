@@ -1,0 +1,92 @@
+package probes
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/method"
+)
+
+const armProgram = `
+typedef struct { int x; } pthread_mutex_t;
+volatile long hits, total;
+static pthread_mutex_t lock;
+#define APART __attribute__((noinline))
+APART int pthread_mutex_lock(pthread_mutex_t *m) { while (__sync_lock_test_and_set(&m->x, 1)) { } return 0; }
+APART int pthread_mutex_unlock(pthread_mutex_t *m) { __sync_lock_release(&m->x); return 0; }
+APART long queue_put(volatile long *q, int v) { *q += v; hits++; return *q; }
+void _start(void)
+{
+	for (int i = 0; i < 100; i++) {
+		pthread_mutex_lock(&lock);
+		total += queue_put(&total, i);
+		pthread_mutex_unlock(&lock);
+	}
+	for (;;) { }
+}
+`
+
+// buildARM links a program for arm64.
+func buildARM(t *testing.T, flags ...string) *binary.File {
+	t.Helper()
+	if _, err := exec.LookPath("ld.lld"); err != nil {
+		t.Skip("ld.lld is not installed (Debian: lld)")
+	}
+	return build(t, "clang-19", armProgram, append([]string{"--target=aarch64-linux-gnu", "-nostdlib", "-ffreestanding", "-fuse-ld=lld", "-g", "-Wno-unused-command-line-argument"}, flags...)...)
+}
+
+// TestPlanARM64: the plan of a program for arm64 has the calls, the returns and the
+// accesses that it makes, each at an instruction of its function; what x86-64 alone
+// has is not chosen.
+func TestPlanARM64(t *testing.T) {
+	var on []method.Pattern
+	for _, text := range []string{"call queue_put(q, v)", "return queue_put -> r"} {
+		p, err := method.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on = append(on, p)
+	}
+	for _, flags := range []string{"-O1", "-O2", "-O2 -fPIE -pie", "-O2 -march=armv8.2-a"} {
+		t.Run(strings.ReplaceAll(flags, " ", ""), func(t *testing.T) {
+			f := buildARM(t, strings.Fields(flags)...)
+			if f.Arch() != insn.ARM64 {
+				t.Fatalf("architecture %v", f.Arch())
+			}
+			p := plan(t, f, Options{Watch: []string{"hits", "total"}, On: on, Choose: Hardware{Registers: 4}})
+			var got []string
+			for _, s := range p.Sites {
+				got = append(got, strings.TrimSpace(fmt.Sprint(s.Function, " ", armKind(&s))))
+				fn, ok := f.FunctionAt(s.At)
+				if !ok || !fn.Contains(s.Addr) || s.Addr%4 != 0 || s.Addr < s.At {
+					t.Errorf("%+v is not in its function, 0x%x to 0x%x", s, fn.Lo, fn.Hi)
+				}
+			}
+			slices.Sort(got)
+			want := []string{"_start read total", "_start write total", "pthread_mutex_lock acquire", "pthread_mutex_unlock release",
+				"queue_put call", "queue_put read hits", "queue_put return", "queue_put write hits"}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("sites (-want +got):\n%s", diff)
+			}
+			if len(p.Watchpoints) > 0 || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "total is watched by probes") }) {
+				t.Errorf("%d watchpoints, notes %q", len(p.Watchpoints), p.Notes)
+			}
+		})
+	}
+}
+
+func armKind(s *Site) string {
+	op := bpf.Op(s.BPF.Op).String()
+	if s.Variable != "" {
+		op += " " + s.Variable
+	}
+	return op
+}
