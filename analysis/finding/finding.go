@@ -108,7 +108,25 @@ type Finding struct {
 	// the one by which the observed run violates it.
 	Evidence []Step
 	Witness  []Step // the interleaving, where there is one
+	// Observed, for a property, is what the run did instead of Witness: the events that
+	// the property reads, from the last state that the two have in common.
+	Observed []Step
 	Order    Order
 	Assumes  []string // "race-free", "guarded-data"
 	Count    int      // how many instances were merged into this one, at least 1
+}
+
+// Doubted makes the predicted findings that may be wrong all the same potential ones.
+// Doubt says why, in a sentence; "" if there is no such reason. Nil doubts nothing.
+func Doubted(all []Finding, doubt func(*Finding) string) []Finding {
+	for i := range all {
+		f := &all[i]
+		if doubt == nil || f.Confidence != Predicted {
+			continue
+		}
+		if why := doubt(f); why != "" {
+			f.Confidence, f.Reason = Potential, why
+		}
+	}
+	return all
 }

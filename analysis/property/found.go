@@ -127,7 +127,8 @@ func (a *Analysis) doubt(f *finding.Finding, reason string) {
 
 // explain gives a finding about another run its evidence and its witness.
 func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
-	f.Evidence = a.steps(p, moved(w, a.place))
+	f.Observed = a.observed(p, w)
+	f.Evidence = a.sides(p, w, f.Observed)
 	steps, err := a.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
@@ -136,6 +137,56 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 	}
 	f.Witness = steps
 	a.tell(f.Witness, p, w.Steps)
+}
+
+// observed gives what the run did from the last common state to the last event of the
+// witness, as far as the property reads it.
+func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
+	last := w.From
+	for i := range w.Steps {
+		last = max(last, w.Steps[i].Seq)
+	}
+	var out []finding.Step
+	values := slices.Clone(w.Values)
+	for i := a.history.at(w.From + 1); i < a.history.at(last+1); i++ {
+		if !a.history.mine[i] {
+			continue
+		}
+		e, mask := &a.history.events[i], a.history.masks[i]
+		v := a.variableOf(e)
+		writes := v >= 0 && e.Op.IsWrite()
+		if writes {
+			values[v] = e.Value
+		}
+		if writes && slices.Contains(p.Variables, v) || mask&p.Events != 0 {
+			s := stepOf(e)
+			s.Truth = p.truth(p.Labels.Letter(values, mask&p.Events))
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// sides are the events of a witness that change places, and the one that violates the
+// property; then those of the run that it does without, and that would come later.
+func (a *Analysis) sides(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
+	out := a.steps(p, moved(w, a.place))
+	for _, s := range observed {
+		overtaken := !slices.ContainsFunc(w.Steps, func(w lattice.Step) bool { return w.Seq == s.Seq })
+		if overtaken && len(out) < maxEvidence {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// truth writes a letter as what holds.
+func (p *Property) truth(l lattice.Letter) []finding.Truth {
+	var out []finding.Truth
+	for bit, name := range p.Propositions {
+		out = append(out, finding.Truth{Name: name, Holds: l>>bit&1 != 0})
+	}
+	return out
 }
 
 // unseen says what the finding rests on that was not seen.
@@ -210,9 +261,7 @@ func (a *Analysis) tell(steps []finding.Step, p *Property, w []lattice.Step) {
 		if k < 0 || !w[k].Reads {
 			continue
 		}
-		for bit, name := range p.Propositions {
-			steps[i].Truth = append(steps[i].Truth, finding.Truth{Name: name, Holds: w[k].Letter>>bit&1 != 0})
-		}
+		steps[i].Truth = p.truth(w[k].Letter)
 	}
 }
 

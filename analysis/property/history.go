@@ -12,16 +12,18 @@ type history struct {
 	limit  int
 	events []event.Event // by Seq
 	mine   []bool        // which of them are relevant
+	masks  []uint64      // which declared events they are
 	cut    bool          // earlier ones were forgotten
 }
 
-func (h *history) add(e *event.Event, relevant bool) {
+func (h *history) add(e *event.Event, relevant bool, mask uint64) {
 	if len(h.events) >= 2*h.limit {
 		n := copy(h.events, h.events[len(h.events)-h.limit:])
 		copy(h.mine, h.mine[len(h.mine)-h.limit:])
-		h.events, h.mine, h.cut = h.events[:n], h.mine[:n], true
+		copy(h.masks, h.masks[len(h.masks)-h.limit:])
+		h.events, h.mine, h.masks, h.cut = h.events[:n], h.mine[:n], h.masks[:n], true
 	}
-	h.events, h.mine = append(h.events, *e), append(h.mine, relevant)
+	h.events, h.mine, h.masks = append(h.events, *e), append(h.mine, relevant), append(h.masks, mask)
 	kept := &h.events[len(h.events)-1]
 	kept.Args, kept.Must = nil, nil
 }

@@ -156,7 +156,7 @@ func (a *Analysis) Event(e *event.Event) {
 	locking := a.locking(e)
 	relevant = relevant || locking != lattice.NoLock
 	slot, clock := a.clocks.Stamp(e, relevant)
-	a.history.add(e, relevant)
+	a.history.add(e, relevant, events)
 	if !relevant {
 		return
 	}
@@ -277,7 +277,7 @@ func (a *Analysis) Notes() []string {
 func (a *Analysis) Remember(n *event.Names) {
 	a.history.remember(n)
 	for _, f := range a.findings {
-		for _, steps := range [][]finding.Step{f.Evidence, f.Witness} {
+		for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
 			for i := range steps {
 				steps[i].Remember(n)
 			}

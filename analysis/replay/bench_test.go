@@ -120,7 +120,7 @@ func TestBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := replay.Report(src, suite.Options{})
+	rep, err := replay.Report(src, replay.Options{})
 	if err != nil || len(rep.Findings) > 0 {
 		t.Errorf("%d findings, %v", len(rep.Findings), err)
 	}

@@ -86,7 +86,7 @@ func FuzzReport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Report(r, suite.Options{History: 4})
+		rep, err := Report(r, Options{Suite: suite.Options{History: 4}})
 		if err != nil {
 			return // an event that cannot be
 		}

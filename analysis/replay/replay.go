@@ -8,7 +8,9 @@ package replay
 import (
 	"fmt"
 	"io"
+	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -54,12 +56,32 @@ func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
 	}
 }
 
+// Options say what is looked for in a run. The zero value is useful.
+type Options struct {
+	Suite suite.Options
+	// Bind binds a specification to the run; nil, or a nil Run, is none.
+	Bind func(bind.Namer) (*bind.Run, error)
+	// Raced tells whether races on a variable of this name matter; nil: all do.
+	Raced func(name string) bool
+}
+
 // Report analyses a run. A source that is cut short gives a report with a note
 // on what is missing, and findings no better than potential.
-func Report(src trace.Source, opts suite.Options) (report.Report, error) {
-	analyses := suite.New(opts)
+func Report(src trace.Source, opts Options) (report.Report, error) {
+	analyses := suite.New(opts.Suite)
 	counter := calls.New(src.Names().Func, nil)
-	n, err := Events(src, both{analyses, counter})
+	sinks := several{analyses, counter}
+	var properties *bind.Run
+	if opts.Bind != nil {
+		var err error
+		if properties, err = opts.Bind(resolver{src.Names()}); err != nil {
+			return report.Report{}, err
+		}
+	}
+	if properties != nil {
+		sinks = append(sinks, properties)
+	}
+	n, err := Events(src, sinks)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -67,15 +89,40 @@ func Report(src trace.Source, opts suite.Options) (report.Report, error) {
 	if len(s.Calls) == 0 { // the trace was cut before it told
 		s.Calls = Calls(counter)
 	}
-	return report.Build(Run(s), analyses.Finish(Doubt(s)), Resolver(src.Names())), nil
+	names := Resolver(src.Names())
+	findings, err := Findings(analyses, properties, s, names, opts.Raced)
+	if err != nil {
+		return report.Report{}, err
+	}
+	run := Run(s)
+	run.AddProperties(properties.Report())
+	return report.Build(run, findings, names), nil
 }
 
-// both hands events to two sinks.
-type both [2]Sink
+// Findings finishes the analyses of a run that has ended; properties may be nil. Raced
+// is that of Options.
+func Findings(s *suite.Suite, properties *bind.Run, sum trace.Summary, names report.Resolver, raced func(string) bool) ([]finding.Finding, error) {
+	doubt := Doubt(sum)
+	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
+		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
+	})
+	if properties == nil {
+		return found, nil
+	}
+	violated := properties.Finish()
+	if err := properties.Unfit(); err != nil {
+		return nil, err
+	}
+	return append(finding.Doubted(violated, doubt), found...), nil
+}
 
-func (b both) Event(e *event.Event) {
-	b[0].Event(e)
-	b[1].Event(e)
+// several hands events to all its sinks.
+type several []Sink
+
+func (all several) Event(e *event.Event) {
+	for _, s := range all {
+		s.Event(e)
+	}
 }
 
 // Calls are the counts of a counter as a trace has them.
@@ -144,6 +191,9 @@ func Doubt(s trace.Summary) func(*finding.Finding) string {
 func Resolver(n *trace.Names) report.Resolver { return resolver{n} }
 
 type resolver struct{ names *trace.Names }
+
+// Func implements bind.Namer.
+func (r resolver) Func(id event.FuncID) event.Func { return r.names.Func(id) }
 
 // Frames implements report.Resolver.
 func (r resolver) Frames(id event.PlaceID) []event.Frame { return r.names.Place(id) }

@@ -89,7 +89,7 @@ type builder struct {
 func (b *builder) finding(f finding.Finding) candidate {
 	out := Finding{
 		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Message: clean(f.Message),
-		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness),
+		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
 		Order: f.Order, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
 	}
 	for _, id := range f.Objects {
@@ -119,7 +119,7 @@ func sortedSet(s []string) []string {
 
 func mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
-	for _, steps := range [][]finding.Step{f.Evidence, f.Witness} {
+	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
 		for _, s := range steps {
 			ids = append(ids, s.Thread)
 			if s.Peer != 0 {

@@ -31,6 +31,21 @@ type jsonRun struct {
 	Calls      []jsonCalls   `json:"calls,omitempty"`
 	Watched    []jsonWatched `json:"watched"`
 	Untouched  int           `json:"watched_untouched"`
+	// Properties is there with a specification.
+	Properties *jsonProperties `json:"properties,omitempty"`
+}
+
+type jsonProperties struct {
+	Names     []string `json:"names"`
+	Window    int      `json:"window"`
+	Queue     int      `json:"queue"`
+	Complete  bool     `json:"complete"`
+	Levels    uint64   `json:"levels"`
+	States    uint64   `json:"states"`
+	Dropped   uint64   `json:"states_dropped"`
+	CutLevels uint64   `json:"levels_cut"`
+	Late      uint64   `json:"late_events"`
+	Widest    int      `json:"widest_level"`
 }
 
 type jsonCalls struct {
@@ -66,6 +81,7 @@ type jsonFinding struct {
 	Evidence    []jsonStep         `json:"evidence"`
 	Witness     []jsonStep         `json:"witness"`
 	Sketch      []jsonStep         `json:"sketch"`
+	Observed    []jsonStep         `json:"observed,omitempty"`
 	Order       finding.Order      `json:"order"`
 	Assumes     []string           `json:"assumes"`
 	Count       int                `json:"count"`
@@ -164,6 +180,17 @@ func toJSONRun(r Run) jsonRun {
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
+		Properties: toJSONProperties(r.Properties),
+	}
+}
+
+func toJSONProperties(p *Properties) *jsonProperties {
+	if p == nil {
+		return nil
+	}
+	return &jsonProperties{
+		Names: each(p.Names, itself), Window: p.Window, Queue: p.Queue, Complete: p.Complete, Levels: p.Levels, States: p.States,
+		Dropped: p.Dropped, CutLevels: p.CutLevels, Late: p.Late, Widest: p.Widest,
 	}
 }
 
@@ -179,7 +206,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Message: f.Message,
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
-		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep),
+		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
 		Order: f.Order, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}

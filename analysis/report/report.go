@@ -73,6 +73,31 @@ type Run struct {
 	// counts those that were not.
 	Watched   []Watched
 	Untouched int
+	// Properties says how much was checked; nil without a specification.
+	Properties *Properties
+}
+
+// Properties says what properties were checked, and on how many of the runs that the
+// observed causality allows.
+type Properties struct {
+	Names         []string
+	Window, Queue int    // as asked for; 0 is no limit
+	Complete      bool   // every such run was checked
+	Levels        uint64 // of the computation lattice
+	States        uint64 // global states on them that were built
+	Dropped       uint64 // states that the window left out,
+	CutLevels     uint64 // on so many levels
+	Late          uint64 // events that came when a level that they belong to was closed
+	Widest        int    // states of the widest level
+	Notes         []string
+}
+
+// AddProperties adds how much of properties was checked; nil adds nothing.
+func (r *Run) AddProperties(p *Properties) {
+	if p != nil {
+		r.Properties = p
+		r.Notes = append(r.Notes, p.Notes...)
+	}
 }
 
 // Calls counts what a pattern matched.
@@ -123,7 +148,9 @@ type Finding struct {
 	Witness    []Step // empty if there is none
 	// Sketch stands in for an absent witness: how the error would come
 	// about. Nothing has checked it.
-	Sketch      []Step
+	Sketch []Step
+	// Observed is what the run did instead of Witness (properties).
+	Observed    []Step
 	Order       finding.Order
 	Assumes     []string
 	Count       int    // instances merged into this finding, at least 1

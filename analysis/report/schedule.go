@@ -31,6 +31,15 @@ func (p *printer) schedule(f *Finding) {
 	if len(steps) == 0 {
 		return
 	}
+	if len(f.Observed) > 0 {
+		p.lay(f, "This run did:", f.Observed)
+		title = "Another schedule of the same run:"
+	}
+	p.lay(f, title, steps)
+}
+
+// lay prints steps under a title.
+func (p *printer) lay(f *Finding, title string, steps []Step) {
 	p.out.WriteByte('\n')
 	p.para(p.style.title, 3, 3, title)
 	rows := p.rows(f, steps)

@@ -72,15 +72,5 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range deadlocks {
 		s.history.Settle(&deadlocks[i], candidates[i])
 	}
-	all := append(races, deadlocks...)
-	for i := range all {
-		f := &all[i]
-		if doubt == nil || f.Confidence != finding.Predicted {
-			continue
-		}
-		if why := doubt(f); why != "" {
-			f.Confidence, f.Reason = finding.Potential, why
-		}
-	}
-	return all
+	return finding.Doubted(append(races, deadlocks...), doubt)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -18,6 +19,9 @@ import (
 
 type analyzeFlags struct {
 	reportFlags
+	coneFlags
+	spec   specFlags
+	wants  *specification // of spec
 	strict bool
 }
 
@@ -47,16 +51,23 @@ Exit status: 0 without findings, 66 if any trace has some, 125 if a trace cannot
 			return a.analyze(&f, args)
 		},
 	}
-	f.register(cmd)
+	f.reportFlags.register(cmd)
+	f.spec.register(cmd)
+	f.coneFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
 	return cmd
 }
 
 // analyze reports on each trace, also on those after one that cannot be read.
 func (a *app) analyze(f *analyzeFlags, names []string) error {
-	if err := f.check(); err != nil {
+	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check()); err != nil {
 		return err
 	}
+	var err error
+	if f.wants, err = f.spec.load(); err != nil {
+		return err
+	}
+	f.wants.warn(a.stderr)
 	p, err := newPrinter(&f.reportFlags, a.stderr)
 	if err != nil {
 		return err
@@ -78,7 +89,11 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 		return 0, err
 	}
 	defer closeTrace()
-	rep, err := replay.Report(src, suite.Options{History: p.flags.history})
+	rep, err := replay.Report(src, replay.Options{
+		Suite: suite.Options{History: p.flags.history},
+		Bind:  func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil) },
+		Raced: func(name string) bool { return f.wants.raced(name, nil) },
+	})
 	if err != nil {
 		return 0, err
 	}

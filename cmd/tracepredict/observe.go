@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -22,6 +23,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/method"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -38,6 +40,8 @@ type planFlags struct {
 	sync   []string
 	sites  string
 	plain  bool // --no-atomics
+	spec   specFlags
+	wants  *specification // of spec, once options has read it
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -49,6 +53,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.on, "on", nil, "make events of the calls or returns of functions, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', F a name or glob (docs/patterns.md); repeatable")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
+	f.spec.register(cmd)
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
 }
 
@@ -63,6 +68,9 @@ func (f *planFlags) options() (probes.Options, error) {
 		opts.EntrySites = true
 	default:
 		return opts, usage("--sites %s: it is cheap or entry", f.sites)
+	}
+	if err := f.specified(&opts); err != nil {
+		return opts, err
 	}
 	for _, text := range f.on {
 		p, err := method.Parse(text)
@@ -86,6 +94,34 @@ func (f *planFlags) options() (probes.Options, error) {
 	return opts, nil
 }
 
+// specified adds what the specification names.
+func (f *planFlags) specified(opts *probes.Options) (err error) {
+	if f.wants, err = f.spec.load(); err != nil || f.wants == nil {
+		return err
+	}
+	for _, path := range f.wants.Paths() {
+		if !slices.Contains(f.watch, path) && !slices.Contains(f.hw, path) {
+			opts.Watch = append(opts.Watch, path)
+		}
+	}
+	for _, text := range f.wants.Plan().On {
+		p, err := method.Parse(text)
+		if err != nil {
+			return &loader.UsageError{Err: fmt.Errorf("%s: %w", f.spec.file, err)}
+		}
+		if !slices.Contains(f.on, text) {
+			opts.On = append(opts.On, p)
+		}
+	}
+	return nil
+}
+
+// raced tells whether races on a variable matter: one that is watched for a property
+// alone may be meant to be raced for.
+func (f *planFlags) raced(name string) bool {
+	return f.wants.raced(name, slices.Concat(f.watch, f.hw))
+}
+
 // without gives the names that are not among others.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
@@ -104,6 +140,8 @@ func readTable(name string) (synctab.Table, error) {
 type observeFlags struct {
 	planFlags
 	reportFlags
+	coneFlags
+	action   []string
 	record   string
 	duration time.Duration
 	ring     int
@@ -117,7 +155,9 @@ type observeFlags struct {
 func (f *observeFlags) register(cmd *cobra.Command) {
 	f.planFlags.register(cmd)
 	f.reportFlags.register(cmd)
+	f.coneFlags.register(cmd)
 	fs := cmd.Flags()
+	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
@@ -136,6 +176,12 @@ func (f *observeFlags) check() error {
 	}
 	if f.order != "" && f.order != "io" {
 		return usage("--order %s: it is io", f.order)
+	}
+	if err := f.coneFlags.check(); err != nil {
+		return err
+	}
+	if len(f.action) > 0 && f.spec.file == "" {
+		return usage("--on-violation is about the properties of --spec")
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
@@ -157,6 +203,10 @@ type observation struct {
 	sites    siteCache
 	record   *recording // nil without --record
 	plan     probes.Options
+	bound    *bind.Run // nil without --spec
+	names    *resolve.Resolver
+	actor    *actor
+	values   []loader.Initial // of an attached process, when it was attached to
 }
 
 func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -171,6 +221,16 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	r.plan = plan
 	r.calls = calls.New(r.function, asked(plan.On))
 	sinks := []observer.Sink{r.suite, r.calls}
+	if r.actor, err = newActor(f.action, func() *loader.Session { return r.session }, stderr); err != nil {
+		return nil, err
+	}
+	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.actor.found); err != nil {
+		return nil, err
+	}
+	if r.bound != nil {
+		f.wants.warn(stderr)
+		sinks = append(sinks, r.bound)
+	}
 	// Opened first: a run whose report or trace cannot be kept is a run wasted.
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
@@ -181,11 +241,23 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	r.observer = observer.New(observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch, Futex: r.sites.futex})
+	options := observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch, Futex: r.sites.futex}
+	if r.bound != nil {
+		options.Declare = func() []observer.Declared { return resolve.Declared(r.initial()) }
+	}
+	r.observer = observer.New(options)
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
 	return r, nil
+}
+
+// initial gives what the watched variables held when the observation began.
+func (r *observation) initial() []loader.Initial {
+	if r.observer.Attached() {
+		return r.values
+	}
+	return r.session.InitialValues()
 }
 
 func (r *observation) options() loader.Options {
@@ -232,13 +304,24 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	summary.Program, summary.Duration = program, observed(r.session)
 	summary.Calls = replay.Calls(r.calls)
 	resolve.AddWatched(&summary, r.session, r.observer, r.suite.Uses(), names)
-	findings := r.suite.Finish(replay.Doubt(summary))
-	rep := report.Build(replay.Run(summary), findings, names)
-	err := r.printer.print(rep)
-	if r.record != nil {
-		err = errors.Join(err, r.record.finish(summary))
+	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.raced)
+	if err != nil {
+		return 0, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
-	return len(rep.Findings), errors.Join(err, r.printer.close())
+	run := replay.Run(summary)
+	run.AddProperties(r.bound.Report())
+	rep := report.Build(run, findings, names)
+	err = errors.Join(r.printer.print(rep), r.finishRecord(summary), r.printer.close())
+	r.actor.wait()
+	return len(rep.Findings), err
+}
+
+// finishRecord writes the end of the trace, if there is one.
+func (r *observation) finishRecord(summary trace.Summary) error {
+	if r.record == nil {
+		return nil
+	}
+	return r.record.finish(summary)
 }
 
 // observed is how long the program has been observed.
@@ -409,6 +492,9 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	}, func(s *loader.Session) {
 		r.started(s, program)
 		r.observer.StartAt(monotonic())
+		if r.bound != nil {
+			r.values = s.ValuesNow()
+		}
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // expectation is an examples/*/expected.json.
 type expectation struct {
 	Watch    []string `json:"watch"`
+	Spec     string   `json:"spec"`
 	Shared   bool     `json:"watch_shared"`
 	Follow   bool     `json:"follow"`
 	Order    string   `json:"order"`
@@ -25,6 +26,7 @@ type expectation struct {
 
 type expectedFinding struct {
 	Kind       string   `json:"kind"`
+	Property   string   `json:"property"`
 	Confidence string   `json:"confidence"`
 	Objects    []string `json:"objects"`
 	Functions  []string `json:"functions"`
@@ -68,7 +70,7 @@ func readExpectation(t testing.TB, file string) expectation {
 func asExpected(r jsonReport, source string) []expectedFinding {
 	found := []expectedFinding{}
 	for _, f := range r.Findings {
-		e := expectedFinding{Kind: f.Kind, Confidence: f.Confidence, Objects: slices.Clone(f.Objects)}
+		e := expectedFinding{Kind: f.Kind, Property: f.Property, Confidence: f.Confidence, Objects: slices.Clone(f.Objects)}
 		for _, step := range f.Evidence {
 			e.Functions = append(e.Functions, ownFunction(step, source))
 		}
@@ -77,7 +79,7 @@ func asExpected(r jsonReport, source string) []expectedFinding {
 		e.Functions = slices.Compact(e.Functions)
 		found = append(found, e)
 	}
-	slices.SortFunc(found, func(a, b expectedFinding) int { return strings.Compare(a.Kind, b.Kind) })
+	slices.SortFunc(found, func(a, b expectedFinding) int { return strings.Compare(a.Kind+a.Property, b.Kind+b.Property) })
 	return found
 }
 
@@ -151,6 +153,9 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	args := []string{"exec", "--sites", sites}
 	for _, v := range want.Watch {
 		args = append(args, "--watch", v)
+	}
+	if want.Spec != "" {
+		args = append(args, "--spec", filepath.Join("../../../examples", name, want.Spec))
 	}
 	if want.Shared {
 		args = append(args, "--watch-shared")

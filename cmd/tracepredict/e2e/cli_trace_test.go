@@ -16,7 +16,7 @@ import (
 // live run, byte for byte.
 func TestTraceReplaysAsLive(t *testing.T) {
 	needBPF(t)
-	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock", "jobs"} {
+	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock", "jobs", "valve"} {
 		t.Run(name, func(t *testing.T) {
 			want := readExpectation(t, "../../../examples/"+name+"/expected.json")
 			dir := t.TempDir()
@@ -25,8 +25,13 @@ func TestTraceReplaysAsLive(t *testing.T) {
 			for _, v := range want.Watch {
 				args = append(args, "--watch", v)
 			}
+			replay := []string{"analyze", "--format", "json", "--output", again}
+			if want.Spec != "" {
+				spec := []string{"--spec", filepath.Join("../../../examples", name, want.Spec)}
+				args, replay = append(args, spec...), append(replay, spec...)
+			}
 			status := startTool(t, childOptions{}, append(args, "--", example(t, name))...).wait()
-			startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--format", "json", "--output", again, file).want(status)
+			startTool(t, childOptions{Env: []string{"PATH="}}, append(replay, file)...).want(status)
 			wantSameFile(t, live, again)
 		})
 	}

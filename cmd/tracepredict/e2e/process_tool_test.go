@@ -262,6 +262,7 @@ type jsonWatched struct {
 type jsonFinding struct {
 	Kind        string     `json:"kind"`
 	Confidence  string     `json:"confidence"`
+	Property    string     `json:"property"`
 	Objects     []string   `json:"objects"`
 	Evidence    []jsonStep `json:"evidence"`
 	Witness     []jsonStep `json:"witness"`

@@ -1,0 +1,173 @@
+// Package bind binds a specification to a run: it tells which declarations the events
+// of the run are, and has the properties checked on all runs that their causality
+// allows. In go events, in trace order, and what names their identifiers stand for;
+// out come the findings of analysis/property. It reads no files and knows no process.
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/property"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Namer tells what identifiers stand for.
+type Namer interface {
+	report.Resolver
+	Func(event.FuncID) event.Func
+}
+
+// Options configure a Run.
+type Options struct {
+	Spec     *spec.Spec
+	Monitors []*spec.Monitor // one for each of Spec.Properties
+	Names    Namer
+	// Window and Queue are those of property.Options.
+	Window, Queue int
+	// Found is called for each finding as soon as it is known; nil is not.
+	Found func(*finding.Finding)
+}
+
+// Run is a specification bound to one run; a finding.Analysis.
+type Run struct {
+	*property.Analysis
+	spec          *spec.Spec
+	monitors      []*spec.Monitor
+	match         *spec.Matcher
+	names         Namer
+	forms         []*event.Form // of spec.Vars, as far as they were met
+	threads       map[event.ThreadID]report.ThreadInfo
+	letters       []*letters
+	window, queue int
+}
+
+// New binds a specification to a run that has not begun.
+func New(o Options) (*Run, error) {
+	r := &Run{
+		spec: o.Spec, monitors: o.Monitors, window: o.Window, queue: o.Queue, names: o.Names,
+		forms: make([]*event.Form, len(o.Spec.Vars)), threads: map[event.ThreadID]report.ThreadInfo{},
+	}
+	r.match = o.Spec.NewMatcher(spec.Names{
+		Func:   o.Names.Func,
+		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
+		Thread: r.thread, Variable: r.variable,
+	})
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Found: o.Found, Events: r.match.Events, Variable: r.match.Variable}
+	for _, v := range o.Spec.Vars {
+		opts.Variables = append(opts.Variables, v.Name)
+	}
+	for i, p := range o.Spec.Properties {
+		l := &letters{run: r, property: p}
+		r.letters = append(r.letters, l)
+		bound := property.Property{Name: p.Name, Message: p.Message, Monitor: o.Monitors[i], Labels: l, Variables: p.Vars}
+		for _, e := range p.Events {
+			bound.Events |= 1 << e
+		}
+		for _, prop := range p.Propositions {
+			bound.Propositions = append(bound.Propositions, prop.Name)
+		}
+		opts.Properties = append(opts.Properties, bound)
+	}
+	var err error
+	r.Analysis, err = property.New(opts)
+	return r, err
+}
+
+// variable tells which of the specification's variables an object is, -1 for none.
+func (r *Run) variable(id event.ObjectID) int {
+	o := r.names.Object(id)
+	if o.Kind != event.KindVariable {
+		return -1
+	}
+	i := slices.IndexFunc(r.spec.Vars, func(v spec.Var) bool { return Names(v.Path, o.Name) })
+	if i >= 0 {
+		r.forms[i] = o.Form
+	}
+	return i
+}
+
+// thread tells of a thread what types are told by. It is asked at each event.
+func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
+	t, ok := r.threads[id]
+	if !ok {
+		t = r.names.Thread(id)
+		r.threads[id] = t
+	}
+	return t.Start, t.Name, t.Main
+}
+
+// Event takes the next event of the run.
+func (r *Run) Event(e *event.Event) {
+	r.Analysis.Event(e)
+	if e.Op == event.End {
+		delete(r.threads, e.Thread)
+	}
+}
+
+// letters gives the letters of a property. How the program writes its variables is
+// known once their initial values have come.
+type letters struct {
+	run      *Run
+	property *spec.Property
+	code     *spec.Letters
+	problems syntax.List
+	asked    bool
+}
+
+// Letter implements lattice.Labels. A property whose types do not fit the program has
+// letters without meaning: Problems says so.
+func (l *letters) Letter(values []uint64, events uint64) uint64 {
+	if !l.asked {
+		l.asked = true
+		l.code, l.problems = l.run.spec.Letters(l.property, l.run.forms)
+	}
+	if l.code == nil {
+		return 0
+	}
+	return l.code.Letter(values, events)
+}
+
+// Unfit says what of the specification does not fit the program that ran, so that the
+// properties were not checked; nil if all fits.
+func (r *Run) Unfit() error {
+	var all syntax.List
+	for _, l := range r.letters {
+		if l.problems.HasErrors() {
+			all = append(all, l.problems...)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the properties were not checked: %w", all)
+}
+
+// Report says, for a report, how much was checked; nil of a nil Run.
+func (r *Run) Report() *report.Properties {
+	if r == nil {
+		return nil
+	}
+	s := r.Stats()
+	out := &report.Properties{
+		Window: r.window, Queue: r.queue, Complete: s.Complete(), Levels: s.Levels, States: s.Cuts, Dropped: s.Dropped,
+		CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Notes: slices.Clone(r.Analysis.Notes()),
+	}
+	if n := r.match.Unknown(); n > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d events were not matched, for what their condition speaks of was not recorded", n))
+	}
+	for i, p := range r.spec.Properties {
+		out.Names = append(out.Names, p.Name)
+		for _, part := range r.monitors[i].Unreported {
+			out.Notes = append(out.Notes, fmt.Sprintf("property %s: what no finite run can show is not reported: %s", p.Name, part))
+		}
+		if code := r.letters[i].code; code != nil && code.Faults() > 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("property %s: a division by zero made a proposition false %d times", p.Name, code.Faults()))
+		}
+	}
+	return out
+}

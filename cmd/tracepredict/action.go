@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// action is what --on-violation does while the program still runs.
+type action struct {
+	command string      // for the shell; "" if it is none
+	signal  unix.Signal // 0 if it is none
+	core    bool
+}
+
+// parseAction reads "run COMMAND", "signal NAME" or "core".
+func parseAction(text string) (action, error) {
+	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case verb == "core" && rest == "":
+		return action{core: true}, nil
+	case verb == "run" && rest != "":
+		return action{command: rest}, nil
+	case verb == "signal" && rest != "":
+		if sig := signalNamed(rest); sig != 0 {
+			return action{signal: sig}, nil
+		}
+		return action{}, usage("--on-violation %s: there is no signal %s", text, rest)
+	}
+	return action{}, usage("--on-violation %s: it is 'run COMMAND', 'signal NAME' or 'core'", text)
+}
+
+func signalNamed(name string) unix.Signal {
+	if n, err := strconv.Atoi(name); err == nil && unix.SignalName(unix.Signal(n)) != "" {
+		return unix.Signal(n)
+	}
+	name = strings.ToUpper(name)
+	if !strings.HasPrefix(name, "SIG") {
+		name = "SIG" + name
+	}
+	return unix.SignalNum(name)
+}
+
+// actor does what --on-violation asks, once for each property and beside the
+// observation, which goes on.
+type actor struct {
+	actions []action
+	session func() *loader.Session
+	stderr  io.Writer
+
+	mu   sync.Mutex // guards stderr
+	done map[string]bool
+	busy sync.WaitGroup
+}
+
+func newActor(texts []string, session func() *loader.Session, stderr io.Writer) (*actor, error) {
+	a := &actor{session: session, stderr: stderr, done: map[string]bool{}}
+	for _, text := range texts {
+		act, err := parseAction(text)
+		if err != nil {
+			return nil, err
+		}
+		a.actions = append(a.actions, act)
+	}
+	return a, nil
+}
+
+// violated is called from the pipeline when a property's violation is first known.
+func (a *actor) violated(property, message string) {
+	if a.done[property] {
+		return
+	}
+	a.done[property] = true
+	for _, act := range a.actions {
+		a.busy.Go(func() {
+			if err := a.do(act, property, message); err != nil {
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Plain(err.Error()))
+			}
+		})
+	}
+}
+
+// wait returns when all that was begun has ended.
+func (a *actor) wait() { a.busy.Wait() }
+
+func (a *actor) do(act action, property, message string) error {
+	s := a.session()
+	switch {
+	case act.core:
+		return s.DumpCore()
+	case act.signal != 0:
+		return s.Signal(act.signal)
+	}
+	cmd := exec.Command("/bin/sh", "-c", act.command)
+	cmd.Env = append(os.Environ(), "TRACEPREDICT_PROPERTY="+property, "TRACEPREDICT_MESSAGE="+message, "TRACEPREDICT_PID="+strconv.Itoa(s.PID()))
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr // standard output is the program's
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", act.command, err)
+	}
+	return nil
+}
+
+// found takes a finding of a property when it is first known.
+func (a *actor) found(f *finding.Finding) {
+	if f.Confidence != finding.Potential {
+		a.violated(f.Property, f.Message)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/bind"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// specFlags name a specification; exec, attach, analyze and sites have them.
+type specFlags struct {
+	file    string
+	partial bool
+	include []string
+}
+
+func (f *specFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
+	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: what no finite run can show is never reported")
+	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
+}
+
+// coneFlags bound the search for runs that violate a property; exec, attach and
+// analyze have them.
+type coneFlags struct {
+	window, queue int
+}
+
+func (f *coneFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.IntVar(&f.window, "window", 64, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
+	fs.IntVar(&f.queue, "queue", 32, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
+}
+
+func (f *coneFlags) check() error {
+	if f.window < 0 {
+		return usage("--window %d: it is not negative", f.window)
+	}
+	if f.queue < 0 {
+		return usage("--queue %d: it is not negative", f.queue)
+	}
+	return nil
+}
+
+// specification is a specification with its monitors.
+type specification struct {
+	*spec.Spec
+	monitors []*spec.Monitor
+	warnings string
+}
+
+// load reads the specification; nil without one. What is wrong with it is wrong usage.
+func (f *specFlags) load() (*specification, error) {
+	if f.file == "" {
+		return nil, nil
+	}
+	s, problems := spec.Load(f.file, spec.Options{Path: f.include})
+	if problems.HasErrors() {
+		return nil, &loader.UsageError{Err: problems}
+	}
+	if not := s.NotEvaluated(); len(not) > 0 {
+		return nil, &loader.UsageError{Err: not}
+	}
+	out := &specification{Spec: s}
+	for _, p := range s.Properties {
+		m, more := s.Monitor(p, spec.MonitorOptions{Partial: f.partial})
+		problems = append(problems, more...)
+		out.monitors = append(out.monitors, m)
+	}
+	if problems.HasErrors() {
+		return nil, &loader.UsageError{Err: problems}
+	}
+	if len(problems) > 0 {
+		out.warnings = problems.Error()
+	}
+	return out, nil
+}
+
+// warn prints what is doubtful about the specification.
+func (s *specification) warn(w io.Writer) {
+	if s != nil && s.warnings != "" {
+		fmt.Fprintln(w, report.Plain(s.warnings))
+	}
+}
+
+// raced tells whether races on a variable are asked for by the specification, or by
+// nothing at all: then it is watched for its properties alone.
+func (s *specification) raced(name string, asked []string) bool {
+	if s == nil || slices.Contains(asked, name) || s.Asks("races") {
+		return true
+	}
+	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && bind.Names(v.Path, name) })
+}
+
+// bound binds the specification to a run; nil without one.
+func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*finding.Finding)) (*bind.Run, error) {
+	if s == nil {
+		return nil, nil
+	}
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Found: found})
+	if err != nil {
+		return nil, &loader.UsageError{Err: err}
+	}
+	return r, nil
+}
+
+// liveNames gives names in a live run, whose session is there after the analyses are.
+type liveNames struct{ run *observation }
+
+func (n *liveNames) resolver() report.Resolver {
+	if n.run.names == nil {
+		n.run.names = resolve.New(n.run.session, n.run.observer)
+	}
+	return n.run.names
+}
+
+// Object implements report.Resolver.
+func (n *liveNames) Object(id event.ObjectID) report.ObjectInfo { return n.resolver().Object(id) }
+
+// Thread implements report.Resolver.
+func (n *liveNames) Thread(id event.ThreadID) report.ThreadInfo { return n.resolver().Thread(id) }
+
+// Frames implements report.Resolver.
+func (n *liveNames) Frames(id event.PlaceID) []event.Frame { return n.resolver().Frames(id) }
+
+// Func implements bind.Namer.
+func (n *liveNames) Func(id event.FuncID) event.Func { return n.run.function(id) }
