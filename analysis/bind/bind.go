@@ -29,6 +29,7 @@ type Options struct {
 	Names    Namer
 	// Window and Queue are those of property.Options.
 	Window, Queue int
+	Exclusion     bool // as in property.Options
 	// Found is called for each finding as soon as it is known; nil is not.
 	Found func(*finding.Finding)
 }
@@ -57,7 +58,7 @@ func New(o Options) (*Run, error) {
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.thread, Variable: r.variable,
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Found: o.Found, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Found: o.Found, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}

@@ -34,10 +34,12 @@ func (f *specFlags) register(cmd *cobra.Command) {
 // analyze have them.
 type coneFlags struct {
 	window, queue int
+	causality     string
 }
 
 func (f *coneFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	fs.StringVar(&f.causality, "causality", "sync", "which order the runs keep that properties are checked on: `sync|exclusion`, that of all synchronisation, or critical sections may change places as a whole")
 	fs.IntVar(&f.window, "window", 64, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
 	fs.IntVar(&f.queue, "queue", 32, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
 }
@@ -45,6 +47,9 @@ func (f *coneFlags) register(cmd *cobra.Command) {
 func (f *coneFlags) check() error {
 	if f.window < 0 {
 		return usage("--window %d: it is not negative", f.window)
+	}
+	if f.causality != "sync" && f.causality != "exclusion" {
+		return usage("--causality %s: it is sync or exclusion", f.causality)
 	}
 	if f.queue < 0 {
 		return usage("--queue %d: it is not negative", f.queue)
@@ -64,22 +69,11 @@ func (f *specFlags) load() (*specification, error) {
 	if f.file == "" {
 		return nil, nil
 	}
-	s, problems := spec.Load(f.file, spec.Options{Path: f.include})
+	s, monitors, problems := spec.ForRun(f.file, spec.Options{Path: f.include}, spec.MonitorOptions{Partial: f.partial})
 	if problems.HasErrors() {
 		return nil, &loader.UsageError{Err: problems}
 	}
-	if not := s.NotEvaluated(); len(not) > 0 {
-		return nil, &loader.UsageError{Err: not}
-	}
-	out := &specification{Spec: s}
-	for _, p := range s.Properties {
-		m, more := s.Monitor(p, spec.MonitorOptions{Partial: f.partial})
-		problems = append(problems, more...)
-		out.monitors = append(out.monitors, m)
-	}
-	if problems.HasErrors() {
-		return nil, &loader.UsageError{Err: problems}
-	}
+	out := &specification{Spec: s, monitors: monitors}
 	if len(problems) > 0 {
 		out.warnings = problems.Error()
 	}
@@ -107,7 +101,7 @@ func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*find
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Found: found})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Found: found})
 	if err != nil {
 		return nil, &loader.UsageError{Err: err}
 	}
