@@ -121,6 +121,23 @@ func TestFromLTLNamesWhatGrows(t *testing.T) {
 	}
 }
 
+// TestFromLTLNamesAnOperatorOfMany: where one letter leads to too many states
+// at once, any of the operators is to blame, but not the formula.
+func TestFromLTLNamesAnOperatorOfMany(t *testing.T) {
+	f := p(0)
+	for i := range ltl.Atoms {
+		f = of(f, ltl.And, is(ltl.Once, p(i)))
+	}
+	_, _, err := FromLTL(is(ltl.Always, of(f, ltl.Or, p(0))), Options{Limit: 1000})
+	var size *SizeError
+	if !errors.As(err, &size) {
+		t.Fatal(err)
+	}
+	if part, ok := size.Part.(*ltl.Formula); !ok || part.Op != ltl.Once {
+		t.Errorf("blamed %v", size.Part)
+	}
+}
+
 func TestLargeFormulasEnd(t *testing.T) {
 	wide := ltl.Constant(true)
 	for i := range ltl.Atoms {

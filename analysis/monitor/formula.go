@@ -214,13 +214,13 @@ func (b *builder) full() bool {
 func (b *builder) build() (*exploration, error) {
 	b.goalOf(nothingRead, b.obligations(b.goal))
 	if !b.exploreGoals() {
-		return nil, &SizeError{b.limit, b.blame(b.goals.both, func(wants set) []set { return []set{wants} })}
+		return nil, &SizeError{b.limit, b.blame(b.goals.both[accepting+1:], func(wants set) []set { return []set{wants} })}
 	}
 	b.buchi.findLive()
 	start := b.macroOf(nothingRead, []set{b.obligations(b.goal)})
 	x, ok := explore(b.table, start, b.macroEdges, b.full, b.limit)
 	if !ok {
-		return nil, &SizeError{b.limit, b.blame(b.macros.both, func(family set) []set { return b.sets.elements[family] })}
+		return nil, &SizeError{b.limit, b.blame(b.macros.both[b.goodKey+1:], func(family set) []set { return b.sets.elements[family] })}
 	}
 	return x, nil
 }

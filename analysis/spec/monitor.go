@@ -123,16 +123,17 @@ func (m *Monitor) warnings() syntax.List {
 	return nil
 }
 
-// violatedAtOnce reports whether every first state is bad. Of an automaton, whether it
-// begins in a bad state or is led to one by any letter.
+// subsets is how many subsets of its states an automaton may have for a warning.
+const subsets = 1000
+
+// violatedAtOnce reports whether every first state is bad. Of an automaton its subsets
+// tell; where they are too many, no warning is given.
 func (m *Monitor) violatedAtOnce() bool {
 	if m.deterministic != nil {
 		return m.deterministic.ViolatedAtOnce()
 	}
-	first := m.automaton.States()[0]
-	return first.Bad || slices.ContainsFunc(first.Edges, func(e monitor.Edge) bool {
-		return e.Guard == ere.Cube{} && m.automaton.States()[e.To].Bad
-	})
+	d, err := m.automaton.Determinise(monitor.Options{Limit: subsets})
+	return err == nil && d.ViolatedAtOnce()
 }
 
 // States counts the states.

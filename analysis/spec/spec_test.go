@@ -338,3 +338,25 @@ func TestTwoForms(t *testing.T) {
 		walk(f.Start(nil)[0], g.Start(nil)[0], 5)
 	}
 }
+
+// TestAutomataViolatedAtOnce: every first letter may be bad by several edges
+// together.
+func TestAutomataViolatedAtOnce(t *testing.T) {
+	for edges, want := range map[string]bool{
+		"{p} -> b; {!p} -> b":           true,
+		"{} -> b":                       true,
+		"{p} -> b; {!p} -> a":           false,
+		"{p} -> a; {p} -> b; {!p} -> b": true,
+		"{p} -> a":                      false,
+	} {
+		s := parse(t, "var x : int = x\nprop p = x > 1\nproperty f = automaton {\n state a { "+edges+" }\n bad state b\n}\n")
+		_, problems := s.Monitor(s.Properties[0], MonitorOptions{})
+		got := false
+		for _, p := range problems {
+			got = got || p.Kind == syntax.AlwaysViolated
+		}
+		if got != want {
+			t.Errorf("%s: violated by every first state: %v, want %v", edges, got, want)
+		}
+	}
+}
