@@ -14,13 +14,10 @@ type Declared struct {
 	Value    uint64 // the variable's own bits
 }
 
-// declare sends the values that variables have before the first access or call.
-// It is asked for then, because the program's libraries are in place by then.
+// declare sends the values that variables have before threads do anything. It is asked
+// for then, because the program's libraries are in place by then.
 func (o *Observer) declare(t *thread, r *bpf.Record) {
 	ask := o.opts.Declare
-	if ask == nil {
-		return
-	}
 	o.opts.Declare = nil
 	for _, d := range ask() {
 		obj := Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Variable: d.Variable, Form: d.Form, FirstThread: t.id}

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDeclared: what variables hold is told once, before the first access, and
+// TestDeclared: what variables hold is told once, before the first access or lock, and
 // orders nothing: the other thread's earlier unlock is not before the write.
 func TestDeclared(t *testing.T) {
 	l := &listener{judge: newJudge()}
@@ -28,17 +28,17 @@ func TestDeclared(t *testing.T) {
 		l.o.Record(&r)
 	}
 	start := slices.Index(l.lines, "T3 begin") + 1
-	want := strings.Split(`T2 acquire A1
-T2 release A1
-T2 init X2 =7 inferred
-T2 init Y3 =0 inferred
-T2 read X2 =7
-T3 write X2 =8
+	want := strings.Split(`T2 init X1 =7 inferred
+T2 init Y2 =0 inferred
+T2 acquire A3
+T2 release A3
+T2 read X1 =7
+T3 write X1 =8
 T3 write Z4 =1`, "\n")
 	if diff := cmp.Diff(want, l.lines[start:]); diff != "" || asked != 1 || len(l.broken) > 0 {
 		t.Errorf("asked %d times; events: %s\n%v", asked, diff, l.broken)
 	}
-	release, write := kept.events[start+1], kept.events[start+5]
+	release, write := kept.events[start+3], kept.events[start+5]
 	if write.Before(release.Slot, release.Epoch) {
 		t.Errorf("%+v is before %+v", release, write)
 	}

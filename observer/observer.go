@@ -78,7 +78,8 @@ type Options struct {
 	// another program; nil: as in the first process.
 	CheckIn func(tgid, index uint32) uint64
 	// Declare gives the variables whose first values the sinks shall have, each by
-	// an inferred Init; called once, before the first access or call. Nil: none.
+	// an inferred Init; called once, before the first event that is not of threads
+	// alone. Nil: none.
 	Declare func() []Declared
 	// Futex says whether a futex call of the program's own was made from behind the
 	// instruction at ip, with caller on top of the stack; nil: none is. The C library's
@@ -263,6 +264,9 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
 		t.insideOnce(r)
 	}
+	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
+		o.declare(t, r)
+	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
 		o.acquired(t, r)
@@ -287,15 +291,12 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
-		o.declare(t, r)
 		o.accessed(t, r)
 	case bpf.OpTouch:
-		o.declare(t, r)
 		o.touched(t, r)
 	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove, bpf.OpConstruct, bpf.OpDestruct:
 		o.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
-		o.declare(t, r)
 		o.called(t, r, args)
 	case bpf.OpSend, bpf.OpReceive:
 		o.message(t, r)
