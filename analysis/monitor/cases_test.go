@@ -327,7 +327,7 @@ func TestFormsOfOnePropertyBecomeOneMonitor(t *testing.T) {
 	for name, c := range readCases(t) {
 		for _, p := range c.Expect.Comparisons {
 			ltlForm, other := c.Forms[p.Left], c.Forms[p.Right]
-			if ltlForm.LTL == "" || p.Constraint != nil && len(p.Constraint) > 0 || p.Expect.OnlyLeft+p.Expect.OnlyRight > 0 {
+			if ltlForm.LTL == "" || len(p.Constraint) > 0 || p.Expect.OnlyLeft+p.Expect.OnlyRight > 0 {
 				continue
 			}
 			got := c.smallest(t, other)

@@ -25,9 +25,6 @@ var classNames = [...]string{"unknown", "int", "uint", "bool", "float", "enum", 
 // String gives the type's name in specifications.
 func (c Class) String() string { return classNames[c] }
 
-// isWhole reports whether values are whole numbers.
-func (c Class) isWhole() bool { return c == Int || c == Uint || c == Enum || c == Ptr }
-
 // signed reports whether values are computed with a sign.
 func (c Class) signed() bool { return c != Uint && c != Ptr }
 

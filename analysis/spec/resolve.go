@@ -18,8 +18,6 @@ type resolver struct {
 	checks   []*syntax.Check
 	bodies   []*syntax.Property
 	others   map[string]syntax.Span // names of properties and blocks
-	nested   map[int]syntax.Span    // propositions being resolved
-	firm     bool                   // the first pass over propositions is done
 }
 
 func (r *resolver) problem(kind syntax.Kind, at syntax.Span, format string, args ...any) *syntax.Diagnostic {
