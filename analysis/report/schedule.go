@@ -200,9 +200,12 @@ func letter(truth []finding.Truth) string {
 	}
 	literals := make([]string, 0, len(truth))
 	for _, t := range truth {
-		if t.Holds {
+		switch {
+		case t.Holds:
 			literals = append(literals, t.Name)
-		} else {
+		case strings.ContainsAny(t.Name, " <>=&|"): // an expression that nobody named
+			literals = append(literals, "!("+t.Name+")")
+		default:
 			literals = append(literals, "!"+t.Name)
 		}
 	}

@@ -46,7 +46,7 @@ func TestPropertyReport(t *testing.T) {
 	text := c.err.String()
 	for _, want := range []string{
 		"1 property predicted in valve", "PROPERTY predicted (wide)", "another schedule of this run violates wide: too late",
-		"This run did:", "Another schedule of the same run:", "water = 31 {w > 30, !v > 55}", "on every run that the observed causality allows",
+		"This run did:", "Another schedule of the same run:", "water = 31 {w > 30, !(v > 55)}", "on every run that the observed causality allows",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
