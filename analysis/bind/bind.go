@@ -41,7 +41,10 @@ type Run struct {
 	monitors      []*spec.Monitor
 	match         *spec.Matcher
 	names         Namer
-	forms         []*event.Form // of spec.Vars, as far as they were met
+	forms         []*event.Form    // of spec.Vars, as far as they were met
+	objects       []event.ObjectID // likewise
+	met           int              // how many were
+	others        int              // further objects of these names, in forked processes
 	threads       map[event.ThreadID]report.ThreadInfo
 	letters       []*letters
 	window, queue int
@@ -51,7 +54,7 @@ type Run struct {
 func New(o Options) (*Run, error) {
 	r := &Run{
 		spec: o.Spec, monitors: o.Monitors, window: o.Window, queue: o.Queue, names: o.Names,
-		forms: make([]*event.Form, len(o.Spec.Vars)), threads: map[event.ThreadID]report.ThreadInfo{},
+		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: map[event.ThreadID]report.ThreadInfo{},
 	}
 	r.match = o.Spec.NewMatcher(spec.Names{
 		Func:   o.Names.Func,
@@ -63,7 +66,7 @@ func New(o Options) (*Run, error) {
 		opts.Variables = append(opts.Variables, v.Name)
 	}
 	for i, p := range o.Spec.Properties {
-		l := &letters{run: r, property: p}
+		l := &letters{run: r, property: p, met: -1}
 		r.letters = append(r.letters, l)
 		bound := property.Property{Name: p.Name, Message: p.Message, Monitor: o.Monitors[i], Labels: l, Variables: p.Vars}
 		for _, e := range p.Events {
@@ -79,15 +82,22 @@ func New(o Options) (*Run, error) {
 	return r, err
 }
 
-// variable tells which of the specification's variables an object is, -1 for none.
+// variable tells which of the specification's variables an object is, -1 for none. A
+// name stands for the object that was met first: that of the first process.
 func (r *Run) variable(id event.ObjectID) int {
 	o := r.names.Object(id)
 	if o.Kind != event.KindVariable {
 		return -1
 	}
 	i := slices.IndexFunc(r.spec.Vars, func(v spec.Var) bool { return Names(v.Path, o.Name) })
-	if i >= 0 {
-		r.forms[i] = o.Form
+	switch {
+	case i < 0:
+	case r.objects[i] == 0:
+		r.objects[i], r.forms[i] = id, o.Form
+		r.met++
+	case r.objects[i] != id:
+		r.others++
+		return -1
 	}
 	return i
 }
@@ -110,21 +120,21 @@ func (r *Run) Event(e *event.Event) {
 	}
 }
 
-// letters gives the letters of a property. How the program writes its variables is
-// known once their initial values have come.
+// letters gives the letters of a property. How the program writes a variable is known
+// once it is met: when its initial value comes, or at its first access.
 type letters struct {
 	run      *Run
 	property *spec.Property
 	code     *spec.Letters
 	problems syntax.List
-	asked    bool
+	met      int // variables that code knows the form of; -1: there is no code yet
 }
 
 // Letter implements lattice.Labels. A property whose types do not fit the program has
 // letters without meaning: Problems says so.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
-	if !l.asked {
-		l.asked = true
+	if l.met != l.run.met {
+		l.met = l.run.met
 		l.code, l.problems = l.run.spec.Letters(l.property, l.run.forms)
 	}
 	if l.code == nil {
@@ -157,6 +167,9 @@ func (r *Run) Report() *report.Properties {
 	out := &report.Properties{
 		Window: r.window, Queue: r.queue, Complete: s.Complete(), Levels: s.Levels, States: s.Cuts, Dropped: s.Dropped,
 		CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Notes: slices.Clone(r.Analysis.Notes()),
+	}
+	if r.others > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d variables of other processes have the names of the specification's: they were not checked", r.others))
 	}
 	if n := r.match.Unknown(); n > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d events were not matched, for what their condition speaks of was not recorded", n))

@@ -1,0 +1,107 @@
+package bind
+
+import (
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestNames: how a path of a specification and the name of an object may differ.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		path, name string
+		want       bool
+	}{
+		{"hits", "hits", true},
+		{"hits", "misses", false},
+		{"hits", "", false},
+		{"file.c:hits", "hits", true},
+		{"file.c:hits", "misses", false},
+		{"src/file.cc:ns::hits", "ns::hits", true},
+		{"hits:u32", "hits", true},
+		{"file.c:hits:u32", "hits", true},
+		{"depth", "ns::Queue::depth", true},
+		{"Queue::depth", "ns::Queue::depth", true},
+		{"ns::Queue::depth", "ns::Queue::depth", true},
+		{"pth", "ns::Queue::depth", false},
+		{"server.stats.hits", "server.stats.hits", true},
+		{"slots[3].state", "slots[3].state", true},
+		{"slots[3].state", "slots[2].state", false},
+	} {
+		if got := Names(c.path, c.name); got != c.want {
+			t.Errorf("Names(%q, %q) = %v", c.path, c.name, got)
+		}
+	}
+}
+
+// world names the objects of a test: variables of 32 bits with a sign.
+type world map[event.ObjectID]string
+
+func (w world) Object(id event.ObjectID) report.ObjectInfo {
+	return report.ObjectInfo{Name: w[id], Kind: event.KindVariable, Form: &event.Form{Class: event.FormSigned, Bits: 32}}
+}
+func (world) Thread(id event.ThreadID) report.ThreadInfo { return report.ThreadInfo{ID: id} }
+func (world) Frames(event.PlaceID) []event.Frame         { return nil }
+func (world) Func(event.FuncID) event.Func               { return event.Func{} }
+
+// check runs a specification over writes of one thread.
+func check(t *testing.T, text string, w world, events []event.Event) (*Run, []finding.Finding) {
+	t.Helper()
+	s, problems := spec.Parse("test.tps", text)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	var monitors []*spec.Monitor
+	for _, p := range s.Properties {
+		m, problems := s.Monitor(p, spec.MonitorOptions{})
+		if problems.HasErrors() {
+			t.Fatal(problems)
+		}
+		monitors = append(monitors, m)
+	}
+	r, err := New(Options{Spec: s, Monitors: monitors, Names: w, Window: 8, Queue: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		e := events[i]
+		e.Seq, e.Thread, e.Kind, e.Flags = uint64(i+1), 1, event.KindVariable, e.Flags|event.HasValue
+		r.Event(&e)
+	}
+	return r, r.Finish()
+}
+
+// TestFormsComeWithTheVariables: the values of a variable that nothing was told of before
+// its first write are read as the program writes them.
+func TestFormsComeWithTheVariables(t *testing.T) {
+	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a == 0 || b < 0)\n"
+	minus := uint64(1<<32 - 1)
+	w := world{1: "first", 2: "second"}
+	if _, found := check(t, text, w, []event.Event{{Op: event.Write, Object: 2, Value: minus}, {Op: event.Write, Object: 1, Value: 1}}); len(found) != 0 {
+		t.Errorf("-1 is not below 0: %+v", found)
+	}
+	_, found := check(t, text, w, []event.Event{{Op: event.Write, Object: 2, Value: 1}, {Op: event.Write, Object: 1, Value: 1}})
+	if len(found) != 1 || found[0].Property != "low" {
+		t.Errorf("1 is below 0: %+v", found)
+	}
+}
+
+// TestOneObjectAName: the variable of a forked process is another of the same name.
+func TestOneObjectAName(t *testing.T) {
+	const text = "var a : int = first\nproperty low = always a < 5\n"
+	r, found := check(t, text, world{1: "first", 2: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}, {Op: event.Write, Object: 2, Value: 7}})
+	if len(found) != 0 || len(r.Report().Notes) < 2 {
+		t.Errorf("findings %+v, notes %q", found, r.Report().Notes)
+	}
+}
+
+// TestUnfit: a type that the program contradicts is an error of the run.
+func TestUnfit(t *testing.T) {
+	r, _ := check(t, "var a : float = first\nproperty low = always a < 5\n", world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
+	if r.Unfit() == nil {
+		t.Error("an int passes for a float")
+	}
+}
