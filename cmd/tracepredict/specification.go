@@ -90,7 +90,8 @@ func (s *specification) warn(w io.Writer) {
 // raced tells whether races on a variable are asked for by the specification, or by
 // nothing at all: then it is watched for its properties alone.
 func (s *specification) raced(name string, asked []string) bool {
-	if s == nil || slices.Contains(asked, name) || s.Asks("races") {
+	named := func(path string) bool { return bind.Names(path, name) }
+	if s == nil || slices.ContainsFunc(asked, named) || s.Asks("races") {
 		return true
 	}
 	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && bind.Names(v.Path, name) })
