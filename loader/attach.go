@@ -34,13 +34,14 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		s.tracer.Close()
 		return Result{}, err
 	}
+	watching := s.watch(s.holdFound) // first: the program has probes and runs
 	if started != nil {
 		started(s)
 	}
 	s.read() // not before: what it hands on may need what started was given
-	if err := s.watch(s.holdFound); err != nil {
+	if watching != nil {
 		_, _ = s.finish()
-		return Result{}, err
+		return Result{}, watching
 	}
 	if opts.Duration > 0 {
 		var cancel context.CancelFunc

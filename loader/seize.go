@@ -47,7 +47,7 @@ func (h *seizure) stop(pid, tid int) {
 	if !h.seized[tid] {
 		// New threads of threads that we hold do not come: those stand.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
-			if !errors.Is(err, unix.ESRCH) {
+			if !errors.Is(err, unix.ESRCH) && !hasEnded(pid, tid) { // a thread that exits is refused too
 				h.refused[tid] = true
 				h.brake.obstacle(pid, whyNotSeized(pid, tid, err))
 			}
@@ -56,6 +56,15 @@ func (h *seizure) stop(pid, tid int) {
 		h.seized[tid], h.ever = true, true
 	}
 	_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // it may have ended
+}
+
+// hasEnded reports whether a thread has ended, or is about to.
+func hasEnded(pid, tid int) bool {
+	switch threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256)) {
+	case 0, 'Z', 'X':
+		return true
+	}
+	return false
 }
 
 // reap takes note of stops and ends.

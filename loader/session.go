@@ -161,10 +161,12 @@ func (s *Session) watch(press func()) error {
 	}
 	s.watchDone = make(chan struct{})
 	s.processors = spareProcessors()
+	due := time.Now()
 	onOneThread(func() {
 		defer close(s.watchDone)
 		defer unix.Close(epoll)
 		hurry()
+		s.brake.wasAbsent(time.Since(due))
 		s.brake.watch(epoll, press)
 	})
 	return nil
