@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,8 +15,17 @@ import (
 // is 2); thread_info tells more of them, object_info more of objects.
 
 type jsonReport struct {
-	Run      jsonRun       `json:"run"`
-	Findings []jsonFinding `json:"findings"`
+	Run        jsonRun        `json:"run"`
+	Confidence jsonConfidence `json:"confidence"`
+	Findings   []jsonFinding  `json:"findings"`
+}
+
+// jsonConfidence counts all findings; those weaker than Least are not shown.
+type jsonConfidence struct {
+	Least     finding.Confidence `json:"least"`
+	Observed  int                `json:"observed"`
+	Predicted int                `json:"predicted"`
+	Potential int                `json:"potential"`
 }
 
 type jsonRun struct {
@@ -149,7 +159,7 @@ type jsonThread struct {
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
 	n := newNames(r)
-	out := jsonReport{Run: toJSONRun(r.Run), Findings: each(r.Findings, n.toJSON)}
+	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON)}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // templates' names are full of < and >
 	enc.SetIndent("", "  ")
@@ -169,6 +179,13 @@ func each[T, U any](in []T, f func(T) U) []U {
 }
 
 func itself[T any](x T) T { return x }
+
+func toJSONConfidence(r Report) jsonConfidence {
+	return jsonConfidence{
+		Least:    cmp.Or(r.Least, finding.Potential),
+		Observed: r.count(finding.Observed), Predicted: r.count(finding.Predicted), Potential: r.count(finding.Potential),
+	}
+}
 
 func toJSONRun(r Run) jsonRun {
 	processes := each(r.Processes, func(p Process) jsonProcess { return jsonProcess(p) })

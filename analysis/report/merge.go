@@ -84,6 +84,32 @@ var (
 	kinds       = []finding.Kind{finding.Property, finding.Deadlock, finding.Race, finding.Misuse}
 )
 
+// AtLeast gives the report without the findings that are weaker than least, which are
+// counted in Hidden.
+func (r Report) AtLeast(least finding.Confidence) Report {
+	shown := 0 // they are sorted by confidence
+	for shown < len(r.Findings) && rank(confidences, r.Findings[shown].Confidence) <= rank(confidences, least) {
+		shown++
+	}
+	hidden := map[finding.Confidence]int{}
+	for _, f := range r.Findings[shown:] {
+		hidden[f.Confidence]++
+	}
+	r.Findings, r.Least, r.Hidden = r.Findings[:shown:shown], least, hidden
+	return r
+}
+
+// count is how many findings of a confidence the run has, also those not shown.
+func (r Report) count(c finding.Confidence) int {
+	n := r.Hidden[c]
+	for _, f := range r.Findings {
+		if f.Confidence == c {
+			n++
+		}
+	}
+	return n
+}
+
 func rank[T comparable](order []T, x T) int {
 	if i := slices.Index(order, x); i >= 0 {
 		return i

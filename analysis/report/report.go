@@ -132,6 +132,10 @@ type Process struct {
 type Report struct {
 	Run      Run
 	Findings []Finding
+	// Least is the weakest confidence of Findings; see Report.AtLeast. "" is potential.
+	Least finding.Confidence
+	// Hidden are the findings that are left out for it, by confidence.
+	Hidden map[finding.Confidence]int
 }
 
 // Finding is a finding.Finding with names for identifiers.

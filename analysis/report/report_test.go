@@ -250,6 +250,41 @@ func TestJSONGolden(t *testing.T) {
 	golden(t, "none.json", writeJSON(t, Build(shopRun(), nil, nil)))
 }
 
+// TestAtLeast: what is weaker than asked for is counted, in text and JSON.
+func TestAtLeast(t *testing.T) {
+	fs := all()
+	fs[3].Confidence = finding.Observed // of all: one observed, two predicted, one potential
+	whole := Build(shopRun(), fs, shopTable())
+	for _, c := range []struct {
+		least finding.Confidence
+		shown int
+		says  string // in the last line
+	}{
+		{finding.Observed, 1, "2 predicted and 1 potential findings are not shown: --confidence potential shows them"},
+		{finding.Predicted, 3, "1 potential finding is not shown: --confidence potential shows it"},
+		{finding.Potential, 4, "fingerprint"},
+	} {
+		r := whole.AtLeast(c.least)
+		if len(r.Findings) != c.shown {
+			t.Errorf("%s: %d findings, want %d", c.least, len(r.Findings), c.shown)
+		}
+		lines := strings.Split(strings.TrimSpace(text(t, r, TextOptions{Width: 120})), "\n")
+		if last := lines[len(lines)-1]; !strings.Contains(last, c.says) {
+			t.Errorf("%s: the last line is %q", c.least, last)
+		}
+		var got jsonReport
+		if err := json.Unmarshal(writeJSON(t, r), &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(jsonConfidence{c.least, 1, 2, 1}, got.Confidence); diff != "" || len(got.Findings) != c.shown {
+			t.Errorf("%s: %d findings in JSON; (-want +got)\n%s", c.least, len(got.Findings), diff)
+		}
+	}
+	if len(whole.Findings) != 4 || whole.Hidden != nil {
+		t.Error("the whole report has changed")
+	}
+}
+
 // contract is the fixed part of the JSON form, written down by hand.
 type contract struct {
 	Run *struct {

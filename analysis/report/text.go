@@ -48,6 +48,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 		p.finding(i+1, &r.Findings[i])
 	}
 	p.watched(r)
+	p.hidden(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("write the text report: %w", err)
 	}
@@ -131,6 +132,28 @@ func (p *printer) head(r Report) {
 	for _, note := range r.Run.Notes {
 		p.para(p.style.warn, 2, 4, "note: "+note)
 	}
+}
+
+// hidden counts the findings that the reader did not ask for.
+func (p *printer) hidden(r Report) {
+	var parts []string
+	total, weakest := 0, finding.Observed
+	for _, c := range confidences {
+		if n := r.Hidden[c]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", thousands(uint64(n)), c))
+			total, weakest = total+n, c
+		}
+	}
+	if total == 0 {
+		return
+	}
+	text := strings.Join(parts, " and ") + " findings are not shown"
+	shows := "shows them"
+	if total == 1 {
+		text, shows = strings.Join(parts, "")+" finding is not shown", "shows it"
+	}
+	p.out.WriteByte('\n')
+	p.para(itself[string], 0, 2, fmt.Sprintf("%s: --confidence %s %s", text, weakest, shows))
 }
 
 // callCount is "on call queue_put: 9,118 calls on 214 objects".

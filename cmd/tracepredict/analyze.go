@@ -37,7 +37,7 @@ are needed, nor the program.
 
 A trace that is cut short, by kill -9 for one, is analysed up to there, and the report says so.
 
-Exit status: 0 without findings, 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
+Exit status: 0 without findings (of the --confidence asked for), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
   tracepredict analyze shop.trace
   ssh server sudo tracepredict attach --record - --duration 30s -p 4711 | tracepredict analyze -`,
@@ -97,7 +97,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return len(rep.Findings), p.print(rep)
+	return p.print(rep)
 }
 
 // openTrace opens a trace of any kind; its content tells which. Strict is for

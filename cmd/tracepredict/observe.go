@@ -292,7 +292,7 @@ func (r *observation) started(s *loader.Session, program string) {
 }
 
 // report analyses, writes the report and the end of the trace, and gives the
-// number of findings.
+// number of findings that are shown.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.observer.Finish()
 	var names report.Resolver = resolve.New(r.session, r.observer)
@@ -311,9 +311,10 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	run := replay.Run(summary)
 	run.AddProperties(r.bound.Report())
 	rep := report.Build(run, findings, names)
-	err = errors.Join(r.printer.print(rep), r.finishRecord(summary), r.printer.close())
+	shown, err := r.printer.print(rep)
+	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
-	return len(rep.Findings), err
+	return shown, err
 }
 
 // finishRecord writes the end of the trace, if there is one.
@@ -382,8 +383,8 @@ from its first instruction, and when it has ended writes a report to standard er
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
 
-Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings and the program itself gave 0;
-125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
+Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the --confidence
+asked for) and the program itself gave 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec -- ./server --port 8080
   sudo tracepredict exec --watch tickets --watch order.c:total -- ./shop
   sudo tracepredict exec --format json --output report.json -- ./run-tests`,
@@ -454,7 +455,7 @@ end of --duration or of the process write the report to standard error.
 If it makes events faster than they are analysed it is stopped for moments, so that none is lost; with --lossy never. While a debugger
 has it, that cannot be done: then events may be lost, and the report says how many.
 
-Exit status: 0 without findings, 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
+Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
   sudo tracepredict attach -p 4711 --watch server.c:connections`,
 		Args: cobra.NoArgs,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 )
 
@@ -19,6 +20,8 @@ type reportFlags struct {
 	findings int
 	history  int
 	verbose  bool
+	// confidence is the weakest that is shown and counts for the exit status.
+	confidence string
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
@@ -26,6 +29,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
+	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched, and what became of it")
 	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
 }
@@ -33,6 +37,9 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 func (f *reportFlags) check() error {
 	if f.format != "text" && f.format != "json" {
 		return usage("--format %s: it is text or json", f.format)
+	}
+	if c := finding.Confidence(f.confidence); c != finding.Observed && c != finding.Predicted && c != finding.Potential {
+		return usage("--confidence %s: it is observed, predicted or potential", f.confidence)
 	}
 	if f.findings < 0 || f.findings > 255 {
 		return usage("--findings-exit %d: an exit status is 0 to 255", f.findings)
@@ -63,8 +70,14 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 }
 
 // print sends the whole report in one write, so that the program's own output
-// to the same terminal does not fall between its lines.
-func (p *printer) print(rep report.Report) error {
+// to the same terminal does not fall between its lines. It gives the number of
+// findings that are shown.
+func (p *printer) print(rep report.Report) (int, error) {
+	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
+	return len(rep.Findings), p.write(rep)
+}
+
+func (p *printer) write(rep report.Report) error {
 	var text bytes.Buffer
 	var err error
 	if p.flags.format == "json" {

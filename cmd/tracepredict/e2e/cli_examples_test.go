@@ -152,7 +152,7 @@ func TestExamples(t *testing.T) {
 
 func observeExample(t *testing.T, name, sites string, want expectation) jsonReport {
 	t.Helper()
-	args := []string{"exec", "--sites", sites}
+	args := []string{"exec", "--sites", sites} // reported asks for all findings
 	for _, v := range want.Watch {
 		args = append(args, "--watch", v)
 	}
@@ -188,6 +188,29 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 		}
 	}
 	return r
+}
+
+// TestConfidence: a suspicion without a witness is counted and not shown, unless asked
+// for, and does not fail a run.
+func TestConfidence(t *testing.T) {
+	needBPF(t)
+	trace := filepath.Join(t.TempDir(), "trace")
+	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", example(t, "handoff20"))
+	c.want(0)
+	const says = "\n1 potential finding is not shown: --confidence potential shows it\n"
+	if text := c.err.String(); !strings.HasPrefix(text, "tracepredict: no findings in handoff20") || !strings.HasSuffix(text, says) {
+		t.Errorf("the report is %q", text)
+	}
+	c = startTool(t, childOptions{}, "analyze", "--confidence", "potential", trace)
+	c.want(66)
+	if text := c.err.String(); !strings.Contains(text, "1. RACE potential") || strings.Contains(text, "not shown") {
+		t.Errorf("with all findings the report is %q", text)
+	}
+	c = startTool(t, childOptions{}, "analyze", "--confidence", "sure", trace)
+	c.want(2)
+	if text := c.err.String(); !strings.Contains(text, "--confidence sure: it is observed, predicted or potential") {
+		t.Errorf("it says %q", text)
+	}
 }
 
 // TestExamplesText looks at the report for people: it names places, and it

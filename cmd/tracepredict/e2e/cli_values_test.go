@@ -67,7 +67,7 @@ func checkValues(t *testing.T, program, name string, want [2]string) {
 	if bits {
 		return
 	}
-	startTool(t, childOptions{}, "analyze", "--format", "json", "--output", asJSON, file).want(66)
+	startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", "--output", asJSON, file).want(66)
 	checkJSONValues(t, asJSON, name, want)
 }
 

@@ -348,7 +348,7 @@ func TestExecFollowsAnExecve(t *testing.T) {
 func TestExecDuration(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, "exec", "--duration", "200ms", "--format", "json", "--output", report, "--", processFixture(t, "execs.c"), "wait")
+	c := startTool(t, childOptions{}, "exec", "--duration", "200ms", "--confidence", "potential", "--format", "json", "--output", report, "--", processFixture(t, "execs.c"), "wait")
 	c.waitLine("ready")
 	pid := childOf(t, c.pid())
 	poll(t, "the end of the observation", func() bool { return len(linksOf(t, pid)) == 0 })
@@ -403,7 +403,7 @@ func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	report := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, "exec", "--format", "json", "--output", report,
+	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--format", "json", "--output", report,
 		"--sync", writeTable(t, twistTable), "--", processFixture(t, "leaderless.c"), library)
 	c.tell("go on")
 	c.waitLine("loaded")
