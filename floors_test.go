@@ -41,6 +41,7 @@ var floors = []floor{
 	{"analysis/report", []string{"analysis/finding", "observer/event"}, "the report prints findings and decides nothing"},
 	{"analysis/resolve", []string{"analysis/finding", "analysis/report", "loader", "observer", "observer/event", "observer/trace", "probes", "probes/*"}, "resolve joins the process with the report"},
 	{"analysis/perfetto", []string{"analysis/report", "observer/event"}, "a timeline has the names of reports"},
+	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/event"}, "what is told while a program runs has the names of reports"},
 	{"analysis/bind", []string{"analysis/finding", "analysis/property", "analysis/report", "analysis/spec", "analysis/spec/syntax", "observer/event", "probes/method"}, "a specification is bound to a run by names"},
 	{"analysis/replay", []string{"analysis/bind", "analysis/calls", "analysis/finding", "analysis/report", "analysis/suite", "observer/event", "observer/clock", "observer/trace"}, "replay takes a trace to its report"},
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},

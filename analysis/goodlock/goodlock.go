@@ -72,8 +72,9 @@ type Options struct {
 	// reported, and why. It is called by Finish.
 	Explain func(*Pruned)
 	// OnPattern, if not nil, is told of each new pattern when it is first
-	// seen: once they stay away, the program has likely shown all it does.
-	OnPattern func(held []event.ObjectID, wanted event.ObjectID)
+	// seen, by its first acquisition: once they stay away, the program has
+	// likely shown all it does. The step is the caller's to keep.
+	OnPattern func(finding.Step)
 }
 
 // Stats counts what is in memory and what bounds made the analysis forget.

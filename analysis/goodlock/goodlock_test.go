@@ -335,9 +335,9 @@ func TestBudget(t *testing.T) {
 
 func TestNewPatternsAreTold(t *testing.T) {
 	var got []string
-	told := func(held []event.ObjectID, wanted event.ObjectID) { got = append(got, fmt.Sprint(held, wanted)) }
+	told := func(s finding.Step) { got = append(got, fmt.Sprint(s.Thread, s.Held, s.Object)) }
 	run(Options{OnPattern: told}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
-	want := []string{"[11] 12", "[11 12] 13", "[12] 11"}
+	want := []string{"1 [11] 12", "1 [11 12] 13", "2 [12] 11"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -47,7 +48,7 @@ func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.F
 // wanted records that t took the lock of n, its latest, while it held those above.
 func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 	if n.pattern == nil {
-		n.pattern = a.patternOf(n)
+		n.pattern = a.patternOf(n, t, e)
 	}
 	p := n.pattern
 	if p == nil {
@@ -73,7 +74,7 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 }
 
 // patternOf finds or makes the pattern of a node, or gives nil for want of room.
-func (a *Analysis) patternOf(n *node) *pattern {
+func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	held := n.heldAbove()
 	key := patternKey(held, n.m)
 	if p := a.patterns[key]; p != nil {
@@ -88,9 +89,18 @@ func (a *Analysis) patternOf(n *node) *pattern {
 	a.ordered = append(a.ordered, p)
 	a.use(p, 1)
 	if a.opts.OnPattern != nil {
-		a.opts.OnPattern(slices.Clone(n.parent.path), n.m.lock())
+		a.opts.OnPattern(nesting(t, e))
 	}
 	return p
+}
+
+// nesting is the acquisition that the thread has just made, as evidence.
+func nesting(t *thread, e *event.Event) finding.Step {
+	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Place}
+	for _, h := range t.above() {
+		s.Held, s.HeldAt = append(s.Held, h.m.lock()), append(s.HeldAt, h.place)
+	}
+	return s
 }
 
 func patternKey(held []member, wanted member) string {

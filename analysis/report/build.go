@@ -24,7 +24,7 @@ import (
 // one error on its line, however it was caught. Of merged findings the one
 // with the strongest confidence is shown, and Count says how many there were.
 func Build(run Run, fs []finding.Finding, r Resolver) Report {
-	b := builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}, programs: map[uint32]string{}}
+	b := newBuilder(r)
 	run.Processes = slices.Clone(run.Processes)
 	for i := range run.Processes {
 		p := &run.Processes[i]
@@ -84,6 +84,10 @@ type builder struct {
 	objects  map[event.ObjectID]*Object
 	stacks   map[event.PlaceID]Stack
 	programs map[uint32]string // by process id, where there are several
+}
+
+func newBuilder(r Resolver) *builder {
+	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}, programs: map[uint32]string{}}
 }
 
 func (b *builder) finding(f finding.Finding) candidate {

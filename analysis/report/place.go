@@ -101,9 +101,11 @@ func frameName(f event.Frame) string {
 // files apart.
 type names map[string]string
 
-func newNames(r Report) names {
+func newNames(r Report) names { return namesIn(r.stacks()) }
+
+func namesIn(stacks []Stack) names {
 	set := map[string]bool{}
-	for _, s := range r.stacks() {
+	for _, s := range stacks {
 		for _, f := range s.Frames {
 			if f.File != "" {
 				set[f.File] = true

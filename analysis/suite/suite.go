@@ -19,6 +19,8 @@ type Options struct {
 	History int
 	// Uses keeps account of how threads use each variable; see Suite.Uses.
 	Uses bool
+	// Locks bounds the analysis of lock orders, and says who is told of new ones.
+	Locks goodlock.Options
 }
 
 // Suite is all analyses of a run.
@@ -32,7 +34,7 @@ type Suite struct {
 func New(o Options) *Suite {
 	return &Suite{
 		eraser:   eraser.New(eraser.Options{Uses: o.Uses}),
-		goodlock: goodlock.New(goodlock.Options{}),
+		goodlock: goodlock.New(o.Locks),
 		history:  predict.New(predict.Options{Sections: o.History}),
 	}
 }

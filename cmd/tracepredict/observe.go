@@ -15,6 +15,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
+	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
@@ -150,6 +151,8 @@ type observeFlags struct {
 	order    string
 	letGo    loader.LetGo
 	guarded  uint64
+	progress bool
+	settle   time.Duration // attach alone has it
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -167,6 +170,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
 	fs.Uint64Var(&f.letGo.Alone, "alone-after", of.Alone, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", resolve.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
+	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new nesting of locks while the program runs (docs/lock-order.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -185,6 +189,9 @@ func (f *observeFlags) check() error {
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
+	}
+	if f.settle < 0 {
+		return usage("--settle %v: it is not negative", f.settle)
 	}
 	if f.duration < 0 {
 		return usage("--duration %v: it is not negative", f.duration)
@@ -206,6 +213,7 @@ type observation struct {
 	bound    *bind.Run // nil without --spec
 	names    *resolve.Resolver
 	actor    *actor
+	quiet    *progress.Quiet  // nil without --settle
 	values   []loader.Initial // of an attached process, when it was attached to
 }
 
@@ -213,7 +221,8 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	r := &observation{flags: f, suite: suite.New(suite.Options{History: f.history, Uses: f.shared})}
+	r := &observation{flags: f}
+	r.suite = suite.New(suite.Options{History: f.history, Uses: f.shared, Locks: r.locks(stderr)})
 	plan, err := f.options()
 	if err != nil {
 		return nil, err
@@ -310,6 +319,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	}
 	run := replay.Run(summary)
 	run.AddProperties(r.bound.Report())
+	run.Notes = append(run.Notes, r.settled()...)
 	rep := report.Build(run, findings, names)
 	shown, err := r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -450,14 +460,15 @@ func (a *app) attachCommand() *cobra.Command {
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
 		Long: `attach observes a running process. It goes on while it is observed and afterwards; Ctrl-C, the
-end of --duration or of the process write the report to standard error.
+end of --duration or of the process, or --settle, write the report to standard error.
 
 If it makes events faster than they are analysed it is stopped for moments, so that none is lost; with --lossy never. While a debugger
 has it, that cannot be done: then events may be lost, and the report says how many.
 
 Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
-  sudo tracepredict attach -p 4711 --watch server.c:connections`,
+  sudo tracepredict attach -p 4711 --watch server.c:connections
+  sudo tracepredict attach -p 4711 --progress --settle 30s`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid <= 0 {
@@ -468,6 +479,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 	}
 	f.register(cmd)
 	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "the process to observe")
+	cmd.Flags().DurationVar(&f.settle, "settle", 0, "stop observing when there has been no new nesting of locks for this time (30s); the program goes on")
 	return cmd
 }
 
@@ -496,6 +508,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		if r.bound != nil {
 			r.values = s.ValuesNow()
 		}
+		r.quiet.Begin(stop)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
 	})
 	if err != nil {

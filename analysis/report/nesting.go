@@ -1,0 +1,37 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+)
+
+// Nesting says in words that a thread took a lock while it held others, for those
+// who are told of it while the program runs: locks by name, else by where
+// they were made. Locks is the same for nestings of the same locks, and for those
+// of other locks that were made in the same place.
+func Nesting(s finding.Step, r Resolver) (text, locks string) {
+	b := newBuilder(r)
+	steps := b.steps([]finding.Step{s})
+	step, n := steps[0], namesIn(stepStacks(steps))
+	wanted := n.aLock(*step.Object)
+	var held, at []string
+	for _, h := range step.Held {
+		name := n.aLock(h.Object)
+		held = append(held, name)
+		at = append(at, name+after(" from ", n.at(h.Stack)))
+	}
+	slices.Sort(held)
+	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).name(), wanted, n.in(step.Stack), strings.Join(at, " and "))
+	return text, strings.Join(append(held, wanted), "\n")
+}
+
+// aLock names an object without its address, where it can be told otherwise.
+func (n names) aLock(o Object) string {
+	if where := n.origin(o); o.Anonymous && where != "" {
+		return fmt.Sprintf("a %s %s", o.Kind, where)
+	}
+	return quoted(&o)
+}
