@@ -65,7 +65,7 @@ func TestPlanSaysWhatCouldNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "part of damaged could not be read, so calls may be missing") || !strings.Contains(plan.Notes[0], "at file offset 0x") {
+	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "part of damaged could not be read, so calls or names may be missing") || !strings.Contains(plan.Notes[0], "at file offset 0x") {
 		t.Errorf("%q", plan.Notes)
 	}
 }

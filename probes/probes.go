@@ -245,7 +245,7 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	}
 	b.plan.name()
 	for _, problem := range f.Problems() {
-		b.note("part of %s could not be read, so calls may be missing: %v", f.Name(), problem)
+		b.note("part of %s could not be read, so calls or names may be missing: %v", f.Name(), problem)
 	}
 	return b.plan, nil
 }

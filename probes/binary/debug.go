@@ -37,7 +37,9 @@ func (f *File) DWARF() (*dwarf.Data, error) {
 
 func (f *File) loadDWARF() (*dwarf.Data, error) {
 	if f.hasDWARF() {
-		return f.ownDWARF()
+		d, err := f.ownDWARF()
+		f.problem(f.supplementErr)
+		return d, err
 	}
 	d, err := f.debugFile()
 	if err != nil {
@@ -46,7 +48,9 @@ func (f *File) loadDWARF() (*dwarf.Data, error) {
 	if d == nil || !d.hasDWARF() {
 		return nil, f.fail(ErrNoDWARF, noOffset, "has no debug information")
 	}
-	return d.ownDWARF()
+	data, err := d.ownDWARF()
+	f.problem(d.supplementErr)
+	return data, err
 }
 
 func (f *File) hasDWARF() bool {
@@ -106,31 +110,47 @@ func (f *File) ownDWARF() (d *dwarf.Data, err error) {
 		return b
 	}
 	f.sections, f.debugLeft = map[string][]byte{}, maxDebug
-	abbrev, info, line, ranges, str := get("abbrev"), get("info"), get("line"), get("ranges"), get("str")
+	for _, name := range dwarfSections {
+		get(name)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := checkUnits("info", info, abbrev); err != nil {
+	if err := checkSections(f.sections); err != nil {
 		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
 	}
-	d, err = dwarf.New(abbrev, nil, nil, info, line, nil, ranges, str)
-	if err != nil {
-		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
-	}
-	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
-		if b := get(name); b != nil {
-			err = errors.Join(err, d.AddSection(".debug_"+name, b))
-		}
-	}
-	if b := get("types"); b != nil {
-		if err = errors.Join(err, checkUnits("types", b, abbrev)); err == nil {
-			err = d.AddTypes(".debug_types", b)
-		}
-	}
-	if err != nil {
+	f.joinSupplement()
+	if d, err = f.sections.data(); err != nil {
 		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
 	}
 	return d, nil
+}
+
+// dwarfSections are those that the standard library reads, and the type units.
+var dwarfSections = [...]string{"abbrev", "info", "line", "ranges", "str", "addr", "line_str", "str_offsets", "rnglists", "types"}
+
+func checkSections(s debugSections) error {
+	if err := checkUnits("info", s["info"], s["abbrev"]); err != nil {
+		return err
+	}
+	return checkUnits("types", s["types"], s["abbrev"])
+}
+
+// data gives sections that were judged to the standard library.
+func (s debugSections) data() (*dwarf.Data, error) {
+	d, err := dwarf.New(s["abbrev"], nil, nil, s["info"], s["line"], nil, s["ranges"], s["str"])
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
+		if b := s[name]; b != nil {
+			err = errors.Join(err, d.AddSection(".debug_"+name, b))
+		}
+	}
+	if b := s["types"]; b != nil {
+		err = errors.Join(err, d.AddTypes(".debug_types", b))
+	}
+	return d, err
 }
 
 // sectionData gives a section's content, uncompressed.

@@ -76,7 +76,9 @@ type File struct {
 	plt             map[uint64]string
 	dwarf           *dwarf.Data
 	dwarfErr        error
-	sections        map[string][]byte // of debug information, as loaded
+	sections        debugSections // as loaded
+	joined          bool          // with those of a supplementary file
+	supplementErr   error         // why not, where there is one
 	debugLeft       uint64            // bytes that sections may still take
 	lines           lineCheck
 	kept            map[string][]byte // sections, where a part takes some of each; nil: not kept

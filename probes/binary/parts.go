@@ -124,8 +124,8 @@ func (f *File) DebugParts() (parts []Part, missing []string, err error) {
 	if s.pack != nil {
 		s.pack.file.Close() // what is needed of it has been read
 	}
-	if name := from.altLink(); name != "" {
-		s.missing = append(s.missing, fmt.Sprintf("part of the debug information of %s is in %s, made by dwz, which is not read: compile with -g and do not strip it", f.name, name))
+	if err := from.supplementErr; err != nil {
+		s.missing = append(s.missing, err.Error())
 	}
 	return s.parts, s.missing, nil
 }
@@ -314,6 +314,9 @@ func (f *File) partSection(name string) ([]byte, error) {
 	if b, ok := f.kept[name]; ok {
 		return b, nil
 	}
+	if b, ok := f.sections[name]; ok && f.joined {
+		return b, nil
+	}
 	s := f.debugSection(name)
 	if s == nil {
 		return nil, nil
@@ -328,6 +331,9 @@ func (f *File) partSection(name string) ([]byte, error) {
 // sectionsOf gives all sections of one name: a compiler puts each type unit into
 // one of its own. What cannot be read is left out.
 func (f *File) sectionsOf(name string) [][]byte {
+	if b, ok := f.sections[name]; ok && f.joined {
+		return [][]byte{b}
+	}
 	var out [][]byte
 	for _, s := range f.elf.Sections {
 		if s.Type == elf.SHT_NOBITS || s.Name != ".debug_"+name && s.Name != ".zdebug_"+name || len(out) == maxParts {
@@ -454,19 +460,4 @@ func putPadded(b []byte, v uint64) {
 		v >>= 7
 	}
 	b[len(b)-1] &= 0x7f
-}
-
-// altLink names the file that dwz has moved what several files share to; "" if
-// there is none.
-func (f *File) altLink() string {
-	s := f.elf.Section(".gnu_debugaltlink")
-	if s == nil || s.FileSize > maxName {
-		return ""
-	}
-	b, err := f.sectionData(s)
-	if err != nil {
-		return ""
-	}
-	name, _ := stringTable(b).at(0)
-	return name
 }

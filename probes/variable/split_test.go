@@ -46,6 +46,7 @@ func TestSplitDebugInformation(t *testing.T) {
 		}
 	}
 	keep := func(*testing.T, string) {}
+	share := func(t *testing.T, dir string) { shareWith(t, dir, "-q") }
 	for _, c := range []struct {
 		name     string
 		compiler string
@@ -74,6 +75,11 @@ func TestSplitDebugInformation(t *testing.T) {
 			command(t, dir, "objcopy", "--only-keep-debug", "program", "program.debug")
 			command(t, dir, "objcopy", "--strip-all", "--add-gnu-debuglink=program.debug", "program")
 		}},
+		{"dwz 4", "g++", "-gdwarf-4", share},
+		{"dwz 5", "g++", "-gdwarf-5 -O2", share},
+		{"dwz types", "g++", "-gdwarf-4 -fdebug-types-section", share},
+		{"dwz clang", "clang++-19", "-gdwarf-4", share},
+		{"dwz debug_sup", "g++", "-gdwarf-5", func(t *testing.T, dir string) { shareWith(t, dir, "--dwarf-5") }},
 		{"moved", "g++", "-g -gsplit-dwarf", func(t *testing.T, dir string) { // and beside the program
 			command(t, dir, "mkdir", "new")
 			command(t, dir, "cp", "program", "one.dwo", "new")
@@ -92,6 +98,20 @@ func TestSplitDebugInformation(t *testing.T) {
 				t.Errorf("declared in %s:%d", v.DeclFile, v.DeclLine)
 			}
 		})
+	}
+}
+
+// shareWith has dwz move all that the program and another have in common to a
+// third file.
+func shareWith(t *testing.T, dir, flag string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "other.cc"), []byte(cppMembers+"int more;"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	command(t, dir, "g++", "-g", "-o", "other", "other.cc")
+	command(t, dir, "dwz", flag, "-m", "shared.debug", "program", "other")
+	if _, err := os.Stat(filepath.Join(dir, "shared.debug")); err != nil {
+		t.Fatalf("dwz has moved nothing: %v", err)
 	}
 }
 

@@ -49,6 +49,26 @@ func TestAccessCorpus(t *testing.T) {
 	t.Run("stripped", func(t *testing.T) {
 		checkAccesses(t, stripped(t, build(t, "gcc", "accesses.c", "-O2")), c, []string{"leaked"})
 	})
+	t.Run("dwz", func(t *testing.T) { // as in Debian's packages
+		one, two := build(t, "gcc", "accesses.c", "-O2"), build(t, "g++", "accesses.cc", "-O2")
+		sharedDebug(t, one, two)
+		checkAccesses(t, stripped(t, one), c, []string{"leaked"})
+		checkAccesses(t, stripped(t, two), cxx, nil)
+	})
+}
+
+// sharedDebug moves what the debug information of two programs has in common to
+// a file of its own.
+func sharedDebug(t *testing.T, one, two string) {
+	t.Helper()
+	needTool(t, "dwz")
+	shared := filepath.Join(t.TempDir(), "shared.debug")
+	if out, err := exec.Command("dwz", "-q", "-M", shared, "-m", shared, one, two).CombinedOutput(); err != nil {
+		t.Fatalf("dwz: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(shared); err != nil {
+		t.Fatalf("dwz has moved nothing: %v", err)
+	}
 }
 
 func corpus(t *testing.T, compiler, source string, flags []string) string {
