@@ -58,6 +58,11 @@ type Options struct {
 	// Follow: the processes that the program forks are observed too, and what they
 	// execute, until the first process ends.
 	Follow bool
+	// Accept is asked, before the program runs and with its libraries in place, whether
+	// the variables that were found, by the names that asked for them, are as wanted; an
+	// error is wrong usage, and the program does not run. A found process was running
+	// already, and goes on. Nil: they are.
+	Accept func(map[string]variable.Variable) error
 	// LetGo: when the probes of a variable that nobody named and that one thread
 	// alone uses are removed. Default: never.
 	LetGo LetGo

@@ -176,8 +176,14 @@ func (s *Session) ready() error {
 	if s.over {
 		return nil
 	}
-	// What is followed may become the program that has it.
-	if err := s.first.planner.Unresolved(); err != nil && !s.opts.Follow {
+	var missing, unfit error
+	if !s.opts.Follow { // what is followed may become the program that has it
+		missing = s.first.planner.Unresolved()
+	}
+	if s.opts.Accept != nil {
+		unfit = s.opts.Accept(s.first.planner.Found())
+	}
+	if err := errors.Join(missing, unfit); err != nil {
 		return &UsageError{Err: err}
 	}
 	calls := 0

@@ -196,6 +196,10 @@ func (p *Planner) Unresolved() error {
 	return errors.Join(errs...)
 }
 
+// Found gives the variables that have been found so far, by the names that asked for
+// them, those for hardware included; without fields of types.
+func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.found) }
+
 // Plan makes the plan of one more file.
 func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if p.bad != nil {

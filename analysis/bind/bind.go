@@ -59,7 +59,7 @@ func New(o Options) (*Run, error) {
 	r.match = o.Spec.NewMatcher(spec.Names{
 		Func:   o.Names.Func,
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
-		Thread: r.thread, Variable: r.variable,
+		Thread: r.thread, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
 	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Found: o.Found, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
@@ -89,7 +89,7 @@ func (r *Run) variable(id event.ObjectID) int {
 	if o.Kind != event.KindVariable {
 		return -1
 	}
-	i := slices.IndexFunc(r.spec.Vars, func(v spec.Var) bool { return Names(v.Path, o.Name) })
+	i := r.spec.Name(o.Name)
 	switch {
 	case i < 0:
 	case r.objects[i] == 0:
@@ -170,6 +170,11 @@ func (r *Run) Report() *report.Properties {
 	}
 	if r.others > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d variables of other processes have the names of the specification's: they were not checked", r.others))
+	}
+	for i, v := range r.spec.Vars {
+		if v.Used && r.objects[i] == 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("nothing was recorded of the variable %s, so that its value is not known: was it watched?", v.Path))
+		}
 	}
 	if n := r.match.Unknown(); n > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d events were not matched, for what their condition speaks of was not recorded", n))

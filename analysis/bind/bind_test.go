@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -8,34 +9,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
-
-// TestNames: how a path of a specification and the name of an object may differ.
-func TestNames(t *testing.T) {
-	for _, c := range []struct {
-		path, name string
-		want       bool
-	}{
-		{"hits", "hits", true},
-		{"hits", "misses", false},
-		{"hits", "", false},
-		{"file.c:hits", "hits", true},
-		{"file.c:hits", "misses", false},
-		{"src/file.cc:ns::hits", "ns::hits", true},
-		{"hits:u32", "hits", true},
-		{"file.c:hits:u32", "hits", true},
-		{"depth", "ns::Queue::depth", true},
-		{"Queue::depth", "ns::Queue::depth", true},
-		{"ns::Queue::depth", "ns::Queue::depth", true},
-		{"pth", "ns::Queue::depth", false},
-		{"server.stats.hits", "server.stats.hits", true},
-		{"slots[3].state", "slots[3].state", true},
-		{"slots[3].state", "slots[2].state", false},
-	} {
-		if got := Names(c.path, c.name); got != c.want {
-			t.Errorf("Names(%q, %q) = %v", c.path, c.name, got)
-		}
-	}
-}
 
 // world names the objects of a test: variables of 32 bits with a sign.
 type world map[event.ObjectID]string
@@ -103,5 +76,15 @@ func TestUnfit(t *testing.T) {
 	r, _ := check(t, "var a : float = first\nproperty low = always a < 5\n", world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
 	if r.Unfit() == nil {
 		t.Error("an int passes for a float")
+	}
+}
+
+// TestUnrecorded: that nothing is known of a variable is said.
+func TestUnrecorded(t *testing.T) {
+	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a < 5 || b < 5)\n"
+	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
+	notes := strings.Join(r.Report().Notes, "\n")
+	if !strings.Contains(notes, "nothing was recorded of the variable second") || strings.Contains(notes, "variable first") {
+		t.Errorf("notes: %s", notes)
 	}
 }

@@ -33,7 +33,8 @@ func (c *Condition) Inputs() int { return c.bound + 1 }
 type moment struct {
 	*resolver
 	bound   []string
-	literal bool // nothing but literals
+	result  Class // of the last of bound, where it is the value of a write
+	literal bool  // nothing but literals
 }
 
 func (m *moment) place(n syntax.Name) (int, value, bool) {
@@ -42,7 +43,11 @@ func (m *moment) place(n syntax.Name) (int, value, bool) {
 	}
 	for i, b := range m.bound {
 		if b == n.Text {
-			return i, value{class: Unknown, bits: 64, sign: true}, true
+			class := Unknown
+			if i == len(m.bound)-1 {
+				class = m.result
+			}
+			return i, value{class: class, bits: 64, sign: true}, true
 		}
 	}
 	if n.Text == "tid" {
@@ -112,6 +117,10 @@ func (m *moment) condition(x syntax.Expr, truth bool) *Condition {
 func (r *resolver) event(i int, d *syntax.Event) {
 	e := &r.Events[i]
 	e.Var, e.Sync, e.Thread, e.By, e.Result = -1, -1, -1, -1, -1
+	e.At = d.Pattern.Object.Span
+	if d.Pattern.Func.Text != "" {
+		e.At = d.Pattern.Func.Span
+	}
 	r.bind(e, &d.Pattern)
 	r.object(e, &d.Pattern)
 	if d.By != nil {
@@ -119,12 +128,20 @@ func (r *resolver) event(i int, d *syntax.Event) {
 	}
 	if d.When != nil {
 		before := len(r.problems)
-		m := &moment{resolver: r, bound: e.Bound}
+		m := &moment{resolver: r, bound: e.Bound, result: r.written(e)}
 		if e.When = m.condition(d.When, true); r.problems[before:].HasErrors() {
 			e.When = nil
 			return
 		}
 	}
+}
+
+// written gives the declared type of the value that an event binds.
+func (r *resolver) written(e *Event) Class {
+	if e.Result < 0 || e.Var < 0 {
+		return Unknown
+	}
+	return r.Vars[e.Var].Type
 }
 
 // bind gives the names that a pattern binds, and the pattern as --on takes it.
@@ -249,7 +266,7 @@ func (r *resolver) local(i int, d *syntax.Local) {
 			continue
 		}
 		clause := Clause{Event: e}
-		at := &moment{resolver: r, bound: boundBy(r.events[e])}
+		at := &moment{resolver: r, bound: boundBy(r.events[e]), result: r.written(&r.Events[e])}
 		for _, a := range on.Sets {
 			to := r.find(a.Name, localSort)
 			if c := at.condition(a.Value, false); c != nil && to >= 0 {

@@ -19,6 +19,9 @@ type Names struct {
 	// Variable tells which of Spec.Vars an object is, -1 for none; nil goes by the
 	// object's name.
 	Variable func(event.ObjectID) int
+	// Form tells how the program writes the values of a variable, by its place in
+	// Spec.Vars; nil, or a nil form, is as declared, in 64 bits.
+	Form func(int) *event.Form
 }
 
 // Matcher tells which declared events the events of a run are. It takes all events of
@@ -36,6 +39,7 @@ type Matcher struct {
 	nth     map[int]event.ThreadID // by Spec.Threads: the one
 	matched []int                  // of the present event
 	inputs  []uint64               // of a condition
+	reads   []reading              // by Spec.Vars
 	unknown uint64
 }
 
@@ -52,7 +56,7 @@ type object struct{ variable, sync int }
 // NewMatcher makes a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
-		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}}
+		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars))}
 	for i := range s.Events {
 		if s.Events[i].Used {
 			for _, op := range matches[s.Events[i].Op] {
@@ -106,12 +110,6 @@ func (m *Matcher) Unknown() uint64 { return m.unknown }
 // Variable tells which of Spec.Vars an object is; -1 for none.
 func (m *Matcher) Variable(id event.ObjectID) int { return m.object(id).variable }
 
-// Name tells of a variable's name in the program whether it is that of Spec.Vars, and
-// which; -1 for none.
-func (s *Spec) Name(name string) int {
-	return slices.IndexFunc(s.Vars, func(v Var) bool { return v.Path == name })
-}
-
 func (m *Matcher) object(id event.ObjectID) object {
 	if o, ok := m.objects[id]; ok {
 		return o
@@ -119,7 +117,7 @@ func (m *Matcher) object(id event.ObjectID) object {
 	o := object{-1, -1}
 	if id != 0 {
 		name := m.names.Object(id)
-		o.sync = slices.IndexFunc(m.s.Syncs, func(s Sync) bool { return s.Class == "" && s.Path == name })
+		o.sync = slices.IndexFunc(m.s.Syncs, func(s Sync) bool { return s.Class == "" && SameName(s.Path, name) })
 		if m.names.Variable != nil {
 			o.variable = m.names.Variable(id)
 		} else {
@@ -220,10 +218,31 @@ func (m *Matcher) bind(d *Event, e *event.Event, c *call) (known bool) {
 			return false
 		}
 		m.inputs = append(m.inputs, e.Value)
+		m.read(d)
 	}
 	m.inputs = append(m.inputs, uint64(e.Thread))
 	m.inputs = append(m.inputs, m.localsOf(e.Thread)...)
 	return true
+}
+
+// read makes the value that a write has told, the last input, one to compute with.
+func (m *Matcher) read(d *Event) {
+	if d.Var < 0 || m.names.Form == nil {
+		return
+	}
+	r := &m.reads[d.Var]
+	at := len(m.inputs) - 1
+	if f := m.names.Form(d.Var); r.load == nil || r.form != f || r.at != at {
+		*r = reading{f, at, valueOf(m.s.Vars[d.Var].Type, f).load(at)}
+	}
+	m.inputs[at], _ = r.load(m.inputs)
+}
+
+// reading is how a written value is read, as far as that is known.
+type reading struct {
+	form *event.Form
+	at   int
+	load eval
 }
 
 func (m *Matcher) localsOf(id event.ThreadID) []uint64 {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"math"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -128,5 +129,34 @@ func TestMatcherAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestMatchedValues: the value that a write binds is read as the program writes it.
+func TestMatchedValues(t *testing.T) {
+	for _, c := range []struct {
+		declared, when string
+		form           event.Form
+		value          uint64
+		want           bool
+	}{
+		{"int", "v < 0", event.Form{Class: event.FormSigned, Bits: 32}, 0xffffffff, true},
+		{"int", "v == -2", event.Form{Class: event.FormChar, Bits: 8}, 0xfe, true},
+		{"int", "v < 0", event.Form{Class: event.FormUnsigned, Bits: 32}, 0xffffffff, false},
+		{"float", "v == 0.5", event.Form{Class: event.FormFloat, Bits: 32}, uint64(math.Float32bits(0.5)), true},
+		{"float", "v < 0.25", event.Form{Class: event.FormFloat, Bits: 64}, math.Float64bits(0.5), false},
+		{"bool", "v", event.Form{Class: event.FormBool, Bits: 8}, 1, true},
+	} {
+		s := parse(t, "var hits : "+c.declared+" = hits\nevent e = write hits -> v when "+c.when+"\nproperty p = always !e")
+		names := aRun()
+		names.Form = func(int) *event.Form { return &c.form }
+		m := s.NewMatcher(names)
+		e := event.Event{Op: event.Write, Thread: 1, Object: 2, Value: c.value, Flags: event.HasValue}
+		if got := m.Events(&e) == 1; got != c.want {
+			t.Errorf("%s of %+v: %v", c.when, c.form, got)
+		}
+		if n := testing.AllocsPerRun(100, func() { m.Events(&e) }); n > 0 {
+			t.Errorf("%v allocations an event", n)
+		}
 	}
 }

@@ -74,8 +74,8 @@ func (r *resolver) twice(n syntax.Name, before syntax.Span) {
 	r.problem(syntax.DeclaredTwice, n.Span, "%q is declared already, at %s", strings.TrimPrefix(n.Text, "%"), before.Pos)
 }
 
-// other declares the name of a property or a block.
-func (r *resolver) other(n syntax.Name) {
+// block declares the name of a property or a block.
+func (r *resolver) block(n syntax.Name) {
 	if before, ok := r.others[n.Text]; ok {
 		r.twice(n, before)
 		return
@@ -87,7 +87,7 @@ func (r *resolver) declare(d syntax.Decl) {
 	switch d := d.(type) {
 	case *syntax.Var:
 		r.name(d.Name, varSort, len(r.Vars), d.Path.Text)
-		r.Vars = append(r.Vars, Var{Name: d.Name.Text, Path: d.Path.Text, Type: r.class(d.Type), Span: d.Name.Span})
+		r.Vars = append(r.Vars, Var{Name: d.Name.Text, Path: d.Path.Text, Type: r.class(d.Type), Span: d.Name.Span, At: d.Path.Span})
 	case *syntax.Sync:
 		r.sync(d)
 	case *syntax.Thread:
@@ -105,18 +105,18 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.Locals = append(r.Locals, Local{Name: d.Name.Text, Type: r.class(d.Type), Span: d.Name.Span})
 		r.locals = append(r.locals, d)
 	case *syntax.Property:
-		r.other(d.Name)
+		r.block(d.Name)
 		r.bodies = append(r.bodies, d)
 	case *syntax.Check:
 		r.checks = append(r.checks, d)
 	case *syntax.Typestate:
-		r.other(d.Name)
+		r.block(d.Name)
 		r.Typestates = append(r.Typestates, d)
 	case *syntax.MTTL:
-		r.other(d.Name)
+		r.block(d.Name)
 		r.Formulas = append(r.Formulas, d)
 	case *syntax.Scope:
-		r.other(d.Name)
+		r.block(d.Name)
 		r.Scopes = append(r.Scopes, d)
 	}
 }

@@ -59,7 +59,8 @@ type Var struct {
 	Path string // as --watch names it
 	Type Class  // as declared; Unknown where the debug information tells
 	Span syntax.Span
-	Used bool // something mentions it
+	At   syntax.Span // of Path
+	Used bool        // something mentions it
 }
 
 // Sync is a declared lock, condition, semaphore or barrier.
@@ -99,6 +100,7 @@ type Event struct {
 	// When holds of the events that count; nil is all.
 	When *Condition
 	Span syntax.Span
+	At   syntax.Span // of the pattern's function, or of its object
 	Used bool
 
 	params []int // the bound parameters by their place in the source; -1 is this

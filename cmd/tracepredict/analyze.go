@@ -12,7 +12,9 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
@@ -94,7 +96,11 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 		Bind:  func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil) },
 		Raced: func(name string) bool { return f.wants.raced(name, nil) },
 	})
-	if err != nil {
+	var unfit syntax.List
+	switch {
+	case errors.As(err, &unfit):
+		return 0, &loader.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
+	case err != nil:
 		return 0, err
 	}
 	return p.print(rep)

@@ -251,7 +251,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		sinks = append(sinks, r.record)
 	}
 	options := observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch, Futex: r.sites.futex}
-	if r.bound != nil {
+	if r.bound != nil || r.record != nil {
 		options.Declare = func() []observer.Declared { return resolve.Declared(r.initial()) }
 	}
 	r.observer = observer.New(options)
@@ -274,7 +274,7 @@ func (r *observation) options() loader.Options {
 	if r.plan.Shared {
 		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }, Guarded: r.flags.guarded}
 	}
-	return loader.Options{Plan: r.plan, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
 }
 
 // function gives what is known of a function of the run's events.
@@ -430,7 +430,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	}
 	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}, opts, func(s *loader.Session) { r.started(s, path) })
 	if err != nil {
-		return err
+		return f.wants.blame(err)
 	}
 	n, err := r.report(res, path)
 	if err != nil {
@@ -505,14 +505,14 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	}, func(s *loader.Session) {
 		r.started(s, program)
 		r.observer.StartAt(monotonic())
-		if r.bound != nil {
+		if r.bound != nil || r.record != nil {
 			r.values = s.ValuesNow()
 		}
 		r.quiet.Begin(stop)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
 	})
 	if err != nil {
-		return err
+		return f.wants.blame(err)
 	}
 	n, err := r.report(res, program)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -55,10 +56,10 @@ func (a *app) sites(f *planFlags, name string) error {
 	planner := probes.NewPlanner(opts)
 	plan, err := planner.Plan(bin)
 	if err == nil {
-		err = planner.Unresolved()
+		err = errors.Join(planner.Unresolved(), f.wants.accept(planner.Found()))
 	}
 	if err != nil {
-		return &loader.UsageError{Err: err}
+		return f.wants.blame(&loader.UsageError{Err: err})
 	}
 	return writeSites(a.stdout, plan)
 }

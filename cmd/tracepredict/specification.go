@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,8 +13,11 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // specFlags name a specification; exec, attach, analyze and sites have them.
@@ -80,6 +84,62 @@ func (f *specFlags) load() (*specification, error) {
 	return out, nil
 }
 
+// accept holds the specification against the variables that were found.
+func (s *specification) accept(found map[string]variable.Variable) error {
+	if s == nil {
+		return nil
+	}
+	var all []spec.Found
+	for _, w := range resolve.Writing(found) {
+		all = append(all, spec.Found(w))
+	}
+	if problems := s.Fit(all); problems.HasErrors() {
+		return problems
+	}
+	return nil
+}
+
+// blame gives an error about what the specification asked for the places where it does.
+func (s *specification) blame(err error) error {
+	if s == nil || err == nil {
+		return err
+	}
+	var problems syntax.List
+	rest := s.unblamed(err, &problems)
+	if len(problems) == 0 {
+		return err
+	}
+	return &loader.UsageError{Err: errors.Join(s.Sorted(problems), errors.Join(rest...))}
+}
+
+// unblamed gives the parts of an error that are not the specification's; the others it
+// adds to problems.
+func (s *specification) unblamed(err error, problems *syntax.List) (rest []error) {
+	var list syntax.List
+	switch e := err.(type) {
+	case syntax.List:
+		list = e
+	case *variable.Error:
+		list = s.Missing(e.Name, e.Reasons())
+	case *method.NotFound:
+		list = s.Missing(e.Pattern.Text, e.Error())
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			rest = append(rest, s.unblamed(part, problems)...)
+		}
+		return rest
+	case interface{ Unwrap() error }:
+		before := len(*problems)
+		if rest = s.unblamed(e.Unwrap(), problems); len(*problems) > before {
+			return rest
+		}
+	}
+	if *problems = append(*problems, list...); len(list) > 0 {
+		return nil
+	}
+	return []error{err}
+}
+
 // warn prints what is doubtful about the specification.
 func (s *specification) warn(w io.Writer) {
 	if s != nil && s.warnings != "" {
@@ -90,11 +150,11 @@ func (s *specification) warn(w io.Writer) {
 // raced tells whether races on a variable are asked for by the specification, or by
 // nothing at all: then it is watched for its properties alone.
 func (s *specification) raced(name string, asked []string) bool {
-	named := func(path string) bool { return bind.Names(path, name) }
+	named := func(path string) bool { return spec.SameName(path, name) }
 	if s == nil || slices.ContainsFunc(asked, named) || s.Asks("races") {
 		return true
 	}
-	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && bind.Names(v.Path, name) })
+	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && spec.SameName(v.Path, name) })
 }
 
 // bound binds the specification to a run; nil without one.

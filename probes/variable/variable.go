@@ -135,14 +135,21 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	msg := fmt.Sprintf("watch %s: %s", e.Name, e.Message)
+	if e.Reason == Ambiguous && len(e.Candidates) > 0 {
+		return fmt.Sprintf("watch %s: %s\n    %s", e.Name, e.Message, strings.Join(e.Candidates, "\n    "))
+	}
+	return fmt.Sprintf("watch %s: %s", e.Name, e.Reasons())
+}
+
+// Reasons is the error in one line, without the name.
+func (e *Error) Reasons() string {
 	switch {
 	case len(e.Candidates) == 0:
-		return msg
+		return e.Message
 	case e.Reason == Ambiguous:
-		return msg + "\n    " + strings.Join(e.Candidates, "\n    ")
+		return e.Message + " " + strings.Join(e.Candidates, ", ")
 	}
-	return fmt.Sprintf("%s; did you mean %s?", msg, strings.Join(e.Candidates, ", "))
+	return fmt.Sprintf("%s; did you mean %s?", e.Message, strings.Join(e.Candidates, ", "))
 }
 
 // Kind is what an access does.

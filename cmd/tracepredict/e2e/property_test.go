@@ -80,3 +80,56 @@ func TestOnViolation(t *testing.T) {
 	}
 	specified(t, text, "--queue", "1", "--on-violation", "signal TERM").want(128 + 15)
 }
+
+// TestUnfitSpecification: a specification that does not fit the program is told with its
+// places, and the program does not run.
+func TestUnfitSpecification(t *testing.T) {
+	const text = "var w : float = water\nvar v : int = openin\nevent put = call queue_put\nproperty low = always (w < 24 && v > 3 && !put)\n"
+	c := specified(t, text)
+	c.want(2)
+	for _, want := range []string{
+		`test.tps:1:5: "w" is declared float, and the program's water is an integer with a sign (int)`,
+		`test.tps:2:15: "openin" cannot be watched: no global or static variable has that name; did you mean opening`,
+		`test.tps:3:18: "call queue_put" matches no function`,
+	} {
+		if !strings.Contains(c.err.String(), want) {
+			t.Errorf("the errors lack %q:\n%s", want, &c.err)
+		}
+	}
+	if c.out.String() != "" {
+		t.Errorf("the program ran: %s", &c.out)
+	}
+}
+
+// TestStaticOfFunction: a function's static is known by the path with a dot too.
+func TestStaticOfFunction(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
+	specifiedOf(t, program, "var n : int = two.passes\nproperty none = always n == 0\n").want(66)
+}
+
+// TestRecordThenAnalyze: a trace tells what watched variables held at first, so that a
+// specification is checked on it as it is on the run.
+func TestRecordThenAnalyze(t *testing.T) {
+	needBPF(t)
+	dir := t.TempDir()
+	file, trace := filepath.Join(dir, "wide.tps"), filepath.Join(dir, "valve.trace")
+	const text = "var w : int = water\nvar v : int = opening\nproperty wide \"too late\" = always (w > 30 -> v > 55)\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	startTool(t, childOptions{}, "exec", "--watch", "water", "--watch", "opening", "--record", trace, "--", example(t, "valve")).want(66)
+	c := startTool(t, childOptions{}, "analyze", "--spec", file, trace)
+	c.want(66)
+	if text := c.err.String(); !strings.Contains(text, "PROPERTY predicted (wide)") || strings.Contains(text, "potential") {
+		t.Errorf("the report:\n%s", text)
+	}
+	if err := os.WriteFile(file, []byte("var w : float = water\nproperty low = always w < 24\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c = startTool(t, childOptions{}, "analyze", "--spec", file, trace)
+	c.want(2)
+	if text := c.err.String(); !strings.Contains(text, "wide.tps:1:5: ") {
+		t.Errorf("the error:\n%s", text)
+	}
+}

@@ -17,8 +17,11 @@ static void *one(void *arg)
 
 static void *two(void *arg)
 {
+	static volatile int passes;
+
 	while (!done)
 		;
+	passes++;
 	pthread_mutex_lock(&m);
 	second = 1;
 	pthread_mutex_unlock(&m);
