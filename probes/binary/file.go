@@ -79,7 +79,7 @@ type File struct {
 	sections        debugSections // as loaded
 	joined          bool          // with those of a supplementary file
 	supplementErr   error         // why not, where there is one
-	debugLeft       uint64            // bytes that sections may still take
+	debugLeft       uint64        // bytes that sections may still take
 	lines           lineCheck
 	kept            map[string][]byte // sections, where a part takes some of each; nil: not kept
 	separate        *File
