@@ -127,6 +127,9 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 		if why := s.obstacle(&in); why != "" {
 			return fallback, why
 		}
+		if why := s.cut(&in); why != "" {
+			return fallback, why
+		}
 		s.delta -= in.SPChange
 		next := in.Addr + uint64(in.Len)
 		if s.delta < 0 && s.readsStack() {
@@ -138,6 +141,9 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 		var err error
 		if in, err = s.im.decode(next); err != nil {
 			return fallback, fmt.Sprintf("stays: %s does not decode", s.offset(next))
+		}
+		if why := s.cut(&in); why != "" {
+			return fallback, why
 		}
 		class := classOf(&in)
 		if class == Refused || s.w.Return && s.delta != 0 {
@@ -181,6 +187,25 @@ func (s *slide) blocked(addr uint64) string {
 		return fmt.Sprintf("stays: another probe's operation begins at %s", s.offset(addr))
 	}
 	return ""
+}
+
+// cut answers why the probe may not pass in, nor sit on it: a branch lands inside
+// of it, so that control gets behind it on another way. A branch past the lock
+// prefix of the probe's own instruction does the same operation, without the lock
+// that one thread alone does not need.
+func (s *slide) cut(in *insn.Inst) string {
+	for to := in.Addr + 1; to < in.Addr+uint64(in.Len); to++ {
+		if s.im.land.has(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
+			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
+		}
+	}
+	return ""
+}
+
+// lockPrefix reports whether the instruction at addr begins with one.
+func (im *Image) lockPrefix(addr uint64) bool {
+	b, err := im.bytes(addr, 1)
+	return err == nil && im.arch == insn.AMD64 && b[0] == 0xf0
 }
 
 // obstacle answers why the probe may not pass in.
@@ -312,6 +337,10 @@ func (s *slide) back(stay Site) Site {
 			stay.Why = why
 			return stay
 		}
+		if why := s.cut(in); why != "" {
+			stay.Why = why
+			return stay
+		}
 		s.delta += in.SPChange
 		if classOf(in) == Emulated {
 			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta, Why: s.name(in.Addr)}
@@ -334,7 +363,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	next := addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.land.has(next) || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
+		if s.im.land.has(next) || s.cut(in) != "" || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
 			return line[i+1:]
 		}
 		next = in.Addr

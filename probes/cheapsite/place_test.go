@@ -116,6 +116,11 @@ func TestPlace(t *testing.T) {
 		{"return: sp comes back", "f30f1efa 6a03 5b 90 c3", 0, Want{Reads: rdi, Sense: Entry, Return: true}, Site{Addr: 0x1007, Class: Emulated, Moved: true, Why: "nop +0x7"}},
 		{"a branch lands between", "85ff 85f6 90 c3 ebfa", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land at +0x2"}},
 		{"a branch lands at the site", "85ff 90 c3 ebfc", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land at +0x2"}},
+		{"a branch lands inside what is passed", "85ff 8b0690 90 c3 ebfa", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land inside of an instruction, at +0x3"}},
+		{"a branch lands inside the site", "85ff 660f1f440000 c3 ebf8", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land inside of an instruction, at +0x3"}},
+		{"a branch lands past the own lock prefix", "f00fb10f 7500 c3 ebf8", 0, Want{Sense: After, Flags: true}, Site{Addr: 0x1004, Class: Emulated, Moved: true, Why: "jne +0x4"}},
+		{"a branch lands past another lock prefix", "85ff f00fb10e 7500 c3 ebf8", 0, Want{Reads: rdi, Sense: Entry}, Site{Addr: 0x1000, Why: "stays: a branch may land inside of an instruction, at +0x3"}},
+		{"a branch lands inside the original", "83ff00 90 c3 ebfa", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land inside of an instruction, at +0x1"}},
 		{"a branch lands at the original", "85ff 90 c3 ebfa", 0, Want{Reads: rdi}, Site{Addr: 0x1002, Class: Emulated, Moved: true, Loops: true, Why: "nop +0x2"}},
 		{"another function's branch lands", "85ff 90 c3 | ebfc", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land at +0x2"}},
 		{"another function's call lands", "85ff 90 c3 | e8f9ffffff", 0, Want{Reads: rdi}, Site{Addr: 0x1000, Why: "stays: a branch may land at +0x2"}},
@@ -245,6 +250,8 @@ func TestPlaceReturn(t *testing.T) {
 		{"not over a call", "90 e800000000 c3", 6, Site{Addr: 0x1006, Why: "stays: a branch may land at +0x0"}},
 		{"not where a branch lands", "90 5b c3 ebfc", 2, Site{Addr: 0x1002, Why: "stays: a branch may land at -0x1"}},
 		{"not where a branch lands at it", "90 5b c3 ebfd", 2, Site{Addr: 0x1002, Why: "stays: a branch may land at +0x0"}},
+		{"not past where a branch lands inside", "90 4883c408 c3 ebfa", 5, Site{Addr: 0x1005, Why: "stays: a branch may land inside of an instruction, at -0x3"}},
+		{"not to where a branch lands inside", "6690 5b c3 ebfb", 3, Site{Addr: 0x1003, Why: "stays: a branch may land inside of an instruction, at -0x2"}},
 		{"a branch that lands at the site", "90 5b c3 ebfb", 2, Site{Addr: 0x1000, Class: Emulated, Moved: true, SPDelta: 8, Why: "nop -0x2"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -97,6 +97,9 @@ func drawProgram(t *rapid.T) *program {
 		}
 		if x.branch {
 			to := rapid.SampledFrom(p.at).Draw(t, "target")
+			if rapid.IntRange(0, 3).Draw(t, "inside") == 0 {
+				to++
+			}
 			if d := int64(to) - int64(next); d >= -128 && d < 128 {
 				p.code.code[next-base-1] = byte(d)
 			} else {
@@ -138,10 +141,23 @@ func (p *program) naive(w *Want, i, j int) bool {
 			return false
 		}
 	}
-	if p.pieces[j].refused {
+	if p.pieces[j].refused || p.jumpedInto(i, j) {
 		return false
 	}
 	return !w.Return || sp == 0
+}
+
+// jumpedInto reports whether a branch lands inside of a piece from i to j, other
+// than past the lock prefix of piece i.
+func (p *program) jumpedInto(i, j int) bool {
+	for k := i; k <= j; k++ {
+		for n := 1; n < len(p.pieces[k].code); n++ {
+			if p.targets[p.at[k]+uint64(n)] && !(k == i && n == 1 && p.pieces[k].code[0] == 0xf0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *program) spBetween(i, j int) (sum int64) {
