@@ -92,7 +92,10 @@ const (
 	TouchSource = 1   // rsi points into the variable, or just behind
 	TouchDest   = 2   // rdi does
 	TouchPart   = 4   // times TouchPart: by which of its watchpoints, 0 to 3
-	TouchCount  = 256 // times TouchCount: the low bits of rcx
+	// TouchCall: of an access by the kernel, TouchCount counts the thread's system calls
+	// that touched a variable.
+	TouchCall  = 16
+	TouchCount = 256 // times TouchCount: the low bits of rcx, or with TouchCall of that count
 )
 
 // Action is what a probe does when it fires; enum action of record.h.

@@ -83,10 +83,11 @@ enum {
  * pointer after the access; a string instruction has registers to tell its two
  * operands apart. */
 enum touch_hint {
-	TOUCH_SOURCE = 1,   /* rsi points into the variable, or just behind */
+	TOUCH_SOURCE = 1,   /* rsi points into the variable, or near; in the kernel: into the program's memory */
 	TOUCH_DEST = 2,	    /* rdi does */
 	TOUCH_PART = 4,	    /* times 4: by which of the watchpoints of its variable, 0 to 3 */
-	TOUCH_COUNT = 256,  /* times 256: the low bits of rcx */
+	TOUCH_CALL = 16,    /* by the kernel: TOUCH_COUNT counts the thread's system calls that touched a variable */
+	TOUCH_COUNT = 256,  /* times 256: the low bits of rcx, or with TOUCH_CALL of that count */
 };
 
 /* One event. One ring buffer for all CPUs: the order of reservation is the
@@ -129,7 +130,7 @@ struct stack_record {
 	__u64 caller; /* return address on top of the stack, if the site is at an entry; else 0 */
 	__u32 tid;
 	__u32 tgid;
-	__u32 site;
+	__u32 site; /* of a watchpoint: plus 65536 times one more than the system call's number, if the kernel made the access */
 	__u32 place;
 	__u8 op; /* OP_STACK */
 	__u8 pad[7];

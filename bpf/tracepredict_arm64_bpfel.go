@@ -58,6 +58,12 @@ type TracepredictIoCall struct {
 	Caller uint64
 }
 
+type TracepredictKernelCall struct {
+	_        structs.HostLayout
+	Count    uint32
+	UnderWay uint32
+}
+
 type TracepredictKernelCode struct {
 	_     structs.HostLayout
 	Bytes [48]uint8
@@ -251,6 +257,7 @@ const (
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapIoCalls           = "io_calls"
+	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
@@ -277,6 +284,8 @@ const (
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
 	TracepredictProgOnWatch          = "on_watch"
+	TracepredictProgOnWatchedCall    = "on_watched_call"
+	TracepredictProgOnWatchedExit    = "on_watched_exit"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarCrowded           = "crowded"
@@ -346,20 +355,22 @@ type TracepredictSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictProgramSpecs struct {
-	ListTasks    *ebpf.ProgramSpec `ebpf:"list_tasks"`
-	ListWatched  *ebpf.ProgramSpec `ebpf:"list_watched"`
-	OnCall       *ebpf.ProgramSpec `ebpf:"on_call"`
-	OnCallIn     *ebpf.ProgramSpec `ebpf:"on_call_in"`
-	OnCallOut    *ebpf.ProgramSpec `ebpf:"on_call_out"`
-	OnExec       *ebpf.ProgramSpec `ebpf:"on_exec"`
-	OnExit       *ebpf.ProgramSpec `ebpf:"on_exit"`
-	OnFork       *ebpf.ProgramSpec `ebpf:"on_fork"`
-	OnHeap       *ebpf.ProgramSpec `ebpf:"on_heap"`
-	OnHeapReturn *ebpf.ProgramSpec `ebpf:"on_heap_return"`
-	OnProbe      *ebpf.ProgramSpec `ebpf:"on_probe"`
-	OnReturn     *ebpf.ProgramSpec `ebpf:"on_return"`
-	OnShared     *ebpf.ProgramSpec `ebpf:"on_shared"`
-	OnWatch      *ebpf.ProgramSpec `ebpf:"on_watch"`
+	ListTasks     *ebpf.ProgramSpec `ebpf:"list_tasks"`
+	ListWatched   *ebpf.ProgramSpec `ebpf:"list_watched"`
+	OnCall        *ebpf.ProgramSpec `ebpf:"on_call"`
+	OnCallIn      *ebpf.ProgramSpec `ebpf:"on_call_in"`
+	OnCallOut     *ebpf.ProgramSpec `ebpf:"on_call_out"`
+	OnExec        *ebpf.ProgramSpec `ebpf:"on_exec"`
+	OnExit        *ebpf.ProgramSpec `ebpf:"on_exit"`
+	OnFork        *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnHeap        *ebpf.ProgramSpec `ebpf:"on_heap"`
+	OnHeapReturn  *ebpf.ProgramSpec `ebpf:"on_heap_return"`
+	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
+	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
+	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
+	OnWatch       *ebpf.ProgramSpec `ebpf:"on_watch"`
+	OnWatchedCall *ebpf.ProgramSpec `ebpf:"on_watched_call"`
+	OnWatchedExit *ebpf.ProgramSpec `ebpf:"on_watched_exit"`
 }
 
 // TracepredictMapSpecs contains maps before they are loaded into the kernel.
@@ -370,6 +381,7 @@ type TracepredictMapSpecs struct {
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
+	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
@@ -439,6 +451,7 @@ type TracepredictMaps struct {
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
+	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
@@ -459,6 +472,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Dropped,
 		m.FarCalls,
 		m.IoCalls,
+		m.KernelCalls,
 		m.KernelCodes,
 		m.Lost,
 		m.PendingReturns,
@@ -509,20 +523,22 @@ type TracepredictVariables struct {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictPrograms struct {
-	ListTasks    *ebpf.Program `ebpf:"list_tasks"`
-	ListWatched  *ebpf.Program `ebpf:"list_watched"`
-	OnCall       *ebpf.Program `ebpf:"on_call"`
-	OnCallIn     *ebpf.Program `ebpf:"on_call_in"`
-	OnCallOut    *ebpf.Program `ebpf:"on_call_out"`
-	OnExec       *ebpf.Program `ebpf:"on_exec"`
-	OnExit       *ebpf.Program `ebpf:"on_exit"`
-	OnFork       *ebpf.Program `ebpf:"on_fork"`
-	OnHeap       *ebpf.Program `ebpf:"on_heap"`
-	OnHeapReturn *ebpf.Program `ebpf:"on_heap_return"`
-	OnProbe      *ebpf.Program `ebpf:"on_probe"`
-	OnReturn     *ebpf.Program `ebpf:"on_return"`
-	OnShared     *ebpf.Program `ebpf:"on_shared"`
-	OnWatch      *ebpf.Program `ebpf:"on_watch"`
+	ListTasks     *ebpf.Program `ebpf:"list_tasks"`
+	ListWatched   *ebpf.Program `ebpf:"list_watched"`
+	OnCall        *ebpf.Program `ebpf:"on_call"`
+	OnCallIn      *ebpf.Program `ebpf:"on_call_in"`
+	OnCallOut     *ebpf.Program `ebpf:"on_call_out"`
+	OnExec        *ebpf.Program `ebpf:"on_exec"`
+	OnExit        *ebpf.Program `ebpf:"on_exit"`
+	OnFork        *ebpf.Program `ebpf:"on_fork"`
+	OnHeap        *ebpf.Program `ebpf:"on_heap"`
+	OnHeapReturn  *ebpf.Program `ebpf:"on_heap_return"`
+	OnProbe       *ebpf.Program `ebpf:"on_probe"`
+	OnReturn      *ebpf.Program `ebpf:"on_return"`
+	OnShared      *ebpf.Program `ebpf:"on_shared"`
+	OnWatch       *ebpf.Program `ebpf:"on_watch"`
+	OnWatchedCall *ebpf.Program `ebpf:"on_watched_call"`
+	OnWatchedExit *ebpf.Program `ebpf:"on_watched_exit"`
 }
 
 func (p *TracepredictPrograms) Close() error {
@@ -541,6 +557,8 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnReturn,
 		p.OnShared,
 		p.OnWatch,
+		p.OnWatchedCall,
+		p.OnWatchedExit,
 	)
 }
 

@@ -73,9 +73,24 @@ static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
 #define IS_PROBE(nr) false
 #endif
 
-static __always_inline bool near(__u64 pointer, __u64 object, __u8 width)
+static __always_inline bool near(__u64 pointer, __u64 object, __u8 width, __u8 distance)
 {
-	return pointer - (object - 8) <= width + 16;
+	return pointer - (object - distance) <= width + 2 * distance;
+}
+
+#define GROUP 64 /* bytes that a string instruction may do between two traps */
+
+/* Which operand of a string instruction is the variable, see touch_hint. The kernel
+ * copies between its own memory and the program's. */
+static __always_inline __u32 hints(struct pt_regs *ctx, __u64 object, __u8 width)
+{
+	__u64 from = SOURCE(ctx), to = DEST(ctx);
+	__u32 h = 0;
+
+	if (KERNEL_MODE(ctx))
+		return ((__s64)from < 0 ? 0 : TOUCH_SOURCE) | ((__s64)to < 0 ? 0 : TOUCH_DEST);
+	h = (near(from, object, width, 8) ? TOUCH_SOURCE : 0) | (near(to, object, width, 8) ? TOUCH_DEST : 0);
+	return h ?: (near(from, object, width, GROUP) ? TOUCH_SOURCE : 0) | (near(to, object, width, GROUP) ? TOUCH_DEST : 0);
 }
 
 /* Keeps the kernel's code around ip. */
@@ -89,6 +104,61 @@ static __noinline int keep_code(__u64 ip)
 		bpf_map_update_elem(&kernel_codes, &ip, &code, BPF_NOEXIST);
 	return 0;
 }
+
+/* The system call in which the kernel last touched a variable for a thread: it
+ * may do so many times in one. Only the thread writes to its line. */
+struct kernel_call {
+	__u32 count; /* from 1 */
+	__u32 under_way;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 14);
+	__type(key, __u32);
+	__type(value, struct kernel_call);
+} kernel_calls SEC(".maps");
+
+/* The next system call of a thread is another. */
+SEC("raw_tp/sys_enter")
+int on_watched_call(void *ctx)
+{
+	struct who w = current_thread();
+	struct kernel_call *call;
+
+	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+		return 0;
+	call = bpf_map_lookup_elem(&kernel_calls, &w.tid);
+	if (call)
+		call->under_way = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int on_watched_exit(__u64 *ctx)
+{
+	struct who w = current_thread();
+
+	bpf_map_delete_elem(&kernel_calls, &w.tid);
+	return 0;
+}
+
+/* Counts the system calls of a thread in which the kernel touches a variable; 0
+ * if it cannot. */
+static __always_inline __u32 count_call(__u32 tid)
+{
+	struct kernel_call *call = bpf_map_lookup_elem(&kernel_calls, &tid);
+	struct kernel_call first = {.count = 1, .under_way = 1};
+
+	if (!call)
+		return bpf_map_update_elem(&kernel_calls, &tid, &first, BPF_NOEXIST) ? 0 : 1;
+	if (!call->under_way) {
+		call->under_way = 1;
+		call->count++;
+	}
+	return call->count;
+}
+
+#define TOUCH_BITS 0x3fffff
 
 #define FIRM_TRIES 64
 
@@ -132,12 +202,12 @@ int on_watch(struct bpf_perf_event_data *data)
 	struct site *site;
 	struct record *r;
 	__u64 ip, sp, value, caller;
-	__u32 place, index;
+	__u32 place, index, where, call = 0;
 	__u8 flags = 0;
 
 	if (!watch)
 		return 0;
-	index = watch->site;
+	where = index = watch->site;
 	site = bpf_map_lookup_elem(&sites, &index);
 	if (!site)
 		return 0;
@@ -153,11 +223,13 @@ int on_watch(struct bpf_perf_event_data *data)
 		sp = REG_SP(user);
 		caller = REG_IP(user);
 		keep_code(ip);
+		call = count_call(w.tid);
+		where |= (__u32)(nr + 1) << 16;
 	} else {
 		caller = ip = stepped_from(task, ip);
 	}
 	value = watched_value(watch, &flags);
-	place = want_stacks ? place_at((void *)data, caller, index, sp, &w, slot_of(w.tid)) : 0;
+	place = want_stacks ? place_at((void *)data, caller, where, sp, &w, slot_of(w.tid)) : 0;
 	r = reserve_firmly(&w);
 	if (!r)
 		return 0;
@@ -173,11 +245,11 @@ int on_watch(struct bpf_perf_event_data *data)
 	r->op = OP_TOUCH;
 	r->flags = flags;
 	r->pad = 0;
-	r->result = (COUNT(ctx) & 0x3fffff) * TOUCH_COUNT;
-	if (near(SOURCE(ctx), watch->object, watch->width))
-		r->result |= TOUCH_SOURCE;
-	if (near(DEST(ctx), watch->object, watch->width))
-		r->result |= TOUCH_DEST;
+	if (call)
+		r->result = (call & TOUCH_BITS) * TOUCH_COUNT | TOUCH_CALL;
+	else
+		r->result = (COUNT(ctx) & TOUCH_BITS) * TOUCH_COUNT;
+	r->result |= hints(ctx, watch->object, watch->width);
 	r->result |= (watch->part & 3) * TOUCH_PART;
 	submit(r, false);
 	return 0;

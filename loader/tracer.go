@@ -56,6 +56,7 @@ type Tracer struct {
 
 	mu    sync.Mutex          // guards what follows; taken alone
 	links []link.Link         // of tracepoints
+	calls bool                // on_watched_call is attached
 	files map[int][]io.Closer // of probes in files and watchpoints, by process
 	sites uint32              // next free index; index 0 stands for "none"
 
@@ -141,7 +142,7 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 		names = append(names, "on_call")
 	}
 	if opts.NoVariables {
-		names = append(names, "on_heap", "on_heap_return", "on_watch", "list_watched")
+		names = append(names, "on_heap", "on_heap_return", "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
 	}
 	if !opts.Messages {
 		names = append(names, "on_call_in", "on_call_out")

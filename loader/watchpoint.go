@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -67,6 +68,9 @@ func closeEvents(events []int) error {
 // Watch puts a hardware watchpoint on size bytes at an address of a process, in all
 // its threads and those that they make, until the process's probes go.
 func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
+	if err := t.startCalls(); err != nil {
+		return err
+	}
 	key := bpf.WatchKey{Addr: addr, Tgid: uint32(pid)}
 	if err := t.objs.Watches.Put(key, w); err != nil {
 		return fmt.Errorf("watch 0x%x of process %d: %w", addr, pid, err)
@@ -78,6 +82,27 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.files[pid] = append(t.files[pid], l)
+	return nil
+}
+
+// startCalls attaches, before the first watchpoint, what tells the system calls of a
+// thread apart.
+func (t *Tracer) startCalls() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls {
+		return nil
+	}
+	enter, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sys_enter", Program: t.objs.OnWatchedCall})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint sys_enter of system calls: %w", err)
+	}
+	t.links, t.calls = append(t.links, enter), true
+	exit, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWatchedExit})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
+	}
+	t.links = append(t.links, exit)
 	return nil
 }
 

@@ -110,6 +110,9 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 		r.Flags |= bpf.RecKernel
 	case "left": // of a string that goes to the variable
 		r.Result |= int32(number(tb, value))*bpf.TouchCount | bpf.TouchDest
+	case "call": // by the kernel, in that one of the thread's system calls
+		r.Flags |= bpf.RecKernel
+		r.Result |= bpf.TouchCall | int32(number(tb, value))*bpf.TouchCount
 	case "part":
 		r.Result |= int32(number(tb, value)) * bpf.TouchPart
 	case "of": // the process of the thread

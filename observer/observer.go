@@ -172,6 +172,7 @@ func (o *Observer) Stats() Stats {
 // Stack is a calling chain as recorded.
 type Stack struct {
 	Site   uint32
+	Call   uint32   // one more than the number of the system call in which the kernel did it; 0: the program did
 	TGID   uint32   // of the process whose addresses these are
 	Caller uint64   // return address at a function's entry; 0 elsewhere
 	Frames []uint64 // instruction pointers, innermost first
@@ -190,7 +191,7 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) >= maxStacks {
 		return
 	}
-	st := Stack{Site: s.Site, TGID: s.Tgid, Caller: s.Caller}
+	st := Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
 	for _, f := range s.Frames {
 		if f == 0 {
 			break
@@ -255,7 +256,7 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.hole(t, r)
 		return
 	}
-	if t.touch.due && bpf.Op(r.Op) != bpf.OpTouch {
+	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch {
 		o.settle(t)
 	}
 	if t.wait != nil && o.duringWait(t, r) {

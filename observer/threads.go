@@ -45,7 +45,7 @@ type thread struct {
 	created event.PlaceID // of the pthread_create under way
 	start   uint64
 
-	touch pendingTouch
+	touches []pendingTouch // one alone, but those of one system call
 
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }

@@ -10,10 +10,11 @@ import (
 // the code (Options.Touch), once for an instruction.
 //
 // One operation may touch a variable several times: the kernel copies into it byte
-// by byte, a string instruction likewise, and a variable that lies badly has two
-// watchpoints. These are one event, with the value that they leave behind. Whether
-// more come is known when something else does: so the access waits for the next
-// record of its thread or of its variable.
+// by byte, or from it and into it, in one system call, a string instruction likewise,
+// and a variable that lies badly has two watchpoints. These are one event, with the
+// value that they leave behind. Whether more come is known when something else does:
+// so the access waits for the next record of its thread or of its variable. Only a
+// system call goes from variable to variable and back.
 
 // Trap is an access that a hardware watchpoint saw.
 type Trap struct {
@@ -45,10 +46,9 @@ type touchKey struct {
 
 // pendingTouch is an access that more records may belong to.
 type pendingTouch struct {
-	record bpf.Record
-	what   Touch
-	parts  int32 // watchpoints that saw it, a bit each
-	due    bool  // its event is still to be sent
+	record bpf.Record // the last
+	what   Touch      // of all so far
+	parts  int32      // watchpoints that saw it, a bit each
 }
 
 const (
@@ -62,28 +62,70 @@ func touchCount(r *bpf.Record) int32 { return r.Result / bpf.TouchCount }
 
 // touched takes an access that a hardware watchpoint saw.
 func (o *Observer) touched(t *thread, r *bpf.Record) {
-	p := &t.touch
-	if p.due && p.continues(r) {
-		p.parts |= touchPart(r)
-		p.record = *r
-		return
+	what := o.touch(t, r)
+	for i := range t.touches {
+		if p := t.touches[i]; p.continues(r) {
+			p.join(r, what)
+			copy(t.touches[i:], t.touches[i+1:]) // in the order of their last records
+			t.touches[len(t.touches)-1] = p
+			return
+		}
 	}
-	o.settle(t)
+	if n := len(t.touches); n > 0 && !sameCall(&t.touches[n-1].record, r) {
+		o.settle(t)
+	}
 	if v := t.process.vars[r.Object]; v != nil && v.touching != nil {
 		o.settle(v.touching)
 	}
-	p.record, p.what, p.parts, p.due = *r, o.touch(t, r), touchPart(r), true
+	t.touches = append(t.touches, pendingTouch{record: *r, what: what, parts: touchPart(r)})
 	o.variable(t, r, o.site(r)).touching = t
+}
+
+// sameCall reports whether the kernel made two accesses in one system call of their
+// thread.
+func sameCall(q, r *bpf.Record) bool {
+	return q.Flags&r.Flags&bpf.RecKernel != 0 && q.Result&r.Result&bpf.TouchCall != 0 && touchCount(q) == touchCount(r)
+}
+
+// join adds a record that continues the access.
+func (p *pendingTouch) join(r *bpf.Record, what Touch) {
+	if sameCall(&p.record, r) {
+		p.what.Op = joined(p.what.Op, what.Op)
+		p.what.Atomic = p.what.Atomic && what.Atomic
+	}
+	p.parts |= touchPart(r)
+	p.record = *r
+}
+
+// joined is what two accesses by one system call are together. A write after which
+// the variable is read is a write: it reads its own value. Where it is not known what
+// one of them was, the value that they leave tells.
+func joined(first, second event.Op) event.Op {
+	switch {
+	case first.IsWrite():
+		return first
+	case first == event.Read && second.IsWrite():
+		return event.Update
+	case first == event.None && second == event.Read:
+		return event.None
+	}
+	return second
 }
 
 // continues reports whether a record belongs to the access before it.
 func (p *pendingTouch) continues(r *bpf.Record) bool {
 	q := &p.record
+	if q.Object != r.Object {
+		return false
+	}
+	if (q.Flags|r.Flags)&bpf.RecKernel != 0 && (q.Result|r.Result)&bpf.TouchCall != 0 {
+		return sameCall(q, r)
+	}
 	same := q.Entered == r.Entered
 	if last := p.what.Repeats && r.Entered == p.what.Last; !same && !last {
 		return false
 	}
-	if q.Object != r.Object || q.Sp != r.Sp || (q.Flags^r.Flags)&bpf.RecKernel != 0 {
+	if q.Sp != r.Sp || (q.Flags^r.Flags)&bpf.RecKernel != 0 {
 		return false
 	}
 	// Each turn of a copy leaves fewer to do, and all are within the variable.
@@ -97,13 +139,16 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 // maxVariable is the most bytes that a watched variable has.
 const maxVariable = 8
 
-// settle sends the access of a thread that waited for what may belong to it.
+// settle sends the accesses of a thread that waited for what may belong to them.
 func (o *Observer) settle(t *thread) {
-	p := &t.touch
-	if !p.due {
-		return
+	due := t.touches
+	t.touches = due[:0]
+	for i := range due {
+		o.sendTouch(t, &due[i])
 	}
-	p.due = false
+}
+
+func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	r := &p.record
 	info := o.site(r)
 	v := o.variable(t, r, info)

@@ -76,6 +76,35 @@ func TestTouches(t *testing.T) {
 			T2 write X1 =2 kernel
 			T2 write X1 =3
 			T2 end`},
+		{"a system call's accesses, of several variables, are one of each", `
+			11 touch X entered=2 value=1 call=1
+			11 touch Y entered=2 value=2 call=1
+			11 touch X entered=2 value=3 call=1
+			11 touch X entered=2 value=4 call=2
+			11 acquire A`, `
+			T2 write Y2 =2 kernel
+			T2 write X1 =3 kernel
+			T2 write X1 =4 kernel
+			T2 acquire A3`},
+		{"what a system call reads and writes", `
+			11 touch X entered=1 value=1 call=1
+			11 touch X entered=2 value=2 call=1
+			11 touch X entered=2 value=3 call=2
+			11 touch X entered=1 value=3 call=2
+			11 touch X entered=9 value=4 call=3
+			11 touch X entered=1 value=4 call=3
+			11 touch X entered=1 value=4`, `
+			T2 update X1 =2 kernel
+			T2 write X1 =3 kernel
+			T2 write X1 =4 kernel
+			T2 read X1 =4`},
+		{"another thread's access parts a system call's", `
+			11 touch X entered=2 value=1 call=1
+			12 touch X entered=1 value=1
+			11 touch X entered=2 value=2 call=1`, `
+			T2 write X1 =1 kernel
+			T3 read X1 =1
+			T2 write X1 =2 kernel`},
 		{"what two watchpoints saw at once", `
 			11 touch X entered=2 value=7
 			11 touch X entered=2 value=7 part=1

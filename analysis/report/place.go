@@ -27,7 +27,8 @@ func newStack(frames []event.Frame) Stack {
 }
 
 // ownFrame prefers, from the inside out, the program's code with a source
-// line, then without one, then any frame with a line, then the innermost.
+// line, then without one, then any frame with a line, then the innermost that is
+// not the kernel's.
 func ownFrame(frames []event.Frame) int {
 	own, line := -1, -1
 	for i, f := range frames {
@@ -43,11 +44,14 @@ func ownFrame(frames []event.Frame) int {
 	if own < 0 {
 		own = line
 	}
+	if own < 0 && len(frames) > 1 && frames[0].Module == event.KernelModule {
+		own = 1
+	}
 	return max(own, 0)
 }
 
 var libraryModules = []string{
-	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s",
+	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s", event.KernelModule,
 }
 
 var libraryPaths = []string{
@@ -61,8 +65,8 @@ var libraryFunctions = []string{
 	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
 }
 
-// ofLibrary reports whether the frame belongs to the C or C++ library rather
-// than to the program. A guess by name: it decides what is shown first, never
+// ofLibrary reports whether the frame belongs to the C or C++ library, or the
+// kernel, rather than to the program. A guess by name: it decides what is shown first, never
 // what is found.
 func ofLibrary(f event.Frame) bool {
 	module := path.Base(f.Module)

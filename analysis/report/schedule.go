@@ -185,7 +185,7 @@ func (p *printer) does(s Step) string {
 		verb += " = " + shortName(s.Text, p.width/2)
 	}
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
-		verb += " (by a system call)"
+		verb += " (" + byKernel(s) + ")"
 	}
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"

@@ -102,12 +102,22 @@ func after(prefix, s string) string {
 
 func access(s Step) string {
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
-		return "system call's " + s.Op.String()
+		return s.Op.String() + " " + byKernel(s)
 	}
 	if s.Flags&event.Atomic != 0 && s.Op.IsAccess() {
 		return "atomic " + s.Op.String()
 	}
 	return s.Op.String()
+}
+
+// byKernel says in which system call the kernel made an access; traces that are
+// older do not tell.
+func byKernel(s Step) string {
+	call := "a system call"
+	if f := s.Stack.Frames; len(f) > 0 && f[0].Module == event.KernelModule {
+		call = f[0].Function
+	}
+	return "by the kernel in " + call
 }
 
 func capital(s string) string {

@@ -64,6 +64,9 @@ func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
 		return nil
 	}
 	var frames []event.Frame
+	if st.Call > 0 {
+		frames = append(frames, inKernel(st.Call-1))
+	}
 	for i, pc := range r.chain(st) {
 		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}

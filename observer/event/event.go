@@ -34,6 +34,10 @@ type Frame struct {
 	Addr     uint64 // in the process; differs between runs
 }
 
+// KernelModule is the module of what the kernel did; the function is then the system
+// call's name, as "read(2)".
+const KernelModule = "[kernel]"
+
 // Op is what the thread did.
 type Op uint8
 

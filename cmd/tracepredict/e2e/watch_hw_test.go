@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -19,6 +20,7 @@ import (
 // of watchpoints say it.
 func (r *run) accesses(s story, variable string) map[string][]string {
 	n := r.names(s)
+	frames := resolve.New(r.Session, r.Observer).Frames
 	seen := map[string][]string{}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -33,7 +35,7 @@ func (r *run) accesses(s story, variable string) map[string][]string {
 			line += " atomic"
 		}
 		if e.Flags&event.Kernel != 0 {
-			line += " kernel"
+			line += " by " + frames(e.Place)[0].Function
 		}
 		name := n.threads[e.Thread]
 		seen[name] = append(seen[name], line)
@@ -63,13 +65,20 @@ func TestWatchpointSeesAll(t *testing.T) {
 // TestWatchpointSystemCalls: what the kernel does for a system call is one access.
 func TestWatchpointSystemCalls(t *testing.T) { wantWatched(t, "syscalls.c", "shared") }
 
+// TestWatchpointSystemCallsThereAndBack: one that touches two variables several times,
+// and one that reads and writes, is one access of each.
+func TestWatchpointSystemCallsThereAndBack(t *testing.T) {
+	wantWatched(t, "iovecs.c", "page.shared", "page.neighbour")
+}
+
 // TestWatchpointPacked: a variable that takes two watchpoints.
 func TestWatchpointPacked(t *testing.T) { wantWatched(t, "packed.c", "packed.value") }
 
-// wantWatched wants the accesses of a fixture's variable as the fixture says them.
-func wantWatched(t *testing.T, source, variable string) {
+// wantWatched wants the accesses of a fixture's variable as the fixture says them, whatever
+// others are watched.
+func wantWatched(t *testing.T, source, variable string, others ...string) {
 	t.Helper()
-	r := observe(t, build(t, "gcc", source, "-O2", "-pthread"), options{Hardware: []string{variable}})
+	r := observe(t, build(t, "gcc", source, "-O2", "-pthread"), options{Hardware: append(others, variable)})
 	r.expectExit(t, 0)
 	s := parseStory(t, r.Output)
 	if diff := cmp.Diff(s.said, r.accesses(s, variable)); diff != "" {

@@ -32,7 +32,7 @@ int main(void)
 	MUST(pipe(fd) == 0);
 	for (int i = 0; i < 2; i++) {
 		MUST(write(fd[1], &v, sizeof v) == sizeof v && read(fd[0], where, sizeof v) == sizeof v);
-		say("write %d kernel", v++);
+		say("write %d by read(2)", v++);
 	}
 	return 0;
 }

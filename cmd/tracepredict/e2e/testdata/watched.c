@@ -90,9 +90,9 @@ static void kernel(long *p, int rounds)
 	for (int i = 0; i < rounds; i++, v++) {
 		MUST(write(fd[1], &v, sizeof v) == sizeof v);
 		MUST(read(fd[0], p, sizeof *p) == sizeof *p);
-		say("write %ld kernel", v);
+		say("write %ld by read(2)", v);
 		MUST(write(fd[1], p, sizeof *p) == sizeof *p);
-		say("read %ld kernel", v);
+		say("read %ld by write(2)", v);
 		MUST(read(fd[0], &v, sizeof v) == sizeof v);
 	}
 }
