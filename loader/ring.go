@@ -35,6 +35,7 @@ type ring struct {
 	data               []byte // twice the size: what wraps around lies in one piece
 	size               uint64
 	batch              uint64 // bytes to read before their space is given back
+	high               uint64 // most bytes that were taken when the reader looked; of the reader alone
 }
 
 const (
@@ -114,6 +115,7 @@ func (r *ring) drain(take func([]byte) error) (n int, err error) {
 		if at == until {
 			return n, nil
 		}
+		r.high = max(r.high, until-given)
 		for at != until {
 			next, raw, err := r.record(at, until)
 			if err != nil {
@@ -129,6 +131,7 @@ func (r *ring) drain(take func([]byte) error) (n int, err error) {
 				continue
 			}
 			atomic.StoreUint64(r.consumed, at)
+			r.high = max(r.high, atomic.LoadUint64(r.produced)-given)
 			if given = at; r.closed.Load() {
 				return n, os.ErrClosed
 			}

@@ -123,7 +123,7 @@ func TestRingGivesSpaceBack(t *testing.T) {
 	if left := r.AvailableBytes(); left > r.BufferSize() || left < r.BufferSize()-400 {
 		t.Fatalf("%d bytes of %d are unread in a full ring", left, r.BufferSize())
 	}
-	n := 0
+	n, taken := 0, uint64(r.AvailableBytes())
 	_, err := r.drain(func([]byte) error {
 		if n++; n < 100 {
 			s.put(t)
@@ -132,6 +132,9 @@ func TestRingGivesSpaceBack(t *testing.T) {
 	})
 	if err != nil || n < 100 {
 		t.Errorf("%d records: %v", n, err)
+	}
+	if r.high < taken || r.high > r.size {
+		t.Errorf("at most %d bytes of %d were taken; %d are told of", taken, r.size, r.high)
 	}
 }
 

@@ -677,6 +677,26 @@ func (s *Session) tellLost() error {
 	return err
 }
 
+// RingUse tells how full the ring buffer became, and of the waits that this took.
+type RingUse struct {
+	Bytes     uint64 // its size
+	HighWater uint64 // most bytes that were taken when the reader looked
+	Waits     int    // how often the program was made to wait
+	Waited    time.Duration
+}
+
+// RingUse is valid once the session has ended.
+func (s *Session) RingUse() RingUse {
+	r := s.tracer.reader
+	u := RingUse{Bytes: r.size, HighWater: r.high}
+	if b := s.brake; b != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		u.Waits, u.Waited = b.holds, b.held
+	}
+	return u
+}
+
 // Result is how a session ended.
 type Result struct {
 	Exit Exit // of a started program

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	Exclusion     bool // as in property.Options
 	// Found is called for each finding as soon as it is known; nil is not.
 	Found func(*finding.Finding)
+	// Latency is that of property.Options.
+	Latency *stats.Latency
 }
 
 // Run is a specification bound to one run; a finding.Analysis.
@@ -61,7 +64,7 @@ func New(o Options) (*Run, error) {
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.thread, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Found: o.Found, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}

@@ -24,8 +24,10 @@ package property
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -56,6 +58,9 @@ type Options struct {
 	History int
 	// Found is called for each finding as soon as it is made; nil is not.
 	Found func(*finding.Finding)
+	// Latency is told when an event enters the lattice and how far this has been built;
+	// nil measures nothing.
+	Latency *stats.Latency
 }
 
 // MaxProperties is how many properties can be checked at once.
@@ -169,6 +174,10 @@ func (a *Analysis) Event(e *event.Event) {
 		a.valued = a.valued && e.Flags&event.HasValue != 0
 	}
 	a.lattice.Event(&r)
+	if a.o.Latency != nil {
+		a.o.Latency.Event(e.Time)
+		a.o.Latency.Judged(a.lattice.Stats().Levels)
+	}
 }
 
 // locking is what the event does to a lock, where sections may change places.
@@ -234,6 +243,7 @@ func (a *Analysis) Finish() []finding.Finding {
 		a.begin()
 	}
 	a.lattice.Finish()
+	a.o.Latency.Judged(a.lattice.Stats().Levels)
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])
@@ -260,9 +270,8 @@ func (a *Analysis) Notes() []string {
 	if s.Complete() {
 		notes = append(notes, fmt.Sprintf("properties were checked on every run that the observed causality allows (%d states)", s.Cuts))
 	} else {
-		notes = append(notes, fmt.Sprintf("properties were checked on part of the runs that the observed causality allows: "+
-			"the window (--window %d, --queue %d) left out %d states at %d of %d levels, and %d events came too late for earlier levels",
-			a.o.Window, a.o.Queue, s.Dropped, s.Cut, s.Levels, s.Late))
+		notes = append(notes, fmt.Sprintf("properties were checked on part of the runs that the observed causality allows, and others may violate them: "+
+			"the window (--window %d, --queue %d) left out %s; wider ones check more, 0 and 0 check all", a.o.Window, a.o.Queue, leftOut(&s)))
 	}
 	if n := a.clocks.Forced(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d threads were taken to begin after others had ended, as in this run", n))
@@ -271,6 +280,18 @@ func (a *Analysis) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%d violations of properties at further places are not shown", a.more))
 	}
 	return notes
+}
+
+// leftOut says what the window left out of the lattice.
+func leftOut(s *lattice.Stats) string {
+	var parts []string
+	if s.Dropped > 0 {
+		parts = append(parts, fmt.Sprintf("%d states at %d of %d levels", s.Dropped, s.Cut, s.Levels))
+	}
+	if s.Late > 0 {
+		parts = append(parts, fmt.Sprintf("states of levels that were closed before %d of their events came", s.Late))
+	}
+	return strings.Join(parts, ", and ")
 }
 
 // Remember adds the threads and objects that findings may still name.

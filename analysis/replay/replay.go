@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/calls"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -63,6 +64,8 @@ type Options struct {
 	Bind func(bind.Namer) (*bind.Run, error)
 	// Raced tells whether races on a variable of this name matter; nil: all do.
 	Raced func(name string) bool
+	// Stats has the report tell figures of the run: all that a recorded run has.
+	Stats bool
 }
 
 // Report analyses a run. A source that is cut short gives a report with a note
@@ -81,6 +84,11 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	if properties != nil {
 		sinks = append(sinks, properties)
 	}
+	var figures *stats.Counter
+	if opts.Stats {
+		figures = &stats.Counter{}
+		sinks = append(sinks, figures)
+	}
 	n, err := Events(src, sinks)
 	if err != nil {
 		return report.Report{}, err
@@ -96,7 +104,9 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	run := Run(s)
 	run.AddProperties(properties.Report())
-	return report.Build(run, findings, names), nil
+	out := report.Build(run, findings, names)
+	out.Stats = Stats(figures, properties, nil)
+	return out, nil
 }
 
 // Findings finishes the analyses of a run that has ended; properties may be nil. Raced

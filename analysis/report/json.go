@@ -18,6 +18,8 @@ type jsonReport struct {
 	Run        jsonRun        `json:"run"`
 	Confidence jsonConfidence `json:"confidence"`
 	Findings   []jsonFinding  `json:"findings"`
+	// Stats is there with --stats.
+	Stats *jsonStats `json:"stats,omitempty"`
 }
 
 // jsonConfidence counts all findings; those weaker than Least are not shown.
@@ -159,7 +161,7 @@ type jsonThread struct {
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
 	n := newNames(r)
-	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON)}
+	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON), Stats: toJSONStats(r)}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // templates' names are full of < and >
 	enc.SetIndent("", "  ")

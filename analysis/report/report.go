@@ -136,6 +136,7 @@ type Report struct {
 	Least finding.Confidence
 	// Hidden are the findings that are left out for it, by confidence.
 	Hidden map[finding.Confidence]int
+	Stats  *Stats // nil if they were not asked for
 }
 
 // Finding is a finding.Finding with names for identifiers.

@@ -49,6 +49,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	}
 	p.watched(r)
 	p.hidden(r)
+	p.stats(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("write the text report: %w", err)
 	}
@@ -184,13 +185,17 @@ func summary(r Report) string {
 		program = fmt.Sprintf("%s (pid %d)", program, r.Run.PID)
 	}
 	return fmt.Sprintf("tracepredict: %s in %s: %s, %s, %s, %s",
-		verdict(r.Findings), program,
+		verdict(r), program,
 		counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"),
 		seconds(r.Run.Duration), lost)
 }
 
 // verdict is "1 deadlock, 2 races predicted; 1 race potential".
-func verdict(fs []Finding) string {
+func verdict(r Report) string {
+	fs := r.Findings
+	if len(fs) == 0 && r.Run.Properties != nil && !r.Run.Properties.Complete {
+		return "no findings on the part of the runs that was checked,"
+	}
 	if len(fs) == 0 {
 		return "no findings"
 	}

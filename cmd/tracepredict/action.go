@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -59,7 +60,8 @@ type actor struct {
 	session func() *loader.Session
 	stderr  io.Writer
 
-	mu   sync.Mutex // guards stderr
+	mu   sync.Mutex    // guards stderr and took
+	took time.Duration // processor time of commands that have ended
 	done map[string]bool
 	busy sync.WaitGroup
 }
@@ -107,10 +109,29 @@ func (a *actor) do(act action, property, message string) error {
 	cmd := exec.Command("/bin/sh", "-c", act.command)
 	cmd.Env = append(os.Environ(), "TRACEPREDICT_PROPERTY="+property, "TRACEPREDICT_MESSAGE="+message, "TRACEPREDICT_PID="+strconv.Itoa(s.PID()))
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr // standard output is the program's
-	if err := cmd.Run(); err != nil {
+	err := cmd.Run()
+	a.add(cmd.ProcessState)
+	if err != nil {
 		return fmt.Errorf("%s: %w", act.command, err)
 	}
 	return nil
+}
+
+// add counts what a command took; nil of one that never was.
+func (a *actor) add(p *os.ProcessState) {
+	if p == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.took += p.UserTime() + p.SystemTime()
+}
+
+// cpu is the processor time of the commands that have ended.
+func (a *actor) cpu() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.took
 }
 
 // found takes a finding of a property when it is first known.

@@ -91,10 +91,12 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 		return 0, err
 	}
 	defer closeTrace()
+	own := startUsage()
 	rep, err := replay.Report(src, replay.Options{
 		Suite: suite.Options{History: p.flags.history},
-		Bind:  func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil) },
+		Bind:  func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
 		Raced: func(name string) bool { return f.wants.raced(name, nil) },
+		Stats: f.stats,
 	})
 	var unfit syntax.List
 	switch {
@@ -102,6 +104,9 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 		return 0, &loader.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
 	case err != nil:
 		return 0, err
+	}
+	if rep.Stats != nil {
+		rep.Stats.Tool = own.since()
 	}
 	return p.print(rep)
 }

@@ -214,6 +214,7 @@ type observation struct {
 	names    *resolve.Resolver
 	actor    *actor
 	quiet    *progress.Quiet  // nil without --settle
+	figures  *liveStats       // nil without --stats
 	values   []loader.Initial // of an attached process, when it was attached to
 }
 
@@ -223,6 +224,9 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	}
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{History: f.history, Uses: f.shared, Locks: r.locks(stderr)})
+	if f.stats {
+		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
+	}
 	plan, err := f.options()
 	if err != nil {
 		return nil, err
@@ -230,10 +234,13 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	r.plan = plan
 	r.calls = calls.New(r.function, asked(plan.On))
 	sinks := []observer.Sink{r.suite, r.calls}
+	if r.figures != nil {
+		sinks = append(sinks, &r.figures.counter)
+	}
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.actor.found); err != nil {
+	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.actor.found, r.figures.verdicts()); err != nil {
 		return nil, err
 	}
 	if r.bound != nil {
@@ -273,6 +280,9 @@ func (r *observation) options() loader.Options {
 	var handler loader.Handler = r.observer
 	if r.plan.Shared {
 		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }, Guarded: r.flags.guarded}
+	}
+	if r.figures != nil {
+		r.figures.Handler, handler = handler, r.figures
 	}
 	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
 }
@@ -321,6 +331,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	run.AddProperties(r.bound.Report())
 	run.Notes = append(run.Notes, r.settled()...)
 	rep := report.Build(run, findings, names)
+	rep.Stats = r.stats()
 	shown, err := r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
@@ -505,6 +516,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	}, func(s *loader.Session) {
 		r.started(s, program)
 		r.observer.StartAt(monotonic())
+		r.figures.begin()
 		if r.bound != nil || r.record != nil {
 			r.values = s.ValuesNow()
 		}

@@ -20,6 +20,7 @@ type reportFlags struct {
 	findings int
 	history  int
 	verbose  bool
+	stats    bool
 	// confidence is the weakest that is shown and counts for the exit status.
 	confidence string
 }
@@ -31,6 +32,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched, and what became of it")
+	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
 }
 

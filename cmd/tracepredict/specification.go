@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/method"
@@ -158,11 +159,11 @@ func (s *specification) raced(name string, asked []string) bool {
 }
 
 // bound binds the specification to a run; nil without one.
-func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*finding.Finding)) (*bind.Run, error) {
+func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Found: found})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Found: found, Latency: latency})
 	if err != nil {
 		return nil, &loader.UsageError{Err: err}
 	}

@@ -1,0 +1,104 @@
+package stats
+
+import "math/bits"
+
+// Latency measures the time from an event to its verdict: until the level of the
+// lattice is closed that holds the event on the observed run, level k the first k
+// events. A nil Latency measures nothing.
+type Latency struct {
+	now    func() uint64
+	times  []uint64 // of the events from level judged on; a ring
+	first  int      // of them
+	n      int      // how many there are
+	judged uint64   // levels
+	spread Histogram
+}
+
+// NewLatency makes a Latency. Now is the time on the clock of the events, in
+// nanoseconds; events without a time are left out.
+func NewLatency(now func() uint64) *Latency { return &Latency{now: now} }
+
+// Event takes the time of the next event of the lattice.
+func (l *Latency) Event(time uint64) {
+	if l == nil {
+		return
+	}
+	if l.n == len(l.times) {
+		l.grow()
+	}
+	l.times[(l.first+l.n)&(len(l.times)-1)] = time
+	l.n++
+}
+
+func (l *Latency) grow() {
+	larger := make([]uint64, max(64, 2*len(l.times)))
+	n := copy(larger, l.times[l.first:])
+	copy(larger[n:], l.times[:l.first])
+	l.times, l.first = larger, 0
+}
+
+// Judged takes how many levels have been closed so far.
+func (l *Latency) Judged(levels uint64) {
+	if l == nil || levels == l.judged {
+		return
+	}
+	now := l.now()
+	for ; l.judged < levels && l.n > 0; l.judged++ {
+		t := l.times[l.first]
+		if l.first, l.n = (l.first+1)&(len(l.times)-1), l.n-1; t != 0 {
+			l.spread.Add(now - min(t, now))
+		}
+	}
+}
+
+// Spread is what was measured, in nanoseconds.
+func (l *Latency) Spread() *Histogram { return &l.spread }
+
+// Histogram counts values in buckets whose width is at most 1/32 of the value, as HDR
+// histograms do. The zero value is empty.
+type Histogram struct {
+	counts [(64 - subBits + 1) << subBits]uint64
+	n, max uint64
+}
+
+// subBits: a power of two is 1<<subBits buckets.
+const subBits = 5
+
+// Add counts a value.
+func (h *Histogram) Add(v uint64) {
+	h.counts[bucket(v)]++
+	h.n++
+	h.max = max(h.max, v)
+}
+
+// bucket is exact below 2<<subBits; from there on, it is the subBits bits below the first.
+func bucket(v uint64) int {
+	shift := max(bits.Len64(v)-subBits-1, 0)
+	return shift<<subBits + int(v>>shift)
+}
+
+// top is the largest value of a bucket.
+func top(b int) uint64 {
+	shift := max(b>>subBits-1, 0)
+	return (uint64(b-shift<<subBits)+1)<<shift - 1
+}
+
+// N is how many values were counted, Max the largest; 0 if there was none.
+func (h *Histogram) N() uint64 { return h.n }
+
+// Max is the largest value.
+func (h *Histogram) Max() uint64 { return h.max }
+
+// Quantile is a value that a share q, from 0 to 1, of the values do not exceed: the
+// least one but for the width of a bucket. 0 without values.
+func (h *Histogram) Quantile(q float64) uint64 {
+	want := uint64(q*float64(h.n) + 0.999999)
+	want = min(max(want, 1), h.n)
+	var seen uint64
+	for b, n := range h.counts {
+		if seen += n; n > 0 && seen >= want {
+			return min(top(b), h.max)
+		}
+	}
+	return 0
+}

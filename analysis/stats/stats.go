@@ -1,0 +1,102 @@
+// Package stats counts what a run was made of and measures how long its verdicts
+// took. Events and times go in, in order; numbers come out. It finds nothing wrong,
+// keeps no event, and allocates nothing for each: memory does not depend on the length
+// of the run.
+package stats
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// Counter counts the events of a run by operation, and the objects that they were on.
+// The zero value is ready.
+type Counter struct {
+	events           [event.NumOps]uint64
+	variables, locks uint64
+	seen             recent
+}
+
+// Event takes the next event of the run.
+func (c *Counter) Event(e *event.Event) {
+	if e.Op < event.NumOps {
+		c.events[e.Op]++
+	}
+	c.object(e.Object, e.Kind)
+	if e.Op == event.Wait || e.Op == event.Wake {
+		c.object(e.Object2, event.KindMutex)
+	}
+}
+
+func (c *Counter) object(id event.ObjectID, k event.Kind) {
+	if id == 0 || !c.seen.add(uint64(id)) {
+		return
+	}
+	switch k {
+	case event.KindVariable, event.KindField:
+		c.variables++
+	case event.KindMutex, event.KindRWLock, event.KindSpin:
+		c.locks++
+	}
+}
+
+// Remember implements observer.Rememberer: nothing is named.
+func (c *Counter) Remember(*event.Names) {}
+
+// Count is how many events of an operation there were.
+type Count struct {
+	Op     event.Op
+	Events uint64
+}
+
+// Events are the counts of the operations that there were, in the order of event.Op.
+func (c *Counter) Events() []Count {
+	var out []Count
+	for op, n := range c.events {
+		if n > 0 {
+			out = append(out, Count{event.Op(op), n})
+		}
+	}
+	return out
+}
+
+// Variables is how many variables, or fields of objects, were accessed or told of.
+func (c *Counter) Variables() uint64 { return c.variables }
+
+// Locks is how many mutexes, read-write locks and spin locks were used.
+func (c *Counter) Locks() uint64 { return c.locks }
+
+// window is how far, in identifiers, an object may be met behind one that was named
+// after it.
+const window = 1 << 16
+
+// recent is the set of identifiers met. They are given in the order of the run, so that
+// those far behind the largest have all been met: it keeps a bit for each of the last
+// window alone.
+type recent struct {
+	bits [window / 64]uint64 // by id modulo window
+	last uint64              // the largest
+}
+
+// add tells whether an identifier is met for the first time.
+func (r *recent) add(id uint64) bool {
+	if id+window <= r.last {
+		return false
+	}
+	if id > r.last {
+		r.advance(id)
+	}
+	word, bit := &r.bits[id%window/64], uint64(1)<<(id%64)
+	fresh := *word&bit == 0
+	*word |= bit
+	return fresh
+}
+
+// advance makes room for identifiers up to id.
+func (r *recent) advance(id uint64) {
+	if id-r.last >= window {
+		clear(r.bits[:])
+	} else {
+		for i := r.last + 1; i <= id; i++ {
+			r.bits[i%window/64] &^= 1 << (i % 64)
+		}
+	}
+	r.last = id
+}

@@ -1,0 +1,152 @@
+package stats
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+func TestCounter(t *testing.T) {
+	var c Counter
+	for _, e := range []event.Event{
+		{Op: event.Begin},
+		{Op: event.Acquire, Object: 2, Kind: event.KindMutex},
+		{Op: event.Write, Object: 3, Kind: event.KindVariable},
+		{Op: event.Write, Object: 4, Kind: event.KindField},
+		{Op: event.Release, Object: 2, Kind: event.KindMutex},
+		{Op: event.Wait, Object: 1, Kind: event.KindCond, Object2: 5},
+		{Op: event.Wake, Object: 1, Kind: event.KindCond, Object2: 5},
+		{Op: event.AcquireRead, Object: 6, Kind: event.KindRWLock},
+		{Op: event.Signal, Object: 1, Kind: event.KindCond},
+		{Op: event.NumOps}, // of a trace of later days
+	} {
+		c.Event(&e)
+	}
+	want := []Count{{event.Write, 2}, {event.Acquire, 1}, {event.AcquireRead, 1}, {event.Release, 1}, {event.Begin, 1}, {event.Wait, 1}, {event.Wake, 1}, {event.Signal, 1}}
+	if diff := cmp.Diff(want, c.Events()); diff != "" {
+		t.Error(diff)
+	}
+	if c.Variables() != 2 || c.Locks() != 3 {
+		t.Errorf("%d variables, %d locks; want 2 and 3", c.Variables(), c.Locks())
+	}
+}
+
+// TestRecent meets identifiers as runs do: new ones in order but for a few, old ones at
+// any time.
+func TestRecent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r recent
+		met := map[uint64]bool{}
+		next := uint64(1)
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			step := rapid.SampledFrom([]uint64{1, 3, window / 2, window - 1}).Draw(t, "step")
+			for _, id := range []uint64{next + step, next, 1 + next/2} {
+				if !met[id] && id+window <= r.last {
+					continue // further behind than any run is
+				}
+				if got := r.add(id); got == met[id] {
+					t.Fatalf("identifier %d: fresh %v, met %v", id, got, met[id])
+				}
+				met[id] = true
+			}
+			next += step + 1
+		}
+	})
+}
+
+func TestRecentLeaps(t *testing.T) {
+	var r recent
+	for _, id := range []uint64{1, window, 1 << 40, 1<<40 + window, 1<<63 + 1} {
+		if !r.add(id) || r.add(id) {
+			t.Errorf("identifier %d is not met once", id)
+		}
+	}
+}
+
+func TestLatency(t *testing.T) {
+	var now uint64
+	l := NewLatency(func() uint64 { return now })
+	for i := range uint64(4) {
+		l.Event(100 * (i + 1)) // 100, 200, 300, 400
+	}
+	now = 500
+	l.Judged(0)
+	l.Judged(2) // 400, 300
+	l.Event(0)  // without a time
+	now = 410
+	l.Judged(3) // 110
+	l.Judged(3)
+	now = 390
+	l.Judged(9) // 0: the clock of another core; no more than five events came
+	h := l.Spread()
+	if h.N() != 4 || h.Max() != 400 || h.Quantile(0) != 0 || h.Quantile(1) != 400 {
+		t.Errorf("%d values up to %d, from %d to %d", h.N(), h.Max(), h.Quantile(0), h.Quantile(1))
+	}
+	var none *Latency
+	none.Event(1)
+	none.Judged(1)
+}
+
+func TestLatencyKeepsOrder(t *testing.T) {
+	var now uint64
+	l := NewLatency(func() uint64 { return now })
+	var judged uint64
+	for i := uint64(1); i <= 1000; i++ {
+		l.Event(i)
+		if now = i; i%3 != 0 { // the queue grows by a third of the events
+			judged++
+			l.Judged(judged)
+		}
+	}
+	now = 1000
+	l.Judged(1000)
+	if h := l.Spread(); h.N() != 1000 || h.Max() != 333 {
+		t.Errorf("%d values up to %d, want 1000 up to 333", h.N(), h.Max())
+	}
+}
+
+func TestHistogramAgainstSorting(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		var h Histogram
+		var all []uint64
+		for range 1 + r.IntN(300) {
+			v := r.Uint64() >> r.IntN(64)
+			h.Add(v)
+			all = append(all, v)
+		}
+		slices.Sort(all)
+		for _, q := range []float64{0, 0.5, 0.99, 1} {
+			exact := all[max(int(q*float64(len(all))+0.999999), 1)-1]
+			if got := h.Quantile(q); got < exact || got-exact > exact/32 {
+				t.Fatalf("quantile %v of %d values: %d, exactly %d", q, len(all), got, exact)
+			}
+		}
+	}
+	var none Histogram
+	if none.Quantile(0.5) != 0 || none.Max() != 0 {
+		t.Error("an empty histogram has values")
+	}
+}
+
+func TestNothingIsAllocatedForAnEvent(t *testing.T) {
+	var now, levels uint64
+	l := NewLatency(func() uint64 { now += 7; return now })
+	var c Counter
+	e := event.Event{Op: event.Write, Kind: event.KindVariable}
+	l.Event(1)
+	if n := testing.AllocsPerRun(1000, func() {
+		e.Object++
+		c.Event(&e)
+		l.Event(now + 1)
+		levels++
+		l.Judged(levels)
+	}); n != 0 {
+		t.Errorf("%v allocations an event", n)
+	}
+}
