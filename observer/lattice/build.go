@@ -58,6 +58,10 @@ func (l *Lattice) build() {
 
 // eachEdge calls f for the edges of the current level, but for the one that was taken first.
 func (l *Lattice) eachEdge(f func(i int, slot, lane uint32)) {
+	if l.locks {
+		l.eachLocked(f)
+		return
+	}
 	if l.words == 1 {
 		l.eachWord(f)
 		return

@@ -22,17 +22,12 @@ func (l *Lattice) eachWord(f func(i int, slot, lane uint32)) {
 			if lane >= uint64(len(c.need)) || ((key|top)-c.need[lane])&top != top {
 				continue
 			}
-			if uint32(s) == skip.slot && uint32(i) == skip.cut || l.locks && !l.unlocked(key, uint32(s), uint32(lane)) {
+			if uint32(s) == skip.slot && uint32(i) == skip.cut {
 				continue
 			}
 			f(i, uint32(s), uint32(lane))
 		}
 	}
-}
-
-func (l *Lattice) unlocked(key uint64, slot, lane uint32) bool {
-	e := l.chains[slot].at(l.base[slot] + lane + 1)
-	return e.Locking == NoLock || e.Locking == Releases || !l.kept([]uint64{key}, e)
 }
 
 // edgeWord is edge for cuts of one word.

@@ -1,6 +1,8 @@
 package lattice_test
 
 import (
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -101,23 +103,111 @@ func walkLocked(events []lattice.Event, done []bool, r *plainRun, cuts map[int]b
 	return bad
 }
 
+// cutsOf are the cuts of the lattice, level by level from the definition: from a cut with
+// a release that may come next and that nobody reads, the first such alone, and what the
+// observed run does. Read tells whether a property reads an event.
+func cutsOf(events []lattice.Event, read func(*lattice.Event) bool) map[int]bool {
+	cuts := map[int]bool{0: true}
+	for level, last := 0, []int{0}; len(last) > 0; level++ {
+		var next []int
+		for _, set := range last {
+			done := make([]bool, len(events))
+			for i := range done {
+				done[i] = set>>i&1 != 0
+			}
+			var steps []int
+			for i := range events {
+				if !enabled(events, done, i) || !free(events, done, &events[i]) {
+					continue
+				}
+				if steps = append(steps, i); events[i].Locking == lattice.Releases && !read(&events[i]) {
+					steps = steps[len(steps)-1:]
+					break
+				}
+			}
+			if set == 1<<level-1 && level < len(events) { // of the observed run
+				steps = append(steps, level)
+			}
+			for _, i := range steps {
+				if to := set | 1<<i; !cuts[to] {
+					cuts[to] = true
+					next = append(next, to)
+				}
+			}
+		}
+		last = next
+	}
+	return cuts
+}
+
 func TestSectionsChangePlacesWhole(t *testing.T) {
-	predicted := 0
+	predicted, saved, windows := 0, 0, 0
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		events := lockedEvents(r, 2+r.IntN(2), 3+r.IntN(7))
 		p := randomProperty(r, 2)
+		for i := range events { // a release may be a declared event too
+			if events[i].Locking == lattice.Releases && r.IntN(4) == 0 {
+				events[i].Events = 1 << r.IntN(2)
+			}
+		}
 		got := judge(t, events, []lattice.Property{p}, 2, lattice.Options{})
-		cuts := map[int]bool{}
-		want := walkLocked(events, make([]bool, len(events)), begin(&p, 2), cuts)
-		if got.found[0] != want || got.stats.Cuts != uint64(len(cuts)) {
+		window := judge(t, events, []lattice.Property{p}, 2, lattice.Options{Width: 1 + r.IntN(4), Queue: r.IntN(4)})
+		all := map[int]bool{}
+		want := walkLocked(events, make([]bool, len(events)), begin(&p, 2), all)
+		cuts := cutsOf(events, func(e *lattice.Event) bool { return reads(&p, e) })
+		if got.found[0] != want || got.stats.Cuts != uint64(len(cuts)) || !got.stats.Complete() {
 			t.Fatalf("seed %d: violated %v and %d cuts, want %v and %d", seed, got.found[0], got.stats.Cuts, want, len(cuts))
 		}
+		if window.observed[0] != got.observed[0] || window.found[0] && !want || window.stats.Complete() && window.found[0] != want {
+			t.Fatalf("seed %d: violated in the window %v (observed %v), want %v (observed %v)", seed, window.found[0], window.observed[0], want, got.observed[0])
+		}
+		saved += len(all) - len(cuts)
 		if want && !got.observed[0] {
 			predicted++
+			if window.found[0] {
+				windows++
+			}
 		}
 	}
-	if predicted < 10 {
-		t.Errorf("%d predicted: the test says little", predicted)
+	if predicted < 10 || windows < 5 || saved < 100 {
+		t.Errorf("%d predicted, %d in windows, %d cuts saved: the test says little", predicted, windows, saved)
+	}
+}
+
+// TestNoWordIsLost: every word of a run is one of a run that takes releases at once.
+func TestNoWordIsLost(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 31))
+		events := lockedEvents(r, 2+r.IntN(2), 3+r.IntN(6))
+		all, soon := map[string]bool{}, map[string]bool{}
+		words(events, make([]bool, len(events)), "", false, all)
+		words(events, make([]bool, len(events)), "", true, soon)
+		if !maps.Equal(all, soon) {
+			t.Fatalf("seed %d: %d words, %d with releases at once", seed, len(all), len(soon))
+		}
+	}
+}
+
+// words gathers what the writes of the runs write, in their order.
+func words(events []lattice.Event, done []bool, word string, atOnce bool, into map[string]bool) {
+	into[word] = true
+	var steps []int
+	for i := range events {
+		if enabled(events, done, i) && free(events, done, &events[i]) {
+			if steps = append(steps, i); atOnce && events[i].Locking == lattice.Releases {
+				steps = []int{i}
+				break
+			}
+		}
+	}
+	for _, i := range steps {
+		next := word
+		if e := &events[i]; e.Variable >= 0 {
+			next += fmt.Sprintf("%d=%d ", e.Variable, e.Value)
+		}
+		done[i] = true
+		words(events, done, next, atOnce, into)
+		done[i] = false
 	}
 }

@@ -259,7 +259,7 @@ func feasible(t *testing.T, events []lattice.Event, p *lattice.Property, variabl
 		if r.bad() {
 			t.Errorf("bad before step %d", k+1)
 		}
-		if !enabled(events, done, i) {
+		if !enabled(events, done, i) || !free(events, done, &events[i]) {
 			t.Errorf("step %d: event %d is not enabled", k+1, s.Seq)
 		}
 		done[i] = true
