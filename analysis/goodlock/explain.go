@@ -1,47 +1,11 @@
 package goodlock
 
 import (
+	"fmt"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
-
-// Reason says why a ring of lock orders is no deadlock.
-type Reason uint8
-
-// The reasons.
-const (
-	// SameThread: it takes distinct threads, and there are not enough.
-	SameThread Reason = iota
-	// GateLock: two of the threads hold a common lock.
-	GateLock
-	// ParentGateLock: a lock that a parent held from a thread's creation
-	// until its join keeps two of the threads apart.
-	ParentGateLock
-	// Ordered: two of the acquisitions come one after the other in every
-	// schedule, by fork and join or the like.
-	Ordered
-)
-
-var reasonNames = [...]string{"same thread", "gate lock", "gate lock held by the parent", "ordered"}
-
-// String gives the reason in words.
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return "unknown"
-}
-
-// Pruned is a ring of lock orders that is not reported.
-type Pruned struct {
-	Reason Reason
-	Gate   event.ObjectID // of GateLock and ParentGateLock
-	// Evicted: instances of the ring's patterns were forgotten for want of
-	// room; the reason holds for those that were kept.
-	Evicted bool
-	// Evidence has one acquisition for each lock of the ring, as in a finding.
-	Evidence []finding.Step
-}
 
 // maxExplained bounds the rings explained.
 const maxExplained = 1000
@@ -51,20 +15,37 @@ const maxExplained = 1000
 func (a *Analysis) explain() {
 	s := a.newSearch()
 	s.tied = true
-	left := maxExplained
+	told := 0
 	var possible bool
 	s.found = func([]*pattern, []*instance) { possible, s.tuples = true, maxTuples }
 	s.closed = func(ring []*pattern) {
 		if s.tuples, possible = 0, false; !gated(ring) {
 			s.choose(0)
 		}
-		if possible || left == 0 {
+		if possible {
 			return
 		}
-		left--
-		a.opts.Explain(a.pruned(ring))
+		if told++; told <= maxExplained {
+			a.opts.Explain(a.pruned(ring))
+		}
 	}
 	s.run()
+	a.explainLimits(s, told)
+}
+
+// explainLimits tells of the rings that nobody looked at, or that are not told of.
+func (a *Analysis) explainLimits(s *search, told int) {
+	tell := func(format string, args ...any) {
+		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: fmt.Sprintf(format, args...)})
+	}
+	if s.steps < 0 {
+		tell("the search for rings of locks ended after %d steps, at rings of %d threads", a.opts.Budget, s.length)
+	} else if s.deeper {
+		tell("rings of more than %d threads were not looked for", a.opts.MaxThreads)
+	}
+	if told > maxExplained {
+		tell("%d more rings were dropped", told-maxExplained)
+	}
 }
 
 func gated(ring []*pattern) bool {
@@ -78,29 +59,75 @@ func gated(ring []*pattern) bool {
 	return false
 }
 
-func (a *Analysis) pruned(ring []*pattern) *Pruned {
-	p := &Pruned{Reason: Ordered}
+func (a *Analysis) pruned(ring []*pattern) finding.Pruned {
+	p := finding.Pruned{Kind: finding.Deadlock, Why: finding.Ordered}
 	choice, distinct := distinctThreads(ring)
 	for i, q := range ring {
 		p.Evicted = p.Evicted || q.evicted
 		p.Evidence = append(p.Evidence, choice[i].step(q, choice[i].first))
+		p.Objects = append(p.Objects, q.wanted.lock())
 	}
 	if !distinct {
-		p.Reason = SameThread
+		p.Why = finding.OneThread
 		return p
 	}
 	for i, q := range ring {
 		for j, r := range ring[:i] {
 			if g := q.gate(r); g != 0 {
-				p.Reason, p.Gate = GateLock, g
+				p.Why, p.Lock = finding.GateLock, g
 				return p
 			}
 			if g := guard(q, choice[i].thread, r, choice[j].thread); g != 0 {
-				p.Reason, p.Gate = ParentGateLock, g
+				p.Why, p.Lock = finding.ParentGateLock, g
+			} else if by := a.orders(choice[i], choice[j]); by.Op != event.None {
+				p.By = by
 			}
 		}
 	}
 	return p
+}
+
+// orders gives the fork or join that puts one of the two before the other, if it is one.
+func (a *Analysis) orders(x, y *instance) finding.Step {
+	switch {
+	case x.last.epoch <= y.clock.at(x.slot):
+		return a.between(x, x.last, y, y.last)
+	case y.last.epoch <= x.clock.at(y.slot):
+		return a.between(y, y.last, x, x.last)
+	}
+	return finding.Step{}
+}
+
+// between looks for the join of x's thread that y's knows of, then for the
+// creation of y's thread, or of an ancestor, by x's.
+func (a *Analysis) between(x *instance, i moment, y *instance, j moment) finding.Step {
+	if l := x.thread.reaped; l.op != event.None && (l.by == y.thread.id && l.epoch < j.epoch || l.epoch <= y.clock.at(l.slot)) {
+		return l.step(x.thread.id)
+	}
+	for c := y.thread; c != nil; c = a.threads[c.born.by] {
+		if l := c.born; l.by == x.thread.id && i.epoch < l.epoch {
+			return l.step(c.id)
+		}
+	}
+	return finding.Step{}
+}
+
+// link is the creation of a thread, or its join.
+type link struct {
+	op        event.Op // None: not seen
+	by        event.ThreadID
+	place     event.PlaceID
+	slot      uint32
+	epoch     event.Epoch
+	seq, time uint64
+}
+
+func linkOf(e *event.Event) link {
+	return link{op: e.Op, by: e.Thread, place: e.Place, slot: e.Slot, epoch: e.Epoch, seq: e.Seq, time: e.Time}
+}
+
+func (l link) step(of event.ThreadID) finding.Step {
+	return finding.Step{Seq: l.seq, Time: l.time, Thread: l.by, Op: l.op, Peer: of, Place: l.place}
 }
 
 // distinctThreads chooses an instance for each pattern such that no two are of

@@ -3,6 +3,7 @@ package goodlock
 import (
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -12,7 +13,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte{1, 5, 1, 1, 1, 5, 2, 1, 2, 5, 2, 1, 2, 5, 1, 1})
 	f.Add([]byte{1, 9, 1, 1, 1, 12, 1, 1})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		x := New(Options{History: 4, MaxPatterns: 20, Budget: 20000, MaxFindings: 20, Explain: func(*Pruned) {}})
+		x := New(Options{History: 4, MaxPatterns: 20, Budget: 20000, MaxFindings: 20, Explain: func(finding.Pruned) {}})
 		seq := uint64(0)
 		for ; len(data) >= 4; data = data[4:] {
 			seq++

@@ -70,7 +70,7 @@ type Options struct {
 	MaxCandidates int
 	// Explain, if not nil, is told the rings of lock orders that are not
 	// reported, and why. It is called by Finish.
-	Explain func(*Pruned)
+	Explain func(finding.Pruned)
 	// OnPattern, if not nil, is told of each new pattern when it is first
 	// seen, by its first acquisition: once they stay away, the program has
 	// likely shown all it does. The step is the caller's to keep.
@@ -87,6 +87,8 @@ type Stats struct {
 	DroppedFindings  uint64 // rings of instances not kept for want of room (MaxFindings)
 	// BudgetHit: a search ended before all rings were looked at (Budget).
 	BudgetHit bool
+	// LongerRings: there may be rings of more than MaxThreads.
+	LongerRings bool
 }
 
 // Analysis is the lock order analysis. It implements finding.Analysis.
@@ -180,6 +182,8 @@ type thread struct {
 	clock   *clock      // the latest snapshot, without the thread's own slot
 	taken   event.Epoch // when it was
 
+	born, reaped link // its creation and its join
+
 	parent   *thread   // until joined or detached
 	forkHeld []section // what the parent held when it made the thread
 	within   *thread   // the parent, if it joined the thread
@@ -238,9 +242,9 @@ func (a *Analysis) Event(e *event.Event) {
 			return
 		}
 	case event.Fork:
-		a.fork(t, e.Peer)
+		a.fork(t, e)
 	case event.Join:
-		a.join(t, e.Peer)
+		a.join(t, e)
 	case event.Detach:
 		a.detach(e.Peer)
 	case event.End:
@@ -283,23 +287,24 @@ func (t *thread) find(lock event.ObjectID) int {
 	return -1
 }
 
-func (a *Analysis) fork(t *thread, child event.ThreadID) {
-	c := a.thread(child)
+func (a *Analysis) fork(t *thread, e *event.Event) {
+	c := a.thread(e.Peer)
 	if c == t {
 		return
 	}
-	c.parent, c.forkHeld = t, nil
+	c.parent, c.forkHeld, c.born = t, nil, linkOf(e)
 	for _, h := range t.held {
 		c.forkHeld = append(c.forkHeld, section{h.m, h.seq, t})
 	}
 }
 
 // join learns which locks the parent held all through its child's life.
-func (a *Analysis) join(t *thread, child event.ThreadID) {
-	c := a.threads[child]
+func (a *Analysis) join(t *thread, e *event.Event) {
+	c := a.threads[e.Peer]
 	if c == nil {
 		return
 	}
+	c.reaped = linkOf(e)
 	if c.parent == t {
 		c.within = t
 		for _, s := range c.forkHeld {

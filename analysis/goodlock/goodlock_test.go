@@ -135,33 +135,74 @@ func TestTimedIsNoted(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
+	at := func(events []event.Event, place event.PlaceID) []event.Event {
+		for i := range events {
+			if events[i].Op == event.Fork || events[i].Op == event.Join {
+				events[i].Place = place
+			}
+		}
+		return events
+	}
 	tests := map[string]struct {
 		events []event.Event
 		want   []string
 	}{
-		"one thread": {slices.Concat(fork(1, 2), nest(2, a, b), nest(2, b, a)), []string{"same thread 0 [11 12]"}},
-		"gate":       {slices.Concat(fork(1, 2), nest(1, g, a, b), nest(2, g, b, a)), []string{"gate lock 19 [11 12]"}},
-		"joined":     {slices.Concat(fork(1, 2), nest(2, a, b), join(1, 2), nest(1, b, a)), []string{"ordered 0 [11 12]"}},
+		"one thread": {slices.Concat(fork(1, 2), nest(2, a, b), nest(2, b, a)), []string{"one-thread 0 [11 12]"}},
+		"gate":       {slices.Concat(fork(1, 2), nest(1, g, a, b), nest(2, g, b, a)), []string{"gate-lock 19 [11 12]"}},
+		"joined": {slices.Concat(fork(1, 2), nest(2, a, b), at(join(1, 2), 7), nest(1, b, a)),
+			[]string{"ordered 0 [11 12] by T1 join T2 at 7"}},
+		"joined, then created": {slices.Concat(fork(1, 2), nest(2, a, b), at(join(1, 2), 7), fork(1, 3), nest(3, b, a)),
+			[]string{"ordered 0 [11 12] by T1 join T2 at 7"}},
+		"created later": {slices.Concat(nest(1, a, b), at(fork(1, 2), 8), nest(2, b, a)),
+			[]string{"ordered 0 [11 12] by T1 fork T2 at 8"}},
+		"a grandchild": {slices.Concat(nest(1, a, b), at(fork(1, 2), 8), at(fork(2, 3), 9), nest(3, b, a)),
+			[]string{"ordered 0 [11 12] by T1 fork T2 at 8"}},
+		"signalled": {slices.Concat(fork(1, 2), fork(1, 3), nest(2, a, b),
+			[]event.Event{{Thread: 2, Op: event.SemPost, Object: 30}, {Thread: 3, Op: event.SemWait, Object: 30}}, nest(3, b, a)), nil},
 		"parent's gate": {slices.Concat(fork(1, 2), []event.Event{acquire(1, g)}, fork(1, 3), nest(3, a, b), join(1, 3), []event.Event{release(1, g)}, nest(2, g, b, a)),
-			[]string{"gate lock held by the parent 19 [11 12]"}},
+			[]string{"parent-gate-lock 19 [11 12]"}},
 		"reported": {slices.Concat(fork(1, 2), nest(1, a, b), nest(2, b, a)), nil},
 	}
 	for name, tc := range tests {
-		var got []string
-		explain := func(p *Pruned) {
-			var locks []event.ObjectID
-			for _, s := range p.Evidence {
-				locks = append(locks, s.Object)
-			}
-			slices.Sort(locks)
-			got = append(got, fmt.Sprint(p.Reason, " ", p.Gate, " ", locks))
-		}
-		findings := run(Options{Explain: explain}, trace(tc.events)).Finish()
+		got, findings := explained(Options{}, tc.events)
 		if d := cmp.Diff(tc.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", name, d)
 		}
-		if (len(findings) == 0) != (tc.want != nil) {
-			t.Errorf("%s: findings %+v", name, findings)
+		if (findings == 0) != (tc.want != nil) {
+			t.Errorf("%s: %d findings", name, findings)
+		}
+	}
+}
+
+// explained gives what an analysis says of the rings that it drops, and how many it
+// reports.
+func explained(opts Options, events []event.Event) (got []string, findings int) {
+	opts.Explain = func(p finding.Pruned) {
+		if p.Why == finding.Budget {
+			got = append(got, p.Reason)
+			return
+		}
+		text := fmt.Sprint(p.Why, " ", p.Lock, " ", slices.Sorted(slices.Values(p.Objects)))
+		if p.By.Op != event.None {
+			text += fmt.Sprintf(" by T%d %v T%d at %d", p.By.Thread, p.By.Op, p.By.Peer, p.By.Place)
+		}
+		got = append(got, text)
+	}
+	return got, len(run(opts, trace(events)).Finish())
+}
+
+func TestExplainLimits(t *testing.T) {
+	ring := slices.Concat(fork(1, 2), fork(1, 3), nest(1, a, b), nest(2, b, c), nest(3, c, a))
+	for _, tc := range []struct {
+		opts Options
+		want []string
+	}{
+		{Options{}, nil},
+		{Options{MaxThreads: 2}, []string{"rings of more than 2 threads were not looked for"}},
+		{Options{Budget: 1}, []string{"the search for rings of locks ended after 1 steps, at rings of 2 threads"}},
+	} {
+		if got, _ := explained(tc.opts, ring); !slices.Equal(got, tc.want) {
+			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func (a *Analysis) sweep() {
 		a.replant()
 		return
 	}
-	if !a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))) {
+	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))); !enough {
 		a.patience *= 2 // so many rings: MaxPatterns bounds them
 		a.replant()
 		return

@@ -22,6 +22,7 @@ type search struct {
 	steps   int
 	ring    []*pattern
 	choice  []*instance
+	length  int  // of the rings looked for
 	deeper  bool // a path of full length could go on
 	tuples  int  // chosen for the ring at hand
 	tied    bool // explaining: patterns need not be able to meet
@@ -45,13 +46,14 @@ func (a *Analysis) newSearch() *search {
 // search finds the rings among the patterns in memory and merges them into
 // the reports.
 func (a *Analysis) search() {
-	if !a.searchWith(a.opts.Budget) {
-		a.stats.BudgetHit = true
-	}
+	enough, all := a.searchWith(a.opts.Budget)
+	a.stats.BudgetHit = a.stats.BudgetHit || !enough
+	a.stats.LongerRings = a.stats.LongerRings || enough && !all
 }
 
-// searchWith is search with another budget; it answers whether that was enough.
-func (a *Analysis) searchWith(budget int) bool {
+// searchWith is search with another budget; it answers whether that was enough, and
+// whether there are no longer rings than were looked for.
+func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	s := a.newSearch()
 	s.steps = budget
 	s.found = a.report
@@ -60,7 +62,7 @@ func (a *Analysis) searchWith(budget int) bool {
 		s.choose(0)
 	}
 	s.run()
-	return s.steps >= 0
+	return s.steps >= 0, !s.deeper
 }
 
 // spend takes steps from the budget.
@@ -72,7 +74,7 @@ func (s *search) spend(n int) bool {
 func (s *search) run() {
 	starts := s.strip()
 	for length := 2; s.a.opts.MaxThreads <= 0 || length <= s.a.opts.MaxThreads; length++ {
-		s.deeper = false
+		s.length, s.deeper = length, false
 		for _, p := range starts {
 			s.ring = append(s.ring[:0], p)
 			s.extend(length)

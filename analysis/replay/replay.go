@@ -104,9 +104,19 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	run := Run(s)
 	run.AddProperties(properties.Report())
-	out := report.Build(run, findings, names)
+	out := Build(run, analyses, findings, names)
 	out.Stats = Stats(figures, properties, nil)
 	return out, nil
+}
+
+// Build makes the report of a run whose findings are there.
+func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names report.Resolver) report.Report {
+	run.AddLocks(locks(s))
+	rep := report.Build(run, findings, names)
+	if s.Explains() {
+		rep.Explain(s.Pruned(), names)
+	}
+	return rep
 }
 
 // Findings finishes the analyses of a run that has ended; properties may be nil. Raced

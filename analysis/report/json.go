@@ -20,6 +20,8 @@ type jsonReport struct {
 	Findings   []jsonFinding  `json:"findings"`
 	// Stats is there with --stats.
 	Stats *jsonStats `json:"stats,omitempty"`
+	// Pruned is there when it was asked for.
+	Pruned *[]jsonPruned `json:"pruned,omitempty"`
 }
 
 // jsonConfidence counts all findings; those weaker than Least are not shown.
@@ -45,6 +47,13 @@ type jsonRun struct {
 	Untouched  int           `json:"watched_untouched"`
 	// Properties is there with a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
+	Locks      *jsonLocks      `json:"lock_order,omitempty"`
+}
+
+type jsonLocks struct {
+	Nestings     int  `json:"nestings"`
+	Acquisitions int  `json:"acquisitions"`
+	Complete     bool `json:"complete"`
 }
 
 type jsonProperties struct {
@@ -161,7 +170,7 @@ type jsonThread struct {
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
 	n := newNames(r)
-	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON), Stats: toJSONStats(r)}
+	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON), Pruned: n.prunedOf(r), Stats: toJSONStats(r)}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // templates' names are full of < and >
 	enc.SetIndent("", "  ")
@@ -199,7 +208,7 @@ func toJSONRun(r Run) jsonRun {
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
-		Properties: toJSONProperties(r.Properties),
+		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks),
 	}
 }
 

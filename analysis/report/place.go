@@ -220,6 +220,16 @@ func (r Report) stacks() []Stack {
 			all = append(all, stepStacks(steps)...)
 		}
 	}
+	for i := range r.Pruned {
+		p := &r.Pruned[i]
+		all = append(all, stepStacks(p.Evidence)...)
+		for _, o := range p.Objects {
+			all = append(all, o.Init, o.First)
+		}
+		if p.By != nil {
+			all = append(all, p.By.Stack)
+		}
+	}
 	return all
 }
 

@@ -75,6 +75,15 @@ type Run struct {
 	Untouched int
 	// Properties says how much was checked; nil without a specification.
 	Properties *Properties
+	// Locks says how far the orders of locks were looked at; nil if that is not known.
+	Locks *Locks
+}
+
+// Locks counts what the analysis of lock orders kept and what its bounds left out.
+type Locks struct {
+	Nestings     int  // of locks, kept
+	Acquisitions int  // of these, kept
+	Complete     bool // all rings of what was kept were looked at and reported, and no nesting is missing
 }
 
 // Properties says what properties were checked, and on how many of the runs that the
@@ -98,6 +107,12 @@ func (r *Run) AddProperties(p *Properties) {
 		r.Properties = p
 		r.Notes = append(r.Notes, p.Notes...)
 	}
+}
+
+// AddLocks adds how far the orders of locks were looked at, and notes on what was not.
+func (r *Run) AddLocks(l *Locks, notes []string) {
+	r.Locks = l
+	r.Notes = append(r.Notes, notes...)
 }
 
 // Calls counts what a pattern matched.
@@ -137,6 +152,10 @@ type Report struct {
 	// Hidden are the findings that are left out for it, by confidence.
 	Hidden map[finding.Confidence]int
 	Stats  *Stats // nil if they were not asked for
+	// Pruned are the candidates that are no findings; Explained says that they were
+	// asked for. See Explain.
+	Pruned    []Pruned
+	Explained bool
 }
 
 // Finding is a finding.Finding with names for identifiers.

@@ -23,16 +23,21 @@ func (n names) sentence(f *Finding) string {
 }
 
 func (n names) deadlock(f *Finding) string {
+	verb := "can block each other for ever"
+	if f.Confidence == finding.Observed {
+		verb = "block each other for ever"
+	}
+	return fmt.Sprintf("%s %s: %s", threadList(f.Evidence), verb, n.sides(f))
+}
+
+// sides says of each thread of a ring what it holds and waits for.
+func (n names) sides(f *Finding) string {
 	parts := make([]string, 0, len(f.Evidence))
 	for i, side := range f.Evidence {
 		parts = append(parts, fmt.Sprintf("T%d holds %s and waits for %s%s",
 			side.Thread, heldInCycle(f, i), quoted(side.Object), after(" at ", n.at(side.Stack))))
 	}
-	verb := "can block each other for ever"
-	if f.Confidence == finding.Observed {
-		verb = "block each other for ever"
-	}
-	return fmt.Sprintf("%s %s: %s", threadList(f.Evidence), verb, strings.Join(parts, ", while "))
+	return strings.Join(parts, ", while ")
 }
 
 func heldInCycle(f *Finding, i int) string {

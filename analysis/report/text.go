@@ -48,6 +48,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 		p.finding(i+1, &r.Findings[i])
 	}
 	p.watched(r)
+	p.pruned(r)
 	p.hidden(r)
 	p.stats(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {

@@ -21,6 +21,8 @@ type Options struct {
 	Uses bool
 	// Locks bounds the analysis of lock orders, and says who is told of new ones.
 	Locks goodlock.Options
+	// Explain collects what was dropped, and why; see Suite.Pruned.
+	Explain bool
 }
 
 // Suite is all analyses of a run.
@@ -28,21 +30,29 @@ type Suite struct {
 	eraser   *eraser.Analysis
 	goodlock *goodlock.Analysis
 	history  *predict.History
+	explain  bool
+	pruned   []finding.Pruned
+	atomics  map[event.ObjectID]bool // variables with atomic accesses, to explain
 }
 
 // New makes a suite.
 func New(o Options) *Suite {
-	return &Suite{
-		eraser:   eraser.New(eraser.Options{Uses: o.Uses}),
-		goodlock: goodlock.New(o.Locks),
-		history:  predict.New(predict.Options{Sections: o.History}),
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: predict.New(predict.Options{Sections: o.History})}
+	if o.Explain {
+		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}
+	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain})
+	s.goodlock = goodlock.New(o.Locks)
+	return s
 }
 
 // Event takes the next event of the run; the signature of finding.Analysis.
 func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
+	}
+	if s.explain && e.Flags&event.Atomic != 0 && e.Op.IsAccess() {
+		s.atomics[e.Object] = true
 	}
 	s.history.Event(e)
 	s.eraser.Event(e)
@@ -66,13 +76,14 @@ func (s *Suite) Uses() []finding.Use { return s.eraser.Uses() }
 // potential. Nil doubts nothing.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races := s.eraser.Finish()
+	s.unraced(races)
 	for i := range races {
-		s.history.Settle(&races[i], nil)
+		s.settle(&races[i], nil)
 	}
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
 	for i := range deadlocks {
-		s.history.Settle(&deadlocks[i], candidates[i])
+		s.settle(&deadlocks[i], candidates[i])
 	}
 	return finding.Doubted(append(races, deadlocks...), doubt)
 }

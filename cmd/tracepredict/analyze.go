@@ -22,6 +22,7 @@ import (
 type analyzeFlags struct {
 	reportFlags
 	coneFlags
+	lockFlags
 	spec   specFlags
 	wants  *specification // of spec
 	strict bool
@@ -56,13 +57,14 @@ Exit status: 0 without findings (of the --confidence asked for), 66 if any trace
 	f.reportFlags.register(cmd)
 	f.spec.register(cmd)
 	f.coneFlags.register(cmd)
+	f.lockFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
 	return cmd
 }
 
 // analyze reports on each trace, also on those after one that cannot be read.
 func (a *app) analyze(f *analyzeFlags, names []string) error {
-	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check()); err != nil {
+	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check(), f.lockFlags.check()); err != nil {
 		return err
 	}
 	var err error
@@ -93,7 +95,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	defer closeTrace()
 	own := startUsage()
 	rep, err := replay.Report(src, replay.Options{
-		Suite: suite.Options{History: p.flags.history},
+		Suite: suite.Options{History: p.flags.history, Locks: f.locks(), Explain: f.explain},
 		Bind:  func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
 		Raced: func(name string) bool { return f.wants.raced(name, nil) },
 		Stats: f.stats,

@@ -142,6 +142,7 @@ type observeFlags struct {
 	planFlags
 	reportFlags
 	coneFlags
+	lockFlags
 	action   []string
 	record   string
 	duration time.Duration
@@ -159,6 +160,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.planFlags.register(cmd)
 	f.reportFlags.register(cmd)
 	f.coneFlags.register(cmd)
+	f.lockFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
@@ -181,7 +183,7 @@ func (f *observeFlags) check() error {
 	if f.order != "" && f.order != "io" {
 		return usage("--order %s: it is io", f.order)
 	}
-	if err := f.coneFlags.check(); err != nil {
+	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check()); err != nil {
 		return err
 	}
 	if len(f.action) > 0 && f.spec.file == "" {
@@ -223,7 +225,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	r := &observation{flags: f}
-	r.suite = suite.New(suite.Options{History: f.history, Uses: f.shared, Locks: r.locks(stderr)})
+	r.suite = suite.New(suite.Options{History: f.history, Uses: f.shared, Locks: r.locks(stderr), Explain: f.explain})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
 	}
@@ -330,7 +332,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	run := replay.Run(summary)
 	run.AddProperties(r.bound.Report())
 	run.Notes = append(run.Notes, r.settled()...)
-	rep := report.Build(run, findings, names)
+	rep := replay.Build(run, r.suite, findings, names)
 	rep.Stats = r.stats()
 	shown, err := r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())

@@ -11,7 +11,7 @@ import (
 // locks gives the options of the analysis of lock orders, and makes those who
 // wait for new ones.
 func (r *observation) locks(stderr io.Writer) goodlock.Options {
-	var opts goodlock.Options
+	opts := r.flags.locks()
 	if r.flags.settle > 0 {
 		r.quiet = progress.NewQuiet(r.flags.settle, nil)
 	}

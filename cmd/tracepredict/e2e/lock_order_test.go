@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,4 +41,58 @@ func TestAttachUntilItSettles(t *testing.T) {
 	wantLeftAlone(t, pid)
 	server.ask("twist")
 	server.want(0)
+}
+
+// pruned runs an example with --explain-pruned, live and again from its trace.
+func pruned(t *testing.T, name string, flags ...string) (text string, r jsonReport) {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	live := startTool(t, childOptions{}, append(append([]string{"exec", "--explain-pruned", "--record", trace}, flags...), "--", example(t, name))...)
+	live.wait()
+	again := startTool(t, childOptions{}, append([]string{"analyze", "--explain-pruned", trace}, flags...)...)
+	again.wait()
+	if live.err.String() != again.err.String() {
+		t.Errorf("analyze says\n%s", again.err.String())
+	}
+	_, r = reported(t, append(append([]string{"analyze", "--explain-pruned"}, flags...), trace)...)
+	return live.err.String(), r
+}
+
+func TestExplainPruned(t *testing.T) {
+	needBPF(t)
+	for name, want := range map[string][3]string{ // why, and what the text says, in parts
+		"gate":       {"gate-lock", "two of them hold 'gate'", "'a' at gate.c:"},
+		"selfinvert": {"one-thread", "there are not enough threads", "selfinvert.c:"},
+		"joined":     {"ordered", "ordered by the join of T", "in main at joined.c:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, r := pruned(t, name)
+			whole := strings.Join(strings.Fields(text), " ")
+			for _, part := range want {
+				if !strings.Contains(whole, part) {
+					t.Errorf("no %q in\n%s", part, text)
+				}
+			}
+			if len(r.Findings) != 0 || len(r.Pruned) != 1 || r.Pruned[0].Kind != "deadlock" || r.Pruned[0].Why != want[0] {
+				t.Errorf("findings %v, pruned %+v", r.Findings, r.Pruned)
+			}
+			if !r.Run.LockOrder.Complete || r.Run.LockOrder.Nestings < 2 {
+				t.Errorf("lock order: %+v", r.Run.LockOrder)
+			}
+		})
+	}
+}
+
+// A bound that is run into is told of.
+func TestBoundsOfLockOrder(t *testing.T) {
+	needBPF(t)
+	for flag, want := range map[string]string{
+		"--cycle-budget": "the search for deadlocks ended at its budget",
+		"--max-patterns": "there was no room",
+	} {
+		_, r := pruned(t, "shop", flag, "1")
+		if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, want) || r.Run.LockOrder.Complete {
+			t.Errorf("%s: lock order %+v, notes %q", flag, r.Run.LockOrder, notes)
+		}
+	}
 }

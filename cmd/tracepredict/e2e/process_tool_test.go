@@ -238,8 +238,16 @@ type jsonReport struct {
 		Watched   []jsonWatched `json:"watched"`
 		Untouched int           `json:"watched_untouched"`
 		Calls     []jsonCalls   `json:"calls"`
+		LockOrder struct {
+			Nestings int  `json:"nestings"`
+			Complete bool `json:"complete"`
+		} `json:"lock_order"`
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
+	Pruned   []struct {
+		Kind string `json:"kind"`
+		Why  string `json:"why"`
+	} `json:"pruned"`
 }
 
 type jsonCalls struct {

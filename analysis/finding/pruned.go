@@ -1,0 +1,47 @@
+package finding
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// Why says what speaks against a candidate, as reports spell it.
+type Why string
+
+// What may speak against a candidate.
+const (
+	// OneThread: its sides need distinct threads, and there are not enough.
+	OneThread Why = "one-thread"
+	// GateLock: two sides hold Lock, which lets in one of them at a time.
+	GateLock Why = "gate-lock"
+	// ParentGateLock: Lock keeps two sides apart; a parent held it from the creation
+	// of one of their threads until its join.
+	ParentGateLock Why = "parent-gate-lock"
+	// Ordered: one of two sides comes after the other in every schedule, by By
+	// where that is known.
+	Ordered Why = "ordered"
+	// CommonLock: of a race, Lock is held at each access.
+	CommonLock Why = "common-lock"
+	// Refuted: no schedule of those that were looked for leads there; see Reason.
+	Refuted Why = "refuted"
+	// Unknown: what would tell was forgotten or never seen; see Reason.
+	Unknown Why = "unknown"
+	// Budget: the search ended before it came there; see Reason.
+	Budget Why = "budget"
+)
+
+// Pruned is a candidate that is no finding, or none with a witness, and why.
+type Pruned struct {
+	Kind Kind
+	Why  Why
+	// Reason is the rest of it in one sentence, where there is more to say than
+	// Why, Lock and By do.
+	Reason string
+	Lock   event.ObjectID // of GateLock, ParentGateLock, CommonLock; else 0
+	// By is of Ordered the fork or join that orders two sides; Op is None where it
+	// was something else, or is not known.
+	By Step
+	// Evicted: some of what was seen of the candidate was forgotten for want of
+	// room; Why holds for what was kept.
+	Evicted bool
+	Objects []event.ObjectID // as in a Finding
+	// Evidence has a step a side, as in a Finding; of a race it may be empty.
+	Evidence []Step
+}

@@ -1,0 +1,28 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+)
+
+// locks says how far the orders of locks were looked at, and what bounds left out.
+func locks(s *suite.Suite) (*report.Locks, []string) {
+	n := s.Locks()
+	var notes []string
+	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if n.BudgetHit {
+		say("the search for deadlocks ended at its budget, before all rings of locks were looked at: deadlocks may be missed (--cycle-budget)")
+	}
+	if n.LongerRings {
+		say("rings of locks of more threads than --max-cycle were not looked for")
+	}
+	if n.DroppedPatterns > 0 {
+		say("%d acquisitions were in nestings of locks for which there was no room: deadlocks may be missed (--max-patterns)", n.DroppedPatterns)
+	}
+	if n.DroppedFindings > 0 {
+		say("%d rings of locks were found beyond those that are kept", n.DroppedFindings)
+	}
+	return &report.Locks{Nestings: n.Patterns, Acquisitions: n.Instances, Complete: len(notes) == 0 && n.EvictedPatterns == 0}, notes
+}

@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Pruned is a finding.Pruned with names for identifiers.
+type Pruned struct {
+	Kind     finding.Kind
+	Why      finding.Why
+	Message  string // the candidate in one sentence, and why it was dropped
+	Lock     *Object
+	By       *Step // of an ordered candidate, what orders it
+	Evicted  bool
+	Objects  []Object
+	Evidence []Step
+	Count    int // candidates of the same message
+}
+
+// Explain adds the candidates that are no findings. The order of ps does not matter;
+// those that read the same are one.
+func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
+	b := newBuilder(names)
+	r.Explained = true
+	for i := range ps {
+		r.Pruned = append(r.Pruned, b.pruned(&ps[i]))
+	}
+	n := newNames(*r)
+	for i := range r.Pruned {
+		p := &r.Pruned[i]
+		p.Message = n.dropped(p, clean(ps[i].Reason))
+	}
+	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {
+		if x.Kind != y.Kind {
+			return rank(kinds, x.Kind) - rank(kinds, y.Kind)
+		}
+		return strings.Compare(x.Message, y.Message)
+	})
+	kept := r.Pruned[:0]
+	for _, p := range r.Pruned {
+		if last := len(kept) - 1; last >= 0 && kept[last].Kind == p.Kind && kept[last].Message == p.Message {
+			kept[last].Count++
+			continue
+		}
+		kept = append(kept, p)
+	}
+	r.Pruned = kept
+}
+
+func (b *builder) pruned(p *finding.Pruned) Pruned {
+	out := Pruned{Kind: p.Kind, Why: p.Why, Evicted: p.Evicted, Evidence: b.steps(p.Evidence), Count: 1}
+	for _, id := range p.Objects {
+		out.Objects = append(out.Objects, *b.object(id))
+	}
+	if p.Lock != 0 {
+		out.Lock = b.object(p.Lock)
+	}
+	if p.By.Op != event.None {
+		out.By = &b.steps([]finding.Step{p.By})[0]
+	}
+	return out
+}
+
+// dropped says the candidate and why it was dropped in one sentence.
+func (n names) dropped(p *Pruned, reason string) string {
+	var what string
+	f := Finding{Kind: p.Kind, Evidence: p.Evidence, Objects: p.Objects}
+	switch {
+	case p.Kind == finding.Deadlock && len(p.Evidence) > 1:
+		what = n.sides(&f)
+	case p.Kind == finding.Race && len(p.Evidence) == 2:
+		x, y := p.Evidence[0], p.Evidence[1]
+		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), quoted(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
+	case len(p.Objects) > 0:
+		what = "accesses of " + quoted(&p.Objects[0])
+	}
+	why := n.why(p, reason)
+	if p.Evicted {
+		why += "; some of what was seen of it was forgotten"
+	}
+	if what == "" {
+		return why
+	}
+	return what + ": " + why
+}
+
+func (n names) why(p *Pruned, reason string) string {
+	switch p.Why {
+	case finding.OneThread:
+		return "there are not enough threads that do this"
+	case finding.GateLock:
+		return fmt.Sprintf("two of them hold %s, which lets one in at a time", quoted(p.Lock))
+	case finding.ParentGateLock:
+		return fmt.Sprintf("%s, held by a parent from its thread's creation until its join, keeps two of them apart", quoted(p.Lock))
+	case finding.CommonLock:
+		return fmt.Sprintf("%s is held whenever two of them could meet", quoted(p.Lock))
+	case finding.Ordered:
+		return n.orderedBy(p)
+	}
+	return reason
+}
+
+func (n names) orderedBy(p *Pruned) string {
+	switch {
+	case p.By == nil:
+		return "one comes after the other in every schedule"
+	case p.By.Op == event.Join:
+		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
+	}
+	return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
+}
+
+// pruned lists what is no finding.
+func (p *printer) pruned(r Report) {
+	if !r.Explained {
+		return
+	}
+	p.out.WriteByte('\n')
+	if len(r.Pruned) == 0 {
+		p.para(p.style.title, 0, 2, "No candidate was dropped")
+		return
+	}
+	p.para(p.style.title, 0, 2, "Candidates that are no findings, or have no checked schedule")
+	for _, x := range r.Pruned {
+		why := string(x.Why)
+		if x.Count > 1 {
+			why += fmt.Sprintf(", %s times", thousands(uint64(x.Count)))
+		}
+		p.para(itself, 2, 4, fmt.Sprintf("%s (%s): %s.", x.Kind, why, capital(x.Message)))
+	}
+}
+
+type jsonPruned struct {
+	Kind     finding.Kind `json:"kind"`
+	Why      finding.Why  `json:"why"`
+	Message  string       `json:"message"`
+	Lock     string       `json:"lock"`
+	By       *jsonStep    `json:"by,omitempty"`
+	Partial  bool         `json:"partial,omitempty"`
+	Objects  []string     `json:"objects"`
+	Evidence []jsonStep   `json:"evidence"`
+	Count    int          `json:"count"`
+}
+
+func (n names) toJSONPruned(p Pruned) jsonPruned {
+	out := jsonPruned{
+		Kind: p.Kind, Why: p.Why, Message: p.Message, Partial: p.Evicted, Count: p.Count,
+		Objects: each(p.Objects, n.describe), Evidence: each(p.Evidence, n.toJSONStep),
+	}
+	if p.Lock != nil {
+		out.Lock = n.describe(*p.Lock)
+	}
+	if p.By != nil {
+		by := n.toJSONStep(*p.By)
+		out.By = &by
+	}
+	return out
+}
+
+// prunedOf is nil unless it was asked for: then JSON has an array, be it empty.
+func (n names) prunedOf(r Report) *[]jsonPruned {
+	if !r.Explained {
+		return nil
+	}
+	out := each(r.Pruned, n.toJSONPruned)
+	return &out
+}

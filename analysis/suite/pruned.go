@@ -1,0 +1,59 @@
+package suite
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Pruned gives the candidates that are no findings, or have no witness, and why;
+// after Finish, with Options.Explain.
+func (s *Suite) Pruned() []finding.Pruned { return s.pruned }
+
+// Explains says whether Pruned collects.
+func (s *Suite) Explains() bool { return s.explain }
+
+// Locks counts what the analysis of lock orders kept and what its bounds left out.
+func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
+
+// settle takes a finding to the history; what it cannot lead to is told of.
+func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) {
+	evidence, objects := f.Evidence, f.Objects
+	r := s.history.Settle(f, candidates)
+	if !s.explain || r.Verdict == predict.Predicted {
+		return
+	}
+	why := finding.Refuted
+	if r.Verdict == predict.Unknown {
+		why = finding.Unknown
+	}
+	s.pruned = append(s.pruned, finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence})
+}
+
+// unraced tells of the variables that several threads access, one of them writing,
+// without a race. Atomic accesses are no candidates.
+func (s *Suite) unraced(races []finding.Finding) {
+	if !s.explain {
+		return
+	}
+	raced := map[event.ObjectID]bool{}
+	for _, f := range races {
+		raced[f.Objects[0]] = true
+	}
+	for _, u := range s.eraser.Uses() {
+		if u.Threads < 2 || u.Writes == 0 || raced[u.Variable] || s.atomics[u.Variable] {
+			continue
+		}
+		p := finding.Pruned{Kind: finding.Race, Objects: []event.ObjectID{u.Variable}}
+		switch {
+		case len(u.Guards) > 0:
+			p.Why, p.Lock = finding.CommonLock, u.Guards[0]
+		case !u.Conflicts:
+			p.Why = finding.Ordered
+		default:
+			continue
+		}
+		s.pruned = append(s.pruned, p)
+	}
+}

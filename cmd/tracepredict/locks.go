@@ -1,0 +1,40 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+)
+
+// lockFlags bound the analysis of lock orders.
+type lockFlags struct {
+	explain     bool
+	maxCycle    int
+	cycleBudget int
+	maxPatterns int
+}
+
+func (f *lockFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are no findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
+	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
+	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, "end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, 4194304")
+	fs.IntVar(&f.maxPatterns, "max-patterns", 0, "keep at most `N` nestings of locks; 0 is the default, 65536")
+}
+
+func (f *lockFlags) check() error {
+	if f.maxCycle < 0 || f.maxCycle == 1 {
+		return usage("--max-cycle %d: it is at least 2, or 0 for no limit", f.maxCycle)
+	}
+	if f.cycleBudget < 0 {
+		return usage("--cycle-budget %d: it is not negative", f.cycleBudget)
+	}
+	if f.maxPatterns < 0 {
+		return usage("--max-patterns %d: it is not negative", f.maxPatterns)
+	}
+	return nil
+}
+
+func (f *lockFlags) locks() goodlock.Options {
+	return goodlock.Options{MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
+}
