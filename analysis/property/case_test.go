@@ -3,10 +3,8 @@ package property_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,92 +15,18 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
-	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// guarded is an automaton whose edges carry conjunctions of literals over atoms.
-type guarded struct {
-	start, bad lattice.State
-	edges      []guardedEdge
-}
-
-type guardedEdge struct {
-	from, to lattice.State
-	yes, no  lattice.Letter
-}
-
-func (g *guarded) Start(into []lattice.State) []lattice.State { return append(into, g.start) }
-func (g *guarded) Bad(s lattice.State) bool                   { return s == g.bad }
-func (g *guarded) Step(into []lattice.State, from lattice.State, l lattice.Letter) []lattice.State {
-	if from == g.bad {
-		return append(into, from)
+// wanted makes a property of one of a case.
+func wanted(t *testing.T, name string, w eventtest.Wanted, variables []string) *property.Property {
+	t.Helper()
+	m, labels, err := w.Monitor(variables)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, e := range g.edges {
-		if e.from == from && l&e.yes == e.yes && l&e.no == 0 {
-			into = append(into, e.to)
-		}
-	}
-	return into
-}
-
-// comparisons are atoms such as "w > 26" over variables.
-type comparisons []comparison
-
-type comparison struct {
-	left     int
-	op       string
-	constant int64
-}
-
-func (c comparisons) Letter(values []uint64, _ uint64) (l lattice.Letter) {
-	for i, x := range c {
-		a, b := int64(values[x.left]), x.constant
-		if map[string]bool{">": a > b, "<": a < b, ">=": a >= b, "<=": a <= b, "==": a == b, "!=": a != b}[x.op] {
-			l |= 1 << i
-		}
-	}
-	return l
-}
-
-// wanted makes a property of one of a case; nil if it compares two variables.
-func wanted(name string, w eventtest.Wanted, variables []string) *property.Property {
-	g := &guarded{}
-	p := &property.Property{Name: name, Monitor: g, Propositions: slices.Sorted(maps.Keys(w.Atoms))}
+	p := &property.Property{Name: name, Monitor: m, Labels: labels, Propositions: w.AtomNames()}
 	for i := range variables {
 		p.Variables = append(p.Variables, i)
-	}
-	var c comparisons
-	for _, atom := range p.Propositions {
-		f := strings.Fields(w.Atoms[atom])
-		n, err := strconv.ParseInt(f[2], 10, 64)
-		if err != nil {
-			return nil
-		}
-		c = append(c, comparison{slices.Index(variables, f[0]), f[1], n})
-	}
-	p.Labels = c
-	states := map[string]lattice.State{}
-	number := func(s any) lattice.State {
-		if _, ok := states[fmt.Sprint(s)]; !ok {
-			states[fmt.Sprint(s)] = lattice.State(len(states))
-		}
-		return states[fmt.Sprint(s)]
-	}
-	g.start, g.bad = number(w.Automaton.Initial), number(w.Automaton.Bad)
-	for _, e := range w.Automaton.Edges {
-		x := guardedEdge{from: number(e[0]), to: number(e[2])}
-		for _, lit := range strings.Split(e[1].(string), "&&") {
-			lit = strings.TrimSpace(lit)
-			bit := slices.Index(p.Propositions, strings.TrimPrefix(lit, "!"))
-			switch {
-			case lit == "true":
-			case lit[0] == '!':
-				x.no |= 1 << bit
-			default:
-				x.yes |= 1 << bit
-			}
-		}
-		g.edges = append(g.edges, x)
 	}
 	return p
 }
@@ -141,7 +65,7 @@ func TestCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, w := range xs[0].Property {
-			if p := wanted(name, w, xs[0].Names); p != nil && !strings.HasPrefix(filepath.Base(path), "cone_") {
+			if p := wanted(t, name, w, xs[0].Names); !strings.HasPrefix(filepath.Base(path), "cone_") {
 				t.Run(filepath.Base(path)+" "+name, func(t *testing.T) { predicted += checkCase(t, &xs[0], p) })
 			}
 		}
@@ -207,7 +131,7 @@ func TestExample1(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := &xs[0]
-	p := wanted("F1", x.Property["F1"], x.Names)
+	p := wanted(t, "F1", x.Property["F1"], x.Names)
 	p.Message = "the valve opens too late"
 	a, fs := analyse(t, x, *p)
 	if len(fs) != 1 {

@@ -3,9 +3,9 @@ package lattice_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,96 +17,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// guarded is an automaton whose edges carry conjunctions of literals over atoms.
-type guarded struct {
-	start, bad lattice.State
-	edges      []guardedEdge
-}
-
-type guardedEdge struct {
-	from, to lattice.State
-	yes, no  lattice.Letter
-}
-
-func (g *guarded) Start(into []lattice.State) []lattice.State { return append(into, g.start) }
-func (g *guarded) Bad(s lattice.State) bool                   { return s == g.bad }
-func (g *guarded) Step(into []lattice.State, from lattice.State, l lattice.Letter) []lattice.State {
-	if from == g.bad {
-		return append(into, from)
-	}
-	for _, e := range g.edges {
-		if e.from == from && l&e.yes == e.yes && l&e.no == 0 {
-			into = append(into, e.to)
-		}
-	}
-	return into
-}
-
-// comparisons are atoms such as "w > 26" over variables.
-type comparisons []comparison
-
-type comparison struct {
-	left     int
-	op       string
-	right    int // a variable, or -1
-	constant int64
-}
-
-func (c comparisons) Letter(values []uint64, _ uint64) lattice.Letter {
-	var l lattice.Letter
-	for i, x := range c {
-		a, b := int64(values[x.left]), x.constant
-		if x.right >= 0 {
-			b = int64(values[x.right])
-		}
-		if map[string]bool{">": a > b, "<": a < b, ">=": a >= b, "<=": a <= b, "==": a == b, "!=": a != b}[x.op] {
-			l |= 1 << i
-		}
-	}
-	return l
-}
-
-// propertyOf reads a property of a case.
-func propertyOf(t *testing.T, w eventtest.Wanted, variables []string) lattice.Property {
+// propertiesOf makes the properties of a case, by name.
+func propertiesOf(t *testing.T, x *eventtest.Execution) (names []string, props []lattice.Property) {
 	t.Helper()
-	g := &guarded{}
-	var c comparisons
-	var atoms []string
-	for name, text := range w.Atoms {
-		f := strings.Fields(text)
-		x := comparison{left: slices.Index(variables, f[0]), op: f[1], right: slices.Index(variables, f[2])}
-		if x.right < 0 {
-			n, err := strconv.ParseInt(f[2], 10, 64)
-			if err != nil || x.left < 0 {
-				t.Fatalf("atom %q: %v", text, err)
-			}
-			x.constant = n
+	names = slices.Sorted(maps.Keys(x.Property))
+	for _, name := range names {
+		w := x.Property[name]
+		m, labels, err := w.Monitor(x.Names)
+		if err != nil {
+			t.Fatal(err)
 		}
-		atoms, c = append(atoms, name), append(c, x)
+		props = append(props, lattice.Property{Monitor: m, Labels: labels})
 	}
-	states := map[string]lattice.State{}
-	number := func(s any) lattice.State {
-		if _, ok := states[fmt.Sprint(s)]; !ok {
-			states[fmt.Sprint(s)] = lattice.State(len(states))
-		}
-		return states[fmt.Sprint(s)]
-	}
-	g.start, g.bad = number(w.Automaton.Initial), number(w.Automaton.Bad)
-	for _, e := range w.Automaton.Edges {
-		x := guardedEdge{from: number(e[0]), to: number(e[2])}
-		for _, lit := range strings.Split(e[1].(string), "&&") {
-			if lit = strings.TrimSpace(lit); lit == "true" {
-				continue
-			}
-			if bit := lattice.Letter(1) << slices.Index(atoms, strings.TrimPrefix(lit, "!")); lit[0] == '!' {
-				x.no |= bit
-			} else {
-				x.yes |= bit
-			}
-		}
-		g.edges = append(g.edges, x)
-	}
-	return lattice.Property{Monitor: g, Labels: c}
+	return names, props
 }
 
 // explored is what a lattice made of an execution.
@@ -127,14 +50,8 @@ type explored struct {
 func explore(t *testing.T, x *eventtest.Execution, o lattice.Options) *explored {
 	t.Helper()
 	out := &explored{bad: map[string][][]uint32{}, fresh: map[string][][]uint32{}, observed: map[string]bool{}}
-	var names []string
-	for name := range x.Property {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		o.Properties = append(o.Properties, propertyOf(t, x.Property[name], x.Names))
-	}
+	names, props := propertiesOf(t, x)
+	o.Properties = props
 	for _, v := range x.Initial {
 		o.Initial = append(o.Initial, uint64(v))
 	}
@@ -344,23 +261,34 @@ type wantedWindow struct {
 	Left     []string              `json:"left_in_queue"`
 	NotBuilt [][]uint32            `json:"cuts_not_built"`
 	BadAt    map[string][][]uint32 `json:"bad_at"`
+
+	RunsInside     int        `json:"runs_inside"`
+	ObservedInside bool       `json:"observed_run_inside"`
+	Pruned         [][]uint32 `json:"named_run_pruned"`
+}
+
+func windowsOf(t *testing.T, x *eventtest.Execution) []wantedWindow {
+	t.Helper()
+	var want struct {
+		Expect struct {
+			Windows []wantedWindow `json:"windows"`
+		} `json:"expect"`
+	}
+	if err := json.Unmarshal(x.Case.Expect, &want); err != nil {
+		t.Fatal(err)
+	}
+	return want.Expect.Windows
 }
 
 func TestCones(t *testing.T) {
 	rules := map[string]lattice.Rule{"repaired": lattice.Repaired, "centred": lattice.Centred}
 	for name, xs := range executions(t, "cone_*.json") {
-		var want struct {
-			Expect struct {
-				Windows []wantedWindow `json:"windows"`
-			} `json:"expect"`
-		}
-		if err := json.Unmarshal(xs[0].Case.Expect, &want); err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want.Expect.Windows {
+		for _, w := range windowsOf(t, &xs[0]) {
 			if rule, ok := rules[w.Rule]; ok {
 				t.Run(fmt.Sprintf("%s w=%d l=%d %s", name, w.W, w.L, w.Rule), func(t *testing.T) {
-					checkWindow(t, &w, explore(t, &xs[0], lattice.Options{Width: w.W, Queue: w.L, Rule: rule}))
+					got := explore(t, &xs[0], lattice.Options{Width: w.W, Queue: w.L, Rule: rule})
+					checkWindow(t, &w, got)
+					checkPaths(t, &w, messagesOf(&xs[0]), got.levels)
 				})
 			}
 		}
@@ -394,8 +322,14 @@ func checkWindow(t *testing.T, want *wantedWindow, got *explored) {
 	if (len(want.NotBuilt) == 0) != got.stats.Complete() {
 		t.Errorf("complete: %v, not built %v", got.stats.Complete(), want.NotBuilt)
 	}
-	for name, at := range want.BadAt {
-		bad := slices.Clone(got.bad[name])
+	checkBad(t, want.BadAt, got.bad)
+}
+
+// checkBad compares the cuts that bad runs enter, by property.
+func checkBad(t *testing.T, want, got map[string][][]uint32) {
+	t.Helper()
+	for name, at := range want {
+		bad := slices.Clone(got[name])
 		sortCuts(bad)
 		sortCuts(at)
 		if diff := cmp.Diff(at, bad); diff != "" && len(at)+len(bad) > 0 {
