@@ -113,7 +113,10 @@ type Finding struct {
 	Observed []Step
 	Order    Order
 	Assumes  []string // "race-free", "guarded-data"
-	Count    int      // how many instances were merged into this one, at least 1
+	// Bounded, for a deadlock: one of the acquisitions that wait gives up after a time
+	// limit.
+	Bounded bool
+	Count   int // how many instances were merged into this one, at least 1
 }
 
 // Doubted makes the predicted findings that may be wrong all the same potential ones.

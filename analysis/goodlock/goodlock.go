@@ -59,6 +59,8 @@ type Options struct {
 	MaxPatterns int
 	// MaxThreads is the longest ring searched for. Default 0: no limit.
 	MaxThreads int
+	// Policy is whom read-write locks prefer. Default ReaderPreferring.
+	Policy Policy
 	// Budget bounds a search for rings, in steps of 0.1 to 0.4 microseconds.
 	// Short rings are searched first. Default 4194304.
 	Budget int
@@ -76,6 +78,16 @@ type Options struct {
 	// likely shown all it does. The step is the caller's to keep.
 	OnPattern func(finding.Step)
 }
+
+// Policy is whom a read-write lock prefers while readers hold it and a writer waits.
+type Policy uint8
+
+// The policies. POSIX leaves it open; glibc's default, PTHREAD_RWLOCK_PREFER_READER_NP, and
+// musl let further readers in, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP does not.
+const (
+	ReaderPreferring Policy = iota
+	WriterPreferring        // a reader waits behind a writer that waits
+)
 
 // Stats counts what is in memory and what bounds made the analysis forget.
 type Stats struct {
@@ -258,12 +270,18 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 		return
 	}
 	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place, seq: e.Seq})
-	if len(t.held) > 1 && e.Flags&(event.Try|event.Inferred) == 0 {
+	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.held) > 1 || a.queues(e)) {
 		a.wanted(t, a.cur(t), e)
 	}
 	if a.nodes > 4*a.opts.MaxPatterns {
 		a.replant()
 	}
+}
+
+// queues reports whether readers may wait behind the acquisition although its thread
+// holds nothing that they want.
+func (a *Analysis) queues(e *event.Event) bool {
+	return a.opts.Policy == WriterPreferring && e.Op == event.Acquire && e.Kind == event.KindRWLock
 }
 
 func (a *Analysis) release(t *thread, lock event.ObjectID) {

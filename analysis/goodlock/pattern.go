@@ -13,7 +13,7 @@ import (
 type pattern struct {
 	id      int
 	wanted  member
-	held    []member // sorted
+	held    []member // sorted; empty only of a writer behind whom readers wait
 	kept    []*instance
 	hits    [hits]*instance // those last found again, by the low bits of the thread
 	evicted bool
@@ -88,7 +88,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	a.patterns[key] = p
 	a.ordered = append(a.ordered, p)
 	a.use(p, 1)
-	if a.opts.OnPattern != nil {
+	if a.opts.OnPattern != nil && len(held) > 0 {
 		a.opts.OnPattern(nesting(t, e))
 	}
 	return p

@@ -9,13 +9,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
+const (
+	timedReason  = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
+	queuedReason = "a reader of this ring waits behind a writer, which only a read-write lock that prefers writers makes it do (--rwlock-policy)"
+)
 
 // report is one finding in the making: rings of the same locks, wanted and
 // held from the same places.
 type report struct {
 	steps      []finding.Step // from the ring's smallest wanted lock on
 	timed      bool
+	queued     bool                // a reader waits behind a writer
 	threads    map[string]struct{} // the sets of threads merged, as keys
 	candidates [][]uint64
 }
@@ -59,6 +63,7 @@ func (r *report) name(ring []*pattern, choice []*instance, start int) {
 			m = x.last
 		}
 		r.timed = r.timed || m.flags&event.Timed != 0
+		r.queued = r.queued || !ring[j].waitsFor(ring[(j+1)%len(ring)])
 		r.steps = append(r.steps, x.step(ring[j], m))
 	}
 }
@@ -220,9 +225,13 @@ func (r *report) finding() finding.Finding {
 		Evidence:   r.steps,
 		Count:      max(1, len(r.threads)),
 	}
-	if r.timed {
+	switch {
+	case r.queued:
+		f.Reason = queuedReason
+	case r.timed:
 		f.Reason = timedReason
 	}
+	f.Bounded = r.timed
 	for _, s := range r.steps {
 		f.Objects = append(f.Objects, s.Object)
 		f.Threads = append(f.Threads, s.Thread)

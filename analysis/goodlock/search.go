@@ -18,6 +18,7 @@ import (
 type search struct {
 	a       *Analysis
 	holders map[event.ObjectID][]*pattern
+	writers map[event.ObjectID][]*pattern // that want a lock that others want to read (WriterPreferring)
 	meets   map[[2]int]bool
 	steps   int
 	ring    []*pattern
@@ -86,48 +87,65 @@ func (s *search) run() {
 }
 
 // strip leaves the patterns whose wanted lock somebody holds and of whose held
-// locks somebody wants one, again and again (MagicFuzzer, ICSE 2012), and
-// indexes them by what they hold.
+// locks somebody wants one, or behind which a reader waits, again and again
+// (MagicFuzzer, ICSE 2012), and indexes them.
 func (s *search) strip() []*pattern {
 	left := slices.Clone(s.a.ordered)
 	for {
-		wanted, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
-		for _, p := range left {
-			wanted[p.wanted.lock()] = true
-			for _, m := range p.held {
-				held[m.lock()] = true
-			}
-		}
 		n := len(left)
-		left = slices.DeleteFunc(left, func(p *pattern) bool {
-			return !held[p.wanted.lock()] ||
-				!slices.ContainsFunc(p.held, func(m member) bool { return wanted[m.lock()] })
-		})
+		left = s.stripped(left)
 		if len(left) == n {
 			break
 		}
 	}
-	s.holders = map[event.ObjectID][]*pattern{}
+	s.holders, s.writers = map[event.ObjectID][]*pattern{}, map[event.ObjectID][]*pattern{}
 	for _, p := range left {
 		for _, m := range p.held {
 			s.holders[m.lock()] = append(s.holders[m.lock()], p)
 		}
+		if s.a.opts.Policy == WriterPreferring && !p.wanted.shared() {
+			s.writers[p.wanted.lock()] = append(s.writers[p.wanted.lock()], p)
+		}
 	}
 	return left
+}
+
+func (s *search) stripped(left []*pattern) []*pattern {
+	wanted, read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
+	for _, p := range left {
+		wanted[p.wanted.lock()] = true
+		read[p.wanted.lock()] = read[p.wanted.lock()] || p.wanted.shared()
+		for _, m := range p.held {
+			held[m.lock()] = true
+		}
+	}
+	awaited := func(p *pattern) bool {
+		return slices.ContainsFunc(p.held, func(m member) bool { return wanted[m.lock()] }) ||
+			s.a.opts.Policy == WriterPreferring && !p.wanted.shared() && read[p.wanted.lock()]
+	}
+	return slices.DeleteFunc(left, func(p *pattern) bool { return !held[p.wanted.lock()] || !awaited(p) })
 }
 
 // extend makes all rings of a length that begin with s.ring.
 func (s *search) extend(length int) {
 	first, last := s.ring[0], s.ring[len(s.ring)-1]
 	if len(s.ring) == length {
-		if last.waitsFor(first) {
+		if s.blocks(last, first) && s.minimal() {
 			s.closed(s.ring)
 		}
 		s.deeper = s.deeper || len(s.holders[last.wanted.lock()]) > 0
 		return
 	}
-	for _, p := range s.holders[last.wanted.lock()] {
-		if p.id <= first.id || !last.waitsFor(p) {
+	s.extendBy(s.holders[last.wanted.lock()], length)
+	if last.wanted.shared() {
+		s.extendBy(s.writers[last.wanted.lock()], length)
+	}
+}
+
+func (s *search) extendBy(next []*pattern, length int) {
+	first, last := s.ring[0], s.ring[len(s.ring)-1]
+	for _, p := range next {
+		if p.id <= first.id || !s.blocks(last, p) {
 			continue
 		}
 		if !s.spend(1) {
@@ -144,7 +162,27 @@ func (s *search) extend(length int) {
 // joins reports whether p may be one more of the ring.
 func (s *search) joins(p *pattern) bool {
 	for _, q := range s.ring {
-		if q.wanted.lock() == p.wanted.lock() || !s.tied && !s.canMeet(q, p) {
+		if q.wanted.lock() == p.wanted.lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// blocks reports whether p's acquisition waits for one who is where q is.
+func (s *search) blocks(p, q *pattern) bool { return p.waitsFor(q) || s.behind(p, q) }
+
+// behind reports whether p wants to read what q wants to write, and lets q go first.
+func (s *search) behind(p, q *pattern) bool {
+	return s.a.opts.Policy == WriterPreferring && p.wanted.shared() && !q.wanted.shared() && p.wanted.lock() == q.wanted.lock()
+}
+
+// minimal reports whether the ring has no writer that a reader waits behind although
+// it waits for the same holder itself.
+func (s *search) minimal() bool {
+	n := len(s.ring)
+	for i, p := range s.ring {
+		if s.behind(p, s.ring[(i+1)%n]) && p.waitsFor(s.ring[(i+2)%n]) {
 			return false
 		}
 	}

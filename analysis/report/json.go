@@ -104,6 +104,7 @@ type jsonFinding struct {
 	Sketch      []jsonStep         `json:"sketch"`
 	Observed    []jsonStep         `json:"observed,omitempty"`
 	Order       finding.Order      `json:"order"`
+	Bounded     bool               `json:"bounded,omitempty"`
 	Assumes     []string           `json:"assumes"`
 	Count       int                `json:"count"`
 	Fingerprint string             `json:"fingerprint"`
@@ -235,7 +236,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
+		Order: f.Order, Bounded: f.Bounded, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }

@@ -176,6 +176,7 @@ type Finding struct {
 	// Observed is what the run did instead of Witness (properties).
 	Observed    []Step
 	Order       finding.Order
+	Bounded     bool // of a deadlock: a thread gives up after a time limit
 	Assumes     []string
 	Count       int    // instances merged into this finding, at least 1
 	Fingerprint string // the same in every run of the same binary; see Build

@@ -23,10 +23,14 @@ func (n names) sentence(f *Finding) string {
 }
 
 func (n names) deadlock(f *Finding) string {
-	verb := "can block each other for ever"
+	verb, until := "can block each other", " for ever"
 	if f.Confidence == finding.Observed {
-		verb = "block each other for ever"
+		verb = "block each other"
 	}
+	if f.Bounded {
+		until = " until one gives up"
+	}
+	verb += until
 	return fmt.Sprintf("%s %s: %s", threadList(f.Evidence), verb, n.sides(f))
 }
 
@@ -34,12 +38,20 @@ func (n names) deadlock(f *Finding) string {
 func (n names) sides(f *Finding) string {
 	parts := make([]string, 0, len(f.Evidence))
 	for i, side := range f.Evidence {
-		parts = append(parts, fmt.Sprintf("T%d holds %s and waits for %s%s",
-			side.Thread, heldInCycle(f, i), quoted(side.Object), after(" at ", n.at(side.Stack))))
+		holds := ""
+		if held := heldInCycle(f, i); held != "" {
+			holds = "holds " + held + " and "
+		}
+		waits := "waits for "
+		if side.Op == event.AcquireRead {
+			waits = "waits to read "
+		}
+		parts = append(parts, fmt.Sprintf("T%d %s%s%s%s", side.Thread, holds, waits, quoted(side.Object), after(" at ", n.at(side.Stack))))
 	}
 	return strings.Join(parts, ", while ")
 }
 
+// heldInCycle is "" of a thread that holds nothing: a writer behind whom a reader waits.
 func heldInCycle(f *Finding, i int) string {
 	var held []string
 	for _, h := range f.Evidence[i].Held {
@@ -47,7 +59,7 @@ func heldInCycle(f *Finding, i int) string {
 			held = append(held, quoted(&h.Object))
 		}
 	}
-	if len(held) == 0 {
+	if len(held) == 0 && len(f.Evidence[i].Held) > 0 {
 		return "a lock"
 	}
 	return strings.Join(held, " and ")

@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -21,6 +23,7 @@ func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) {
 	evidence, objects := f.Evidence, f.Objects
 	r := s.history.Settle(f, candidates)
+	f.Bounded = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
 	if !s.explain || r.Verdict == predict.Predicted {
 		return
 	}

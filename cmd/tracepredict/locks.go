@@ -9,6 +9,7 @@ import (
 // lockFlags bound the analysis of lock orders.
 type lockFlags struct {
 	explain     bool
+	rwlocks     string
 	maxCycle    int
 	cycleBudget int
 	maxPatterns int
@@ -17,12 +18,16 @@ type lockFlags struct {
 func (f *lockFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are no findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
+	fs.StringVar(&f.rwlocks, "rwlock-policy", "reader", "whom read-write locks prefer when a writer waits: `reader|writer`; with writer, readers wait behind it")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, "end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, 4194304")
 	fs.IntVar(&f.maxPatterns, "max-patterns", 0, "keep at most `N` nestings of locks; 0 is the default, 65536")
 }
 
 func (f *lockFlags) check() error {
+	if f.rwlocks != "reader" && f.rwlocks != "writer" {
+		return usage("--rwlock-policy %s: it is reader or writer", f.rwlocks)
+	}
 	if f.maxCycle < 0 || f.maxCycle == 1 {
 		return usage("--max-cycle %d: it is at least 2, or 0 for no limit", f.maxCycle)
 	}
@@ -36,5 +41,9 @@ func (f *lockFlags) check() error {
 }
 
 func (f *lockFlags) locks() goodlock.Options {
-	return goodlock.Options{MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
+	policy := goodlock.ReaderPreferring
+	if f.rwlocks == "writer" {
+		policy = goodlock.WriterPreferring
+	}
+	return goodlock.Options{Policy: policy, MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
 }

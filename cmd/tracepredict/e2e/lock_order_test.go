@@ -96,3 +96,18 @@ func TestBoundsOfLockOrder(t *testing.T) {
 		}
 	}
 }
+
+// Whether readers of one lock can block each other, the policy decides.
+func TestReadersBehindAWriter(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
+	trace := filepath.Join(t.TempDir(), "trace")
+	status, r := reported(t, "exec", "--record", trace, "--", program)
+	if status != 0 || len(r.Findings) != 0 {
+		t.Errorf("status %d, findings %v", status, r.Findings)
+	}
+	status, r = reported(t, "analyze", "--rwlock-policy", "writer", trace)
+	if status != 66 || len(r.Findings) != 1 || r.Findings[0].Kind != "deadlock" || r.Findings[0].Confidence != "potential" || len(r.Findings[0].Threads) != 3 {
+		t.Errorf("status %d, findings %v", status, r.Findings)
+	}
+}
