@@ -195,6 +195,9 @@ func (s *Spec) checkText(c Check) string {
 	for _, v := range c.Vars {
 		names = append(names, s.Vars[v].Name)
 	}
+	if len(names) == 0 {
+		return c.Analysis
+	}
 	return c.Analysis + "(" + strings.Join(names, ", ") + ")"
 }
 

@@ -51,6 +51,8 @@ type search struct {
 	values  []uint64 // of all variables
 	nodes   []visit
 	seen    map[[2]uint32]bool
+	total   int  // valuations
+	exact   bool // its steps are all that there are
 }
 
 // visit is a step of the search: a valuation by its number, and where it came from.
@@ -63,37 +65,59 @@ type visit struct {
 }
 
 func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
-	letters, problems := s.Letters(p, nil)
-	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}}
-	if problems.HasErrors() {
+	x, ok := s.newSearch(p, m)
+	if !ok {
 		return Example{}, false
 	}
-	total := 1
+	at, found, _ := x.run(p.Events)
+	if !found {
+		return Example{}, false
+	}
+	return x.example(at), true
+}
+
+// newSearch makes a search that has not begun; false if there are too many valuations, or
+// the property's letters hang on the program.
+func (s *Spec) newSearch(p *Property, m *Monitor) (*search, bool) {
+	letters, problems := s.Letters(p, nil)
+	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}, total: 1, exact: exhaustive(s, p.Events)}
+	if problems.HasErrors() {
+		return nil, false
+	}
 	for _, v := range p.Vars {
 		c := s.candidates(p, v)
-		if total *= len(c); total > maxValuations {
-			return Example{}, false
+		if x.total *= len(c); x.total > maxValuations {
+			return nil, false
 		}
 		x.choices = append(x.choices, c)
 	}
-	for v := range total {
-		for _, start := range m.Start(nil) {
+	return x, true
+}
+
+// run searches for a bad state, and gives the step that reaches it; whole tells whether
+// everything was searched that there is.
+func (x *search) run(events []int) (at int, found, whole bool) {
+	for v := range x.total {
+		for _, start := range x.m.Start(nil) {
 			x.step(-1, uint32(v), start, -1)
 		}
 	}
-	for i := 0; i < len(x.nodes) && len(x.nodes) < maxVisited; i++ {
-		if m.Bad(x.nodes[i].state) {
-			return x.example(i), true
+	for i := 0; i < len(x.nodes); i++ {
+		if len(x.nodes) >= maxVisited {
+			return 0, false, false
+		}
+		if x.m.Bad(x.nodes[i].state) {
+			return i, true, true
 		}
 		n := x.nodes[i]
 		for _, v := range x.writes(n.valuation) {
 			x.step(i, v, n.state, -1)
 		}
-		for _, e := range p.Events {
+		for _, e := range events {
 			x.step(i, n.valuation, n.state, e)
 		}
 	}
-	return Example{}, false
+	return 0, false, x.exact
 }
 
 // step visits what follows from a state of the monitor by a letter.

@@ -58,7 +58,8 @@ func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 	for _, e := range parts {
 		m.Unreported = append(m.Unreported, e.Text(p.name))
 	}
-	return m, m.warnings()
+	problems := m.warnings()
+	return m, append(problems, s.impossible(p, m, len(problems) > 0)...)
 }
 
 func (p *Property) name(i int) string { return p.Propositions[i].Name }

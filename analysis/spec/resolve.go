@@ -87,6 +87,7 @@ func (r *resolver) declare(d syntax.Decl) {
 	switch d := d.(type) {
 	case *syntax.Var:
 		r.name(d.Name, varSort, len(r.Vars), d.Path.Text)
+		r.single(d)
 		r.Vars = append(r.Vars, Var{Name: d.Name.Text, Path: d.Path.Text, Type: r.class(d.Type), Span: d.Name.Span, At: d.Path.Span})
 	case *syntax.Sync:
 		r.sync(d)
@@ -118,6 +119,19 @@ func (r *resolver) declare(d syntax.Decl) {
 	case *syntax.Scope:
 		r.block(d.Name)
 		r.Scopes = append(r.Scopes, d)
+	}
+}
+
+// single wants a path to name one variable that no other declaration does.
+func (r *resolver) single(d *syntax.Var) {
+	if strings.Contains(strings.Join(strings.Fields(d.Path.Text), " "), " of ") {
+		r.problem(syntax.TypeMismatch, d.Path.Span, "%q is a field of every object of a type: a property reads one variable", d.Path.Text)
+	}
+	for _, v := range r.Vars {
+		if v.Path == d.Path.Text {
+			r.problem(syntax.DeclaredTwice, d.Path.Span, "the variable %q is declared already, as %q, at %s", v.Path, v.Name, v.Span.Pos)
+			return
+		}
 	}
 }
 

@@ -1,18 +1,16 @@
 package spec
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/golden"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/probes/method"
 )
-
-var update = flag.Bool("update", false, "write golden files anew")
 
 // parse reads a specification that has to be right.
 func parse(t *testing.T, text string) *Spec {
@@ -22,23 +20,6 @@ func parse(t *testing.T, text string) *Spec {
 		t.Fatalf("%s\n%s", text, problems)
 	}
 	return s
-}
-
-// golden compares with a file beside name.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
-	}
 }
 
 // TestErrors holds what is said of the files in testdata/errors against the files
@@ -62,7 +43,7 @@ func TestErrors(t *testing.T) {
 				}
 			}
 		}
-		golden(t, strings.TrimSuffix(name, ".tps")+".txt", got+"\n")
+		golden.Compare(t, strings.TrimSuffix(name, ".tps")+".txt", got+"\n")
 	}
 }
 

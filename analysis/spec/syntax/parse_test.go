@@ -1,15 +1,14 @@
 package syntax
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "write golden files anew")
+	"github.com/tracepredict/tracepredict/analysis/golden"
+)
 
 // numbers are the names that the tests take for numbers.
 func numbers(n Name) bool { return strings.Contains(" v w x y z n tid atomic ", " "+n.Text+" ") }
@@ -381,19 +380,7 @@ func TestErrors(t *testing.T) {
 		}
 		_, errs := Parse(NewSource(filepath.Base(name), string(text)))
 		got := errs.Error() + "\n"
-		golden := strings.TrimSuffix(name, ".tps") + ".txt"
-		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
-		}
+		golden.Compare(t, strings.TrimSuffix(name, ".tps")+".txt", got)
 	}
 }
 

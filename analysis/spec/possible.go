@@ -1,0 +1,133 @@
+package spec
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// A monitor knows nothing of values: that w > 30 implies w > 26 is beyond it. Where a
+// property compares whole numbers with literals alone, the values around the literals
+// (Spec.candidates) meet every case that there is, and what none of them does never happens.
+
+// impossible warns of propositions that hold in no state or in all, and of a property that
+// values never violate, or always. Quiet is what the monitor was warned of already.
+func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
+	var out syntax.List
+	warn := func(kind syntax.Kind, at syntax.Span, format string, args ...any) {
+		out = append(out, &syntax.Diagnostic{Kind: kind, Warning: true, Span: at, Message: fmt.Sprintf(format, args...)})
+	}
+	x, ok := s.newSearch(p, m)
+	if !ok {
+		return nil
+	}
+	all := true
+	for i, q := range p.Propositions {
+		if q.Event >= 0 {
+			continue
+		}
+		if !s.compares(q.Expr, 0) {
+			all = false
+			continue
+		}
+		if never, always := x.constant(i); never {
+			warn(syntax.Doubtful, q.Expr.Where(), "%q can never hold", q.Text)
+		} else if always {
+			warn(syntax.Doubtful, q.Expr.Where(), "%q always holds", q.Text)
+		}
+	}
+	if !all || quiet {
+		return out
+	}
+	switch _, found, whole := x.run(p.Events); {
+	case !found && whole:
+		warn(syntax.NeverViolated, p.body, "property %q can never be violated, whatever the variables hold", p.Name)
+	case found && x.badAtOnce():
+		warn(syntax.AlwaysViolated, p.body, "property %q is violated by the first state of every run, whatever the variables hold", p.Name)
+	}
+	return out
+}
+
+// constant tells whether a proposition holds in no valuation, or in all.
+func (x *search) constant(bit int) (never, always bool) {
+	never, always = true, true
+	for v := range x.total {
+		x.set(uint32(v))
+		if x.letters.Letter(x.values, 0)>>bit&1 == 0 {
+			always = false
+		} else {
+			never = false
+		}
+	}
+	return never, always
+}
+
+// badAtOnce tells whether every first state is bad.
+func (x *search) badAtOnce() bool {
+	for v := range x.total {
+		x.set(uint32(v))
+		bad := false
+		for _, start := range x.m.Start(nil) {
+			for _, to := range x.m.Step(nil, start, x.letters.Letter(x.values, 0)) {
+				bad = bad || x.m.Bad(to)
+			}
+		}
+		if !bad {
+			return false
+		}
+	}
+	return true
+}
+
+// compares tells whether an expression is made of comparisons of variables of a declared
+// whole type with literals, and of variables that are true or false.
+func (s *Spec) compares(x syntax.Expr, depth int) bool {
+	switch x := x.(type) {
+	case *syntax.Bool:
+		return true
+	case *syntax.Paren:
+		return s.compares(x.X, depth)
+	case *syntax.Unary:
+		return x.Op == syntax.Not1 && s.compares(x.X, depth)
+	case *syntax.Binary:
+		if x.Op.IsComparison() {
+			return s.whole(x.X) && literal(x.Y) || literal(x.X) && s.whole(x.Y)
+		}
+		return !x.Op.IsArithmetic() && s.compares(x.X, depth) && s.compares(x.Y, depth)
+	case *syntax.Ident:
+		switch e := s.names.entries[x.Name.Text]; e.sort {
+		case varSort:
+			return s.Vars[e.index].Type == Bool
+		case propSort:
+			return depth < maxInlined && s.compares(s.Props[e.index].Expr, depth+1)
+		}
+	}
+	return false
+}
+
+// whole tells whether an expression is a variable of whole numbers.
+func (s *Spec) whole(x syntax.Expr) bool {
+	id, ok := unparen(x).(*syntax.Ident)
+	if !ok {
+		return false
+	}
+	e := s.names.entries[id.Name.Text]
+	return e.sort == varSort && (s.Vars[e.index].Type == Int || s.Vars[e.index].Type == Uint)
+}
+
+// literal tells whether an expression is a whole number that candidates are exact about.
+func literal(x syntax.Expr) bool {
+	x = unparen(x)
+	if n, ok := x.(*syntax.Unary); ok && n.Op == syntax.Negate {
+		x = unparen(n.X)
+	}
+	n, ok := x.(*syntax.Number)
+	return ok && !n.Float && n.Int < math.MaxInt32
+}
+
+// exhaustive tells whether steps of the search are all that there are: a write of one
+// variable, or one event that comes alone.
+func exhaustive(s *Spec, events []int) bool {
+	return len(events) == 0 || len(events) == 1 && s.Events[events[0]].Var < 0
+}
