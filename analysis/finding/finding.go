@@ -50,6 +50,7 @@ const (
 	OrderSync           Order = "sync"
 	OrderExclusion      Order = "exclusion"
 	OrderSyncPreserving Order = "sync-preserving"
+	OrderReversal       Order = "reversal"
 )
 
 // Step is one event of evidence or of a witness.

@@ -12,25 +12,48 @@ import (
 // be asked during the run or after it; the closer to the events, the less is
 // forgotten. The history must have been given the events before it is asked.
 func (h *History) Deadlock(p Pattern) Result {
-	return h.ask(finding.Deadlock, p)
+	return h.ask(finding.Deadlock, p).answer()
 }
 
 // Race asks whether the two accesses, given by Seq, can be enabled at once. As for
 // Deadlock, the history must have been given the events before it is asked.
 func (h *History) Race(a, b uint64) Result {
-	if x, y := h.find(a), h.find(b); x != nil && y != nil && !conflicting(x, y) {
-		return refuted(noConflict)
-	}
-	return h.ask(finding.Race, Pattern{{a}, {b}})
+	return h.race(a, b).answer()
 }
 
-func (h *History) ask(kind finding.Kind, p Pattern) Result {
+func (h *History) race(a, b uint64) *question {
+	q := h.ask(finding.Race, Pattern{{a}, {b}})
+	if x, y := h.find(a), h.find(b); x != nil && y != nil && !conflicting(x, y) {
+		q.given = refuted(noConflict)
+	}
+	return q
+}
+
+func (h *History) ask(kind finding.Kind, p Pattern) *question {
 	n := len(p)
-	q := question{kind: kind, h: h, c: h.start(), sides: p, at: make([]int, n), tries: make([]int, n), chosen: make([]*event.Event, n)}
+	return &question{kind: kind, h: h, sides: p, at: make([]int, n), tries: make([]int, n), chosen: make([]*event.Event, n)}
+}
+
+// answer looks for a schedule that keeps the order of critical sections, and then for
+// any other.
+func (q *question) answer() Result {
+	r := q.preserving()
+	if r.Verdict != Predicted {
+		r = q.reverse(r)
+	}
+	return r
+}
+
+// preserving answers with what a sync-preserving schedule leads to.
+func (q *question) preserving() Result {
+	if q.given.Reason != "" {
+		return q.given
+	}
+	q.c = q.h.start()
 	if r := q.search(); r.Verdict != Predicted {
 		return r
 	}
-	return q.answer()
+	return q.projected()
 }
 
 // conflicting tells whether the accesses could race at all.
@@ -48,8 +71,9 @@ type question struct {
 	sides  Pattern
 	at     []int
 	chosen []*event.Event
-	missed bool  // an instance was forgotten
-	tries  []int // by side: instances that cannot block
+	missed bool   // an instance was forgotten
+	tries  []int  // by side: instances that cannot block
+	given  Result // if it has a Reason, the answer
 }
 
 func (q *question) search() Result {
@@ -155,8 +179,8 @@ func (h *History) cutThrough() bool {
 	return slices.ContainsFunc(h.cut, func(e event.Epoch) bool { return e > 0 })
 }
 
-// answer builds the witness and has it checked.
-func (q *question) answer() Result {
+// projected makes the run, projected on the closed set, the witness.
+func (q *question) projected() Result {
 	w := witness{held: map[event.ThreadID]holds{}}
 	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
 	for i := range q.h.log {
@@ -165,10 +189,16 @@ func (q *question) answer() Result {
 			w.add(&e)
 		}
 	}
-	r := Result{Verdict: Predicted, Assumes: []string{"race-free"}}
+	assumes := []string{"race-free"}
 	if q.c.skips() {
-		r.Assumes = append(r.Assumes, "guarded-data")
+		assumes = append(assumes, "guarded-data")
 	}
+	return q.judged(&w, finding.OrderSyncPreserving, assumes)
+}
+
+// judged ends a witness with the error and has it checked.
+func (q *question) judged(w *witness, by finding.Order, assumes []string) Result {
+	r := Result{Verdict: Predicted, Order: by, Assumes: assumes}
 	for _, e := range q.chosen {
 		w.last(e, q.kind == finding.Deadlock)
 		r.Chosen = append(r.Chosen, e.Seq)

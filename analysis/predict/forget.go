@@ -188,6 +188,15 @@ func (s *slotHistory) gapAt(e event.Epoch) (gap, bool) {
 	return gap{}, false
 }
 
+// lastGap is the last gap that has an epoch up to there in it.
+func (s *slotHistory) lastGap(upto event.Epoch) (gap, bool) {
+	at := sort.Search(len(s.gaps), func(i int) bool { return s.gaps[i].first > upto })
+	if at == 0 {
+		return gap{}, false
+	}
+	return s.gaps[at-1], true
+}
+
 // sieve tells of ascending epochs whether they lie in a gap.
 type sieve []gap
 

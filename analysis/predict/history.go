@@ -24,8 +24,11 @@ type History struct {
 	barring int    // barrier rounds that not everybody has left
 	calm    uint64 // Seq of an event after which there was none
 	seen    *observed
+	lanes   *lanes
 	blind   bool // a cut went through a barrier round
-	untidy  bool // lists still name sections that lie in gaps
+	// reversals is how many steps of Options.Reversals are spent.
+	reversals int
+	untidy    bool // lists still name sections that lie in gaps
 
 	spare []*lockSlot // not in use
 	fresh []gap       // scratch of trim
@@ -216,8 +219,8 @@ func (h *History) Event(e *event.Event) {
 		h.other(e)
 	}
 	h.keep(e)
-	if h.seen != nil {
-		h.seen = nil
+	if h.seen != nil || h.lanes != nil {
+		h.seen, h.lanes = nil, nil
 	}
 	if h.barring == 0 && len(h.log) <= h.opt.Events/4*3 {
 		h.calm = e.Seq

@@ -24,10 +24,10 @@ type pipe struct {
 const pipeRoom = 4
 
 // message sends, or receives what there is.
-func (m *machine) message(t *rapid.T, id event.ThreadID) {
-	p, n := m.pipe, rapid.IntRange(1, 3).Draw(t, "bytes")
+func (m *machine) message(c choices, id event.ThreadID) {
+	p, n := m.pipe, c.between(1, 3, "bytes")
 	switch {
-	case rapid.Bool().Draw(t, "send"):
+	case c.yes("send"):
 		if len(p.content)+n <= pipeRoom {
 			m.sends(id, n)
 		}
@@ -101,10 +101,11 @@ func (m *machine) mayMessage(before []int, i int) bool {
 func TestPredictedMessagesArrive(t *testing.T) {
 	count := map[Verdict]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(t, false)
+		c := drawn(t)
+		m := newMachine(c, false)
 		m.pipe = &pipe{got: map[int][]int{}, size: map[int]int{}, sender: map[int]int{}}
-		for range rapid.IntRange(10, 70).Draw(t, "events") {
-			m.step(t, rapid.SampledFrom(m.live).Draw(t, "thread"))
+		for range c.between(10, 70, "events") {
+			m.step(c, oneOf(c, m.live, "thread"))
 		}
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {

@@ -60,12 +60,19 @@ type Options struct {
 	// Witness is how many steps a witness may have before its beginning is left
 	// out; default 1000, at least 16. It is checked in full length all the same.
 	Witness int
+	// Reversals bounds the search for schedules in which critical sections of a lock
+	// change places, in steps of about 0.1 microseconds for all questions together;
+	// one question gets at most a sixteenth. Default 16777216; negative: no search.
+	Reversals int
 }
 
 func (o Options) filled() Options {
 	o.Sections = atLeast(o.Sections, 1000, 2)
 	o.Events = atLeast(o.Events, 1<<18, 16)
 	o.Witness = atLeast(o.Witness, 1000, 16)
+	if o.Reversals == 0 {
+		o.Reversals = 1 << 24
+	}
 	return o
 }
 
@@ -85,7 +92,7 @@ const (
 	Unknown Verdict = iota
 	// Predicted: there is a witness and Check accepts it.
 	Predicted
-	// Refuted: no sync-preserving reordering leads there. Another might.
+	// Refuted: no reordering that was looked for leads there.
 	Refuted
 )
 
@@ -115,6 +122,8 @@ type Result struct {
 	Chosen []uint64
 	// Timed tells that a blocked acquire would give up after a while.
 	Timed bool
+	// Order tells which sort of reordering the witness is.
+	Order finding.Order
 	// Assumes is what the prediction rests on, for finding.Finding.Assumes.
 	Assumes []string
 }
@@ -129,6 +138,9 @@ const (
 	inclusion  = "no other schedule that keeps the observed order of critical sections leads there"
 	tried      = "the acquire is a trylock, which does not block"
 	noRing     = "the locks do not make these threads wait for each other"
+	nowhere    = "no other schedule leads there, though critical sections were allowed to change places"
+	exhausted  = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
+	ordered    = "one of its sides comes before another in every schedule"
 	noConflict = "the accesses do not conflict"
 	oneThread  = "one thread alone cannot do it"
 )

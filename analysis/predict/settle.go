@@ -13,15 +13,25 @@ import (
 // each choice stands for all kept acquires of the same threads with the same
 // locks held. If one is predicted, the finding becomes so, with witness and
 // assumptions, and its Evidence, Objects and Threads are those of the witness;
-// else it keeps its confidence and, if it has no Reason yet, is given one. The
+// else it keeps its confidence and, if it has no Reason yet, is given one. Schedules
+// that keep the order of critical sections come first, whatever the choice. The
 // answer is the Result of the choice that decided.
 func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	if len(candidates) == 0 {
 		candidates = [][]uint64{evidenced(f)}
 	}
-	best := refuted(inclusion)
+	asked := make([]*question, len(candidates))
+	answers := make([]Result, len(candidates))
 	for i, c := range candidates {
-		r := h.try(f.Kind, c)
+		asked[i] = h.about(f.Kind, c)
+		if answers[i] = asked[i].preserving(); answers[i].Verdict == Predicted {
+			h.become(f, &answers[i])
+			return answers[i]
+		}
+	}
+	best := refuted(inclusion)
+	for i, q := range asked {
+		r := q.reverse(answers[i])
 		if r.Verdict == Predicted {
 			h.become(f, &r)
 			return r
@@ -44,19 +54,20 @@ func evidenced(f *finding.Finding) []uint64 {
 	return out
 }
 
-func (h *History) try(kind finding.Kind, choice []uint64) Result {
+// about is the question that a choice of Seq puts.
+func (h *History) about(kind finding.Kind, choice []uint64) *question {
 	switch {
 	case kind == finding.Deadlock:
-		return h.Deadlock(h.around(choice))
+		return h.ask(kind, h.around(choice))
 	case kind == finding.Race && len(choice) == 2:
-		return h.Race(choice[0], choice[1])
+		return h.race(choice[0], choice[1])
 	}
-	return unknown("nothing predicts this kind of finding")
+	return &question{h: h, given: unknown("nothing predicts this kind of finding")}
 }
 
 // become makes the finding what the witness shows.
 func (h *History) become(f *finding.Finding, r *Result) {
-	f.Confidence, f.Order = finding.Predicted, finding.OrderSyncPreserving
+	f.Confidence, f.Order = finding.Predicted, r.Order
 	f.Witness, f.Assumes = r.Witness, r.Assumes
 	f.Evidence, f.Threads = nil, nil
 	if f.Kind == finding.Deadlock {

@@ -19,8 +19,8 @@ func TestSettleDeadlock(t *testing.T) {
 	f.nest(1, lockA, lockB)
 	f.nest(1, lockA, lockB)
 	late := f.nest(2, lockB, lockA)
-	if r := f.h.Deadlock(Pattern{{first}, {late}}); r.Verdict != Refuted {
-		t.Fatalf("%v: the first instance alone should not do", r.Verdict)
+	if r := f.h.Deadlock(Pattern{{first}, {late}}); r.Order != finding.OrderReversal {
+		t.Fatalf("%v, %s: the first instance alone should not do without reversal", r.Verdict, r.Order)
 	}
 	x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: first}, {Seq: late}}}
 	r := f.h.Settle(&x, nil)
@@ -54,7 +54,7 @@ func TestSettleRace(t *testing.T) {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 	y := finding.Finding{Kind: finding.Race, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: b}, {Seq: c}}}
-	if r := f.h.Settle(&y, nil); r.Verdict != Refuted || y.Confidence != finding.Potential || y.Reason != inclusion {
+	if r := f.h.Settle(&y, nil); r.Verdict != Refuted || y.Confidence != finding.Potential || y.Reason != ordered {
 		t.Errorf("%v: %q", r.Verdict, y.Reason)
 	}
 	z := finding.Finding{Kind: finding.Misuse, Reason: "as it was"}

@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,62 +122,91 @@ func patterns(events []event.Event, overlap bool) []Pattern {
 	return out
 }
 
-// TestDeadlockTraces: the number of sync-preserving deadlocks, as published.
+// settled answers every question about a trace, and has each witness checked.
+type settled struct {
+	deadlocks int
+	ends      []string // of races: the second access
+	races     []string // pairs
+	order     map[finding.Order]int
+}
+
+func settle(t *testing.T, name string, o Options) settled {
+	t.Helper()
+	events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := record(events, o)
+	out := settled{order: map[finding.Order]int{}}
+	for _, p := range patterns(events, false) {
+		r := h.Deadlock(p)
+		t.Logf("%v: %v %s %v %v %v", p, r.Verdict, r.Reason, r.Order, r.Chosen, r.Assumes)
+		if r.Verdict == Predicted {
+			out.deadlocks++
+			out.order[r.Order]++
+			checked(t, events, r.Witness, finding.Deadlock)
+		}
+	}
+	for i := range events {
+		races := false
+		for j := range events[:i] {
+			if conflict(&events[j], &events[i]) != nil {
+				continue
+			}
+			r := h.Race(events[j].Seq, events[i].Seq)
+			if r.Verdict == Predicted {
+				races = true
+				out.races = append(out.races, fmt.Sprintf("(%d, %d)", events[j].Seq, events[i].Seq))
+				checked(t, events, r.Witness, finding.Race)
+			}
+		}
+		if races {
+			out.ends = append(out.ends, strconv.FormatUint(events[i].Seq, 10))
+		}
+	}
+	return out
+}
+
+// TestDeadlockTraces: the number of sync-preserving deadlocks, as published, and with
+// reversals that of all which some feasible interleaving reaches.
 func TestDeadlockTraces(t *testing.T) {
-	for name, want := range table(t, "testdata/traces/expected_deadlocks.tsv", "sync_preserving") {
+	const dir = "testdata/traces/expected_deadlocks.tsv"
+	all, preserving, total := table(t, dir, "true_predictable"), 0, 0
+	for name, want := range table(t, dir, "sync_preserving") {
 		t.Run(name, func(t *testing.T) {
-			events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			h := record(events, Options{})
-			n := 0
-			for _, p := range patterns(events, false) {
-				r := h.Deadlock(p)
-				t.Logf("%v: %v %s %v %v", p, r.Verdict, r.Reason, r.Chosen, r.Assumes)
-				if r.Verdict == Predicted {
-					n++
-					checked(t, events, r.Witness, finding.Deadlock)
-				}
-			}
-			if strconv.Itoa(n) != want {
+			n := settle(t, name, Options{Reversals: -1}).deadlocks
+			if preserving += n; strconv.Itoa(n) != want {
 				t.Errorf("%d sync-preserving deadlocks, want %s", n, want)
+			}
+			got := settle(t, name, Options{})
+			total += got.deadlocks
+			if strconv.Itoa(got.deadlocks) != all[name] || got.order[finding.OrderSyncPreserving] != n {
+				t.Errorf("%v deadlocks, want %s", got.order, all[name])
 			}
 		})
 	}
+	if len(all) != 22 || preserving != 11 || total != 13 {
+		t.Errorf("of %d traces %d deadlocks and with reversals %d", len(all), preserving, total)
+	}
 }
 
-// TestRaceTraces: the events that end a sync-preserving race, as RAPID has them.
+// TestRaceTraces: the events that end a sync-preserving race, as RAPID has them, and
+// with reversals all pairs that race in some feasible interleaving.
 func TestRaceTraces(t *testing.T) {
-	for name, want := range table(t, "testdata/traces/expected_races.tsv", "RAPID SyncPreserving") {
+	const dir = "testdata/traces/expected_races.tsv"
+	all := table(t, dir, "true predictable")
+	for name, want := range table(t, dir, "RAPID SyncPreserving") {
 		t.Run(name, func(t *testing.T) {
-			events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			h := record(events, Options{})
-			var got []string
-			for i := range events {
-				races := false
-				for j := range events[:i] {
-					if conflict(&events[j], &events[i]) != nil {
-						continue
-					}
-					r := h.Race(events[j].Seq, events[i].Seq)
-					if r.Verdict == Predicted {
-						races = true
-						checked(t, events, r.Witness, finding.Race)
-					}
-				}
-				if races {
-					got = append(got, strconv.FormatUint(events[i].Seq, 10))
-				}
-			}
+			got := settle(t, name, Options{Reversals: -1}).ends
 			if len(got) == 0 {
 				got = []string{"-"}
 			}
 			if diff := cmp.Diff(want, strings.Join(got, ",")); diff != "" {
 				t.Errorf("sync-preserving races end at (-want +got)\n%s", diff)
+			}
+			pairs := settle(t, name, Options{}).races
+			if diff := cmp.Diff(all[name], "["+strings.Join(pairs, ", ")+"]"); diff != "" {
+				t.Errorf("races (-want +got)\n%s", diff)
 			}
 		})
 	}

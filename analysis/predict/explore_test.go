@@ -1,0 +1,316 @@
+package predict
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// explorer enumerates all that can happen instead of a run of no more than 64 events: every
+// state that an interleaving of its events reaches, by the rules of type machine
+// alone. A set of events is a mask.
+type explorer struct {
+	m       *machine
+	need    []uint64 // by event: what must have happened
+	threads []uint64 // by thread
+	lock    map[event.ObjectID]uint64
+	posts   uint64
+	waits   uint64
+	release []int // of an acquire
+	source  []int // of a read, the write that it saw
+	found   map[string]bool
+	seen    map[exploredState]bool
+}
+
+// exploredState is what a future depends on.
+type exploredState struct {
+	done  uint64
+	last  [3]int8 // write of varX, varY and theAtomic, or -1
+	awake uint64  // notifications that came during the wait that they are to end
+}
+
+func explore(m *machine) map[string]bool {
+	x := &explorer{
+		m: m, need: make([]uint64, len(m.out)), threads: make([]uint64, m.next), lock: map[event.ObjectID]uint64{},
+		release: make([]int, len(m.out)), source: make([]int, len(m.out)), found: map[string]bool{}, seen: map[exploredState]bool{},
+	}
+	for i := range m.out {
+		x.learn(i)
+	}
+	x.visit(exploredState{last: [3]int8{-1, -1, -1}})
+	return x.found
+}
+
+func bit(i int) uint64 { return 1 << i }
+
+// learn makes masks of what the definitions say of an event.
+func (x *explorer) learn(i int) {
+	e := &x.m.out[i]
+	x.need[i] = x.threads[e.Thread]
+	x.threads[e.Thread] |= bit(i)
+	for j := range x.m.out {
+		o := &x.m.out[j]
+		if (o.Op == event.Fork && o.Peer == e.Thread) || (e.Op == event.Join && o.Thread == e.Peer) || (o.Op == event.Init && o.Object == e.Object && j < i) {
+			x.need[i] |= bit(j)
+		}
+		r, arrival := x.m.roundOf[j]
+		if arrival && e.Op == event.BarrierArrive && r < x.m.roundOf[i] {
+			x.need[i] |= bit(j)
+		}
+		if arrival && e.Op == event.BarrierDepart && r == x.m.roundOf[x.m.lastOf(i, event.BarrierArrive)] {
+			x.need[i] |= bit(j)
+		}
+	}
+	switch {
+	case e.Op.IsAcquire():
+		x.lock[e.Object] |= bit(i)
+		x.release[i] = -1
+	case e.Op == event.Release:
+		for j := i - 1; j >= 0; j-- {
+			if o := &x.m.out[j]; o.Op.IsAcquire() && o.Object == e.Object && o.Thread == e.Thread {
+				x.release[j] = i
+				break
+			}
+		}
+	case e.Op == event.SemPost:
+		x.posts |= bit(i)
+	case e.Op == event.SemWait:
+		x.waits |= bit(i)
+	case e.Op == event.Read || e.Op == event.Update:
+		x.source[i] = x.m.lastWrite(upTo(i), e.Object)
+	}
+}
+
+func (s *exploredState) has(i int) bool { return s.done&bit(i) != 0 }
+
+func variable(id event.ObjectID) int {
+	if id == theAtomic {
+		return 2
+	}
+	return int(id - varX)
+}
+
+func (x *explorer) visit(s exploredState) {
+	if x.seen[s] {
+		return
+	}
+	x.seen[s] = true
+	x.note(&s)
+	for _, i := range x.heads(&s) {
+		if x.may(&s, i) {
+			x.visit(x.after(s, i))
+		}
+	}
+}
+
+// heads is each thread's next event, if all that it needs has happened.
+func (x *explorer) heads(s *exploredState) []int {
+	var out []int
+	for _, t := range x.threads {
+		if i := bits.TrailingZeros64(t &^ s.done); i < 64 && x.need[i]&^s.done == 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func (x *explorer) may(s *exploredState, i int) bool {
+	e := &x.m.out[i]
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		return len(x.holders(s, e)) == 0
+	case event.AcquireFailed:
+		return len(x.holders(s, &event.Event{Op: event.Acquire, Object: e.Object})) > 0
+	case event.Read, event.Update:
+		return int(s.last[variable(e.Object)]) == x.source[i]
+	case event.SemWait:
+		return x.semaphore(s) > 0
+	case event.SemFailed:
+		return x.semaphore(s) == 0
+	case event.Wake:
+		sent, ok := x.m.match[i]
+		return !ok || s.awake&bit(i) != 0 && s.has(sent)
+	}
+	return true
+}
+
+func (x *explorer) after(s exploredState, i int) exploredState {
+	e := &x.m.out[i]
+	s.done |= bit(i)
+	if e.Op.IsWrite() {
+		s.last[variable(e.Object)] = int8(i)
+	}
+	for wake, sent := range x.m.match {
+		if sent == i && s.has(x.m.lastOf(wake, event.Wait)) {
+			s.awake |= bit(wake)
+		}
+	}
+	return s
+}
+
+// holders is the acquires whose sections keep out e.
+func (x *explorer) holders(s *exploredState, e *event.Event) []int {
+	var out []int
+	for left := x.lock[e.Object] & s.done; left != 0; left &= left - 1 {
+		j := bits.TrailingZeros64(left)
+		if e.Op == event.AcquireRead && x.m.out[j].Op == event.AcquireRead {
+			continue
+		}
+		if r := x.release[j]; r < 0 || !s.has(r) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+func (x *explorer) semaphore(s *exploredState) int {
+	return x.m.initial + bits.OnesCount64(s.done&x.posts) - bits.OnesCount64(s.done&x.waits)
+}
+
+// key names an error: the two accesses, or a ring of acquires from its first on.
+func key(kind finding.Kind, last []int) string {
+	last = slices.Clone(last)
+	if kind == finding.Race {
+		slices.Sort(last)
+	}
+	at := slices.Index(last, slices.Min(last))
+	name := []byte(kind[:1])
+	for k := range last {
+		name = append(name, byte(last[(at+k)%len(last)]))
+	}
+	return string(name)
+}
+
+// note enters the errors of a state.
+func (x *explorer) note(s *exploredState) {
+	heads := x.heads(s)
+	waits := map[int][]int{}
+	for _, i := range heads {
+		e := &x.m.out[i]
+		for _, j := range heads {
+			if j < i && conflict(&x.m.out[j], e) == nil {
+				x.found[key(finding.Race, []int{i, j})] = true
+			}
+		}
+		if !e.Op.IsAcquire() || e.Flags&event.Try != 0 {
+			continue
+		}
+		for _, h := range x.holders(s, e) {
+			for _, j := range heads {
+				if x.m.out[j].Thread == x.m.out[h].Thread {
+					waits[i] = append(waits[i], j)
+				}
+			}
+		}
+	}
+	for i := range waits {
+		x.rings(waits, []int{i})
+	}
+}
+
+func (x *explorer) rings(waits map[int][]int, path []int) {
+	for _, j := range waits[path[len(path)-1]] {
+		switch {
+		case j == path[0] && len(path) > 1:
+			x.found[key(finding.Deadlock, path)] = true
+		case !slices.Contains(path, j):
+			x.rings(waits, append(slices.Clone(path), j))
+		}
+	}
+}
+
+// can tells whether some instances of the pattern are an error that is reached.
+func can(found map[string]bool, kind finding.Kind, p Pattern, chosen []int) bool {
+	if len(chosen) == len(p) {
+		return found[key(kind, chosen)]
+	}
+	return slices.ContainsFunc(p[len(chosen)], func(seq uint64) bool {
+		return can(found, kind, p, append(slices.Clone(chosen), int(seq)-1))
+	})
+}
+
+// recall counts what can happen, and how much of it is predicted, by tier.
+type recall struct{ feasible, preserving, reversal, gaveUp int }
+
+// compare asks everything about a run: nothing is predicted that no interleaving
+// shows, and what sync-preserving prediction must find is found.
+func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
+	eventtest.Stamp(m.out)
+	found := explore(m)
+	m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
+		feasible := can(found, kind, p, nil)
+		var chosen []int
+		for _, seq := range r.Chosen {
+			chosen = append(chosen, int(seq)-1)
+		}
+		switch c := count[kind]; {
+		case r.Verdict == Predicted && !found[key(kind, chosen)]:
+			t.Fatalf("%s %v is predicted (%s), and no interleaving leads to %v:\n%v", kind, p, r.Order, chosen, m.out)
+		case r.Verdict == Unknown:
+			t.Fatalf("%s %v: %s", kind, p, r.Reason)
+		case r.Verdict == Refuted && feasible && !m.permutes():
+			c.gaveUp++
+		case r.Verdict == Refuted && feasible:
+			t.Fatalf("%s %v can happen, but: %s\n%v", kind, p, r.Reason, m.out)
+		case r.Order == finding.OrderReversal:
+			c.reversal++
+		case r.Verdict == Predicted:
+			c.preserving++
+		}
+		if feasible {
+			count[kind].feasible++
+		}
+	})
+}
+
+// permutes tells whether all that can change its order may do so in a schedule: semaphores,
+// barriers, failed attempts at a lock and who wakes whom stay as observed.
+func (m *machine) permutes() bool {
+	return !slices.ContainsFunc(m.out, func(e event.Event) bool {
+		return e.Op == event.AcquireFailed || e.Op == event.SemWait || e.Op == event.SemFailed || e.Op == event.BarrierArrive || e.Op == event.Wake
+	})
+}
+
+// small makes a trace that can be enumerated.
+func small(seed uint64, full bool) *machine {
+	c := seeded(seed)
+	m := newMachine(c, full)
+	m.nesting = seed%4 != 0
+	for range c.between(12, 40, "events") {
+		m.step(c, oneOf(c, m.live, "thread"))
+	}
+	return m
+}
+
+// TestAllThatCanHappen compares prediction with exhaustive enumeration.
+func TestAllThatCanHappen(t *testing.T) {
+	n := uint64(5000) // of each sort
+	if testing.Short() {
+		n = 500
+	}
+	for _, full := range []bool{false, true} {
+		count := map[finding.Kind]*recall{finding.Race: {}, finding.Deadlock: {}}
+		for seed := range n {
+			small(seed, full).compare(t, count)
+		}
+		for kind, c := range count {
+			t.Logf("full %v, %s: %+v", full, kind, *c)
+			if c.preserving == 0 || c.reversal == 0 {
+				t.Errorf("%s: %+v: the test shows nothing", kind, *c)
+			}
+		}
+	}
+}
+
+// FuzzAllThatCanHappen does the same for any number.
+func FuzzAllThatCanHappen(f *testing.F) {
+	f.Add(uint64(1), false)
+	f.Add(uint64(2), true)
+	f.Fuzz(func(t *testing.T, seed uint64, full bool) {
+		small(seed, full).compare(t, map[finding.Kind]*recall{finding.Race: {}, finding.Deadlock: {}})
+	})
+}

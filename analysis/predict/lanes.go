@@ -1,0 +1,200 @@
+package predict
+
+import (
+	"sort"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// lanes is the log as a scheduler reads it: a lane a slot, whose events keep their
+// order, and for each event what it waits for. Events are named by their place in the
+// log.
+type lanes struct {
+	h      *History
+	of     [][]int32 // by slot: its events
+	needTo []int32   // by event: of its slot's needs, those before this one are the event's or an earlier one's
+	object []int32   // by event: its lock or variable, dense
+	pair   []int32   // by event: of an acquire or a write, object and slot, dense
+	source []int32   // by event: of a read or update, the write that it saw, or one of the below
+	closes []int32   // by event: of a release, the acquire, or nobody
+	after  map[int32][]int32
+	// How many there are of each.
+	objects, pairs int
+}
+
+// The sources of a read that are no event.
+const (
+	initially int32 = -1 - iota
+	unseen
+	whichever
+)
+
+// nobody is what a release closes that has no acquire in the log.
+const nobody int32 = -1
+
+// asLanes makes them of what is in the log now; questions often come together.
+func (h *History) asLanes() *lanes {
+	if h.lanes != nil {
+		return h.lanes
+	}
+	n := len(h.log)
+	l := &lanes{
+		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
+		source: make([]int32, n), closes: make([]int32, n), after: map[int32][]int32{},
+	}
+	w := laneWalk{
+		lanes: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
+		open: map[event.ObjectID][]int32{}, sems: map[event.ObjectID]*semOps{}, vain: map[int32][]int32{},
+	}
+	next := make([]int, len(h.slots)) // by slot: the first need of its next event
+	for i := range h.log {
+		x := &h.log[i]
+		if h.gone(x) {
+			continue
+		}
+		needs := h.slots[x.Slot].needs
+		for next[x.Slot] < len(needs) && needs[next[x.Slot]].epoch <= x.Epoch {
+			next[x.Slot]++
+		}
+		l.needTo[i] = int32(next[x.Slot])
+		l.of[x.Slot] = append(l.of[x.Slot], int32(i))
+		w.visit(int32(i), x)
+	}
+	h.lanes = l
+	return l
+}
+
+// laneWalk is the state of the walk over the log.
+type laneWalk struct {
+	*lanes
+	dense  map[event.ObjectID]int32
+	paired map[[2]uint32]int32
+	write  map[event.ObjectID]int32
+	open   map[event.ObjectID][]int32
+	sems   map[event.ObjectID]*semOps
+	vain   map[int32][]int32 // by acquire: the attempts that found the lock held by it
+}
+
+// semOps is the latest operation of each slot on a semaphore, and the last that failed.
+type semOps struct {
+	latest map[uint32]int32
+	failed int32
+}
+
+func (w *laneWalk) visit(i int32, x *entry) {
+	switch x.Op {
+	case event.Read, event.Write, event.Update:
+		w.name(i, x)
+		w.access(i, x)
+	case event.Acquire, event.AcquireRead:
+		w.name(i, x)
+		w.open[x.Object] = append(w.open[x.Object], i)
+	case event.AcquireFailed:
+		if open := w.open[x.Object]; len(open) > 0 {
+			holder := open[len(open)-1]
+			w.vain[holder] = append(w.vain[holder], i)
+		}
+	case event.Release:
+		w.name(i, x)
+		w.release(i, x)
+	case event.SemPost, event.SemWait, event.SemFailed:
+		w.semaphore(i, x)
+	}
+}
+
+// name numbers the object, and who uses it.
+func (w *laneWalk) name(i int32, x *entry) {
+	d, known := w.dense[x.Object]
+	if !known {
+		d = int32(len(w.dense))
+		w.dense[x.Object] = d
+	}
+	key := [2]uint32{uint32(d), x.Slot}
+	p, known := w.paired[key]
+	if !known {
+		p = int32(len(w.paired))
+		w.paired[key] = p
+	}
+	w.object[i], w.pair[i] = d, p
+	w.objects, w.pairs = len(w.dense), len(w.paired)
+}
+
+func (w *laneWalk) access(i int32, x *entry) {
+	last, written := w.write[x.Object]
+	switch {
+	case x.Op == event.Write:
+	case x.Flags&event.NoSource != 0:
+		w.source[i] = unseen
+	case x.Flags&event.Late != 0:
+		w.source[i] = whichever
+	case !written:
+		w.source[i] = initially
+	default:
+		w.source[i] = last
+	}
+	if x.Op.IsWrite() {
+		w.write[x.Object] = i
+	}
+}
+
+// release closes the thread's section, or else the oldest.
+func (w *laneWalk) release(i int32, x *entry) {
+	open := w.open[x.Object]
+	if w.closes[i] = nobody; len(open) == 0 {
+		return
+	}
+	at := 0
+	for k, j := range open {
+		if w.h.log[j].Thread == x.Thread {
+			at = k
+			break
+		}
+	}
+	w.closes[i] = open[at]
+	w.after[i] = w.vain[open[at]]
+	w.open[x.Object] = append(open[:at:at], open[at+1:]...)
+}
+
+// semaphore keeps the place of an attempt that failed among all other operations: the
+// value was 0 then.
+func (w *laneWalk) semaphore(i int32, x *entry) {
+	s := w.sems[x.Object]
+	if s == nil {
+		s = &semOps{latest: map[uint32]int32{}, failed: -1}
+		w.sems[x.Object] = s
+	}
+	if s.failed >= 0 {
+		w.after[i] = append(w.after[i], s.failed)
+	}
+	if x.Op == event.SemFailed {
+		for _, j := range s.latest {
+			w.after[i] = append(w.after[i], j)
+		}
+		s.failed = i
+	}
+	s.latest[x.Slot] = i
+}
+
+// count is how many events a lane has up to an epoch.
+func (l *lanes) count(slot int, upto event.Epoch) int32 {
+	lane := l.of[slot]
+	return int32(sort.Search(len(lane), func(i int) bool { return l.h.log[lane[i]].Epoch > upto }))
+}
+
+// firstGap is the last epoch of the slot before anything forgotten that lies beyond
+// that one.
+func (l *lanes) firstGap(slot int, beyond event.Epoch) event.Epoch {
+	if gaps := l.h.slots[slot].from(beyond + 1); len(gaps) > 0 {
+		return gaps[0].first - 1
+	}
+	return l.h.slots[slot].epoch
+}
+
+// before is the Seq up to which the slot surely has run all up to an epoch: one less
+// than that of its next event, or else of the last there is.
+func (l *lanes) before(slot int, epoch event.Epoch) uint64 {
+	if at := l.count(slot, epoch); int(at) < len(l.of[slot]) {
+		return l.h.log[l.of[slot][at]].Seq - 1
+	}
+	return l.h.log[len(l.h.log)-1].Seq
+}

@@ -1,0 +1,275 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Where no sync-preserving schedule leads to an error, one may in which two critical
+// sections of a lock change places. To decide that is intractable in general, so there
+// is a budget (Options.Reversals).
+//
+// First a small set of events is tried: what must come before the candidates, with
+// every section in it complete but one a lock, as in the optimistic lock closure of Shi,
+// Mathur, Pavlogiannis, "Optimistic Prediction of Synchronization-Reversal Data Races",
+// ICSE 2024. Unlike there the order is then found by search (scheduler), and where that
+// fails threads that are no candidates may run on as far as they did in the run.
+
+// maxTuples bounds the choices of instances that a question tries.
+const maxTuples = 256
+
+// share is what part of the budget one question may have.
+const share = 16
+
+// reversal is a question put to the scheduler.
+type reversal struct {
+	*question
+	lanes *lanes
+	base  []event.Epoch // by slot: up to there all happens as observed
+	steps int           // left
+	tried int
+	cut   bool // something that might have told was left out
+	free  bool // some instances are in no order that every schedule keeps
+	found *scheduler
+}
+
+// reverse answers a question that has no sync-preserving answer. Before is that
+// answer, which stands where reversals are not looked for.
+func (q *question) reverse(before Result) Result {
+	h := q.h
+	if h.opt.Reversals < 0 || h.blind || q.given.Reason != "" || !settleable(before.Reason) {
+		return before
+	}
+	if h.reversals >= h.opt.Reversals {
+		return unknown(exhausted)
+	}
+	r := &reversal{question: q, lanes: h.asLanes(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/share, h.opt.Reversals-h.reversals)}
+	all := r.steps
+	r.steps -= len(h.log) / 16
+	ok := r.over(0)
+	h.reversals += all - max(r.steps, 0)
+	switch {
+	case ok:
+		return q.scheduled(r.found)
+	case r.steps <= 0 || r.tried >= maxTuples:
+		return unknown(exhausted)
+	case r.cut || q.missed || h.cutThrough():
+		return unknown(forgotten)
+	}
+	if !r.free {
+		return refuted(ordered)
+	}
+	return refuted(nowhere)
+}
+
+// settleable tells whether what speaks against a sync-preserving schedule leaves room
+// for another.
+func settleable(reason string) bool {
+	return reason != tried && reason != oneThread && reason != noRing
+}
+
+// over tries the choices of instances, the earliest first. Total is the sum of their
+// places in the sides.
+func (r *reversal) over(total int) bool {
+	most := 0
+	for i := range r.sides {
+		most += len(r.sides[i]) - 1
+	}
+	for ; total <= most; total++ {
+		if r.choose(0, total) {
+			return true
+		}
+		if r.steps <= 0 || r.tried >= maxTuples {
+			return false
+		}
+	}
+	return false
+}
+
+// choose picks instances for the sides from i on, whose places make up the rest.
+func (r *reversal) choose(i, rest int) bool {
+	if i == len(r.sides) {
+		r.tried++
+		return rest == 0 && r.try()
+	}
+	from := 0
+	if i == len(r.sides)-1 {
+		from = rest
+	}
+	for k := from; k <= min(rest, len(r.sides[i])-1); k++ {
+		e := r.h.find(r.sides[i][k])
+		if e == nil {
+			r.missed = true
+			continue
+		}
+		if e.Flags&event.Try != 0 && e.Op.IsAcquire() {
+			continue
+		}
+		r.chosen[i] = e
+		if r.choose(i+1, rest-k) {
+			return true
+		}
+		if r.steps <= 0 || r.tried >= maxTuples {
+			return false
+		}
+	}
+	return false
+}
+
+// try looks for a schedule that leads to the chosen instances.
+func (r *reversal) try() bool {
+	if r.sameThread() {
+		return false
+	}
+	base := r.base
+	for range 2 {
+		need, ok := r.necessary(base)
+		if !ok {
+			return false
+		}
+		if later := r.beyondGaps(need, base); later != nil {
+			r.cut, base = true, later
+			continue
+		}
+		small := *need
+		small.at, small.next = slices.Clone(need.at), slices.Clone(need.next)
+		if r.complete(&small) && r.beyondGaps(&small, base) == nil && r.schedule(base, small.at, small.at) {
+			return true
+		}
+		return r.steps > 0 && r.schedule(base, need.at, r.farthest(base, need))
+	}
+	return false
+}
+
+// necessary is what must come before the chosen instances in every schedule. It
+// answers false if one of them does, or if they would not block each other.
+func (r *reversal) necessary(base []event.Epoch) (*closure, bool) {
+	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base))}
+	for slot, upto := range base {
+		r.c.raise(uint32(slot), upto)
+	}
+	for _, e := range r.chosen {
+		r.c.before(e)
+	}
+	if slices.ContainsFunc(r.chosen, r.c.has) {
+		return nil, false
+	}
+	r.free = true
+	return r.c, r.kind == finding.Race || r.ring()
+}
+
+// beyondGaps is a later beginning, if the set has something in it of which only a
+// summary is left: up to the last of these all must happen as observed. Else it is nil.
+func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
+	last := uint64(0)
+	for slot, upto := range c.at {
+		if g, has := r.h.slots[slot].lastGap(upto); has && g.last > base[slot] {
+			last = max(last, r.lanes.before(slot, g.last))
+		}
+	}
+	if last == 0 {
+		return nil
+	}
+	base = slices.Clone(base)
+	for i := range r.h.log[:r.h.index(last+1)] {
+		x := &r.h.log[i]
+		base[x.Slot] = max(base[x.Slot], x.Epoch)
+	}
+	return base
+}
+
+// complete adds releases to the set until each lock is held once at its end: by a
+// candidate's thread, or else by the last who took it.
+func (r *reversal) complete(c *closure) bool {
+	for again := true; again; {
+		again = false
+		for slot := range c.at {
+			for x := range c.held(uint32(slot)) {
+				if r.mine(uint32(slot)) || c.over(x) || !r.contended(c, uint32(slot), x) {
+					continue
+				}
+				if x.release == 0 {
+					return false
+				}
+				c.raise(x.releaseSlot, x.release)
+				again = true
+				break
+			}
+		}
+	}
+	return !slices.ContainsFunc(r.chosen, c.has)
+}
+
+// mine tells whether the slot is a candidate's: its sections stay open.
+func (r *reversal) mine(slot uint32) bool {
+	return slices.ContainsFunc(r.chosen, func(e *event.Event) bool { return e.Slot == slot })
+}
+
+// contended tells whether another section of the lock is open at the end of the set
+// that has more right to be.
+func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
+	for other := range c.at {
+		if uint32(other) == slot {
+			continue
+		}
+		for y := range c.held(uint32(other)) {
+			if y.lock == x.lock && !c.over(y) && !(x.shared && y.shared) && (r.mine(uint32(other)) || y.seq > x.seq) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// farthest is how far threads may run: the candidates' up to them, others to the end,
+// but not into what was forgotten.
+func (r *reversal) farthest(base []event.Epoch, need *closure) []event.Epoch {
+	upto := slices.Clone(need.at)
+	for slot := range upto {
+		if !r.mine(uint32(slot)) {
+			upto[slot] = r.lanes.firstGap(slot, max(base[slot], upto[slot]))
+		}
+	}
+	return upto
+}
+
+// schedule looks for an order of what must run, in which others may run up to a limit.
+func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
+	counts := func(upto []event.Epoch) []int32 {
+		out := make([]int32, len(upto))
+		for slot, e := range upto {
+			out[slot] = r.lanes.count(slot, e)
+			r.steps -= int(out[slot]) / 4
+		}
+		return out
+	}
+	s := r.lanes.newScheduler(counts(base), counts(must), counts(limit), r.steps)
+	ok := s.find()
+	r.steps = s.steps
+	if ok {
+		r.found = s
+	}
+	return ok
+}
+
+// scheduled makes a scheduler's trail the witness.
+func (q *question) scheduled(s *scheduler) Result {
+	order := make([]int32, 0, len(s.trail))
+	for i := range q.h.log {
+		x := &q.h.log[i]
+		if b := s.base[x.Slot]; b > 0 && s.of[x.Slot][b-1] >= int32(i) && !q.h.gone(x) {
+			order = append(order, int32(i))
+		}
+	}
+	for _, m := range s.trail {
+		order = append(order, m.event)
+	}
+	w := witness{held: map[event.ThreadID]holds{}, steps: make([]finding.Step, 0, len(order)+len(q.chosen))}
+	for _, i := range order {
+		e := q.h.log[i].event()
+		w.add(&e)
+	}
+	return q.judged(&w, finding.OrderReversal, []string{"guarded-data", "race-free"})
+}

@@ -1,0 +1,385 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// scheduler looks for an order in which the lanes can run up to their goals. Critical
+// sections come in any order that keeps each lock to its holders; a read comes when the
+// write that it saw is the last one.
+//
+// It is a search in depth over what can be regretted: taking a lock that others want
+// too, writing over what others have yet to read. All else is done as soon as it can
+// be. A state that was left is not entered again.
+type scheduler struct {
+	*lanes
+	must   []int32 // by slot: how many events it must run
+	limit  []int32 // by slot: how many it may, no fewer
+	base   []int32 // by slot: how many ran as observed before
+	at     []int32 // by slot: how many have run
+	open   [][]int32
+	last   []int32 // by variable: the last write, or initially
+	final  map[int32]bool
+	wanted []tally // by object: acquires and writes still to come
+	ofPair []int32 // by object and slot: likewise, up to the limit
+	reads  []tally // by write: reads of it still to come
+	blank  []tally // by variable: likewise, of what it held at first
+	trail  []move
+	frames []frame
+	ready  []int32 // the slots that may go on, of all frames
+	seen   map[uint64]struct{}
+	state  uint64
+	steps  int // left
+}
+
+// tally counts events to come: those that must, by mode, and all that may.
+type tally struct{ must, shared, may int32 }
+
+// move is an event that was run, and for a write the one that it wrote over.
+type move struct{ event, before int32 }
+
+// frame is a state at which there was a choice: the length of the trail then, and the
+// slots, in ready, not yet tried.
+type frame struct{ trail, from, next, to int }
+
+func (l *lanes) newScheduler(base, must, limit []int32, steps int) *scheduler {
+	s := &scheduler{
+		lanes: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
+		final: map[int32]bool{}, wanted: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
+		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps,
+	}
+	for v := range s.last {
+		s.last[v] = initially
+	}
+	s.observe()
+	for slot, lane := range l.of {
+		for k := base[slot]; k < limit[slot]; k++ {
+			s.expect(lane[k], k < must[slot], 1)
+		}
+	}
+	s.atEnd()
+	return s
+}
+
+// observe runs what ran before, in the order of the run.
+func (s *scheduler) observe() {
+	for i := range s.h.log {
+		x := &s.h.log[i]
+		if at := s.at[x.Slot]; at < s.base[x.Slot] && s.of[x.Slot][at] == int32(i) {
+			s.run(x.Slot)
+		}
+	}
+}
+
+// expect counts an event that is still to come, or with -1 no longer is.
+func (s *scheduler) expect(i int32, must bool, n int32) {
+	x := &s.h.log[i]
+	add := func(t *tally, shared bool) {
+		t.may += n
+		if must && shared {
+			t.shared += n
+		} else if must {
+			t.must += n
+		}
+	}
+	if x.Op.IsAcquire() || x.Op.IsWrite() {
+		add(&s.wanted[s.object[i]], x.Op == event.AcquireRead)
+		s.ofPair[s.pair[i]] += n
+	}
+	if x.Op == event.Read || x.Op == event.Update {
+		if t := s.readers(s.source[i], s.object[i]); t != nil {
+			add(t, false)
+		}
+	}
+}
+
+// readers counts those to come of what a write left in a variable.
+func (s *scheduler) readers(write, variable int32) *tally {
+	switch {
+	case write >= 0:
+		return &s.reads[write]
+	case write == initially:
+		return &s.blank[variable]
+	}
+	return nil
+}
+
+// atEnd finds the sections that are open where a lane ends for good: whoever else
+// needs the lock must have had it before.
+func (s *scheduler) atEnd() {
+	for slot, lane := range s.of {
+		for k := s.base[slot]; k < s.limit[slot]; k++ {
+			if s.must[slot] == s.limit[slot] && s.h.log[lane[k]].Op.IsAcquire() {
+				s.final[lane[k]] = true
+			}
+		}
+	}
+	for slot, lane := range s.of {
+		for k := s.base[slot]; k < s.limit[slot]; k++ {
+			if i := lane[k]; s.h.log[i].Op == event.Release && s.closes[i] != nobody {
+				delete(s.final, s.closes[i])
+			}
+		}
+	}
+}
+
+// find runs the lanes up to their goals. It answers false if that cannot be, or with
+// no steps left if it gave up.
+func (s *scheduler) find() bool {
+	s.trail = s.trail[:0]
+	for {
+		s.eager()
+		if s.reached() {
+			return true
+		}
+		if s.steps <= 0 {
+			return false
+		}
+		s.branch()
+		if !s.back() {
+			return false
+		}
+	}
+}
+
+func (s *scheduler) reached() bool {
+	for slot := range s.at {
+		if s.at[slot] < s.must[slot] {
+			return false
+		}
+	}
+	return true
+}
+
+// eager runs all that nobody can regret.
+func (s *scheduler) eager() {
+	for again := true; again && s.steps > 0; {
+		again = false
+		s.steps -= 1 + len(s.at)/8
+		for slot := range s.at {
+			for s.can(uint32(slot)) && !s.regrets(uint32(slot)) {
+				s.run(uint32(slot))
+				s.steps--
+				again = true
+			}
+		}
+	}
+}
+
+// branch notes the choices that there are, unless this state had its turn.
+func (s *scheduler) branch() {
+	if _, seen := s.seen[s.state]; seen {
+		return
+	}
+	s.seen[s.state] = struct{}{}
+	from := len(s.ready)
+	for slot := range s.at {
+		if s.can(uint32(slot)) {
+			s.ready = append(s.ready, int32(slot))
+		}
+	}
+	slices.SortFunc(s.ready[from:], s.sooner)
+	s.frames = append(s.frames, frame{len(s.trail), from, from, len(s.ready)})
+}
+
+// sooner puts what must run before what may, and then the earlier in the run first.
+func (s *scheduler) sooner(a, b int32) int {
+	if x, y := s.at[a] < s.must[a], s.at[b] < s.must[b]; x != y {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	return int(s.of[a][s.at[a]] - s.of[b][s.at[b]])
+}
+
+// back takes the next choice of the latest state that has one left.
+func (s *scheduler) back() bool {
+	for n := len(s.frames); n > 0; n-- {
+		f := &s.frames[n-1]
+		for len(s.trail) > f.trail {
+			s.undo()
+		}
+		if f.next < f.to {
+			s.run(uint32(s.ready[f.next]))
+			s.steps--
+			f.next++
+			return true
+		}
+		s.ready = s.ready[:f.from]
+		s.frames = s.frames[:n-1]
+	}
+	return false
+}
+
+// next is the slot's next event, if it may run one.
+func (s *scheduler) next(slot uint32) (int32, bool) {
+	if s.at[slot] >= s.limit[slot] {
+		return 0, false
+	}
+	return s.of[slot][s.at[slot]], true
+}
+
+// can tells whether the slot's next event can run now.
+func (s *scheduler) can(slot uint32) bool {
+	i, ok := s.next(slot)
+	if !ok || !s.needed(slot, i) {
+		return false
+	}
+	x := &s.h.log[i]
+	switch x.Op {
+	case event.Acquire, event.AcquireRead:
+		return s.free(i, x)
+	case event.Read:
+		return s.sees(i)
+	case event.Update:
+		return s.sees(i) && s.mayWrite(slot, i)
+	case event.Write:
+		return s.mayWrite(slot, i)
+	}
+	return true
+}
+
+// needed tells whether what the event needs has run.
+func (s *scheduler) needed(slot uint32, i int32) bool {
+	from := int32(0)
+	if at := s.at[slot]; at > 0 {
+		from = s.needTo[s.of[slot][at-1]]
+	}
+	for _, n := range s.h.slots[slot].needs[from:s.needTo[i]] {
+		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {
+			return false
+		}
+	}
+	for _, j := range s.after[i] {
+		x := &s.h.log[j]
+		at, end := s.at[x.Slot], s.limit[x.Slot]
+		if at < end && s.of[x.Slot][at] <= j && s.of[x.Slot][end-1] >= j {
+			return false
+		}
+	}
+	return true
+}
+
+// free tells whether a lock can be taken, and whether it may be: a section that does
+// not end comes after all others.
+func (s *scheduler) free(i int32, x *entry) bool {
+	for _, j := range s.open[s.object[i]] {
+		if x.Op == event.Acquire || s.h.log[j].Op == event.Acquire {
+			return false
+		}
+	}
+	if !s.final[i] {
+		return true
+	}
+	w := &s.wanted[s.object[i]]
+	if x.Op == event.AcquireRead {
+		return w.must == 0
+	}
+	return w.must+w.shared == 1
+}
+
+// sees tells whether a read would see what it saw in the run.
+func (s *scheduler) sees(i int32) bool {
+	switch want := s.source[i]; want {
+	case unseen:
+		return false
+	case whichever:
+		return true
+	default:
+		return s.last[s.object[i]] == want
+	}
+}
+
+// mayWrite tells whether nobody must still read what would be written over.
+func (s *scheduler) mayWrite(slot uint32, i int32) bool {
+	t := s.readers(s.last[s.object[i]], s.object[i])
+	return t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i))
+}
+
+// seesLast tells whether an update is a reader of what it writes over.
+func (s *scheduler) seesLast(i int32) bool {
+	return s.h.log[i].Op == event.Update && s.source[i] == s.last[s.object[i]]
+}
+
+// regrets tells whether to run the slot's next event may be a mistake.
+func (s *scheduler) regrets(slot uint32) bool {
+	i, _ := s.next(slot)
+	o, alone := s.object[i], s.wanted[s.object[i]].may == s.ofPair[s.pair[i]]
+	switch x := &s.h.log[i]; x.Op {
+	case event.Acquire, event.AcquireRead:
+		return !alone
+	case event.Write, event.Update:
+		readers := s.readers(s.last[o], o).may
+		if s.seesLast(i) {
+			readers--
+		}
+		return readers > 0 || (!alone && s.reads[i].may > 0)
+	}
+	return false
+}
+
+// run runs the slot's next event.
+func (s *scheduler) run(slot uint32) {
+	i := s.of[slot][s.at[slot]]
+	x := &s.h.log[i]
+	m := move{event: i}
+	switch o := s.object[i]; {
+	case x.Op.IsAcquire():
+		s.open[o] = append(s.open[o], i)
+	case x.Op == event.Release && s.closes[i] != nobody:
+		if at := slices.Index(s.open[o], s.closes[i]); at >= 0 {
+			s.open[o] = slices.Delete(s.open[o], at, at+1)
+		}
+	case x.Op.IsWrite():
+		m.before = s.last[o]
+		s.wrote(o, i)
+	}
+	s.ran(slot, i, 1)
+	s.trail = append(s.trail, m)
+}
+
+// undo takes the last event back.
+func (s *scheduler) undo() {
+	m := s.trail[len(s.trail)-1]
+	s.trail = s.trail[:len(s.trail)-1]
+	i := m.event
+	x := &s.h.log[i]
+	switch o := s.object[i]; {
+	case x.Op.IsAcquire():
+		at := slices.Index(s.open[o], i)
+		s.open[o] = slices.Delete(s.open[o], at, at+1)
+	case x.Op == event.Release && s.closes[i] != nobody:
+		s.open[o] = append(s.open[o], s.closes[i])
+	case x.Op.IsWrite():
+		s.wrote(o, m.before)
+	}
+	s.ran(x.Slot, i, -1)
+}
+
+func (s *scheduler) wrote(variable, write int32) {
+	s.state -= scatter(uint64(variable)<<32|uint64(uint32(s.last[variable])), 1)
+	s.last[variable] = write
+	s.state += scatter(uint64(variable)<<32|uint64(uint32(write)), 1)
+}
+
+// ran moves a slot on, or with -1 back. What ran as observed was never expected.
+func (s *scheduler) ran(slot uint32, i, n int32) {
+	at := min(s.at[slot], s.at[slot]+n)
+	s.at[slot] += n
+	s.state += uint64(n) * scatter(uint64(slot)<<32|uint64(at), 2)
+	if at >= s.base[slot] {
+		s.expect(i, at < s.must[slot], -n)
+	}
+}
+
+// scatter makes a number of 64 bits of one that is nearly the same as others
+// (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+func scatter(x, seed uint64) uint64 {
+	x += seed * 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
