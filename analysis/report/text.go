@@ -463,7 +463,11 @@ func basis(f *Finding) string {
 	case f.Confidence == finding.Observed:
 		return "this run did it"
 	case f.Confidence == finding.Predicted && f.Order != finding.OrderNone:
-		return fmt.Sprintf("a checked schedule leads to it (order: %s)", f.Order)
+		how := ""
+		if f.Order == finding.OrderReversal {
+			how = ", in which critical sections of one lock change places"
+		}
+		return fmt.Sprintf("a checked schedule leads to it%s (order: %s)", how, f.Order)
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it"
 	case len(f.Witness) > 0:

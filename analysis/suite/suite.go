@@ -17,6 +17,9 @@ type Options struct {
 	// History is how many critical sections are kept for each lock and
 	// thread, for predictions; 0 is the default of analysis/predict.
 	History int
+	// Reversals bounds the search for schedules in which critical sections of a lock
+	// change places, in steps; 0 is the default of analysis/predict, negative is none.
+	Reversals int
 	// Uses keeps account of how threads use each variable; see Suite.Uses.
 	Uses bool
 	// Locks bounds the analysis of lock orders, and says who is told of new ones.
@@ -37,7 +40,8 @@ type Suite struct {
 
 // New makes a suite.
 func New(o Options) *Suite {
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: predict.New(predict.Options{Sections: o.History})}
+	history := predict.New(predict.Options{Sections: o.History, Reversals: o.Reversals})
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}

@@ -225,7 +225,9 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	r := &observation{flags: f}
-	r.suite = suite.New(suite.Options{History: f.history, Uses: f.shared, Locks: r.locks(stderr), Explain: f.explain})
+	r.suite = suite.New(suite.Options{
+		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), Explain: f.explain,
+	})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
 	}

@@ -19,8 +19,10 @@ type reportFlags struct {
 	output   string
 	findings int
 	history  int
-	verbose  bool
-	stats    bool
+	// reversals is the budget of a search, in steps; negative: none.
+	reversals int
+	verbose   bool
+	stats     bool
 	// confidence is the weakest that is shown and counts for the exit status.
 	confidence string
 }
@@ -34,6 +36,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched, and what became of it")
 	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, "critical sections kept for each lock and thread, to predict from; 0 is the default")
+	fs.IntVar(&f.reversals, "reversals", 0, "steps that may be spent on schedules in which critical sections of a lock change places; 0 is the default, 16777216, and -1 looks for none")
 }
 
 func (f *reportFlags) check() error {

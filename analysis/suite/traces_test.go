@@ -1,0 +1,99 @@
+package suite_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// expected is a column of a table of the collection, by trace.
+func expected(t *testing.T, name, heading string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../predict/testdata/traces/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	at := slices.IndexFunc(strings.Split(lines[0], "\t"), func(h string) bool { return strings.HasPrefix(h, heading) })
+	out := map[string]string{}
+	for _, line := range lines[1:] {
+		cells := strings.Split(line, "\t")
+		out[strings.TrimSuffix(cells[0], filepath.Ext(cells[0]))] = cells[at]
+	}
+	return out
+}
+
+// predicted counts a run's predicted findings of a kind, by order, and has each
+// witness checked.
+func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []finding.Finding, by map[finding.Order]int) {
+	t.Helper()
+	by = map[finding.Order]int{}
+	for _, f := range findings(events, nil) {
+		if f.Kind != kind || f.Confidence != finding.Predicted {
+			continue
+		}
+		if err := predict.Check(events, f.Witness, kind); err != nil {
+			t.Error(err)
+		}
+		found = append(found, f)
+		by[f.Order]++
+	}
+	return found, by
+}
+
+// TestDeadlocksOfTheCollection: of the 22 runs, in all of which a plain lock graph has
+// a cycle, 12 can deadlock, in 13 ways. All are predicted and no other.
+func TestDeadlocksOfTheCollection(t *testing.T) {
+	cycles := expected(t, "expected_deadlocks.tsv", "lockgraph_cycles")
+	preserving := expected(t, "expected_deadlocks.tsv", "sync_preserving")
+	runs, ways := 0, 0
+	for name, want := range expected(t, "expected_deadlocks.tsv", "true_predictable") {
+		found, by := predicted(t, read(t, name), finding.Deadlock)
+		if got := fmt.Sprint(len(found)); got != want || fmt.Sprint(by[finding.OrderSyncPreserving]) != preserving[name] {
+			t.Errorf("%s: predicted %v, want %s, %s of them sync-preserving", name, by, want, preserving[name])
+		}
+		if cycles[name] == "0" {
+			t.Errorf("%s: a lock graph without a cycle", name)
+		}
+		if ways += len(found); len(found) > 0 {
+			runs++
+		}
+	}
+	if len(cycles) != 22 || runs != 12 || ways != 13 {
+		t.Errorf("of %d runs %d can deadlock, in %d ways", len(cycles), runs, ways)
+	}
+}
+
+// unsuspected are the runs whose races are between accesses that Eraser's states do
+// not tell from a hand-over.
+var unsuspected = []string{"10_shb_vs_fhb"}
+
+// TestRacesOfTheCollection: what is predicted of the 14 runs is a pair that races in
+// some feasible interleaving, and of each run that has such a pair one is predicted.
+func TestRacesOfTheCollection(t *testing.T) {
+	all := expected(t, "expected_races.tsv", "true predictable")
+	if len(all) != 14 {
+		t.Errorf("%d runs", len(all))
+	}
+	for name, pairs := range all {
+		events := read(t, name)
+		found, by := predicted(t, events, finding.Race)
+		t.Log(name, pairs, by)
+		for _, f := range found {
+			a, b := f.Evidence[0].Seq, f.Evidence[1].Seq
+			if pair := fmt.Sprintf("(%d, %d)", min(a, b), max(a, b)); !strings.Contains(pairs, pair) {
+				t.Errorf("%s: %s is predicted, the races are %s", name, pair, pairs)
+			}
+		}
+		if len(found) == 0 && pairs != "[]" && !slices.Contains(unsuspected, name) {
+			t.Errorf("%s: %d predicted, the races are %s", name, len(found), pairs)
+		}
+	}
+}
