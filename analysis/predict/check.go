@@ -74,6 +74,7 @@ type simulation struct {
 	value    map[event.ObjectID]int64   // of semaphores
 	gone     map[event.ObjectID]bool    // destroyed
 	streams  map[event.ObjectID]*behind // how many, from the first on, have happened
+	sent     map[event.ObjectID][]int   // sends, in the order in which the steps have them
 }
 
 func newSimulation(run *observed) *simulation {
@@ -81,6 +82,7 @@ func newSimulation(run *observed) *simulation {
 		run: run, done: make([]bool, len(run.events)), when: make([]int, len(run.events)),
 		position: map[event.ThreadID]int{}, open: map[event.ObjectID][]int{}, writer: map[event.ObjectID]int{},
 		value: map[event.ObjectID]int64{}, gone: map[event.ObjectID]bool{}, streams: map[event.ObjectID]*behind{},
+		sent: map[event.ObjectID][]int{},
 	}
 	for id, v := range s.run.initial {
 		s.value[id] = v
@@ -223,7 +225,8 @@ func (s *simulation) canWake(i int) error {
 	return nil
 }
 
-// canMessage wants what went through the channel before to have gone through it.
+// canMessage wants what went through the channel before to have gone through it, and
+// the bytes of a receive to have been sent in the order of the run.
 func (s *simulation) canMessage(i int, e *event.Event) error {
 	now := s.streams[e.Object]
 	if now == nil {
@@ -231,11 +234,18 @@ func (s *simulation) canMessage(i int, e *event.Event) error {
 		s.streams[e.Object] = now
 	}
 	all, want := s.run.streams[e.Object], s.run.behind[i]
+	sent := s.sent[e.Object]
+	for now.sends < len(sent) && now.sends < len(all.sends) && sent[now.sends] == all.sends[now.sends] {
+		now.sends++
+	}
+	if now.sends < want.sends {
+		return fmt.Errorf("it needs %s first, and no other message before that", s.run.name(all.sends[now.sends]))
+	}
 	for _, x := range []struct {
 		list []int
 		now  *int
 		want int
-	}{{all.sends, &now.sends, want.sends}, {all.receives, &now.receives, want.receives}, {all.failures, &now.failures, want.failures}} {
+	}{{all.receives, &now.receives, want.receives}, {all.failures, &now.failures, want.failures}} {
 		for *x.now < x.want && s.done[x.list[*x.now]] {
 			*x.now++
 		}
@@ -276,6 +286,8 @@ func (s *simulation) do(i int, e *event.Event) {
 		s.value[e.Object]++
 	case event.SemWait:
 		s.value[e.Object]--
+	case event.Send:
+		s.sent[e.Object] = append(s.sent[e.Object], i)
 	case event.Destroy:
 		s.gone[e.Object] = ends(e)
 	}

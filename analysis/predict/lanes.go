@@ -44,7 +44,7 @@ func (h *History) asLanes() *lanes {
 	}
 	w := laneWalk{
 		lanes: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
-		open: map[event.ObjectID][]int32{}, sems: map[event.ObjectID]*semOps{}, vain: map[int32][]int32{},
+		open: map[event.ObjectID][]int32{}, sems: map[event.ObjectID]*semOps{}, vain: map[int32][]int32{}, sent: map[event.ObjectID]int32{},
 	}
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
 	for i := range h.log {
@@ -72,7 +72,8 @@ type laneWalk struct {
 	write  map[event.ObjectID]int32
 	open   map[event.ObjectID][]int32
 	sems   map[event.ObjectID]*semOps
-	vain   map[int32][]int32 // by acquire: the attempts that found the lock held by it
+	sent   map[event.ObjectID]int32 // the latest message
+	vain   map[int32][]int32        // by acquire: the attempts that found the lock held by it
 }
 
 // semOps is the latest operation of each slot on a semaphore, and the last that failed.
@@ -99,6 +100,11 @@ func (w *laneWalk) visit(i int32, x *entry) {
 		w.release(i, x)
 	case event.SemPost, event.SemWait, event.SemFailed:
 		w.semaphore(i, x)
+	case event.Send:
+		if last, known := w.sent[x.Object]; known {
+			w.after[i] = []int32{last}
+		}
+		w.sent[x.Object] = i
 	}
 }
 
