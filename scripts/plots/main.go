@@ -1,0 +1,93 @@
+// Command plots measures the lattice and draws what it measured: what share of the
+// violations that can be predicted a window finds, on random programs; and the time of
+// an event over threads, window and states of the monitor. Pictures (SVG) and their
+// data (CSV) go to a folder of the documentation.
+//
+// The recall is the same on every machine; times are not, and want an idle one.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+type config struct {
+	output   string
+	programs int
+	seed     uint64
+	events   int
+	rounds   int
+	form     string
+}
+
+func main() {
+	var c config
+	flag.StringVar(&c.output, "output", "docs/figures", "the `FOLDER` to write to")
+	flag.IntVar(&c.programs, "programs", 150, "random programs for the recall")
+	flag.Uint64Var(&c.seed, "seed", 1, "of the random programs")
+	flag.IntVar(&c.events, "events", 100_000, "events a measurement of time")
+	flag.IntVar(&c.rounds, "rounds", 5, "measurements of time at each value")
+	flag.StringVar(&c.form, "form", "svg", "of the pictures: svg, png or pdf")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: plots [flags] recall|times ...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 || c.programs < 1 || c.events < 1 || c.rounds < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	for _, what := range flag.Args() {
+		if err := c.draw(what); err != nil {
+			fmt.Fprintln(os.Stderr, "plots:", err)
+			os.Exit(1)
+		}
+	}
+}
+
+func (c *config) draw(what string) error {
+	if err := os.MkdirAll(c.output, 0o755); err != nil {
+		return err
+	}
+	switch what {
+	case "recall":
+		return c.recall()
+	case "times":
+		return c.times()
+	}
+	return fmt.Errorf("%s: it is recall or times", what)
+}
+
+func (c *config) recall() error {
+	points, err := measureRecall(c.programs, c.seed, recallWindows, func(done int) {
+		if done%25 == 0 {
+			fmt.Fprintf(os.Stderr, "%d of %d programs\n", done, c.programs)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p, err := drawRecall(points, c.programs)
+	if err != nil {
+		return err
+	}
+	if err := save(p, c.output, "recall."+c.form); err != nil {
+		return err
+	}
+	return table(c.output, "recall.csv", recallTable(points))
+}
+
+func (c *config) times() error {
+	points := measureCost(c.events, c.rounds, func(round int) { fmt.Fprintf(os.Stderr, "round %d of %d\n", round, c.rounds) })
+	for _, a := range axes {
+		p, err := drawCost(a, points)
+		if err != nil {
+			return err
+		}
+		if err := save(p, c.output, "time-"+a.name+"."+c.form); err != nil {
+			return err
+		}
+	}
+	return table(c.output, "times.csv", costTable(points))
+}
