@@ -39,6 +39,11 @@ bench: ## measure, and write docs/performance.md
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
 	scripts/as-root build/bench/bench $(BENCHFLAGS)
 
+plots: ## draw what windows find, and what the lattice takes over threads, window and monitor
+	scripts/setup build
+	$(GO) -C scripts build -buildvcs=false -o ../build/bench/plots ./plots
+	build/bench/plots $(PLOTSFLAGS) recall times
+
 real: ## put real programs under load, plain and observed, and write docs/performance.md
 	scripts/setup real
 	$(MAKE) --no-print-directory build
@@ -81,4 +86,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench real soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test bench plots real soak long-trace pgo generate fmt lint fuzz install clean

@@ -28,7 +28,7 @@ type axis struct {
 type setup struct{ threads, window, states int }
 
 var axes = []axis{
-	{"threads", "threads t", []int{2, 4, 6, 8, 12, 16, 24, 32}, func(v int) setup { return setup{v, costWindow, costStates} }},
+	{"threads", "threads t", []int{4, 6, 8, 12, 16, 20, 24, 32}, func(v int) setup { return setup{v, costWindow, costStates} }},
 	{"window", "window w, in states", []int{4, 8, 16, 32, 64, 96, 128, 192, 256}, func(v int) setup { return setup{costThreads, v, costStates} }},
 	{"monitor", "states of the monitor m", []int{2, 5, 10, 20, 40, 60, 80, 100}, func(v int) setup { return setup{costThreads, costWindow, v} }},
 }
@@ -76,7 +76,7 @@ func measureCost(events, rounds int, told func(round int)) []cost {
 func (s setup) run(n int) (micros, states float64) {
 	events := loosely(s.threads, n, 4)
 	l := lattice.New(lattice.Options{
-		Width: s.window, Queue: 4 * s.window, Initial: make([]uint64, s.threads),
+		Width: s.window, Queue: s.window, Initial: make([]uint64, s.threads),
 		Properties: []lattice.Property{{Monitor: ring{lattice.State(s.states)}, Labels: compared{}}},
 	})
 	runtime.GC()

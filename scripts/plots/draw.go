@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -112,7 +113,8 @@ func drawCost(a axis, points []cost) (*plot.Plot, error) {
 	}
 	straight.Color, straight.Dashes = grey, dashes
 	p.Add(straight)
-	p.Legend.Add(fmt.Sprintf("%.2f + %.3f x, R² %.3f", f.at0, f.slope, f.r2), straight)
+	p.Legend.Add(fmt.Sprintf("%.2f %+.3f x, R² %.3f", f.at0, f.slope, f.r2), straight)
+	p.Y.Max = 1.3 * slices.Max(ys) // room for the legend
 	return p, nil
 }
 

@@ -26,7 +26,8 @@ func TestFit(t *testing.T) {
 
 // TestPictures writes all of them in small, and reads them again.
 func TestPictures(t *testing.T) {
-	c := config{output: filepath.Join(t.TempDir(), "figures"), programs: 1, seed: 3, events: 300, rounds: 1, form: "svg"}
+	dir := t.TempDir()
+	c := config{output: filepath.Join(dir, "figures"), page: filepath.Join(dir, "page.md"), programs: 1, seed: 3, events: 300, rounds: 1, form: "svg"}
 	for _, what := range []string{"recall", "times"} {
 		if err := c.draw(what); err != nil {
 			t.Fatal(err)
@@ -34,7 +35,7 @@ func TestPictures(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"recall.svg": "order exclusion", "time-threads.svg": "threads t", "time-window.svg": "window w", "time-monitor.svg": "monitor m",
-		"recall.csv": "order,queue,window,found,predictable,share\nsync,32,1,0,", "times.csv": "threads,2,64,10,",
+		"recall.csv": "order,queue,window,found,predictable,share\nsync,32,1,0,", "times.csv": "threads,4,64,10,",
 	} {
 		raw, err := os.ReadFile(filepath.Join(c.output, name))
 		if err != nil {
@@ -46,6 +47,10 @@ func TestPictures(t *testing.T) {
 		if strings.HasSuffix(name, ".svg") {
 			wellFormed(t, name, raw)
 		}
+	}
+	page, err := os.ReadFile(c.page)
+	if err != nil || strings.Count(string(page), "](figures/time-") != 3 || !strings.Contains(string(page), marks.Begin) {
+		t.Errorf("%v; the page:\n%s", err, page)
 	}
 	if err := c.draw("else"); err == nil {
 		t.Error("something else can be drawn")

@@ -10,10 +10,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 type config struct {
 	output   string
+	page     string
 	programs int
 	seed     uint64
 	events   int
@@ -24,6 +28,7 @@ type config struct {
 func main() {
 	var c config
 	flag.StringVar(&c.output, "output", "docs/figures", "the `FOLDER` to write to")
+	flag.StringVar(&c.page, "page", "docs/performance.md", "the `PAGE` beside the folder whose marked part shows the times; empty is none")
 	flag.IntVar(&c.programs, "programs", 150, "random programs for the recall")
 	flag.Uint64Var(&c.seed, "seed", 1, "of the random programs")
 	flag.IntVar(&c.events, "events", 100_000, "events a measurement of time")
@@ -89,5 +94,23 @@ func (c *config) times() error {
 			return err
 		}
 	}
-	return table(c.output, "times.csv", costTable(points))
+	if err := table(c.output, "times.csv", costTable(points)); err != nil {
+		return err
+	}
+	if c.page == "" {
+		return nil
+	}
+	return marks.Write(c.page, "# What observing costs\n\n"+marks.Begin+"\n"+marks.End+"\n", c.text())
+}
+
+var marks = figures.Marks{Begin: "<!-- times of the lattice: written by make plots -->", End: "<!-- end of times of the lattice -->"}
+
+// text is what the page says of the pictures of times.
+func (c *config) text() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured with `make plots`, medians of %d rounds of %d relevant events on one core of %s. Data: [times.csv](figures/times.csv).\n", c.rounds, c.events, figures.Machine())
+	for _, a := range axes {
+		fmt.Fprintf(&b, "\n![The time of a relevant event over %s](figures/time-%s.%s)\n", a.title, a.name, c.form)
+	}
+	return b.String()
 }
