@@ -156,6 +156,9 @@ func TestLimits(t *testing.T) {
 	if n := spec.Maps["sites"].MaxEntries; n != MaxSites {
 		t.Errorf("the map holds %d sites, want %d", n, MaxSites)
 	}
+	if n := spec.Maps["place_hits"].MaxEntries; n != MaxPlaces {
+		t.Errorf("the map holds %d places, want %d", n, MaxPlaces)
+	}
 	if n := len(StackRecord{}.Frames); n != MaxFrames {
 		t.Errorf("a stack holds %d frames, want %d", n, MaxFrames)
 	}

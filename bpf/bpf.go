@@ -52,6 +52,10 @@ const MaxFrames = 32
 // MaxSites is how many sites one run can have.
 const MaxSites = 1 << 16
 
+// MaxPlaces bounds the numbers of places that synchronise unobserved (OpUnseen), of
+// which 0 is none.
+const MaxPlaces = 1 << 13
+
 // MaxArgs is how many parameters of a call are recorded at most.
 const MaxArgs = 6
 

@@ -44,6 +44,7 @@ const (
 	OpReceive
 	OpConstruct
 	OpDestruct
+	OpUnseen
 
 	numOps
 )
@@ -53,7 +54,7 @@ var opNames = [numOps]string{
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
-	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct",
+	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.

@@ -53,6 +53,8 @@ enum op {
 	OP_RECEIVE,	/* likewise */
 	OP_CONSTRUCT,	/* a constructor is entered: object is what it makes, value its size */
 	OP_DESTRUCT,	/* a destructor has returned: likewise what it ended */
+	OP_UNSEEN,	/* the thread is, or just was, at a place that synchronises unobserved: object is the
+			 * place's number; with result 1 its probe is to be removed, and later hits are not told */
 };
 
 /* What threads hand each other messages through. */

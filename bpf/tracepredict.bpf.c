@@ -1737,6 +1737,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 
 #include "watch.h"
 #include "io.h"
+#include "unseen.h"
 
 /* Types that no map names, for the generator. */
 struct watched_line *unused_watched_line __attribute__((unused));

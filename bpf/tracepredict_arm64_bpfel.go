@@ -261,6 +261,7 @@ const (
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
+	TracepredictMapPlaceHits         = "place_hits"
 	TracepredictMapPlaces            = "places"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRing              = "ring"
@@ -283,6 +284,7 @@ const (
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
+	TracepredictProgOnUnseen         = "on_unseen"
 	TracepredictProgOnWatch          = "on_watch"
 	TracepredictProgOnWatchedCall    = "on_watched_call"
 	TracepredictProgOnWatchedExit    = "on_watched_exit"
@@ -368,6 +370,7 @@ type TracepredictProgramSpecs struct {
 	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
 	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
+	OnUnseen      *ebpf.ProgramSpec `ebpf:"on_unseen"`
 	OnWatch       *ebpf.ProgramSpec `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.ProgramSpec `ebpf:"on_watched_call"`
 	OnWatchedExit *ebpf.ProgramSpec `ebpf:"on_watched_exit"`
@@ -385,6 +388,7 @@ type TracepredictMapSpecs struct {
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
+	PlaceHits      *ebpf.MapSpec `ebpf:"place_hits"`
 	Places         *ebpf.MapSpec `ebpf:"places"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	Ring           *ebpf.MapSpec `ebpf:"ring"`
@@ -455,6 +459,7 @@ type TracepredictMaps struct {
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
+	PlaceHits      *ebpf.Map `ebpf:"place_hits"`
 	Places         *ebpf.Map `ebpf:"places"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	Ring           *ebpf.Map `ebpf:"ring"`
@@ -476,6 +481,7 @@ func (m *TracepredictMaps) Close() error {
 		m.KernelCodes,
 		m.Lost,
 		m.PendingReturns,
+		m.PlaceHits,
 		m.Places,
 		m.Readings,
 		m.Ring,
@@ -536,6 +542,7 @@ type TracepredictPrograms struct {
 	OnProbe       *ebpf.Program `ebpf:"on_probe"`
 	OnReturn      *ebpf.Program `ebpf:"on_return"`
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
+	OnUnseen      *ebpf.Program `ebpf:"on_unseen"`
 	OnWatch       *ebpf.Program `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.Program `ebpf:"on_watched_call"`
 	OnWatchedExit *ebpf.Program `ebpf:"on_watched_exit"`
@@ -556,6 +563,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnProbe,
 		p.OnReturn,
 		p.OnShared,
+		p.OnUnseen,
 		p.OnWatch,
 		p.OnWatchedCall,
 		p.OnWatchedExit,

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/cilium/ebpf"
+
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
@@ -116,21 +118,21 @@ func (s *Session) counter(name string) *busy {
 func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
 	names, probes := m.unnamed()
 	for _, name := range names {
-		if err := s.tracer.attachBusy(s.counters[name], m.file, probes[name], owner, unfiltered); err != nil {
+		if err := s.tracer.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, probes[name], owner, unfiltered); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *Tracer) attachBusy(b *busy, f *os.File, probes []Probe, owner int, unfiltered bool) error {
+func (t *Tracer) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []Probe, owner int, unfiltered bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
 		return nil
 	}
 	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
-	l, err := to.link(t.objs.OnProbe, probes, 0)
+	l, err := to.link(prog, probes, 0)
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", b.variable, err)
 	}
@@ -157,19 +159,24 @@ func (s *Session) leftOut(r *bpf.Record) bool {
 // shed removes the probes of a variable; it takes the kernel long, and the reader
 // does not wait.
 func (s *Session) shed(b *busy) {
-	var links []probeLink
-	for _, l := range b.take() {
-		if s.tracer.replace(l.owner, l.link, 0) { // else its process has gone
-			links = append(links, l.link)
-		}
-	}
-	err := closeAll(links)
+	err := s.remove(b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tooBusy = append(s.tooBusy, b.variable)
 	if err != nil {
 		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", b.variable, err))
 	}
+}
+
+// remove takes the probes of b out and lets no more come.
+func (s *Session) remove(b *busy) error {
+	var links []probeLink
+	for _, l := range b.take() {
+		if s.tracer.replace(l.owner, l.link, 0) { // else its process has gone
+			links = append(links, l.link)
+		}
+	}
+	return closeAll(links)
 }
 
 // TooBusy lists the atomic variables that nobody named and that were accessed too

@@ -22,6 +22,10 @@ type Module struct {
 	Base uint32 // index of the plan's first site
 	file *os.File
 
+	place uint32 // number of the plan's first place, see places.go
+	asked bool   // a probe tells of each place,
+	late  bool   // but it came when the code may have run already
+
 	calls     map[uint64]string // see systemCalls
 	callsOnce sync.Once
 }
@@ -112,7 +116,9 @@ func (m *Module) bpfSites() []bpf.Site {
 func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sites)+i) }
 
 // probed reports whether anything of the module is to be observed.
-func (m *Module) probed() bool { return len(m.Plan.Sites)+len(m.Plan.Watchpoints) > 0 }
+func (m *Module) probed() bool {
+	return len(m.Plan.Sites)+len(m.Plan.Watchpoints)+len(m.Plan.Places) > 0
+}
 
 // sign writes the signatures of a module's functions, and into sites their numbers.
 func (m *Module) sign(t *Tracer, sites []bpf.Site) error {
@@ -131,20 +137,17 @@ func (m *Module) sign(t *Tracer, sites []bpf.Site) error {
 
 // UnseenIn counts the places of a module's code that synchronise without being
 // observed: atomic instructions and futex calls, but for accesses of watched
-// variables and what functions of the table are made of. First and what
-// describe the first of them.
+// variables, what functions of the table are made of, and places of which probes tell
+// whether they are executed (Executed). First and what describe the first of them.
 func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	unseen, err := m.Plan.Unseen()
 	if err != nil {
 		return 1, m.Path, err.Error()
 	}
-	observed := map[uint64]bool{}
-	for _, site := range m.Plan.Sites {
-		observed[site.At] = observed[site.At] || !site.IsCall() && !site.Partly
-	}
+	observed, told := m.Plan.Observed(), m.told()
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {
-		if observed[site.Addr] || observed[site.Func.Lo] {
+		if observed(site) || told[site.Addr] {
 			continue
 		}
 		if n++; n == 1 {

@@ -84,6 +84,7 @@ type Session struct {
 	modules    map[FileID][]*Module
 	early      earlyFiles
 	sites      []*probes.Site
+	places     []placeRef // that synchronise unobserved, by number; the first is none
 	notes      []string
 	unobserved []string  // paths, see Unobserved
 	resolved   bool      // a program before an execve had all variables to watch; with Options.Follow
@@ -130,6 +131,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	plan := opts.Plan
 	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.Messages
 	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
+	opts.Tracer.NoPlaces = !plan.Atomics
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err
@@ -141,6 +143,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		processes: map[int]*process{},
 		counters:  map[string]*busy{},
 		sites:     []*probes.Site{nil},
+		places:    make([]placeRef, 1),
 		notes:     notes,
 		stop:      make(chan struct{}),
 		readDone:  make(chan struct{}),
@@ -379,6 +382,13 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // be seen to access without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolInt(a.Path == p.program) - boolInt(b.Path == p.program) })
+	for _, mod := range fresh { // first: what is observed before would be without them
+		if err := s.attachPlaces(p, mod); err != nil {
+			if err := s.without(p, mod.Path, err); err != nil {
+				return err
+			}
+		}
+	}
 	for _, mod := range fresh {
 		if err := s.attach(p, mod); err != nil {
 			if err := s.without(p, mod.Path, err); err != nil {
@@ -416,6 +426,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range fresh {
+		m.late = m.late || s.running
 		if s.running && s.of(pid).young.IsZero() { // of a young program all is said
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
@@ -506,6 +517,7 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 		s.note(n)
 	}
 	s.modules[m.File] = append(s.modules[m.File], mod)
+	s.numberPlaces(mod)
 	if !mod.probed() {
 		return mod, nil
 	}
@@ -533,21 +545,21 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	return mod, nil
 }
 
-// attach puts a module's probes in. Once the leader has called pthread_exit the
-// kernel's PID filter lets nothing through: then the BPF program filters.
+// unfiltered: once the leader has called pthread_exit the kernel's PID filter lets
+// nothing through. Then the BPF program filters.
+func (p *process) unfiltered() bool { return procDir(p.pid) != fmt.Sprintf("/proc/%d", p.pid) }
+
+// attach puts a module's probes in, but for those of attachPlaces.
 func (s *Session) attach(p *process, mod *Module) error {
-	pid := p.pid
-	if procDir(pid) != fmt.Sprintf("/proc/%d", pid) {
-		pid = 0
-	}
-	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, pid == 0); err != nil {
+	unfiltered := p.unfiltered()
+	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, unfiltered); err != nil {
 		return err
 	}
-	if err := s.attachUnnamed(mod, p.pid, pid == 0); err != nil {
+	if err := s.attachUnnamed(mod, p.pid, unfiltered); err != nil {
 		return err
 	}
 	if s.keeper != nil {
-		if err := s.keeper.attach(mod, p.pid, pid == 0); err != nil {
+		if err := s.keeper.attach(mod, p.pid, unfiltered); err != nil {
 			return err
 		}
 	}
@@ -591,6 +603,9 @@ func (f filter) Record(r *bpf.Record) {
 	}
 	if f.s.opts.Follow && !f.s.held {
 		f.s.life(r)
+	}
+	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
+		f.s.leavePlace(r.Object)
 	}
 	if f.s.leftOut(r) {
 		return

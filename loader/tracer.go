@@ -30,6 +30,8 @@ type TracerOptions struct {
 	// NoCalls and NoVariables leave out the programs for functions that were asked
 	// for, and for fields and watchpoints: the kernel takes long to verify them.
 	NoCalls, NoVariables bool
+	// NoPlaces leaves out the program for places that synchronise unobserved.
+	NoPlaces bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
 	// Messages records the system calls by which threads hand each other messages.
@@ -143,6 +145,9 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	}
 	if opts.NoVariables {
 		names = append(names, "on_heap", "on_heap_return", "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
+	}
+	if opts.NoPlaces {
+		names = append(names, "on_unseen")
 	}
 	if !opts.Messages {
 		names = append(names, "on_call_in", "on_call_out")

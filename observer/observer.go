@@ -134,6 +134,7 @@ type Observer struct {
 	unknown   SiteInfo // of a site that nobody knows
 	funcs     funcs
 	channels  channels
+	places    map[uint64]*Executed // that synchronise unobserved, by number
 
 	waiting  []postponed // the first needs a store that has not come; see synchronising.go
 	want     awaited     // that store
@@ -159,6 +160,7 @@ func New(opts Options) *Observer {
 		names:     newNames(opts.Sinks),
 		stacks:    map[event.PlaceID]Stack{},
 		channels:  newChannels(opts.Attached),
+		places:    map[uint64]*Executed{},
 		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }
@@ -242,6 +244,10 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if o.names.full() {
 		o.sweep()
 	}
+	if bpf.Op(r.Op) == bpf.OpUnseen {
+		o.reached(o.thread(r), r)
+		return
+	}
 	if r.Time < o.from && !ofThreads(bpf.Op(r.Op)) {
 		return
 	}
@@ -268,6 +274,12 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
 		o.declare(t, r)
 	}
+	o.digestOf(t, r, args)
+	t.seen = o.stats.Events
+}
+
+// digestOf makes events of a record of thread t.
+func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
 		o.acquired(t, r)

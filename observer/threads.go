@@ -33,7 +33,8 @@ type thread struct {
 	previous *thread // that had the thread pointer before and may still be joined
 	ended    bool
 	detached bool
-	holed    bool // events of it were lost
+	holed    bool   // events of it were lost
+	seen     uint64 // the number of the last event when its last record had been taken
 
 	held []hold
 	wait *waiting

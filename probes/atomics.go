@@ -84,6 +84,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 	}
+	b.indivisible, b.swept = code.Sites, whole
 	names := b.symbols()
 	for _, s := range code.Sites {
 		if m := s.Mem; m.Fixed && !m.Segment && f.IsData(m.Addr) && !b.inTable(s.Func) {

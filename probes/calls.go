@@ -28,6 +28,9 @@ type builder struct {
 	names  *symbolize.Table // nil until asked for
 	table  homeTable        // of the variable that is planned
 	places map[uint64]int   // sites at an address, of variables that nobody named
+
+	indivisible []binary.UnseenSite // indivisible instructions,
+	swept       bool                // of all code
 }
 
 // call is a function of the file that the table knows.

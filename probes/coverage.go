@@ -54,11 +54,14 @@ func (e Escape) String() string {
 
 // Source gives what the debug information, else the symbols, say of a place of
 // the file, the innermost function of those inlined there.
-func (p *Plan) Source(addr uint64) symbolize.Frame {
+func (p *Plan) Source(addr uint64) symbolize.Frame { return p.chain(addr)[0] }
+
+// chain gives the functions that were inlined there, the innermost first; at least one.
+func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	if p.source == nil {
 		p.source = symbolize.New(p.File)
 	}
-	return p.source.Frames(addr)[0]
+	return p.source.Frames(addr)
 }
 
 // escapes are where a variable's address leaves what is followed, and what of the

@@ -114,6 +114,8 @@ type Plan struct {
 	// Coverage says, of each variable planned here and of each atomic one, how
 	// much of what this file does to it is seen.
 	Coverage []Coverage
+	// Places synchronise unobserved; a probe at each tells who has been there.
+	Places []Place
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
 	// Calls counts the functions of the table that the file holds.
@@ -246,6 +248,9 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	}
 	if err := b.finish(); err != nil {
 		return nil, err
+	}
+	if err := b.tellPlaces(); err != nil {
+		return nil, fmt.Errorf("find what synchronises in %s: %w", f.Name(), err)
 	}
 	b.plan.name()
 	for _, problem := range f.Problems() {

@@ -184,7 +184,11 @@ func Run(s trace.Summary) report.Run {
 	for _, w := range s.Watched {
 		watched = append(watched, report.Watched(w))
 	}
-	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: s.Notes}
+	var executed []report.Executed
+	for _, e := range s.Executed {
+		executed = append(executed, report.Executed{Place: e.Place, Threads: threadsOf(e.Hits), Left: e.Left > 0})
+	}
+	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong
@@ -203,7 +207,7 @@ func Doubt(s trace.Summary) func(*finding.Finding) string {
 				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
 			}
 		}
-		return ""
+		return unseenOrder(s.Executed, f)
 	}
 }
 

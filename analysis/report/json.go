@@ -45,6 +45,8 @@ type jsonRun struct {
 	Calls      []jsonCalls   `json:"calls,omitempty"`
 	Watched    []jsonWatched `json:"watched"`
 	Untouched  int           `json:"watched_untouched"`
+	// Executed is there where a place synchronised unobserved.
+	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is there with a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
 	Locks      *jsonLocks      `json:"lock_order,omitempty"`
@@ -84,6 +86,12 @@ type jsonWatched struct {
 	Guards   []string `json:"guards"`
 	Fate     string   `json:"fate"`
 	UntilNS  int64    `json:"until_ns,omitempty"`
+}
+
+type jsonExecuted struct {
+	Place   string           `json:"place"`
+	Threads []event.ThreadID `json:"threads"`
+	Left    bool             `json:"others_perhaps"`
 }
 
 type jsonProcess struct {
@@ -209,6 +217,7 @@ func toJSONRun(r Run) jsonRun {
 		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
+		Executed:   each(r.Executed, func(e Executed) jsonExecuted { return jsonExecuted{e.Place, each(e.Threads, itself), e.Left} }),
 		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks),
 	}
 }

@@ -67,6 +67,8 @@ type Run struct {
 	// Processes are those that were observed, the first one first; none if it
 	// is the only one.
 	Processes []Process
+	// Executed are the places that synchronised unobserved.
+	Executed []Executed
 	// Calls are the patterns whose events were asked for, in the order given.
 	Calls []Calls
 	// Watched are the variables that nobody named and that were accessed, Untouched
@@ -113,6 +115,14 @@ func (r *Run) AddProperties(p *Properties) {
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
 	r.Notes = append(r.Notes, notes...)
+}
+
+// Executed is a place of the program that synchronises in a way that was not observed,
+// and was executed when it could order threads.
+type Executed struct {
+	Place   string // "atomic instruction in push at queue.c:12"
+	Threads []event.ThreadID
+	Left    bool // the place was not looked at to the end: others may have been there
 }
 
 // Calls counts what a pattern matched.

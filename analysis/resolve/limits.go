@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
@@ -89,6 +90,7 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 	if lost.Records > 0 {
 		sum.Unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
 	}
+	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {
 		t, ok := o.ThreadInfo(id)
 		if !ok {
@@ -132,6 +134,38 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 		notes = append(notes, fmt.Sprintf("%q matched no function of the program or of any library that it loaded", p.Text))
 	}
 	return append(notes, s.Notes()...)
+}
+
+// maxExecuted bounds the places of which a summary tells. What a finding rests on is
+// when the first of all was executed; the others only help to name one.
+const maxExecuted = 128
+
+// executed names the places that were executed, the earliest first.
+func executed(s *loader.Session, places []observer.Executed) []trace.Executed {
+	slices.SortStableFunc(places, func(a, b observer.Executed) int { return cmp.Compare(first(a), first(b)) })
+	var out []trace.Executed
+	for _, e := range places[:min(len(places), maxExecuted)] {
+		x := trace.Executed{Place: "synchronisation", Left: e.Left}
+		if plan, place, ok := s.Place(e.Place); ok {
+			x.Place = plan.Describe(place)
+		}
+		for _, h := range e.Hits {
+			x.Hits = append(x.Hits, trace.Hit(h))
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// first is the number of the first event that a place may have ordered.
+func first(e observer.Executed) uint64 {
+	at := e.Left
+	for _, h := range e.Hits {
+		if at == 0 || h.Since < at {
+			at = h.Since
+		}
+	}
+	return at
 }
 
 // unseenSync looks for synchronisation in the program's own code that no probe

@@ -28,7 +28,8 @@ Columns: the address of the probe, its distance from the instruction that it sta
 exception; stepped: two, about 20 times as dear), the kind of probe, what it observes, the function, and why it sits there.
 A watchpoint (cost: trapped) is the processor's: the address is the variable's, and each access costs two exceptions, some microseconds.
 Kinds: call and return are probes of one; call+return returns to the program through the kernel besides; outcome sits where
-what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others.
+what a call did is certain and makes both superfluous: each call passes exactly one of them, or one of the others; one-shot
+tells whether, and by which threads, a place is executed that synchronises in a way that is not observed, and is soon removed.
 Behind it, for each variable that is watched, stand its instructions with their source lines, whether each touches the variable
 always or only if a comparison says so when it is hit (elements of arrays), and where its address goes so that accesses go unseen.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
@@ -74,6 +75,9 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 		for _, part := range w.Parts {
 			fmt.Fprintf(t, "0x%x\t\ttrapped\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Plain(w.Variable.Name), report.Plain(w.Site.Why))
 		}
+	}
+	for _, p := range plan.Places {
+		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Plain(plan.Describe(p)), p.Why)
 	}
 	for _, n := range plan.Notes {
 		fmt.Fprintf(t, "note: %s\n", report.Plain(n))

@@ -45,6 +45,24 @@ type Unsure struct {
 	Until  uint64         `json:"until"`
 }
 
+// Executed is a place of the program that synchronises in a way that was not
+// observed, and was executed.
+type Executed struct {
+	Place string `json:"place"` // "atomic instruction in push at queue.c:12"
+	// Hits are threads that were there, in order.
+	Hits []Hit `json:"hits,omitempty"`
+	// Left is the number of the first event from which on nobody looked: any thread
+	// may have been there. 0: to the end.
+	Left uint64 `json:"left,omitempty"`
+}
+
+// Hit is a thread that was at a place for the first time before the event with number
+// Since, and after all earlier ones of its own.
+type Hit struct {
+	Thread event.ThreadID `json:"thread"`
+	Since  uint64         `json:"since"`
+}
+
 // Summary is what is known of a run as a whole. The first block has as much of
 // it as is known then; the whole stands at the end.
 type Summary struct {
@@ -62,6 +80,8 @@ type Summary struct {
 	// Unsure are the threads that lived when observation began and may have
 	// held locks then.
 	Unsure []Unsure `json:"unsure,omitempty"`
+	// Executed are places that may have ordered threads; the earliest, if they are many.
+	Executed []Executed `json:"executed,omitempty"`
 	// Processes are those that were observed, where they are more than one.
 	Processes []Process `json:"processes,omitempty"`
 	// Calls are the patterns whose events were asked for, in the order given.

@@ -85,6 +85,21 @@ func (u Unseen) First(k UnseenKind) (UnseenSite, bool) {
 	return UnseenSite{}, false
 }
 
+// ImportsOrdering reports whether the file imports a function that orders threads.
+func (f *File) ImportsOrdering() bool {
+	return slices.ContainsFunc(f.Undefined(), func(name string) bool {
+		_, ok := orderingImport(name)
+		return ok
+	})
+}
+
+// Restartable reports whether the file may have restartable sequences (rseq(2)), which
+// the kernel starts again where they were interrupted: stepping a copy of one of their
+// instructions takes that protection from the rest. Without sections nobody knows.
+func (f *File) Restartable() bool {
+	return len(f.elf.Sections) == 0 || f.elf.Section("__rseq_cs") != nil
+}
+
 // UnseenSync looks through all functions for ordering that does not go through
 // pthread calls. The linkage table is left out; start-up code and a statically
 // linked libc are not: their functions are for the caller to recognise. Errors

@@ -242,6 +242,11 @@ type jsonReport struct {
 			Nestings int  `json:"nestings"`
 			Complete bool `json:"complete"`
 		} `json:"lock_order"`
+		Executed  []struct {
+			Place   string `json:"place"`
+			Threads []int  `json:"threads"`
+			Left    bool   `json:"others_perhaps"`
+		} `json:"unobserved_synchronisation"`
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
 	Pruned   []struct {
@@ -270,6 +275,7 @@ type jsonWatched struct {
 type jsonFinding struct {
 	Kind        string     `json:"kind"`
 	Confidence  string     `json:"confidence"`
+	Reason      string     `json:"reason"`
 	Property    string     `json:"property"`
 	Objects     []string   `json:"objects"`
 	Evidence    []jsonStep `json:"evidence"`

@@ -1,0 +1,118 @@
+package replay
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// What threads did unobserved may have ordered two sides of a finding if any thread was
+// at a place that synchronises before the later side. One is enough: who loads what an
+// exchange has stored does so by a plain instruction, which is no such place, and hands
+// it on to the side by what is observed. Only the first hit of a thread is known, so
+// that when it was there says nothing against.
+
+// unseenOrder names the place, of those that may have ordered the sides of f, at which
+// most of its threads were; "" if there is none.
+func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
+	later := laterSide(f)
+	best, who := -1, -1
+	for i := range executed {
+		if sides, any := before(&executed[i], f, later); any && len(sides) > who {
+			best, who = i, len(sides)
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	e := &executed[best]
+	sides, _ := before(e, f, later)
+	if len(sides) == 0 {
+		sides = threadsOf(e.Hits)
+	}
+	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.Left > 0), e.Place)
+}
+
+// laterSide is the number of the last event that the finding rests on. A step that was
+// only attempted has none: then all events may matter.
+func laterSide(f *finding.Finding) uint64 {
+	later := uint64(0)
+	for _, s := range f.Evidence {
+		if s.Seq == 0 {
+			return math.MaxUint64
+		}
+		later = max(later, s.Seq)
+	}
+	for _, steps := range [][]finding.Step{f.Witness, f.Observed} {
+		for _, s := range steps {
+			later = max(later, s.Seq)
+		}
+	}
+	if later == 0 {
+		return math.MaxUint64
+	}
+	return later
+}
+
+// before lists the threads of the finding that were at a place before an event, and
+// says whether any thread may have been.
+func before(e *trace.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
+	any = e.Left != 0 && e.Left <= later
+	for _, h := range e.Hits {
+		if h.Since > later {
+			continue
+		}
+		any = true
+		for i := range f.Evidence {
+			if f.Evidence[i].Thread == h.Thread {
+				sides = append(sides, h.Thread)
+				break
+			}
+		}
+	}
+	return sides, any
+}
+
+func threadsOf(hits []trace.Hit) []event.ThreadID {
+	var ids []event.ThreadID
+	for _, h := range hits {
+		ids = append(ids, h.Thread)
+	}
+	return ids
+}
+
+// names is "T1", "T1 and T2", "T1, T2 and perhaps others".
+func names(ids []event.ThreadID, others bool) string {
+	var words []string
+	for _, id := range ids {
+		words = append(words, fmt.Sprintf("T%d", id))
+	}
+	switch n := len(words); {
+	case n == 0:
+		return "some threads"
+	case others:
+		return strings.Join(words, ", ") + " and perhaps others"
+	case n == 1:
+		return words[0]
+	default:
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+}
+
+// maxExecutedNotes bounds the notes on such places; the JSON report has more.
+const maxExecutedNotes = 3
+
+func executedNotes(all []trace.Executed) []string {
+	var notes []string
+	for i, e := range all {
+		if i == maxExecutedNotes {
+			return append(notes, fmt.Sprintf("%d other places that synchronise in ways that are not observed were executed too", len(all)-i))
+		}
+		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(threadsOf(e.Hits), e.Left > 0), e.Place))
+	}
+	return notes
+}

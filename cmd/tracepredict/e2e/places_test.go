@@ -1,0 +1,59 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Places that synchronise unobserved cast doubt on what they could have ordered, and
+// only if they were executed; a trace tells the same.
+func TestPlaces(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		mode       string
+		confidence string
+		reason     string // in the finding's
+		executed   string // the places, in order of their first executions
+	}{
+		{"", "predicted", "", ""},
+		{"alone", "predicted", "", ""},
+		{"late", "predicted", "", "atomic instruction in ring at places.c:21"},
+		{"locked", "potential", "synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
+		{"hot", "potential", "and perhaps others synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			dir := t.TempDir()
+			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
+			tool := startTool(t, childOptions{}, "exec", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
+			tool.want(66)
+			if !tool.out.has("tally 3") {
+				t.Errorf("the program said %q", tool.out.String())
+			}
+			r := readReport(t, live)
+			wantSummary(t, r, c.confidence+" race of tally")
+			if got := r.Findings[0].Reason; !strings.Contains(got, c.reason) || c.reason == "" && got != "" {
+				t.Errorf("the reason is %q, want %q", got, c.reason)
+			}
+			var places []string
+			for _, e := range r.Run.Executed {
+				places = append(places, e.Place)
+			}
+			if got := strings.Join(places, ", "); got != c.executed {
+				t.Errorf("executed: %q, want %q", got, c.executed)
+			}
+			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(66)
+			wantSameFile(t, live, again)
+		})
+	}
+}
+
+// With --no-atomics nobody knows whether a place was executed: then it counts.
+func TestPlacesNotAsked(t *testing.T) {
+	needBPF(t)
+	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
+	wantSummary(t, r, "potential race of tally")
+	if got := r.Findings[0].Reason; !strings.Contains(got, "synchronises by itself at 2 places") {
+		t.Errorf("the reason is %q", got)
+	}
+}

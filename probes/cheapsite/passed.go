@@ -1,0 +1,35 @@
+package cheapsite
+
+import "github.com/tracepredict/tracepredict/probes/insn"
+
+// Passed finds where a probe tells that the instruction at addr was executed, before
+// or after it happens: there, or at the next instruction that the kernel takes a probe
+// at (on x86-64 it takes none with a lock prefix), as long as control goes straight
+// on. Where a branch leads to the place found, that it was passed does not mean that
+// addr was. Taken names addresses where the probe may not go, nor past. False if there
+// is no such place. On arm64 nothing moves: a probe between an exclusive load and its
+// store would make them fail for ever.
+func (im *Image) Passed(addr uint64, taken func(uint64) bool) (Site, bool) {
+	ext, at := im.extentAt(addr), addr
+	if ext == nil {
+		return Site{}, false
+	}
+	for range farthest {
+		if !ext.Contains(at) || at != addr && taken(at) {
+			return Site{}, false
+		}
+		in, err := im.decode(at)
+		if err != nil || in.Len <= 0 || in.Kind == insn.Syscall {
+			return Site{}, false
+		}
+		if class := classOf(&in); class != Refused {
+			s := slide{im: im, w: &Want{At: addr}}
+			return Site{Addr: at, Class: class, Moved: at != addr, Why: s.name(at)}, true
+		}
+		if im.arch != insn.AMD64 || in.Kind != insn.Plain && in.Kind != insn.Nop {
+			return Site{}, false
+		}
+		at += uint64(in.Len)
+	}
+	return Site{}, false
+}

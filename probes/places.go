@@ -1,0 +1,122 @@
+package probes
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+)
+
+// Place is where the program synchronises in a way that is not observed: by an
+// indivisible instruction through a pointer, say. A probe there tells which threads
+// have been there, not what it does.
+type Place struct {
+	At     uint64 // the instruction
+	Addr   uint64 // where the probe sits
+	Offset uint64 // of Addr in the file
+	Class  cheapsite.Class
+	What   binary.UnseenKind
+	Why    string // one line for people
+}
+
+// maxPlaces bounds the places of one file that get a probe: Rust's library, linked in,
+// has hundreds.
+const maxPlaces = 2048
+
+// tellPlaces plans a probe for each place of the file that synchronises unobserved, or
+// none if one place cannot be told of: then what the others tell changes nothing.
+func (b *builder) tellPlaces() error {
+	unseen, ok, err := b.ordering()
+	if err != nil || !ok {
+		return err
+	}
+	observed, sites := b.plan.Observed(), map[uint64]bool{}
+	for i := range b.plan.Sites {
+		sites[b.plan.Sites[i].Addr] = true
+	}
+	var places []Place
+	for _, s := range unseen {
+		if observed(s) {
+			continue
+		}
+		place, ok := b.teller(s, func(addr uint64) bool { return sites[addr] })
+		if !ok {
+			return nil
+		}
+		places = append(places, place)
+	}
+	if len(places) > maxPlaces {
+		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(places), maxPlaces)
+		return nil
+	}
+	b.plan.Places = places
+	return nil
+}
+
+// ordering lists the places of the file that synchronise; ok is false where they are
+// not all known, or where a probe could do harm.
+func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
+	f := b.plan.File
+	if !b.swept || f.Restartable() {
+		return nil, false, nil
+	}
+	if !f.ImportsOrdering() {
+		return b.indivisible, true, nil
+	}
+	u, err := b.unseen()
+	return u.Sites, true, err
+}
+
+// teller plans the probe of one place. One at an instruction that calls the kernel
+// would do harm: the kernel steps a copy of it, where a clone's child and a signal's
+// return would go on.
+func (b *builder) teller(s binary.UnseenSite, taken func(uint64) bool) (Place, bool) {
+	where, ok := b.image.Passed(s.Addr, taken)
+	if !ok {
+		return Place{}, false
+	}
+	off, err := b.plan.File.Offset(where.Addr)
+	return Place{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
+}
+
+// Observed answers which of the places that synchronise by themselves are observed
+// all the same: by probes of accesses, or as part of a function of the table.
+func (p *Plan) Observed() func(binary.UnseenSite) bool {
+	at := map[uint64]bool{}
+	for _, site := range p.Sites {
+		at[site.At] = at[site.At] || !site.IsCall() && !site.Partly
+	}
+	return func(s binary.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
+}
+
+// Describe names a place: "atomic instruction in push at queue.cc:12".
+func (p *Plan) Describe(place Place) string {
+	f := ownFrame(p.chain(place.At))
+	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
+		f.Function = short
+	}
+	switch {
+	case f.Function == "":
+		return fmt.Sprintf("%s at 0x%x", place.What, place.At)
+	case f.File == "" || f.Line == 0:
+		return fmt.Sprintf("%s in %s", place.What, f.Function)
+	}
+	return fmt.Sprintf("%s in %s at %s:%d", place.What, f.Function, path.Base(f.File), f.Line)
+}
+
+// ownFrame is the innermost frame that is not of the wrappers in a compiler's headers
+// and libraries, else the innermost.
+func ownFrame(frames []symbolize.Frame) symbolize.Frame {
+	for _, f := range frames {
+		if f.File != "" && !slices.ContainsFunc([]string{"/usr/include/", "/usr/lib/", "/include/c++/", "/rustc/"}, func(dir string) bool { return strings.Contains(f.File, dir) }) {
+			return f
+		}
+	}
+	return frames[0]
+}
