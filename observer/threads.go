@@ -74,7 +74,7 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 }
 
 func (o *Observer) newThread(info Thread) *thread {
-	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID}
+	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID, seen: o.stats.Events}
 	o.threads[info.TID] = t
 	if info.TID == info.TGID {
 		t.process.leader = t

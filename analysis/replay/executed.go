@@ -37,17 +37,11 @@ func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
 	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.Left > 0), e.Place)
 }
 
-// laterSide is the number of the last event that the finding rests on. A step that was
-// only attempted has none: then all events may matter.
+// laterSide is the number of the last event that the finding rests on; of one without
+// any, all events may matter.
 func laterSide(f *finding.Finding) uint64 {
 	later := uint64(0)
-	for _, s := range f.Evidence {
-		if s.Seq == 0 {
-			return math.MaxUint64
-		}
-		later = max(later, s.Seq)
-	}
-	for _, steps := range [][]finding.Step{f.Witness, f.Observed} {
+	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
 		for _, s := range steps {
 			later = max(later, s.Seq)
 		}

@@ -1,0 +1,70 @@
+package probes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const placesSource = `
+#include <stdatomic.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+static atomic_int observed;
+__attribute__((noinline)) int swap(int *p) { return __atomic_exchange_n(p, 1, __ATOMIC_SEQ_CST); }
+__attribute__((noinline)) void add(int *p) { __atomic_fetch_add(p, 1, __ATOMIC_SEQ_CST); __asm__ volatile ("" ::: "memory"); __atomic_fetch_add(p + 1, 1, __ATOMIC_SEQ_CST); }
+__attribute__((noinline)) void direct(void) { observed++; }
+__attribute__((noinline)) void plain(int *p) { __atomic_store_n(p, 0, __ATOMIC_RELEASE); }
+#ifdef FUTEX
+__attribute__((noinline)) long wake(int *p) { return syscall(SYS_futex, p, 1, 1, 0, 0, 0) + 1; }
+#endif
+#ifdef SYSCALL
+__attribute__((noinline)) long raw(int *p) { long r; __asm__ volatile ("lock incl (%1)\n syscall" : "=a"(r) : "r"(p), "a"(39) : "rcx", "r11", "memory"); return r; }
+#endif
+#ifdef RSEQ
+__attribute__((section("__rseq_cs"), used)) static long sequences[4];
+#endif
+int main(int argc, char **argv) { (void)argv; int x[2] = {0}; add(x); direct(); plain(x); return swap(x) + argc; }
+`
+
+// Probes tell of all places of a file that synchronise unobserved, or of none.
+func TestPlaces(t *testing.T) {
+	base := []string{"atomic instruction in add", "atomic instruction in swap"}
+	tests := []struct {
+		name  string
+		flags []string
+		opts  Options
+		want  []string
+	}{
+		{"atomic instructions", nil, Options{Atomics: true}, base},
+		{"without debug information", []string{"-s"}, Options{Atomics: true}, []string{"atomic instruction at", "atomic instruction at", "atomic instruction at"}},
+		{"not asked for", nil, Options{}, nil},
+		{"calls too", []string{"-DFUTEX"}, Options{Atomics: true}, slices.Concat(base, []string{"system call in wake"})},
+		{"a system call", []string{"-DSYSCALL"}, Options{Atomics: true}, nil},
+		{"restartable sequences", []string{"-DRSEQ"}, Options{Atomics: true}, nil},
+		{"the C library in it", []string{"-static"}, Options{Atomics: true}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := build(t, "gcc", placesSource, append([]string{"-O2", "-g", "-pthread"}, tt.flags...)...)
+			p := plan(t, f, tt.opts)
+			var got []string
+			for _, place := range p.Places {
+				text, _, _ := strings.Cut(p.Describe(place), " at ")
+				if tt.flags != nil && tt.flags[0] == "-s" {
+					text = "atomic instruction at"
+				}
+				got = append(got, text)
+			}
+			if slices.Sort(got); tt.flags == nil || tt.flags[0] != "-s" {
+				got = slices.Compact(got)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
