@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -60,7 +61,8 @@ func fake(events, lost, toolCPU float64) *page {
 		v := &variant{name: name, threads: threads, idle: sample{Pairs: 2, events: 25}}
 		return result{v, []sample{{Pairs: 100, NsPerPair: ns, CPU: 1, toolCPU: toolCPU, events: events, lost: lost}}}
 	}
-	return &page{results: []result{
+	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
+	return &page{checked: k, unbounded: minUnbounded, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }
@@ -125,5 +127,50 @@ func TestRenderStores(t *testing.T) {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no line %q in\n%s", want, b.String())
 		}
+	}
+}
+
+const latticeOutput = `goos: linux
+BenchmarkProperties-2   	       1	         0.0000011 allocs/state	    147582 events/s	 45.17 heap-MB-at-100	 45.10 heap-MB-at-25	 45.15 heap-MB-at-50	 45.16 heap-MB-at-75	 57.29 rss-MB-at-100	 60.0 rss-MB-at-25	 58.05 rss-MB-at-50	 57.29 rss-MB-at-75	 63.98 states/level
+BenchmarkProperties-2   	       1	         0.0000011 allocs/state	    149582 events/s	 45.17 heap-MB-at-100	 45.10 heap-MB-at-25	 45.15 heap-MB-at-50	 45.16 heap-MB-at-75	 57.29 rss-MB-at-100	 60.0 rss-MB-at-25	 58.05 rss-MB-at-50	 57.29 rss-MB-at-75	 63.98 states/level
+BenchmarkUnbounded/n=4/k=50-2         	       1	1234567 ns/op	   8100000 cuts/s
+BenchmarkUnbounded/n=8/k=6-2          	       1	1234567 ns/op	   2400000 cuts/s
+`
+
+func TestLatticeRows(t *testing.T) {
+	k, err := parseChecked(latticeOutput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := k.requirements()
+	rows = append(rows, unboundedRequirements(parseUnbounded(latticeOutput))...)
+	var got []string
+	for _, r := range rows {
+		got = append(got, fmt.Sprintf("%s: %s, %v", r.limit, r.measured, r.met))
+	}
+	want := []string{
+		"at least 100,000 on levels of at least 60 states, goal 150,000: 148,582 on levels of 64.0; goal missed, true",
+		"at most 1.1 times that of the first quarter; none: 45.1, 45.1, 45.2, 45.2 MB alive, 60.0, 58.0, 57.3, 57.3 MB resident; 0.000001, true",
+		"at least 8.0 million: 8.10 million, true",
+		"at least 2.5 million: 2.40 million, false",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for _, r := range unboundedRequirements(nil) {
+		if r.met {
+			t.Errorf("what was not measured is met: %s", r.text)
+		}
+	}
+	k.heap[3] = 60
+	if rows := k.requirements(); rows[1].met {
+		t.Error("memory that grows is taken for flat")
+	}
+	k.width = 40
+	if rows := k.requirements(); rows[0].met {
+		t.Error("narrow levels are taken for wide ones")
+	}
+	if _, err := parseChecked("PASS\n"); err == nil {
+		t.Error("no benchmark, and no error")
 	}
 }

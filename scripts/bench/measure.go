@@ -293,17 +293,13 @@ const (
 
 // replayBenchmarks measures from the file to the findings.
 func replayBenchmarks(c config) ([]replayed, error) {
-	cmd := exec.Command("go", "test", profile, "-run", "^$", "-bench", "^BenchmarkReplay$",
-		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/replay")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, err := goBench("^BenchmarkReplay$", c.benchtime, strconv.Itoa(min(c.rounds, 5)), "./analysis/replay")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s%s", cmd, err, out, &stderr)
+		return nil, err
 	}
-	replays := parseReplays(string(out))
+	replays := parseReplays(out)
 	if len(replays) == 0 {
-		return nil, fmt.Errorf("%s: no benchmark ran:\n%s", cmd, out)
+		return nil, fmt.Errorf("no benchmark of replaying ran:\n%s", out)
 	}
 	return replays, nil
 }
@@ -312,24 +308,7 @@ var replayLine = regexp.MustCompile(`^BenchmarkReplay/(\S+?)(?:-\d+)?\s+\d+\s(.*
 
 // parseReplays reads lines of a name and of pairs of number and unit.
 func parseReplays(out string) []replayed {
-	var order []string
-	values := map[string]map[string][]float64{}
-	for line := range strings.Lines(out) {
-		m := replayLine.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		if values[m[1]] == nil {
-			order = append(order, m[1])
-			values[m[1]] = map[string][]float64{}
-		}
-		fields := strings.Fields(m[2])
-		for i := 0; i+1 < len(fields); i += 2 {
-			if x, err := strconv.ParseFloat(fields[i], 64); err == nil {
-				values[m[1]][fields[i+1]] = append(values[m[1]][fields[i+1]], x)
-			}
-		}
-	}
+	order, values := metrics(out, replayLine)
 	var replays []replayed
 	for _, name := range order {
 		v := values[name]

@@ -19,12 +19,14 @@ const (
 
 // page is what is written.
 type page struct {
-	config  config
-	machine string
-	results []result
-	stores  []result // the plain one first
-	stages  []stage
-	replays []replayed
+	config    config
+	machine   string
+	results   []result
+	stores    []result // the plain one first
+	stages    []stage
+	replays   []replayed
+	checked   checked
+	unbounded []unbounded
 }
 
 // find gives a variant's result; ok is false if this machine does not have it.
@@ -113,6 +115,8 @@ func (p *page) requirements() []requirement {
 				fmt.Sprintf("%.1f million, %.4f allocations", r.perSecond/1e6, r.allocs), r.perSecond >= minReplay && r.allocs < maxAllocs})
 		}
 	}
+	rs = append(rs, p.checked.requirements()...)
+	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs
