@@ -32,6 +32,9 @@ type Options struct {
 	Table synctab.Table    // the synchronisation calls
 	Watch []string         // names of variables, and of fields: "state of struct conn"
 	On    []method.Pattern // functions whose calls and returns are events
+	// Objects are names of locks and of other objects of any type, which reports shall
+	// call so where their addresses are met. Nothing is probed for them.
+	Objects []string
 	// Shared watches every writable variable of the program, the first file
 	// planned, that its code accesses by name.
 	Shared bool
@@ -118,6 +121,8 @@ type Plan struct {
 	Places []Place
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
+	// Objects are those of Options.Objects that the file holds.
+	Objects []variable.Variable
 	// Calls counts the functions of the table that the file holds.
 	Calls int
 	// Methods counts the places where functions that were asked for are entered.
@@ -156,6 +161,16 @@ func (p *Plan) Unseen() (binary.Unseen, error) {
 	return b.unseen()
 }
 
+// Object gives the name by which an object at an address of the file was asked for.
+func (p *Plan) Object(addr uint64) (name string, ok bool) {
+	for i := range p.Objects {
+		if p.Objects[i].Addr == addr {
+			return p.Objects[i].Name, true
+		}
+	}
+	return "", false
+}
+
 // Planner makes plans for a program and its libraries, in the order in which
 // they are loaded. It is not safe for concurrent use.
 type Planner struct {
@@ -164,11 +179,12 @@ type Planner struct {
 	opts      Options
 	files     []*binary.File
 	found     map[string]variable.Variable
-	failed    map[string]error    // the latest reason why a name is not found
-	atomic    []variable.Variable // of the files so far
-	registers int                 // hardware watchpoints that are taken
-	escaping  []string            // of Watch, that probes do not see all accesses of
-	chosen    map[string]bool     // of these, watched by hardware
+	located   map[string]variable.Variable // of Options.Objects
+	failed    map[string]error             // the latest reason why a name is not found
+	atomic    []variable.Variable          // of the files so far
+	registers int                          // hardware watchpoints that are taken
+	escaping  []string                     // of Watch, that probes do not see all accesses of
+	chosen    map[string]bool              // of these, watched by hardware
 
 	matched []bool   // by pattern of Options.On
 	misfits []string // likewise; see method.NotFound
@@ -176,7 +192,7 @@ type Planner struct {
 
 // NewPlanner makes a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
 	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
 	return p
 }
@@ -191,6 +207,11 @@ func (p *Planner) Unresolved() error {
 		}
 	}
 	if !p.mayLoad() {
+		for _, name := range p.opts.Objects {
+			if _, ok := p.located[name]; !ok {
+				errs = append(errs, p.failed[name])
+			}
+		}
 		for _, i := range p.Unmatched() {
 			errs = append(errs, &method.NotFound{Pattern: p.opts.On[i], Near: method.Near(p.files, p.opts.On[i]), Misfit: p.misfits[i]})
 		}
@@ -217,6 +238,7 @@ func (p *Planner) Plan(f *binary.File) (*Plan, error) {
 	if err := p.resolve(); err != nil {
 		return nil, err
 	}
+	p.locate(b)
 	if err := p.watchpoints(b); err != nil {
 		return nil, err
 	}
@@ -281,6 +303,24 @@ func (p *Planner) resolve() error {
 		}
 	}
 	return nil
+}
+
+// locate looks for the objects that no earlier file had.
+func (p *Planner) locate(b *builder) {
+	for _, name := range p.opts.Objects {
+		if _, ok := p.located[name]; ok {
+			continue
+		}
+		v, err := variable.LocateIn(p.files, name)
+		if err != nil {
+			p.failed[name] = err
+			continue
+		}
+		p.located[name] = v
+		if v.File == b.plan.File {
+			b.plan.Objects = append(b.plan.Objects, v)
+		}
+	}
 }
 
 // demangled gives the name of a C++ or Rust symbol without its parameters'

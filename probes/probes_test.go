@@ -406,6 +406,30 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
+// TestObjects: what is asked for by a path has that name at its address; what no file has
+// is told.
+func TestObjects(t *testing.T) {
+	f := build(t, "gcc", "struct { long pad; struct { long a, b, c; } lock; } server; long other[9]; int main(void) { return server.pad; }", "-g")
+	p := NewPlanner(Options{Table: table(t), Objects: []string{"server.lock", "other", "server.lok"}})
+	plan, err := p.Plan(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := f.Lookup("server")[0].Addr
+	if name, ok := plan.Object(base + 8); !ok || name != "server.lock" {
+		t.Errorf("at server+8: %q", name)
+	}
+	if name, ok := plan.Object(base + 16); ok {
+		t.Errorf("at server+16: %q", name)
+	}
+	if name, ok := plan.Object(f.Lookup("other")[0].Addr); !ok || name != "other" || len(plan.Objects) != 2 {
+		t.Errorf("at other: %q; %d objects", name, len(plan.Objects))
+	}
+	if err := p.Unresolved(); err == nil || !strings.Contains(err.Error(), "server.lock?") {
+		t.Errorf("unresolved: %v", err)
+	}
+}
+
 // TestLoaderHook: the dynamic loader's hook is planned, for libraries that come
 // later.
 func TestLoaderHook(t *testing.T) {

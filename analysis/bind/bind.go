@@ -179,6 +179,9 @@ func (r *Run) Report() *report.Properties {
 			out.Notes = append(out.Notes, fmt.Sprintf("nothing was recorded of the variable %s, so that its value is not known: was it watched?", v.Path))
 		}
 	}
+	for _, l := range r.match.Unmet() {
+		out.Notes = append(out.Notes, fmt.Sprintf("there was no event of the %s %s", l.Kind, l.Path))
+	}
 	if n := r.match.Unknown(); n > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d events were not matched, for what their condition speaks of was not recorded", n))
 	}

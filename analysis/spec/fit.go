@@ -96,7 +96,7 @@ func (s *Spec) Sorted(problems syntax.List) syntax.List {
 }
 
 // Missing says, where the specification names it, that something of the program cannot
-// be had: a variable by its path, or a function by its pattern as --on takes it. It is
+// be had: a variable or a lock by its path, or a function by its pattern as --on takes it. It is
 // empty if the specification names nothing of the kind.
 func (s *Spec) Missing(asked, why string) syntax.List {
 	var out syntax.List
@@ -106,6 +106,11 @@ func (s *Spec) Missing(asked, why string) syntax.List {
 	for _, v := range s.Vars {
 		if v.Used && v.Path == asked {
 			say(v.At, fmt.Sprintf("%q cannot be watched: %s", v.Path, why))
+		}
+	}
+	for _, l := range s.Syncs {
+		if l.Used && l.Class == "" && l.Path == asked {
+			say(l.At, fmt.Sprintf("the %s %q cannot be found: %s", l.Kind, l.Path, why))
 		}
 	}
 	for _, e := range s.Events {

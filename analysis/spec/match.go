@@ -40,6 +40,7 @@ type Matcher struct {
 	matched []int                  // of the present event
 	inputs  []uint64               // of a condition
 	reads   []reading              // by Spec.Vars
+	met     []bool                 // by Spec.Syncs
 	unknown uint64
 }
 
@@ -56,7 +57,7 @@ type object struct{ variable, sync int }
 // NewMatcher makes a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
-		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars))}
+		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars)), met: make([]bool, len(s.Syncs))}
 	for i := range s.Events {
 		if s.Events[i].Used {
 			for _, op := range matches[s.Events[i].Op] {
@@ -107,6 +108,17 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 // or a value was not recorded: they were taken as not meant.
 func (m *Matcher) Unknown() uint64 { return m.unknown }
 
+// Unmet are the locks and their kin that events name and of which there was no event.
+func (m *Matcher) Unmet() []Sync {
+	var out []Sync
+	for i, l := range m.s.Syncs {
+		if l.Used && l.Class == "" && !m.met[i] {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
 // Variable tells which of Spec.Vars an object is; -1 for none.
 func (m *Matcher) Variable(id event.ObjectID) int { return m.object(id).variable }
 
@@ -118,6 +130,9 @@ func (m *Matcher) object(id event.ObjectID) object {
 	if id != 0 {
 		name := m.names.Object(id)
 		o.sync = slices.IndexFunc(m.s.Syncs, func(s Sync) bool { return s.Class == "" && SameName(s.Path, name) })
+		if o.sync >= 0 {
+			m.met[o.sync] = true
+		}
 		if m.names.Variable != nil {
 			o.variable = m.names.Variable(id)
 		} else {

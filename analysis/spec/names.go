@@ -17,7 +17,7 @@ func SameName(path, name string) bool {
 		return false
 	}
 	bare := bareName(path)
-	return path == name || bare == name || fits(split(bare), split(name))
+	return path == name || bare == decimal(name) || fits(split(bare), split(name))
 }
 
 // Name tells which of Spec.Vars a variable of this name in the program is; -1 for none.

@@ -32,6 +32,8 @@ func TestSameName(t *testing.T) {
 		{"file.c:u32", "file.c", false},
 		{"table+0x10:u32", "table+16", true},
 		{"table+0:u32", "table", true},
+		{"server+8", "server+0x8", true},
+		{"server+0x8", "server+0x8", true},
 		{"table+16:u32", "table+32", false},
 		{"handle.count", "handle::count", true},
 		{"handle::count", "handle::count", true},

@@ -1,6 +1,10 @@
 package spec
 
-import "github.com/tracepredict/tracepredict/analysis/spec/syntax"
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
 
 // Plan is what has to be probed for a specification, and nothing else.
 type Plan struct {
@@ -47,6 +51,17 @@ func (s *Spec) Paths() []string {
 	var out []string
 	for _, i := range s.Plan().Watch {
 		out = append(out, s.Vars[i].Path)
+	}
+	return out
+}
+
+// Objects gives the paths of the locks and their kin that events name, each once.
+func (s *Spec) Objects() []string {
+	var out []string
+	for _, i := range s.Plan().Syncs {
+		if l := s.Syncs[i]; l.Class == "" && !slices.Contains(out, l.Path) {
+			out = append(out, l.Path)
+		}
 	}
 	return out
 }

@@ -142,7 +142,7 @@ func (r *resolver) sync(d *syntax.Sync) {
 		return
 	}
 	r.name(d.Name, syncSort, len(r.Syncs), d.Path.Text)
-	s := Sync{Kind: d.Kind, Name: d.Name.Text, Path: d.Path.Text, Span: d.Name.Span}
+	s := Sync{Kind: d.Kind, Name: d.Name.Text, Path: d.Path.Text, Span: d.Name.Span, At: d.Path.Span}
 	if d.Class != nil {
 		s.Class = d.Class.Text
 	}

@@ -70,6 +70,7 @@ type Sync struct {
 	Class string // every field Path of this type; "" for one variable
 	Path  string
 	Span  syntax.Span
+	At    syntax.Span // of Path
 	Used  bool
 }
 

@@ -105,6 +105,7 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 			opts.Watch = append(opts.Watch, path)
 		}
 	}
+	opts.Objects = f.wants.Objects()
 	for _, text := range f.wants.Plan().On {
 		p, err := method.Parse(text)
 		if err != nil {

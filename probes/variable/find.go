@@ -50,18 +50,31 @@ type candidate struct {
 	sym   *bin.Symbol // from the symbol table
 }
 
+// LocateIn finds where a variable of any type begins, a lock in a structure for one. Of
+// what it gives Name, Symbol, File, Addr, Whole, DeclFile and DeclLine are filled. See
+// FindIn.
+func LocateIn(files []*bin.File, name string) (Variable, error) {
+	return NewFinder(files).find(name, true)
+}
+
 // Find finds a variable; see FindIn.
-func (fd *Finder) Find(name string) (v Variable, err error) {
+func (fd *Finder) Find(name string) (v Variable, err error) { return fd.find(name, false) }
+
+func (fd *Finder) find(name string, place bool) (v Variable, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
 			v, err = Variable{}, fmt.Errorf("watch %s: the debug information is damaged: %v", name, r)
 		}
 	}()
 	readings, bad := parseNames(name)
-	if bad != nil {
+	if bad != nil && place {
+		readings, _ = parseNames(name + ":u8") // at an offset nothing but its type is missing
+	}
+	if len(readings) == 0 {
 		return Variable{}, bad
 	}
 	for _, q := range readings {
+		q.place = place
 		if all := fd.candidates(q); len(all) > 0 {
 			if v, err = choose(q, all); err != nil {
 				return Variable{}, fd.explain(err)
@@ -288,6 +301,10 @@ func (c candidate) variable(q query) (Variable, error) {
 	out := Variable{
 		Name: qualified(v.name) + at.path, Symbol: c.linkage(), File: c.file, DeclFile: v.source(), DeclLine: int(v.declLine),
 	}
+	if q.place {
+		out.Addr, out.Whole = v.addr+at.start, bin.Range{Lo: v.addr, Hi: v.addr + max(at.root, at.start+1)}
+		return out, nil
+	}
 	if bad = at.fill(&out, q, v.addr); bad != nil {
 		return Variable{}, bad
 	}
@@ -308,6 +325,12 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 	case q.tail(c.parts) != "":
 		return refuse(NoDebugInfo, "%s has no debug information about %s, so nobody knows its members: compile with -g, or say where the member is and what, as in %s+16:u32",
 			c.file.Name(), plain, plain)
+	case q.place:
+		v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Whole: bin.Range{Lo: s.Addr, Hi: s.Addr + max(s.Size, q.offset+1)}}
+		if q.offset > 0 {
+			v.Name += fmt.Sprintf("+%d", q.offset)
+		}
+		return v, nil
 	case raw == nil && s.Size != 1 && s.Size != 2 && s.Size != 4 && s.Size != 8:
 		return refuse(NoDebugInfo, "%s has no debug information about it, and the symbol's size is %d, which is no scalar's: "+
 			"compile with -g, install the package with the debug symbols, or say what it is, as in %s:u32 or, for a member at an offset, %s+16:u32", c.file.Name(), s.Size, plain, plain)

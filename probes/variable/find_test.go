@@ -365,3 +365,29 @@ func TestCopyRelocation(t *testing.T) {
 		}
 	}
 }
+
+// TestLocate: what a path names may be of any type; without debug information an offset
+// leads into it.
+func TestLocate(t *testing.T) {
+	const source = "struct { long pad[5]; struct { char c[48]; } lock; } server; int main(void) { return server.pad[0]; }"
+	for _, c := range []struct {
+		flag, path, name string
+		at               uint64
+	}{
+		{"-g", "server", "server", 0}, {"-g", "server.lock", "server.lock", 40}, {"-g", "m.c:server.lock", "server.lock", 40},
+		{"-s", "server", "", 0}, {"-O0", "server", "server", 0}, {"-O0", "server+40", "server+40", 40}, {"-O0", "server.lock", "", 0}, {"-g", "server.lok", "", 0},
+	} {
+		f := build(t, "gcc", []string{c.flag, "-no-pie"}, []string{"m.c"}, map[string]string{"m.c": source})
+		v, err := LocateIn([]*bin.File{f}, c.path)
+		var found *Error
+		if c.name == "" {
+			if !errors.As(err, &found) {
+				t.Errorf("%s %s: %+v, %v", c.flag, c.path, v, err)
+			}
+			continue
+		}
+		if err != nil || v.Name != c.name || v.Addr-v.Whole.Lo != c.at {
+			t.Errorf("%s %s: %+v, %v", c.flag, c.path, v, err)
+		}
+	}
+}

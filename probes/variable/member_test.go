@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
 )
 
 const memberSource = `#include <stdatomic.h>
@@ -125,6 +127,9 @@ func checkMembers(t *testing.T, toolchain []string) {
 		}
 		whole, _, _ := strings.Cut(strings.ReplaceAll(bare, "[", "."), ".")
 		base := symbols[whole]
+		if l, err := LocateIn([]*bin.File{f}, name); !strings.HasPrefix(name, "bits.") && (err != nil || l.Addr != v.Addr || l.Name != v.Name) {
+			t.Errorf("located %s: %s at %d, want %s at %d: %v", name, l.Name, l.Addr, v.Name, v.Addr, err)
+		}
 		if strings.HasPrefix(name, "bits.") {
 			if first := int64(v.Addr-base)*8 + int64(v.Bits.Offset); first != at[0] {
 				t.Errorf("%s: begins at bit %d, not %d", name, first, at[0])

@@ -21,6 +21,7 @@ type query struct {
 	parts  []part
 	offset uint64 // bytes from the variable's beginning
 	raw    *rawType
+	place  bool // of what begins there nothing is wanted
 }
 
 // part is one name of a path, with what stands before and after it.

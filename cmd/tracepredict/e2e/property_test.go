@@ -133,3 +133,22 @@ func TestRecordThenAnalyze(t *testing.T) {
 		t.Errorf("the error:\n%s", text)
 	}
 }
+
+// TestLockOfStructure: a lock is known by the path of the member that it is, also where the
+// trace is analysed; a path that leads nowhere is told before the program runs.
+func TestLockOfStructure(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
+	const text = "lock l = table.lock\nevent taken = acquire l\nproperty never = always !taken\n"
+	trace := filepath.Join(t.TempDir(), "swap.trace")
+	c := specifiedOf(t, program, text, "--record", trace)
+	c.want(66)
+	if text := c.err.String(); !strings.Contains(text, "locks table.lock {taken}") {
+		t.Errorf("the report:\n%s", text)
+	}
+	c = specifiedOf(t, program, strings.Replace(text, "table.lock", "table.lok", 1))
+	c.want(2)
+	if text := c.err.String(); !strings.Contains(text, `test.tps:1:10: the lock "table.lok" cannot be found: `) || !strings.Contains(text, "did you mean table.lock?") {
+		t.Errorf("the error:\n%s", text)
+	}
+}

@@ -4,13 +4,16 @@
 
 int first, second;
 static volatile int done;
-static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+	long rounds;
+	pthread_mutex_t lock;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *one(void *arg)
 {
-	pthread_mutex_lock(&m);
+	pthread_mutex_lock(&table.lock);
 	first = 1;
-	pthread_mutex_unlock(&m);
+	pthread_mutex_unlock(&table.lock);
 	done = 1;
 	return arg;
 }
@@ -22,9 +25,9 @@ static void *two(void *arg)
 	while (!done)
 		;
 	passes++;
-	pthread_mutex_lock(&m);
+	pthread_mutex_lock(&table.lock);
 	second = 1;
-	pthread_mutex_unlock(&m);
+	pthread_mutex_unlock(&table.lock);
 	return arg;
 }
 
