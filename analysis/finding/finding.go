@@ -120,12 +120,13 @@ type Finding struct {
 	Count   int // how many instances were merged into this one, at least 1
 }
 
-// Doubted makes the predicted findings that may be wrong all the same potential ones.
+// Doubted makes the predicted findings that may be wrong all the same potential ones,
+// and so the observed races: that nothing ordered two accesses is for what was seen.
 // Doubt says why, in a sentence; "" if there is no such reason. Nil doubts nothing.
 func Doubted(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]
-		if doubt == nil || f.Confidence != Predicted {
+		if doubt == nil || f.Confidence == Potential || f.Confidence == Observed && f.Kind != Race {
 			continue
 		}
 		if why := doubt(f); why != "" {

@@ -46,6 +46,9 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	return best
 }
 
+// Forgotten says that the answer is unknown for the length of the history alone.
+func (r *Result) Forgotten() bool { return r.Verdict == Unknown && r.Reason == forgotten }
+
 func evidenced(f *finding.Finding) []uint64 {
 	var out []uint64
 	for _, s := range f.Evidence {

@@ -22,7 +22,11 @@ type row struct {
 // schedule prints the interleaving that shows the error, a lane a thread.
 func (p *printer) schedule(f *Finding) {
 	title, steps := "Another schedule that leads there:", f.Witness
-	if f.Confidence == finding.Observed {
+	switch {
+	case f.Confidence != finding.Observed:
+	case f.Kind == finding.Race: // nothing ordered them, but another event may have come between
+		title = "A schedule that leads there:"
+	default:
 		title = "The schedule that led there:"
 	}
 	if len(steps) == 0 {

@@ -460,6 +460,10 @@ func (p *printer) rests(f *Finding) {
 
 func basis(f *Finding) string {
 	switch {
+	case f.Confidence == finding.Observed && f.Kind == finding.Race && len(f.Witness) > 0:
+		return fmt.Sprintf("nothing in this run ordered the two accesses; a checked schedule leads to both (order: %s)", f.Order)
+	case f.Confidence == finding.Observed && f.Kind == finding.Race:
+		return "nothing in this run ordered the two accesses"
 	case f.Confidence == finding.Observed:
 		return "this run did it"
 	case f.Confidence == finding.Predicted && f.Order != finding.OrderNone:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/bpf"
@@ -23,6 +24,7 @@ func BenchmarkPipeline(b *testing.B) {
 	}{
 		{"observer", func() []observer.Sink { return nil }},
 		{"eraser", func() []observer.Sink { return []observer.Sink{eraser.New(eraser.Options{})} }},
+		{"happensbefore", func() []observer.Sink { return []observer.Sink{happensbefore.New(happensbefore.Options{})} }},
 		{"goodlock", func() []observer.Sink { return []observer.Sink{goodlock.New(goodlock.Options{})} }},
 		{"predict", func() []observer.Sink { return []observer.Sink{predict.New(predict.Options{})} }},
 		{"all", func() []observer.Sink { return []observer.Sink{suite.New(suite.Options{})} }},

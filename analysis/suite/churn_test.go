@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer"
@@ -16,21 +17,24 @@ import (
 type small struct {
 	history  *predict.History
 	eraser   *eraser.Analysis
+	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
 }
 
 func newSmall() *small {
-	return &small{predict.New(predict.Options{Sections: 16, Events: 1 << 13}), eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{})}
+	return &small{predict.New(predict.Options{Sections: 16, Events: 1 << 13}), eraser.New(eraser.Options{}), happensbefore.New(happensbefore.Options{}), goodlock.New(goodlock.Options{})}
 }
 
 func (s *small) Event(e *event.Event) {
 	s.history.Event(e)
+	s.order.Event(e)
 	s.eraser.Event(e)
 	s.goodlock.Event(e)
 }
 
 func (s *small) Remember(n *event.Names) {
 	s.history.Remember(n)
+	s.order.Remember(n)
 	s.eraser.Remember(n)
 	s.goodlock.Remember(n)
 }

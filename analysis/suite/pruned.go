@@ -20,18 +20,19 @@ func (s *Suite) Explains() bool { return s.explain }
 func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 
 // settle takes a finding to the history; what it cannot lead to is told of.
-func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) {
+func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
 	evidence, objects := f.Evidence, f.Objects
 	r := s.history.Settle(f, candidates)
 	f.Bounded = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
 	if !s.explain || r.Verdict == predict.Predicted {
-		return
+		return r
 	}
 	why := finding.Refuted
 	if r.Verdict == predict.Unknown {
 		why = finding.Unknown
 	}
 	s.pruned = append(s.pruned, finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence})
+	return r
 }
 
 // unraced tells of the variables that several threads access, one of them writing,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
@@ -78,7 +79,8 @@ func newLine(threads int, next func(*event.Event)) *line {
 // stages are the analyses, each anew.
 func stages() map[string]func(*event.Event) {
 	e, g, h := eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{}), predict.New(predict.Options{})
-	return map[string]func(*event.Event){"clock": nil, "eraser": e.Event, "goodlock": g.Event, "history": h.Event, "all": suite.New(suite.Options{}).Event}
+	o := happensbefore.New(happensbefore.Options{})
+	return map[string]func(*event.Event){"clock": nil, "eraser": e.Event, "goodlock": g.Event, "happensbefore": o.Event, "history": h.Event, "all": suite.New(suite.Options{}).Event}
 }
 
 // BenchmarkSteady measures an event of a lock-heavy run in its steady state: the
@@ -88,7 +90,7 @@ func BenchmarkSteady(b *testing.B) {
 	for _, threads := range []int{2, 8} {
 		for _, accesses := range []int{0, 50} {
 			events := lockHeavy(threads, accesses)
-			for _, name := range []string{"clock", "eraser", "goodlock", "history", "all"} {
+			for _, name := range []string{"clock", "eraser", "happensbefore", "goodlock", "history", "all"} {
 				b.Run(fmt.Sprintf("threads=%d/accesses=%d/%s", threads, accesses, name), func(b *testing.B) {
 					l := newLine(threads, stages()[name])
 					for range 8 {
@@ -138,7 +140,9 @@ func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 			events := lockHeavy(4, tt.accesses)
 			before := live()
 			e, g, h := eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{}), predict.New(predict.Options{Events: tt.events})
+			o := happensbefore.New(happensbefore.Options{})
 			l := newLine(4, func(x *event.Event) {
+				o.Event(x)
 				h.Event(x)
 				e.Event(x)
 				g.Event(x)
@@ -160,6 +164,7 @@ func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 				t.Errorf("a deadlock where locks are taken in order: %+v", found[0])
 			}
 			runtime.KeepAlive(h)
+			runtime.KeepAlive(o)
 			runtime.KeepAlive(events)
 		})
 	}

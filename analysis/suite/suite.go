@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -31,6 +32,7 @@ type Options struct {
 // Suite is all analyses of a run.
 type Suite struct {
 	eraser   *eraser.Analysis
+	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
 	history  *predict.History
 	explain  bool
@@ -46,6 +48,7 @@ func New(o Options) *Suite {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}
 	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain})
+	s.order = happensbefore.New(happensbefore.Options{})
 	s.goodlock = goodlock.New(o.Locks)
 	return s
 }
@@ -59,6 +62,7 @@ func (s *Suite) Event(e *event.Event) {
 		s.atomics[e.Object] = true
 	}
 	s.history.Event(e)
+	s.order.Event(e)
 	s.eraser.Event(e)
 	s.goodlock.Event(e)
 }
@@ -66,6 +70,7 @@ func (s *Suite) Event(e *event.Event) {
 // Remember adds the threads and objects that a finding may still name.
 func (s *Suite) Remember(n *event.Names) {
 	s.history.Remember(n)
+	s.order.Remember(n)
 	s.eraser.Remember(n)
 	s.goodlock.Remember(n)
 }
@@ -74,16 +79,13 @@ func (s *Suite) Remember(n *event.Names) {
 // Options.Uses.
 func (s *Suite) Uses() []finding.Use { return s.eraser.Uses() }
 
-// Finish gives the findings. Doubt says of a predicted finding, in a sentence,
-// why it may be wrong all the same: an order that nobody watched, a lock that
+// Finish gives the findings. Doubt says of a predicted finding, or a race that was
+// observed, in a sentence, why it may be wrong all the same: an order that nobody watched, a lock that
 // nobody saw taken; "" if there is no such reason. With one, a finding is
 // potential. Nil doubts nothing.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
-	races := s.eraser.Finish()
+	races := s.races()
 	s.unraced(races)
-	for i := range races {
-		s.settle(&races[i], nil)
-	}
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
 	for i := range deadlocks {

@@ -300,8 +300,17 @@ type jsonStep struct {
 	} `json:"stack"`
 }
 
+// confidence is predicted also where the run itself did what has a schedule: whether it
+// did is up to the machine.
+func (f jsonFinding) confidence() string {
+	if f.Confidence == "observed" && f.Kind == "race" && len(f.Witness) > 0 {
+		return "predicted"
+	}
+	return f.Confidence
+}
+
 func (f jsonFinding) String() string {
-	return f.Confidence + " " + f.Kind + " of " + strings.Join(slices.Sorted(slices.Values(f.Objects)), ", ")
+	return f.confidence() + " " + f.Kind + " of " + strings.Join(slices.Sorted(slices.Values(f.Objects)), ", ")
 }
 
 // summary lists the findings for a comparison, in the order of the report.

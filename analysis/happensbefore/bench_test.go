@@ -1,0 +1,85 @@
+package happensbefore
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const mixLocks, mixThreads = 1000, 32
+
+// mixture is a run of lock operations on a thousand locks by 32 threads, nested up to
+// three deep, and as many accesses of the variables that the locks guard; each critical
+// section accesses its variable several times, mostly as it did before.
+func mixture(events int) []event.Event {
+	r := rand.New(rand.NewPCG(1, 2))
+	var run []event.Event
+	for t := event.ThreadID(2); t <= mixThreads; t++ {
+		run = append(run, event.Event{Thread: 1, Op: event.Fork, Peer: t})
+	}
+	for len(run) < events {
+		t := event.ThreadID(1 + r.IntN(mixThreads))
+		first, depth := r.IntN(mixLocks-3), 1+r.IntN(3)
+		for i := range depth {
+			l := event.ObjectID(1 + first + i)
+			run = append(run, event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindMutex, Place: 1})
+			op := []event.Op{event.Read, event.Write}[r.IntN(2)]
+			for range 2 {
+				run = append(run, event.Event{Thread: t, Op: op, Object: l + mixLocks, Kind: event.KindVariable, Place: 2 + event.PlaceID(op)})
+			}
+		}
+		for i := range depth {
+			run = append(run, event.Event{Thread: t, Op: event.Release, Object: event.ObjectID(first + depth - i), Kind: event.KindMutex, Place: 9})
+		}
+	}
+	return run
+}
+
+// stamped gives the events their slots; what they must come after is not asked for.
+func stamped(run []event.Event) []event.Event {
+	m := clock.New()
+	for i := range run {
+		e := &run[i]
+		e.Seq = uint64(i + 1)
+		m.Stamp(e)
+		m.Done(e)
+		e.Must = nil
+	}
+	return run
+}
+
+// cpu is the time that this thread has been running, which says more than a clock on
+// the wall where others use the machine.
+func cpu() float64 {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(1 /* RUSAGE_THREAD */, &r); err != nil {
+		return 0
+	}
+	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+}
+
+// BenchmarkEvents measures happens-before alone, on decoded events: half of them
+// operations on a thousand locks, half accesses.
+func BenchmarkEvents(b *testing.B) {
+	run := stamped(mixture(1 << 14))
+	a := New(Options{})
+	for i := range run {
+		a.Event(&run[i])
+	}
+	run = run[mixThreads:]
+	b.ReportAllocs()
+	at, n := cpu(), 0
+	for b.Loop() {
+		for i := range run {
+			a.Event(&run[i])
+		}
+		n += len(run)
+	}
+	if used := cpu() - at; used > 0 {
+		b.ReportMetric(float64(n)/used/1e6, "Mevents/cpu-s")
+	}
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Mevents/s")
+}

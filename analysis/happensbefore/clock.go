@@ -1,0 +1,332 @@
+package happensbefore
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// vector is a vector clock, by slot; what lies beyond its length is zero.
+type vector []event.Epoch
+
+func (v vector) at(slot uint32) event.Epoch {
+	if int(slot) < len(v) {
+		return v[slot]
+	}
+	return 0
+}
+
+// raise makes v know at least the first n events of a slot.
+func (v *vector) raise(slot uint32, n event.Epoch) {
+	v.extend(int(slot) + 1)
+	(*v)[slot] = max((*v)[slot], n)
+}
+
+// extend makes v at least n long. Capacity may hold old epochs: it clears them.
+func (v *vector) extend(n int) {
+	old := len(*v)
+	if n <= old {
+		return
+	}
+	*v = slices.Grow(*v, n-old)[:n]
+	clear((*v)[old:])
+}
+
+// join makes v know what k knew.
+func (v *vector) join(k *mark) {
+	if k.of == nil {
+		return
+	}
+	own := v.at(k.slot)
+	v.extend(len(k.of.known))
+	maximum(*v, *v, k.of.known)
+	if int(k.slot) < len(*v) {
+		(*v)[k.slot] = own // the maker's own count may have gone on
+	}
+	v.raise(k.slot, k.time)
+}
+
+// maximum makes to the pointwise maximum of a and b, all of a's length but b, which
+// may be shorter.
+func maximum(to, a, b []event.Epoch) {
+	n := min(len(a), len(b))
+	x, y, z := a[:n], b[:n], to[:n]
+	for len(z) >= 4 && len(x) >= 4 && len(y) >= 4 {
+		z[0] = max(x[0], y[0])
+		z[1] = max(x[1], y[1])
+		z[2] = max(x[2], y[2])
+		z[3] = max(x[3], y[3])
+		x, y, z = x[4:], y[4:], z[4:]
+	}
+	for i := range z {
+		z[i] = max(x[i], y[i])
+	}
+	copy(to[n:], a[n:])
+}
+
+// version is a clock that several marks share. It does not change but for the entry of
+// the slot that made it, which a mark overrides with its own time.
+type version struct {
+	known vector
+	refs  int32
+}
+
+// pool keeps versions that nothing shares any longer.
+type pool struct {
+	spare []*version
+	width int // of new ones
+}
+
+// unit is what the length of versions is a multiple of.
+const unit = 4
+
+// get gives a version whose contents mean nothing.
+func (p *pool) get() *version {
+	if n := len(p.spare); n > 0 {
+		v := p.spare[n-1]
+		p.spare = p.spare[:n-1]
+		v.refs = 1
+		return v
+	}
+	return &version{known: make(vector, p.width), refs: 1}
+}
+
+func (p *pool) put(v *version) {
+	if v.refs--; v.refs == 0 {
+		p.spare = append(p.spare, v)
+	}
+}
+
+// mark is a remembered event: whose, when, and what its thread knew.
+type mark struct {
+	slot uint32
+	time event.Epoch
+	of   *version // nil: nothing is remembered
+}
+
+// set remembers the present event of t.
+func (k *mark) set(p *pool, t *thread) {
+	k.slot, k.time = t.slot, t.time
+	if k.of != t.clock {
+		k.drop(p)
+		k.of = t.clock
+		t.clock.refs++
+	}
+}
+
+func (k *mark) drop(p *pool) {
+	if k.of != nil {
+		p.put(k.of)
+		k.of = nil
+	}
+}
+
+// marks are remembered events, at most one a slot.
+type marks []mark
+
+// set remembers the present event of t in place of earlier ones of its slot.
+func (ks *marks) set(p *pool, t *thread) {
+	for i := range *ks {
+		if (*ks)[i].slot == t.slot {
+			(*ks)[i].set(p, t)
+			return
+		}
+	}
+	*ks = append(*ks, mark{})
+	(*ks)[len(*ks)-1].set(p, t)
+}
+
+// cover is set, and drops the events that t knows.
+func (ks *marks) cover(p *pool, t *thread) {
+	kept := (*ks)[:0]
+	for _, k := range *ks {
+		if t.knows(&k) {
+			k.drop(p)
+		} else {
+			kept = append(kept, k)
+		}
+	}
+	*ks = append(kept, mark{})
+	(*ks)[len(kept)].set(p, t)
+}
+
+func (ks *marks) drop(p *pool) {
+	for i := range *ks {
+		(*ks)[i].drop(p)
+	}
+	*ks = (*ks)[:0]
+}
+
+// thread is what the thread knows that has a slot now.
+type thread struct {
+	id      event.ThreadID
+	slot    uint32
+	time    event.Epoch // counts what others may learn of the slot, from 1
+	clock   *version
+	held    []heldLock // in order of acquisition
+	changes uint32     // of held
+	ended   bool
+}
+
+type heldLock struct {
+	lock  event.ObjectID
+	place event.PlaceID
+}
+
+// knows reports whether the event comes before the thread's next one.
+func (t *thread) knows(k *mark) bool {
+	return k.time <= t.clock.known.at(k.slot)
+}
+
+// tick ends what is known by one time: what follows is not.
+func (t *thread) tick() {
+	t.time++
+	t.clock.known[t.slot] = t.time
+}
+
+// joinAt draws the edge from k to the thread's next event.
+func (t *thread) joinAt(p *pool, k *mark) {
+	if k.of == nil || t.knows(k) {
+		return
+	}
+	own := t.clock.known.at(k.slot)
+	t.gain(p, k.of.known)
+	t.clock.known[k.slot] = max(own, k.time)
+}
+
+func (t *thread) joinAll(p *pool, ks marks) {
+	for i := range ks {
+		t.joinAt(p, &ks[i])
+	}
+}
+
+// joinVector draws the edges from the events that v knows.
+func (t *thread) joinVector(p *pool, v vector) {
+	for slot, n := range v {
+		if n > t.clock.known.at(uint32(slot)) {
+			t.gain(p, v)
+			return
+		}
+	}
+}
+
+// gain makes the thread know what v knows. What was remembered stays as it was.
+func (t *thread) gain(p *pool, v vector) {
+	old := t.clock
+	long, short := old.known, v
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	to := old
+	if old.refs > 1 {
+		to = p.get()
+		p.put(old)
+		t.clock = to
+	}
+	to.known = slices.Grow(to.known[:0], len(long))[:len(long)]
+	maximum(to.known, long, short)
+	t.clock.known[t.slot] = t.time
+}
+
+// thread gives the thread of an event.
+func (a *Analysis) thread(e *event.Event) *thread {
+	if int(e.Slot) < len(a.slots) {
+		if t := a.slots[e.Slot]; t != nil && t.id == e.Thread {
+			return t
+		}
+	}
+	return a.begin(e)
+}
+
+// begin gives a slot to a thread that is new. It knows what its creator knew, and what
+// the slot's last thread did, which its creator knows too (or is taken to: package
+// clock, Must.Forced).
+func (a *Analysis) begin(e *event.Event) *thread {
+	for len(a.slots) <= int(e.Slot) {
+		a.slots = append(a.slots, nil)
+	}
+	a.clocks.width = (len(a.slots) + unit - 1) / unit * unit
+	t := &thread{id: e.Thread, slot: e.Slot, time: 1}
+	if old := a.slots[e.Slot]; old != nil {
+		a.leave(old)
+		t.clock, t.time, t.held = old.clock, old.time+1, old.held[:0]
+	} else {
+		t.clock = a.clocks.get()
+		t.clock.known = t.clock.known[:0]
+	}
+	t.clock.known.extend(a.clocks.width)
+	t.clock.known[t.slot] = t.time
+	a.slots[e.Slot], a.live[t.id] = t, t
+	if k := a.pending[t.id]; k != nil {
+		t.joinAt(&a.clocks, k)
+		k.drop(&a.clocks)
+		delete(a.pending, t.id)
+	}
+	return t
+}
+
+// leave remembers the end of a thread whose slot is another's from now on.
+func (a *Analysis) leave(t *thread) {
+	if a.live[t.id] != t {
+		return
+	}
+	delete(a.live, t.id)
+	if a.alone[t.id] {
+		delete(a.alone, t.id)
+		return
+	}
+	k := &mark{}
+	k.set(&a.clocks, t)
+	a.ended[t.id] = k
+}
+
+func (a *Analysis) fork(t *thread, child event.ThreadID) {
+	if c := a.live[child]; c != nil {
+		var k mark
+		k.set(&a.clocks, t)
+		c.joinAt(&a.clocks, &k)
+		k.drop(&a.clocks)
+	} else {
+		k := &mark{}
+		k.set(&a.clocks, t)
+		a.pending[child] = k
+	}
+	t.tick()
+}
+
+func (a *Analysis) join(t *thread, peer event.ThreadID) {
+	if k := a.ended[peer]; k != nil {
+		t.joinAt(&a.clocks, k)
+		k.drop(&a.clocks)
+		delete(a.ended, peer)
+	}
+	if p := a.live[peer]; p != nil && p != t {
+		var k mark
+		k.set(&a.clocks, p)
+		t.joinAt(&a.clocks, &k)
+		k.drop(&a.clocks)
+		delete(a.live, peer)
+	}
+}
+
+func (a *Analysis) detach(peer event.ThreadID) {
+	if k := a.ended[peer]; k != nil {
+		k.drop(&a.clocks)
+		delete(a.ended, peer)
+	}
+	if p := a.live[peer]; p != nil {
+		if p.ended {
+			delete(a.live, peer)
+		} else {
+			a.alone[peer] = true
+		}
+	}
+}
+
+func (a *Analysis) end(t *thread) {
+	t.ended = true
+	if a.alone[t.id] {
+		delete(a.alone, t.id)
+		delete(a.live, t.id)
+	}
+}

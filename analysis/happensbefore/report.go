@@ -1,0 +1,196 @@
+package happensbefore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// pair says which races are one finding: those of the same two places.
+type pair struct {
+	placeA, placeB event.PlaceID
+	opA, opB       event.Op
+}
+
+func pairOf(x *access, e *event.Event) pair {
+	if e.Place < x.place || e.Place == x.place && e.Op < x.op {
+		return pair{e.Place, x.place, e.Op, x.op}
+	}
+	return pair{x.place, e.Place, x.op, e.Op}
+}
+
+// report is the races of one pair of places on one variable.
+type report struct {
+	variable event.ObjectID
+	pair     pair
+	steps    [2]finding.Step // of the first, in order of the run
+	last     [2]uint64       // Seq of the last
+	count    int
+	unsure   bool
+}
+
+type reports struct {
+	of    map[pair]*report
+	order []*report
+	near  *report // of the last race
+}
+
+// races is what was found of variables whose lifetime ended, and counts of all.
+type races struct {
+	races, dropped uint64
+	done           []*report
+	dead           map[pair]*dead
+}
+
+// dead counts the reports of one pair of places on variables that are gone.
+type dead struct {
+	n    int
+	last *report
+}
+
+// maxDead bounds these: objects that come and go are the same error again and again.
+const maxDead = 64
+
+// race remembers that x and e race.
+func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
+	a.found.races++
+	k := pairOf(x, e)
+	r := v.reports.near
+	if r == nil || r.pair != k {
+		r = v.reports.of[k]
+	}
+	if r != nil {
+		r.count++
+		r.last = [2]uint64{x.seq, e.Seq}
+		v.reports.near = r
+		return
+	}
+	if len(v.reports.of) >= a.opts.MaxPairs {
+		a.found.dropped++
+		return
+	}
+	var y access
+	y.held = t.held
+	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Place, e.Seq, e.Time, e.Value, e.Flags
+	r = &report{
+		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
+		unsure: a.unsure || (x.flags|e.Flags)&event.AfterHole != 0,
+	}
+	if v.reports.of == nil {
+		v.reports.of = map[pair]*report{}
+	}
+	v.reports.of[k], v.reports.near = r, r
+	v.reports.order = append(v.reports.order, r)
+}
+
+func (x *access) step(variable event.ObjectID) finding.Step {
+	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Place: x.place, Value: x.value}
+	for _, h := range x.held {
+		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.place)
+	}
+	return s
+}
+
+// bury keeps the reports on a variable that is gone, or counts them to others of the
+// same places.
+func (f *races) bury(v *variable) {
+	for _, r := range v.reports.order {
+		d := f.dead[r.pair]
+		if d == nil {
+			d = &dead{}
+			f.dead[r.pair] = d
+		}
+		if d.n == maxDead {
+			d.last.count += r.count
+			continue
+		}
+		d.n, d.last = d.n+1, r
+		f.done = append(f.done, r)
+	}
+}
+
+// Race is a race of this run.
+type Race struct {
+	finding.Finding
+	// Instances are two of its instances by the Seq of their accesses, the last one
+	// first: what predictions need of it is the least likely to be forgotten.
+	Instances [][]uint64
+	// Unsure: something before it was not seen (event.Hole, event.NoSource), by which
+	// the two may be ordered all the same.
+	Unsure bool
+}
+
+// Races gives the races, sorted by variable, then by where in the run the second
+// access of the first instance stands.
+func (a *Analysis) Races() []Race {
+	all := slices.Clone(a.found.done)
+	for _, v := range a.vars.all {
+		all = append(all, v.reports.order...)
+	}
+	slices.SortFunc(all, func(x, y *report) int {
+		return cmp.Or(cmp.Compare(x.variable, y.variable), cmp.Compare(x.steps[1].Seq, y.steps[1].Seq), cmp.Compare(x.steps[0].Seq, y.steps[0].Seq))
+	})
+	out := make([]Race, 0, len(all))
+	for _, r := range all {
+		out = append(out, r.race())
+	}
+	return out
+}
+
+func (r *report) race() Race {
+	x, y := r.steps[0], r.steps[1]
+	first := []uint64{x.Seq, y.Seq}
+	out := Race{Instances: [][]uint64{first}, Unsure: r.unsure, Finding: finding.Finding{
+		Kind: finding.Race, Confidence: finding.Observed, Objects: []event.ObjectID{r.variable},
+		Threads: []event.ThreadID{x.Thread, y.Thread}, Evidence: []finding.Step{x, y}, Count: r.count,
+	}}
+	if last := r.last[:]; !slices.Equal(first, last) {
+		out.Instances = [][]uint64{last, first}
+	}
+	return out
+}
+
+// Finish gives the races as findings.
+func (a *Analysis) Finish() []finding.Finding {
+	races := a.Races()
+	out := make([]finding.Finding, len(races))
+	for i := range races {
+		out[i] = races[i].Finding
+	}
+	return out
+}
+
+// Remember adds the threads and objects that a finding may still name.
+func (a *Analysis) Remember(n *event.Names) {
+	for id, v := range a.vars.all {
+		n.Object(id)
+		for _, xs := range [][]access{v.writes, v.reads} {
+			for i := range xs {
+				n.Thread(xs[i].thread)
+				for _, h := range xs[i].held {
+					n.Object(h.lock)
+				}
+			}
+		}
+		for _, r := range v.reports.order {
+			r.remember(n)
+		}
+	}
+	for _, r := range a.found.done {
+		r.remember(n)
+	}
+	for _, t := range a.live {
+		n.Thread(t.id)
+		for _, h := range t.held {
+			n.Object(h.lock)
+		}
+	}
+}
+
+func (r *report) remember(n *event.Names) {
+	for i := range r.steps {
+		r.steps[i].Remember(n)
+	}
+}

@@ -1,0 +1,175 @@
+package suite_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// columns reads a TSV: by the first column, the others by the start of their headings.
+func columns(t *testing.T, path string, headings ...string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	var at []int
+	for _, h := range headings {
+		at = append(at, slices.IndexFunc(strings.Split(lines[0], "\t"), func(x string) bool { return strings.HasPrefix(x, h) }))
+	}
+	out := map[string][]string{}
+	for _, l := range lines[1:] {
+		cells := strings.Split(l, "\t")
+		for _, i := range at {
+			out[cells[0]] = append(out[cells[0]], cells[i])
+		}
+	}
+	return out
+}
+
+// TestRaceTraces holds the confidences to the columns of the micro-traces. Observed are
+// the races that SHB reports. Those and the predicted ones end where RAPID's
+// sync-preserving ones do, and each is one that enumeration finds. All are where locks
+// alone suspect one, but for what fork and join order.
+func TestRaceTraces(t *testing.T) {
+	const path = "../predict/testdata/traces/expected_races.tsv"
+	table := columns(t, path, "RAPID SHB racy", "RAPID SyncPreserving", "RAPID LockSet", "true predictable pairs")
+	if len(table) != 14 {
+		t.Fatalf("%d traces, want 14", len(table))
+	}
+	for name, want := range table {
+		events := read(t, strings.TrimSuffix(name, ".std"))
+		ends := map[finding.Confidence][]uint64{}
+		for _, f := range findings(events, nil) {
+			if f.Kind != finding.Race {
+				continue
+			}
+			a, b := f.Evidence[0].Seq, f.Evidence[1].Seq
+			ends[f.Confidence] = append(ends[f.Confidence], max(a, b))
+			if pair := fmt.Sprintf("(%d, %d)", min(a, b), max(a, b)); f.Confidence != finding.Potential && !strings.Contains(want[3], pair) {
+				t.Errorf("%s: %s is %s, the races are %s", name, pair, f.Confidence, want[3])
+			}
+		}
+		observed := ends[finding.Observed]
+		proven := slices.Concat(observed, ends[finding.Predicted])
+		if got := list(observed); got != want[0] {
+			t.Errorf("%s: observed races end at %s, want %s", name, got, want[0])
+		}
+		if got := list(proven); got != want[1] {
+			t.Errorf("%s: observed and predicted races end at %s, want %s", name, got, want[1])
+		}
+		for _, seq := range ends[finding.Potential] {
+			if !slices.Contains(strings.Split(want[2], ","), fmt.Sprint(seq)) {
+				t.Errorf("%s: a potential race ends at %d, the locks suspect %s", name, seq, want[2])
+			}
+		}
+	}
+}
+
+func list(seqs []uint64) string {
+	slices.Sort(seqs)
+	var out []string
+	for _, s := range slices.Compact(seqs) {
+		out = append(out, fmt.Sprint(s))
+	}
+	if out == nil {
+		return "-"
+	}
+	return strings.Join(out, ",")
+}
+
+// TestPotentialTraces: what is left to suspicion, by name.
+func TestPotentialTraces(t *testing.T) {
+	for name, want := range map[string][]string{
+		"04_rw_dep_no_race":            nil, // nor what a read and its writer order
+		"12_eraser_fp_handoff":         nil,
+		"06_open_cs_wcp_osr_not_syncp": {"potential race"},
+		"07_open_cs_conflict_osr_only": {"potential race"},
+		"08_fork_join_safe":            nil, // what fork and join order is no candidate
+		"13_eraser_fp_two_locks":       nil,
+	} {
+		if diff := cmp.Diff(want, brief(findings(read(t, name), nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestEveryObservedRaceHasASchedule: SHB's promise, on random runs with all that
+// synchronises: for each race that is found, not only the first one, there is a schedule
+// that the checker, which knows nothing of clocks, accepts.
+func TestEveryObservedRaceHasASchedule(t *testing.T) {
+	runs := 10000
+	if testing.Short() {
+		runs = 1000
+	}
+	races := 0
+	for seed := range runs {
+		r := rand.New(rand.NewPCG(uint64(seed), 9))
+		run := eventtest.RandomRun(r, 20+r.IntN(40))
+		if seed%4 == 0 {
+			run = eventtest.RandomSections(r, 30)
+		}
+		for i := range run {
+			run[i].Place = event.PlaceID(i + 1) // so that each race is one finding
+			if run[i].Op.IsAccess() && run[i].Object == eventtest.ObjectX && seed%3 == 0 {
+				run[i].Flags |= event.Atomic
+			}
+		}
+		eventtest.Stamp(run)
+		h, hb := predict.New(predict.Options{}), happensbefore.New(happensbefore.Options{})
+		for i := range run {
+			h.Event(&run[i])
+			hb.Event(&run[i])
+		}
+		for _, race := range hb.Races() {
+			races++
+			got := h.Race(race.Evidence[0].Seq, race.Evidence[1].Seq)
+			if got.Verdict != predict.Predicted {
+				t.Fatalf("seed %d: the race of %d and %d: %v, %s\n%v", seed, race.Evidence[0].Seq, race.Evidence[1].Seq, got.Verdict, got.Reason, steps(run))
+			}
+			if err := predict.Check(run, got.Witness, finding.Race); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+	}
+	if races < runs {
+		t.Errorf("%d races in %d runs", races, runs)
+	}
+}
+
+// TestForgottenRaceIsObserved: a race of this run stays one when the history has
+// forgotten what a schedule would take; it says so.
+func TestForgottenRaceIsObserved(t *testing.T) {
+	var run []event.Event
+	add := func(th event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
+		run = append(run, event.Event{Seq: uint64(len(run) + 1), Thread: th, Op: op, Object: o, Kind: k, Place: event.PlaceID(len(run)%1000 + 1)})
+	}
+	run = append(run, event.Event{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Place: 1})
+	add(1, event.Write, 1, event.KindVariable)
+	add(2, event.Write, 1, event.KindVariable)
+	for i := range 1 << 18 {
+		add(1+event.ThreadID(i%2), event.Write, 2+event.ObjectID(i%2), event.KindVariable)
+	}
+	eventtest.Stamp(run)
+	s := suite.New(suite.Options{})
+	for i := range run {
+		s.Event(&run[i])
+	}
+	got := s.Finish(nil)
+	if len(got) != 1 || got[0].Confidence != finding.Observed || len(got[0].Witness) > 0 || !strings.Contains(got[0].Reason, "--history") {
+		t.Fatalf("%+v", got)
+	}
+}
