@@ -117,6 +117,9 @@ type Finding struct {
 	// Bounded, for a deadlock: one of the acquisitions that wait gives up after a time
 	// limit.
 	Bounded bool
+	// Depends are the other threads that matter to it; Partial that there may be more.
+	Depends []Dependency
+	Partial bool
 	Count   int // how many instances were merged into this one, at least 1
 }
 

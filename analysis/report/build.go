@@ -94,7 +94,7 @@ func (b *builder) finding(f finding.Finding) candidate {
 	out := Finding{
 		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Message: clean(f.Message),
 		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
-		Order: f.Order, Bounded: f.Bounded, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
+		Order: f.Order, Bounded: f.Bounded, Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
 	}
 	for _, id := range f.Objects {
 		out.Objects = append(out.Objects, *b.object(id))
@@ -130,6 +130,9 @@ func mentioned(f *finding.Finding) []event.ThreadID {
 				ids = append(ids, s.Peer)
 			}
 		}
+	}
+	for _, d := range f.Depends {
+		ids = append(ids, d.Thread)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -114,6 +114,8 @@ type jsonFinding struct {
 	Order       finding.Order      `json:"order"`
 	Bounded     bool               `json:"bounded,omitempty"`
 	Assumes     []string           `json:"assumes"`
+	Depends     []jsonDependency   `json:"depends"`
+	Partial     bool               `json:"depends_partial,omitempty"`
 	Count       int                `json:"count"`
 	Fingerprint string             `json:"fingerprint"`
 	ObjectInfo  []jsonObject       `json:"object_info"`
@@ -245,7 +247,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Bounded: f.Bounded, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
+		Order: f.Order, Bounded: f.Bounded, Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }

@@ -216,6 +216,9 @@ func (r Report) stacks() []Stack {
 		for _, t := range f.Threads {
 			all = append(all, t.Created)
 		}
+		for _, d := range f.Depends {
+			all = append(all, d.Step.Stack)
+		}
 		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch} {
 			all = append(all, stepStacks(steps)...)
 		}

@@ -187,6 +187,8 @@ type Finding struct {
 	Observed    []Step
 	Order       finding.Order
 	Bounded     bool // of a deadlock: a thread gives up after a time limit
+	Depends     []Dependency
+	Partial     bool // more threads than Depends may matter
 	Assumes     []string
 	Count       int    // instances merged into this finding, at least 1
 	Fingerprint string // the same in every run of the same binary; see Build

@@ -60,6 +60,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 type printer struct {
 	out   strings.Builder
 	names names
+	run   *Run
 	width int
 	style styles
 	all   bool // TextOptions.Verbose
@@ -73,7 +74,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{run: &r.Run, all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {
@@ -455,6 +456,7 @@ func (p *printer) rests(f *Finding) {
 	for _, a := range f.Assumes {
 		p.para(itself, 3, 5, "assumes "+a+assumption(a))
 	}
+	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 

@@ -1,13 +1,18 @@
 package suite_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
 // TestPruned: what is no finding is told with the reason, of deadlocks and of races.
@@ -39,5 +44,28 @@ func TestPruned(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestOtherThreads: the paper's RAX program. What races is what races in some
+// interleaving of it, and its main thread, which starts the two, matters to each.
+func TestOtherThreads(t *testing.T) {
+	c, err := eventtest.ReadCase("../depend/testdata/cases/rax_planner_executive.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want struct{ Races []string }
+	if err := json.Unmarshal(c.Expect, &want); err != nil {
+		t.Fatal(err)
+	}
+	raced := map[string]bool{}
+	for _, f := range findings(c.Events, nil) {
+		raced[c.Names.Objects[f.Objects[0]]] = true
+		if len(f.Depends) != 1 || f.Depends[0].How != finding.Creates || c.Names.Threads[f.Depends[0].Thread] != "Main" {
+			t.Errorf("%s of %v depends on %+v", f.Kind, f.Objects, f.Depends)
+		}
+	}
+	if diff := cmp.Diff(want.Races, slices.Sorted(maps.Keys(raced))); diff != "" {
+		t.Errorf("races (-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@
 package suite
 
 import (
+	"github.com/tracepredict/tracepredict/analysis/depend"
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
@@ -35,6 +36,7 @@ type Suite struct {
 	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
 	history  *predict.History
+	depend   *depend.Graph
 	explain  bool
 	pruned   []finding.Pruned
 	atomics  map[event.ObjectID]bool // variables with atomic accesses, to explain
@@ -43,7 +45,7 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Reversals: o.Reversals})
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history}
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{})}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}
@@ -65,6 +67,7 @@ func (s *Suite) Event(e *event.Event) {
 	s.order.Event(e)
 	s.eraser.Event(e)
 	s.goodlock.Event(e)
+	s.depend.Event(e)
 }
 
 // Remember adds the threads and objects that a finding may still name.
@@ -73,6 +76,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.order.Remember(n)
 	s.eraser.Remember(n)
 	s.goodlock.Remember(n)
+	s.depend.Remember(n)
 }
 
 // Uses tells how threads used each variable so far, and under which locks; with
@@ -91,5 +95,9 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range deadlocks {
 		s.settle(&deadlocks[i], candidates[i])
 	}
-	return finding.Doubted(append(races, deadlocks...), doubt)
+	found := append(races, deadlocks...)
+	for i := range found {
+		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
+	}
+	return finding.Doubted(found, doubt)
 }

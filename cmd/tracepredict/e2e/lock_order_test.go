@@ -111,3 +111,21 @@ func TestReadersBehindAWriter(t *testing.T) {
 		t.Errorf("status %d, findings %v", status, r.Findings)
 	}
 }
+
+// The paper's program with its 40 other threads: the race is found, the thread that
+// started its two sides matters, the others do not.
+func TestRAX(t *testing.T) {
+	needBPF(t)
+	c := startTool(t, childOptions{}, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
+	c.want(66)
+	whole := strings.Join(strings.Fields(c.err.String()), " ")
+	for _, want := range []string{"1 race predicted in rax", "in news at rax.c:47", "other threads: T1 main thread created T2; 40 have nothing to do with it"} {
+		if !strings.Contains(whole, want) {
+			t.Errorf("no %q in\n%s", want, c.err.String())
+		}
+	}
+	_, r := reported(t, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
+	if len(r.Findings) != 1 || len(r.Findings[0].Depends) != 1 || r.Findings[0].Depends[0].How != "creates" || r.Findings[0].Depends[0].Thread != 1 {
+		t.Errorf("%+v", r.Findings)
+	}
+}

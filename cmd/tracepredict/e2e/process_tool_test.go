@@ -242,7 +242,7 @@ type jsonReport struct {
 			Nestings int  `json:"nestings"`
 			Complete bool `json:"complete"`
 		} `json:"lock_order"`
-		Executed  []struct {
+		Executed []struct {
 			Place   string `json:"place"`
 			Threads []int  `json:"threads"`
 			Left    bool   `json:"others_perhaps"`
@@ -273,9 +273,14 @@ type jsonWatched struct {
 }
 
 type jsonFinding struct {
-	Kind        string     `json:"kind"`
-	Confidence  string     `json:"confidence"`
-	Reason      string     `json:"reason"`
+	Kind       string `json:"kind"`
+	Confidence string `json:"confidence"`
+	Reason     string `json:"reason"`
+	Depends    []struct {
+		Thread int    `json:"thread"`
+		How    string `json:"how"`
+		On     int    `json:"on"`
+	} `json:"depends"`
 	Property    string     `json:"property"`
 	Objects     []string   `json:"objects"`
 	Evidence    []jsonStep `json:"evidence"`
