@@ -47,7 +47,7 @@ func TestFinish(t *testing.T) {
 		"01_simple_ww":                 {"observed race"},
 		"05_ww_cs_syncp_not_wcp":       {"predicted race"},
 		"12_eraser_fp_handoff":         nil,
-		"06_open_cs_wcp_osr_not_syncp": {"potential race"},
+		"06_open_cs_wcp_osr_not_syncp": {"predicted race"},
 		"02_locked":                    nil,
 		"08_fork_join_safe":            nil,
 		"d01_abba":                     {"predicted deadlock"},
