@@ -1,31 +1,49 @@
 package lattice
 
-// edges is the enabled events of the cuts of a level, by event and, of an event, by
-// cut: heads has a list for each event of the queue, those of a slot side by side.
+import (
+	"math/bits"
+	"slices"
+)
+
+// edges is the enabled events of the cuts of a level. Edge cut<<shift|slot is the one by
+// the event after the cut in the slot; those of an event are a list, by cut.
 type edges struct {
-	heads []uint32 // the first of the list, plus 1
-	first []uint32 // by slot: the head of its oldest event
-	next  []uint32 // by slot: how many of its events have been passed
-	list  []edge
-	skip  edge // the edge of the observed run, which was taken first
+	shift  uint
+	heads  []uint32 // the first of the list of each event beyond the floor, plus 1; those of a slot side by side
+	next   []uint32 // by edge: the one after it in its list, plus 1
+	active []active
+	at     []uint32 // by slot: where its heads begin
+	skip   skip
 }
 
-type edge struct {
-	next uint32 // plus 1
-	cut  uint32
-	slot uint32
-	lane uint32 // of the slot in the cut
+// active is a slot with events beyond the floor.
+type active struct {
+	slot  uint32
+	lane  uint32 // of the floor
+	shift uint   // of its lane in a key of one word
+	need  []uint64
+	heads []uint32
 }
+
+// skip is the edge of the observed run, which was taken first.
+type skip struct{ cut, slot uint32 }
+
+// waiting is an event beyond the floor.
+type waiting struct{ slot, index uint32 }
 
 // advance builds levels while they are complete.
 func (l *Lattice) advance(final bool) {
 	for l.level < l.total {
-		if !l.building {
+		waited := final || l.o.Queue > 0 && l.queued >= l.o.Queue
+		if l.o.Width == 0 {
+			if !waited {
+				return
+			}
+			l.whole()
+		} else if !l.building {
 			l.build()
 		}
-		full := l.o.Width > 0 && l.next.n >= l.o.Width
-		waited := l.o.Queue > 0 && l.queued >= l.o.Queue
-		if l.next.n == 0 || !full && !waited && !final {
+		if l.next.n == 0 || l.o.Width > 0 && l.next.n < l.o.Width && !waited {
 			return
 		}
 		l.follow()
@@ -33,47 +51,35 @@ func (l *Lattice) advance(final bool) {
 	}
 }
 
-// build tries all of the queue on all cuts of the current level.
+// build tries all of the queue on all cuts of the current level, the events in the order
+// of the trace.
 func (l *Lattice) build() {
 	l.building = true
 	l.letters = l.letters[:0]
 	l.table.reset(2 * l.current.n)
-	l.edges.skip = edge{slot: uint32(len(l.chains))}
+	l.edges.skip = skip{slot: uint32(len(l.chains))}
 	if l.o.Rule == Centred {
 		l.centre()
 	}
-	if l.o.Width == 0 {
-		l.eachEdge(func(i int, slot, lane uint32) { l.edge(i, slot, lane) })
-		return
-	}
 	l.collect()
-	for range l.queued {
-		for at := l.earliest(); at != 0; {
-			e := &l.edges.list[at-1]
-			l.edge(int(e.cut), e.slot, e.lane)
-			at = e.next
+	rest := l.waiting[:0]
+	for _, w := range l.waiting {
+		if beyond := w.index - l.floor[w.slot] - 1; int32(beyond) >= 0 {
+			rest = append(rest, w)
+			l.tryEdges(l.chains[w.slot].at(w.index), l.edges.heads[l.edges.at[w.slot]+beyond])
 		}
 	}
+	l.waiting = rest
 }
 
-// eachEdge calls f for the edges of the current level, but for the one that was taken first.
-func (l *Lattice) eachEdge(f func(i int, slot, lane uint32)) {
-	if l.locks {
-		l.eachLocked(f)
-		return
-	}
-	if l.words == 1 {
-		l.eachWord(f)
-		return
-	}
-	skip := &l.edges.skip
-	for i := l.current.n - 1; i >= 0; i-- {
-		key := l.current.key(i, l.words)
-		for s := range uint32(len(l.chains)) {
-			lane := l.lane(key, s)
-			if l.enabled(key, s, lane) && (s != skip.slot || uint32(i) != skip.cut) {
-				f(i, s, lane)
-			}
+// tryEdges takes the edges of a list, which are by event e.
+func (l *Lattice) tryEdges(e *entry, at uint32) {
+	d := &l.edges
+	for at != 0 {
+		id := at - 1
+		at = d.next[id]
+		if i := id >> d.shift; i != d.skip.cut || e.Slot != d.skip.slot {
+			l.edge(int(i), e)
 		}
 	}
 }
@@ -82,36 +88,50 @@ func (l *Lattice) eachEdge(f func(i int, slot, lane uint32)) {
 // it puts each at the head of its list.
 func (l *Lattice) collect() {
 	d := &l.edges
-	d.heads, d.first, d.next, d.list = d.heads[:0], d.first[:0], d.next[:0], d.list[:0]
+	d.shift = uint(bits.Len(uint(len(l.chains))))
+	d.next = slices.Grow(d.next[:0], l.current.n<<d.shift)[:l.current.n<<d.shift]
+	l.activate()
+	if l.words == 1 && !l.locks {
+		l.collectWord()
+		return
+	}
+	for i := l.current.n - 1; i >= 0; i-- {
+		key := l.current.key(i, l.words)
+		for k := range d.active {
+			a := &d.active[k]
+			if lane := l.lane(key, a.slot); l.enabled(key, a.slot, lane) {
+				d.push(a, i, lane)
+			}
+		}
+	}
+}
+
+// push puts an edge at the head of its list.
+func (d *edges) push(a *active, i int, lane uint32) {
+	head, id := &a.heads[lane-a.lane], uint32(i)<<d.shift|a.slot
+	d.next[id] = *head
+	*head = id + 1
+}
+
+// activate finds the slots with events beyond the floor, and gives these events empty
+// lists.
+func (l *Lattice) activate() {
+	d := &l.edges
+	d.heads, d.at, d.active = d.heads[:0], d.at[:0], d.active[:0]
 	for s := range l.chains {
-		d.first, d.next = append(d.first, uint32(len(d.heads))), append(d.next, 0)
+		d.at = append(d.at, uint32(len(d.heads)))
 		for range l.chains[s].last() - l.floor[s] {
 			d.heads = append(d.heads, 0)
 		}
 	}
-	l.eachEdge(func(i int, slot, lane uint32) {
-		head := &d.heads[d.first[slot]+l.base[slot]+lane-l.floor[slot]]
-		d.list = append(d.list, edge{*head, uint32(i), slot, lane})
-		*head = uint32(len(d.list))
-	})
-}
-
-// earliest is the list of the next event of the queue, in the order of the trace.
-func (l *Lattice) earliest() uint32 {
-	d := &l.edges
-	slot, order := -1, l.total
 	for s := range l.chains {
-		c := &l.chains[s]
-		if index := l.floor[s] + d.next[s] + 1; index <= c.last() && c.at(index).order < order {
-			slot, order = s, c.at(index).order
+		if n := l.chains[s].last() - l.floor[s]; n > 0 {
+			d.active = append(d.active, active{
+				slot: uint32(s), lane: l.floor[s] - l.base[s], shift: l.shift(uint32(s)),
+				need: l.chains[s].need, heads: d.heads[d.at[s] : d.at[s]+n],
+			})
 		}
 	}
-	if slot < 0 {
-		return 0
-	}
-	at := d.first[slot] + d.next[slot]
-	d.next[slot]++
-	return d.heads[at]
 }
 
 // enabled tells whether the event after a cut in a slot may come next.
@@ -130,11 +150,11 @@ func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 
 // try tries a new event on the cuts of the current level.
 func (l *Lattice) try(slot, index uint32) {
-	lane := index - 1 - l.base[slot]
+	lane, e := index-1-l.base[slot], l.chains[slot].at(index)
 	for i := range l.current.n {
 		key := l.current.key(i, l.words)
 		if l.lane(key, slot) == lane && l.enabled(key, slot, lane) {
-			l.edge(i, slot, lane)
+			l.edge(i, e)
 		}
 	}
 }
@@ -146,33 +166,34 @@ func (l *Lattice) centre() {
 		return
 	}
 	s := l.arrived[l.level-l.passed]
-	l.edges.skip = edge{cut: uint32(i), slot: s}
-	l.edge(i, s, l.lane(l.current.key(i, l.words), s))
+	l.edges.skip = skip{uint32(i), s}
+	l.edge(i, l.chains[s].at(l.observed[s]+1))
 }
 
-// edge takes the step from a cut of the current level by the event after it in a slot.
-func (l *Lattice) edge(i int, slot, lane uint32) {
+// edge takes the step from a cut of the current level by event e.
+func (l *Lattice) edge(i int, e *entry) {
+	var j int
 	if l.words == 1 {
-		l.edgeWord(i, slot, lane)
+		l.keyed[0] = l.current.keys[i] + l.unit[e.Slot]
+		j = l.table.findWord(l.keyed[0])
+	} else {
+		copy(l.keyed, l.current.key(i, l.words))
+		l.keyed[l.word(e.Slot)] += l.unit[e.Slot]
+		j = l.table.find(l.next, l.keyed)
+	}
+	switch {
+	case j == dropped:
 		return
-	}
-	key := append(l.keyed[:0], l.current.key(i, l.words)...)
-	l.keyed = key
-	key[l.word(slot)] += l.unit[slot]
-	j, found := l.table.find(l.next, key)
-	e := l.chains[slot].at(l.base[slot] + lane + 1)
-	if !found {
-		if l.o.Width > 0 && l.next.n >= l.o.Width {
-			l.table.drop(l.next, key)
-			return
-		}
-		j = l.add(i, key, e)
-	}
-	if j < 0 {
-		return // dropped before
+	case j >= 0:
+		l.step(i, j, e, l.lettersOf(j), false)
+	case l.o.Width > 0 && l.next.n >= l.o.Width:
+		l.table.drop(l.next, l.keyed)
+		return
+	default:
+		j = l.add(i, l.keyed, e)
+		l.step(i, j, e, l.lettersOf(j), true)
 	}
 	l.stats.Edges++
-	l.step(i, j, e, !found)
 }
 
 // add makes the cut.
@@ -192,14 +213,17 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 	return j
 }
 
+// lettersOf are the letters of a cut of the next level, one a property: the last.
+func (l *Lattice) lettersOf(j int) []letter { return l.letters[j*len(l.props) : (j+1)*len(l.props)] }
+
 // step moves the monitors along an edge and unites what they come to with what is there.
-func (l *Lattice) step(i, j int, e *entry, made bool) {
+func (l *Lattice) step(i, j int, e *entry, letters []letter, made bool) {
 	n := len(l.props)
 	for p, a := range l.props {
 		to := l.current.sets[i*n+p]
 		fresh := false
 		if e.steps>>p&1 != 0 {
-			letter := l.letterOf(j, p, a, e)
+			letter := l.letterOf(j, &letters[p], a, e)
 			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
 				to = known - 1
 			} else {
@@ -218,14 +242,12 @@ func (l *Lattice) step(i, j int, e *entry, made bool) {
 }
 
 // letterOf is the letter of an edge to cut j of the next level.
-func (l *Lattice) letterOf(j, p int, a *automaton, e *entry) uint32 {
-	at := &l.letters[j*len(l.props)+p]
-	events := e.Events & a.events
-	if at.id == 0 || at.events != events {
+func (l *Lattice) letterOf(j int, known *letter, a *automaton, e *entry) uint32 {
+	if events := e.Events & a.events; known.id == 0 || known.events != events {
 		m := len(l.o.Initial)
-		*at = letter{a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events}
+		*known = letter{a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events}
 	}
-	return at.id - 1
+	return known.id - 1
 }
 
 // follow moves the observed run on, alone.
@@ -240,8 +262,8 @@ func (l *Lattice) follow() {
 	}
 	l.observed[s]++
 	l.keyed = l.pack(l.keyed[:0], l.observed)
-	j, found := l.table.find(l.next, l.keyed)
-	if !found || j < 0 || len(l.current.run) != len(l.props) {
+	j := l.find(l.keyed)
+	if j < 0 || len(l.current.run) != len(l.props) {
 		return
 	}
 	l.next.observed = j
@@ -249,11 +271,22 @@ func (l *Lattice) follow() {
 	for p, a := range l.props {
 		to, fresh := l.current.run[p], false
 		if e.steps>>p&1 != 0 {
-			to, fresh = a.step(to, l.letterOf(j, p, a, e))
+			to, fresh = a.step(to, l.letterOf(j, &letter{}, a, e))
 		}
 		l.next.run = append(l.next.run, to)
 		if fresh && !a.sets[l.current.run[p]].bad {
 			l.violate(Violation{Property: p, Observed: true, lattice: l, event: e})
 		}
 	}
+}
+
+// find is the number of a cut of the next level; negative: it has it not.
+func (l *Lattice) find(key []uint64) int {
+	if l.o.Width > 0 {
+		return l.table.find(l.next, key)
+	}
+	if j, ok := l.next.search(key); ok {
+		return j
+	}
+	return absent
 }

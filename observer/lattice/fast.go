@@ -3,61 +3,80 @@ package lattice
 // Cuts of one word (eight slots of 8 bits, and fewer of more) are most cuts. What is here
 // does the same as the general code for them, without slices; the tests run both.
 
-func hashWord(key uint64) uint64 {
-	h := key * 0x9e3779b97f4a7c15
-	return h ^ h>>32
-}
-
-// eachWord is eachEdge for cuts of one word.
-func (l *Lattice) eachWord(f func(i int, slot, lane uint32)) {
-	skip, top, bits := &l.edges.skip, l.top, l.bits
-	mask := uint64(1)<<bits - 1
-	for i := l.current.n - 1; i >= 0; i-- {
-		key := l.current.keys[i]
-		at := uint(0)
-		for s := range l.chains {
-			c := &l.chains[s]
-			lane := key >> (at & 63) & mask
-			at += bits
-			if lane >= uint64(len(c.need)) || ((key|top)-c.need[lane])&top != top {
-				continue
+// collectWord is collect for cuts of one word, where nothing takes locks.
+func (l *Lattice) collectWord() {
+	d, top := &l.edges, l.top
+	mask := uint64(1)<<l.bits - 1
+	keys := l.current.keys
+	for i := len(keys) - 1; i >= 0; i-- {
+		key := keys[i]
+		for k := range d.active {
+			a := &d.active[k]
+			lane := key >> (a.shift & 63) & mask
+			if lane < uint64(len(a.need)) && (key|top-a.need[lane])&top == top {
+				head, id := &a.heads[uint32(lane)-a.lane], uint32(i)<<(d.shift&31)|a.slot
+				d.next[id] = *head
+				*head = id + 1
 			}
-			if uint32(s) == skip.slot && uint32(i) == skip.cut {
-				continue
-			}
-			f(i, uint32(s), uint32(lane))
 		}
 	}
 }
 
-// edgeWord is edge for cuts of one word.
-func (l *Lattice) edgeWord(i int, slot, lane uint32) {
-	key := l.current.keys[i] + l.unit[slot]
-	t, keys := &l.table, l.next.keys
+// findWord is find for keys of one word.
+func (t *table) findWord(key uint64) int {
 	mask := uint64(t.size - 1)
-	at := hashWord(key) & mask
-	for {
-		s := t.slots[at]
-		if s == 0 {
-			break
+	for at := key * multiplier >> (t.shift & 63); ; at = (at + 1) & mask {
+		p := &t.places[at]
+		if p.generation != t.generation {
+			return absent
 		}
-		if s&isDropped == 0 {
-			if keys[s-1] == key {
-				l.stats.Edges++
-				l.step(i, int(s-1), l.chains[slot].at(l.base[slot]+lane+1), false)
-				return
+		if p.tag == key {
+			if p.cut&isDropped != 0 {
+				return dropped
 			}
-		} else if t.dropped[s&^isDropped] == key {
+			return int(p.cut)
+		}
+	}
+}
+
+// mergeWords is merge for cuts of one word, where nothing takes locks.
+func (m *merger) mergeWords() {
+	hi := pastAll
+	if m.hi != nil {
+		hi = m.hi[0]
+	}
+	streams := m.streams
+	mask := uint64(1)<<m.l.bits - 1
+	for len(m.pending) < maxPending {
+		least := pastAll
+		for k := range streams {
+			least = min(least, streams[k].word)
+		}
+		if least >= hi {
 			return
 		}
-		at = (at + 1) & mask
+		m.out.keys = append(m.out.keys, least)
+		m.made, m.missed = false, false
+		for k := range streams {
+			if s := &streams[k]; s.word == least {
+				m.edge(s, uint32(m.l.current.keys[s.at]>>(s.shift&63)&mask))
+				m.advanceWord(s)
+			}
+		}
+		m.close()
 	}
-	l.keyed = append(l.keyed[:0], key)
-	if l.o.Width > 0 && l.next.n >= l.o.Width {
-		t.drop(l.next, l.keyed)
-		return
+}
+
+// advanceWord is advance for cuts of one word.
+func (m *merger) advanceWord(s *stream) {
+	keys, top, mask := m.l.current.keys, m.l.top, uint64(1)<<m.l.bits-1
+	need, shift, at := s.need, s.shift&63, s.at+1
+	for ; at < len(keys); at++ {
+		key := keys[at]
+		if lane := key >> shift & mask; lane < uint64(len(need)) && (key|top-need[lane])&top == top {
+			s.at, s.word = at, key+1<<shift
+			return
+		}
 	}
-	l.stats.Edges++
-	e := l.chains[slot].at(l.base[slot] + lane + 1)
-	l.step(i, l.add(i, l.keyed, e), e, true)
+	s.at, s.word = at, pastAll
 }

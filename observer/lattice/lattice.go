@@ -48,6 +48,8 @@
 // the letters of new cuts.
 package lattice
 
+import "runtime"
+
 // Rule is how the cuts of a level are chosen.
 type Rule uint8
 
@@ -159,10 +161,14 @@ type Lattice struct {
 	keeping int      // their cuts
 	spare   []*level
 
-	table table
-	edges edges
-	keyed []uint64 // scratch: a key
-	cuts  []uint32 // scratch of repack
+	waiting []waiting // in trace order; some may be below the floor by now
+	table   table
+	edges   edges
+	keyed   []uint64 // scratch: a key
+	cuts    []uint32 // scratch of repack
+
+	cores   int // that build levels without a window
+	mergers []*merger
 
 	// letters of the cuts of next, one a property: the last.
 	letters []letter
@@ -177,7 +183,7 @@ func New(o Options) *Lattice {
 	if o.History <= 0 {
 		o.History = defaultHistory
 	}
-	l := &Lattice{o: o, packing: packing{bits: 8}}
+	l := &Lattice{o: o, packing: packing{bits: 8}, cores: runtime.GOMAXPROCS(0)}
 	l.current, l.next = l.newLevel(), l.newLevel()
 	for i := range o.Properties {
 		l.props = append(l.props, newAutomaton(&o.Properties[i]))
@@ -210,6 +216,7 @@ func (l *Lattice) Event(e *Event) {
 	c.holds(m)
 	l.locks = l.locks || e.Locking != NoLock
 	l.arrived = append(l.arrived, e.Slot)
+	l.waiting = append(l.waiting, waiting{e.Slot, c.last()})
 	l.total++
 	l.queued++
 	l.stats.Queue = max(l.stats.Queue, l.queued)

@@ -127,15 +127,7 @@ func (a *automaton) compute(s uint32, l Letter) (to uint32, fresh bool) {
 
 // intern numbers a set of states that are not bad, in any order, twice or not.
 func (a *automaton) intern(states []State, bad bool) uint32 {
-	slices.Sort(states)
-	states = slices.Compact(states)
-	a.text = a.text[:0]
-	if bad {
-		a.text = append(a.text, 1)
-	}
-	for _, q := range states {
-		a.text = binary.LittleEndian.AppendUint32(a.text, q)
-	}
+	a.text, states = spell(a.text[:0], states, bad)
 	if s, ok := a.numbers[string(a.text)]; ok {
 		return s
 	}
@@ -148,6 +140,22 @@ func (a *automaton) intern(states []State, bad bool) uint32 {
 	return s
 }
 
+// spell sorts states, drops what is there twice, and writes the set.
+func spell(into []byte, states []State, bad bool) ([]byte, []State) {
+	slices.Sort(states)
+	states = slices.Compact(states)
+	if bad {
+		into = append(into, 1)
+	}
+	for _, q := range states {
+		into = binary.LittleEndian.AppendUint32(into, q)
+	}
+	return into, states
+}
+
+// unionPlace is where a cache of unionSize has the union of two sets.
+func unionPlace(s, t uint32) uint64 { return (uint64(s)<<32 | uint64(t)) * multiplier >> 52 }
+
 // union unites two sets.
 func (a *automaton) union(s, t uint32) uint32 {
 	if s == t {
@@ -156,7 +164,7 @@ func (a *automaton) union(s, t uint32) uint32 {
 	if s > t {
 		s, t = t, s
 	}
-	known := &a.unions[(uint64(s)<<32|uint64(t))*0x9e3779b97f4a7c15>>52]
+	known := &a.unions[unionPlace(s, t)]
 	if known.set == 0 || known.a != s || known.b != t {
 		a.more = append(append(a.more[:0], a.sets[s].states...), a.sets[t].states...)
 		*known = union{s, t, a.intern(a.more, a.sets[s].bad || a.sets[t].bad) + 1}
@@ -192,7 +200,7 @@ func (n *interned) id(l Letter) uint32 {
 		n.grow()
 	}
 	mask := uint64(len(n.slots) - 1)
-	for at := l * 0x9e3779b97f4a7c15 >> 32 & mask; ; at = (at + 1) & mask {
+	for at := l * multiplier >> 32 & mask; ; at = (at + 1) & mask {
 		s := n.slots[at]
 		if s == 0 {
 			n.list = append(n.list, l)
@@ -203,6 +211,19 @@ func (n *interned) id(l Letter) uint32 {
 			return s - 1
 		}
 	}
+}
+
+// known is the number of a letter plus 1, 0 if it has none.
+func (n *interned) known(l Letter) uint32 {
+	if len(n.slots) == 0 {
+		return 0
+	}
+	mask := uint64(len(n.slots) - 1)
+	at := l * multiplier >> 32 & mask
+	for s := n.slots[at]; s != 0 && n.list[s-1] != l; s = n.slots[at] {
+		at = (at + 1) & mask
+	}
+	return n.slots[at]
 }
 
 func (n *interned) grow() {
@@ -230,6 +251,7 @@ func (l *Lattice) shrink() {
 			}
 		}
 		a.shrink(used)
+		l.mergers = nil // they remember numbers of sets
 	}
 }
 
@@ -246,17 +268,58 @@ const (
 	latelySize = 1 << 10
 )
 
+// view is what a core of several knows of an automaton, which it may not change. What a
+// view cannot tell the automaton must find out first.
+type view struct {
+	a      *automaton
+	lately lately
+	unions []union
+	states []State
+	text   []byte
+}
+
+// letter is the number of the letter of an edge plus 1, 0 if it has none yet.
+func (w *view) letter(values []uint64, events uint64) uint32 {
+	if w.a.all || len(w.lately.of) > maxLately {
+		return w.a.letters.known(w.a.labels.Letter(values, events))
+	}
+	at := w.lately.find(values, events)
+	if *at == 0 {
+		*at = w.a.letters.known(w.a.labels.Letter(values, events))
+	}
+	return *at
+}
+
+// union unites two sets: the number plus 1, 0 if the automaton never met what comes out.
+func (w *view) union(s, t uint32) uint32 {
+	if s > t {
+		s, t = t, s
+	}
+	known := &w.unions[unionPlace(s, t)]
+	if known.set == 0 || known.a != s || known.b != t {
+		a, b := &w.a.sets[s], &w.a.sets[t]
+		w.states = append(append(w.states[:0], a.states...), b.states...)
+		w.text, w.states = spell(w.text[:0], w.states, a.bad || b.bad)
+		u, ok := w.a.numbers[string(w.text)]
+		if !ok {
+			return 0
+		}
+		*known = union{s, t, u + 1}
+	}
+	return known.set
+}
+
 // find gives the place of a letter, 0 if it is not known; what was there is forgotten.
 func (c *lately) find(values []uint64, events uint64) *uint32 {
 	if c.ids == nil {
 		c.ids, c.keys = make([]uint32, latelySize), make([]uint64, latelySize*(len(c.of)+1))
 	}
-	h := events * 0x9e3779b97f4a7c15
+	h := events * multiplier
 	for _, v := range c.of {
-		h = (h ^ values[v]) * 0x9e3779b97f4a7c15
+		h = (h ^ values[v]) * multiplier
 		h ^= h >> 29
 	}
-	at := h * 0x9e3779b97f4a7c15 >> 54
+	at := h * multiplier >> 54
 	n := len(c.of) + 1
 	key := c.keys[int(at)*n : (int(at)+1)*n]
 	same := key[0] == events

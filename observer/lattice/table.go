@@ -1,104 +1,129 @@
 package lattice
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // table finds the cuts of the level that is built by their keys, and those that it had
-// no room for: open addressing, a slot holds the number of a cut plus 1.
+// no room for: open addressing. A place holds a tag and the number of a cut; what is of
+// an earlier generation is free, so that nothing need be cleared.
 type table struct {
-	slots   []uint32
-	size    int // slots in use: a power of two
-	n       int
-	dropped []uint64 // keys
-	lost    int
+	places     []place
+	size       int  // places in use: a power of two
+	shift      uint // of a hash, to a place
+	generation uint32
+	n          int
+	dropped    []uint64 // keys
+	lost       int
+}
+
+type place struct {
+	tag        uint64 // the key, if it is one word, else its hash
+	generation uint32
+	cut        uint32 // or a dropped one, with isDropped
 }
 
 const isDropped = 1 << 31
 
 // reset empties the table and makes it large enough for about n keys.
 func (t *table) reset(n int) {
-	t.size = 64
-	for t.size < 2*n {
-		t.size *= 2
+	size := 64
+	for size < 2*n {
+		size *= 2
 	}
-	if t.size > len(t.slots) {
-		t.slots = make([]uint32, t.size)
-	} else {
-		clear(t.slots[:t.size])
-	}
-	t.n, t.lost, t.dropped = 0, 0, t.dropped[:0]
+	t.resize(size)
+	t.lost, t.dropped = 0, t.dropped[:0]
 }
 
-func hash(key []uint64) uint64 {
-	h := uint64(0)
-	for _, k := range key {
-		h = (h ^ k) * 0x9e3779b97f4a7c15
-		h ^= h >> 32
+func (t *table) resize(size int) {
+	t.generation++
+	if size > len(t.places) || t.generation == 0 {
+		t.places, t.generation = make([]place, max(size, len(t.places))), 1
 	}
-	return h
+	t.size, t.shift, t.n = size, uint(64-bits.TrailingZeros(uint(size))), 0
 }
 
-// find gives the number of a cut, -1 for one that was dropped.
-func (t *table) find(v *level, key []uint64) (int, bool) {
-	mask := uint64(t.size - 1)
-	for at := hash(key) & mask; ; at = (at + 1) & mask {
-		s := t.slots[at]
-		switch {
-		case s == 0:
-			return 0, false
-		case s&isDropped != 0:
-			if i := int(s &^ isDropped); slices.Equal(t.dropped[i*len(key):(i+1)*len(key)], key) {
-				return -1, true
-			}
-		case slices.Equal(v.key(int(s-1), len(key)), key):
-			return int(s - 1), true
+// tagOf is what a key is known by: different keys of one word have different tags.
+func tagOf(key []uint64) uint64 {
+	tag := key[0]
+	for _, k := range key[1:] {
+		tag = bits.RotateLeft64(tag*multiplier, 23) ^ k
+	}
+	return tag
+}
+
+// multiplier spreads all lanes over the upper bits, which choose the place.
+const multiplier = 0x9e3779b97f4a7c15
+
+// What find gives for a cut that was dropped, and for one that is not there.
+const (
+	dropped = -1
+	absent  = -2
+)
+
+// find gives the number of a cut, dropped or absent.
+func (t *table) find(v *level, key []uint64) int {
+	tag, mask := tagOf(key), uint64(t.size-1)
+	for at := tag * multiplier >> t.shift; ; at = (at + 1) & mask {
+		p := &t.places[at]
+		if p.generation != t.generation {
+			return absent
 		}
+		if p.tag != tag || len(key) > 1 && !slices.Equal(t.key(v, p.cut, len(key)), key) {
+			continue
+		}
+		if p.cut&isDropped != 0 {
+			return dropped
+		}
+		return int(p.cut)
 	}
+}
+
+// key is the key of a cut, or of a dropped one.
+func (t *table) key(v *level, cut uint32, words int) []uint64 {
+	if cut&isDropped != 0 {
+		i := int(cut &^ isDropped)
+		return t.dropped[i*words : (i+1)*words]
+	}
+	return v.key(int(cut), words)
 }
 
 // put enters the last cut of v.
 func (t *table) put(v *level, words int) {
-	if 2*t.n >= t.size {
-		t.enlarge(v, words)
-	}
-	t.enter(v.key(v.n-1, words), uint32(v.n))
+	t.enter(v, tagOf(v.key(v.n-1, words)), uint32(v.n-1), words)
 }
 
 // drop enters a cut that there is no room for.
 func (t *table) drop(v *level, key []uint64) {
-	if 2*t.n >= t.size {
-		t.enlarge(v, len(key))
-	}
 	t.dropped = append(t.dropped, key...)
-	t.enter(key, uint32(t.lost)|isDropped)
 	t.lost++
 	v.dropped++
+	t.enter(v, tagOf(key), uint32(t.lost-1)|isDropped, len(key))
 }
 
-func (t *table) enter(key []uint64, s uint32) {
+// enter enters a key that is not in the table.
+func (t *table) enter(v *level, tag uint64, cut uint32, words int) {
+	if 2*t.n >= t.size {
+		t.enlarge(v, words)
+	}
 	mask := uint64(t.size - 1)
-	at := hash(key) & mask
-	for t.slots[at] != 0 {
+	at := tag * multiplier >> t.shift
+	for t.places[at].generation == t.generation {
 		at = (at + 1) & mask
 	}
-	t.slots[at] = s
+	t.places[at] = place{tag, t.generation, cut}
 	t.n++
 }
 
-// enlarge doubles the table; v may have one cut more than was entered.
+// enlarge doubles the table.
 func (t *table) enlarge(v *level, words int) {
-	n := t.n - t.lost
-	lost, dropped := t.lost, t.dropped
-	t.reset(t.size)
-	t.lost, t.dropped = lost, dropped
-	t.enterAll(v, n, words)
-}
-
-func (t *table) enterAll(v *level, n, words int) {
-	for i := range n {
-		t.enter(v.key(i, words), uint32(i+1))
-	}
-	for i := range t.lost {
-		t.enter(t.dropped[i*words:(i+1)*words], uint32(i)|isDropped)
+	old, generation := slices.Clone(t.places[:t.size]), t.generation
+	t.resize(2 * t.size)
+	for _, p := range old {
+		if p.generation == generation {
+			t.enter(v, p.tag, p.cut, words)
+		}
 	}
 }
 
@@ -107,8 +132,12 @@ func (t *table) rekey(v *level, old, to *packing, scratch []uint32) []uint32 {
 	dropped := level{n: t.lost, keys: t.dropped}
 	scratch = dropped.repack(old, to, scratch)
 	t.dropped = dropped.keys
-	clear(t.slots[:t.size])
-	t.n = 0
-	t.enterAll(v, v.n, to.words)
+	t.resize(t.size)
+	for i := range v.n {
+		t.enter(v, tagOf(v.key(i, to.words)), uint32(i), to.words)
+	}
+	for i := range t.lost {
+		t.enter(v, tagOf(t.dropped[i*to.words:(i+1)*to.words]), uint32(i)|isDropped, to.words)
+	}
 	return scratch
 }

@@ -1,0 +1,312 @@
+package lattice
+
+import (
+	"slices"
+	"sort"
+	"sync"
+)
+
+// Without a window a level is built at once when it is closed. The cuts of each level
+// are sorted by key, the last slot first; adding an event of one slot keeps their order,
+// so that the next level is the merge of one stream a slot: no table is needed, memory is
+// read and written in order, and the cores can each take a range of keys.
+
+// parallel is how many cuts of a level give another core enough to do.
+const parallel = 1 << 12
+
+// merger builds the part of a level whose keys are from lo, inclusive, to hi; nil is no
+// bound.
+type merger struct {
+	l       *Lattice
+	lo, hi  []uint64
+	streams []stream
+	out     *level // the next one for the first part, else own
+	own     level
+	views   []view
+	letters []letter // of the last cut, one a property
+	// alone: no other core is at work, so that monitors may learn and violations be told.
+	alone bool
+	// pending are the cuts of out for which, not alone, a monitor would have to do what it
+	// never did before, or a run turns bad. With many of them the merger stops.
+	pending []int
+	missed  bool
+	made    bool // the last cut has an edge
+	edges   uint64
+}
+
+// maxPending is how many pending cuts stop a merger.
+const maxPending = 64
+
+// stream is the cuts that follow from the current level by the events of a slot.
+type stream struct {
+	active
+	at  int      // the cut of the current level
+	key []uint64 // what follows from it; nil at the end
+	// word is the key if it is one word, pastAll at the end.
+	word uint64
+}
+
+// pastAll is no key: the top bit of every lane is 0.
+const pastAll = ^uint64(0)
+
+// whole builds the next level.
+func (l *Lattice) whole() {
+	l.activate()
+	n := l.current.n
+	l.next.grow(n+n/2, l)
+	workers := max(1, min(l.cores, n/parallel))
+	for len(l.mergers) < workers {
+		l.mergers = append(l.mergers, l.newMerger())
+	}
+	var all sync.WaitGroup
+	for c := range workers {
+		m := l.mergers[c]
+		m.begin(c, workers)
+		if c > 0 {
+			all.Go(m.merge)
+		}
+	}
+	l.mergers[0].merge()
+	all.Wait()
+	for _, m := range l.mergers[:workers] {
+		l.gather(m)
+	}
+}
+
+func (l *Lattice) newMerger() *merger {
+	m := &merger{l: l, letters: make([]letter, len(l.props))}
+	for _, a := range l.props {
+		m.views = append(m.views, view{a: a, lately: lately{of: a.lately.of}, unions: make([]union, unionSize)})
+	}
+	return m
+}
+
+// grow makes room for n cuts.
+func (v *level) grow(n int, l *Lattice) {
+	v.keys = slices.Grow(v.keys, n*l.words)
+	v.values = slices.Grow(v.values, n*len(l.o.Initial))
+	v.sets = slices.Grow(v.sets, n*len(l.props))
+}
+
+// begin gives the merger the part-th of so many ranges.
+func (m *merger) begin(part, parts int) {
+	l := m.l
+	v := l.current
+	m.lo, m.hi = nil, nil
+	if part > 0 {
+		m.lo = v.key(v.n*part/parts, l.words)
+		m.out = &m.own
+		m.out.clear()
+		m.out.grow(2*v.n/parts, l)
+	} else {
+		m.out = l.next
+	}
+	if part < parts-1 {
+		m.hi = v.key(v.n*(part+1)/parts, l.words)
+	}
+	m.pending, m.edges, m.alone = m.pending[:0], 0, parts == 1
+	m.streams = slices.Grow(m.streams[:0], len(l.edges.active))[:len(l.edges.active)]
+	for k := range m.streams {
+		s := &m.streams[k]
+		s.active, s.at = l.edges.active[k], -1
+		if m.lo != nil {
+			s.at += sort.Search(v.n, func(i int) bool { return compare(l.after(s.key[:0], i, s.slot), m.lo) >= 0 })
+		}
+		m.advance(s)
+	}
+}
+
+// after appends the key of the cut that follows from a cut of the current level by an event
+// of a slot.
+func (l *Lattice) after(into []uint64, i int, slot uint32) []uint64 {
+	into = append(into, l.current.key(i, l.words)...)
+	into[l.word(slot)] += l.unit[slot]
+	return into
+}
+
+// compare orders keys by their last slot first.
+func compare(a, b []uint64) int {
+	for i := len(a) - 1; i >= 0; i-- {
+		switch {
+		case a[i] < b[i]:
+			return -1
+		case a[i] > b[i]:
+			return 1
+		}
+	}
+	return 0
+}
+
+// merge builds the part, as far as it can.
+func (m *merger) merge() {
+	if m.l.words == 1 && !m.l.locks {
+		m.mergeWords()
+		return
+	}
+	var least []uint64
+	for len(m.pending) < maxPending {
+		least = least[:0]
+		for k := range m.streams {
+			if key := m.streams[k].key; len(key) > 0 && (len(least) == 0 || compare(key, least) < 0) {
+				least = append(least[:0], key...)
+			}
+		}
+		if len(least) == 0 || m.hi != nil && compare(least, m.hi) >= 0 {
+			return
+		}
+		m.open(least)
+		for k := range m.streams {
+			if s := &m.streams[k]; slices.Equal(s.key, least) {
+				m.edge(s, m.l.lane(m.l.current.key(s.at, m.l.words), s.slot))
+				m.advance(s)
+			}
+		}
+		m.close()
+	}
+}
+
+// advance moves a stream to its next cut.
+func (m *merger) advance(s *stream) {
+	l := m.l
+	if l.words == 1 && !l.locks {
+		m.advanceWord(s)
+		return
+	}
+	for s.at++; s.at < l.current.n; s.at++ {
+		key := l.current.key(s.at, l.words)
+		if l.enabled(key, s.slot, l.lane(key, s.slot)) {
+			s.key = l.after(s.key[:0], s.at, s.slot)
+			return
+		}
+	}
+	s.key = s.key[:0]
+}
+
+// open begins a cut.
+func (m *merger) open(key []uint64) {
+	m.out.keys = append(m.out.keys, key...)
+	m.made = false
+	m.missed = false
+}
+
+// edge takes the step into the last cut from the one at which a stream is.
+func (m *merger) edge(s *stream, lane uint32) {
+	l, v := m.l, m.out
+	e := l.chains[s.slot].at(l.base[s.slot] + lane + 1)
+	n, from := len(l.props), s.at
+	if !m.made {
+		values := len(l.o.Initial)
+		v.values = append(v.values, l.current.values[from*values:(from+1)*values]...)
+		if e.Variable >= 0 {
+			v.values[v.n*values+e.Variable] = e.Value
+		}
+		v.sets = append(v.sets, l.current.sets[from*n:(from+1)*n]...)
+		clear(m.letters)
+	}
+	m.edges++
+	for p := range m.views {
+		to, at := l.current.sets[from*n+p], &v.sets[v.n*n+p]
+		if e.steps>>p&1 != 0 {
+			to = m.step(p, to, s, e)
+		}
+		if m.made && *at != to {
+			to = m.union(p, *at, to)
+		}
+		*at = to
+	}
+	m.made = true
+}
+
+// step is the set that follows by the event at which a stream is into the last cut.
+func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
+	w, known := &m.views[p], &m.letters[p]
+	if events := e.Events & w.a.events; known.id == 0 || known.events != events {
+		if *known = (letter{m.read(p, events), events}); known.id == 0 {
+			m.missed = true
+			return set
+		}
+	}
+	to := w.a.steps[int(set)*w.a.stride+int(known.id-1)]
+	if to-1 < turnsBad-1 {
+		return to - 1
+	}
+	if !m.alone {
+		m.missed = true
+		return set
+	}
+	to, fresh := w.a.step(set, known.id-1)
+	if fresh {
+		m.l.violate(Violation{Property: p, lattice: m.l, cut: s.at, event: e})
+	}
+	return to
+}
+
+// read is the letter of the last cut plus 1, or 0.
+func (m *merger) read(p int, events uint64) uint32 {
+	n := len(m.l.o.Initial)
+	values := m.out.values[m.out.n*n : (m.out.n+1)*n]
+	if m.alone {
+		return m.views[p].a.letter(values, events) + 1
+	}
+	return m.views[p].letter(values, events)
+}
+
+func (m *merger) union(p int, s, t uint32) uint32 {
+	if m.alone {
+		return m.views[p].a.union(s, t)
+	}
+	u := m.views[p].union(s, t)
+	m.missed = m.missed || u == 0
+	return u - 1
+}
+
+// close ends a cut.
+func (m *merger) close() {
+	if m.missed {
+		m.pending = append(m.pending, m.out.n)
+	}
+	m.out.n++
+}
+
+// gather puts a part into the level, finishes the cuts that are pending and, if these
+// stopped the merger, builds the rest.
+func (l *Lattice) gather(m *merger) {
+	v, first := l.next, 0
+	if m.out != v {
+		first = v.n
+		v.keys, v.values, v.sets = append(v.keys, m.out.keys...), append(v.values, m.out.values...), append(v.sets, m.out.sets...)
+		v.n += m.out.n
+	}
+	for _, j := range m.pending {
+		l.redo(first + j)
+	}
+	if len(m.pending) >= maxPending {
+		m.pending, m.out, m.alone = m.pending[:0], v, true
+		m.merge()
+	}
+	l.stats.Edges += m.edges
+}
+
+// redo takes the steps into a cut of the next level once more, where monitors may learn.
+func (l *Lattice) redo(j int) {
+	made := false
+	l.letters = append(l.letters[:0], make([]letter, len(l.props))...)
+	for k := range l.edges.active {
+		slot := l.edges.active[k].slot
+		copy(l.keyed, l.next.key(j, l.words))
+		if l.lane(l.keyed, slot) == 0 {
+			continue
+		}
+		l.keyed[l.word(slot)] -= l.unit[slot]
+		lane := l.lane(l.keyed, slot)
+		if i, ok := l.current.search(l.keyed); ok && l.enabled(l.keyed, slot, lane) {
+			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.letters, !made)
+			made = true
+		}
+	}
+}
+
+// search finds a cut of a sorted level.
+func (v *level) search(key []uint64) (int, bool) {
+	return sort.Find(v.n, func(i int) int { return compare(key, v.key(i, len(key))) })
+}
