@@ -64,9 +64,16 @@ func (l *Lattice) build() {
 	l.collect()
 	rest := l.waiting[:0]
 	for _, w := range l.waiting {
-		if beyond := w.index - l.floor[w.slot] - 1; int32(beyond) >= 0 {
-			rest = append(rest, w)
-			l.tryEdges(l.chains[w.slot].at(w.index), l.edges.heads[l.edges.at[w.slot]+beyond])
+		beyond := w.index - l.floor[w.slot] - 1
+		if int32(beyond) < 0 {
+			continue
+		}
+		rest = append(rest, w)
+		e := l.chains[w.slot].at(w.index)
+		if l.bytewise.on {
+			l.tryWords(e, l.bytewise.take(w.slot, w.index-l.base[w.slot]-1))
+		} else {
+			l.tryEdges(e, l.edges.heads[l.edges.at[w.slot]+beyond])
 		}
 	}
 	l.waiting = rest
@@ -90,27 +97,22 @@ func (l *Lattice) collect() {
 	d := &l.edges
 	d.shift = uint(bits.Len(uint(len(l.chains))))
 	d.next = slices.Grow(d.next[:0], l.current.n<<d.shift)[:l.current.n<<d.shift]
-	l.activate()
-	if l.words == 1 && !l.locks {
-		l.collectWord()
+	if l.bytewise.on {
+		l.collectBytes()
 		return
 	}
+	l.activate()
 	for i := l.current.n - 1; i >= 0; i-- {
 		key := l.current.key(i, l.words)
 		for k := range d.active {
 			a := &d.active[k]
 			if lane := l.lane(key, a.slot); l.enabled(key, a.slot, lane) {
-				d.push(a, i, lane)
+				head, id := &a.heads[lane-a.lane], uint32(i)<<d.shift|a.slot
+				d.next[id] = *head
+				*head = id + 1
 			}
 		}
 	}
-}
-
-// push puts an edge at the head of its list.
-func (d *edges) push(a *active, i int, lane uint32) {
-	head, id := &a.heads[lane-a.lane], uint32(i)<<d.shift|a.slot
-	d.next[id] = *head
-	*head = id + 1
 }
 
 // activate finds the slots with events beyond the floor, and gives these events empty

@@ -121,6 +121,7 @@ func (l *Lattice) repack(bits uint, base []uint32) {
 	l.base = append(l.base[:0], base...)
 	l.fit(len(l.chains))
 	l.keyed = slices.Grow(l.keyed[:0], l.words)[:l.words]
+	l.bytewise.reset(&l.packing, len(l.chains))
 	l.cuts = l.current.repack(&l.old, &l.packing, l.cuts)
 	l.cuts = l.next.repack(&l.old, &l.packing, l.cuts)
 	if l.building {
@@ -152,5 +153,8 @@ func (l *Lattice) packNeed(slot uint32, index uint32) {
 		if v > l.base[s] {
 			need[l.word(uint32(s))] |= uint64(v-l.base[s]) << l.shift(uint32(s))
 		}
+	}
+	if l.bytewise.on {
+		l.bytewise.need[slot<<laneBits|(index-l.base[slot]-1)] = need[0]
 	}
 }

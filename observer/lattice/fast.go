@@ -1,25 +1,107 @@
 package lattice
 
-// Cuts of one word (eight slots of 8 bits, and fewer of more) are most cuts. What is here
-// does the same as the general code for them, without slices; the tests run both.
+import "math/bits"
 
-// collectWord is collect for cuts of one word, where nothing takes locks.
-func (l *Lattice) collectWord() {
-	d, top := &l.edges, l.top
-	mask := uint64(1)<<l.bits - 1
+// Most cuts are one word, and most of these have lanes of 8 bits. What is here does the
+// same as the general code for them, without slices; the tests run both.
+
+// laneBits is how many bits a lane of 8 bits counts with.
+const laneBits = 7
+
+// bytewise is what cuts of one word with lanes of 8 bits are tried with.
+type bytewise struct {
+	on bool
+	// need is, by slot<<laneBits|lane, what a cut with that lane must have for the event
+	// after it to be enabled; where there is no event, what no cut has.
+	need []uint64
+	// heads has the list of edges of each of these events; all are empty between levels.
+	heads []uint32
+}
+
+// reset forgets the events.
+func (b *bytewise) reset(p *packing, slots int) {
+	b.on = p.words == 1 && p.bits == 8
+	b.need, b.heads = b.need[:0], b.heads[:0]
+	if b.on {
+		for range slots << laneBits {
+			b.need, b.heads = append(b.need, p.top), append(b.heads, 0)
+		}
+	}
+}
+
+// take empties the list of an event and gives it.
+func (b *bytewise) take(slot, lane uint32) uint32 {
+	head := &b.heads[slot<<laneBits|lane]
+	at := *head
+	*head = 0
+	return at
+}
+
+// collectBytes is collect for cuts of bytes.
+func (l *Lattice) collectBytes() {
+	b, top, next, shift := &l.bytewise, l.top, l.edges.next, l.edges.shift&31
 	keys := l.current.keys
 	for i := len(keys) - 1; i >= 0; i-- {
 		key := keys[i]
-		for k := range d.active {
-			a := &d.active[k]
-			lane := key >> (a.shift & 63) & mask
-			if lane < uint64(len(a.need)) && (key|top-a.need[lane])&top == top {
-				head, id := &a.heads[uint32(lane)-a.lane], uint32(i)<<(d.shift&31)|a.slot
-				d.next[id] = *head
-				*head = id + 1
+		for on := b.enabled(key, top); on != 0; on &= on - 1 {
+			s := uint32(bits.TrailingZeros32(on))
+			lane := uint32(key>>(s*8&63)) & (1<<laneBits - 1)
+			if l.locks && !l.unlocked(key, s, lane) {
+				continue
 			}
+			head, id := &b.heads[s<<laneBits|lane], uint32(i)<<shift|s
+			next[id] = *head
+			*head = id + 1
 		}
 	}
+}
+
+// enabled is the slots, a bit each, whose event after a cut has all that it needs. It does
+// not branch, since no branch could be foreseen.
+func (b *bytewise) enabled(key, top uint64) (on uint32) {
+	full, slot := key|top, uint(0)
+	for at := uint64(0); at < uint64(len(b.need)); at += 1 << laneBits {
+		missing := ((full-b.need[at|key&(1<<laneBits-1)])&top ^ top) >> laneBits
+		on |= uint32((missing-1)>>63) << (slot & 31)
+		key >>= 8
+		slot++
+	}
+	return on
+}
+
+func (l *Lattice) unlocked(key uint64, slot, lane uint32) bool {
+	e := l.chains[slot].at(l.base[slot] + lane + 1)
+	return e.Locking == NoLock || e.Locking == Releases || !l.kept([]uint64{key}, e)
+}
+
+// tryWords is tryEdges for cuts of one word.
+func (l *Lattice) tryWords(e *entry, at uint32) {
+	d, from, unit, slot := &l.edges, l.current, l.unit[e.Slot], e.Slot
+	width, edges := l.o.Width, uint64(0)
+	for at != 0 {
+		id := at - 1
+		at = d.next[id]
+		i := id >> (d.shift & 31)
+		if i == d.skip.cut && slot == d.skip.slot {
+			continue
+		}
+		key := from.keys[i] + unit
+		j := l.table.findWord(key)
+		made := j == absent
+		if made {
+			l.keyed[0] = key
+			if l.next.n >= width {
+				l.table.drop(l.next, l.keyed)
+				continue
+			}
+			j = l.add(int(i), l.keyed, e)
+		} else if j == dropped {
+			continue
+		}
+		l.step(int(i), j, e, l.lettersOf(j), made)
+		edges++
+	}
+	l.stats.Edges += edges
 }
 
 // findWord is find for keys of one word.

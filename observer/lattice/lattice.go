@@ -158,14 +158,16 @@ type Lattice struct {
 	floor    []uint32 // least count of each slot over the current level
 
 	history []*level // passed levels, oldest first
+	gone    int      // levels at the beginning of history that are forgotten
 	keeping int      // their cuts
 	spare   []*level
 
 	waiting []waiting // in trace order; some may be below the floor by now
 	table   table
-	edges   edges
-	keyed   []uint64 // scratch: a key
-	cuts    []uint32 // scratch of repack
+	bytewise
+	edges edges
+	keyed []uint64 // scratch: a key
+	cuts  []uint32 // scratch of repack
 
 	cores   int // that build levels without a window
 	mergers []*merger

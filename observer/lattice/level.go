@@ -98,18 +98,22 @@ func (l *Lattice) count() {
 // forget drops the oldest levels beyond the history, and the events that only they
 // needed.
 func (l *Lattice) forget() {
-	gone := 0
-	for l.keeping > l.o.History && gone < len(l.history)-1 {
-		l.keeping -= l.history[gone].n
-		l.spare = append(l.spare, l.history[gone])
-		gone++
+	before := l.gone
+	for l.keeping > l.o.History && l.gone < len(l.history)-1 {
+		l.keeping -= l.history[l.gone].n
+		l.spare = append(l.spare, l.history[l.gone])
+		l.history[l.gone] = nil
+		l.gone++
 	}
-	if gone == 0 {
+	if l.gone == before {
 		return
 	}
-	l.history = append(l.history[:0], l.history[gone:]...)
-	for s, v := range l.history[0].floor {
+	for s, v := range l.history[l.gone].floor {
 		l.chains[s].forget(v)
+	}
+	if 2*l.gone > len(l.history) {
+		l.history = append(l.history[:0], l.history[l.gone:]...)
+		l.gone = 0
 	}
 }
 

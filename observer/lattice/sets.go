@@ -242,7 +242,7 @@ func (l *Lattice) shrink() {
 			continue
 		}
 		var used []*uint32
-		for _, v := range append([]*level{l.current}, l.history...) {
+		for _, v := range append([]*level{l.current}, l.history[l.gone:]...) {
 			for i := p; i < len(v.sets); i += len(l.props) {
 				used = append(used, &v.sets[i])
 			}

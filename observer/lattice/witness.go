@@ -156,7 +156,7 @@ func (s *search) met() bool {
 // back adds the layer of the level before.
 func (s *search) back() error {
 	at := len(s.l.history) - len(s.levels)
-	if at < 0 {
+	if at < s.l.gone {
 		return ErrForgotten
 	}
 	from, below := s.levels[len(s.levels)-1], s.l.history[at]
