@@ -153,6 +153,10 @@ func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 // try tries a new event on the cuts of the current level.
 func (l *Lattice) try(slot, index uint32) {
 	lane, e := index-1-l.base[slot], l.chains[slot].at(index)
+	if l.bytewise.on {
+		l.tryBytes(slot, lane, e)
+		return
+	}
 	for i := range l.current.n {
 		key := l.current.key(i, l.words)
 		if l.lane(key, slot) == lane && l.enabled(key, slot, lane) {

@@ -104,12 +104,13 @@ func (l *Lattice) tryWords(e *entry, at uint32) {
 	l.stats.Edges += edges
 }
 
-// findWord is find for keys of one word.
+// findWord is find for keys of one word. An absent one has its place in free.
 func (t *table) findWord(key uint64) int {
 	mask := uint64(t.size - 1)
 	for at := key * multiplier >> (t.shift & 63); ; at = (at + 1) & mask {
 		p := &t.places[at]
 		if p.generation != t.generation {
+			t.free = at
 			return absent
 		}
 		if p.tag == key {
@@ -117,6 +118,38 @@ func (t *table) findWord(key uint64) int {
 				return dropped
 			}
 			return int(p.cut)
+		}
+	}
+}
+
+// enterWord enters the key that was found to be absent last.
+func (t *table) enterWord(v *level, key uint64, cut uint32) {
+	if 2*t.n >= t.size {
+		t.enter(v, key, cut, 1)
+		return
+	}
+	t.places[t.free] = place{key, t.generation, cut}
+	t.n++
+}
+
+// lowest makes each lane of low the smallest of those of all keys.
+func (p *packing) lowest(low uint64, keys []uint64) uint64 {
+	top, bits := p.top, p.bits&63
+	for _, key := range keys {
+		ge := (((low | top) - key) & top) >> (bits - 1)
+		mask := ge<<bits - ge
+		low = low&^mask | key&mask
+	}
+	return low
+}
+
+// tryBytes is try for cuts of bytes.
+func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
+	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
+	keys := l.current.keys
+	for i, key := range keys {
+		if uint32(key>>shift)&(1<<laneBits-1) == lane && (key|top-need)&top == top && (!l.locks || l.unlocked(key, slot, lane)) {
+			l.edge(i, e)
 		}
 	}
 }

@@ -121,8 +121,12 @@ func (l *Lattice) forget() {
 // are useless, for every cut has them (the paper's Vmin).
 func (l *Lattice) lower() {
 	low := append(l.keyed[:0], l.current.key(0, l.words)...)
-	for i := 1; i < l.current.n; i++ {
-		l.least(low, l.current.key(i, l.words))
+	if l.words == 1 {
+		low[0] = l.lowest(low[0], l.current.keys)
+	} else {
+		for i := 1; i < l.current.n; i++ {
+			l.least(low, l.current.key(i, l.words))
+		}
 	}
 	l.keyed = low
 	l.queued = l.total

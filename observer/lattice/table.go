@@ -16,6 +16,7 @@ type table struct {
 	n          int
 	dropped    []uint64 // keys
 	lost       int
+	free       uint64 // the place of the key of one word that was looked for in vain last
 }
 
 type place struct {
@@ -89,16 +90,24 @@ func (t *table) key(v *level, cut uint32, words int) []uint64 {
 	return v.key(int(cut), words)
 }
 
-// put enters the last cut of v.
+// put enters the last cut of v, which was looked for in vain just now.
 func (t *table) put(v *level, words int) {
+	if words == 1 {
+		t.enterWord(v, v.keys[v.n-1], uint32(v.n-1))
+		return
+	}
 	t.enter(v, tagOf(v.key(v.n-1, words)), uint32(v.n-1), words)
 }
 
-// drop enters a cut that there is no room for.
+// drop enters a cut that there is no room for, which was looked for in vain just now.
 func (t *table) drop(v *level, key []uint64) {
 	t.dropped = append(t.dropped, key...)
 	t.lost++
 	v.dropped++
+	if len(key) == 1 {
+		t.enterWord(v, key[0], uint32(t.lost-1)|isDropped)
+		return
+	}
 	t.enter(v, tagOf(key), uint32(t.lost-1)|isDropped, len(key))
 }
 
