@@ -7,6 +7,7 @@ package bind
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
@@ -69,7 +70,7 @@ func New(o Options) (*Run, error) {
 		opts.Variables = append(opts.Variables, v.Name)
 	}
 	for i, p := range o.Spec.Properties {
-		l := &letters{run: r, property: p, met: -1}
+		l := &letters{run: r, property: p}
 		r.letters = append(r.letters, l)
 		bound := property.Property{Name: p.Name, Message: p.Message, Monitor: o.Monitors[i], Labels: l, Variables: p.Vars}
 		for _, e := range p.Events {
@@ -124,26 +125,34 @@ func (r *Run) Event(e *event.Event) {
 }
 
 // letters gives the letters of a property. How the program writes a variable is known
-// once it is met: when its initial value comes, or at its first access.
+// once it is met: when its initial value comes, or at its first access. Several cores may
+// ask for letters at once, but none while a variable is met.
 type letters struct {
 	run      *Run
 	property *spec.Property
-	code     *spec.Letters
+	fitted   atomic.Pointer[fitted]
+}
+
+// fitted is what gives letters of variables in the forms that are known.
+type fitted struct {
+	code     *spec.Letters // nil: the types do not fit the program
 	problems syntax.List
-	met      int // variables that code knows the form of; -1: there is no code yet
+	met      int // variables whose form is known
 }
 
 // Letter implements lattice.Labels. A property whose types do not fit the program has
 // letters without meaning: Problems says so.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
-	if l.met != l.run.met {
-		l.met = l.run.met
-		l.code, l.problems = l.run.spec.Letters(l.property, l.run.forms)
+	f := l.fitted.Load()
+	if f == nil || f.met != l.run.met {
+		f = &fitted{met: l.run.met}
+		f.code, f.problems = l.run.spec.Letters(l.property, l.run.forms)
+		l.fitted.Store(f)
 	}
-	if l.code == nil {
+	if f.code == nil {
 		return 0
 	}
-	return l.code.Letter(values, events)
+	return f.code.Letter(values, events)
 }
 
 // Unfit says what of the specification does not fit the program that ran, so that the
@@ -151,8 +160,8 @@ func (l *letters) Letter(values []uint64, events uint64) uint64 {
 func (r *Run) Unfit() error {
 	var all syntax.List
 	for _, l := range r.letters {
-		if l.problems.HasErrors() {
-			all = append(all, l.problems...)
+		if f := l.fitted.Load(); f != nil && f.problems.HasErrors() {
+			all = append(all, f.problems...)
 		}
 	}
 	if len(all) == 0 {
@@ -190,8 +199,8 @@ func (r *Run) Report() *report.Properties {
 		for _, part := range r.monitors[i].Unreported {
 			out.Notes = append(out.Notes, fmt.Sprintf("property %s: what no finite run can show is not reported: %s", p.Name, part))
 		}
-		if code := r.letters[i].code; code != nil && code.Faults() > 0 {
-			out.Notes = append(out.Notes, fmt.Sprintf("property %s: a division by zero made a proposition false %d times", p.Name, code.Faults()))
+		if f := r.letters[i].fitted.Load(); f != nil && f.code != nil && f.code.Faults() > 0 {
+			out.Notes = append(out.Notes, fmt.Sprintf("property %s: a division by zero made a proposition false %d times", p.Name, f.code.Faults()))
 		}
 	}
 	return out

@@ -70,7 +70,7 @@ func (l *Lattice) build() {
 		}
 		rest = append(rest, w)
 		e := l.chains[w.slot].at(w.index)
-		if l.bytewise.on {
+		if l.bytewise.on && !l.locks {
 			l.tryWords(e, l.bytewise.take(w.slot, w.index-l.base[w.slot]-1))
 		} else {
 			l.tryEdges(e, l.edges.heads[l.edges.at[w.slot]+beyond])
@@ -97,16 +97,17 @@ func (l *Lattice) collect() {
 	d := &l.edges
 	d.shift = uint(bits.Len(uint(len(l.chains))))
 	d.next = slices.Grow(d.next[:0], l.current.n<<d.shift)[:l.current.n<<d.shift]
-	if l.bytewise.on {
+	if l.bytewise.on && !l.locks {
 		l.collectBytes()
 		return
 	}
 	l.activate()
+	l.restrict()
 	for i := l.current.n - 1; i >= 0; i-- {
 		key := l.current.key(i, l.words)
 		for k := range d.active {
 			a := &d.active[k]
-			if lane := l.lane(key, a.slot); l.enabled(key, a.slot, lane) {
+			if lane := l.lane(key, a.slot); l.tried(i, a.slot) && l.enabled(key, a.slot, lane) {
 				head, id := &a.heads[lane-a.lane], uint32(i)<<d.shift|a.slot
 				d.next[id] = *head
 				*head = id + 1
@@ -153,7 +154,7 @@ func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 // try tries a new event on the cuts of the current level.
 func (l *Lattice) try(slot, index uint32) {
 	lane, e := index-1-l.base[slot], l.chains[slot].at(index)
-	if l.bytewise.on {
+	if l.bytewise.on && !l.locks {
 		l.tryBytes(slot, lane, e)
 		return
 	}

@@ -48,3 +48,6 @@ func (l *Lattice) Sets() int {
 	}
 	return n
 }
+
+// Share has levels built by so many cores, each for so many cuts.
+func (l *Lattice) Share(cores, cuts int) { l.cores, l.share = cores, cuts }

@@ -37,7 +37,7 @@ func (b *bytewise) take(slot, lane uint32) uint32 {
 	return at
 }
 
-// collectBytes is collect for cuts of bytes.
+// collectBytes is collect for cuts of bytes, where nothing takes locks.
 func (l *Lattice) collectBytes() {
 	b, top, next, shift := &l.bytewise, l.top, l.edges.next, l.edges.shift&31
 	keys := l.current.keys
@@ -46,9 +46,6 @@ func (l *Lattice) collectBytes() {
 		for on := b.enabled(key, top); on != 0; on &= on - 1 {
 			s := uint32(bits.TrailingZeros32(on))
 			lane := uint32(key>>(s*8&63)) & (1<<laneBits - 1)
-			if l.locks && !l.unlocked(key, s, lane) {
-				continue
-			}
 			head, id := &b.heads[s<<laneBits|lane], uint32(i)<<shift|s
 			next[id] = *head
 			*head = id + 1
@@ -67,11 +64,6 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 		slot++
 	}
 	return on
-}
-
-func (l *Lattice) unlocked(key uint64, slot, lane uint32) bool {
-	e := l.chains[slot].at(l.base[slot] + lane + 1)
-	return e.Locking == NoLock || e.Locking == Releases || !l.kept([]uint64{key}, e)
 }
 
 // tryWords is tryEdges for cuts of one word.
@@ -143,12 +135,12 @@ func (p *packing) lowest(low uint64, keys []uint64) uint64 {
 	return low
 }
 
-// tryBytes is try for cuts of bytes.
+// tryBytes is try for cuts of bytes, where nothing takes locks.
 func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
 	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
 	keys := l.current.keys
 	for i, key := range keys {
-		if uint32(key>>shift)&(1<<laneBits-1) == lane && (key|top-need)&top == top && (!l.locks || l.unlocked(key, slot, lane)) {
+		if uint32(key>>shift)&(1<<laneBits-1) == lane && (key|top-need)&top == top {
 			l.edge(i, e)
 		}
 	}

@@ -33,8 +33,10 @@
 // that moves with the levels: one subtraction compares eight slots (cut.go). Sets of
 // monitor states are interned, and set × letter and set ∪ set remembered, so that a
 // step is a look-up (sets.go). Levels live in arrays that are used again; once warm,
-// nothing is allocated. The naive twin, which enumerates linear extensions, is in the
-// tests.
+// nothing is allocated. In a window the cuts of the next level are found by a table
+// (build.go, table.go); without one, levels are sorted and the next is a merge, on all
+// cores where it is wide (whole.go). The naive twin, which enumerates linear extensions,
+// is in the tests.
 //
 // # Witnesses
 //
@@ -155,6 +157,7 @@ type Lattice struct {
 	building bool // next has seen all of the queue
 	observed []uint32
 	locks    bool     // some event took a lock
+	only     []uint32 // see restrict
 	floor    []uint32 // least count of each slot over the current level
 
 	history []*level // passed levels, oldest first
@@ -170,6 +173,7 @@ type Lattice struct {
 	cuts  []uint32 // scratch of repack
 
 	cores   int // that build levels without a window
+	share   int // cuts of a level that are enough for a core
 	mergers []*merger
 
 	// letters of the cuts of next, one a property: the last.
@@ -185,7 +189,7 @@ func New(o Options) *Lattice {
 	if o.History <= 0 {
 		o.History = defaultHistory
 	}
-	l := &Lattice{o: o, packing: packing{bits: 8}, cores: runtime.GOMAXPROCS(0)}
+	l := &Lattice{o: o, packing: packing{bits: 8}, cores: runtime.GOMAXPROCS(0), share: defaultShare}
 	l.current, l.next = l.newLevel(), l.newLevel()
 	for i := range o.Properties {
 		l.props = append(l.props, newAutomaton(&o.Properties[i]))

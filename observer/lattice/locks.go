@@ -7,22 +7,32 @@ package lattice
 // such a release nothing but that is tried, which leaves out cuts and no word (locks_test.go
 // holds it against the enumeration of all runs). The observed run keeps its own path.
 
-// eachLocked is eachEdge where events take locks.
-func (l *Lattice) eachLocked(f func(i int, slot, lane uint32)) {
-	skip := &l.edges.skip
-	for i := l.current.n - 1; i >= 0; i-- {
-		key := l.current.key(i, l.words)
-		from, to := uint32(0), uint32(len(l.chains))
-		if s, ok := l.release(key); ok {
-			from, to = s, s+1
-		}
-		for s := from; s < to; s++ {
-			lane := l.lane(key, s)
-			if (s != skip.slot || uint32(i) != skip.cut) && l.enabled(key, s, lane) {
-				f(i, s, lane)
-			}
-		}
+// restrict finds, for each cut of the current level, the slot that alone is tried, plus 1;
+// 0 is all of them.
+func (l *Lattice) restrict() {
+	l.only = l.only[:0]
+	if !l.locks {
+		return
 	}
+	for i := range l.current.n {
+		var only uint32
+		if s, ok := l.release(l.current.key(i, l.words)); ok {
+			only = s + 1
+		}
+		l.only = append(l.only, only)
+	}
+}
+
+// tried tells whether a slot is tried from a cut of the current level.
+func (l *Lattice) tried(i int, slot uint32) bool {
+	return len(l.only) == 0 || l.only[i] == 0 || l.only[i] == slot+1
+}
+
+// observes tells whether the event after a cut of the current level in a slot is that of
+// the observed run.
+func (l *Lattice) observes(i int, slot uint32) bool {
+	at := l.level - l.passed
+	return i == l.current.observed && at < len(l.arrived) && l.arrived[at] == slot
 }
 
 // release gives the slot of the release that may come next after a cut and that no

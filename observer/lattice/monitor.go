@@ -25,7 +25,7 @@ type Monitor interface {
 // Labels gives the letter of an edge of the lattice: of the values that the variables
 // have at the cut where the edge ends, and of the declared events that the event of
 // the edge is (bit i: event i; 0 for the initial letter). It has no other input: equal
-// arguments give equal letters. It keeps nothing of values.
+// arguments give equal letters. It keeps nothing of values. Several cores may ask at once.
 type Labels interface {
 	Letter(values []uint64, events uint64) Letter
 }

@@ -11,8 +11,8 @@ import (
 // so that the next level is the merge of one stream a slot: no table is needed, memory is
 // read and written in order, and the cores can each take a range of keys.
 
-// parallel is how many cuts of a level give another core enough to do.
-const parallel = 1 << 12
+// defaultShare is how many cuts of a level give another core enough to do.
+const defaultShare = 1 << 12
 
 // merger builds the part of a level whose keys are from lo, inclusive, to hi; nil is no
 // bound.
@@ -52,9 +52,10 @@ const pastAll = ^uint64(0)
 // whole builds the next level.
 func (l *Lattice) whole() {
 	l.activate()
+	l.restrict()
 	n := l.current.n
 	l.next.grow(n+n/2, l)
-	workers := max(1, min(l.cores, n/parallel))
+	workers := max(1, min(l.cores, n/l.share))
 	for len(l.mergers) < workers {
 		l.mergers = append(l.mergers, l.newMerger())
 	}
@@ -174,7 +175,7 @@ func (m *merger) advance(s *stream) {
 	}
 	for s.at++; s.at < l.current.n; s.at++ {
 		key := l.current.key(s.at, l.words)
-		if l.enabled(key, s.slot, l.lane(key, s.slot)) {
+		if (l.tried(s.at, s.slot) || l.observes(s.at, s.slot)) && l.enabled(key, s.slot, l.lane(key, s.slot)) {
 			s.key = l.after(s.key[:0], s.at, s.slot)
 			return
 		}
@@ -256,7 +257,10 @@ func (m *merger) union(p int, s, t uint32) uint32 {
 		return m.views[p].a.union(s, t)
 	}
 	u := m.views[p].union(s, t)
-	m.missed = m.missed || u == 0
+	if u == 0 {
+		m.missed = true
+		return s
+	}
 	return u - 1
 }
 
@@ -299,7 +303,7 @@ func (l *Lattice) redo(j int) {
 		}
 		l.keyed[l.word(slot)] -= l.unit[slot]
 		lane := l.lane(l.keyed, slot)
-		if i, ok := l.current.search(l.keyed); ok && l.enabled(l.keyed, slot, lane) {
+		if i, ok := l.current.search(l.keyed); ok && (l.tried(i, slot) || l.observes(i, slot)) && l.enabled(l.keyed, slot, lane) {
 			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.letters, !made)
 			made = true
 		}
