@@ -20,6 +20,8 @@ import (
 //     what the Code knows besides (Landmarks).
 type landings struct {
 	at *places
+	// sure are those of at that no decoding at every offset made up.
+	sure *places
 	// How control comes there from elsewhere, for who must know (entered):
 	called  *places     // by direct calls
 	crosses [][2]uint64 // by jumps between extents, and by jump tables: from, to
@@ -44,6 +46,7 @@ type indirect struct {
 type collector struct {
 	im      *Image
 	targets *places
+	sure    *places     // of these, but for what is decoded at every offset
 	called  *places     // targets of calls: entries of functions for sure
 	crosses [][2]uint64 // jumps from one extent to another
 	marks   []uint64    // targets of what is no direct branch
@@ -56,7 +59,7 @@ func (im *Image) landings() *landings {
 	if im.land != nil {
 		return im.land
 	}
-	c := &collector{im: im, targets: newPlaces(im.text), called: newPlaces(im.text)}
+	c := &collector{im: im, targets: newPlaces(im.text), sure: newPlaces(im.text), called: newPlaces(im.text)}
 	for i := range im.extents {
 		c.extent(i)
 	}
@@ -66,8 +69,9 @@ func (im *Image) landings() *landings {
 	}
 	for _, m := range c.marks {
 		c.targets.add(m)
+		c.sure.add(m)
 	}
-	im.land = &landings{at: c.targets, called: c.called}
+	im.land = &landings{at: c.targets, sure: c.sure, called: c.called}
 	c.tables()
 	slices.Sort(c.marks)
 	im.land.crosses, im.land.marks = append(c.crosses, c.tabled...), slices.Compact(c.marks)
@@ -85,7 +89,9 @@ func (c *collector) extent(i int) {
 	var ring [window]uint64
 	n := 0
 	tiles := c.im.skim(e.Range, func(at uint64, s insn.Step, code []byte) bool {
-		c.branch(at, s, e.Range)
+		if c.branch(at, s, e.Range) {
+			c.sure.add(s.Target)
+		}
 		if s.Len == 4 && c.im.mayMark(code) && c.im.marks(at) {
 			c.marks = append(c.marks, at)
 			e.marked = e.marked || at == e.Lo
@@ -134,8 +140,8 @@ func (im *Image) marks(addr uint64) bool {
 	return err == nil && im.isMark(&in)
 }
 
-// branch notes where a direct branch goes.
-func (c *collector) branch(at uint64, s insn.Step, from binary.Range) {
+// branch notes where a direct branch goes; false if it is none.
+func (c *collector) branch(at uint64, s insn.Step, from binary.Range) bool {
 	switch s.Kind {
 	case insn.Call:
 		c.called.add(s.Target)
@@ -144,9 +150,10 @@ func (c *collector) branch(at uint64, s insn.Step, from binary.Range) {
 			c.crosses = append(c.crosses, [2]uint64{at, s.Target})
 		}
 	default:
-		return
+		return false
 	}
 	c.targets.add(s.Target)
+	return true
 }
 
 // gaps decodes what no extent covers, at every offset.
@@ -213,6 +220,7 @@ func (c *collector) tables() {
 		}
 		for _, t := range now {
 			c.targets.add(t)
+			c.sure.add(t)
 		}
 		slices.Sort(now)
 		found = now

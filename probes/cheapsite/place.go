@@ -192,10 +192,11 @@ func (s *slide) blocked(addr uint64) string {
 // cut answers why the probe may not pass in, nor sit on it: a branch lands inside
 // of it, so that control gets behind it on another way. A branch past the lock
 // prefix of the probe's own instruction does the same operation, without the lock
-// that one thread alone does not need.
+// that one thread alone does not need. What bytes between functions would branch to,
+// if they were code, does not count here: it lies inside of instructions as often as not.
 func (s *slide) cut(in *insn.Inst) string {
 	for to := in.Addr + 1; to < in.Addr+uint64(in.Len); to++ {
-		if s.im.land.has(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
+		if s.im.land.sure.has(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
 			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
 		}
 	}
