@@ -121,7 +121,7 @@ func TestConstants(t *testing.T) {
 	have := map[string]uint64{
 		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel, "REC_SKIPPED": RecSkipped,
 		"TOUCH_SOURCE": TouchSource, "TOUCH_DEST": TouchDest, "TOUCH_PART": TouchPart, "TOUCH_CALL": TouchCall, "TOUCH_COUNT": TouchCount,
-		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf, "SITE_CHECK": SiteCheck, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "SITE_TABLE": SiteTable, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect, "SITE_ELEMENT": SiteElement,
+		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf, "SITE_CHECK": SiteCheck, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "SITE_TABLE": SiteTable, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect, "SITE_ELEMENT": SiteElement, "SITE_ARRAY": SiteArray,
 		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace), "ACTION_OUTCOME": uint64(ActionOutcome), "ACTION_TAIL": uint64(ActionTail),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
 		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack),

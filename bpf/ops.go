@@ -90,9 +90,9 @@ const (
 
 // What Result of an OpTouch tells; enum touch_hint of record.h.
 const (
-	TouchSource = 1   // rsi points into the variable, or just behind
-	TouchDest   = 2   // rdi does
-	TouchPart   = 4   // times TouchPart: by which of its watchpoints, 0 to 3
+	TouchSource = 1 // rsi points into the variable, or just behind
+	TouchDest   = 2 // rdi does
+	TouchPart   = 4 // times TouchPart: by which of its watchpoints, 0 to 3
 	// TouchCall: of an access by the kernel, TouchCount counts the thread's system calls
 	// that touched a variable.
 	TouchCall  = 16
@@ -162,6 +162,9 @@ const (
 	// SiteElement, with SiteCheck: whatever is touched is the variable, if index
 	// times scale is a multiple of HomeDisp.
 	SiteElement = 64
+	// SiteArray, with SiteCheck: the variable is the element that is touched of an
+	// array of Span bytes, which begin HomeDisp apart.
+	SiteArray = 32
 )
 
 // ChannelKind is what a message goes through; enum channel_kind of record.h.

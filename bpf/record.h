@@ -177,6 +177,7 @@ enum {
 	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
 	SITE_ORDERS = 128, /* an access that orders threads (of an atomic variable): never redundant */
 	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
+	SITE_ARRAY = 32, /* with SITE_CHECK: the variable is the element that is touched of an array of span bytes at home; they begin home_disp apart */
 	SITE_ELEMENT = 64, /* with SITE_CHECK: whatever is touched is the variable, if index times scale is a multiple of home_disp */
 };
 

@@ -943,6 +943,35 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 	return 0;
 }
 
+/* An access of an element of an array, which the index tells. Other parts of the
+ * object that the array is in are none. A thread that waits for one element does
+ * not say again what it read. */
+static __noinline int element(struct pt_regs *ctx, struct site *site, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct slot *slot = slot_of(w.tid);
+	__u64 variable, from, second = 0, extra = 0, sp;
+	__u8 flags = 0;
+
+	variable = operand(ctx, site->object_from, site->object_reg, site->object_disp, site->imm) + indexed(ctx, site);
+	from = variable - home(ctx, site);
+	if (from >= site->span || !whole(from, site->home_disp))
+		return 0;
+	if (value(ctx, site, variable, &second))
+		flags = REC_VALUE;
+	if (site->result_from == FROM_REG)
+		extra = reg(ctx, site->result);
+	if (site->op == OP_READ) {
+		if (spins(slot, site, index, second, variable))
+			return 0;
+	} else if (slot) {
+		slot->spin_site = 0;
+	}
+	sp = REG_SP(ctx) + site->sp_delta;
+	emit(ctx, site, index, &w, variable, second, extra, flags, sp, place_of(ctx, site, index, sp, &w, slot), 0);
+	return 0;
+}
+
 #define MAX_CHAIN 8
 #define COOKIE_GENERATION (1ULL << 32) /* of on_shared: counts the links of a batch */
 #define COOKIE_FILTER (1ULL << 63) /* the link has no PID filter of its own */
@@ -961,7 +990,10 @@ __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 id)
 	if (site->when && !condition(ctx, site->when - 1))
 		return site->next;
 	if (site->flags & SITE_CHECK) {
-		checked(ctx, site, index, id);
+		if (site->flags & SITE_ARRAY)
+			element(ctx, site, index, id);
+		else
+			checked(ctx, site, index, id);
 		return site->next;
 	}
 	sp = REG_SP(ctx) + site->sp_delta;

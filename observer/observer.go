@@ -49,6 +49,8 @@ type SiteInfo struct {
 	// Check, if not 0, is the address that the object must have: the probe
 	// stands at an instruction that may access other things too.
 	Check uint64
+	// Elements, if not nil: the variable is an element of an array.
+	Elements *Elements
 	// Field: the variable is a field; the object that has it begins Inside bytes
 	// before it.
 	Field  bool

@@ -48,6 +48,9 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	if info.Check != 0 && o.checked(t, r, info.Check) != r.Object {
 		return
 	}
+	if info.Elements != nil && !info.Elements.has(r.Object-o.checked(t, r, info.Elements.Addr)) {
+		return
+	}
 	v := o.variable(t, r, info)
 	if v.touching != nil {
 		o.settle(v.touching)
@@ -91,6 +94,9 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Form: info.Form,
 		First: event.PlaceID(r.Place), FirstThread: t.id}
+	if e := info.Elements; e != nil {
+		obj.Variable = e.name(r.Object - o.checked(t, r, e.Addr))
+	}
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
 		if b := t.process.blockAt(obj.Addr); b != nil {

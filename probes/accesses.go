@@ -235,6 +235,11 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), int64(v.Addr-where.Addr)
 	case checks(a):
 		b.checkedSite(d, v, a, where)
+	case a.Stride != 0 && v.Array != nil:
+		d.Flags |= bpf.SiteCheck | bpf.SiteArray
+		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Array.Span()), int32(a.Stride)
+		d.Home = int64(v.Addr - where.Addr)
+		touches(d, a, a.Disp, where)
 	case a.Stride != 0:
 		d.Flags |= bpf.SiteCheck | bpf.SiteElement
 		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Size), int32(a.Stride)

@@ -55,8 +55,9 @@ func (p *Planner) atomics(b *builder) error {
 	all, left := slices.Concat(p.atomic, own), maxAtomicSites
 	queries := make([]variable.Query, len(all))
 	for i, v := range all {
-		queries[i].Variable = v
+		queries[i].Variable, queries[i].Escapes = v, v.Array != nil
 	}
+	covered := len(b.plan.Coverage)
 	for i, a := range b.code.Direct(queries) {
 		n, err := b.atomic(all[i], a, left)
 		if err != nil {
@@ -67,9 +68,28 @@ func (p *Planner) atomics(b *builder) error {
 			break
 		}
 	}
+	b.elementNotes(b.plan.Coverage[covered:])
 	p.atomic = append(p.atomic, own...)
 	b.plan.Atomics = own
 	return nil
+}
+
+// elementNotes says which atomic elements of arrays may be accessed unseen.
+func (b *builder) elementNotes(covers []Coverage) {
+	var names []string
+	for _, c := range covers {
+		if !c.Complete() {
+			names = append(names, fmt.Sprintf("%s (%s)", c.Variable.Name, c.places()))
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	more := ""
+	if n := len(names) - maxEscapes; n > 0 {
+		names, more = names[:maxEscapes], fmt.Sprintf(", and of %d more", n)
+	}
+	b.note("in %s, accesses of these atomic elements of arrays through pointers, and of several at once, are not seen: %s%s", b.plan.File.Name(), strings.Join(names, ", "), more)
 }
 
 // findAtomics lists the atomic variables that live in the file, but for those
@@ -94,6 +114,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if whole { // to follow registers through so many functions would take seconds
 		all = append(all, b.hinted(names, code.Hints)...)
 	}
+	p.watchedElements(b, all)
 	all = p.distinct(all)
 	if n := len(all) - maxAtomics; n > 0 {
 		more := ""
@@ -105,6 +126,19 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	uniqueNames(all, p.atomic)
 	return all, nil
+}
+
+// watchedElements says which arrays are not observed because some of their elements
+// are watched, which would have each access twice.
+func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
+	for _, name := range p.names() {
+		w := p.found[name]
+		for _, v := range all {
+			if v.Array != nil && w.File == v.File && overlap(w, v) {
+				b.note("of %s only the elements that are watched by name are observed", v.Name)
+			}
+		}
+	}
 }
 
 // hinted gives, of the places that may be changed through a register, those that
@@ -170,7 +204,7 @@ func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size 
 // changedIndivisibly reports whether an instruction that certainly accesses the
 // variable does so indivisibly.
 func changedIndivisibly(v variable.Variable, res variable.Result) bool {
-	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !a.Maybe && a.Offset == 0 && a.Width == v.Size })
+	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !checks(a) && a.Offset == 0 && a.Width == v.Size })
 }
 
 // distinct sorts the variables and leaves out what overlaps another, or one that is
@@ -182,13 +216,35 @@ func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
 		taken = append(taken, v)
 	}
 	for _, v := range all {
-		overlaps := func(o variable.Variable) bool { return o.File == v.File && o.Overlaps(v.Addr, v.Size) }
+		overlaps := func(o variable.Variable) bool { return o.File == v.File && overlap(o, v) }
 		if scalar(v.Size) && !slices.ContainsFunc(taken, overlaps) {
 			out, taken = append(out, v), append(taken, v)
 		}
 	}
 	slices.SortFunc(out, func(a, b variable.Variable) int { return cmp.Compare(a.Addr, b.Addr) })
 	return out
+}
+
+// overlap reports whether two variables of a file do.
+func overlap(a, b variable.Variable) bool {
+	if b.Array == nil {
+		return a.Overlaps(b.Addr, b.Size)
+	}
+	if a.Array == nil {
+		return b.Overlaps(a.Addr, a.Size)
+	}
+	end := func(v variable.Variable) uint64 { return v.Addr + v.Array.Span() - v.Array.Stride + uint64(v.Size) }
+	if a.Addr >= end(b) || b.Addr >= end(a) {
+		return false
+	}
+	if a.Array.Stride == b.Array.Stride { // members of the same structures
+		apart := (b.Addr - a.Addr) % a.Array.Stride
+		if b.Addr < a.Addr {
+			apart = (a.Array.Stride - (a.Addr-b.Addr)%a.Array.Stride) % a.Array.Stride
+		}
+		return apart < uint64(a.Size) || apart+uint64(b.Size) > a.Array.Stride
+	}
+	return true
 }
 
 // uniqueNames makes names that several variables have differ: sites refer to
@@ -212,6 +268,10 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 		return 0, found.Err
 	}
 	before, notes := len(b.plan.Sites), len(b.plan.Notes)
+	if v.Array != nil {
+		b.cover = &Coverage{Variable: v, Escapes: b.escapes(found.Result)}
+		defer func() { b.plan.Coverage, b.cover = append(b.plan.Coverage, *b.cover), nil }()
+	}
 	if err := b.syncAccesses(v, found.Result, bpf.SiteSpin); err != nil {
 		return 0, err
 	}
@@ -241,9 +301,16 @@ func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uin
 	names := b.symbols()
 	b.table = homeOf(v, res)
 	for _, a := range res.Accesses {
-		sites, err := b.syncAccess(v, a, may)
+		plan := b.syncAccess
+		if v.Array != nil {
+			plan = b.elementAccess
+		}
+		sites, err := plan(v, a, may)
 		if err != nil {
 			return err
+		}
+		if b.cover != nil {
+			b.cover.took(b, a, len(sites))
 		}
 		for i := range sites {
 			if frames := names.Frames(a.Addr); len(frames) > 0 {

@@ -3,11 +3,14 @@ package probes
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 const atomicsSource = `
@@ -80,6 +83,73 @@ func TestAtomicWatched(t *testing.T) {
 	if n != 3 {
 		t.Errorf("%d sites of watched atomic variables: %q", n, planned(p))
 	}
+}
+
+const elementsSource = `
+#include <stdatomic.h>
+static _Atomic int slots[8];
+static struct { long plain; _Atomic long state; } table[4];
+static union { _Atomic short word; char bytes[2]; } both;
+static long other[8];
+__attribute__((noinline)) int turn(int i) { other[i]++; atomic_fetch_add(&slots[i], 2); return atomic_load(&slots[i]); }
+__attribute__((noinline)) void mark(int i) { table[i].plain = i; atomic_store_explicit(&table[i].state, 1, memory_order_release); }
+__attribute__((noinline)) short third(void) { slots[3] = 1; return both.word; }
+int main(int argc, char **argv) { (void)argv; mark(argc); return turn(argc) + third(); }
+`
+
+// TestAtomicElements: of atomic elements each access with an index is compared with the
+// array when it happens, unless the instruction tells which it is.
+func TestAtomicElements(t *testing.T) {
+	f := build(t, "gcc", elementsSource, "-O2", "-g")
+	p := plan(t, f, Options{Atomics: true})
+	// The store of plain is as wide as one of state: it is compared, and is none.
+	want := []string{"mark write table[].state", "third read both.word", "third update slots[]", "turn read slots[]", "turn update slots[]"}
+	if diff := cmp.Diff(want, planned(p)); diff != "" {
+		t.Error(diff)
+	}
+	for _, s := range p.Sites {
+		array := s.BPF.Flags&bpf.SiteArray != 0 && s.BPF.Flags&bpf.SiteCheck != 0
+		if s.Atomic && array != (s.Function != "third") || s.Partly || s.Atomic && !s.HasInitial {
+			t.Errorf("%s of %s in %s: flags %#x, partly %v, initial value known: %v", bpf.Op(s.BPF.Op), s.Variable, s.Function, s.BPF.Flags, s.Partly, s.HasInitial)
+		}
+	}
+	p = plan(t, f, Options{Atomics: true, Watch: []string{"slots[3]"}})
+	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "of slots[] only") }) {
+		t.Errorf("a watched element is not told of: %q", p.Notes)
+	}
+}
+
+// TestOverlap: arrays overlap where elements of theirs do.
+func TestOverlap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) variable.Variable {
+			v := variable.Variable{Addr: rapid.Uint64Range(100, 160).Draw(t, name), Size: rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, name+"size")}
+			if n := rapid.Uint64Range(0, 5).Draw(t, name+"elements"); n > 0 {
+				v.Array = &variable.Array{Stride: 16, Dims: []uint64{n}}
+			}
+			return v
+		}
+		elements := func(v variable.Variable) (out []variable.Variable) {
+			n := uint64(1)
+			if v.Array != nil {
+				n = v.Array.Dims[0]
+			}
+			for i := range n {
+				out = append(out, variable.Variable{Addr: v.Addr + 16*i, Size: v.Size})
+			}
+			return out
+		}
+		a, b := draw("a"), draw("b")
+		want := false
+		for _, x := range elements(a) {
+			for _, y := range elements(b) {
+				want = want || x.Overlaps(y.Addr, y.Size)
+			}
+		}
+		if got := overlap(a, b); got != want {
+			t.Fatalf("%+v and %+v: %v", a, b, got)
+		}
+	})
 }
 
 // What the C library synchronises with inside is not observed.

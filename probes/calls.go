@@ -27,6 +27,7 @@ type builder struct {
 	stubs  map[uint64]string
 	names  *symbolize.Table // nil until asked for
 	table  homeTable        // of the variable that is planned
+	cover  *Coverage        // of the atomic array that is planned; nil of others
 	places map[uint64]int   // sites at an address, of variables that nobody named
 
 	indivisible []binary.UnseenSite // indivisible instructions,

@@ -64,6 +64,17 @@ func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	return p.source.Frames(addr)
 }
 
+// took counts an access of an atomic array, which so many sites see. One of another
+// width is of another member of the same structures.
+func (c *Coverage) took(b *builder, a variable.Access, sites int) {
+	v := &c.Variable
+	other := checks(a) && a.Callee == "" && !a.Repeats && a.Width != v.Size && v.Array.Stride > uint64(v.Size)
+	if sites == 0 && !other {
+		c.Escapes = append(c.Escapes, b.unprobed(a.Addr))
+	}
+	c.Sites += min(sites, 1)
+}
+
 // escapes are where a variable's address leaves what is followed, and what of the
 // code that may access it was not understood.
 func (b *builder) escapes(res variable.Result) []Escape {

@@ -258,13 +258,54 @@ func plainWants(a variable.Access) []syncWant {
 // loads next, and that of an indivisible instruction may not come before it.
 func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
 	sites, err := b.syncPlaces(v, a)
-	initial, known := v.File.Initial(v.Addr, v.Size)
+	initial, known := initial(v)
 	for i := range sites {
 		s := &sites[i]
 		s.Atomic, s.Sync, s.Initial, s.HasInitial = true, true, initial, known
 		if may&bpf.SiteSpin == 0 {
 			s.BPF.Flags &^= bpf.SiteSpin
 		}
+	}
+	return sites, err
+}
+
+// initial is what a variable holds when the program begins, of an array each of its
+// elements, if that is 0.
+func initial(v variable.Variable) (value uint64, known bool) {
+	if v.Array == nil {
+		return v.File.Initial(v.Addr, v.Size)
+	}
+	return 0, v.File.Zeroed(v.Addr, v.Array.Span())
+}
+
+// elementAccess plans an access of an element of an atomic array. One that touches
+// more or less than an element is not seen.
+func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
+	sure, whole := !checks(a) || a.Sure, v
+	switch {
+	case a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32 || a.Width != v.Size:
+		return nil, nil
+	case checks(a) && v.File != b.plan.File: // where it is there, is not known here
+		return nil, nil
+	case checks(a):
+		if a.Maybe {
+			a.Disp += a.Offset
+		}
+		a.Stride, a.Offset, a.Inside, a.Maybe = int64(v.Array.Stride), 0, false, false
+	default:
+		if a.Offset < 0 || uint64(a.Offset)%v.Array.Stride != 0 {
+			return nil, nil
+		}
+		v.Addr += uint64(a.Offset)
+		if a.Base != insn.NoReg {
+			a.Disp += a.Offset
+		}
+		a.Offset = 0
+	}
+	sites, err := b.syncAccess(v, a, may)
+	for i := range sites {
+		sites[i].Partly = !sure
+		sites[i].Initial, sites[i].HasInitial = initial(whole)
 	}
 	return sites, err
 }
@@ -312,7 +353,7 @@ func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) 
 	if !w.stay { // what reads memory moves behind the access
 		cs.Mem = []insn.Mem{{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}}
 		if !fixed {
-			cs.Mem[0] = insn.Mem{Base: a.Base, Index: insn.NoReg, Disp: a.Disp, Size: v.Size, Read: true}
+			cs.Mem[0] = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
 		}
 	}
 	if !fixed {

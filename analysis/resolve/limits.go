@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
@@ -12,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/synctab"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // kinds translates the table's kinds of object.
@@ -37,6 +39,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if v, ok := s.Variable(site); ok {
 		info.Form = formOf(&v)
 		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
+		info.Elements = elements(s, &v)
 	}
 	if site.Try {
 		info.Flags |= event.Try
@@ -52,10 +55,21 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Sync {
 		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
-	if site.Check {
+	if site.Check && info.Elements == nil {
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
 	}
 	return info, true
+}
+
+// elements says where the elements of an array are in the first process; nil of
+// another variable.
+func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
+	if v.Array == nil {
+		return nil
+	}
+	at := max(0, strings.LastIndex(v.Name, "[]"))
+	return &observer.Elements{Addr: s.VariableAddr(s.PID(), v.Name), Stride: v.Array.Stride, Dims: v.Array.Dims,
+		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
 }
 
 // CheckIn gives SiteInfo.Check for a site in another process.

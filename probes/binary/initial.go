@@ -21,6 +21,12 @@ func (f *File) Initial(addr uint64, size int) (value uint64, ok bool) {
 	return value, size < 8 || f.dyn.relr == 0 || value == 0
 }
 
+// Zeroed reports whether so many bytes of data are zero when the program begins; of
+// those that the file has the content of, that is not said.
+func (f *File) Zeroed(addr, size uint64) bool {
+	return size > 0 && addr+size > addr && f.IsData(addr) && f.IsData(addr+size-1) && f.available(addr) == 0 && f.available(addr+size-1) == 0 && !f.relocated(addr, size)
+}
+
 // relocated reports whether a relocation with an entry of its own touches the bytes.
 func (f *File) relocated(addr, size uint64) bool {
 	found := false

@@ -87,9 +87,9 @@ func (c *collector) follow(r *routine) {
 const maxOpen = 1 << 13
 
 // indexed notes an access of what may be any part of the enclosing object.
-func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem) {
+func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem, sure bool) {
 	a := Access{
-		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true,
+		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true, Sure: sure,
 		Base: m.Base, Index: m.Index, Scale: m.Scale, Disp: m.Disp, Func: fn,
 		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
@@ -136,7 +136,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 		a.Base, a.Disp = m.Base, m.Disp-a.Offset
 	}
 	a.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(c.v.Size))
-	if c.several || a.Offset == 0 && m.Size == c.v.Size {
+	if c.several || c.v.begins(addr) && m.Size == c.v.Size {
 		a.Value = ValueOf(a.Kind, in)
 	}
 	c.out.Accesses = append(c.out.Accesses, a)

@@ -2,7 +2,10 @@ package variable
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 const atomicsC = `
@@ -10,17 +13,21 @@ const atomicsC = `
 typedef struct { int plain; _Atomic unsigned head; struct { _Atomic long tail; long slots[4]; }; } ring_t;
 static _Atomic int alone;
 static ring_t ring;
+static _Atomic short cells[2][3];
 static struct { ring_t in[2]; atomic_int n; struct { atomic_bool up; } link; const ring_t *to; union { atomic_int u; float f; }; } box;
 static struct { int a, b; } plain;
-int main(void) { alone = 1; ring.head++; ring.tail++; box.n++; box.link.up = 1; box.u = 1; plain.a++; return box.to != 0; }
+int main(void) { alone = 1; ring.head++; ring.tail++; box.n++; box.link.up = 1; box.u = 1; plain.a++; cells[1][2]++; return box.to != 0; }
 `
 
 const atomicsCPP = `
 #include <atomic>
+#include <array>
 struct base { std::atomic<int> refs; };
 struct held : base { int plain; struct { std::atomic_flag flag; std::atomic<void *> next; } in; };
 static held h;
-int main() { h.refs++; h.in.flag.test_and_set(); h.in.next = &h; return h.plain; }
+static std::atomic<int> four[4];
+static std::array<std::atomic<long>, 3> three;
+int main() { h.refs++; h.in.flag.test_and_set(); h.in.next = &h; four[3]++; three[1]++; return h.plain; }
 `
 
 // TestAtomicTyped: atomic variables, and atomic members of structures by their path.
@@ -29,9 +36,9 @@ func TestAtomicTyped(t *testing.T) {
 		compiler, source, text string
 		flags, want            []string
 	}{
-		{"gcc", "a.c", atomicsC, []string{"-g", "-O0"}, []string{"alone", "box.link.up", "box.n", "ring.head", "ring.tail"}},
-		{"clang-19", "a.c", atomicsC, []string{"-g", "-O0"}, []string{"alone", "box.link.up", "box.n", "ring.head", "ring.tail"}},
-		{"g++", "a.cc", atomicsCPP, []string{"-g", "-O0"}, []string{"h.in.flag", "h.in.next", "h.refs"}},
+		{"gcc", "a.c", atomicsC, []string{"-g", "-O0"}, []string{"alone", "box.in[].head", "box.in[].tail", "box.link.up", "box.n", "box.u", "cells[]", "ring.head", "ring.tail"}},
+		{"clang-19", "a.c", atomicsC, []string{"-g", "-O0"}, []string{"alone", "box.in[].head", "box.in[].tail", "box.link.up", "box.n", "box.u", "cells[]", "ring.head", "ring.tail"}},
+		{"g++", "a.cc", atomicsCPP, []string{"-g", "-O0"}, []string{"four[]", "h.in.flag", "h.in.next", "h.refs", "three._M_elems[]"}},
 	} {
 		t.Run(c.compiler+c.source, func(t *testing.T) {
 			f := build(t, c.compiler, c.flags, []string{c.source}, map[string]string{c.source: c.text})
@@ -42,7 +49,11 @@ func TestAtomicTyped(t *testing.T) {
 			var got []string
 			for _, v := range vars {
 				got = append(got, v.Name)
-				if found := mustFind(t, f, v.Name); found.Addr != v.Addr || found.Size != v.Size || !v.Atomic {
+				name := v.Name
+				if v.Array != nil {
+					name = strings.Replace(name, "[]", strings.Repeat("[0]", len(v.Array.Dims)), 1)
+				}
+				if found := mustFind(t, f, name); found.Addr != v.Addr || found.Size != v.Size || !v.Atomic {
 					t.Errorf("%s: %+v, found by name %+v", v.Name, v, found)
 				}
 			}
@@ -52,4 +63,21 @@ func TestAtomicTyped(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestArrayOverlaps: as for each element by itself.
+func TestArrayOverlaps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "size")
+		v := Variable{Addr: 100, Size: size, Array: &Array{Stride: uint64(size + rapid.IntRange(0, 5).Draw(t, "gap")), Dims: []uint64{2, rapid.Uint64Range(1, 3).Draw(t, "rows")}}}
+		addr, n := rapid.Uint64Range(80, 180).Draw(t, "addr"), rapid.IntRange(0, 40).Draw(t, "bytes")
+		overlaps, begins := false, false
+		for at := v.Addr; at < v.Addr+v.Array.Span(); at += v.Array.Stride {
+			overlaps = overlaps || Variable{Addr: at, Size: size}.Overlaps(addr, n)
+			begins = begins || at == addr
+		}
+		if v.Overlaps(addr, n) != overlaps || v.begins(addr) != begins {
+			t.Fatalf("%d bytes at %d: overlaps %v, begins %v", n, addr, overlaps, begins)
+		}
+	})
 }

@@ -67,16 +67,17 @@ func (c *Code) Accesses(v Variable) (Result, error) {
 type Query struct {
 	Variable Variable
 	In       []bin.Range // the functions to look through, sorted; nil: wherever they are
+	Escapes  bool        // where its address leaves for is asked too, which takes most of the time
 }
 
 // Answer is what is said to a Query.
 type Answer struct {
-	Result Result // without Escapes and AddressTaken
+	Result Result // without Escapes and AddressTaken, where these were not asked for
 	Err    error
 }
 
 // Direct answers queries of several variables at once: each function is decoded but
-// once. Where their addresses leave for is not asked, which takes most of the time.
+// once.
 func (c *Code) Direct(queries []Query) []Answer {
 	answers := make([]Answer, len(queries))
 	collectors := make([]*collector, len(queries))
@@ -93,7 +94,9 @@ func (c *Code) Direct(queries []Query) []Answer {
 			continue
 		}
 		collectors[i] = newCollector(t)
-		collectors[i].direct = true
+		if collectors[i].direct = !q.Escapes; q.Escapes {
+			collectors[i].data()
+		}
 		for _, fn := range in {
 			if asked[fn] == nil {
 				functions = append(functions, fn)

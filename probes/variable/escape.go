@@ -147,7 +147,7 @@ func usesAddress(in *insn.Inst, r insn.Reg) bool {
 	if !in.Known {
 		return true
 	}
-	if in.Tests {
+	if in.Tests || in.Kind == insn.Nop {
 		return false
 	}
 	through := false

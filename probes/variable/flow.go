@@ -179,7 +179,7 @@ func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 		return in.Sum.Dst, f.sum(s, in)
 	}
 	if addr, ok := f.slotLoaded(s, in); ok {
-		return in.ValueReg, held{known, addr, []uint64{in.Addr}}
+		return in.ValueReg, held{how: known, addr: addr, made: []uint64{in.Addr}}
 	}
 	if at, ok := f.stackLoad(s, in); ok {
 		if r := popped(in); r != insn.NoReg {
@@ -242,7 +242,7 @@ func (f *flow) derived(s *state, in *insn.Inst) held {
 	h := f.mixed(s, in, in.Derived.From, in.Derived.Minus)
 	for i := range in.NMem { // add array@GOTPCREL(%rip), %rcx
 		if _, ok := f.isSlotOperand(s, &in.Mem[i]); ok {
-			h = held{how: inside, made: union(h.made, []uint64{in.Addr})}
+			h = held{how: inside, made: union(h.made, []uint64{in.Addr}), sure: true}
 		}
 	}
 	return h
@@ -256,13 +256,13 @@ func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
 			return held{how: unknown} // a distance
 		case !from.Has(r):
 		case v.points():
-			h = held{how: inside, made: union(h.made, v.made)}
+			h = held{how: inside, made: union(h.made, v.made), sure: h.sure || v.leads()}
 		case v.how == known && f.target.direct && in.Derived.Dst < numRegs && f.isNear(v.addr+uint64(in.Derived.Imm)):
-			h = held{how: inside, made: union(h.made, []uint64{in.Addr})}
+			h = held{how: inside, made: union(h.made, []uint64{in.Addr}), sure: true}
 		}
 	}
 	if h.how == unknown && in.Derived.Dst < numRegs && f.fixed && f.target.direct && f.isNear(uint64(in.Derived.Imm)) {
-		h = held{how: inside, made: []uint64{in.Addr}} // lea array(,%rax,8), %rcx
+		h = held{how: inside, made: []uint64{in.Addr}, sure: true} // lea array(,%rax,8), %rcx
 	}
 	return h
 }
@@ -382,7 +382,7 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 // cannot be told which.
 func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	if !f.several {
-		c.indexed(f.fn, in, m)
+		c.indexed(f.fn, in, m, f.surely(s, m))
 		return
 	}
 	made := []uint64{in.Addr}
@@ -392,6 +392,19 @@ func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 		}
 	}
 	c.escape(Escape{Addr: in.Addr, How: Computed}, made)
+}
+
+// surely reports whether an operand that may be a part of the object is one on every
+// path.
+func (f *flow) surely(s *state, m *insn.Mem) bool {
+	base, index := held{how: unknown}, held{how: unknown}
+	if m.Base < numRegs {
+		base = s.regs[m.Base]
+	}
+	if m.Index < numRegs {
+		index = s.regs[m.Index]
+	}
+	return base.leads() || index.leads() || !base.points() && !index.points()
 }
 
 // callAccesses notes what a function of the C library accesses through the

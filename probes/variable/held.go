@@ -12,7 +12,7 @@ import "slices"
 //	framed k     on every path, the stack pointer at the function's entry plus k
 //	maybe c      on some path it holds c, near the object; on others nothing that is
 //	inside       on some path it holds an address made from one near the object by
-//	             adding what is not known; on others what it likes
+//	             adding what is not known; on others what it likes, unless sure
 //	unknown      anything, but nothing made from an address near the object
 //
 // So an access through what may hold the variable's address is not lost, but is
@@ -36,6 +36,7 @@ type held struct {
 	// made are the instructions that made the address near the object, sorted:
 	// none of other values.
 	made []uint64
+	sure bool // of inside: on every path
 }
 
 // points reports whether it is, or may be, an address made from one near the
@@ -53,8 +54,12 @@ func (h held) weaken() held {
 	case h.how == known:
 		h.how = maybe
 	}
+	h.sure = false
 	return h
 }
+
+// leads reports whether it certainly is an address made from one near the object.
+func (h held) leads() bool { return h.points() && (h.how == known || h.sure) }
 
 // meet is what is known where two paths join.
 func meet(a, b held) held {
@@ -67,6 +72,7 @@ func meet(a, b held) held {
 		a.made = union(a.made, b.made)
 		return a
 	}
+	sure := a.leads() && b.leads()
 	a, b = a.weaken(), b.weaken()
 	switch {
 	case a.how == unknown:
@@ -77,7 +83,7 @@ func meet(a, b held) held {
 		a.made = union(a.made, b.made)
 		return a
 	}
-	return held{how: inside, made: union(a.made, b.made)}
+	return held{how: inside, made: union(a.made, b.made), sure: sure}
 }
 
 // stays reports whether meet with another value certainly changes nothing: of most
@@ -111,7 +117,7 @@ func union(a, b []uint64) []uint64 {
 
 // same reports whether two values say the same.
 func (h held) same(o held) bool {
-	return h.how == o.how && h.addr == o.addr && slices.Equal(h.made, o.made)
+	return h.how == o.how && h.addr == o.addr && h.sure == o.sure && slices.Equal(h.made, o.made)
 }
 
 // numRegs is the number of general registers that the flow follows.

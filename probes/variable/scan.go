@@ -54,6 +54,9 @@ func newTarget(c *Code, v Variable) *target {
 	t.near = t.whole
 	if n := t.whole.Hi - t.whole.Lo; n > uint64(v.Size) {
 		reach := min(n, maxReach)
+		if v.Array != nil {
+			reach = min(reach, v.Array.Stride)
+		}
 		t.near = bin.Range{Lo: t.whole.Lo - min(reach, t.whole.Lo), Hi: t.whole.Hi + reach}
 	}
 	if v.Symbol != "" {
@@ -92,6 +95,9 @@ func (t *target) isNear(addr uint64) bool {
 		return false
 	}
 	other := !t.whole.Contains(addr) && t.known().begins(addr)
+	if t.v.Array != nil { // nobody asked for it: code that means the next object is not probed
+		return !other
+	}
 	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !other
 }
 

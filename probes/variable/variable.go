@@ -74,6 +74,32 @@ type Variable struct {
 	// Reach are the addresses in Whole that lead to it when they are taken:
 	// the first of each structure that it is in, any of each array.
 	Reach []binary.Range
+	// Array, if not nil: it is each of the elements of an array, or the same member
+	// of each; Addr is that of the first. Name has [] for the subscripts.
+	Array *Array
+}
+
+// Array says where the elements of an array are.
+type Array struct {
+	Stride uint64   // bytes from one element to the next
+	Dims   []uint64 // the lengths of its dimensions, none of them 0
+}
+
+// Span is the number of bytes from the first element's beginning to the end of the last.
+func (a *Array) Span() uint64 {
+	n := a.Stride
+	for _, d := range a.Dims {
+		n *= d
+	}
+	return n
+}
+
+// begins reports whether the variable, or an element of it, begins at an address.
+func (v *Variable) begins(addr uint64) bool {
+	if v.Array == nil {
+		return addr == v.Addr
+	}
+	return addr-v.Addr < v.Array.Span() && (addr-v.Addr)%v.Array.Stride == 0
 }
 
 // around gives the whole that the variable is in, or is.
@@ -104,9 +130,19 @@ type Constant struct {
 }
 
 // Overlaps reports whether an access of size bytes at addr touches the
-// variable; an unknown size (0) counts as one byte.
+// variable, of an array an element of it; an unknown size (0) counts as one byte.
 func (v Variable) Overlaps(addr uint64, size int) bool {
 	n := uint64(max(size, 1))
+	if v.Array != nil {
+		first := v.Addr
+		if addr > first { // the element that begins at addr or before
+			first += (addr - first) / v.Array.Stride * v.Array.Stride
+		}
+		if addr >= first+uint64(v.Size) {
+			first += v.Array.Stride
+		}
+		return addr < first+uint64(v.Size) && first < addr+n && first-v.Addr < v.Array.Span()
+	}
 	return addr < v.Addr+uint64(v.Size) && v.Addr < addr+n
 }
 
@@ -230,8 +266,10 @@ type Access struct {
 	// is an address as linked. Offset and Partial then say nothing.
 	// Where Scale is BitString, Index numbers a bit from there on.
 	Inside bool
-	Index  insn.Reg
-	Scale  uint8 // 0: there is no Index
+	// Sure, of Inside: it does so on every path to the instruction.
+	Sure  bool
+	Index insn.Reg
+	Scale uint8 // 0: there is no Index
 	// Stride, if not 0: Base + Index*Scale + Disp is the variable, wherever that is,
 	// if Index*Scale is a multiple of so many bytes.
 	Stride int64

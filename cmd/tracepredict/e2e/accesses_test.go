@@ -111,7 +111,26 @@ type counts struct{ reads, writes int }
 func checkAccesses(t *testing.T, program string, watch, partial []string) {
 	t.Helper()
 	r := observe(t, program, options{Watch: watch})
-	said, seen := map[string]counts{}, map[string]counts{}
+	said, seen := r.counted(), r.accessed()
+	complete := r.complete()
+	for _, name := range watch {
+		all, known := complete[name]
+		switch {
+		case !known:
+			t.Errorf("%s: nothing is said of how much of it is seen", name)
+		case all == slices.Contains(partial, name):
+			t.Errorf("%s: said to be seen in full: %v", name, all)
+		case all && (seen[name] != said[name] || said[name] == counts{}):
+			t.Errorf("%s: seen %+v, the program counts %+v", name, seen[name], said[name])
+		case seen[name].reads > said[name].reads || seen[name].writes > said[name].writes:
+			t.Errorf("%s: seen %+v, the program counts only %+v", name, seen[name], said[name])
+		}
+	}
+}
+
+// counted is how often the program says that it accessed each variable.
+func (r *run) counted() map[string]counts {
+	said := map[string]counts{}
 	for line := range strings.Lines(r.Output) {
 		var name string
 		var n counts
@@ -119,6 +138,12 @@ func checkAccesses(t *testing.T, program string, watch, partial []string) {
 			said[name] = n
 		}
 	}
+	return said
+}
+
+// accessed is how often it was observed to.
+func (r *run) accessed() map[string]counts {
+	seen := map[string]counts{}
 	for i := range r.Events {
 		e := &r.Events[i]
 		info, ok := r.Observer.ObjectInfo(e.Object)
@@ -134,19 +159,51 @@ func checkAccesses(t *testing.T, program string, watch, partial []string) {
 		}
 		seen[plainVariable(info.Variable)] = n
 	}
-	complete := r.complete()
-	for _, name := range watch {
-		all, known := complete[name]
-		switch {
-		case !known:
-			t.Errorf("%s: nothing is said of how much of it is seen", name)
-		case all == slices.Contains(partial, name):
-			t.Errorf("%s: said to be seen in full: %v", name, all)
-		case all && (seen[name] != said[name] || said[name] == counts{}):
-			t.Errorf("%s: seen %+v, the program counts %+v", name, seen[name], said[name])
-		case seen[name].reads > said[name].reads || seen[name].writes > said[name].writes:
-			t.Errorf("%s: seen %+v, the program counts only %+v", name, seen[name], said[name])
-		}
+	return seen
+}
+
+// TestAtomicElements: atomic elements of arrays and members of unions are observed
+// each by itself, although nobody named them; or it is said that not all are.
+func TestAtomicElements(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("arrays and the stack are followed on x86-64")
+	}
+	for _, x := range []struct {
+		compiler, source string
+		flags            []string
+		partial          []string // not all of them is seen, and that is said
+	}{
+		{"gcc", "elements.c", []string{"-O0"}, []string{"slots"}},
+		{"gcc", "elements.c", []string{"-O2"}, nil},
+		{"gcc", "elements.c", []string{"-O3", "-no-pie", "-fno-pie"}, nil},
+		{"g++", "elements.cc", []string{"-O1"}, nil},
+		{"g++", "elements.cc", []string{"-O2"}, nil},
+		{"rustc", "elements.rs", []string{"-O"}, nil},
+	} {
+		t.Run(strings.Join(append([]string{x.compiler}, x.flags...), " "), func(t *testing.T) {
+			r := observe(t, corpus(t, x.compiler, x.source, x.flags), options{Atomics: true})
+			said, seen, partial := r.counted(), r.accessed(), []string{}
+			for name, all := range r.complete() {
+				if !all {
+					partial = append(partial, strings.Split(name, "[]")[0])
+				}
+			}
+			slices.Sort(partial)
+			if !slices.Equal(partial, x.partial) && len(partial)+len(x.partial) > 0 {
+				t.Errorf("said to be seen in part: %q, not %q", partial, x.partial)
+			}
+			for name, n := range said {
+				whole := !slices.Contains(partial, strings.Split(name, "[")[0])
+				if got := seen[name]; whole && got != n || got.reads > n.reads || got.writes > n.writes {
+					t.Errorf("%s: seen %+v, the program counts %+v", name, got, n)
+				}
+			}
+			for name, n := range seen {
+				if _, ok := said[name]; !ok && strings.Contains(r.Output, "= "+strings.Split(name, "[")[0]) {
+					t.Errorf("%s: seen %+v, the program counts none", name, n)
+				}
+			}
+		})
 	}
 }
 

@@ -138,6 +138,7 @@ type options struct {
 	On         []string // patterns of functions
 	Sync       []string // paths of further tables of calls
 	EntrySites bool     // probes at their original places
+	Atomics    bool     // atomic variables that nobody named
 	Context    context.Context
 	// Tap is given each record before the observer.
 	Tap func(*run, *bpf.Record)
@@ -167,7 +168,7 @@ func (c *collector) Event(e *event.Event) {
 func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
-	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Table: tables(t, opts.Sync)}
+	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Atomics: opts.Atomics, Table: tables(t, opts.Sync)}
 	r, sink := &run{program: program}, &collector{}
 	r.Observer = observer.New(observer.Options{Sites: r.site, Touch: r.touch, Sinks: []observer.Sink{sink}})
 	ctx := opts.Context

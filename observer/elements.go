@@ -1,0 +1,38 @@
+package observer
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Elements says of a variable that it is an element of an array, or the same member
+// of each element.
+type Elements struct {
+	Addr          uint64   // of the first, in the first process
+	Stride        uint64   // bytes from one to the next
+	Dims          []uint64 // the lengths of the array's dimensions
+	Before, After string   // the name, around the subscripts
+}
+
+// has reports whether an element begins so many bytes behind the first.
+func (e *Elements) has(from uint64) bool {
+	if from%e.Stride != 0 {
+		return false
+	}
+	n := from / e.Stride
+	for i := len(e.Dims) - 1; i >= 0; i-- {
+		n /= e.Dims[i]
+	}
+	return n == 0
+}
+
+// name is the element's as in the source.
+func (e *Elements) name(from uint64) string {
+	n := from / e.Stride
+	subscripts := make([]string, len(e.Dims))
+	for i := len(e.Dims) - 1; i >= 0; i-- {
+		subscripts[i] = "[" + strconv.FormatUint(n%e.Dims[i], 10) + "]"
+		n /= e.Dims[i]
+	}
+	return e.Before + strings.Join(subscripts, "") + e.After
+}
