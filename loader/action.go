@@ -1,33 +1,41 @@
 package loader
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// Signal sends a signal to the first process, if it still runs. An error says
-// which right is missing.
+// Signal sends a signal to the first process: ErrEnded if it runs no more. Another error
+// says which right is missing.
 func (s *Session) Signal(sig unix.Signal) error {
-	pid := s.PID()
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err == nil {
-		defer unix.Close(fd)
-		err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	s.mu.Lock()
+	target := s.target
+	s.mu.Unlock()
+	err := os.ErrProcessDone
+	if target != nil {
+		err = target.Signal(sig)
 	}
-	switch err {
-	case nil, unix.ESRCH:
+	switch {
+	case err == nil:
 		return nil
-	case unix.EPERM:
-		return fmt.Errorf("send %s to process %d: the observation has given up the rights of root, and the process is another user's", unix.SignalName(sig), pid)
+	case errors.Is(err, os.ErrProcessDone):
+		return ErrEnded
+	case errors.Is(err, unix.EPERM):
+		return fmt.Errorf("send %s to process %d: the observation has given up the rights of root, and the process is another user's", unix.SignalName(sig), s.PID())
 	}
-	return fmt.Errorf("send %s to process %d: %w", unix.SignalName(sig), pid, err)
+	return fmt.Errorf("send %s to process %d: %w", unix.SignalName(sig), s.PID(), err)
 }
 
 // DumpCore ends the first process with a core dump: SIGABRT, with the limit on the
 // size of cores raised as far as the process itself could. Where the kernel puts
 // the file is /proc/sys/kernel/core_pattern's affair.
 func (s *Session) DumpCore() error {
+	if err := s.Signal(0); err != nil {
+		return err
+	}
 	var limit unix.Rlimit
 	if err := unix.Prlimit(s.PID(), unix.RLIMIT_CORE, nil, &limit); err == nil && limit.Cur < limit.Max {
 		limit.Cur = limit.Max

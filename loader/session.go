@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"sort"
@@ -79,6 +80,7 @@ type Session struct {
 
 	mu         sync.Mutex // guards what follows; before Tracer's own
 	first      *process
+	target     *os.Process      // the same, to send signals to; nil if it had ended before
 	processes  map[int]*process // by id; the latest
 	all        []*process
 	modules    map[FileID][]*Module
@@ -197,6 +199,7 @@ func (s *Session) begin(pid int) {
 	defer s.mu.Unlock()
 	s.first = s.newProcess(pid)
 	s.add(s.first)
+	s.target, _ = os.FindProcess(pid) // by a descriptor: its number may be another's later
 }
 
 // Site gives the site of an index in records, nil if there is none.

@@ -26,7 +26,7 @@ type Names struct {
 
 // Matcher tells which declared events the events of a run are. It takes all events of
 // the run, in order. Its memory is bounded by living threads that have locals, and by
-// functions and objects.
+// functions and living objects.
 type Matcher struct {
 	s       *Spec
 	names   Names
@@ -98,8 +98,11 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 		}
 		m.assign(e)
 	}
-	if e.Op == event.End {
+	switch e.Op {
+	case event.End:
 		delete(m.locals, e.Thread)
+	case event.Destroy:
+		delete(m.objects, e.Object)
 	}
 	return mask
 }

@@ -160,3 +160,23 @@ func TestMatchedValues(t *testing.T) {
 		}
 	}
 }
+
+// TestMatcherForgets: objects and threads that are gone take no memory.
+func TestMatcherForgets(t *testing.T) {
+	s := parse(t, "lock guard = guard_lock\nlocal n : int = 0 { on e : n := n + 1 }\nevent e = acquire guard when n < 5\nproperty p = always !e")
+	names := aRun()
+	names.Object = func(id event.ObjectID) string { return []string{"guard_lock", "other"}[id%2] }
+	m := s.NewMatcher(names)
+	matched := 0
+	for i := range 1000 {
+		object, thread := event.ObjectID(i+1), event.ThreadID(i+2)
+		for _, e := range []event.Event{{Op: event.Acquire, Thread: thread, Object: object}, {Op: event.Destroy, Thread: thread, Object: object}, {Op: event.End, Thread: thread}} {
+			if m.Events(&e) != 0 {
+				matched++
+			}
+		}
+	}
+	if matched != 500 || len(m.objects) > 0 || len(m.locals) > 0 {
+		t.Errorf("%d matched, %d objects and %d threads are kept", matched, len(m.objects), len(m.locals))
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -86,7 +87,11 @@ func (a *actor) violated(property, message string) {
 	a.done[property] = true
 	for _, act := range a.actions {
 		a.busy.Go(func() {
-			if err := a.do(act, property, message); err != nil {
+			err := a.do(act, property, message)
+			if errors.Is(err, loader.ErrEnded) {
+				err = fmt.Errorf("too late: %w; that %s is violated was known only then, and is known earlier with a smaller --queue", err, property)
+			}
+			if err != nil {
 				a.mu.Lock()
 				defer a.mu.Unlock()
 				fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Plain(err.Error()))

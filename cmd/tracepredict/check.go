@@ -16,10 +16,9 @@ import (
 )
 
 type checkFlags struct {
-	format  string
-	dot     bool
-	partial bool
-	include []string
+	specFlags
+	format string
+	dot    bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -45,8 +44,7 @@ Exit status: 0, 2 if the specification is faulty.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "the form of the description: `text|json`")
 	fs.BoolVar(&f.dot, "dot", false, "draw the monitors in the language of Graphviz instead")
-	fs.BoolVar(&f.partial, "partial", false, "accept formulas that are not safety properties, and name what is never reported")
-	fs.StringArrayVar(&f.include, "include", nil, "a `FOLDER` in which included files are looked for; may be given several times")
+	f.reading(cmd)
 	return cmd
 }
 

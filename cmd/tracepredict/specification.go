@@ -31,7 +31,13 @@ type specFlags struct {
 func (f *specFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
-	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: what no finite run can show is never reported")
+	f.reading(cmd)
+}
+
+// reading registers the flags that say how a specification is read; check has them too.
+func (f *specFlags) reading(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: what no finite run can show is never reported, and named")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }
 

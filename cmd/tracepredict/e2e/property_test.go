@@ -79,6 +79,12 @@ func TestOnViolation(t *testing.T) {
 		t.Errorf("the command wrote %q: %v", got, err)
 	}
 	specified(t, text, "--queue", "1", "--on-violation", "signal TERM").want(128 + 15)
+	const wide = "var w : int = water\nvar v : int = opening\nproperty wide = always (w > 30 -> v > 55)\n"
+	c := specified(t, wide, "--on-violation", "signal TERM")
+	c.want(66)
+	if text := c.err.String(); !strings.Contains(text, "the process has ended; that wide is violated was known only then") {
+		t.Errorf("nothing is said of a signal that came too late:\n%s", text)
+	}
 }
 
 // TestUnfitSpecification: a specification that does not fit the program is told with its
