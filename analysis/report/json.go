@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -180,15 +181,49 @@ type jsonThread struct {
 // WriteJSON writes the report as one JSON object, indented, with a final
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
-	n := newNames(r)
-	out := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: each(r.Findings, n.toJSON), Pruned: n.prunedOf(r), Stats: toJSONStats(r)}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false) // templates' names are full of < and >
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(out); err != nil {
+	if err := newNames(r).writeJSON(w, r); err != nil {
 		return fmt.Errorf("write the JSON report: %w", err)
 	}
 	return nil
+}
+
+// writeJSON writes the findings one by one: the encoder holds, and indents, all of a
+// value at once, and reports may be large.
+func (n names) writeJSON(w io.Writer, r Report) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // templates' names are full of < and >
+	whole := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: []jsonFinding{}, Pruned: n.prunedOf(r), Stats: toJSONStats(r)}
+	if err := enc.Encode(whole); err != nil {
+		return err
+	}
+	outside := append(indentJSON(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), ""), '\n')
+	const list = "\n  \"findings\": [" // a field of another object stands further to the right
+	before, after, _ := bytes.Cut(outside, []byte(list))
+	if _, err := fmt.Fprintf(w, "%s%s", before, list); err != nil {
+		return err
+	}
+	const indent = "    "
+	var out []byte
+	for i := range r.Findings {
+		b.Reset()
+		if err := enc.Encode(n.toJSON(r.Findings[i])); err != nil {
+			return err
+		}
+		if out = out[:0]; i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, "\n"+indent...)
+		out = indentJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")), indent)
+		if _, err := w.Write(out); err != nil {
+			return err
+		}
+	}
+	if len(r.Findings) > 0 {
+		after = append([]byte("\n  "), after...)
+	}
+	_, err := w.Write(after)
+	return err
 }
 
 // each never gives nil, which JSON would print as null.

@@ -108,8 +108,12 @@ type names map[string]string
 func newNames(r Report) names { return namesIn(r.stacks()) }
 
 func namesIn(stacks []Stack) names {
-	set := map[string]bool{}
+	set, seen := map[string]bool{}, map[*event.Frame]bool{}
 	for _, s := range stacks {
+		if len(s.Frames) == 0 || seen[&s.Frames[0]] {
+			continue // of a place that many steps have
+		}
+		seen[&s.Frames[0]] = true
 		for _, f := range s.Frames {
 			if f.File != "" {
 				set[f.File] = true

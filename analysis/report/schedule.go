@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -159,7 +157,7 @@ func cell(r row, width int) []string {
 		return []string{shortName(r.text, width)}
 	}
 	for _, space := range []string{"  ", " "} {
-		if line := r.text + space + r.at; ansi.StringWidth(line) <= width {
+		if line := r.text + space + r.at; columns(line) <= width {
 			return []string{line}
 		}
 	}
@@ -167,7 +165,7 @@ func cell(r row, width int) []string {
 }
 
 func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
+	return s + strings.Repeat(" ", max(width-columns(s), 0))
 }
 
 // does words a step: "locks ledger".

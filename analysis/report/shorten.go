@@ -12,11 +12,11 @@ import (
 // shortName fits a name into width columns: C++ template arguments and
 // parameters go first, then the middle, for the two ends tell most.
 func shortName(s string, width int) string {
-	if ansi.StringWidth(s) <= width {
+	if columns(s) <= width {
 		return s
 	}
 	s = collapse(collapse(s, '<', '>'), '(', ')')
-	w := ansi.StringWidth(s)
+	w := columns(s)
 	if w <= width {
 		return s
 	}
@@ -25,14 +25,24 @@ func shortName(s string, width int) string {
 		return ansi.Truncate(s, max(width, 0), "")
 	}
 	head := ansi.Truncate(s, (width-len(dots))/2, "")
-	return head + dots + tail(s, width-len(dots)-ansi.StringWidth(head))
+	return head + dots + tail(s, width-len(dots)-columns(head))
+}
+
+// columns is the width of a text on a terminal, that of escapes left out.
+func columns(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
 }
 
 // tail is the longest end of s, in whole characters, of at most width columns.
 func tail(s string, width int) string {
-	total := ansi.StringWidth(s)
+	total := columns(s)
 	for cut := total - width; cut < total; cut++ {
-		if t := ansi.TruncateLeft(s, cut, ""); ansi.StringWidth(t) <= width {
+		if t := ansi.TruncateLeft(s, cut, ""); columns(t) <= width {
 			return t
 		}
 	}

@@ -287,16 +287,12 @@ func (p *printer) sides(f *Finding) {
 	}
 	room := p.width - 3
 	if each := (room - gap*(n-1)) / n; n > 1 && each >= minSide {
-		blocks := make([]string, 0, 2*n)
-		for i := range f.Evidence {
-			block := strings.Join(p.side(f, i, each), "\n")
-			width := each + gap
-			if i == n-1 {
-				width = each
-			}
-			blocks = append(blocks, lipgloss.NewStyle().Width(width).Render(block))
+		blocks, widths := make([][]string, n), make([]int, n)
+		for i := range blocks {
+			blocks[i], widths[i] = p.side(f, i, each), each+gap
 		}
-		p.indented(strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, blocks...), "\n"))
+		widths[n-1] = each
+		p.indented(beside(blocks, widths))
 		return
 	}
 	for i := range f.Evidence {
@@ -397,7 +393,7 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	if f.Inlined {
 		at += " (inlined)"
 	}
-	room := width - len(number) - ansi.StringWidth(at) - 1
+	room := width - len(number) - columns(at) - 1
 	if room < 12 {
 		return []string{number + shortName(frameName(f), width-len(number)), "     " + at}
 	}

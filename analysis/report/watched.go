@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // maxShown is how many variables of --watch-shared the text lists without Verbose.
@@ -72,7 +70,7 @@ func (p *printer) table(ws []Watched) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
+			widths[i] = max(widths[i], columns(cell))
 		}
 	}
 	widths[0] = min(widths[0], p.width/2)
@@ -80,7 +78,7 @@ func (p *printer) table(ws []Watched) {
 		row[0] = shortName(row[0], widths[0])
 		text := " "
 		for i, cell := range row {
-			text += " " + cell + strings.Repeat(" ", max(0, widths[i]-ansi.StringWidth(cell)+1))
+			text += " " + cell + strings.Repeat(" ", max(0, widths[i]-columns(cell)+1))
 		}
 		p.line(itself, text)
 	}

@@ -62,7 +62,8 @@ func fake(events, lost, toolCPU float64) *page {
 		return result{v, []sample{{Pairs: 100, NsPerPair: ns, CPU: 1, toolCPU: toolCPU, events: events, lost: lost}}}
 	}
 	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
-	return &page{checked: k, unbounded: minUnbounded, results: []result{
+	ws := []written{{"text", 0.2, 3}, {"json", 0.9, 140}}
+	return &page{checked: k, unbounded: minUnbounded, reports: ws, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }
@@ -172,5 +173,24 @@ func TestLatticeRows(t *testing.T) {
 	}
 	if _, err := parseChecked("PASS\n"); err == nil {
 		t.Error("no benchmark, and no error")
+	}
+}
+
+func TestReportRows(t *testing.T) {
+	ws := parseWritten(`BenchmarkReport/text-2         	       5	2206240721 ns/op	         2.580 MB	         0.206 s/report	139989561 B/op	 2084061 allocs/op
+BenchmarkReport/json-2         	       5	5370938891 ns/op	       140.7 MB	         1.371 s/report	116436408 B/op	  381314 allocs/op
+`)
+	want := []written{{"text", 0.206, 2.58}, {"json", 1.371, 140.7}}
+	if !slices.Equal(ws, want) {
+		t.Fatalf("%+v, want %+v", ws, want)
+	}
+	rows := writtenRequirements(ws)
+	if !rows[0].met || rows[1].met || rows[0].measured != "0.21, for 2.6 MB" {
+		t.Errorf("%+v", rows)
+	}
+	for _, r := range writtenRequirements(nil) {
+		if r.met {
+			t.Errorf("what was not measured is met: %s", r.text)
+		}
 	}
 }

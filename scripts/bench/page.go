@@ -27,6 +27,7 @@ type page struct {
 	replays   []replayed
 	checked   checked
 	unbounded []unbounded
+	reports   []written
 }
 
 // find gives a variant's result; ok is false if this machine does not have it.
@@ -117,6 +118,7 @@ func (p *page) requirements() []requirement {
 	}
 	rs = append(rs, p.checked.requirements()...)
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
+	rs = append(rs, writtenRequirements(p.reports)...)
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs

@@ -1,0 +1,45 @@
+package report
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// beside joins blocks of lines side by side, each filled to a width in columns; the
+// lines of the result end with spaces. Lines that fit, nearly all, are filled here:
+// lipgloss measures each character of each line several times.
+func beside(blocks [][]string, widths []int) []string {
+	rows := 0
+	for i, block := range blocks {
+		rows = max(rows, len(block))
+		for _, line := range block {
+			if columns(line) > widths[i] {
+				return besideWrapped(blocks, widths)
+			}
+		}
+	}
+	out := make([]string, rows)
+	var b strings.Builder
+	for row := range out {
+		b.Reset()
+		for i, block := range blocks {
+			line := ""
+			if row < len(block) {
+				line = block[row]
+			}
+			b.WriteString(pad(line, widths[i]))
+		}
+		out[row] = b.String()
+	}
+	return out
+}
+
+// besideWrapped is beside where lines must be wrapped.
+func besideWrapped(blocks [][]string, widths []int) []string {
+	filled := make([]string, 0, len(blocks))
+	for i, block := range blocks {
+		filled = append(filled, lipgloss.NewStyle().Width(widths[i]).Render(strings.Join(block, "\n")))
+	}
+	return strings.Split(lipgloss.JoinHorizontal(lipgloss.Top, filled...), "\n")
+}
