@@ -23,6 +23,8 @@ type active struct {
 	shift uint   // of its lane in a key of one word
 	need  []uint64
 	heads []uint32
+	ring  []entry // of the chain
+	base  uint32
 }
 
 // skip is the edge of the observed run, which was taken first.
@@ -132,6 +134,7 @@ func (l *Lattice) activate() {
 			d.active = append(d.active, active{
 				slot: uint32(s), lane: l.floor[s] - l.base[s], shift: l.shift(uint32(s)),
 				need: l.chains[s].need, heads: d.heads[d.at[s] : d.at[s]+n],
+				ring: l.chains[s].ring, base: l.base[s],
 			})
 		}
 	}

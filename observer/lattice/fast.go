@@ -152,7 +152,7 @@ func (m *merger) mergeWords() {
 	if m.hi != nil {
 		hi = m.hi[0]
 	}
-	streams := m.streams
+	streams, keys := m.streams, m.l.current.keys
 	mask := uint64(1)<<m.l.bits - 1
 	for len(m.pending) < maxPending {
 		least := pastAll
@@ -166,7 +166,7 @@ func (m *merger) mergeWords() {
 		m.made, m.missed = false, false
 		for k := range streams {
 			if s := &streams[k]; s.word == least {
-				m.edge(s, uint32(m.l.current.keys[s.at]>>(s.shift&63)&mask))
+				m.edge(s, s.event(uint32(keys[s.at]>>(s.shift&63)&mask)))
 				m.advanceWord(s)
 			}
 		}

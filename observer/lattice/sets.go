@@ -272,6 +272,7 @@ const (
 // view cannot tell the automaton must find out first.
 type view struct {
 	a      *automaton
+	last   letter // of the cut that is being made
 	lately lately
 	unions []union
 	states []State

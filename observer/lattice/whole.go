@@ -23,7 +23,6 @@ type merger struct {
 	out     *level // the next one for the first part, else own
 	own     level
 	views   []view
-	letters []letter // of the last cut, one a property
 	// alone: no other core is at work, so that monitors may learn and violations be told.
 	alone bool
 	// pending are the cuts of out for which, not alone, a monitor would have to do what it
@@ -44,6 +43,11 @@ type stream struct {
 	key []uint64 // what follows from it; nil at the end
 	// word is the key if it is one word, pastAll at the end.
 	word uint64
+}
+
+// event is the one after a cut with this lane.
+func (s *stream) event(lane uint32) *entry {
+	return &s.ring[(s.base+lane+1)&uint32(len(s.ring)-1)]
 }
 
 // pastAll is no key: the top bit of every lane is 0.
@@ -75,7 +79,7 @@ func (l *Lattice) whole() {
 }
 
 func (l *Lattice) newMerger() *merger {
-	m := &merger{l: l, letters: make([]letter, len(l.props))}
+	m := &merger{l: l}
 	for _, a := range l.props {
 		m.views = append(m.views, view{a: a, lately: lately{of: a.lately.of}, unions: make([]union, unionSize)})
 	}
@@ -158,7 +162,7 @@ func (m *merger) merge() {
 		m.open(least)
 		for k := range m.streams {
 			if s := &m.streams[k]; slices.Equal(s.key, least) {
-				m.edge(s, m.l.lane(m.l.current.key(s.at, m.l.words), s.slot))
+				m.edge(s, s.event(m.l.lane(m.l.current.key(s.at, m.l.words), s.slot)))
 				m.advance(s)
 			}
 		}
@@ -190,66 +194,83 @@ func (m *merger) open(key []uint64) {
 	m.missed = false
 }
 
-// edge takes the step into the last cut from the one at which a stream is.
-func (m *merger) edge(s *stream, lane uint32) {
-	l, v := m.l, m.out
-	e := l.chains[s.slot].at(l.base[s.slot] + lane + 1)
-	n, from := len(l.props), s.at
-	if !m.made {
-		values := len(l.o.Initial)
-		v.values = append(v.values, l.current.values[from*values:(from+1)*values]...)
-		if e.Variable >= 0 {
-			v.values[v.n*values+e.Variable] = e.Value
-		}
-		v.sets = append(v.sets, l.current.sets[from*n:(from+1)*n]...)
-		clear(m.letters)
+// edge takes the step into the last cut from the one at which a stream is, by event e.
+func (m *merger) edge(s *stream, e *entry) {
+	v, n := m.out, len(m.views)
+	from := m.l.current.sets[s.at*n : s.at*n+n]
+	made := m.made
+	if !made {
+		m.add(s, e)
 	}
 	m.edges++
+	into := v.sets[v.n*n : v.n*n+n]
 	for p := range m.views {
-		to, at := l.current.sets[from*n+p], &v.sets[v.n*n+p]
+		w := &m.views[p]
+		to := from[p]
 		if e.steps>>p&1 != 0 {
-			to = m.step(p, to, s, e)
+			id := w.last.id
+			if id == 0 || w.last.events != e.Events&w.a.events {
+				id = m.read(p, e.Events&w.a.events)
+			}
+			var known uint32
+			if id != 0 {
+				known = w.a.steps[int(to)*w.a.stride+int(id-1)]
+			}
+			if known-1 < turnsBad-1 {
+				to = known - 1
+			} else {
+				to = m.step(p, to, s, e)
+			}
 		}
-		if m.made && *at != to {
-			to = m.union(p, *at, to)
+		if made && into[p] != to {
+			to = m.union(p, into[p], to)
 		}
-		*at = to
+		into[p] = to
+	}
+}
+
+// add makes the last cut from the one at which a stream is.
+func (m *merger) add(s *stream, e *entry) {
+	v, l := m.out, m.l
+	values, n := len(l.o.Initial), len(l.props)
+	v.values = append(v.values, l.current.values[s.at*values:(s.at+1)*values]...)
+	if e.Variable >= 0 {
+		v.values[v.n*values+e.Variable] = e.Value
+	}
+	v.sets = append(v.sets, l.current.sets[s.at*n:(s.at+1)*n]...)
+	for p := range m.views {
+		m.views[p].last.id = 0
 	}
 	m.made = true
 }
 
-// step is the set that follows by the event at which a stream is into the last cut.
+// step is the set that follows by the event at which a stream is into the last cut, where
+// that is not known or a run turns bad.
 func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
-	w, known := &m.views[p], &m.letters[p]
-	if events := e.Events & w.a.events; known.id == 0 || known.events != events {
-		if *known = (letter{m.read(p, events), events}); known.id == 0 {
-			m.missed = true
-			return set
-		}
-	}
-	to := w.a.steps[int(set)*w.a.stride+int(known.id-1)]
-	if to-1 < turnsBad-1 {
-		return to - 1
-	}
-	if !m.alone {
+	w := &m.views[p]
+	if !m.alone || w.last.id == 0 {
 		m.missed = true
 		return set
 	}
-	to, fresh := w.a.step(set, known.id-1)
+	to, fresh := w.a.step(set, w.last.id-1)
 	if fresh {
 		m.l.violate(Violation{Property: p, lattice: m.l, cut: s.at, event: e})
 	}
 	return to
 }
 
-// read is the letter of the last cut plus 1, or 0.
+// read finds the letter of the last cut: its number plus 1, or 0.
 func (m *merger) read(p int, events uint64) uint32 {
-	n := len(m.l.o.Initial)
+	n, w := len(m.l.o.Initial), &m.views[p]
 	values := m.out.values[m.out.n*n : (m.out.n+1)*n]
+	var id uint32
 	if m.alone {
-		return m.views[p].a.letter(values, events) + 1
+		id = w.a.letter(values, events) + 1
+	} else {
+		id = w.letter(values, events)
 	}
-	return m.views[p].letter(values, events)
+	w.last = letter{id, events}
+	return id
 }
 
 func (m *merger) union(p int, s, t uint32) uint32 {
