@@ -152,7 +152,7 @@ const (
 const (
 	SiteNoPlace = 1  // where it was is of no use: no calling chain
 	SiteLeaf    = 2  // a call whose frame is never unwound
-	SiteCheck   = 4  // an access: a record only if it touches the variable
+	SiteCheck   = 4  // an access: a record only if it touches the variable; of variables that nobody named: of an array
 	SiteTable   = 8  // with SiteCheck: the variable's address is in the global offset table
 	SiteSpin    = 16 // an access that changes nothing is recorded once, if the thread's next record were the same
 	// SiteOrders: an access that orders threads, of an atomic variable: each one is

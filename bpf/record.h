@@ -100,7 +100,8 @@ struct record {
 	__u64 value;  /* variable's value, or the operation's second operand */
 	__u64 sp;     /* user stack pointer at function entry, or at the access */
 	__u64 entered; /* of a join, made at its return: time of the entry; of OP_TOUCH an instruction pointer;
-			* of an access: what was in the register that the site names; else 0 */
+			* of an access: what was in the register that the site names; of an element
+			* of an array: how far from the array's beginning it is touched; else 0 */
 	__u32 tid;    /* in the tool's PID namespace */
 	__u32 tgid;
 	__u32 site;   /* index into sites */
@@ -172,7 +173,7 @@ enum success {
 enum {
 	SITE_NO_PLACE = 1, /* where it was is of no use: no calling chain */
 	SITE_LEAF = 2,	   /* a call whose frame is never unwound */
-	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable */
+	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable; of on_shared: an array, home_disp its bytes */
 	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */
 	SITE_SPIN = 16,	   /* an access that changes nothing is recorded once, if the thread's next record were the same */
 	SITE_ORDERS = 128, /* an access that orders threads (of an atomic variable): never redundant */
@@ -270,7 +271,7 @@ struct tally {
 	__u32 owner; /* the first thread */
 	__u32 shared; /* another thread has accessed it too */
 	__u32 version; /* counts writes that were recorded, and the first sharing */
-	__u32 pad;
+	__u32 recorded; /* of an array: accesses */
 };
 
 #endif

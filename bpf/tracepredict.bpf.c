@@ -86,6 +86,7 @@ const volatile __u32 ring_limit = 60 << 20;
 const volatile bool want_stacks = true;
 const volatile bool follow; /* forked processes are observed too */
 const volatile bool unnamed; /* variables that nobody named are watched (on_shared) */
+const volatile __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -1181,6 +1182,43 @@ static __always_inline struct tally *hit(__u32 index, __u32 tid)
 	return v;
 }
 
+/*
+ * An access of an element of an array, which the code picks: the record says which
+ * bytes. What is redundant is not asked, since that is of each element. Instead
+ * there are enough after so many; and what the program did alone, before it had
+ * threads, comes before all that they do.
+ */
+__noinline int one_element(struct pt_regs *ctx, __u32 index, __u64 id)
+{
+	struct who w = {.tid = id, .tgid = id >> 32};
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	__u64 at, by, second = 0, sp;
+	struct slot *slot;
+	struct tally *v;
+	__u8 flags = 0;
+
+	if (!site)
+		return 0;
+	at = operand(ctx, site->object_from, site->object_reg, site->object_disp, 0) + indexed(ctx, site);
+	by = at - (REG_IP(ctx) + site->home);
+	if (by >= (__u32)site->home_disp)
+		return 0;
+	v = hit(site->watched, w.tid);
+	if (!v || !crowded)
+		return 0;
+	if (enough && v->recorded >= enough)
+		return 0;
+	__sync_fetch_and_add(&v->recorded, 1);
+	if (value(ctx, site, at, &second))
+		flags = REC_VALUE;
+	sp = REG_SP(ctx) + site->sp_delta;
+	slot = slot_of(w.tid);
+	if (slot)
+		slot->spin_site = 0;
+	emit(ctx, site, index, &w, at, second, by, flags, sp, place_of(ctx, site, index, sp, &w, slot), 0);
+	return 0;
+}
+
 /* As one_site, for an access of a variable that nobody named. */
 __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 id)
 {
@@ -1195,6 +1233,10 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 id)
 
 	if (!site)
 		return 0;
+	if (site->flags & SITE_CHECK) {
+		one_element(ctx, index, id);
+		return site->next;
+	}
 	v = hit(site->watched, w.tid);
 	if (!v)
 		return site->next;

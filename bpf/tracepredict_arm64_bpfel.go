@@ -209,14 +209,14 @@ type TracepredictStackRecord struct {
 }
 
 type TracepredictTally struct {
-	_       structs.HostLayout
-	Last    uint64
-	Hits    uint64
-	Crowd   uint64
-	Owner   uint32
-	Shared  uint32
-	Version uint32
-	Pad     uint32
+	_        structs.HostLayout
+	Last     uint64
+	Hits     uint64
+	Crowd    uint64
+	Owner    uint32
+	Shared   uint32
+	Version  uint32
+	Recorded uint32
 }
 
 type TracepredictTaskLine struct {
@@ -291,6 +291,7 @@ const (
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarCrowded           = "crowded"
+	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarLastPlace         = "last_place"
 	TracepredictVarLostBlocks        = "lost_blocks"
@@ -407,6 +408,7 @@ type TracepredictVariableSpecs struct {
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
+	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
@@ -501,6 +503,7 @@ type TracepredictVariables struct {
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
+	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`

@@ -131,7 +131,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		}
 	}
 	plan := opts.Plan
-	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.Messages
+	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Enough, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.LetGo.Enough, opts.Messages
 	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
 	opts.Tracer.NoPlaces = !plan.Atomics
 	tracer, err := NewTracer(opts.Tracer)

@@ -23,7 +23,7 @@ import (
 // newer one by its generation.
 
 // LetGo says when the probes of a variable that nobody named are removed because one
-// thread alone uses it.
+// thread alone uses it, and those of an array because there is enough.
 type LetGo struct {
 	// Unshared is after how many of its accesses while the program has several
 	// threads; 0: never. By default a millisecond or ten of their time.
@@ -31,10 +31,12 @@ type LetGo struct {
 	// Alone is after how many in all; 0: never. Before there is a second thread the
 	// variable may yet be handed over, so that by default far more are let pass.
 	Alone uint64
+	// Enough is how many accesses of the elements of one array are recorded; 0: all.
+	Enough uint64
 }
 
 // DefaultLetGo is what the documentation says.
-func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18} }
+func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18, Enough: 1 << 14} }
 
 // The bounds of the keeper.
 const (
@@ -50,9 +52,10 @@ const (
 	FateKept     Fate = iota // watched to the end
 	FateUnshared             // removed: one thread alone used it, and a lot
 	FateGuarded              // removed: all threads that used it held a common lock (Session.Guarded)
+	FateEnough               // removed: of an array, as many accesses are recorded as are wanted
 )
 
-var fateNames = [...]string{"kept", "unshared", "guarded"}
+var fateNames = [...]string{"kept", "unshared", "guarded", "enough"}
 
 // String gives the fate's name as reports and traces spell it.
 func (f Fate) String() string {
@@ -232,6 +235,8 @@ func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 		return FateUnshared
 	case t.Shared != 0 && v.steady:
 		return FateGuarded
+	case reached(uint64(t.Recorded), l.Enough):
+		return FateEnough
 	}
 	return FateKept
 }

@@ -50,13 +50,15 @@ func TestFate(t *testing.T) {
 		"hot, several":               {kept{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, FateKept},
 		"guarded":                    {kept{steady: true}, bpf.Tally{Shared: 1}, FateGuarded},
 		"guarded, but of one thread": {kept{steady: true}, bpf.Tally{}, FateKept},
+		"enough of an array":         {kept{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.Enough)}, FateEnough},
+		"nearly enough":              {kept{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.Enough) - 1}, FateKept},
 		"hot, but it orders threads": {kept{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
 	} {
 		if got := letGo.fate(&c.v, c.t); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		never := LetGo{}
-		if got := never.fate(&c.v, c.t); got == FateUnshared {
+		if got := never.fate(&c.v, c.t); got == FateUnshared || got == FateEnough {
 			t.Errorf("%s: %s, though that is never", name, got)
 		}
 	}

@@ -27,6 +27,8 @@ type TracerOptions struct {
 	NoStacks bool
 	// Shared makes room for variables that nobody named.
 	Shared bool
+	// Enough is LetGo.Enough.
+	Enough uint64
 	// NoCalls and NoVariables leave out the programs for functions that were asked
 	// for, and for fields and watchpoints: the kernel takes long to verify them.
 	NoCalls, NoVariables bool
@@ -121,6 +123,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("want_stacks", !opts.NoStacks)
 	set("follow", opts.Follow)
 	set("unnamed", opts.Shared)
+	set("enough", opts.Enough)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}

@@ -13,6 +13,7 @@ type Object struct {
 	TGID        uint32 // of the process that has it at Addr
 	Kind        event.Kind
 	Variable    string      // name of a watched variable
+	Array       string      // name of the array whose element it is, of one that is watched as a whole
 	Form        *event.Form // how its values are written; nil if unknown
 	Init        event.PlaceID
 	First       event.PlaceID // where it was first seen

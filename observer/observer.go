@@ -62,6 +62,18 @@ type SiteInfo struct {
 	Func *event.Func
 	// Sync, if not nil, says that the access synchronises.
 	Sync *Sync
+	// Parts, if not nil, says what is touched of the array Variable so many bytes from
+	// its beginning: Entered of the record.
+	Parts func(offset uint64) []Part
+	array string // of an element
+}
+
+// Part is what an access touches of an array.
+type Part struct {
+	Offset uint64 // from the array's beginning
+	Name   string
+	Form   *event.Form // nil if unknown
+	Whole  bool        // it is all that the access touches, and is touched whole
 }
 
 // Options configure an Observer.
@@ -133,7 +145,8 @@ type Observer struct {
 	processes map[uint32]*process
 	names     names
 	stacks    map[event.PlaceID]Stack
-	unknown   SiteInfo // of a site that nobody knows
+	part      bpf.Record // what a record tells of one of the parts that it touched
+	unknown   SiteInfo   // of a site that nobody knows
 	funcs     funcs
 	channels  channels
 	places    map[uint64]*Executed // that synchronise unobserved, by number

@@ -21,6 +21,8 @@ type process struct {
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch
+
+	elements map[touchedElement][]element
 }
 
 // process gives the process with the kernel's id tgid.
@@ -66,6 +68,7 @@ func (o *Observer) forgetObjects(p *process) {
 	}
 	clear(p.objects)
 	clear(p.vars)
+	clear(p.elements)
 	p.heap = nil
 	clear(p.things)
 	clear(p.checks)

@@ -51,6 +51,10 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	if info.Elements != nil && !info.Elements.has(r.Object-o.checked(t, r, info.Elements.Addr)) {
 		return
 	}
+	if info.Parts != nil {
+		o.parts(t, r, info)
+		return
+	}
 	v := o.variable(t, r, info)
 	if v.touching != nil {
 		o.settle(v.touching)
@@ -60,6 +64,57 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		return
 	}
 	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
+}
+
+// parts takes an access of what is picked of an array: of each part that it
+// touches. The value is that of one that is accessed as a whole.
+func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
+	key := touchedElement{site: r.Site, object: r.Object}
+	parts, ok := t.process.elements[key]
+	if !ok {
+		parts = o.newElements(t, r, info)
+		if t.process.elements == nil {
+			t.process.elements = map[touchedElement][]element{}
+		}
+		t.process.elements[key] = parts
+	}
+	o.part = *r
+	part := &o.part
+	for i := range parts {
+		e := &parts[i]
+		part.Object = e.addr
+		if !e.whole {
+			part.Flags &^= bpf.RecValue
+		}
+		v := t.process.vars[e.addr]
+		if v == nil {
+			named := SiteInfo{Variable: e.name, Form: e.form, array: info.Variable}
+			v = o.newVariable(t, part, &named)
+		}
+		o.access(t, part, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
+	}
+}
+
+// touchedElement is an instruction that touched an address, in a process.
+type touchedElement struct {
+	object uint64
+	site   uint32
+}
+
+// element is what it touched there.
+type element struct {
+	addr  uint64
+	name  string
+	form  *event.Form
+	whole bool
+}
+
+func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
+	var out []element
+	for _, p := range info.Parts(r.Entered) {
+		out = append(out, element{addr: r.Object - r.Entered + p.Offset, name: p.Name, form: p.Form, whole: p.Whole})
+	}
+	return out
 }
 
 // variable gives the variable that a record is about.
@@ -92,7 +147,7 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 }
 
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
-	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Form: info.Form,
+	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Array: info.array, Form: info.Form,
 		First: event.PlaceID(r.Place), FirstThread: t.id}
 	if e := info.Elements; e != nil {
 		obj.Variable = e.name(r.Object - o.checked(t, r, e.Addr))

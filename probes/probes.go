@@ -91,6 +91,10 @@ type Site struct {
 	// Shared is one more than the place in Plan.Shared of a variable that nobody
 	// named; 0 for others.
 	Shared int
+	// Array, of such a variable, is the array of which an element is accessed; which
+	// bytes they are, Width of them, the record says.
+	Array *variable.Picked
+	Width int
 	// Unnamed: of an atomic variable that nobody named.
 	Unnamed bool
 	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -36,6 +37,19 @@ func (b *builder) shared(named []variable.Variable) error {
 		}
 		if err := b.sharedVariable(v, names); err != nil {
 			return fmt.Errorf("%s: %w", v.Variable.Name, err)
+		}
+	}
+	for i := range census.Arrays {
+		a := &census.Arrays[i]
+		switch {
+		case overlaps(a.Variable, named):
+			b.note("of %s the elements that are watched by name are watched: not those that code picks", a.Variable.Name)
+		case len(b.plan.Sites)+len(a.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched:
+			left++
+		default:
+			if err := b.sharedArray(a, names); err != nil {
+				return fmt.Errorf("%s: %w", a.Variable.Name, err)
+			}
 		}
 	}
 	b.censusNotes(census, left)
@@ -77,6 +91,48 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	return nil
+}
+
+// sharedArray plans the accesses of an array of which code picks elements.
+func (b *builder) sharedArray(array *variable.Picked, names *symbolize.Table) error {
+	stores := map[uint64]bool{}
+	for _, a := range array.Accesses {
+		stores[a.Addr] = a.Kind == variable.Write
+	}
+	b.plan.Shared = append(b.plan.Shared, array.Variable)
+	for _, a := range array.Accesses {
+		s, ok, err := b.elementSite(array, a, stores)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		s.Shared = len(b.plan.Shared)
+		if frames := names.Frames(a.Addr); len(frames) > 0 {
+			s.Function = frames[0].Function
+		}
+		b.plan.Sites = append(b.plan.Sites, s)
+	}
+	return nil
+}
+
+// elementSite places an access of an element: a variable wherever the instruction
+// says, if that is in the array.
+func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
+	v := variable.Variable{Name: array.Variable.Name, Size: a.Width}
+	if a.Base == insn.NoReg && a.Scale == 0 {
+		v.File, v.Addr = b.plan.File, uint64(a.Disp)
+	}
+	a.Stride = 1
+	s, ok, err := b.sharedSite(v, a, stores)
+	if err != nil || !ok {
+		return s, ok, err
+	}
+	s.Array, s.Width = array, a.Width
+	d := &s.BPF
+	d.Flags, d.Home, d.HomeDisp = bpf.SiteCheck, int64(array.Variable.Addr-s.Addr), int32(array.Variable.Size)
+	return s, true, nil
 }
 
 // sharedSite places one access. Many slide to the same jump: where a place is

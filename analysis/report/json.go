@@ -85,6 +85,7 @@ type jsonWatched struct {
 	Accesses uint64   `json:"accesses"`
 	Recorded uint64   `json:"recorded"`
 	Guards   []string `json:"guards"`
+	Elements uint64   `json:"elements,omitempty"`
 	Fate     string   `json:"fate"`
 	UntilNS  int64    `json:"until_ns,omitempty"`
 }
@@ -272,7 +273,7 @@ func toJSONProperties(p *Properties) *jsonProperties {
 func toJSONWatched(w Watched) jsonWatched {
 	return jsonWatched{
 		Variable: w.Variable, Use: w.Use, Threads: w.Threads, Accesses: w.Accesses, Recorded: w.Recorded,
-		Guards: each(w.Guards, itself), Fate: w.Fate, UntilNS: w.Until.Nanoseconds(),
+		Guards: each(w.Guards, itself), Elements: w.Elements, Fate: w.Fate, UntilNS: w.Until.Nanoseconds(),
 	}
 }
 

@@ -141,8 +141,12 @@ type Watched struct {
 	Accesses uint64   // that probes saw
 	Recorded uint64   // of these, those that are events
 	Guards   []string // locks that keep all its conflicting accesses apart
+	// Elements, of an array of which code picks elements, is how many threads are known
+	// to have accessed, each a variable by itself; what else is told is of the one
+	// that has most threads, or is kept apart worst.
+	Elements uint64
 	// Fate is "kept", or why its probes were removed before the end: "unshared",
-	// "guarded"; then Until says when, since the program was let go.
+	// "guarded", "enough"; then Until says when, since the program was let go.
 	Fate  string
 	Until time.Duration
 }

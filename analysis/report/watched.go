@@ -61,7 +61,7 @@ func (p *printer) table(ws []Watched) {
 		rows[0] = append(rows[0], "WATCHED")
 	}
 	for _, w := range ws {
-		row := []string{w.Variable, fmt.Sprint(w.Threads), thousands(w.Accesses), guardText(w)}
+		row := []string{nameOf(w), fmt.Sprint(w.Threads), thousands(w.Accesses), guardText(w)}
 		if p.all {
 			row = append(row, fateText(w))
 		}
@@ -82,6 +82,14 @@ func (p *printer) table(ws []Watched) {
 		}
 		p.line(itself, text)
 	}
+}
+
+// nameOf tells an array from other variables by how many of its elements were accessed.
+func nameOf(w Watched) string {
+	if w.Elements == 0 {
+		return w.Variable
+	}
+	return fmt.Sprintf("%s (%s)", w.Variable, counted(w.Elements, "element", "elements"))
 }
 
 func guardText(w Watched) string {
@@ -106,6 +114,8 @@ func fateText(w Watched) string {
 		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
 	case "guarded":
 		return fmt.Sprintf("until %s: well guarded", seconds(w.Until))
+	case "enough":
+		return fmt.Sprintf("until %s: enough of an array", seconds(w.Until))
 	}
 	return "to the end"
 }
@@ -117,7 +127,7 @@ func droppedList(ws []Watched) string {
 		reasons[w.Fate] = append(reasons[w.Fate], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
 	}
 	var parts []string
-	for _, fate := range []string{"unshared", "guarded"} {
+	for _, fate := range []string{"unshared", "guarded", "enough"} {
 		names := reasons[fate]
 		if len(names) == 0 {
 			continue
@@ -127,7 +137,7 @@ func droppedList(ws []Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{"unshared": "used by one thread alone", "guarded": "always under the same lock"}[fate]
+		why := map[string]string{"unshared": "used by one thread alone", "guarded": "always under the same lock", "enough": "arrays with as many accesses as are recorded of one"}[fate]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")

@@ -13,6 +13,7 @@ func watchedRun() Run {
 	r.Watched = []Watched{
 		{Variable: "tickets", Use: "unguarded", Threads: 2, Accesses: 25, Recorded: 25, Fate: "kept"},
 		{Variable: "orders", Use: "guarded", Threads: 3, Accesses: 120000, Recorded: 4300, Guards: []string{"ledger", "stock"}, Fate: "guarded", Until: 1500 * time.Millisecond},
+		{Variable: "slots", Use: "guarded", Threads: 2, Accesses: 20000, Recorded: 16384, Elements: 64, Guards: []string{"locks", "locks+0x28"}, Fate: "enough", Until: 2 * time.Second},
 		{Variable: "config.level", Use: "read-only", Threads: 3, Accesses: 9, Recorded: 3, Fate: "kept"},
 		{Variable: "state", Use: "ordered", Threads: 2, Accesses: 2, Recorded: 2, Fate: "kept"},
 		{Variable: "ready", Use: "atomic", Threads: 2, Accesses: 2, Recorded: 2, Fate: "kept"},

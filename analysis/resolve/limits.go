@@ -55,6 +55,9 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Sync {
 		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
+	if site.Array != nil {
+		info.Parts = partsOf(site)
+	}
 	if site.Check && info.Elements == nil {
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
 	}
@@ -70,6 +73,21 @@ func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 	at := max(0, strings.LastIndex(v.Name, "[]"))
 	return &observer.Elements{Addr: s.VariableAddr(s.PID(), v.Name), Stride: v.Array.Stride, Dims: v.Array.Dims,
 		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
+}
+
+// partsOf says what an access of an array's element touches.
+func partsOf(site *probes.Site) func(uint64) []observer.Part {
+	return func(offset uint64) []observer.Part {
+		parts := site.Array.Parts(int64(offset), site.Width)
+		out := make([]observer.Part, len(parts))
+		for i, p := range parts {
+			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Offset == int64(offset) && p.Size == site.Width}
+			if p.Leaf != nil {
+				out[i].Form = formOf(&p.Leaf.Scalar)
+			}
+		}
+		return out
+	}
 }
 
 // CheckIn gives SiteInfo.Check for a site in another process.

@@ -64,9 +64,16 @@ const maxWatched = 1 << 13
 
 // AddWatched adds to a summary what became of the variables that nobody named.
 func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []finding.Use, names report.Resolver) {
-	by := map[string]finding.Use{}
+	by, arrays := map[string]finding.Use{}, map[string]*elementUses{}
 	for _, u := range uses {
-		if info, ok := o.ObjectInfo(u.Variable); ok {
+		info, ok := o.ObjectInfo(u.Variable)
+		switch {
+		case ok && info.Array != "":
+			if arrays[info.Array] == nil {
+				arrays[info.Array] = &elementUses{}
+			}
+			arrays[info.Array].add(u)
+		case ok:
 			by[info.Variable] = merged(by[info.Variable], u)
 		}
 	}
@@ -76,7 +83,11 @@ func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []findin
 			sum.Untouched++
 			continue
 		}
-		sum.Watched = append(sum.Watched, watchedVariable(w, by[w.Variable.Name], names))
+		if a := arrays[w.Variable.Name]; a != nil {
+			sum.Watched = append(sum.Watched, a.watched(w, names))
+		} else {
+			sum.Watched = append(sum.Watched, watchedVariable(w, by[w.Variable.Name], names))
+		}
 	}
 	slices.SortStableFunc(sum.Watched, func(a, b trace.Watched) int {
 		if c := rank(a) - rank(b); c != 0 {
@@ -121,20 +132,61 @@ func watchedVariable(w loader.Watched, u finding.Use, names report.Resolver) tra
 		out.Guards = append(out.Guards, lockName(names.Object(id)))
 	}
 	slices.Sort(out.Guards)
-	switch {
-	case w.Variable.Atomic:
+	if out.Use = useOf(u); w.Variable.Atomic {
 		out.Use = trace.UseAtomic
-	case u.Threads < 2:
-		out.Use = trace.UseUnshared
-	case u.Writes == 0:
-		out.Use = trace.UseReadOnly
-	case !u.Conflicts:
-		out.Use = trace.UseOrdered
-	case len(u.Guards) > 0:
-		out.Use = trace.UseGuarded
-	default:
-		out.Use = trace.UseUnguarded
 	}
+	return out
+}
+
+func useOf(u finding.Use) string {
+	switch {
+	case u.Threads < 2:
+		return trace.UseUnshared
+	case u.Writes == 0:
+		return trace.UseReadOnly
+	case !u.Conflicts:
+		return trace.UseOrdered
+	case len(u.Guards) > 0:
+		return trace.UseGuarded
+	}
+	return trace.UseUnguarded
+}
+
+// elementUses is how threads used the elements of an array: each by itself, and the
+// array as the element that is kept apart worst.
+type elementUses struct {
+	worst  string
+	most   finding.Use // threads of the element that has the most, and all accesses
+	guards []event.ObjectID
+	count  uint64
+}
+
+func (e *elementUses) add(u finding.Use) {
+	use := useOf(u)
+	if e.worst == "" || rankOf(use) < rankOf(e.worst) {
+		e.worst = use
+	}
+	e.count++
+	e.most.Threads = max(e.most.Threads, u.Threads)
+	e.most.Accesses += u.Accesses
+	for _, g := range u.Guards {
+		if use == trace.UseGuarded && !slices.Contains(e.guards, g) && len(e.guards) < maxGuards {
+			e.guards = append(e.guards, g)
+		}
+	}
+}
+
+// maxGuards bounds the locks that are told of one array: each element may have its
+// own.
+const maxGuards = 8
+
+func (e *elementUses) watched(w loader.Watched, names report.Resolver) trace.Watched {
+	u := e.most
+	if e.worst == trace.UseGuarded {
+		u.Guards = e.guards
+	}
+	out := watchedVariable(w, u, names)
+	out.Use, out.Elements = e.worst, e.count
 	return out
 }
 
@@ -146,6 +198,8 @@ func lockName(o report.ObjectInfo) string {
 }
 
 // rank puts first what a reader looks for.
-func rank(w trace.Watched) int {
-	return slices.Index([]string{trace.UseUnguarded, trace.UseGuarded, trace.UseOrdered, trace.UseReadOnly, trace.UseAtomic, trace.UseUnshared}, w.Use)
+func rank(w trace.Watched) int { return rankOf(w.Use) }
+
+func rankOf(use string) int {
+	return slices.Index([]string{trace.UseUnguarded, trace.UseGuarded, trace.UseOrdered, trace.UseReadOnly, trace.UseAtomic, trace.UseUnshared}, use)
 }

@@ -108,7 +108,11 @@ type Watched struct {
 	Accesses uint64   `json:"accesses"` // that probes saw
 	Recorded uint64   `json:"recorded"` // of these, those that are events
 	Guards   []string `json:"guards"`   // locks that keep all its conflicting accesses apart
-	// Fate is "kept", or why the probes were removed: "unshared", "guarded"; then
+	// Elements, of an array of which code picks elements, is how many threads are known
+	// to have accessed. Each is a variable by itself: Threads is of the one with the
+	// most, Use of the one that is kept apart worst, Guards (at most 8) of all.
+	Elements uint64 `json:"elements,omitempty"`
+	// Fate is "kept", or why the probes were removed: "unshared", "guarded", "enough"; then
 	// Until says when, since the program was let go.
 	Fate  string        `json:"fate"`
 	Until time.Duration `json:"until_ns,omitempty"`

@@ -22,6 +22,7 @@ import (
 // Census is what code does with the writable data of its own file.
 type Census struct {
 	Variables []Accessed // by address; those that some code accesses directly
+	Arrays    []Picked   // by address; those of which code picks elements; no Variable is in one
 	Objects   int        // writable data objects looked at
 	// Escaped are the names of objects whose address is taken, so that accesses may
 	// go through a pointer, sorted.
@@ -83,8 +84,13 @@ func (code *Code) TakeCensus() (c *Census, err error) {
 		return nil, err
 	}
 	c.Unknown = len(res.Unknown) + len(res.Undecoded)
+	left := t.pick(all.picked, res.Accesses, span)
 	t.deal(span, res.Accesses)
-	t.escaped(res.AddressTaken)
+	c.Arrays = t.arrays
+	for _, at := range res.AddressTaken {
+		left = append(left, t.mentioned(at)...)
+	}
+	t.escaped(left)
 	return c, nil
 }
 
@@ -95,6 +101,7 @@ type taker struct {
 	objects []object // by address, not overlapping
 	leaves  map[uint64]leaf
 	index   *index
+	arrays  []Picked // of which code picks elements, by address
 }
 
 // leaf is a variable within an object.
@@ -227,6 +234,10 @@ func (t *taker) deal(span Variable, accesses []Access) {
 			continue
 		}
 		lo := span.Addr + uint64(a.Offset)
+		if array := t.arrayOver(lo); array != nil {
+			array.add(a, lo)
+			continue
+		}
 		for _, l := range t.leavesIn(lo, lo+uint64(max(a.Width, 1)), groups) {
 			v := by[l.lo]
 			if v == nil {
@@ -235,6 +246,9 @@ func (t *taker) deal(span Variable, accesses []Access) {
 			}
 			v.Accesses = append(v.Accesses, within(a, span, v.Variable))
 		}
+	}
+	for i := range t.arrays {
+		slices.SortStableFunc(t.arrays[i].Accesses, func(a, b Access) int { return cmp.Compare(a.Addr, b.Addr) })
 	}
 	for _, v := range by {
 		t.census.Variables = append(t.census.Variables, *v)
@@ -275,7 +289,7 @@ func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
 			if !l.ok {
 				l = grouped(o, at, groups)
 			}
-			if l.size > 0 {
+			if l.size > 0 && t.arrayOver(l.lo) == nil {
 				out = append(out, l)
 			}
 			at = max(l.lo+uint64(l.size), at+1)
@@ -342,14 +356,12 @@ func grouped(o object, at uint64, groups []bin.Range) leaf {
 	return l
 }
 
-// escaped names the objects whose addresses the instructions take.
-func (t *taker) escaped(taken []uint64) {
+// escaped names the objects whose addresses are taken.
+func (t *taker) escaped(addresses []uint64) {
 	names := map[string]bool{}
-	for _, at := range taken {
-		for _, addr := range t.mentioned(at) {
-			for _, o := range t.touched(addr, addr+1) {
-				names[o.name] = true
-			}
+	for _, addr := range addresses {
+		for _, o := range t.touched(addr, addr+1) {
+			names[o.name] = true
 		}
 	}
 	for name := range names {

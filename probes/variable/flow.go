@@ -379,10 +379,13 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 }
 
 // indexed notes an access of any part of the object. Of several objects it
-// cannot be told which.
+// must be found out which.
 func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	if !f.several {
 		c.indexed(f.fn, in, m, f.surely(s, m))
+		return
+	}
+	if f.picks(s, in, m) {
 		return
 	}
 	made := []uint64{in.Addr}

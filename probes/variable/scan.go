@@ -41,6 +41,7 @@ type target struct {
 	// several: v is a span of several variables, and an access has its value as one
 	// of a variable that it covers exactly.
 	several bool
+	picked  []indexedAccess // of several: accesses of elements
 }
 
 // maxReach bounds how far beside an object of several parts an address is taken

@@ -268,6 +268,7 @@ type jsonWatched struct {
 	Accesses uint64   `json:"accesses"`
 	Recorded uint64   `json:"recorded"`
 	Guards   []string `json:"guards"`
+	Elements uint64   `json:"elements"`
 	Fate     string   `json:"fate"`
 	UntilNS  int64    `json:"until_ns"`
 }

@@ -1,8 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,5 +92,70 @@ func TestWatchSharedLeavesResultsAlone(t *testing.T) {
 	c := startTool(t, childOptions{}, "exec", "--watch-shared", "--output", os.DevNull, "--", example(t, "discover"))
 	if status := c.wait(); status != 66 || c.out.String() != "11 orders, 82 left, 10 visitors, 2000000 stirs\n" {
 		t.Errorf("status %d, the program printed %q", status, c.out.String())
+	}
+}
+
+// TestWatchSharedElements: each access of an element that code picks is one of that
+// element, in arrays and in arrays of structures.
+func TestWatchSharedElements(t *testing.T) {
+	needBPF(t)
+	for _, flags := range []string{"-O0", "-O2", "-O2 -no-pie", "-O3 -static"} {
+		t.Run(flags, func(t *testing.T) {
+			program := build(t, "gcc", "picked.c", append(strings.Fields(flags), "-pthread")...)
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			_, r := reported(t, "exec", "--watch-shared", "--record", trace, "--", program)
+			by := watchedIn(t, r)
+			for name, want := range map[string]jsonWatched{
+				"shop.slots": {Use: "guarded", Elements: 32, Threads: 4},
+				"own":        {Use: "ordered", Elements: 4, Threads: 2},
+				"table":      {Use: "read-only", Elements: 61, Threads: 4},
+				"tickets":    {Use: "unguarded", Elements: 2, Threads: by["tickets"].Threads},
+				"grid":       {Use: "unshared", Elements: 15, Threads: 1},
+			} {
+				got := by[name]
+				want.Variable, want.Fate, want.Accesses, want.Recorded, want.Guards = name, "kept", got.Accesses, got.Recorded, got.Guards
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+			}
+			wantElements(t, trace, map[string]string{
+				"shop.slots[3].state": "12 12", "shop.slots[3].hits": "12 12", "own[0]": "49 48", "tickets[1]": "2 2", "grid[2][4]": "0 1",
+			})
+			for _, f := range r.Findings {
+				if f.Kind != "race" || !strings.HasPrefix(f.Objects[0], "tickets[") {
+					t.Errorf("a %s %s of %s", f.Confidence, f.Kind, f.Objects)
+				}
+			}
+		})
+	}
+}
+
+// wantElements wants so many reads and writes of variables in a trace.
+func wantElements(t *testing.T, path string, want map[string]string) {
+	t.Helper()
+	out := startTool(t, childOptions{}, "convert", "--to", "std", path, "-")
+	out.want(0)
+	text := out.out.String()
+	for name, n := range want {
+		if got := fmt.Sprint(strings.Count(text, "|r("+name+")"), strings.Count(text, "|w("+name+")")); got != n {
+			t.Errorf("%s: %s reads and writes, want %s", name, got, n)
+		}
+	}
+}
+
+// TestWatchSharedEnoughOfAnArray: the probes of an array go when there are as many
+// accesses as are wanted of one.
+func TestWatchSharedEnoughOfAnArray(t *testing.T) {
+	needBPF(t)
+	_, r := reported(t, "exec", "--watch-shared", "--elements-after", "60", "--", build(t, "gcc", "picked.c", "-O2", "-pthread"))
+	by := watchedIn(t, r)
+	const atOnce = 8 // threads that count at the same time
+	for _, name := range []string{"shop.slots", "own", "table"} {
+		if w := by[name]; w.Recorded < 60 || w.Recorded > 60+atOnce || w.Elements == 0 {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+	if w := by["tickets"]; w.Fate != "kept" || w.Elements != 2 {
+		t.Errorf("tickets: %+v", w)
 	}
 }

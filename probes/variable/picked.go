@@ -1,0 +1,322 @@
+package variable
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Arrays whose elements code picks when it runs. The census takes such an array for
+// one thing: all its accesses, those by a constant index too, carry where in the array
+// they go, and which element that is follows from the array's layout. An access
+// belongs to an array if its address is made of one within it, or just before:
+// compilers make a[i-1] of the address before the first element. It may lead to
+// another all the same, so that the address is compared when it happens.
+
+// Picked is an array of static storage, or of a member of a variable, of which code
+// picks elements.
+type Picked struct {
+	Variable Variable // its Size is that of the whole
+	Layout   *Layout  // nil where the debug information does not tell
+	Accesses []Access // by address; at Base + Index*Scale + Disp, as those with Inside
+}
+
+// Layout is what an array is made of.
+type Layout struct {
+	Counts []int64 // elements of each dimension, the outermost first; -1: not known
+	Stride int64   // bytes of an element of the innermost
+	Leaves []Leaf  // of an element, by offset
+}
+
+// Leaf is a scalar within each element of an array.
+type Leaf struct {
+	Path   string // ".state"; "" where the element is a scalar
+	Offset int64  // from the element's beginning
+	Scalar Variable
+}
+
+// Part is what one access touches of an array.
+type Part struct {
+	Offset int64 // from the array's beginning
+	Size   int
+	Name   string // "slots[3].state"
+	Leaf   *Leaf  // nil where no scalar is known there
+}
+
+// Parts gives what an access of so many bytes touches of the array, at most
+// maxTouched parts: scalars that it covers in part or as a whole, and bytes of
+// which no scalar is known (unions, padding).
+func (a *Picked) Parts(offset int64, width int) []Part {
+	var out []Part
+	end := min(offset+int64(max(width, 1)), int64(a.Variable.Size))
+	for at := max(offset, 0); at < end && len(out) < maxTouched; {
+		p := a.part(at, end)
+		out = append(out, p)
+		at = max(p.Offset+int64(p.Size), at+1)
+	}
+	return out
+}
+
+// part gives the part at an offset, of an access that ends at end.
+func (a *Picked) part(at, end int64) Part {
+	l := a.Layout
+	if l == nil {
+		return Part{Offset: at, Size: int(end - at), Name: fmt.Sprintf("%s+%d", a.Variable.Name, at)}
+	}
+	i := at / l.Stride
+	begin := i * l.Stride
+	name := a.Variable.Name + l.subscripts(i)
+	next := begin + l.Stride
+	for k := range l.Leaves {
+		f := &l.Leaves[k]
+		lo := begin + f.Offset
+		if at < lo {
+			next = lo
+			break
+		}
+		if at < lo+int64(f.Scalar.Size) {
+			return Part{Offset: lo, Size: f.Scalar.Size, Name: name + f.Path, Leaf: f}
+		}
+	}
+	return Part{Offset: at, Size: int(min(next, end) - at), Name: fmt.Sprintf("%s+%d", name, at-begin)}
+}
+
+// subscripts writes the place of an element of the innermost dimension.
+func (l *Layout) subscripts(i int64) string {
+	text := ""
+	for d := len(l.Counts) - 1; d >= 0; d-- {
+		n := max(l.Counts[d], 1)
+		if d == 0 {
+			n = i + 1 // what is beyond the array is of the outermost
+		}
+		text = fmt.Sprintf("[%d]", i%n) + text
+		i /= n
+	}
+	return text
+}
+
+// atomic reports whether an element has a scalar of atomic type.
+func (l *Layout) atomic() bool {
+	return l != nil && slices.ContainsFunc(l.Leaves, func(f Leaf) bool { return f.Scalar.Atomic })
+}
+
+// indexedAccess is an access of an element that is picked when the code runs.
+type indexedAccess struct {
+	Access
+	from []uint64 // addresses that its own is made of
+	made []uint64 // the instructions that made those that are not known
+}
+
+// picks notes an access of what may be any part of several objects; false if it is
+// one that is not followed.
+func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
+	if in.Repeats > 0 || in.BitIndex != insn.NoReg || m.Size <= 0 {
+		return false
+	}
+	p := indexedAccess{Access: Access{
+		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size,
+		Base: m.Base, Index: m.Index, Scale: m.Scale, Disp: m.Disp, Func: f.fn, Value: ValueOf(kindOf(m), in), New: insn.NoReg,
+	}}
+	if m.Index == insn.NoReg {
+		p.Scale = 0
+	}
+	for _, r := range []insn.Reg{m.Base, m.Index} {
+		if r >= numRegs {
+			continue
+		}
+		h := s.regs[r]
+		switch {
+		case h.exact() && (r == m.Base || m.Scale == 1) && f.isNear(h.addr+uint64(m.Disp)):
+			p.from = append(p.from, h.addr+uint64(m.Disp))
+		case h.how == inside:
+			p.made = append(p.made, h.made...)
+		}
+	}
+	if f.fixed && f.isNear(uint64(m.Disp)) {
+		p.from = append(p.from, uint64(m.Disp))
+	}
+	if len(p.from)+len(p.made) == 0 {
+		return false
+	}
+	f.target.picked = append(f.target.picked, p)
+	return true
+}
+
+// pick finds the arrays that code indexes; it gives the addresses that accesses
+// of none are made of.
+func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left []uint64) {
+	by := map[uint64]*Picked{}
+	from := make([][]uint64, len(all))
+	for i, p := range all {
+		from[i] = p.from
+		for _, at := range p.made {
+			for _, addr := range t.mentioned(at) {
+				from[i] = append(from[i], addr, addr+uint64(p.Disp))
+			}
+		}
+	}
+	atomic := t.atomicArrays(all, from, direct, span)
+	for i, p := range all {
+		found := false
+		for _, a := range t.arraysAt(from[i]) {
+			if atomic[a.Variable.Addr] || a.Layout.atomic() {
+				continue
+			}
+			if by[a.Variable.Addr] == nil {
+				by[a.Variable.Addr] = a
+			}
+			known := by[a.Variable.Addr]
+			known.Accesses, found = append(known.Accesses, p.Access), true
+		}
+		if !found {
+			left = append(left, from[i]...)
+		}
+	}
+	for _, a := range by {
+		t.arrays = append(t.arrays, *a)
+	}
+	slices.SortFunc(t.arrays, func(a, b Picked) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
+	return left
+}
+
+// atomicArrays are those, by address, with elements that atomic instructions access:
+// what orders threads is not for a census of elements.
+func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Access, span Variable) map[uint64]bool {
+	atomic := map[uint64]bool{}
+	for _, d := range direct {
+		if d.Atomic {
+			if a := t.arrayAt(span.Addr + uint64(d.Offset)); a != nil {
+				atomic[a.Variable.Addr] = true
+			}
+		}
+	}
+	for i, p := range all {
+		if p.Atomic {
+			for _, a := range t.arraysAt(from[i]) {
+				atomic[a.Variable.Addr] = true
+			}
+		}
+	}
+	return atomic
+}
+
+// arrayOver gives the array that an address is in; nil if none is indexed there.
+func (t *taker) arrayOver(addr uint64) *Picked {
+	i := sort.Search(len(t.arrays), func(i int) bool { return t.arrays[i].Variable.Addr+uint64(t.arrays[i].Variable.Size) > addr })
+	if i == len(t.arrays) || addr < t.arrays[i].Variable.Addr {
+		return nil
+	}
+	return &t.arrays[i]
+}
+
+// add gives an array an access by an address that the code names.
+func (a *Picked) add(d Access, addr uint64) {
+	d.Base, d.Index, d.Scale, d.Disp, d.Offset, d.Partial, d.If = insn.NoReg, insn.NoReg, 0, int64(addr), 0, false, 0
+	a.Accesses = append(a.Accesses, d)
+}
+
+// beforeArray is how far before an array an address may lie that is made for it, in
+// bytes.
+const beforeArray = 16
+
+// arraysAt gives the arrays that addresses are made for.
+func (t *taker) arraysAt(from []uint64) []*Picked {
+	var out []*Picked
+	add := func(a *Picked) {
+		if a != nil && !slices.ContainsFunc(out, func(b *Picked) bool { return a.Variable.Addr == b.Variable.Addr }) {
+			out = append(out, a)
+		}
+	}
+	for _, addr := range from {
+		for at := addr; at <= addr+beforeArray; at++ {
+			if a := t.arrayAt(at); a != nil {
+				add(a)
+				at = a.Variable.Addr + uint64(a.Variable.Size) - 1
+			}
+		}
+	}
+	return out
+}
+
+// arrayAt finds the outermost array at an address, with debug information; without,
+// the object is one if it has more than a scalar's bytes.
+func (t *taker) arrayAt(addr uint64) *Picked {
+	objects := t.touched(addr, addr+1)
+	if len(objects) == 0 {
+		return nil
+	}
+	o := objects[0]
+	if o.v == nil {
+		if o.hi-o.lo <= 8 {
+			return nil
+		}
+		return &Picked{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
+	}
+	t.index.left = maxTypeEntries
+	m, e, ok := t.index.arrayAt(o.v.typ, int64(addr-o.lo))
+	if !ok {
+		return nil
+	}
+	lo := o.lo + uint64(m.start)
+	a := &Picked{Variable: Variable{Name: o.name + m.path, File: t.file, Addr: lo}}
+	size := t.index.sizeOf(e.Offset)
+	if size <= 0 || lo+uint64(size) > o.hi {
+		size = int64(o.hi - lo)
+	}
+	a.Variable.Size = int(size)
+	if a.Layout = t.layout(e, o.v.typUnit); a.Layout == nil || size > maxArray {
+		return nil
+	}
+	return a
+}
+
+// maxArray bounds an array, in bytes: a site has 31 bits for them.
+const maxArray = 1<<31 - 1
+
+// arrayAt goes into a type as memberAt does, as far as the first array.
+func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Entry, ok bool) {
+	for range 4 * maxChain {
+		if e = x.bare(x.typeEntry(typ)); e == nil {
+			return m, nil, false
+		}
+		switch e.Tag {
+		case dwarf.TagArrayType:
+			return m, e, true
+		case dwarf.TagStructType, dwarf.TagClassType:
+			if typ, ok = x.fieldAt(e, at, &m); !ok {
+				return m, nil, false
+			}
+		default:
+			return m, nil, false
+		}
+	}
+	return m, nil, false
+}
+
+// elementLeaves bounds the scalars of an element that are told apart; the rest is
+// bytes.
+const elementLeaves = 256
+
+// layout says what an array type is made of; nil if that is not known.
+func (t *taker) layout(e *dwarf.Entry, u *unit) *Layout {
+	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
+	stride := t.index.sizeOf(typ)
+	if !has || stride <= 0 {
+		return nil
+	}
+	l := &Layout{Counts: t.index.counts(e), Stride: stride}
+	for at, tries := int64(0), 0; at < stride && len(l.Leaves) < elementLeaves && tries < 2*elementLeaves; tries++ {
+		m, ok := t.index.memberAt(typ, u, at)
+		if !ok {
+			at++
+			continue
+		}
+		l.Leaves = append(l.Leaves, Leaf{Path: m.path, Offset: m.start, Scalar: t.variable(leaf{size: int(m.info.size), info: m.info, ok: true})})
+		at = m.start + m.info.size
+	}
+	return l
+}
