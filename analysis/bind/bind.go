@@ -196,6 +196,7 @@ func (r *Run) Report() *report.Properties {
 	}
 	for i, p := range r.spec.Properties {
 		out.Names = append(out.Names, p.Name)
+		out.Definitions = append(out.Definitions, r.definition(p))
 		for _, part := range r.monitors[i].Unreported {
 			out.Notes = append(out.Notes, fmt.Sprintf("property %s: what no finite run can show is not reported: %s", p.Name, part))
 		}
@@ -204,4 +205,25 @@ func (r *Run) Report() *report.Properties {
 		}
 	}
 	return out
+}
+
+// definition says what a property means.
+func (r *Run) definition(p *spec.Property) report.Definition {
+	d := report.Definition{Name: p.Name, Text: p.Text}
+	say := func(name, text string) {
+		if text != "" && text != name {
+			d.Where = append(d.Where, report.Meaning{Name: name, Text: text})
+		}
+	}
+	for _, q := range p.Propositions {
+		if q.Event >= 0 {
+			say(q.Name, r.spec.Events[q.Event].Text)
+		} else {
+			say(q.Name, q.Text)
+		}
+	}
+	for _, v := range p.Vars {
+		say(r.spec.Vars[v].Name, r.spec.Vars[v].Path)
+	}
+	return d
 }

@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -86,5 +87,17 @@ func TestUnrecorded(t *testing.T) {
 	notes := strings.Join(r.Report().Notes, "\n")
 	if !strings.Contains(notes, "nothing was recorded of the variable second") || strings.Contains(notes, "variable first") {
 		t.Errorf("notes: %s", notes)
+	}
+}
+
+// TestDefinitions: the report says what properties mean.
+func TestDefinitions(t *testing.T) {
+	const text = "var a : int = first\nvar second : int = second\nprop low = a < 5\nthread t = main\nevent put = write a -> v by t when v > 2\nproperty p \"too high\" =\n  always (put -> low || second == 1)\n"
+	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
+	want := []report.Definition{{Name: "p", Text: "always (put -> low || second == 1)", Where: []report.Meaning{
+		{Name: "put", Text: "write a -> v by t when v > 2"}, {Name: "low", Text: "a < 5"}, {Name: "a", Text: "first"},
+	}}}
+	if got := r.Report().Definitions; !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

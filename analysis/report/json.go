@@ -70,6 +70,22 @@ type jsonProperties struct {
 	CutLevels uint64   `json:"levels_cut"`
 	Late      uint64   `json:"late_events"`
 	Widest    int      `json:"widest_level"`
+
+	Definitions []jsonDefinition `json:"definitions"`
+}
+
+type jsonDefinition struct {
+	Name  string            `json:"name"`
+	Text  string            `json:"text"`
+	Where map[string]string `json:"where"`
+}
+
+func toJSONDefinition(d Definition) jsonDefinition {
+	out := jsonDefinition{d.Name, d.Text, map[string]string{}}
+	for _, m := range d.Where {
+		out.Where[m.Name] = m.Text
+	}
+	return out
 }
 
 type jsonCalls struct {
@@ -267,6 +283,7 @@ func toJSONProperties(p *Properties) *jsonProperties {
 	return &jsonProperties{
 		Names: each(p.Names, itself), Window: p.Window, Queue: p.Queue, Complete: p.Complete, Levels: p.Levels, States: p.States,
 		Dropped: p.Dropped, CutLevels: p.CutLevels, Late: p.Late, Widest: p.Widest,
+		Definitions: each(p.Definitions, toJSONDefinition),
 	}
 }
 

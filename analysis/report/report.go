@@ -92,22 +92,44 @@ type Locks struct {
 // observed causality allows.
 type Properties struct {
 	Names         []string
-	Window, Queue int    // as asked for; 0 is no limit
-	Complete      bool   // every such run was checked
-	Levels        uint64 // of the computation lattice
-	States        uint64 // global states on them that were built
-	Dropped       uint64 // states that the window left out,
-	CutLevels     uint64 // on so many levels
-	Late          uint64 // events that came when a level that they belong to was closed
-	Widest        int    // states of the widest level
+	Definitions   []Definition // one a name
+	Window, Queue int          // as asked for; 0 is no limit
+	Complete      bool         // every such run was checked
+	Levels        uint64       // of the computation lattice
+	States        uint64       // global states on them that were built
+	Dropped       uint64       // states that the window left out,
+	CutLevels     uint64       // on so many levels
+	Late          uint64       // events that came when a level that they belong to was closed
+	Widest        int          // states of the widest level
 	Notes         []string
 }
+
+// Definition is what a property says, in the words of its specification.
+type Definition struct {
+	Name  string
+	Text  string
+	Where []Meaning // what the names in it stand for
+}
+
+// Meaning is what a name of a specification stands for: a proposition, an event or a
+// variable of the program.
+type Meaning struct{ Name, Text string }
 
 // AddProperties adds how much of properties was checked; nil adds nothing.
 func (r *Run) AddProperties(p *Properties) {
 	if p != nil {
+		for i := range p.Definitions {
+			p.Definitions[i].clean()
+		}
 		r.Properties = p
 		r.Notes = append(r.Notes, p.Notes...)
+	}
+}
+
+func (d *Definition) clean() {
+	d.Name, d.Text = clean(d.Name), clean(d.Text)
+	for i := range d.Where {
+		d.Where[i] = Meaning{clean(d.Where[i].Name), clean(d.Where[i].Text)}
 	}
 }
 

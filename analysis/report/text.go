@@ -272,11 +272,32 @@ func (p *printer) finding(number int, f *Finding) {
 	}
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
+	p.definition(f.Property)
 	p.out.WriteByte('\n')
 	p.sides(f)
 	p.anonymous(f)
 	p.schedule(f)
 	p.rests(f)
+}
+
+// definition prints what a property says and what the names in it stand for.
+func (p *printer) definition(property string) {
+	if p.run.Properties == nil {
+		return
+	}
+	for _, d := range p.run.Properties.Definitions {
+		if d.Name != property {
+			continue
+		}
+		p.para(itself[string], 3, 5, d.Name+" = "+d.Text)
+		var where []string
+		for _, m := range d.Where {
+			where = append(where, m.Name+" = "+m.Text)
+		}
+		if len(where) > 0 {
+			p.para(p.style.dim, 5, 5, "where "+strings.Join(where, ", "))
+		}
+	}
 }
 
 // sides prints the evidence beside each other where that leaves room.

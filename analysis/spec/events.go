@@ -121,6 +121,7 @@ func (r *resolver) event(i int, d *syntax.Event) {
 	if d.Pattern.Func.Text != "" {
 		e.At = d.Pattern.Func.Span
 	}
+	e.Text = eventText(d)
 	r.bind(e, &d.Pattern)
 	r.object(e, &d.Pattern)
 	if d.By != nil {
@@ -134,6 +135,18 @@ func (r *resolver) event(i int, d *syntax.Event) {
 			return
 		}
 	}
+}
+
+// eventText is what an event is, as written.
+func eventText(d *syntax.Event) string {
+	at := d.Pattern.Span
+	if d.By != nil {
+		at.End = max(at.End, d.By.Span.End)
+	}
+	if d.When != nil {
+		at.End = max(at.End, d.When.Where().End)
+	}
+	return at.Text()
 }
 
 // written gives the declared type of the value that an event binds.

@@ -88,6 +88,7 @@ type Thread struct {
 // Event is a declared event.
 type Event struct {
 	Name  string
+	Text  string // its pattern, and what is asked of it, as written
 	Op    syntax.Op
 	On    string   // of call and return: the pattern as --on takes it
 	Bound []string // the names that it binds, parameters first

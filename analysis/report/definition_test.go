@@ -1,0 +1,22 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+)
+
+// TestDefinition: a finding about a property says what that is, and what the names stand
+// for that its steps have.
+func TestDefinition(t *testing.T) {
+	run := Run{Program: "valve"}
+	run.AddProperties(&Properties{Names: []string{"high", "other"}, Definitions: []Definition{
+		{Name: "high", Text: "always (q -> r)", Where: []Meaning{{"q", "w > 30"}, {"w", "wa\x1bter"}}}, {Name: "other", Text: "always q"},
+	}})
+	fs := []finding.Finding{{Kind: finding.Property, Confidence: finding.Observed, Property: "high", Message: "this run violates high"}}
+	got := text(t, Build(run, fs, table{}), TextOptions{Width: 80})
+	if !strings.Contains(got, "   high = always (q -> r)\n     where q = w > 30, w = wa") || strings.Contains(got, "always q") || strings.Contains(got, "\x1b") {
+		t.Errorf("%q", got)
+	}
+}
