@@ -11,7 +11,7 @@ import (
 // each, all choices of one instance a pattern, such that the instances can
 // meet (distinct threads, nothing held in common, none must come before
 // another). That is exponential, so the search drops patterns that are in no
-// ring, starts each ring at its oldest pattern, goes on only with patterns
+// ring, starts each ring at its oldest pattern, keeps to one component of the graph of locks, goes on only with patterns
 // that can meet all so far, takes short rings first, and has a budget.
 // TestAgainstBruteForce holds it against the plain way.
 
@@ -86,44 +86,30 @@ func (s *search) run() {
 	}
 }
 
-// strip leaves the patterns whose wanted lock somebody holds and of whose held
-// locks somebody wants one, or behind which a reader waits, again and again
-// (MagicFuzzer, ICSE 2012), and indexes them.
+// strip leaves the patterns that may be in a ring: they want a lock of the component
+// (see components) of one that they hold; or a reader may wait behind them for a lock
+// that somebody holds. It indexes them.
 func (s *search) strip() []*pattern {
-	left := slices.Clone(s.a.ordered)
-	for {
-		n := len(left)
-		left = s.stripped(left)
-		if len(left) == n {
-			break
-		}
-	}
+	of := components(s.a.ordered)
+	read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
 	s.holders, s.writers = map[event.ObjectID][]*pattern{}, map[event.ObjectID][]*pattern{}
-	for _, p := range left {
-		for _, m := range p.held {
-			s.holders[m.lock()] = append(s.holders[m.lock()], p)
-		}
-		if s.a.opts.Policy == WriterPreferring && !p.wanted.shared() {
-			s.writers[p.wanted.lock()] = append(s.writers[p.wanted.lock()], p)
-		}
-	}
-	return left
-}
-
-func (s *search) stripped(left []*pattern) []*pattern {
-	wanted, read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
-	for _, p := range left {
-		wanted[p.wanted.lock()] = true
-		read[p.wanted.lock()] = read[p.wanted.lock()] || p.wanted.shared()
+	for _, p := range s.a.ordered {
 		for _, m := range p.held {
 			held[m.lock()] = true
+			if of[m.lock()] == of[p.wanted.lock()] {
+				s.holders[m.lock()] = append(s.holders[m.lock()], p)
+				read[p.wanted.lock()] = read[p.wanted.lock()] || p.wanted.shared()
+			}
 		}
 	}
-	awaited := func(p *pattern) bool {
-		return slices.ContainsFunc(p.held, func(m member) bool { return wanted[m.lock()] }) ||
-			s.a.opts.Policy == WriterPreferring && !p.wanted.shared() && read[p.wanted.lock()]
-	}
-	return slices.DeleteFunc(left, func(p *pattern) bool { return !held[p.wanted.lock()] || !awaited(p) })
+	return slices.DeleteFunc(slices.Clone(s.a.ordered), func(p *pattern) bool {
+		lock := p.wanted.lock()
+		if s.a.opts.Policy == WriterPreferring && !p.wanted.shared() && read[lock] && held[lock] {
+			s.writers[lock] = append(s.writers[lock], p)
+			return false
+		}
+		return !slices.ContainsFunc(p.held, func(m member) bool { return of[m.lock()] == of[lock] })
+	})
 }
 
 // extend makes all rings of a length that begin with s.ring.
@@ -133,7 +119,8 @@ func (s *search) extend(length int) {
 		if s.blocks(last, first) && s.minimal() {
 			s.closed(s.ring)
 		}
-		s.deeper = s.deeper || len(s.holders[last.wanted.lock()]) > 0
+		s.deeper = s.deeper || length != s.a.opts.MaxThreads && len(s.holders[last.wanted.lock()]) > 0 ||
+			slices.ContainsFunc(s.holders[last.wanted.lock()], s.joins)
 		return
 	}
 	s.extendBy(s.holders[last.wanted.lock()], length)

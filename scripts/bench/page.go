@@ -28,6 +28,7 @@ type page struct {
 	checked   checked
 	unbounded []unbounded
 	reports   []written
+	lockGraph float64 // seconds
 }
 
 // find gives a variant's result; ok is false if this machine does not have it.
@@ -119,6 +120,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, p.checked.requirements()...)
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)
+	rs = append(rs, lockRequirement(p.lockGraph))
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs

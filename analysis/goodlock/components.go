@@ -1,0 +1,98 @@
+package goodlock
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// components gives each lock the number of its strongly connected component in the
+// graph of which lock is wanted while which is held (Tarjan, SIAM J. Comput. 1(2) 1972;
+// without recursion, since paths are as long as there are locks). A ring stays within
+// a component, so that those that only lead from one to the next need no search.
+func components(patterns []*pattern) map[event.ObjectID]int {
+	c := tarjan{number: map[event.ObjectID]int{}}
+	for _, p := range patterns {
+		for _, m := range p.held {
+			from, to := c.node(m.lock()), c.node(p.wanted.lock())
+			c.next[from] = append(c.next[from], to)
+		}
+	}
+	c.index, c.low, c.of = make([]int, len(c.next)), make([]int, len(c.next)), make([]int, len(c.next))
+	for v := range c.next {
+		if c.index[v] == 0 {
+			c.visit(v)
+		}
+	}
+	out := make(map[event.ObjectID]int, len(c.number))
+	for lock, v := range c.number {
+		out[lock] = c.of[v]
+	}
+	return out
+}
+
+type tarjan struct {
+	number map[event.ObjectID]int
+	next   [][]int
+	index  []int // from 1, in the order of the visits; 0: not visited
+	low    []int
+	of     []int // from 1; 0: still on the stack, or not visited
+	stack  []int
+	path   []step
+	visits int
+	found  int
+}
+
+// step is a node of the path at hand, and how many of its successors have been seen.
+type step struct{ node, seen int }
+
+func (c *tarjan) node(lock event.ObjectID) int {
+	v, ok := c.number[lock]
+	if !ok {
+		v = len(c.next)
+		c.number[lock] = v
+		c.next = append(c.next, nil)
+	}
+	return v
+}
+
+func (c *tarjan) visit(root int) {
+	c.enter(root)
+	for len(c.path) > 0 {
+		at := &c.path[len(c.path)-1]
+		if at.seen == len(c.next[at.node]) {
+			c.leave(at.node)
+			continue
+		}
+		w := c.next[at.node][at.seen]
+		at.seen++
+		switch {
+		case c.index[w] == 0:
+			c.enter(w)
+		case c.of[w] == 0:
+			c.low[at.node] = min(c.low[at.node], c.index[w])
+		}
+	}
+}
+
+func (c *tarjan) enter(v int) {
+	c.visits++
+	c.index[v], c.low[v] = c.visits, c.visits
+	c.stack = append(c.stack, v)
+	c.path = append(c.path, step{node: v})
+}
+
+// leave ends the visit of v; if nothing above it is reached from it, what is on the
+// stack from it on is a component.
+func (c *tarjan) leave(v int) {
+	c.path = c.path[:len(c.path)-1]
+	if n := len(c.path); n > 0 {
+		up := c.path[n-1].node
+		c.low[up] = min(c.low[up], c.low[v])
+	}
+	if c.low[v] < c.index[v] {
+		return
+	}
+	c.found++
+	for c.of[v] == 0 {
+		w := c.stack[len(c.stack)-1]
+		c.stack = c.stack[:len(c.stack)-1]
+		c.of[w] = c.found
+	}
+}
