@@ -73,9 +73,11 @@ func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
 	return u.Sites, true, err
 }
 
-// teller plans the probe of one place. One at an instruction that calls the kernel
-// would do harm: the kernel steps a copy of it, where a clone's child and a signal's
-// return would go on.
+// teller plans the probe of one place. It is never at an instruction that calls the
+// kernel, of which the kernel steps a copy: the call returns with the step not yet
+// taken, so that the bytes behind it run in the copy too (measured: in a static
+// program's brk they store relative to rip, and it dies of SIGSEGV), and a clone's
+// child goes on there (SIGTRAP).
 func (b *builder) teller(s binary.UnseenSite, taken func(uint64) bool) (Place, bool) {
 	where, ok := b.image.Passed(s.Addr, taken)
 	if !ok {

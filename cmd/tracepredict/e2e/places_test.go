@@ -25,7 +25,7 @@ func TestPlaces(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			dir := t.TempDir()
 			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
-			tool := startTool(t, childOptions{}, "exec", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
+			tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
 			tool.want(66)
 			if !tool.out.has("tally 3") {
 				t.Errorf("the program said %q", tool.out.String())
@@ -42,7 +42,7 @@ func TestPlaces(t *testing.T) {
 			if got := strings.Join(places, ", "); got != c.executed {
 				t.Errorf("executed: %q, want %q", got, c.executed)
 			}
-			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(66)
+			startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", "--output", again, file).want(66)
 			wantSameFile(t, live, again)
 		})
 	}
@@ -51,7 +51,7 @@ func TestPlaces(t *testing.T) {
 // With --no-atomics nobody knows whether a place was executed: then it counts.
 func TestPlacesNotAsked(t *testing.T) {
 	needBPF(t)
-	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
+	_, r := reported(t, "exec", "--confidence", "potential", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
 	wantSummary(t, r, "potential race of tally")
 	if got := r.Findings[0].Reason; !strings.Contains(got, "synchronises by itself at 2 places") {
 		t.Errorf("the reason is %q", got)
