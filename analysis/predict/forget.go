@@ -411,7 +411,7 @@ func (h *History) cutAt(n int) {
 	for i, s := range h.slots {
 		s.forget(h.cut[i], h.cut)
 	}
-	h.recent = [recently]*lockSlot{}
+	clear(h.recent)
 	for id, l := range h.locks {
 		if h.forgetLock(l) {
 			delete(h.locks, id)
@@ -463,18 +463,21 @@ func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
 }
 
 // maxSpare bounds the lists that wait to be used again.
-const maxSpare = 256
+const maxSpare = 1 << 12
 
 // forgetLock drops sections that every closed set has in full; it answers whether
 // none is left.
 func (h *History) forgetLock(l *lockHistory) bool {
 	left := l.slots[:0]
+	l.ids = l.ids[:0]
 	for _, ls := range l.slots {
 		ls.forget(h.slots[ls.slot], h.cut[ls.slot])
-		switch {
-		case len(ls.sections) > 0 || ls.lost.last != 0:
-			left = append(left, ls)
-		case len(h.spare) < maxSpare:
+		if len(ls.sections) > 0 || ls.lost.last != 0 {
+			left, l.ids = append(left, ls), append(l.ids, ls.slot)
+			continue
+		}
+		h.pairs--
+		if len(h.spare) < maxSpare {
 			ls.of = nil
 			h.spare = append(h.spare, ls)
 		}

@@ -14,7 +14,8 @@ type History struct {
 	slots  []*slotHistory
 	lone   []lone // by slot
 	locks  map[event.ObjectID]*lockHistory
-	recent [recently]*lockSlot // by slot and lock
+	recent []*lockSlot // by slot and lock: a table in front of locks
+	pairs  int         // lockSlots in use
 	sems   map[event.ObjectID]*semHistory
 	bars   map[event.ObjectID]*barHistory
 	chans  map[event.ObjectID]*chanHistory
@@ -35,18 +36,19 @@ type History struct {
 	tail  []gap       // scratch of addGaps
 }
 
-// recently is how many locks of a slot are found without a map. A server has
-// thousands: a lock for each bucket of a table.
-const recently = 1 << 13
+// The table of recently used locks and slots grows with their number between these
+// bounds. A server has thousands: a lock for each bucket of a table.
+const fewRecent, mostRecent = 1 << 13, 1 << 18
 
 // New returns an empty history.
 func New(o Options) *History {
 	return &History{
-		opt:   o.filled(),
-		locks: map[event.ObjectID]*lockHistory{},
-		sems:  map[event.ObjectID]*semHistory{},
-		bars:  map[event.ObjectID]*barHistory{},
-		chans: map[event.ObjectID]*chanHistory{},
+		opt:    o.filled(),
+		recent: make([]*lockSlot, fewRecent),
+		locks:  map[event.ObjectID]*lockHistory{},
+		sems:   map[event.ObjectID]*semHistory{},
+		bars:   map[event.ObjectID]*barHistory{},
+		chans:  map[event.ObjectID]*chanHistory{},
 	}
 }
 
@@ -155,6 +157,7 @@ type section struct {
 type lockHistory struct {
 	id    event.ObjectID
 	slots []*lockSlot
+	ids   []uint32 // of slots: what a search looks at
 	open  []holder // oldest first
 }
 
@@ -296,18 +299,29 @@ func (h *History) lock(id event.ObjectID) *lockHistory {
 
 // lockSlot finds what a slot does with a lock.
 func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
-	near := &h.recent[(uint32(id)+slot*(recently/2+1))%recently]
+	near := h.near(slot, id)
 	if ls := *near; ls != nil && ls.lock == id && ls.slot == slot {
 		return ls
 	}
-	*near = h.lock(id).slot(h, slot)
-	return *near
+	ls := h.lock(id).slot(h, slot)
+	if h.pairs > len(h.recent)/2 && len(h.recent) < mostRecent {
+		h.recent = make([]*lockSlot, 4*len(h.recent))
+		near = h.near(slot, id)
+	}
+	*near = ls
+	return ls
+}
+
+// near is where in the table a lock and slot are, if they are there.
+func (h *History) near(slot uint32, id event.ObjectID) **lockSlot {
+	mixed := (uint64(id)<<32 | uint64(slot)) * 0x9e3779b97f4a7c15 >> 32
+	return &h.recent[mixed%uint64(len(h.recent))]
 }
 
 func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
-	for _, ls := range l.slots {
-		if ls.slot == slot {
-			return ls
+	for i, id := range l.ids {
+		if id == slot {
+			return l.slots[i]
 		}
 	}
 	ls := &lockSlot{}
@@ -315,7 +329,8 @@ func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
 		ls, h.spare = h.spare[n-1], h.spare[:n-1]
 	}
 	*ls = lockSlot{of: l, lock: l.id, slot: slot, sections: ls.sections[:0]}
-	l.slots = append(l.slots, ls)
+	l.slots, l.ids = append(l.slots, ls), append(l.ids, slot)
+	h.pairs++
 	return ls
 }
 
@@ -408,7 +423,7 @@ func (h *History) settled(s *slotHistory, e *event.Event) {
 // release closes the thread's section, or if it has none, the oldest: a thread
 // may release what another acquired.
 func (h *History) release(s *slotHistory, e *event.Event) {
-	l := h.lock(e.Object)
+	l := h.lockSlot(e.Slot, e.Object).of
 	at := l.holder(e)
 	if at < 0 {
 		h.enterOf(e.Object)

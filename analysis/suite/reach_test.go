@@ -1,0 +1,167 @@
+package suite_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// What the run of BenchmarkReach is made of.
+const (
+	reachThreads    = 32
+	reachLocks      = 1000
+	reachNesting    = 3
+	reachInversions = 20
+	reachRound      = 1 << 18 // events of a round, about
+)
+
+// reachEvent is what an event of the run is made of: 0 releases.
+type reachEvent struct {
+	thread  uint8
+	acquire bool
+	lock    uint16
+}
+
+// reach makes a round: threads take turns at random, each takes one to three locks in
+// ascending order and gives them back, but for pairs of threads that now and then take two
+// in both orders. It ends with no lock held, so that rounds can follow each other.
+func reach() []reachEvent {
+	r := rand.New(rand.NewPCG(1, 2))
+	var out []reachEvent
+	var plan, held [reachThreads][]uint16
+	var taken [reachLocks]bool
+	inverted := 0
+	for turn := 0; ; turn++ {
+		t := r.IntN(reachThreads)
+		closing := len(out) >= reachRound
+		switch {
+		case len(plan[t]) > 0:
+			if l := plan[t][0]; !taken[l] {
+				taken[l], held[t], plan[t] = true, append(held[t], l), plan[t][1:]
+				out = append(out, reachEvent{uint8(t), true, l})
+			} else if turn%64 == 0 {
+				plan[t] = nil // it gives up: an inversion must not become a deadlock
+			}
+		case len(held[t]) > 0:
+			l := held[t][len(held[t])-1]
+			taken[l], held[t] = false, held[t][:len(held[t])-1]
+			out = append(out, reachEvent{uint8(t), false, l})
+		case closing:
+			if idle(&held) && idle(&plan) {
+				return out
+			}
+		case turn%512 == 0:
+			n := inverted % (2 * reachInversions)
+			a, b := uint16(n/2*2), uint16(n/2*2+1)
+			if n%2 == 1 {
+				a, b = b, a
+			}
+			plan[t] = []uint16{a, b}
+			inverted++
+		default:
+			plan[t] = ascending(r, 1+r.IntN(reachNesting))
+		}
+	}
+}
+
+func idle(lists *[reachThreads][]uint16) bool {
+	for _, l := range lists {
+		if len(l) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ascending is so many locks that none of the pairs has, in order.
+func ascending(r *rand.Rand, n int) []uint16 {
+	var out []uint16
+	low := 2 * reachInversions
+	for ; n > 0; n-- {
+		low += 1 + r.IntN((reachLocks-low)/(n+1))
+		out = append(out, uint16(low))
+	}
+	return out
+}
+
+// reachSink is an analysis, or several.
+type reachSink interface{ Event(*event.Event) }
+
+// BenchmarkReach puts lock events over a thousand locks and 32 threads through the
+// analyses: an operation is one event, stamped with its clock. The last of them looks for
+// the findings too.
+func BenchmarkReach(b *testing.B) {
+	round := reach()
+	for _, c := range []struct {
+		name string
+		sink func() reachSink
+	}{
+		{"eraser", func() reachSink { return eraser.New(eraser.Options{}) }},
+		{"goodlock", func() reachSink { return goodlock.New(goodlock.Options{}) }},
+		{"predict", func() reachSink { return predict.New(predict.Options{}) }},
+		{"all", func() reachSink { return suite.New(suite.Options{}) }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			sink := c.sink()
+			b.ResetTimer()
+			before := cpuTime(b)
+			run(b.N, round, sink)
+			if s, ok := sink.(*suite.Suite); ok {
+				n := 0
+				for _, f := range s.Finish(nil) {
+					if f.Confidence == finding.Predicted {
+						n++
+					}
+				}
+				b.ReportMetric(float64(n), "predicted")
+			}
+			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+		})
+	}
+}
+
+// cpuTime is what the process took so far, in nanoseconds.
+func cpuTime(b *testing.B) int64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
+}
+
+// run feeds so many events: those that make the threads, and then rounds.
+func run(n int, round []reachEvent, sink reachSink) {
+	m := clock.New()
+	var e event.Event
+	feed := func(x event.Event) {
+		x.Seq, x.Time = e.Seq+1, e.Time+300
+		e = x
+		m.Stamp(&e)
+		sink.Event(&e)
+		m.Done(&e)
+	}
+	for t := range reachThreads - 1 {
+		feed(event.Event{Thread: 1, Op: event.Fork, Peer: event.ThreadID(t + 2)})
+	}
+	for i := range n {
+		x := &round[i%len(round)]
+		op := event.Release
+		if x.acquire {
+			op = event.Acquire
+		}
+		feed(event.Event{
+			Thread: event.ThreadID(x.thread + 1), Op: op, Object: event.ObjectID(x.lock + 1), Kind: event.KindMutex,
+			Place: event.PlaceID(x.lock)*2 + event.PlaceID(op),
+		})
+	}
+}
