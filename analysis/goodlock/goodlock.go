@@ -77,6 +77,11 @@ type Options struct {
 	// seen, by its first acquisition: once they stay away, the program has
 	// likely shown all it does. The step is the caller's to keep.
 	OnPattern func(finding.Step)
+	// OnOpposed, if not nil, is told of each two nestings that two threads could
+	// block each other in, when the second is first seen. OnTaken is then told of
+	// each acquisition of one of them, that first one too.
+	OnOpposed func(older, newer finding.Nesting)
+	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
 }
 
 // Policy is whom a read-write lock prefers while readers hold it and a writer waits.
@@ -111,7 +116,8 @@ type Analysis struct {
 	root     *node
 	nodes    int
 	patterns map[string]*pattern
-	ordered  []*pattern // by id
+	wanting  map[event.ObjectID][]*pattern // with Options.OnOpposed: by wanted lock
+	ordered  []*pattern                    // by id
 	nextID   int
 	kept     int                     // instances of all patterns
 	dead     map[event.ObjectID]bool // destroyed locks that some pattern names
@@ -141,6 +147,7 @@ func New(opts Options) *Analysis {
 		threads:  map[event.ThreadID]*thread{},
 		root:     &node{},
 		patterns: map[string]*pattern{},
+		wanting:  map[event.ObjectID][]*pattern{},
 		dead:     map[event.ObjectID]bool{},
 		inUse:    map[event.ObjectID]int{},
 		reports:  map[string]*report{},

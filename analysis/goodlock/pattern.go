@@ -17,6 +17,7 @@ type pattern struct {
 	kept    []*instance
 	hits    [hits]*instance // those last found again, by the low bits of the thread
 	evicted bool
+	opposed []int // patterns with which it could be a ring of two
 }
 
 // hits is for how many threads an instance is found again without a search.
@@ -55,6 +56,9 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 		a.stats.DroppedPatterns++
 		return
 	}
+	if len(p.opposed) > 0 {
+		a.opts.OnTaken(p.id, e.Thread, e.Seq)
+	}
 	a.snapshot(t, e)
 	if x := p.find(t, e); x != nil {
 		x.last = momentOf(e)
@@ -88,6 +92,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	a.patterns[key] = p
 	a.ordered = append(a.ordered, p)
 	a.use(p, 1)
+	a.oppose(p)
 	if a.opts.OnPattern != nil && len(held) > 0 {
 		a.opts.OnPattern(nesting(t, e))
 	}
@@ -184,6 +189,7 @@ func (a *Analysis) dropFinished() {
 		a.stats.EvictedPatterns++
 		a.use(p, -1)
 		delete(a.patterns, patternKey(p.held, p.wanted))
+		a.unopposed(p)
 		a.kept -= len(p.kept)
 		for _, x := range p.kept {
 			a.clocks.drop(x.clock)

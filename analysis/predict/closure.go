@@ -16,13 +16,14 @@ type closure struct {
 	at      []event.Epoch
 	next    []int // by slot: the first need not yet met
 	blurred bool  // forgotten sections made it larger than it need be
+	of      int   // History.rearranged, when next was set
 }
 
 // start is the smallest closed set: what was forgotten from the beginning.
 func (h *History) start() *closure {
 	h.enterOf(0)
 	h.tidy()
-	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots))}
+	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots)), of: h.rearranged}
 }
 
 func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }

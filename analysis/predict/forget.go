@@ -67,6 +67,7 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	l.tidy(s)
 	if s.stale.n > len(s.held)/4 {
 		s.tidy()
+		h.rearranged++
 	}
 }
 
@@ -334,6 +335,7 @@ func (h *History) tidy() {
 		return
 	}
 	h.untidy = false
+	h.rearranged++
 	for _, l := range h.locks {
 		for _, ls := range l.slots {
 			ls.tidy(h.slots[ls.slot])
@@ -404,6 +406,7 @@ func (h *History) cutAt(n int) {
 		e := &h.log[i]
 		h.cut[e.Slot] = max(h.cut[e.Slot], e.Epoch)
 	}
+	h.rearranged++
 	pins := pinned(h.log[:n])
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)

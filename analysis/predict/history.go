@@ -27,6 +27,8 @@ type History struct {
 	seen    *observed
 	lanes   *lanes
 	blind   bool // a cut went through a barrier round
+	// rearranged counts how often needs were moved.
+	rearranged int
 	// reversals is how many steps of Options.Reversals are spent.
 	reversals int
 	untidy    bool // lists still name sections that lie in gaps

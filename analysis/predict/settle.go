@@ -90,18 +90,12 @@ func (h *History) become(f *finding.Finding, r *Result) {
 	}
 }
 
-// mode is a lock held, and how.
-type mode struct {
-	lock   event.ObjectID
-	shared bool
-}
-
 // around widens a choice to a pattern: all kept acquires that differ from the
 // chosen ones only in when they were.
 func (h *History) around(choice []uint64) Pattern {
 	p := make(Pattern, len(choice))
 	chosen := make([]*event.Event, len(choice))
-	held := make([][]mode, len(choice))
+	held := make([][]finding.Mode, len(choice))
 	for i, seq := range choice {
 		p[i] = []uint64{seq}
 		if chosen[i] = h.find(seq); chosen[i] != nil && chosen[i].Op.IsAcquire() {
@@ -124,11 +118,11 @@ func (h *History) around(choice []uint64) Pattern {
 }
 
 // heldBefore is the locks that the thread of an acquire held, sorted.
-func (h *History) heldBefore(slot uint32, acquire event.Epoch) []mode {
-	var out []mode
+func (h *History) heldBefore(slot uint32, acquire event.Epoch) []finding.Mode {
+	var out []finding.Mode
 	for x := range h.slots[slot].heldAt(acquire - 1) {
-		out = append(out, mode{x.lock, x.shared})
+		out = append(out, finding.Mode{Lock: x.lock, Shared: x.shared})
 	}
-	slices.SortFunc(out, func(x, y mode) int { return cmp.Compare(x.lock, y.lock) })
+	slices.SortFunc(out, func(x, y finding.Mode) int { return cmp.Compare(x.Lock, y.Lock) })
 	return out
 }

@@ -28,6 +28,14 @@ func Nesting(s finding.Step, r Resolver) (text, locks string) {
 	return text, strings.Join(append(held, wanted), "\n")
 }
 
+// Sentence says in words what a finding is, for who is told of it while the program
+// runs.
+func Sentence(f finding.Finding, r Resolver) string {
+	b := newBuilder(r)
+	out := b.finding(f).Finding
+	return namesIn(stepStacks(out.Evidence)).sentence(&out)
+}
+
 // aLock names an object without its address, where it can be told otherwise.
 func (n names) aLock(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {

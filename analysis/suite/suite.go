@@ -26,6 +26,9 @@ type Options struct {
 	Uses bool
 	// Locks bounds the analysis of lock orders, and says who is told of new ones.
 	Locks goodlock.Options
+	// OnDeadlock, if not nil, is told of deadlocks of two threads when they are
+	// predicted, while the program runs. Finish gives them too.
+	OnDeadlock func(*finding.Finding)
 	// Explain collects what was dropped, and why; see Suite.Pruned.
 	Explain bool
 }
@@ -51,6 +54,10 @@ func New(o Options) *Suite {
 	}
 	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain})
 	s.order = happensbefore.New(happensbefore.Options{})
+	if o.OnDeadlock != nil {
+		online := predict.NewOnline(history, o.OnDeadlock)
+		o.Locks.OnOpposed, o.Locks.OnTaken = online.Opposed, online.Taken
+	}
 	s.goodlock = goodlock.New(o.Locks)
 	return s
 }

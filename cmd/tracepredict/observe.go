@@ -229,6 +229,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), Explain: f.explain,
+		OnDeadlock: r.deadlocks(stderr),
 	})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
@@ -406,7 +407,8 @@ func (a *app) execCommand() *cobra.Command {
 		Use:   "exec [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program and observe it from its first instruction",
 		Long: `exec runs PROGRAM with tracepredict's own standard streams, working directory and environment, observes it
-from its first instruction, and when it has ended writes a report to standard error.
+from its first instruction, and when it has ended writes a report to standard error. Deadlocks of two threads are told of
+there as soon as they are predicted, in a line each.
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
 
@@ -477,7 +479,8 @@ func (a *app) attachCommand() *cobra.Command {
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
 		Long: `attach observes a running process. It goes on while it is observed and afterwards; Ctrl-C, the
-end of --duration or of the process, or --settle, write the report to standard error.
+end of --duration or of the process, or --settle, write the report to standard error. Deadlocks of two threads are told of
+there as soon as they are predicted, in a line each.
 
 If it makes events faster than they are analysed it is stopped for moments, so that none is lost; with --lossy never. While a debugger
 has it, that cannot be done: then events may be lost, and the report says how many.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
 )
@@ -24,6 +25,22 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	}
 	opts.OnPattern = told.Take
 	return opts
+}
+
+// deadlocks tells of what is predicted while the program runs, if that is shown.
+func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
+	if finding.Confidence(r.flags.confidence) == finding.Observed {
+		return nil
+	}
+	told := &progress.Deadlocks{Names: &liveNames{r}, Out: stderr}
+	return func(f *finding.Finding) {
+		for _, s := range f.Evidence {
+			if t, ok := r.observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
+				return // the report will say what is doubtful about it
+			}
+		}
+		told.Take(f)
+	}
 }
 
 // settled says that the observation ended by --settle, if it did.

@@ -1,0 +1,234 @@
+package predict
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Online predicts deadlocks of two threads while the program runs, at the acquire that
+// completes one: SPDOnline (Tunç, Mathur, Pavlogiannis, Viswanathan, PLDI 2023, Section
+// 5). It is told of nestings that oppose each other, and of each acquisition of these.
+//
+// For each two threads the closure grows with their acquisitions, so all that is
+// looked at is looked at once. What would cost more than the run does itself, or more
+// memory than its bounds, is left to the end of the run: Settle finds the same and more.
+type Online struct {
+	h        *History
+	tell     func(*finding.Finding)
+	nestings map[int]*followed
+	pairs    int    // questions open
+	spent    uint64 // events of the log that were walked over
+}
+
+// followed is the acquisitions of a nesting, by thread.
+type followed struct {
+	finding.Nesting
+	threads []taker
+	facing  []*facing
+}
+
+type taker struct {
+	thread event.ThreadID
+	seqs   []uint64
+}
+
+// facing is two nestings that oppose each other.
+type facing struct {
+	sides [2]*followed
+	asked []*duel
+	told  bool
+}
+
+// duel is the question about two threads, one of each side.
+type duel struct {
+	threads [2]event.ThreadID
+	q       *question
+	over    bool
+}
+
+// The bounds of what is followed.
+const (
+	maxFollowed = 1 << 12 // nestings
+	maxDuels    = 1 << 12 // in all
+	maxTakers   = 64      // of a nesting
+	maxTaken    = 1 << 12 // acquisitions of a nesting by a thread
+)
+
+// NewOnline predicts from a history, which must get each event before this does. Tell is
+// called at once with each prediction: one for two nestings, whoever the threads. The
+// finding is the callee's to keep.
+func NewOnline(h *History, tell func(*finding.Finding)) *Online {
+	return &Online{h: h, tell: tell, nestings: map[int]*followed{}}
+}
+
+// Opposed follows two nestings that oppose each other, from what the history has of them.
+func (o *Online) Opposed(older, newer finding.Nesting) {
+	a := o.follow(older)
+	b := o.follow(newer)
+	if a == nil || b == nil || o.nestings[older.ID] != a {
+		return
+	}
+	f := &facing{sides: [2]*followed{a, b}}
+	a.facing, b.facing = append(a.facing, f), append(b.facing, f)
+}
+
+func (o *Online) follow(n finding.Nesting) *followed {
+	if x := o.nestings[n.ID]; x != nil {
+		return x
+	}
+	if !o.afford(1) {
+		return nil
+	}
+	if len(o.nestings) == maxFollowed {
+		clear(o.nestings) // most are of locks that are no more
+		o.pairs = 0
+	}
+	x := &followed{Nesting: n}
+	o.nestings[n.ID] = x
+	for i := range o.h.log {
+		e := &o.h.log[i]
+		if e.Object != n.Wanted.Lock || !e.Op.IsAcquire() || e.Flags&(event.Try|event.Inferred) != 0 || o.h.gone(e) {
+			continue
+		}
+		if (e.Op == event.AcquireRead) == n.Wanted.Shared && i < len(o.h.log)-1 && slices.Equal(n.Held, o.h.heldBefore(e.Slot, e.Epoch)) {
+			x.take(e.Thread, e.Seq)
+		}
+	}
+	return x
+}
+
+// afford tells whether the log may be walked over so many times more: in all no more
+// events than a few times those that there were.
+func (o *Online) afford(times uint64) bool {
+	events := uint64(len(o.h.log)) + o.h.evicted
+	cost := times * uint64(len(o.h.log))
+	if o.spent+cost > 4*events+1<<21 {
+		return false
+	}
+	o.spent += cost
+	return true
+}
+
+// take notes an acquisition; it answers nil if there are too many.
+func (x *followed) take(thread event.ThreadID, seq uint64) *taker {
+	at := slices.IndexFunc(x.threads, func(t taker) bool { return t.thread == thread })
+	if at < 0 {
+		if len(x.threads) == maxTakers {
+			return nil
+		}
+		at = len(x.threads)
+		x.threads = append(x.threads, taker{thread: thread})
+	}
+	t := &x.threads[at]
+	if len(t.seqs) == maxTaken {
+		return nil
+	}
+	t.seqs = append(t.seqs, seq)
+	return t
+}
+
+// Taken takes an acquisition of a nesting that was told by Opposed, the latest event.
+func (o *Online) Taken(nesting int, thread event.ThreadID, seq uint64) {
+	x := o.nestings[nesting]
+	if x == nil {
+		return
+	}
+	t := x.take(thread, seq)
+	if t == nil {
+		return
+	}
+	for _, f := range x.facing {
+		side := 0
+		if f.sides[1] == x {
+			side = 1
+		}
+		for i := 0; i < len(f.sides[1-side].threads) && !f.told; i++ {
+			if other := &f.sides[1-side].threads[i]; other.thread != thread {
+				o.ask(f, side, t, other)
+			}
+		}
+	}
+	if !slices.ContainsFunc(x.facing, func(f *facing) bool { return !f.told }) {
+		delete(o.nestings, nesting) // all is said, unless another opposes it
+	}
+}
+
+// ask goes on with the question about two threads, one of which has new acquisitions.
+func (o *Online) ask(f *facing, side int, t, other *taker) {
+	lists := Pattern{t.seqs, other.seqs}
+	threads := [2]event.ThreadID{t.thread, other.thread}
+	if side == 1 {
+		slices.Reverse(lists)
+		threads[0], threads[1] = threads[1], threads[0]
+	}
+	d := o.duel(f, threads)
+	if d == nil || d.over {
+		return
+	}
+	d.q.sides = lists
+	switch r := d.q.resume(); {
+	case r.Verdict == Predicted:
+		o.predicted(f, d)
+	case r.Reason != inclusion && r.Reason != forgotten && r.Reason != tried:
+		d.over = true
+	}
+}
+
+// duel is the question about two threads, or nil if there are too many.
+func (o *Online) duel(f *facing, threads [2]event.ThreadID) *duel {
+	for _, d := range f.asked {
+		if d.threads == threads {
+			return d
+		}
+	}
+	if o.pairs == maxDuels {
+		return nil
+	}
+	o.pairs++
+	d := &duel{threads: threads, q: o.h.ask(finding.Deadlock, make(Pattern, 2))}
+	f.asked = append(f.asked, d)
+	return d
+}
+
+// predicted has the witness checked, which costs several walks over the log; if that is
+// too much now, the next acquisition asks again.
+func (o *Online) predicted(f *facing, d *duel) {
+	if !o.afford(8) {
+		return
+	}
+	r := d.q.projected()
+	if r.Verdict != Predicted {
+		d.over = true
+		return
+	}
+	f.told = true
+	o.pairs = max(0, o.pairs-len(f.asked))
+	f.asked = nil
+	x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Count: 1}
+	o.h.become(&x, &r)
+	o.tell(&x)
+}
+
+// resume goes on with a search after its sides have grown, or after other events.
+func (q *question) resume() Result {
+	h := q.h
+	switch {
+	case q.c == nil:
+		q.c = h.start()
+	case q.c.of != h.rearranged || h.untidy:
+		old := q.c
+		q.c = h.start()
+		q.c.blurred = old.blurred
+		for slot, upto := range old.at {
+			q.c.raise(uint32(slot), upto)
+		}
+	default:
+		h.enterOf(0)
+		for len(q.c.at) < len(h.slots) {
+			q.c.at, q.c.next = append(q.c.at, h.cut[len(q.c.at)]), append(q.c.next, 0)
+		}
+	}
+	return q.search()
+}

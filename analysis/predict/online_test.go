@@ -1,0 +1,115 @@
+package predict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// ofTwo names a deadlock of two threads by what they hold and want, whoever they are.
+func ofTwo(f *finding.Finding) string {
+	var sides []string
+	for _, s := range f.Evidence {
+		sides = append(sides, fmt.Sprint(slices.Sorted(slices.Values(s.Held)), s.Op, s.Object))
+	}
+	slices.Sort(sides)
+	return strings.Join(sides, " ")
+}
+
+type reporter interface{ Errorf(string, ...any) }
+
+// told is the deadlocks that are predicted while the run goes on, with the Seq of the
+// event at which.
+func told(t reporter, events []event.Event, o Options) map[string]uint64 {
+	h, out, now := New(o), map[string]uint64{}, 0
+	p := NewOnline(h, func(f *finding.Finding) {
+		if err := Check(events[:now+1], f.Witness, finding.Deadlock); err != nil && o.Events == 0 {
+			t.Errorf("told of a deadlock whose witness leads nowhere: %v", err)
+		}
+		if f.Confidence != finding.Predicted || f.Order != finding.OrderSyncPreserving {
+			t.Errorf("told of one that is %s by %s", f.Confidence, f.Order)
+		}
+		if name := ofTwo(f); out[name] == 0 {
+			out[name] = events[now].Seq
+		}
+	})
+	a := goodlock.New(goodlock.Options{OnOpposed: p.Opposed, OnTaken: p.Taken})
+	for now = range events {
+		e := events[now]
+		h.Event(&e)
+		a.Event(&e)
+	}
+	return out
+}
+
+// offline is the same, looked for when the run is over.
+func offline(events []event.Event, o Options) map[string]bool {
+	h, out := record(events, o), map[string]bool{}
+	for _, p := range patterns(events, true) {
+		if r := h.Deadlock(p); len(p) == 2 && r.Verdict == Predicted {
+			x := finding.Finding{Kind: finding.Deadlock}
+			h.become(&x, &r)
+			out[ofTwo(&x)] = true
+		}
+	}
+	return out
+}
+
+// TestOnlineIsOffline: of two threads the same deadlocks are predicted while the run
+// goes on as when it is over, each at the event that completes it.
+func TestOnlineIsOffline(t *testing.T) {
+	count := 0
+	for seed := range uint64(3000) {
+		c := seeded(seed)
+		m := newMachine(c, seed%3 == 0)
+		m.nesting = true
+		for range c.between(20, 120, "events") {
+			m.step(c, oneOf(c, m.live, "thread"))
+		}
+		eventtest.Stamp(m.out)
+		o := Options{Reversals: -1}
+		got, want := told(t, m.out, o), offline(m.out, o)
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+			t.Fatalf("seed %d (-offline +online):\n%s\n%v", seed, diff, m.out)
+		}
+		count += len(got)
+		for name, seq := range got {
+			if seed%10 == 0 && (offline(m.out[:seq-1], o)[name] || !offline(m.out[:seq], o)[name]) {
+				t.Fatalf("seed %d: %s is told at event %d, which does not complete it", seed, name, seq)
+			}
+		}
+	}
+	t.Log(count)
+	if count < 100 {
+		t.Errorf("%d deadlocks: the test shows nothing", count)
+	}
+}
+
+// TestOnlineForgets: with next to no memory nothing is told that is not so with all.
+func TestOnlineForgets(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(drawn(t), rapid.Bool().Draw(t, "full"))
+		m.nesting = true
+		for range rapid.IntRange(20, 150).Draw(t, "events") {
+			m.step(drawn(t), oneOf(drawn(t), m.live, "thread"))
+		}
+		eventtest.Stamp(m.out)
+		o := Options{Sections: rapid.IntRange(2, 4).Draw(t, "sections"), Events: rapid.IntRange(16, 130).Draw(t, "kept"), Reversals: -1}
+		all := offline(m.out, Options{Reversals: -1})
+		for name, seq := range told(t, m.out, o) {
+			if !all[name] {
+				t.Fatalf("%s is told at %d with %+v", name, seq, o)
+			}
+		}
+	})
+}

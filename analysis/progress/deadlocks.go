@@ -1,0 +1,37 @@
+package progress
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+)
+
+// maxDeadlocks bounds the deadlocks that are told of before the report.
+const maxDeadlocks = 100
+
+// Deadlocks tells of deadlocks as soon as they are predicted. Those whose sentence is the
+// same, such as of locks that were made in the same place by the same threads, are one.
+type Deadlocks struct {
+	// Names resolves; needed.
+	Names report.Resolver
+	// Out gets a line for each.
+	Out io.Writer
+
+	told map[string]bool
+}
+
+// Take takes a deadlock that was predicted.
+func (d *Deadlocks) Take(f *finding.Finding) {
+	text := report.Sentence(*f, d.Names)
+	if d.told[text] || len(d.told) >= maxDeadlocks {
+		return
+	}
+	if d.told == nil {
+		d.told = map[string]bool{}
+	}
+	d.told[text] = true
+	// What cannot be written is missed by nobody: the report has all.
+	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the full report follows at the end)\n", text)
+}
