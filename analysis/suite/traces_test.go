@@ -30,16 +30,16 @@ func expected(t *testing.T, name, heading string) map[string]string {
 	return out
 }
 
-// predicted counts a run's predicted findings of a kind, by order, and has each
-// witness checked.
+// predicted counts a run's findings of a kind that are more than potential, by order, and has
+// each witness checked.
 func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []finding.Finding, by map[finding.Order]int) {
 	t.Helper()
 	by = map[finding.Order]int{}
 	for _, f := range findings(events, nil) {
-		if f.Kind != kind || f.Confidence != finding.Predicted {
+		if f.Kind != kind || f.Confidence == finding.Potential {
 			continue
 		}
-		if err := predict.Check(events, f.Witness, kind); err != nil {
+		if err := predict.Check(events, f.Witness, kind); err != nil && f.Confidence == finding.Predicted {
 			t.Error(err)
 		}
 		found = append(found, f)
@@ -71,12 +71,8 @@ func TestDeadlocksOfTheCollection(t *testing.T) {
 	}
 }
 
-// unsuspected are the runs whose races are between accesses that Eraser's states do
-// not tell from a hand-over.
-var unsuspected = []string{"10_shb_vs_fhb"}
-
-// TestRacesOfTheCollection: what is predicted of the 14 runs is a pair that races in
-// some feasible interleaving, and of each run that has such a pair one is predicted.
+// TestRacesOfTheCollection: what is observed or predicted of the 14 runs is a pair that races
+// in some feasible interleaving, and of each run that has such a pair one is.
 func TestRacesOfTheCollection(t *testing.T) {
 	all := expected(t, "expected_races.tsv", "true predictable")
 	if len(all) != 14 {
@@ -92,8 +88,8 @@ func TestRacesOfTheCollection(t *testing.T) {
 				t.Errorf("%s: %s is predicted, the races are %s", name, pair, pairs)
 			}
 		}
-		if len(found) == 0 && pairs != "[]" && !slices.Contains(unsuspected, name) {
-			t.Errorf("%s: %d predicted, the races are %s", name, len(found), pairs)
+		if len(found) == 0 && pairs != "[]" {
+			t.Errorf("%s: none is predicted, the races are %s", name, pairs)
 		}
 	}
 }
