@@ -81,7 +81,7 @@ func partsOf(site *probes.Site) func(uint64) []observer.Part {
 		parts := site.Array.Parts(int64(offset), site.Width)
 		out := make([]observer.Part, len(parts))
 		for i, p := range parts {
-			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Offset == int64(offset) && p.Size == site.Width}
+			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
 			if p.Leaf != nil {
 				out[i].Form = formOf(&p.Leaf.Scalar)
 			}

@@ -102,6 +102,8 @@ type taker struct {
 	leaves  map[uint64]leaf
 	index   *index
 	arrays  []Picked // of which code picks elements, by address
+	// structured are the objects, by address, of which code names many places.
+	structured map[uint64]bool
 }
 
 // leaf is a variable within an object.

@@ -114,3 +114,35 @@ func TestPartsOfAnArray(t *testing.T) {
 		}
 	}
 }
+
+// TestCensusOfArraysWithoutDebugInformation: an object is an array, unless code names
+// many of its places.
+func TestCensusOfArraysWithoutDebugInformation(t *testing.T) {
+	source := `
+int table[64], server[40];
+int get(int i) {
+	table[3] = i;
+	table[i] = 2;
+	return table[i + 1] + server[i];
+}
+int main(int argc, char **argv) {
+	(void)argv;
+	server[1] = server[3] = server[5] = server[7] = server[9] = server[11] = server[13] = server[15] = server[17] = argc;
+	return get(argc) == 0;
+}
+`
+	c, err := TakeCensus(build(t, "gcc", []string{"-O0"}, []string{"a.c"}, map[string]string{"a.c": source}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range c.Arrays {
+		got = append(got, fmt.Sprintf("%s %d", a.Variable.Name, a.Variable.Size))
+	}
+	if diff := cmp.Diff([]string{"table 256"}, got); diff != "" {
+		t.Errorf("arrays (-want +got):\n%s", diff)
+	}
+	if !slices.Contains(c.Escaped, "server") || slices.Contains(c.Escaped, "table") {
+		t.Errorf("escaped: %q", c.Escaped)
+	}
+}

@@ -159,6 +159,7 @@ func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left 
 			}
 		}
 	}
+	t.structures(direct, span)
 	atomic := t.atomicArrays(all, from, direct, span)
 	for i, p := range all {
 		found := false
@@ -181,6 +182,29 @@ func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left 
 	}
 	slices.SortFunc(t.arrays, func(a, b Picked) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
 	return left
+}
+
+// mostConstant is how many places of an array code names by a constant index, at most:
+// an object of which it names more is a structure, where nothing else tells.
+const mostConstant = 8
+
+// structures finds the objects without debug information that are none but
+// structures.
+func (t *taker) structures(direct []Access, span Variable) {
+	named := map[uint64]map[uint64]bool{}
+	for _, d := range direct {
+		addr := span.Addr + uint64(d.Offset)
+		for _, o := range t.touched(addr, addr+1) {
+			if named[o.lo] == nil {
+				named[o.lo] = map[uint64]bool{}
+			}
+			named[o.lo][addr] = true
+		}
+	}
+	t.structured = map[uint64]bool{}
+	for lo, places := range named {
+		t.structured[lo] = len(places) > mostConstant
+	}
 }
 
 // atomicArrays are those, by address, with elements that atomic instructions access:
@@ -251,7 +275,7 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 	}
 	o := objects[0]
 	if o.v == nil {
-		if o.hi-o.lo <= 8 {
+		if o.hi-o.lo <= 8 || t.structured[o.lo] {
 			return nil
 		}
 		return &Picked{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
