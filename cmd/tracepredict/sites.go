@@ -121,6 +121,8 @@ func observes(s probes.Site) string {
 		return signature(s.Method)
 	}
 	switch {
+	case s.Array != nil:
+		text += " an element of " + s.Variable
 	case s.Variable != "":
 		text += " " + s.Variable
 	case s.Kind != 0:
