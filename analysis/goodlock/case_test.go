@@ -40,6 +40,10 @@ type wantCase struct {
 	Cycles    [][][2]string         `json:"cycles"`
 	Deadlocks [][]wantBlocked       `json:"deadlocks_over_all_interleavings"`
 	Number    int                   `json:"deadlocks"` // of random executions
+	// What Figure 9 makes to the letter, where it differs.
+	Differs      bool                  `json:"figure_9_differs"`
+	Printed      map[string][]wantNode `json:"trees_by_figure_9"`
+	PrintedPairs []wantPair            `json:"pairs_by_figure_9_trees"`
 }
 
 func readCases(t *testing.T) []*eventtest.Case {

@@ -320,19 +320,7 @@ func TestAgainstFigure10(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := unrelated(randomRun(rt, true))
 		trees := figure9(events)
-		want := map[naiveConflict]bool{}
-		for t1, tree1 := range trees {
-			for t2, tree2 := range trees {
-				if t1 >= t2 {
-					continue
-				}
-				for _, n := range tree1.children {
-					figure10(n, tree2, func(a, b event.ObjectID) {
-						want[naiveConflict{[2]event.ThreadID{t1, t2}, lockPair{a, b}}] = true
-					})
-				}
-			}
-		}
+		want := pairsOf(trees)
 		got := map[naiveConflict]bool{}
 		a := run(Options{History: 1000, MaxThreads: 2}, events)
 		s := a.newSearch()
