@@ -59,7 +59,10 @@ func TestFormsComeWithTheVariables(t *testing.T) {
 	}
 	_, found := check(t, text, w, []event.Event{{Op: event.Write, Object: 2, Value: 1}, {Op: event.Write, Object: 1, Value: 1}})
 	if len(found) != 1 || found[0].Property != "low" {
-		t.Errorf("1 is below 0: %+v", found)
+		t.Fatalf("1 is below 0: %+v", found)
+	}
+	if f := found[0]; f.Confidence != finding.Observed || f.Count != 1 || f.Message != "this run violates low" {
+		t.Errorf("the run itself violates it, once: %+v", f)
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 
 // violation makes a finding of a violation, or counts it with one.
 func (a *Analysis) violation(v *lattice.Violation) {
-	if a.violated[v.Property] && !v.Observed {
-		return // a run that the observed one has already shown to be possible
+	if a.violated[v.Property] {
+		return // the observed run has shown it already
 	}
 	k := key{property: v.Property}
 	e, ok := v.Event()
@@ -38,10 +38,12 @@ func (a *Analysis) violation(v *lattice.Violation) {
 		old.Count++
 		return
 	}
-	f := a.finding(v)
-	switch {
-	case f == nil:
+	f, observed := a.finding(v)
+	if f == nil {
 		return
+	}
+	a.violated[v.Property] = a.violated[v.Property] || observed
+	switch {
 	case old != nil:
 		f.Count += old.Count
 		*old = *f
@@ -74,15 +76,17 @@ func (a *Analysis) countOf(property int) (n int) {
 	return n
 }
 
-// finding describes a violation; nil if it says nothing new.
-func (a *Analysis) finding(v *lattice.Violation) *finding.Finding {
+// finding describes a violation, and tells whether it is the observed run's; nil if it says
+// nothing new.
+func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed bool) {
 	p := &a.o.Properties[v.Property]
-	f := &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, v.Observed), Count: 1}
 	w, err := v.Witness()
 	if errors.Is(err, lattice.ErrBadBefore) {
-		return nil
+		return nil, false
 	}
-	if v.Observed {
+	observed = v.Observed || err == nil && a.follows(w)
+	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, observed), Count: 1}
+	if observed {
 		f.Confidence = finding.Observed
 	} else {
 		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{"race-free"}
@@ -95,17 +99,36 @@ func (a *Analysis) finding(v *lattice.Violation) *finding.Finding {
 		e, _ := v.Event()
 		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
 		a.doubt(f, fmt.Sprintf(unwitness, err))
-	case v.Observed:
+	case observed:
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
 	default:
 		a.explain(f, p, w)
 	}
-	if why := a.unseen(p, v.Observed); why != "" {
+	if why := a.unseen(p, observed); why != "" {
 		a.doubt(f, why)
 	}
 	a.name(f)
-	return f
+	return f, observed
+}
+
+// follows tells whether a witness is a beginning of the observed run: the lattice meets that
+// as one path of many, before it goes along the observed run alone.
+func (a *Analysis) follows(w *lattice.Witness) bool {
+	if len(w.Steps) == 0 {
+		return false
+	}
+	next := 0
+	for i := a.history.at(w.From + 1); i < a.history.at(w.Steps[len(w.Steps)-1].Seq+1); i++ {
+		if !a.history.mine[i] {
+			continue
+		}
+		if next == len(w.Steps) || w.Steps[next].Seq != a.history.events[i].Seq {
+			return false
+		}
+		next++
+	}
+	return next == len(w.Steps)
 }
 
 func (a *Analysis) message(p *Property, observed bool) string {

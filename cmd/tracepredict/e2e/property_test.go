@@ -74,8 +74,8 @@ func TestPropertyHolds(t *testing.T) {
 func TestOnViolation(t *testing.T) {
 	const text = "var w : int = water\nproperty low = always w < 24\n"
 	mark := filepath.Join(t.TempDir(), "mark")
-	specified(t, text, "--on-violation", "run echo $TRACEPREDICT_PROPERTY >"+mark).want(66)
-	if got, err := os.ReadFile(mark); err != nil || string(got) != "low\n" {
+	specified(t, text, "--on-violation", "run echo $TRACEPREDICT_PROPERTY: $TRACEPREDICT_MESSAGE >"+mark).want(66)
+	if got, err := os.ReadFile(mark); err != nil || string(got) != "low: this run violates low\n" {
 		t.Errorf("the command wrote %q: %v", got, err)
 	}
 	specified(t, text, "--queue", "1", "--on-violation", "signal TERM").want(128 + 15)
