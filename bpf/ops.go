@@ -151,7 +151,7 @@ const (
 // Site flags; SITE_… of record.h.
 const (
 	SiteNoPlace = 1  // where it was is of no use: no calling chain
-	SiteLeaf    = 2  // a call whose frame is never unwound
+	SiteLeaf    = 2  // a call whose frame is never unwound; of OpReturn: the end of an inlined copy
 	SiteCheck   = 4  // an access: a record only if it touches the variable; of variables that nobody named: of an array
 	SiteTable   = 8  // with SiteCheck: the variable's address is in the global offset table
 	SiteSpin    = 16 // an access that changes nothing is recorded once, if the thread's next record were the same

@@ -1423,8 +1423,10 @@ static __always_inline void called(struct pt_regs *ctx, struct site *site, __u32
 	call.site = index;
 	call.place = place_of(ctx, site, index, sp, w, slot_of(w->tid));
 	if (site->action != ACTION_EMIT) {
-		call.caller = return_address(ctx, sp);
-		expect_return(&call, sp, w->tgid);
+		/* An inlined copy has no return address, and no frame but that of the
+		 * function around it, which may be under way too. */
+		call.caller = site->at_entry ? return_address(ctx, sp) : 0;
+		expect_return(&call, site->at_entry ? sp : sp | 1, w->tgid);
 	}
 	if (site->action != ACTION_SAVE)
 		send_call(w, &call, OP_CALL, 0, sig->count, 0, sp);
@@ -1460,7 +1462,7 @@ __noinline int returned(__u64 sp, __u64 id, __u32 level, __u64 result, __u32 had
 	}
 	copy = *call;
 	bpf_map_delete_elem(&pending_returns, &key);
-	send_call(&w, &copy, OP_RETURN, flags, sig->count, result, sp);
+	send_call(&w, &copy, OP_RETURN, flags, sig->count, result, sp & ~1ULL);
 	return 0;
 }
 
@@ -1483,8 +1485,10 @@ __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 id)
 		called(ctx, site, index, &w, key.sp);
 		return site->next;
 	}
+	if (site->flags & SITE_LEAF)
+		key.sp |= 1;
 	first = bpf_map_lookup_elem(&pending_returns, &key);
-	if (!first || first->caller != return_address(ctx, key.sp))
+	if (!first || (first->caller && first->caller != return_address(ctx, key.sp)))
 		return site->next;
 	if (site->action == ACTION_TAIL) {
 		first->tail = 1;

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/method"
@@ -36,7 +37,12 @@ func (b *builder) methods(p *Planner) error {
 	for i := range b.plan.Sites {
 		operations[b.plan.Sites[i].At] = true
 	}
-	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}, silent: map[string]int{}}
+	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}, silent: map[string]int{}, ends: map[uint64]int64{}}
+	for i := range found.Functions {
+		if fn := &found.Functions[i]; slices.ContainsFunc(fn.On, func(i int) bool { return m.opts.On[i].Return }) {
+			m.returns = append(m.returns, fn)
+		}
+	}
 	for i := range found.Functions {
 		if err := m.function(&found.Functions[i]); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", found.Functions[i].Name, found.Functions[i].Addr, err)
@@ -44,7 +50,7 @@ func (b *builder) methods(p *Planner) error {
 	}
 	b.plan.Methods = len(found.Functions)
 	for _, name := range slices.Sorted(maps.Keys(m.silent)) {
-		b.note("%s is inlined at %d places of %s: its return there is not seen", name, m.silent[name], b.plan.File.Name())
+		b.note("%s is inlined at %d places of %s where its end cannot be told: its return there is not seen", name, m.silent[name], b.plan.File.Name())
 	}
 	return m.tails()
 }
@@ -57,6 +63,8 @@ type methods struct {
 	followed map[uint64]bool      // functions whose return is seen, by address
 	jumps    []cheapsite.TailJump // by which they end
 	silent   map[string]int       // inlined copies whose return is not seen, by function
+	returns  []*method.Function   // whose returns are asked for
+	ends     map[uint64]int64     // places behind copies that have a probe → its distance of the stack pointer
 }
 
 func (m *methods) function(fn *method.Function) error {
@@ -68,11 +76,21 @@ func (m *methods) function(fn *method.Function) error {
 			calls = true
 		}
 	}
+	if fn.Inlined && m.image.LeadsBack(fn.Addr, fn.Ranges) {
+		m.note("%s is inlined at 0x%x and begins with a loop: its calls there are not seen", fn.Name, fn.Addr)
+		return nil
+	}
+	if fn.Inlined && m.image.EntersElsewhere(fn.Addr, fn.Ranges) {
+		m.note("%s is inlined at 0x%x, and control may come into the middle of it: calls that begin there are not seen", fn.Name, fn.Addr)
+	}
+	var exits []cheapsite.CopyExit
 	if fn.Inlined && returns {
-		m.silent[fn.Name]++
-		returns = false
-		if !calls {
-			return nil
+		if exits = m.exits(fn); exits == nil {
+			m.silent[fn.Name]++
+			returns = false
+			if !calls {
+				return nil
+			}
 		}
 	}
 	action := bpf.ActionEmit
@@ -82,20 +100,79 @@ func (m *methods) function(fn *method.Function) error {
 	case returns:
 		action = bpf.ActionSave
 	}
-	if fn.Inlined && m.image.LeadsBack(fn.Addr, fn.Ranges) {
-		m.note("%s is inlined at 0x%x and begins with a loop: its calls there are not seen", fn.Name, fn.Addr)
-		return nil
-	}
 	ok, err := m.entry(fn, action)
 	if err != nil || !ok || !returns {
 		return err
 	}
+	if fn.Inlined {
+		return m.endCopy(fn, exits)
+	}
 	return m.leaves(fn)
+}
+
+// exits gives where control goes when it leaves an inlined copy; nil if it cannot be
+// told there that it comes of the copy.
+func (m *methods) exits(fn *method.Function) []cheapsite.CopyExit {
+	for _, other := range m.returns {
+		if other != fn && other.Inlined && slices.ContainsFunc(other.Ranges, func(r binary.Range) bool {
+			return slices.ContainsFunc(fn.Ranges, func(own binary.Range) bool { return own.Lo < r.Hi && r.Lo < own.Hi })
+		}) {
+			return nil // one in the other
+		}
+	}
+	exits, why := m.image.CopyExits(fn.Addr, fn.Ranges)
+	if why != "" {
+		return nil
+	}
+	for _, x := range exits {
+		if sp, ok := m.ends[x.At]; ok && sp != x.SPDelta {
+			return nil
+		}
+		if slices.ContainsFunc(m.returns, func(other *method.Function) bool {
+			return other.Inlined && slices.ContainsFunc(other.Ranges, func(r binary.Range) bool { return r.Contains(x.At) && other != fn })
+		}) {
+			return nil // the next begins there
+		}
+	}
+	return exits
+}
+
+// endCopy plans the probes of the places behind an inlined copy.
+func (m *methods) endCopy(fn *method.Function, exits []cheapsite.CopyExit) error {
+	for _, x := range exits {
+		if _, done := m.ends[x.At]; done {
+			continue
+		}
+		m.ends[x.At] = x.SPDelta
+		want := cheapsite.Want{At: x.At, Sense: cheapsite.Before, Stop: func(addr uint64) bool { return m.stop(addr) || m.beginsCopy(addr) }}
+		want.Reads = want.Reads.With(m.arch.SP())
+		where, err := m.place(want)
+		if err != nil {
+			return err
+		}
+		if where.Class == cheapsite.Refused {
+			m.note("the end of %s inlined at 0x%x cannot be probed (%s): its return there is not seen", fn.Name, fn.Addr, where.Why)
+			continue
+		}
+		m.plan.Sites = append(m.plan.Sites, Site{At: x.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name,
+			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta + x.SPDelta), ResultFrom: uint8(bpf.FromNowhere), Flags: bpf.SiteLeaf}})
+	}
+	return nil
+}
+
+// beginsCopy reports whether an inlined copy whose return is seen begins there.
+func (m *methods) beginsCopy(addr uint64) bool {
+	return slices.ContainsFunc(m.returns, func(fn *method.Function) bool { return fn.Inlined && fn.Addr == addr })
 }
 
 // entry plans the probe of a function's entry; ok is false if there can be none.
 func (m *methods) entry(fn *method.Function, action bpf.Action) (ok bool, err error) {
 	want := cheapsite.Want{At: fn.Addr, Sense: cheapsite.Entry, Stop: m.stop}
+	if fn.Inlined && action != bpf.ActionEmit { // before its end
+		want.Stop = func(addr uint64) bool {
+			return m.stop(addr) || !slices.ContainsFunc(fn.Ranges, func(r binary.Range) bool { return r.Contains(addr) })
+		}
+	}
 	want.Reads = want.Reads.With(m.arch.SP())
 	if m.arch == insn.ARM64 {
 		want.Reads = want.Reads.With(linkRegister)

@@ -57,7 +57,7 @@ const (
 type Function struct {
 	Name    string // qualified, without parameters
 	Addr    uint64
-	Inlined bool           // a copy within another function: its return is nowhere
+	Inlined bool           // a copy within another function: it has no return instruction
 	Ranges  []binary.Range // of a copy: its code
 	Params  []Param        // that some pattern binds, at most MaxParams, in order
 	Object  Operand        // the instance; Nowhere if there is none

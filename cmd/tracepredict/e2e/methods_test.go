@@ -247,3 +247,66 @@ func TestMethodsChanged(t *testing.T) {
 		})
 	}
 }
+
+// TestMethodsInlined: of functions that are inlined, each return is seen once, before
+// the next call of the same and after all that was done in it; or it is said that
+// not all are.
+func TestMethodsInlined(t *testing.T) {
+	names := []string{"plain", "early", "loops", "dies", "tail"}
+	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O1"}, {"gcc", "-O2"}, {"clang-19", "-O2"}} {
+		t.Run(c.compiler+c.flags, func(t *testing.T) {
+			program := build(t, c.compiler, "inlined.c", c.flags)
+			opts := options{On: []string{"call work", "return work"}}
+			for _, name := range names {
+				opts.On = append(opts.On, "call "+name, "return "+name)
+			}
+			r := observe(t, program, opts)
+			r.expectExit(t, 0)
+			counts := make([]int64, len(names))
+			r.said(t, "inlined", &counts[0], &counts[1], &counts[2], &counts[3], &counts[4])
+			var silent []string
+			got := r.tallyCalls()
+			for i, name := range names {
+				said := slices.ContainsFunc(r.Session.Notes(), func(n string) bool { return strings.Contains(n, name+" is inlined at ") })
+				if said {
+					silent = append(silent, name)
+				}
+				if calls := int64(got["call "+name].Events); calls != counts[i] && !said {
+					t.Errorf("%s: %d calls, want %d", name, calls, counts[i])
+				}
+				if returns := int64(got["return "+name].Events); returns > counts[i] || returns < counts[i] && !said {
+					t.Errorf("%s: %d returns, want %d", name, returns, counts[i])
+				}
+			}
+			if len(silent) == len(names) {
+				t.Error("of none all returns are seen")
+			}
+			r.expectNested(t, silent)
+		})
+	}
+}
+
+// expectNested: calls and returns are like brackets, but for those of some functions.
+func (r *run) expectNested(t *testing.T, but []string) {
+	t.Helper()
+	var open []string
+	for i := range r.Events {
+		e := &r.Events[i]
+		if !e.Op.IsCall() {
+			continue
+		}
+		f, _ := r.Observer.FuncInfo(e.Func)
+		switch {
+		case slices.Contains(but, f.Name):
+		case e.Op == event.Call:
+			open = append(open, f.Name)
+		case len(open) == 0 || open[len(open)-1] != f.Name:
+			t.Fatalf("event %d: %s returns within %q", i, f.Name, open)
+		default:
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) > 0 {
+		t.Errorf("%q have not returned", open)
+	}
+}

@@ -1,0 +1,184 @@
+package cheapsite
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// An inlined copy of a function has no return instruction: it ends where control
+// leaves its code. That is the return only if control does not come back into the
+// middle of it, as it does where the compiler has mixed the copy's instructions with
+// those around it, and if the stack pointer there tells which beginning it belongs to.
+
+// CopyExit is where control goes when it leaves an inlined copy.
+type CopyExit struct {
+	At      uint64
+	SPDelta int64 // the stack pointer at the copy's beginning minus the one at At
+}
+
+// CopyExits gives all places where control goes on behind an inlined copy that begins
+// at an address and has the code given. Why, if not "", says why they are not known.
+func (im *Image) CopyExits(at uint64, code []binary.Range) (exits []CopyExit, why string) {
+	e := im.extentAt(at)
+	if e == nil {
+		return nil, "its function's extent is not known"
+	}
+	c := &copyWalk{im: im, at: at, code: code, sp: map[uint64]int64{}, exits: map[uint64]int64{}}
+	if !c.inside(at) {
+		return nil, "it does not begin in its code"
+	}
+	for _, r := range code {
+		if r.Lo < e.Lo || r.Hi > e.Hi {
+			return nil, "it is in several parts of the function"
+		}
+		landings, open := im.Landings(r)
+		if open || slices.ContainsFunc(landings, func(to uint64) bool { return to != at }) {
+			return nil, "control may arrive in it by a jump table or an exception"
+		}
+	}
+	if why := c.leave(); why != "" {
+		return nil, why
+	}
+	for to, sp := range c.exits {
+		if why := c.returnsFrom(to); why != "" {
+			return nil, why
+		}
+		exits = append(exits, CopyExit{At: to, SPDelta: -sp})
+	}
+	slices.SortFunc(exits, func(a, b CopyExit) int {
+		if a.At < b.At {
+			return -1
+		}
+		return 1
+	})
+	return exits, ""
+}
+
+// EntersElsewhere reports whether control may come from outside of an inlined copy into
+// its code, by a direct jump or by falling through, but not to its beginning: where
+// the compiler knew what the copy would find out first. Instructions of others that are
+// mixed with the copy's own do not count, as long as nothing branches.
+func (im *Image) EntersElsewhere(at uint64, code []binary.Range) bool {
+	c, found := &copyWalk{code: code}, false
+	falls, own := false, false // from the instruction before; from one of the copy's
+	if e := im.extentAt(at); e != nil {
+		im.sweep(e.Range, func(in *insn.Inst) bool {
+			inside := c.inside(in.Addr)
+			jumps := in.Kind == insn.Jump || in.Kind == insn.CondJump
+			found = found || jumps && in.Target != at && c.inside(in.Target) && !inside || inside && falls && !own && in.Addr != at
+			falls = in.Kind != insn.Jump && in.Kind != insn.IndirectJump && in.Kind != insn.Return && in.Kind != insn.Stop
+			own = falls && (inside || own && !jumps)
+			return !found
+		})
+	}
+	return found || im.work == 0
+}
+
+// copyWalk follows control through a copy, and from where it leaves it.
+type copyWalk struct {
+	im    *Image
+	at    uint64
+	code  []binary.Range
+	sp    map[uint64]int64 // at the instructions of the copy, minus that at its beginning
+	exits map[uint64]int64 // likewise
+	gone  map[uint64]bool  // what may be executed behind it
+}
+
+func (c *copyWalk) inside(addr uint64) bool {
+	return slices.ContainsFunc(c.code, func(r binary.Range) bool { return r.Contains(addr) })
+}
+
+// next gives what may be executed after an instruction.
+func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
+	fall := in.Addr + uint64(in.Len)
+	switch in.Kind {
+	case insn.Jump:
+		return []uint64{in.Target}, ""
+	case insn.CondJump:
+		return []uint64{fall, in.Target}, ""
+	case insn.IndirectJump:
+		return nil, fmt.Sprintf("there is an indirect jump at 0x%x", in.Addr)
+	case insn.Return, insn.Stop:
+		return nil, ""
+	case insn.Call:
+		if c.im.neverReturns(in.Target, deepest) {
+			return nil, ""
+		}
+	}
+	return []uint64{fall}, ""
+}
+
+// leave finds the exits.
+func (c *copyWalk) leave() (why string) {
+	c.sp[c.at] = 0
+	for todo := []uint64{c.at}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		in, err := c.im.decode(at)
+		if err != nil || !c.im.spend() || len(c.sp) > mostNodes {
+			return "its code is not understood"
+		}
+		sp := c.sp[at]
+		switch in.Kind {
+		case insn.Return:
+			return "it ends with the function around it"
+		case insn.Call, insn.IndirectCall: // gives back what it takes
+		default:
+			sp += in.SPChange
+		}
+		to, why := c.next(&in)
+		if why != "" || in.SPLost || !in.Known {
+			return "its code is not understood"
+		}
+		for _, t := range to {
+			known := c.sp
+			if !c.inside(t) {
+				known = c.exits
+			}
+			if was, ok := known[t]; ok && was != sp {
+				return "the stack pointer differs on its paths"
+			} else if !ok && c.inside(t) {
+				todo = append(todo, t)
+			}
+			known[t] = sp
+		}
+	}
+	return ""
+}
+
+// returnsFrom answers why control, once it has come to an address behind the copy, may
+// come back into it, other than by its beginning.
+func (c *copyWalk) returnsFrom(from uint64) (why string) {
+	if c.gone == nil {
+		c.gone = map[uint64]bool{}
+	}
+	for todo := []uint64{from}; len(todo) > 0; {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if at == c.at || c.gone[at] {
+			continue
+		}
+		if c.inside(at) {
+			return "its code is mixed with that around it"
+		}
+		c.gone[at] = true
+		in, err := c.im.decode(at)
+		if err != nil || !c.im.spend() || len(c.gone) > mostNodes {
+			return "the code behind it is not understood"
+		}
+		to, why := c.next(&in)
+		if why != "" {
+			return why
+		}
+		for _, t := range to {
+			if e := c.im.extentAt(t); in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.landings().called.has(t) {
+				continue // another function, which returns to the caller
+			}
+			todo = append(todo, t)
+		}
+	}
+	return ""
+}
