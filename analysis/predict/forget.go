@@ -109,6 +109,7 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 		l.lost.add(x)
 	}
 	s.stale.add(len(block), head.acquire)
+	h.thinned += uint64(len(block))
 	h.untidy = true
 	h.fresh = append(h.fresh, gap{head.acquire, head.last})
 	return head.last

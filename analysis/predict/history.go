@@ -22,6 +22,7 @@ type History struct {
 
 	cut     []event.Epoch // by slot: forgotten from the beginning of the run
 	evicted uint64
+	thinned uint64 // sections of the middle that were forgotten
 	barring int    // barrier rounds that not everybody has left
 	calm    uint64 // Seq of an event after which there was none
 	seen    *observed
@@ -53,6 +54,13 @@ func New(o Options) *History {
 		chans:  map[event.ObjectID]*chanHistory{},
 	}
 }
+
+// Bounds gives the options with what was left to the default filled in.
+func (h *History) Bounds() Options { return h.opt }
+
+// Thinned is the number of critical sections of the middle of the run that were
+// forgotten for Options.Sections. Their events are among Evicted once the log is swept.
+func (h *History) Thinned() uint64 { return h.thinned }
 
 // Evicted is the number of events that were forgotten.
 func (h *History) Evicted() uint64 { return h.evicted }

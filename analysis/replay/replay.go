@@ -112,6 +112,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 // Build makes the report of a run whose findings are there.
 func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names report.Resolver) report.Report {
 	run.AddLocks(locks(s))
+	run.AddHistory(history(s))
 	rep := report.Build(run, findings, names)
 	if s.Explains() {
 		rep.Explain(s.Pruned(), names)

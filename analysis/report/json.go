@@ -51,6 +51,16 @@ type jsonRun struct {
 	// Properties is there with a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
 	Locks      *jsonLocks      `json:"lock_order,omitempty"`
+	History    *jsonHistory    `json:"history,omitempty"`
+}
+
+type jsonHistory struct {
+	Sections int    `json:"sections"`
+	Events   int    `json:"events"`
+	Thinned  uint64 `json:"sections_forgotten"`
+	Evicted  uint64 `json:"events_forgotten"`
+	Accesses uint64 `json:"accesses_forgotten"`
+	Pairs    uint64 `json:"races_dropped"`
 }
 
 type jsonLocks struct {
@@ -272,7 +282,7 @@ func toJSONRun(r Run) jsonRun {
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
 		Executed:   each(r.Executed, func(e Executed) jsonExecuted { return jsonExecuted{e.Place, each(e.Threads, itself), e.Left} }),
-		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks),
+		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks), History: (*jsonHistory)(r.History),
 	}
 }
 

@@ -79,6 +79,8 @@ type Run struct {
 	Properties *Properties
 	// Locks says how far the orders of locks were looked at; nil if that is not known.
 	Locks *Locks
+	// History is what predictions could look back on; nil if it is not known.
+	History *History
 }
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
@@ -86,6 +88,16 @@ type Locks struct {
 	Nestings     int  // of locks, kept
 	Acquisitions int  // of these, kept
 	Complete     bool // all rings of what was kept were looked at and reported, and no nesting is missing
+}
+
+// History says what the analyses of races and the predictions kept of the run.
+type History struct {
+	Sections int    // critical sections kept for each lock and thread, about
+	Events   int    // kept in all, at most
+	Thinned  uint64 // critical sections of the run that were forgotten
+	Evicted  uint64 // likewise events, in sections or not
+	Accesses uint64 // last accesses that the lockset analysis forgot
+	Pairs    uint64 // races beyond those kept of a variable
 }
 
 // Properties says what properties were checked, and on how many of the runs that the
@@ -131,6 +143,12 @@ func (d *Definition) clean() {
 	for i := range d.Where {
 		d.Where[i] = Meaning{clean(d.Where[i].Name), clean(d.Where[i].Text)}
 	}
+}
+
+// AddHistory adds what predictions could look back on, and notes on what was forgotten.
+func (r *Run) AddHistory(h *History, notes []string) {
+	r.History = h
+	r.Notes = append(r.Notes, notes...)
 }
 
 // AddLocks adds how far the orders of locks were looked at, and notes on what was not.

@@ -17,7 +17,8 @@ import (
 // Options configure the analyses. The zero value is useful.
 type Options struct {
 	// History is how many critical sections are kept for each lock and
-	// thread, for predictions; 0 is the default of analysis/predict.
+	// thread, for predictions; 0 is the default of analysis/predict. Beyond that
+	// default more events are kept too, in proportion.
 	History int
 	// Reversals bounds the search for schedules in which critical sections of a lock
 	// change places, in steps; 0 is the default of analysis/predict, negative is none.
@@ -47,7 +48,7 @@ type Suite struct {
 
 // New makes a suite.
 func New(o Options) *Suite {
-	history := predict.New(predict.Options{Sections: o.History, Reversals: o.Reversals})
+	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
 	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{})}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }

@@ -1,0 +1,25 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+)
+
+// history says what predictions could look back on, and what had been forgotten.
+func history(s *suite.Suite) (*report.History, []string) {
+	b := s.Bounds()
+	var notes []string
+	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if b.Thinned+b.Evicted > 0 {
+		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (--history, now %d)", b.Thinned, b.Evicted, b.Sections)
+	}
+	if b.Accesses > 0 {
+		say("%d accesses were forgotten by the lockset analysis, for want of room: races with them may be missed", b.Accesses)
+	}
+	if b.Pairs > 0 {
+		say("%d races are in places beyond those that are kept of a variable", b.Pairs)
+	}
+	return (*report.History)(&b), notes
+}

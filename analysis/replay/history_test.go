@@ -1,0 +1,43 @@
+package replay
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/trace/std"
+)
+
+// TestHistoryIsTold: what was forgotten is counted and told, and a larger history
+// forgets nothing and finds what needs it.
+func TestHistoryIsTold(t *testing.T) {
+	var text strings.Builder
+	// A race that locks hide, at the beginning of a run of many sections.
+	text.WriteString("T1|w(x)|1\nT1|acq(l)|2\nT1|rel(l)|3\nT2|acq(l)|4\nT2|rel(l)|5\nT2|w(x)|6\n")
+	for i := range 2000 {
+		th := 1 + i%2
+		fmt.Fprintf(&text, "T%d|acq(m)|7\nT%d|r(y)|8\nT%d|rel(m)|9\n", th, th, th)
+	}
+	for _, c := range []struct {
+		history int
+		note    bool
+	}{{0, false}, {10, true}, {4000, false}} {
+		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Suite: suite.Options{History: c.history}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(rep.Run.Notes, "\n")
+		h := rep.Run.History
+		if h == nil || c.note != (h.Thinned > 0) || c.note != strings.Contains(notes, fmt.Sprintf("%d critical sections and %d events of the run were forgotten", h.Thinned, h.Evicted)) {
+			t.Errorf("--history %d: %+v, notes %q", c.history, h, notes)
+		}
+		if len(rep.Findings) != 1 || rep.Findings[0].Confidence != finding.Predicted {
+			t.Errorf("--history %d: found %+v", c.history, rep.Findings)
+		}
+	}
+	if h := suite.New(suite.Options{History: 4000}).Bounds(); h.Events < 1<<20 {
+		t.Errorf("for 4000 sections %d events are kept", h.Events)
+	}
+}
