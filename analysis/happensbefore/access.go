@@ -6,16 +6,18 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // with all that they do, comes after, only that one is kept: what it races with, they
 // may race with too, but what it does not race with, they do not.
 type variable struct {
-	id     event.ObjectID
-	init   *mark
-	writes []access // the last one first
-	reads  []access
-	last   *access // if not nil, the latest of all; valid until the next slow access
-	spare  [][]heldLock
+	last *access // if not nil, the latest of all; valid until the next slow access
+	init *mark
 	// Of the last write.
-	value   uint64
-	valued  bool
-	atomic  bool
+	value  uint64
+	valued bool
+	atomic bool
+
+	id      event.ObjectID
+	writes  []access  // the last one first
+	one     [1]access // room for writes: mostly that is enough
+	reads   []access
+	spare   [][]heldLock
 	reports reports
 }
 
@@ -38,6 +40,7 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 	if v == nil {
 		v = a.vars.get(e.Object)
 		v.id, v.init = e.Object, a.inits[e.Object]
+		v.writes = v.one[:0]
 	}
 	if x := v.last; x != nil && x.same(t, e) && (e.Op != event.Read || !v.contradicts(e)) {
 		x.again(&a.clocks, t, e)
@@ -79,14 +82,14 @@ func (a *Analysis) slow(v *variable, t *thread, e *event.Event) {
 	a.reads(v, t, e)
 	if e.Op.IsWrite() {
 		v.reads = v.prune(c, t, v.reads, e)
-		v.writes = v.prune(c, t, v.writes, e)
-		v.writes = append(v.writes, access{})
+		v.writes = v.room(c, t, v.writes, e)
 		n := len(v.writes) - 1
-		v.writes[0], v.writes[n] = v.writes[n], v.writes[0]
+		if n > 0 {
+			v.writes[0], v.writes[n] = v.writes[n], v.writes[0]
+		}
 		v.last = &v.writes[0]
 	} else {
-		v.reads = v.prune(c, t, v.reads, e)
-		v.reads = append(v.reads, access{})
+		v.reads = v.room(c, t, v.reads, e)
 		v.last = &v.reads[len(v.reads)-1]
 	}
 	v.last.fill(c, v, t, e)
@@ -145,13 +148,28 @@ func (a *Analysis) check(v *variable, t *thread, e *event.Event) {
 	}
 }
 
+// room drops the accesses that e makes needless and gives it a place, the last one.
+func (v *variable) room(c *pool, t *thread, xs []access, e *event.Event) []access {
+	if len(xs) == 1 && xs[0].needless(t, e) {
+		return xs // in its place
+	}
+	return append(v.prune(c, t, xs, e), access{})
+}
+
+// needless reports whether what races with x, and comes after e, races with e too.
+func (x *access) needless(t *thread, e *event.Event) bool {
+	return t.knows(&x.mark) && (e.Flags&event.Atomic == 0 || x.flags&event.Atomic != 0)
+}
+
 // prune drops the accesses that e makes needless.
 func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []access {
+	if len(xs) == 0 {
+		return xs
+	}
 	n := 0
 	for i := range xs {
 		x := &xs[i]
-		needless := t.knows(&x.mark) && (e.Flags&event.Atomic == 0 || x.flags&event.Atomic != 0)
-		if needless {
+		if x.needless(t, e) {
 			x.drop(c)
 			if x.held != nil {
 				v.spare = append(v.spare, x.held[:0])
@@ -169,7 +187,7 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 
 // fill makes x the access e.
 func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
-	if n := len(v.spare); n > 0 {
+	if n := len(v.spare); n > 0 && x.held == nil {
 		x.held, v.spare = v.spare[n-1], v.spare[:n-1]
 	}
 	x.held = append(x.held[:0], t.held...)

@@ -11,10 +11,11 @@ import (
 
 const mixLocks, mixThreads = 1000, 32
 
-// mixture is a run of lock operations on a thousand locks by 32 threads, nested up to
-// three deep, and as many accesses of the variables that the locks guard; each critical
-// section accesses its variable several times, mostly as it did before.
+// mixture is a run of as many lock operations, on a thousand locks by 32 threads, nested
+// up to three deep, as accesses of the variables that the locks guard. A section that
+// accesses its variable does so several times.
 func mixture(events int) []event.Event {
+	const again = 4
 	r := rand.New(rand.NewPCG(1, 2))
 	var run []event.Event
 	for t := event.ThreadID(2); t <= mixThreads; t++ {
@@ -27,7 +28,7 @@ func mixture(events int) []event.Event {
 			l := event.ObjectID(1 + first + i)
 			run = append(run, event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindMutex, Place: 1})
 			op := []event.Op{event.Read, event.Write}[r.IntN(2)]
-			for range 2 {
+			for range again * r.IntN(2) {
 				run = append(run, event.Event{Thread: t, Op: op, Object: l + mixLocks, Kind: event.KindVariable, Place: 2 + event.PlaceID(op)})
 			}
 		}

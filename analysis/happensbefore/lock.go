@@ -2,14 +2,17 @@ package happensbefore
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// lock is what is known of a mutex, spin lock or rwlock.
+// lock is what is known of a mutex, spin lock or rwlock. What a mutex alone needs is in
+// one line of a processor's cache.
 type lock struct {
 	init      *mark
-	write     mark  // last exclusive release
-	reads     marks // shared releases since
-	taken     marks // acquires that hold it
-	failed    marks // failed attempts since it was taken
+	write     mark // last exclusive release
+	holder    mark // the acquire, while it is held exclusively
 	exclusive bool
+	more      bool  // something may be in what follows
+	reads     marks // shared releases since the last exclusive one
+	taken     marks // acquires that hold it shared
+	failed    marks // failed attempts since it was taken
 }
 
 func (a *Analysis) lockEvent(t *thread, e *event.Event) {
@@ -25,20 +28,22 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Acquire:
 		t.joinAt(c, &l.write)
-		t.joinAll(c, l.reads)
-		l.reads.drop(c)
-		l.failed.drop(c)
+		if l.more {
+			l.alone(c, t)
+		}
 		l.exclusive = true
-		l.taken.only(c, t)
+		l.holder.set(c, t)
 		t.take(e)
 	case event.AcquireRead:
 		t.joinAt(c, &l.write)
-		l.exclusive = false
+		l.exclusive, l.more = false, true
 		l.taken.set(c, t)
 		t.take(e)
 	case event.AcquireFailed:
+		t.joinAt(c, &l.holder)
 		t.joinAll(c, l.taken)
 		l.failed.set(c, t)
+		l.more = true
 	case event.Release:
 		t.joinAll(c, l.failed)
 		l.release(c, t)
@@ -47,15 +52,29 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	t.tick()
 }
 
+// alone draws the edges to an exclusive acquire from what other threads did with the
+// lock since it was held so last; what comes later learns of them from it.
+func (l *lock) alone(c *pool, t *thread) {
+	t.joinAll(c, l.reads)
+	l.reads.drop(c)
+	l.failed.drop(c)
+	l.taken.drop(c)
+	l.more = false
+}
+
 func (l *lock) release(c *pool, t *thread) {
 	if !l.exclusive {
 		l.reads.cover(c, t)
+		l.more = true
 		return
 	}
 	l.exclusive = false
 	l.write.set(c, t)
-	l.taken.drop(c)
-	l.failed.drop(c)
+	l.holder.drop(c)
+	if l.more {
+		l.taken.drop(c)
+		l.failed.drop(c)
+	}
 }
 
 func (l *lock) destroy(c *pool, t *thread, guessed bool) {
@@ -65,19 +84,12 @@ func (l *lock) destroy(c *pool, t *thread, guessed bool) {
 		}
 		ks.drop(c)
 	}
-	if !guessed {
-		t.joinAt(c, &l.write)
+	for _, k := range []*mark{&l.write, &l.holder} {
+		if !guessed {
+			t.joinAt(c, k)
+		}
+		k.drop(c)
 	}
-	l.write.drop(c)
-}
-
-// only remembers the present event of t alone.
-func (ks *marks) only(c *pool, t *thread) {
-	if len(*ks) != 1 {
-		ks.drop(c)
-		*ks = append(*ks, mark{})
-	}
-	(*ks)[0].set(c, t)
 }
 
 // take and give keep account of the locks that a thread holds.
