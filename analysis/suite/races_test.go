@@ -42,23 +42,26 @@ func columns(t *testing.T, path string, headings ...string) map[string][]string 
 
 // TestRaceTraces holds the confidences to the columns of the micro-traces. Observed are
 // the races that SHB reports. Those and the predicted ones end where RAPID's
-// sync-preserving ones do, and each is one that enumeration finds. All are where locks
-// alone suspect one, but for what fork and join order.
+// sync-preserving ones do, with reversals where all do that enumeration finds, and each
+// is one of these. All are where locks alone suspect one, but for what fork and join order.
 func TestRaceTraces(t *testing.T) {
 	const path = "../predict/testdata/traces/expected_races.tsv"
-	table := columns(t, path, "RAPID SHB racy", "RAPID SyncPreserving", "RAPID LockSet", "true predictable pairs")
+	table := columns(t, path, "RAPID SHB racy", "RAPID SyncPreserving", "RAPID LockSet", "true predictable pairs", "RAPID OSR racy")
 	if len(table) != 14 {
 		t.Fatalf("%d traces, want 14", len(table))
 	}
 	for name, want := range table {
 		events := read(t, strings.TrimSuffix(name, ".std"))
-		ends := map[finding.Confidence][]uint64{}
+		ends, kept := map[finding.Confidence][]uint64{}, []uint64(nil)
 		for _, f := range findings(events, nil) {
 			if f.Kind != finding.Race {
 				continue
 			}
 			a, b := f.Evidence[0].Seq, f.Evidence[1].Seq
 			ends[f.Confidence] = append(ends[f.Confidence], max(a, b))
+			if f.Order == finding.OrderSyncPreserving {
+				kept = append(kept, max(a, b))
+			}
 			if pair := fmt.Sprintf("(%d, %d)", min(a, b), max(a, b)); f.Confidence != finding.Potential && !strings.Contains(want[3], pair) {
 				t.Errorf("%s: %s is %s, the races are %s", name, pair, f.Confidence, want[3])
 			}
@@ -68,8 +71,11 @@ func TestRaceTraces(t *testing.T) {
 		if got := list(observed); got != want[0] {
 			t.Errorf("%s: observed races end at %s, want %s", name, got, want[0])
 		}
-		if got := list(proven); got != want[1] {
-			t.Errorf("%s: observed and predicted races end at %s, want %s", name, got, want[1])
+		if got := list(kept); got != want[1] {
+			t.Errorf("%s: sync-preserving races end at %s, want %s", name, got, want[1])
+		}
+		if got := list(proven); got != want[4] {
+			t.Errorf("%s: observed and predicted races end at %s, want %s", name, got, want[4])
 		}
 		for _, seq := range ends[finding.Potential] {
 			if !slices.Contains(strings.Split(want[2], ","), fmt.Sprint(seq)) {
@@ -91,7 +97,7 @@ func list(seqs []uint64) string {
 	return strings.Join(out, ",")
 }
 
-// TestPotentialTraces: what is left to suspicion, by name.
+// TestPotentialTraces: what is left to suspicion without reversals, by name.
 func TestPotentialTraces(t *testing.T) {
 	for name, want := range map[string][]string{
 		"04_rw_dep_no_race":            nil, // nor what a read and its writer order
@@ -101,7 +107,11 @@ func TestPotentialTraces(t *testing.T) {
 		"08_fork_join_safe":            nil, // what fork and join order is no candidate
 		"13_eraser_fp_two_locks":       nil,
 	} {
-		if diff := cmp.Diff(want, brief(findings(read(t, name), nil))); diff != "" {
+		s := suite.New(suite.Options{Reversals: -1})
+		for _, e := range read(t, name) {
+			s.Event(&e)
+		}
+		if diff := cmp.Diff(want, brief(s.Finish(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -63,7 +63,7 @@ func fake(events, lost, toolCPU float64) *page {
 	}
 	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
 	ws := []written{{"text", 0.2, 3}, {"json", 0.9, 140}}
-	return &page{checked: k, unbounded: minUnbounded, reports: ws, lockGraph: 0.2, results: []result{
+	return &page{checked: k, unbounded: minUnbounded, reports: ws, lockGraph: 0.2, ordered: minOrdered, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }
@@ -173,6 +173,20 @@ func TestLatticeRows(t *testing.T) {
 	}
 	if _, err := parseChecked("PASS\n"); err == nil {
 		t.Error("no benchmark, and no error")
+	}
+}
+
+func TestOrderRow(t *testing.T) {
+	const out = `BenchmarkEvents-2   	    3872	    932764 ns/op	        28.35 Mevents/cpu-s	        17.54 Mevents/s	       8 B/op	       0 allocs/op
+BenchmarkEvents-2   	    3872	    932764 ns/op	        26.25 Mevents/cpu-s	        17.54 Mevents/s	       8 B/op	       0 allocs/op
+`
+	if q := orderRequirement(parseOrdered(out)); !q.met || q.measured != "27.3 million" {
+		t.Errorf("%+v", q)
+	}
+	for _, bad := range []string{"PASS", strings.ReplaceAll(out, " 2", " 1")} {
+		if q := orderRequirement(parseOrdered(bad)); q.met {
+			t.Errorf("%+v", q)
+		}
 	}
 }
 

@@ -110,8 +110,12 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	ordered, err := orderBenchmark(c)
+	if err != nil {
+		return false, err
+	}
 	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, checked: properties, unbounded: whole, reports: reports, lockGraph: graph}
+	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, ordered: ordered}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)

@@ -29,6 +29,7 @@ type page struct {
 	unbounded []unbounded
 	reports   []written
 	lockGraph float64 // seconds
+	ordered   float64 // events a second through happens-before
 }
 
 // find gives a variant's result; ok is false if this machine does not have it.
@@ -117,6 +118,7 @@ func (p *page) requirements() []requirement {
 				fmt.Sprintf("%.1f million, %.4f allocations", r.perSecond/1e6, r.allocs), r.perSecond >= minReplay && r.allocs < maxAllocs})
 		}
 	}
+	rs = append(rs, orderRequirement(p.ordered))
 	rs = append(rs, p.checked.requirements()...)
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)

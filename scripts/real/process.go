@@ -49,7 +49,11 @@ type process struct {
 	attacher *exec.Cmd
 }
 
-const jsonReport = "--format=json"
+// What is potential is counted by the tables too.
+const (
+	jsonReport = "--format=json"
+	allOfThem  = "--confidence=potential"
+)
 
 // start starts the program, in exec mode below tracepredict.
 func (p *process) start(ctx context.Context, r *runner, m mode) error {
@@ -60,7 +64,7 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	}
 	args := p.args
 	if m == execed {
-		args = slices.Concat([]string{r.tool, "exec", jsonReport, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--"}, args)
+		args = slices.Concat([]string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--"}, args)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir
@@ -200,7 +204,7 @@ func (p *process) ended(ctx context.Context) error {
 // attach starts tracepredict on the running program and returns when it
 // observes.
 func (p *process) attach(ctx context.Context, r *runner) error {
-	cmd := exec.Command(r.tool, "attach", jsonReport, "--output", p.report, "--findings-exit=0", "-p", strconv.Itoa(p.pid))
+	cmd := exec.Command(r.tool, "attach", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "-p", strconv.Itoa(p.pid))
 	cmd.SysProcAttr = r.owner.attributes()
 	cmd.SysProcAttr.Credential = nil
 	observing := &waitFor{text: "observing", seen: make(chan struct{}), to: p.output}
