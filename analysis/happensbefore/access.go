@@ -32,8 +32,13 @@ type access struct {
 	place   event.PlaceID
 	flags   event.Flags
 	op      event.Op
-	held    []heldLock
+	few     uint8            // of held
+	held    [inside]heldLock // the first locks held: mostly all there are
+	more    []heldLock       // the others
 }
+
+// inside is how many locks held an access has room for.
+const inside = 2
 
 func (a *Analysis) access(t *thread, e *event.Event) {
 	v := a.vars.known(e.Object)
@@ -171,8 +176,8 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 		x := &xs[i]
 		if x.needless(t, e) {
 			x.drop(c)
-			if x.held != nil {
-				v.spare = append(v.spare, x.held[:0])
+			if x.more != nil {
+				v.spare = append(v.spare, x.more[:0])
 			}
 			continue
 		}
@@ -187,12 +192,22 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 
 // fill makes x the access e.
 func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
-	if n := len(v.spare); n > 0 && x.held == nil {
-		x.held, v.spare = v.spare[n-1], v.spare[:n-1]
-	}
-	x.held = append(x.held[:0], t.held...)
+	x.holds(v, t.held)
 	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Place, t.changes
 	x.again(c, t, e)
+}
+
+// holds copies the locks held.
+func (x *access) holds(v *variable, held []heldLock) {
+	n := copy(x.held[:], held)
+	x.few = uint8(n)
+	if len(held) == n && len(x.more) == 0 {
+		return
+	}
+	if k := len(v.spare); k > 0 && x.more == nil {
+		x.more, v.spare = v.spare[k-1], v.spare[:k-1]
+	}
+	x.more = append(x.more[:0], held[n:]...)
 }
 
 func (v *variable) destroy(c *pool, t *thread, guessed bool) {

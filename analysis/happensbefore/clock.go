@@ -67,17 +67,17 @@ func maximum(to, a, b []event.Epoch) {
 // version is a clock that several marks share. It does not change but for the entry of
 // the slot that made it, which a mark overrides with its own time.
 type version struct {
-	known vector
 	refs  int32
+	known vector
+	room  [32]event.Epoch // of known, beside the rest of it; beyond, it is elsewhere
 }
 
 // pool keeps versions that nothing shares any longer.
 type pool struct {
 	spare []*version
-	width int // of new ones
 }
 
-// unit is what the length of versions is a multiple of.
+// unit is what the length of a thread's first clock is a multiple of.
 const unit = 4
 
 // get gives a version whose contents mean nothing.
@@ -88,7 +88,9 @@ func (p *pool) get() *version {
 		v.refs = 1
 		return v
 	}
-	return &version{known: make(vector, p.width), refs: 1}
+	v := &version{refs: 1}
+	v.known = v.room[:0:len(v.room)]
+	return v
 }
 
 func (p *pool) put(v *version) {
@@ -245,7 +247,6 @@ func (a *Analysis) begin(e *event.Event) *thread {
 	for len(a.slots) <= int(e.Slot) {
 		a.slots = append(a.slots, nil)
 	}
-	a.clocks.width = (len(a.slots) + unit - 1) / unit * unit
 	t := &thread{id: e.Thread, slot: e.Slot, time: 1}
 	if old := a.slots[e.Slot]; old != nil {
 		a.leave(old)
@@ -254,7 +255,7 @@ func (a *Analysis) begin(e *event.Event) *thread {
 		t.clock = a.clocks.get()
 		t.clock.known = t.clock.known[:0]
 	}
-	t.clock.known.extend(a.clocks.width)
+	t.clock.known.extend((len(a.slots) + unit - 1) / unit * unit)
 	t.clock.known[t.slot] = t.time
 	a.slots[e.Slot], a.live[t.id] = t, t
 	if k := a.pending[t.id]; k != nil {

@@ -72,7 +72,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 		return
 	}
 	var y access
-	y.held = t.held
+	y.holds(v, t.held)
 	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Place, e.Seq, e.Time, e.Value, e.Flags
 	r = &report{
 		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
@@ -87,7 +87,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 
 func (x *access) step(variable event.ObjectID) finding.Step {
 	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Place: x.place, Value: x.value}
-	for _, h := range x.held {
+	for _, h := range slices.Concat(x.held[:x.few], x.more) {
 		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.place)
 	}
 	return s
@@ -169,7 +169,7 @@ func (a *Analysis) Remember(n *event.Names) {
 		for _, xs := range [][]access{v.writes, v.reads} {
 			for i := range xs {
 				n.Thread(xs[i].thread)
-				for _, h := range xs[i].held {
+				for _, h := range slices.Concat(xs[i].held[:xs[i].few], xs[i].more) {
 					n.Object(h.lock)
 				}
 			}
