@@ -101,7 +101,7 @@ func (p *Plan) Observed() func(binary.UnseenSite) bool {
 func (p *Plan) Describe(place Place) string {
 	f := ownFrame(p.chain(place.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
-		f.Function = short
+		f.Function = strings.ReplaceAll(short, "::<>", "") // what is left of Rust's
 	}
 	switch {
 	case f.Function == "":

@@ -51,9 +51,41 @@ func TestPlaces(t *testing.T) {
 // With --no-atomics nobody knows whether a place was executed: then it counts.
 func TestPlacesNotAsked(t *testing.T) {
 	needBPF(t)
-	_, r := reported(t, "exec", "--confidence", "potential", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
+	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
 	wantSummary(t, r, "potential race of tally")
 	if got := r.Findings[0].Reason; !strings.Contains(got, "synchronises by itself at 2 places") {
 		t.Errorf("the reason is %q", got)
+	}
+}
+
+// What is handed over by atomics on the heap, as C++ and Rust make them.
+func TestPlacesOnHeap(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		compiler, source string
+		flags            []string
+		variable, place  string
+	}{
+		{"g++", "places.cc", []string{"-O2", "-pthread"}, "tally", "atomic instruction in operator() at places.cc:"},
+		{"rustc", "places.rs", []string{"-O"}, "TALLY", "atomic instruction in places::main::{{closure}} at places.rs:"},
+	} {
+		t.Run(c.compiler, func(t *testing.T) {
+			_, r := reported(t, "exec", "--watch", c.variable, "--", corpus(t, c.compiler, "process/"+c.source, c.flags))
+			if len(r.Findings) == 0 {
+				t.Fatalf("no findings; notes: %q", r.Run.Notes)
+			}
+			for _, f := range r.Findings {
+				if f.Confidence != "potential" {
+					t.Errorf("%s", f)
+				}
+			}
+			found := false
+			for _, e := range r.Run.Executed {
+				found = found || strings.HasPrefix(e.Place, c.place)
+			}
+			if !found {
+				t.Errorf("executed: %v, want %s", r.Run.Executed, c.place)
+			}
+		})
 	}
 }
