@@ -107,7 +107,7 @@ func TestReadersBehindAWriter(t *testing.T) {
 		t.Errorf("status %d, findings %v", status, r.Findings)
 	}
 	status, r = reported(t, "analyze", "--rwlock-policy", "writer", trace)
-	if status != 66 || len(r.Findings) != 1 || r.Findings[0].Kind != "deadlock" || r.Findings[0].Confidence != "potential" || len(r.Findings[0].Threads) != 3 {
+	if status != 66 || len(r.Findings) != 1 || r.Findings[0].Kind != "deadlock" || r.Findings[0].Confidence != "potential" || len(r.Findings[0].Evidence) != 3 {
 		t.Errorf("status %d, findings %v", status, r.Findings)
 	}
 }
