@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
@@ -108,7 +109,8 @@ func BenchmarkReach(b *testing.B) {
 		{"eraser", func() reachSink { return eraser.New(eraser.Options{}) }},
 		{"goodlock", func() reachSink { return goodlock.New(goodlock.Options{}) }},
 		{"predict", func() reachSink { return predict.New(predict.Options{}) }},
-		{"all", func() reachSink { return suite.New(suite.Options{}) }},
+		{"happens-before", func() reachSink { return happensbefore.New(happensbefore.Options{}) }},
+		{"all", func() reachSink { return suite.New(suite.Options{OnDeadlock: func(*finding.Finding) {}}) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -125,7 +127,9 @@ func BenchmarkReach(b *testing.B) {
 				}
 				b.ReportMetric(float64(n), "predicted")
 			}
-			b.ReportMetric(float64(cpuTime(b)-before)/float64(b.N), "cpu-ns/op")
+			cpu := float64(cpuTime(b) - before)
+			b.ReportMetric(cpu/float64(b.N), "cpu-ns/event")
+			b.ReportMetric(float64(b.N)/cpu*1e9, "events/s")
 		})
 	}
 }

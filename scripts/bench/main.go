@@ -98,6 +98,10 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	reach, err := reachBenchmarks(c)
+	if err != nil {
+		return false, err
+	}
 	properties, whole, err := latticeBenchmarks(c)
 	if err != nil {
 		return false, err
@@ -115,7 +119,7 @@ func run(c config) (met bool, err error) {
 		return false, err
 	}
 	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, ordered: ordered}
+	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, reach: reach, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, ordered: ordered}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)

@@ -306,9 +306,11 @@ func replayBenchmarks(c config) ([]replayed, error) {
 
 var replayLine = regexp.MustCompile(`^BenchmarkReplay/(\S+?)(?:-\d+)?\s+\d+\s(.*)`)
 
-// parseReplays reads lines of a name and of pairs of number and unit.
-func parseReplays(out string) []replayed {
-	order, values := metrics(out, replayLine)
+func parseReplays(out string) []replayed { return parse(out, replayLine) }
+
+// parse reads lines of a name and of pairs of number and unit.
+func parse(out string, lines *regexp.Regexp) []replayed {
+	order, values := metrics(out, lines)
 	var replays []replayed
 	for _, name := range order {
 		v := values[name]

@@ -25,6 +25,7 @@ type page struct {
 	stores    []result // the plain one first
 	stages    []stage
 	replays   []replayed
+	reach     []replayed
 	checked   checked
 	unbounded []unbounded
 	reports   []written
@@ -119,6 +120,7 @@ func (p *page) requirements() []requirement {
 		}
 	}
 	rs = append(rs, orderRequirement(p.ordered))
+	rs = append(rs, reachRequirements(p.reach)...)
 	rs = append(rs, p.checked.requirements()...)
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)
@@ -234,6 +236,7 @@ func (p *page) renderStages(b *strings.Builder) {
 	for _, r := range p.replays {
 		fmt.Fprintf(b, "| %s | %.1f | %.0f | %.1f | %.4f |\n", strings.ReplaceAll(r.name, ",", ", "), r.perSecond/1e6, r.ns, r.bytes, r.allocs)
 	}
+	renderReach(b, p.reach)
 }
 
 var marks = figures.Marks{Begin: "<!-- measured: written by make bench -->", End: "<!-- end of measured -->"}
