@@ -245,8 +245,10 @@ func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
 // dataName gives the variable that holds an address of the process, or "".
 func (r *Resolver) dataName(pid int, addr uint64) string {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
-		if name, ok := seg.Module.Plan.Object(addr - seg.Bias); ok {
-			return name
+		if plan := seg.Module.Plan; plan != nil {
+			if name, ok := plan.Object(addr - seg.Bias); ok {
+				return name
+			}
 		}
 		name, off, ok := r.table(seg.Module).Data(addr - seg.Bias)
 		switch {
