@@ -224,7 +224,7 @@ func (r *resolver) findSync(n syntax.Name, kind syntax.SyncKind) int {
 	e, ok := r.names.entries[n.Text]
 	if !ok && !r.damaged && r.names.near(n.Text, syncSort) == "" {
 		r.warn(syntax.Doubtful, n.Span, "%s %q is not declared: taken for the one in the variable of that name", kind, n.Text)
-		r.sync(&syntax.Sync{Kind: kind, Name: n, Path: syntax.Path{Text: n.Text, Span: n.Span}})
+		r.sync(&syntax.Sync{Kind: kind, Name: n, Path: syntax.Path(n)})
 		return r.names.entries[n.Text].index
 	}
 	if !ok || e.sort != syncSort {
