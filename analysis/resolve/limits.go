@@ -136,11 +136,11 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 
 // tooBusy says what was left out for its cost, and how to have it all the same.
 func tooBusy(variables []string) string {
-	which := fmt.Sprintf("the atomic variable %s was", variables[0])
+	which, them := fmt.Sprintf("the atomic variable %s was", variables[0]), "it"
 	if n := len(variables); n > 1 {
-		which = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0])
+		which, them = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0]), "them"
 	}
-	return which + " accessed too often to be observed to the end: --watch observes it whatever it costs"
+	return which + " accessed too often to be observed to the end: --watch observes " + them + " whatever the cost"
 }
 
 func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
