@@ -68,15 +68,22 @@ type Graph struct {
 }
 
 const (
-	lately = 64 // threads that are found without a map
-	nearby = 16 // objects of a thread that are
+	lately     = 64      // threads that are found without a map
+	nearby     = 16      // objects of a thread that are, at first
+	mostNearby = 1 << 12 // and at most
 )
 
 type thread struct {
 	id     event.ThreadID
 	born   finding.Step // by its parent; Op is None if that was not seen
 	uses   map[event.ObjectID]*use
-	lately *[nearby]*use // until it ends
+	lately []known // by object, modulo a power of two; until it ends
+}
+
+// known is what is known of a use: most events tell nothing new.
+type known struct {
+	object event.ObjectID
+	roles  role
 }
 
 // use is what a thread does with an object.
@@ -119,20 +126,21 @@ func (g *Graph) fork(e *event.Event) {
 }
 
 func (g *Graph) used(t *thread, e *event.Event) {
-	if t.lately == nil {
-		t.lately = &[nearby]*use{}
+	if len(t.lately) < mostNearby && len(t.lately) <= len(t.uses) {
+		t.lately = make([]known, max(nearby, 2*len(t.lately)))
 	}
-	near := &t.lately[e.Object%nearby]
-	u := *near
-	if u == nil || u.object != e.Object {
-		if u = g.use(t, e.Object); u == nil {
-			return
-		}
-		*near = u
+	near := &t.lately[int(e.Object)&(len(t.lately)-1)]
+	if near.object == e.Object && roles[e.Op]&^near.roles == 0 {
+		return
+	}
+	u := g.use(t, e.Object)
+	if u == nil {
+		return
 	}
 	if fresh := roles[e.Op] &^ u.roles; fresh != 0 {
 		u.take(fresh, e)
 	}
+	*near = known{e.Object, u.roles}
 }
 
 // take adds roles that the thread did not have.

@@ -33,15 +33,22 @@ type node struct {
 	parent   *node
 	m        member
 	path     []event.ObjectID // from the root to here
-	children []*node          // a hash table of a power of two, at most half full
+	children []child          // a hash table of a power of two, at most half full
 	count    int              // of children
 	pattern  *pattern         // wanting m while holding the path above, if ever seen
+}
+
+// child is a place in the table of children. The member stands beside the node so
+// that looking for it reads no nodes.
+type child struct {
+	m member
+	n *node
 }
 
 // child gives the node for one more lock.
 func (a *Analysis) child(n *node, m member) *node {
 	if n.count > 0 {
-		if c := n.children[n.place(m)]; c != nil {
+		if c := n.children[n.place(m)].n; c != nil {
 			return c
 		}
 	}
@@ -55,7 +62,7 @@ func (a *Analysis) child(n *node, m member) *node {
 func (n *node) place(m member) int {
 	mask := len(n.children) - 1
 	i := int(uint64(m)*0x9e3779b97f4a7c15>>32) & mask
-	for n.children[i] != nil && n.children[i].m != m {
+	for n.children[i].n != nil && n.children[i].m != m {
 		i = (i + 1) & mask
 	}
 	return i
@@ -64,14 +71,14 @@ func (n *node) place(m member) int {
 func (n *node) add(c *node) {
 	if n.count++; 2*n.count > len(n.children) {
 		old := n.children
-		n.children = make([]*node, max(2, 2*len(old)))
+		n.children = make([]child, max(2, 2*len(old)))
 		for _, o := range old {
-			if o != nil {
+			if o.n != nil {
 				n.children[n.place(o.m)] = o
 			}
 		}
 	}
-	n.children[n.place(c.m)] = c
+	n.children[n.place(c.m)] = child{c.m, c}
 }
 
 // cur is the node of what the thread holds: the path of all of it, in the order of
