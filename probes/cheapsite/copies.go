@@ -2,6 +2,7 @@ package cheapsite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/binary"
@@ -42,18 +43,12 @@ func (im *Image) CopyExits(at uint64, code []binary.Range) (exits []CopyExit, wh
 	if why := c.leave(); why != "" {
 		return nil, why
 	}
-	for to, sp := range c.exits {
+	for _, to := range slices.Sorted(maps.Keys(c.exits)) { // in order: of several reasons always the same is told
 		if why := c.returnsFrom(to); why != "" {
 			return nil, why
 		}
-		exits = append(exits, CopyExit{At: to, SPDelta: -sp})
+		exits = append(exits, CopyExit{At: to, SPDelta: -c.exits[to]})
 	}
-	slices.SortFunc(exits, func(a, b CopyExit) int {
-		if a.At < b.At {
-			return -1
-		}
-		return 1
-	})
 	return exits, ""
 }
 

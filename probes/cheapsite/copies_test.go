@@ -20,7 +20,7 @@ func TestCopyExits(t *testing.T) {
 		{"two ends", "90 7402 85ff 90 c3 90", 3, []CopyExit{{0x1003, 0}, {0x1005, 0}}, ""},
 		{"pushes", "90 53 90 5b c3", 3, []CopyExit{{0x1003, 8}}, ""},
 		{"a loop inside", "90 85ff 74fc 90 c3", 5, nil, "the stack pointer differs on its paths"},
-		{"mixed", "90 7402 85ff 74fb c3", 0, nil, "its code is mixed with that around it"},
+		{"mixed", "90 7402 85ff 74fa c3", 0, nil, "its code is mixed with that around it"},
 		{"returns for its function", "90 7401 c3 90 c3", 4, nil, "it ends with the function around it"},
 		{"a switch", "90 ffe0 90 c3", 3, nil, "control may arrive in it by a jump table or an exception"},
 		{"a landing pad", "90 85ff 85ff c3", 5, nil, "control may arrive in it by a jump table or an exception"},
