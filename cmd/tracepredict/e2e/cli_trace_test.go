@@ -125,7 +125,7 @@ func TestTraceDiskFull(t *testing.T) {
 }
 
 // TestTraceOfAKilledTool: what was recorded until the tool was killed can be
-// analysed.
+// analysed. What was unseen is told at a trace's end: without it findings are potential.
 func TestTraceOfAKilledTool(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -134,13 +134,13 @@ func TestTraceOfAKilledTool(t *testing.T) {
 	poll(t, "the probes", func() bool { return tool.err.has("tracepredict: observing ") })
 	server.ask("twist")
 	poll(t, "the trace of what the server did", func() bool {
-		c := startTool(t, childOptions{}, "analyze", "--format", "json", file)
+		c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", file)
 		return c.wait() == 66
 	})
 	tool.signal(unix.SIGKILL)
 	tool.want(128 + int(unix.SIGKILL))
 	server.want(0)
-	c := startTool(t, childOptions{}, "analyze", file)
+	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", file)
 	c.want(66)
 	text := c.err.String()
 	for _, want := range []string{"DEADLOCK", "the trace is cut short after event", "twist.h"} {
