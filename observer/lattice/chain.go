@@ -9,6 +9,21 @@ type entry struct {
 	order int      // its place in the trace, from 0
 	steps uint64   // bit p: property p reads a letter
 	held  []held   // locks that the thread holds after it
+	// before is what its variable held before: in all runs the same, since the writes of a
+	// variable are ordered.
+	before uint64
+}
+
+// undo gives the values before the event, if they are not known yet.
+func (e *entry) undo(known, after []uint64) []uint64 {
+	if known != nil {
+		return known
+	}
+	known = append([]uint64{}, after...)
+	if e.Variable >= 0 {
+		known[e.Variable] = e.before
+	}
+	return known
 }
 
 type held struct {

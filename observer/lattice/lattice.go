@@ -40,8 +40,8 @@
 //
 // # Witnesses
 //
-// Levels passed are kept up to Options.History cuts. From them the run that leads to a
-// violation is found backwards, to the last cut that it shares with the observed run
+// Levels passed are kept up to Options.History cuts, without the values of variables, which
+// the events tell. From them the run that leads to a violation is found backwards, to the last cut that it shares with the observed run
 // (witness.go).
 //
 // # Bounds
@@ -96,7 +96,8 @@ type Property struct {
 type Event struct {
 	Slot  uint32
 	Clock []uint32 // by slot, itself included; shorter than needed means zero
-	// Variable is the index of the variable that it wrote, -1 for none.
+	// Variable is the index of the variable that it wrote, -1 for none. The clocks order
+	// the writes of a variable.
 	Variable int
 	Value    uint64 // written
 	Events   uint64 // bit i: it is declared event i
@@ -148,6 +149,7 @@ type Lattice struct {
 	chains  []chain
 	arrived []uint32 // the slots of the events from level passed on, in trace order
 	passed  int      // levels whose observed event has left arrived
+	written []uint64 // by variable: what was written last
 	total   int      // events that came
 	queued  int      // of them not below every cut
 
@@ -194,6 +196,7 @@ func New(o Options) *Lattice {
 	for i := range o.Properties {
 		l.props = append(l.props, newAutomaton(&o.Properties[i]))
 	}
+	l.written = append(l.written, o.Initial...)
 	l.current.n = 1
 	l.current.values = append(l.current.values, o.Initial...)
 	l.current.observed = 0
@@ -217,6 +220,9 @@ func (l *Lattice) Event(e *Event) {
 	m.Event = *e
 	m.Clock = append(m.clock[:0], e.Clock...)
 	m.clock = m.Clock
+	if e.Variable >= 0 {
+		m.before, l.written[e.Variable] = l.written[e.Variable], e.Value
+	}
 	m.order = l.total
 	m.steps = l.stepsOf(e)
 	c.holds(m)

@@ -8,7 +8,7 @@ type level struct {
 	number   int
 	packing           // with which keys are written, of a level in the history
 	keys     []uint64 // words a cut
-	values   []uint64 // one a variable
+	values   []uint64 // one a variable; of the current and the next level alone
 	sets     []uint32 // one a property
 	observed int      // which cut is the observed run's, -1 for none
 	run      []uint32 // the sets of the observed run alone, one a property
@@ -36,7 +36,6 @@ func (l *Lattice) newLevel() *level {
 	v.clear()
 	w := min(l.o.Width, wide)
 	v.keys = slices.Grow(v.keys, w*l.words)
-	v.values = slices.Grow(v.values, w*len(l.o.Initial))
 	v.sets = slices.Grow(v.sets, w*len(l.props))
 	return v
 }
@@ -74,7 +73,10 @@ func (l *Lattice) pass() {
 	l.keeping += old.n
 	l.forget()
 	l.level++
+	values := old.values // the witness finds them from the events
+	old.values = nil
 	l.current, l.next = l.next, l.newLevel()
+	l.next.values = slices.Grow(values[:0], min(l.o.Width, wide)*len(l.o.Initial))
 	l.building = false
 	l.lower()
 	l.count()

@@ -109,7 +109,10 @@ type search struct {
 	layers  [][]node
 	levels  []*level
 	found   int // in the last layer
-	states  []State
+	// values are those of the variables at the cuts of the last layer: levels passed
+	// have none any more.
+	values map[int][]uint64
+	states []State
 }
 
 func (s *search) begin(v *Violation) {
@@ -121,8 +124,9 @@ func (s *search) begin(v *Violation) {
 	if v.Observed {
 		cut, sets = lv.observed, lv.run[s.p]
 	}
-	values := slices.Clone(lv.values[cut*s.m : (cut+1)*s.m])
-	letter := s.letter(values, v.event)
+	values := lv.values[cut*s.m : (cut+1)*s.m]
+	s.values = map[int][]uint64{cut: slices.Clone(values)}
+	letter := s.letter(slices.Clone(values), v.event)
 	for _, q := range s.a.sets[sets].states {
 		s.states = s.a.monitor.Step(s.states[:0], q, letter)
 		if slices.ContainsFunc(s.states, s.a.monitor.Bad) {
@@ -163,11 +167,12 @@ func (s *search) back() error {
 	above := s.layers[len(s.layers)-1]
 	index := s.parentKeys(above, from, below)
 	below.find(index)
-	seen := map[node]bool{}
+	seen, values := map[node]bool{}, map[int][]uint64{}
 	var layer []node
 	for k, n := range above {
-		layer = s.parents(layer, seen, from, below, index, k, n)
+		layer = s.parents(layer, seen, values, from, below, index, k, n)
 	}
+	s.values = values
 	if len(layer) == 0 {
 		return fmt.Errorf("level %d has no cut from which the monitor reaches the violation", below.number)
 	}
@@ -175,10 +180,11 @@ func (s *search) back() error {
 	return nil
 }
 
-// parents appends the nodes of below from which one event leads to node n above.
-func (s *search) parents(layer []node, seen map[node]bool, above, below *level, index map[string]int, k int, n node) []node {
+// parents appends the nodes of below from which one event leads to node n above, and
+// enters the values at their cuts.
+func (s *search) parents(layer []node, seen map[node]bool, before map[int][]uint64, above, below *level, index map[string]int, k int, n node) []node {
 	cut := above.unpack(nil, above.key(n.cut, above.words))
-	values := above.values[n.cut*s.m : (n.cut+1)*s.m]
+	values := s.values[n.cut]
 	for slot := range below.base {
 		key, _ := below.before(cut, uint32(slot))
 		i, ok := index[key]
@@ -198,6 +204,7 @@ func (s *search) parents(layer []node, seen map[node]bool, above, below *level, 
 			}
 			if id := (node{cut: i, state: q}); slices.Contains(s.states, n.state) && !seen[id] {
 				seen[id] = true
+				before[i] = e.undo(before[i], values)
 				layer = append(layer, node{i, q, uint32(slot), k})
 			}
 		}
@@ -257,7 +264,7 @@ func (s *search) witness(v *Violation) *Witness {
 	last := len(s.layers) - 1
 	level := s.levels[last]
 	n := s.layers[last][s.found]
-	values := slices.Clone(level.values[n.cut*s.m : (n.cut+1)*s.m])
+	values := slices.Clone(s.values[n.cut])
 	w := &Witness{Common: s.l.level - last, Values: slices.Clone(values), Letter: s.a.labels.Letter(values, 0)}
 	w.From = s.l.latest(level.unpack(nil, level.key(n.cut, level.words)))
 	for k := last; ; k-- {
