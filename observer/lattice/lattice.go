@@ -41,8 +41,8 @@
 // # Witnesses
 //
 // Levels passed are kept up to Options.History cuts, without the values of variables, which
-// the events tell. From them the run that leads to a violation is found backwards, to the last cut that it shares with the observed run
-// (witness.go).
+// the events tell. From them the run that leads to a violation is found backwards, to the
+// last cut that it shares with the observed run (witness.go).
 //
 // # Bounds
 //
