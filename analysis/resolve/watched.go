@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -21,6 +22,7 @@ const (
 
 	steadyTurns = 16
 	tellEvery   = 100 * time.Millisecond
+	tellAfter   = 1 << 14 // records, where there is always another one
 )
 
 // Uses gives how threads used each variable so far; a suite.Suite knows it.
@@ -35,11 +37,26 @@ type Sharing struct {
 	Guarded  uint64                 // recorded accesses after which a variable is known to be guarded; 0: never
 	next     time.Time
 	told     map[event.ObjectID]bool
+	taken    int
 }
 
 // Idle implements loader.Handler.
 func (s *Sharing) Idle() {
 	s.Observer.Idle()
+	s.tell()
+}
+
+// Record implements loader.Handler. A program that makes more events than can be analysed
+// never leaves the reader idle: it is the one whose probes should go.
+func (s *Sharing) Record(r *bpf.Record) {
+	s.Observer.Record(r)
+	if s.taken++; s.taken%tellAfter == 0 {
+		s.tell()
+	}
+}
+
+// tell tells the session which variables are known to be guarded by now.
+func (s *Sharing) tell() {
 	session, now := s.Session(), time.Now()
 	if session == nil || s.Guarded == 0 || now.Before(s.next) {
 		return
