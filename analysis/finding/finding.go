@@ -98,6 +98,7 @@ type Finding struct {
 	// be expected, why: one sentence, for the user.
 	Reason   string
 	Property string // the name of the specification's property, or ""
+	Rule     Rule   // the rule of use that it breaks, or ""
 	// Message is for findings whose sentence the report cannot make of kind
 	// and evidence; else "".
 	Message string

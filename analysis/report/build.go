@@ -17,7 +17,7 @@ import (
 // them is shown as its code.
 //
 // The fingerprint is the hexadecimal SHA-256 of what stays the same when the
-// same binary runs again: kind, property, names of variables and locks, and
+// same binary runs again: kind, property, rule, names of variables and locks, and
 // function, file and line of each side. Addresses, threads, processes, the
 // directory of the sources, the chain of callers and which of the two sides
 // came first are not part of it, nor whether a side read or wrote: `n++` is
@@ -47,10 +47,11 @@ func Build(run Run, fs []finding.Finding, r Resolver) Report {
 }
 
 // canonical turns a finding so that the side that came first stands first:
-// the two orders of a race, or the rotations of a cycle, are one finding.
+// the two orders of a race, or the rotations of a cycle, are one finding. Of a
+// misuse the wrong operation stays first.
 func canonical(f finding.Finding) finding.Finding {
 	n := len(f.Evidence)
-	if n < 2 {
+	if n < 2 || f.Kind == finding.Misuse {
 		return f
 	}
 	first := 0
@@ -92,7 +93,7 @@ func newBuilder(r Resolver) *builder {
 
 func (b *builder) finding(f finding.Finding) candidate {
 	out := Finding{
-		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Message: clean(f.Message),
+		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Rule: finding.Rule(clean(string(f.Rule))), Message: clean(f.Message),
 		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
 		Order: f.Order, Bounded: f.Bounded, Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
 	}

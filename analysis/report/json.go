@@ -132,6 +132,7 @@ type jsonFinding struct {
 	Confidence  finding.Confidence `json:"confidence"`
 	Reason      string             `json:"reason,omitempty"`
 	Property    string             `json:"property"`
+	Rule        finding.Rule       `json:"rule,omitempty"`
 	Message     string             `json:"message"`
 	Objects     []string           `json:"objects"`
 	Threads     []event.ThreadID   `json:"threads"`
@@ -306,7 +307,7 @@ func toJSONWatched(w Watched) jsonWatched {
 
 func (n names) toJSON(f Finding) jsonFinding {
 	return jsonFinding{
-		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Message: f.Message,
+		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Rule: f.Rule, Message: f.Message,
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),

@@ -150,7 +150,11 @@ func fingerprint(f *Finding) string {
 	if len(f.Evidence) > 0 {
 		message = "" // it may hold addresses; the sides say enough
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "1 %q %q %q %q %q", f.Kind, f.Property, message, objects, sides))
+	whole := fmt.Appendf(nil, "1 %q %q %q %q %q", f.Kind, f.Property, message, objects, sides)
+	if f.Rule != "" {
+		whole = fmt.Appendf(whole, " %q", f.Rule)
+	}
+	sum := sha256.Sum256(whole)
 	return hex.EncodeToString(sum[:])
 }
 

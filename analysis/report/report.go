@@ -218,7 +218,8 @@ type Finding struct {
 	Confidence finding.Confidence
 	Reason     string // why no more than potential; "" if that needs no word
 	Property   string
-	Message    string // the error in one sentence
+	Rule       finding.Rule // the rule of use that it breaks; "" of what is no misuse
+	Message    string       // the error in one sentence
 	Objects    []Object
 	Threads    []Thread // in the order of Evidence
 	Mentioned  []Thread // all threads of evidence, witness and sketch, by ID

@@ -267,6 +267,9 @@ func (p *printer) finding(number int, f *Finding) {
 	if f.Property != "" {
 		title += " (" + f.Property + ")"
 	}
+	if f.Rule != "" {
+		title += " (" + string(f.Rule) + ")"
+	}
 	if f.Count > 1 {
 		title += fmt.Sprintf(", in %s instances", thousands(uint64(f.Count)))
 	}
