@@ -21,7 +21,7 @@ type closure struct {
 
 // start is the smallest closed set: what was forgotten from the beginning.
 func (h *History) start() *closure {
-	h.enterOf(0)
+	h.update()
 	h.tidy()
 	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots)), of: h.rearranged}
 }
@@ -124,7 +124,7 @@ func (c *closure) excluded(slot uint32, x *section) bool {
 		return false
 	}
 	return slices.ContainsFunc(l.slots, func(s *lockSlot) bool {
-		return s.slot != slot && (c.lostAfter(&s.lost, s.slot, x) || c.keptAfter(s, x))
+		return s.slot != slot && (s.lost != nil && c.lostAfter(s.lost, s.slot, x) || c.keptAfter(s, x))
 	})
 }
 
@@ -149,7 +149,7 @@ func (c *closure) sections(s *lockSlot) int {
 // lostAfter is keptAfter for forgotten sections. Where the set has only some of
 // them, it takes the last for one of these, which may make the set too large.
 func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
-	if l.first == 0 || c.at[slot] < l.first || l.seq <= x.seq || (x.shared && !l.exclusive) {
+	if c.at[slot] < l.first || l.seq <= x.seq || (x.shared && !l.exclusive) {
 		return false
 	}
 	if c.at[slot] < l.last || x.shared {

@@ -106,6 +106,9 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 		x := &block[i]
 		l := h.lockSlot(slot, x.lock)
 		l.stale.add(1, x.acquire)
+		if l.lost == nil {
+			l.lost = &lost{}
+		}
 		l.lost.add(x)
 	}
 	s.stale.add(len(block), head.acquire)
@@ -266,6 +269,7 @@ func (s *slotHistory) tidy() {
 		}
 	}
 	s.held = s.held[:to+copy(s.held[to:], s.held[from:])]
+	s.known -= from - to
 	for i := range s.open {
 		s.open[i] -= from - to
 	}
@@ -349,7 +353,7 @@ func (h *History) tidy() {
 
 // evict makes room in the log: what trim forgot, then the oldest quarter or more.
 func (h *History) evict() {
-	h.enterOf(0)
+	h.update()
 	h.tidy()
 	h.sweep()
 	if len(h.log) > h.opt.Events/4*3 {
@@ -403,57 +407,42 @@ func (h *History) index(seq uint64) int {
 // cutAt forgets the first n events of the log, but for locks held and waits begun.
 func (h *History) cutAt(n int) {
 	n = min(n, len(h.log))
-	for i := range h.log[:n] {
-		e := &h.log[i]
-		h.cut[e.Slot] = max(h.cut[e.Slot], e.Epoch)
-	}
+	pins := h.cutSlots(h.log[:n])
 	h.rearranged++
-	pins := pinned(h.log[:n])
+	for i, s := range h.slots {
+		s.forget(h.cut[i], h.cut)
+		for k := range s.held {
+			x := &s.held[k]
+			if x.acquire > h.cut[i] {
+				break
+			}
+			pins = append(pins, h.log[h.index(x.seq)])
+		}
+	}
+	slices.SortFunc(pins, func(x, y entry) int { return cmp.Compare(x.Seq, y.Seq) })
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)
 	h.calm = 0
-	for i, s := range h.slots {
-		s.forget(h.cut[i], h.cut)
-	}
-	clear(h.recent)
-	for id, l := range h.locks {
-		if h.forgetLock(l) {
-			delete(h.locks, id)
-		}
-	}
+	h.reindex()
 }
 
-// pinned is the acquires whose sections, and the waits whose sleep, are not over.
-func pinned(events []entry) []entry {
-	var open []int // by Seq
-	over := func(e *entry, own, wait bool) bool {
-		for i, at := range open {
-			x := &events[at]
-			if x.Object == e.Object && (x.Op == event.Wait) == wait && (!own || x.Thread == e.Thread) {
-				open = append(open[:i], open[i+1:]...)
-				return true
-			}
-		}
-		return false
-	}
+// cutSlots moves the slots' cuts behind some events. It answers with the waits among
+// them whose sleep is not over.
+func (h *History) cutSlots(events []entry) []entry {
+	var waits []entry
 	for i := range events {
 		e := &events[i]
+		h.cut[e.Slot] = max(h.cut[e.Slot], e.Epoch)
 		switch e.Op {
-		case event.Acquire, event.AcquireRead, event.Wait:
-			open = append(open, i)
-		case event.Release:
-			if !over(e, true, false) {
-				over(e, false, false)
-			}
+		case event.Wait:
+			waits = append(waits, *e)
 		case event.Wake:
-			over(e, true, true)
+			if at := slices.IndexFunc(waits, func(x entry) bool { return x.Object == e.Object && x.Thread == e.Thread }); at >= 0 {
+				waits = slices.Delete(waits, at, at+1)
+			}
 		}
 	}
-	pins := make([]entry, 0, len(open))
-	for _, at := range open {
-		pins = append(pins, events[at])
-	}
-	return pins
+	return waits
 }
 
 func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
@@ -464,56 +453,4 @@ func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
 	})
 	to, _ := slices.BinarySearchFunc(s.gaps, cut+1, compareGap)
 	s.gaps = slices.Delete(s.gaps, 0, to)
-}
-
-// maxSpare bounds the lists that wait to be used again.
-const maxSpare = 1 << 12
-
-// forgetLock drops sections that every closed set has in full; it answers whether
-// none is left.
-func (h *History) forgetLock(l *lockHistory) bool {
-	left := l.slots[:0]
-	l.ids = l.ids[:0]
-	for _, ls := range l.slots {
-		ls.forget(h.slots[ls.slot], h.cut[ls.slot])
-		if len(ls.sections) > 0 || ls.lost.last != 0 {
-			left, l.ids = append(left, ls), append(l.ids, ls.slot)
-			continue
-		}
-		h.pairs--
-		if len(h.spare) < maxSpare {
-			ls.of = nil
-			h.spare = append(h.spare, ls)
-		}
-	}
-	clear(l.slots[len(left):])
-	l.slots = left
-	return len(left) == 0
-}
-
-// forget keeps the sections that the slot has kept.
-func (l *lockSlot) forget(s *slotHistory, cut event.Epoch) {
-	old, _ := slices.BinarySearchFunc(l.sections, cut+1, compareStay)
-	reach, _ := slices.BinarySearchFunc(s.held, cut+1, compareAcquire) // mostly few: those that reach beyond the cut
-	to := 0
-	if reach < old {
-		for i := range s.held[:reach] {
-			if at, has := slices.BinarySearchFunc(l.sections[:old], s.held[i].acquire, compareStay); has && at >= to && s.held[i].lock == l.lock {
-				l.sections[to] = l.sections[at]
-				to++
-			}
-		}
-	} else {
-		for _, x := range l.sections[:old] {
-			if _, kept := slices.BinarySearchFunc(s.held, x.acquire, compareAcquire); kept {
-				l.sections[to] = x
-				to++
-			}
-		}
-	}
-	l.sections = l.sections[:to+copy(l.sections[to:], l.sections[old:])]
-	if l.lost.last <= cut {
-		l.lost = lost{}
-	}
-	l.keep = 0
 }

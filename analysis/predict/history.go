@@ -12,10 +12,12 @@ type History struct {
 	opt    Options
 	log    []entry // by Seq
 	slots  []*slotHistory
-	lone   []lone // by slot
-	locks  map[event.ObjectID]*lockHistory
-	recent []*lockSlot // by slot and lock: a table in front of locks
-	pairs  int         // lockSlots in use
+	lone   []lone                          // by slot
+	locks  map[event.ObjectID]*lockHistory // see update
+	recent []*lockSlot                     // by slot and lock: a table in front of locks
+	pairs  int                             // lockSlots in use
+	behind int                             // acquires since locks were last brought up to date
+	batch  int                             // so many at most
 	sems   map[event.ObjectID]*semHistory
 	bars   map[event.ObjectID]*barHistory
 	chans  map[event.ObjectID]*chanHistory
@@ -35,18 +37,17 @@ type History struct {
 	untidy    bool // lists still name sections that lie in gaps
 
 	spare []*lockSlot // not in use
+	full  []*lockSlot // scratch of update
 	fresh []gap       // scratch of trim
 	tail  []gap       // scratch of addGaps
 }
 
-// The table of recently used locks and slots grows with their number between these
-// bounds. A server has thousands: a lock for each bucket of a table.
-const fewRecent, mostRecent = 1 << 13, 1 << 18
-
 // New returns an empty history.
 func New(o Options) *History {
+	o = o.filled()
 	return &History{
-		opt:    o.filled(),
+		opt:    o,
+		batch:  min(max(o.stride(), leastBatch), mostBatch),
 		recent: make([]*lockSlot, fewRecent),
 		locks:  map[event.ObjectID]*lockHistory{},
 		sems:   map[event.ObjectID]*semHistory{},
@@ -122,6 +123,7 @@ type slotHistory struct {
 	open  []int         // in held: those without an until, outermost first
 	head  int           // in held: where the open block begins, -1 if that is forgotten
 	moot  int           // how many of open another slot has released
+	known int           // so many of held are in History.locks
 	gaps  []gap         // by epoch: forgotten blocks
 	stale stale         // of held
 }
@@ -163,39 +165,6 @@ type section struct {
 	impure      bool // if outermost: the block has more than lock operations and reads
 }
 
-// lockHistory is the sections of a lock, by slot and, within it, by epoch.
-type lockHistory struct {
-	id    event.ObjectID
-	slots []*lockSlot
-	ids   []uint32 // of slots: what a search looks at
-	open  []holder // oldest first
-}
-
-// holder names an open section.
-type holder struct {
-	seq     uint64 // of the acquire
-	slot    uint32
-	acquire event.Epoch
-	thread  event.ThreadID
-}
-
-type lockSlot struct {
-	lock     event.ObjectID
-	slot     uint32
-	sections []stay
-	stale    stale
-	of       *lockHistory
-	keep     int // sections before this index are not looked at by trim
-	lost     lost
-}
-
-// stay is a section as its lock knows it.
-type stay struct {
-	seq     uint64
-	acquire event.Epoch
-	shared  bool
-}
-
 // Event takes the next event of the run, which must have been stamped.
 func (h *History) Event(e *event.Event) {
 	if e.Epoch == 0 {
@@ -218,9 +187,10 @@ func (h *History) Event(e *event.Event) {
 			h.enter(e.Slot)
 			h.acquire(s, e)
 		}
+		h.behind++
 	case event.Release:
 		if l := &h.lone[e.Slot]; l.acquire != 0 && l.lock == e.Object && l.thread == e.Thread {
-			h.passed(s, l, e)
+			s.passed(l, e)
 		} else {
 			h.enter(e.Slot)
 			h.release(s, e)
@@ -240,6 +210,9 @@ func (h *History) Event(e *event.Event) {
 	}
 	if len(h.log) >= h.opt.Events {
 		h.evict()
+	}
+	if h.behind >= h.batch {
+		h.update()
 	}
 }
 
@@ -298,52 +271,6 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-func (h *History) lock(id event.ObjectID) *lockHistory {
-	l := h.locks[id]
-	if l == nil {
-		l = &lockHistory{id: id}
-		h.locks[id] = l
-	}
-	return l
-}
-
-// lockSlot finds what a slot does with a lock.
-func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
-	near := h.near(slot, id)
-	if ls := *near; ls != nil && ls.lock == id && ls.slot == slot {
-		return ls
-	}
-	ls := h.lock(id).slot(h, slot)
-	if h.pairs > len(h.recent)/2 && len(h.recent) < mostRecent {
-		h.recent = make([]*lockSlot, 4*len(h.recent))
-		near = h.near(slot, id)
-	}
-	*near = ls
-	return ls
-}
-
-// near is where in the table a lock and slot are, if they are there.
-func (h *History) near(slot uint32, id event.ObjectID) **lockSlot {
-	mixed := (uint64(id)<<32 | uint64(slot)) * 0x9e3779b97f4a7c15 >> 32
-	return &h.recent[mixed%uint64(len(h.recent))]
-}
-
-func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
-	for i, id := range l.ids {
-		if id == slot {
-			return l.slots[i]
-		}
-	}
-	ls := &lockSlot{}
-	if n := len(h.spare); n > 0 {
-		ls, h.spare = h.spare[n-1], h.spare[:n-1]
-	}
-	*ls = lockSlot{of: l, lock: l.id, slot: slot, sections: ls.sections[:0]}
-	l.slots, l.ids = append(l.slots, ls), append(l.ids, slot)
-	h.pairs++
-	return ls
-}
-
 // stain tells that the open block, if there is one, cannot be left out of a run.
 func (s *slotHistory) stain() {
 	if s.head >= 0 {
@@ -366,21 +293,15 @@ func (h *History) acquire(s *slotHistory, e *event.Event) {
 	}
 	s.open = append(s.open, len(s.held))
 	s.held = append(s.held, x)
-	ls := h.lockSlot(e.Slot, e.Object)
-	ls.sections = append(ls.sections, stay{x.seq, x.acquire, x.shared})
-	ls.of.open = append(ls.of.open, holder{e.Seq, e.Slot, e.Epoch, e.Thread})
 }
 
 // passed enters a section that was the only one of its slot, now that it ends.
-func (h *History) passed(s *slotHistory, l *lone, e *event.Event) {
+func (s *slotHistory) passed(l *lone, e *event.Event) {
 	s.held = append(s.held, section{
 		seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, until: e.Epoch, releaseSlot: e.Slot, release: e.Epoch,
 		block: l.acquire, last: e.Epoch, shared: l.shared,
 	})
-	ls := h.lockSlot(e.Slot, l.lock)
-	ls.sections = append(ls.sections, stay{l.seq, l.acquire, l.shared})
 	l.acquire = 0
-	h.trim(s, ls)
 }
 
 // enter enters the slot's lone section, if there is one, as an open one.
@@ -393,16 +314,6 @@ func (h *History) enter(slot uint32) {
 	s.head = len(s.held)
 	s.open = append(s.open, len(s.held))
 	s.held = append(s.held, section{seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, block: l.acquire, shared: l.shared})
-	ls := h.lockSlot(slot, l.lock)
-	ls.sections = append(ls.sections, stay{l.seq, l.acquire, l.shared})
-	// Others may have entered theirs of this lock before, though they took it later.
-	open := append(ls.of.open, holder{})
-	at := len(open) - 1
-	for ; at > 0 && open[at-1].seq > l.seq; at-- {
-		open[at] = open[at-1]
-	}
-	open[at] = holder{l.seq, slot, l.acquire, l.thread}
-	ls.of.open = open
 	l.acquire = 0
 }
 
@@ -433,57 +344,58 @@ func (h *History) settled(s *slotHistory, e *event.Event) {
 // release closes the thread's section, or if it has none, the oldest: a thread
 // may release what another acquired.
 func (h *History) release(s *slotHistory, e *event.Event) {
-	l := h.lockSlot(e.Slot, e.Object).of
-	at := l.holder(e)
-	if at < 0 {
-		h.enterOf(e.Object)
-		at = 0
-	}
-	if len(l.open) == 0 {
-		return // acquired before observation began
-	}
-	of := l.open[at]
-	copy(l.open[at:], l.open[at+1:])
-	l.open = l.open[:len(l.open)-1]
-	if of.slot != e.Slot {
-		s.stain()
-		h.releaseOther(of, e)
+	if at := s.openOf(e); at >= 0 {
+		s.close(at, e)
 		return
 	}
-	if of.thread != e.Thread {
+	slot, at := h.holder(e.Object, func(x, other *section) bool { return x.seq < other.seq })
+	switch {
+	case at < 0: // acquired before observation began
+	case slot == e.Slot:
 		s.stain()
+		s.close(at, e)
+	default:
+		s.stain()
+		h.releaseOther(h.slots[slot], slot, at, e)
 	}
-	s.close(of.acquire, e)
-	h.trim(s, h.lockSlot(e.Slot, e.Object))
 }
 
-// holder is where in open the thread of e is, or -1.
-func (l *lockHistory) holder(e *event.Event) int {
-	for i := range l.open {
-		if l.open[i].slot == e.Slot && l.open[i].thread == e.Thread {
+func (h *History) releaseOther(of *slotHistory, slot uint32, at int, e *event.Event) {
+	x := &of.held[of.open[at]]
+	h.need(e, slot, x.acquire)
+	of.stain()
+	x.releaseSlot, x.release = e.Slot, e.Epoch
+	of.moot++
+}
+
+// openOf is where in open the thread's section is that e releases, or -1.
+func (s *slotHistory) openOf(e *event.Event) int {
+	for i, at := range s.open {
+		if x := &s.held[at]; x.lock == e.Object && x.thread == e.Thread && x.release == 0 {
 			return i
 		}
 	}
 	return -1
 }
 
-func (h *History) releaseOther(of holder, e *event.Event) {
-	s := h.slots[of.slot]
-	h.need(e, of.slot, of.acquire)
-	s.stain()
-	if at := s.openAt(of.acquire); at >= 0 {
-		x := &s.held[s.open[at]]
-		x.releaseSlot, x.release = e.Slot, e.Epoch
-		s.moot++
+// holder is the slot that holds a lock, and where in its open that section is; of
+// several that which is before all others. At is -1 if nobody does.
+func (h *History) holder(lock event.ObjectID, before func(x, other *section) bool) (slot uint32, at int) {
+	h.enterOf(lock)
+	var best *section
+	at = -1
+	for i, s := range h.slots {
+		for k, j := range s.open {
+			if x := &s.held[j]; x.lock == lock && x.release == 0 && (best == nil || before(x, best)) {
+				slot, at, best = uint32(i), k, x
+			}
+		}
 	}
+	return slot, at
 }
 
-// close ends a section of the slot, and with the last one the block.
-func (s *slotHistory) close(acquire event.Epoch, e *event.Event) {
-	at := s.openAt(acquire)
-	if at < 0 {
-		return
-	}
+// close ends a section of the slot's open ones, and with the last one the block.
+func (s *slotHistory) close(at int, e *event.Event) {
 	x := &s.held[s.open[at]]
 	x.releaseSlot, x.release, x.until = e.Slot, e.Epoch, e.Epoch
 	copy(s.open[at:], s.open[at+1:])
@@ -494,23 +406,13 @@ func (s *slotHistory) close(acquire event.Epoch, e *event.Event) {
 	}
 }
 
-// openAt is where in open the section of that acquire is, or -1.
-func (s *slotHistory) openAt(acquire event.Epoch) int {
-	for i := len(s.open) - 1; i >= 0; i-- {
-		if s.held[s.open[i]].acquire == acquire {
-			return i
-		}
-	}
-	return -1
-}
-
 // failed keeps the lock held at a failed attempt: who holds it must have taken it.
 func (h *History) failed(e *event.Event) {
-	h.enterOf(e.Object)
-	if l := h.locks[e.Object]; l != nil && len(l.open) > 0 {
-		x := l.open[len(l.open)-1]
-		h.slots[x.slot].stain()
-		h.need(e, x.slot, x.acquire)
+	slot, at := h.holder(e.Object, func(x, other *section) bool { return x.seq > other.seq })
+	if at >= 0 {
+		s := h.slots[slot]
+		s.stain()
+		h.need(e, slot, s.held[s.open[at]].acquire)
 	}
 }
 

@@ -21,10 +21,8 @@ func (h *History) text() string {
 		fmt.Fprintf(&b, "slot %d: %+v\n", i, *s)
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.locks)) {
-		l := h.locks[id]
-		fmt.Fprintf(&b, "lock %d: open %+v\n", id, l.open)
-		for _, ls := range l.slots {
-			fmt.Fprintf(&b, "  slot %d: %+v, keep %d, stale %+v, lost %+v\n", ls.slot, ls.sections, ls.keep, ls.stale, ls.lost)
+		for _, ls := range h.locks[id].slots {
+			fmt.Fprintf(&b, "lock %d, slot %d: %+v, keep %d, stale %+v, lost %+v\n", id, ls.slot, ls.sections, ls.keep, ls.stale, ls.lost)
 		}
 	}
 	return b.String()
@@ -69,8 +67,8 @@ func TestLoneIsThePlainWay(t *testing.T) {
 				h.start()
 			}
 		}
-		plain.enterOf(0)
-		h.enterOf(0)
+		plain.update()
+		h.update()
 		if want, got := plain.sorted().text(), h.sorted().text(); got != want {
 			t.Fatalf("entered late:\n%s\nat once:\n%s", got, want)
 		}

@@ -225,7 +225,7 @@ func (q *question) resume() Result {
 			q.c.raise(uint32(slot), upto)
 		}
 	default:
-		h.enterOf(0)
+		h.update()
 		for len(q.c.at) < len(h.slots) {
 			q.c.at, q.c.next = append(q.c.at, h.cut[len(q.c.at)]), append(q.c.next, 0)
 		}

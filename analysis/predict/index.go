@@ -1,0 +1,156 @@
+package predict
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// The sections of each lock are what questions and trim look at. An event enters its
+// section in the list of its slot, which is near; the locks, of which there may be
+// thousands, are brought up to date for many events at once, so that the memory that
+// they are in is waited for together.
+
+// The bounds of how many acquires locks may be behind.
+const leastBatch, mostBatch = 16, 1 << 10
+
+// The table of recently used locks and slots grows with their number between these
+// bounds. A server has thousands: a lock for each bucket of a table.
+const fewRecent, mostRecent = 1 << 13, 1 << 18
+
+// lockHistory is the sections of a lock, by slot and, within it, by epoch.
+type lockHistory struct {
+	id    event.ObjectID
+	slots []*lockSlot
+	ids   []uint32 // of slots: what a search looks at
+}
+
+// lockSlot is one line of a processor's cache.
+type lockSlot struct {
+	lock     event.ObjectID
+	slot     uint32
+	sections []stay
+	lost     *lost // nil: none is
+	stale    stale
+	keep     int // sections before this index are not looked at by trim
+}
+
+// stay is a section as its lock knows it.
+type stay struct {
+	seq     uint64
+	acquire event.Epoch
+	shared  bool
+}
+
+// update brings the locks up to date, and forgets what there is too much of.
+func (h *History) update() {
+	h.behind = 0
+	h.enterOf(0)
+	enough := h.opt.Sections + h.opt.stride()
+	h.full = h.full[:0]
+	for slot, s := range h.slots {
+		for i := s.known; i < len(s.held); i++ {
+			x := &s.held[i]
+			l := h.lockSlot(uint32(slot), x.lock)
+			l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
+			if n := len(h.full); l.live() > enough && (n == 0 || h.full[n-1] != l) {
+				h.full = append(h.full, l)
+			}
+		}
+		s.known = len(s.held)
+	}
+	for _, l := range h.full {
+		h.trim(h.slots[l.slot], l)
+	}
+}
+
+func (h *History) lock(id event.ObjectID) *lockHistory {
+	l := h.locks[id]
+	if l == nil {
+		l = &lockHistory{id: id}
+		h.locks[id] = l
+	}
+	return l
+}
+
+// lockSlot finds what a slot does with a lock.
+func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
+	near := h.near(slot, id)
+	if ls := *near; ls != nil && ls.lock == id && ls.slot == slot {
+		return ls
+	}
+	ls := h.lock(id).slot(h, slot)
+	if h.pairs > len(h.recent)/2 && len(h.recent) < mostRecent {
+		h.recent = make([]*lockSlot, 4*len(h.recent))
+		near = h.near(slot, id)
+	}
+	*near = ls
+	return ls
+}
+
+// near is where in the table a lock and slot are, if they are there.
+func (h *History) near(slot uint32, id event.ObjectID) **lockSlot {
+	mixed := (uint64(id)<<32 | uint64(slot)) * 0x9e3779b97f4a7c15 >> 32
+	return &h.recent[mixed%uint64(len(h.recent))]
+}
+
+func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
+	for i, id := range l.ids {
+		if id == slot {
+			return l.slots[i]
+		}
+	}
+	ls := &lockSlot{}
+	if n := len(h.spare); n > 0 {
+		ls, h.spare = h.spare[n-1], h.spare[:n-1]
+	}
+	*ls = lockSlot{lock: l.id, slot: slot, sections: ls.sections[:0]}
+	l.slots, l.ids = append(l.slots, ls), append(l.ids, slot)
+	h.pairs++
+	return ls
+}
+
+const noSlot = ^uint32(0)
+
+// maxSpare bounds the lists that wait to be used again.
+const maxSpare = 1 << 12
+
+// reindex makes the locks anew from what the slots have kept.
+func (h *History) reindex() {
+	for _, l := range h.locks {
+		for _, ls := range l.slots {
+			ls.sections, ls.keep, ls.stale = ls.sections[:0], 0, stale{}
+			if ls.lost != nil && ls.lost.last <= h.cut[ls.slot] {
+				ls.lost = nil
+			}
+		}
+	}
+	for _, s := range h.slots {
+		s.known = 0
+	}
+	h.update()
+	if h.pairs <= h.opt.Events/4 {
+		return // empty ones are there for the next time
+	}
+	for id, l := range h.locks {
+		if h.forgetLock(l) {
+			delete(h.locks, id)
+		}
+	}
+}
+
+// forgetLock drops what has no sections; it answers whether none is left.
+func (h *History) forgetLock(l *lockHistory) bool {
+	left := l.slots[:0]
+	l.ids = l.ids[:0]
+	for _, ls := range l.slots {
+		if len(ls.sections) > 0 || ls.lost != nil {
+			left, l.ids = append(left, ls), append(l.ids, ls.slot)
+			continue
+		}
+		h.pairs--
+		ls.lock, ls.slot = 0, noSlot // not to be found in the table of recent ones
+		if len(h.spare) < maxSpare {
+			h.spare = append(h.spare, ls)
+		}
+	}
+	clear(l.slots[len(left):])
+	l.slots = left
+	return len(left) == 0
+}
