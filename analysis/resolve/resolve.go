@@ -17,6 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // Process is what a Resolver must know of the observed process, and of those that
@@ -41,11 +42,12 @@ type Resolver struct {
 	process  Process
 	observed Observed
 	tables   map[*loader.Module]*symbolize.Table
+	names    map[*loader.Module]*variable.Names
 }
 
 // New makes a resolver.
 func New(p Process, o Observed) *Resolver {
-	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}}
+	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{}}
 }
 
 func (r *Resolver) table(m *loader.Module) *symbolize.Table {
@@ -231,7 +233,7 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 	info := r.unnamed(id)
 	if info.Name == "" && info.Addr != 0 {
 		o, _ := r.observed.ObjectInfo(id)
-		info.Name = r.dataName(int(o.TGID), info.Addr)
+		info.Name = r.variable(int(o.TGID), info.Addr).Name
 	}
 	return info
 }
@@ -240,26 +242,6 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
 	o, _ := r.observed.ObjectInfo(id)
 	return report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
-}
-
-// dataName gives the variable that holds an address of the process, or "".
-func (r *Resolver) dataName(pid int, addr uint64) string {
-	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
-		if plan := seg.Module.Plan; plan != nil {
-			if name, ok := plan.Object(addr - seg.Bias); ok {
-				return name
-			}
-		}
-		name, off, ok := r.table(seg.Module).Data(addr - seg.Bias)
-		switch {
-		case !ok:
-		case off == 0:
-			return name
-		default:
-			return fmt.Sprintf("%s+0x%x", name, off)
-		}
-	}
-	return ""
 }
 
 // Thread names a thread; report.Resolver.

@@ -178,7 +178,7 @@ func TestObjects(t *testing.T) {
 	for i, addr := range []uint64{at, at + 4, 0x10} {
 		w.o.Record(&bpf.Record{Tid: 5, Tgid: 5, Op: uint8(bpf.OpAcquire), Object: addr, Place: uint32(i + 1)})
 	}
-	for i, want := range []string{"counters", "counters+0x4", ""} {
+	for i, want := range []string{"counters[0]", "counters[1]", ""} {
 		got := w.r.Object(event.ObjectID(i + 1))
 		if got.Name != want || got.Kind != event.KindMutex || got.FirstThread != 1 || got.First != event.PlaceID(i+1) {
 			t.Errorf("object %d: %+v, want the name %q", i+1, got, want)
@@ -191,7 +191,7 @@ func TestObjects(t *testing.T) {
 	old := w.segments[0]
 	old.Bias -= 4
 	w.segments = append([]loader.Segment{old}, w.segments...)
-	if got := w.r.Object(1); got.Name != "counters" {
+	if got := w.r.Object(1); got.Name != "counters[0]" {
 		t.Errorf("object 1 is %q by an old mapping", got.Name)
 	}
 }

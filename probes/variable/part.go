@@ -224,13 +224,16 @@ func (x *index) define() *definitions {
 // complete gives the entry that describes a type which e only declares; e if
 // there is none.
 func (x *index) complete(e *dwarf.Entry) *dwarf.Entry {
-	if e == nil || !flag(e, dwarf.AttrDeclaration) {
-		return e
+	if e == nil {
+		return nil
 	}
-	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok {
+	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok { // a declaration, though gcc calls only some so
 		if full := x.typeEntry(off); full != nil {
 			return full
 		}
+	}
+	if !flag(e, dwarf.AttrDeclaration) {
+		return e
 	}
 	if x.defs == nil {
 		x.defs = x.define()

@@ -314,8 +314,10 @@ func FuzzFind(f *testing.F) {
 		if err != nil {
 			return
 		}
+		named := NewNames(file)
 		for _, n := range []string{name, "hits", "count", "busy"} {
 			if v, err := Find(file, n); err == nil {
+				named.Static(n, v.Addr, uint64(len(name)), true)
 				if _, err := Accesses(file, v); err != nil {
 					t.Log(err)
 				}
