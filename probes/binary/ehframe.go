@@ -1,7 +1,6 @@
 package binary
 
 import (
-	"debug/elf"
 	"encoding/binary"
 	"fmt"
 )
@@ -11,118 +10,6 @@ import (
 // Format: Linux Standard Base Core 5.0, section 10.6 (Exception Frames), and
 // DWARF 5, section 6.4.1. Addresses and the pointers to exception tables are
 // read, no instructions.
-
-// Pointer encodings, LSB 5.0 section 10.5.1: a format and what it is relative
-// to.
-const (
-	encFormat   = 0x0f
-	encRelative = 0x70
-	encIndirect = 0x80
-	encOmit     = 0xff
-
-	encPCRel   = 0x10
-	encDataRel = 0x30
-)
-
-// frameReader is a cursor over unwind data at a virtual address. The first
-// read beyond the end sets failed; all later ones give zero, and the caller
-// looks once at the end of a record.
-type frameReader struct {
-	b      []byte
-	addr   uint64 // of b[0]
-	data   uint64 // base of data-relative pointers
-	order  binary.ByteOrder
-	pos    int
-	failed bool
-}
-
-func (r *frameReader) take(n uint64) []byte {
-	if r.failed || n > uint64(len(r.b)-r.pos) {
-		r.failed = true
-		return make([]byte, min(n, 8))
-	}
-	p := r.b[r.pos : r.pos+int(n)]
-	r.pos += int(n)
-	return p
-}
-
-func (r *frameReader) u8() byte    { return r.take(1)[0] }
-func (r *frameReader) u16() uint16 { return r.order.Uint16(r.take(2)) }
-func (r *frameReader) u32() uint32 { return r.order.Uint32(r.take(4)) }
-func (r *frameReader) u64() uint64 { return r.order.Uint64(r.take(8)) }
-
-func (r *frameReader) leb(signed bool) uint64 {
-	var v uint64
-	for shift := uint(0); ; shift += 7 {
-		b := r.u8()
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
-		}
-		if b&0x80 == 0 || r.failed {
-			if signed && b&0x40 != 0 && shift+7 < 64 {
-				v |= ^uint64(0) << (shift + 7)
-			}
-			return v
-		}
-	}
-}
-
-// cstring reads up to a NUL; augmentations have a few letters.
-func (r *frameReader) cstring() string {
-	start := r.pos
-	for r.u8() != 0 {
-		if r.failed || r.pos-start > 64 {
-			r.failed = true
-			return ""
-		}
-	}
-	if r.failed {
-		return ""
-	}
-	return string(r.b[start : r.pos-1])
-}
-
-// value reads the format part of an encoded pointer.
-func (r *frameReader) value(enc byte) uint64 {
-	switch enc & encFormat {
-	case 0x00, 0x04, 0x0c:
-		return r.u64()
-	case 0x01:
-		return r.leb(false)
-	case 0x02:
-		return uint64(r.u16())
-	case 0x03:
-		return uint64(r.u32())
-	case 0x09:
-		return r.leb(true)
-	case 0x0a:
-		return uint64(int64(int16(r.u16())))
-	case 0x0b:
-		return uint64(int64(int32(r.u32())))
-	}
-	r.failed = true
-	return 0
-}
-
-// pointer reads an encoded pointer; ok is false for one that only a running
-// program could resolve.
-func (r *frameReader) pointer(enc byte) (v uint64, ok bool) {
-	here := r.addr + uint64(r.pos)
-	v = r.value(enc)
-	switch enc & encRelative {
-	case 0:
-	case encPCRel:
-		v += here
-	case encDataRel:
-		if r.data == 0 {
-			return 0, false
-		}
-		v += r.data
-	default:
-		return 0, false
-	}
-	return v, enc&encIndirect == 0
-}
 
 // cie is what an FDE needs of its common information entry.
 type cie struct {
@@ -135,7 +22,7 @@ type cie struct {
 
 // frameParser reads one .eh_frame.
 type frameParser struct {
-	frameReader
+	Cursor
 	stop  bool // at a terminator: the end is not known otherwise
 	cies  map[int]cie
 	found frameTable
@@ -160,7 +47,7 @@ type lsda struct {
 // readelf does, since linkers leave one in the middle. On an error the extents
 // before it are given too.
 func ehFrame(b []byte, addr uint64, order binary.ByteOrder, stop bool) (frameTable, error) {
-	p := frameParser{frameReader: frameReader{b: b, addr: addr, order: order}, stop: stop, cies: map[int]cie{}}
+	p := frameParser{Cursor: Cursor{b: b, addr: addr, order: order}, stop: stop, cies: map[int]cie{}}
 	for len(p.b)-p.pos >= 4 {
 		start := p.pos
 		more, err := p.entry()
@@ -185,7 +72,7 @@ func (p *frameParser) entry() (more bool, err error) {
 	}
 	at := p.pos
 	end := at + int(n)
-	back := uint64(p.u32()) // from here to the CIE; 0: this is one
+	back := uint64(p.U32()) // from here to the CIE; 0: this is one
 	switch {
 	case p.failed:
 		return false, fmt.Errorf("%w: entry of %d bytes", ErrTruncated, n)
@@ -201,9 +88,9 @@ func (p *frameParser) entry() (more bool, err error) {
 }
 
 func (p *frameParser) length() (uint64, error) {
-	n := uint64(p.u32())
+	n := uint64(p.U32())
 	if n == 0xffffffff {
-		n = p.u64()
+		n = p.U64()
 	}
 	if p.failed || n > uint64(len(p.b)-p.pos) {
 		return 0, fmt.Errorf("%w: length %d, %d bytes left", ErrTruncated, n, len(p.b)-p.pos)
@@ -215,8 +102,8 @@ func (p *frameParser) length() (uint64, error) {
 }
 
 // window is a cursor that ends with the entry.
-func (p *frameParser) window(end int) frameReader {
-	r := p.frameReader
+func (p *frameParser) window(end int) Cursor {
+	r := p.Cursor
 	r.b = r.b[:end]
 	return r
 }
@@ -226,26 +113,26 @@ func (p *frameParser) window(end int) frameReader {
 func (p *frameParser) readCIE(at, end int) error {
 	r := p.window(end)
 	c := cie{ok: true, lsda: encOmit}
-	version := r.u8()
-	aug := r.cstring()
+	version := r.U8()
+	aug := r.CString()
 	if version != 1 && version != 3 && version != 4 {
 		return fmt.Errorf("%w: version %d", ErrMalformed, version)
 	}
 	if aug == "eh" {
-		r.u64()
+		r.U64()
 	}
 	if version == 4 {
-		r.u16() // address and segment size
+		r.U16() // address and segment size
 	}
-	r.leb(false)
-	r.leb(true)
+	r.LEB(false)
+	r.LEB(true)
 	if version == 1 {
-		r.u8()
+		r.U8()
 	} else {
-		r.leb(false)
+		r.LEB(false)
 	}
 	if len(aug) > 0 && aug[0] == 'z' {
-		r.leb(false)
+		r.LEB(false)
 		c = r.augmentation(aug[1:])
 	}
 	if r.failed {
@@ -255,16 +142,16 @@ func (p *frameParser) readCIE(at, end int) error {
 	return nil
 }
 
-func (r *frameReader) augmentation(letters string) cie {
+func (r *Cursor) augmentation(letters string) cie {
 	c := cie{ok: true, z: true, lsda: encOmit}
 	for _, l := range letters {
 		switch l {
 		case 'R':
-			c.enc = r.u8()
+			c.enc = r.U8()
 		case 'L':
-			c.lsda = r.u8()
+			c.lsda = r.U8()
 		case 'P':
-			r.value(r.u8())
+			r.Value(r.U8())
 		case 'S', 'B', 'G': // no data: signal frame, arm64 pointer keys
 		default:
 			c.odd = true
@@ -288,8 +175,8 @@ func (p *frameParser) readFDE(start, end int) error {
 		return nil
 	}
 	r := p.window(end)
-	lo, ok := r.pointer(c.enc)
-	n := r.value(c.enc)
+	lo, ok := r.Pointer(c.enc)
+	n := r.Value(c.enc)
 	if r.failed {
 		return fmt.Errorf("%w: frame entry", ErrTruncated)
 	}
@@ -308,8 +195,8 @@ func (p *frameParser) readFDE(start, end int) error {
 
 // exceptionTable reads the augmentation data of a frame entry. A pointer of
 // zero, before it is made relative to anything, is none.
-func (r *frameReader) exceptionTable(c cie) (at uint64, present, ok bool) {
-	if !c.z || r.leb(false) == 0 && !r.failed {
+func (r *Cursor) exceptionTable(c cie) (at uint64, present, ok bool) {
+	if !c.z || r.LEB(false) == 0 && !r.failed {
 		return 0, false, false
 	}
 	if c.odd || r.failed {
@@ -319,11 +206,11 @@ func (r *frameReader) exceptionTable(c cie) (at uint64, present, ok bool) {
 		return 0, false, false
 	}
 	start := r.pos
-	if r.value(c.lsda) == 0 && !r.failed {
+	if r.Value(c.lsda) == 0 && !r.failed {
 		return 0, false, false
 	}
 	r.pos = start
-	at, ok = r.pointer(c.lsda)
+	at, ok = r.Pointer(c.lsda)
 	return at, true, ok && !r.failed
 }
 
@@ -355,54 +242,22 @@ func (f *File) frameTable() (frameTable, error) {
 }
 
 func (f *File) loadFrames() (frameTable, error) {
-	for _, s := range f.elf.Sections {
-		if s.Name == ".eh_frame" && s.Type != elf.SHT_NOBITS && s.FileSize > 0 {
-			b, err := f.read(s.Offset, s.FileSize)
-			if err != nil {
-				return frameTable{}, fmt.Errorf("read .eh_frame: %w", err)
-			}
-			return ehFrame(b, s.Addr, f.order, false)
-		}
+	c, err := f.ehFrame()
+	if err != nil || len(c.Bytes) == 0 {
+		return frameTable{}, err
 	}
-	if f.debug {
-		return frameTable{}, nil
-	}
-	return f.framesBySegment()
-}
-
-// framesBySegment finds the table through PT_GNU_EH_FRAME (LSB 5.0, section
-// 10.6.2), which stripped section headers leave in place.
-func (f *File) framesBySegment() (frameTable, error) {
-	for _, p := range f.elf.Progs {
-		if p.Type != elf.PT_GNU_EH_FRAME {
-			continue
-		}
-		b, err := f.image(p.Vaddr, min(p.Filesz, 32))
-		if err != nil {
-			return frameTable{}, fmt.Errorf("read .eh_frame_hdr: %w", err)
-		}
-		at, err := ehFrameAddr(b, p.Vaddr, f.order)
-		if err != nil {
-			return frameTable{}, err
-		}
-		table, err := f.rest(at)
-		if err != nil {
-			return frameTable{}, fmt.Errorf("read unwind table: %w", err)
-		}
-		return ehFrame(table, at, f.order, true)
-	}
-	return frameTable{}, nil
+	return ehFrame(c.Bytes, c.Addr, f.order, c.Ends)
 }
 
 // ehFrameAddr reads where .eh_frame is from its header, which is loaded at addr.
 func ehFrameAddr(b []byte, addr uint64, order binary.ByteOrder) (uint64, error) {
-	r := frameReader{b: b, addr: addr, data: addr, order: order}
-	version, enc := r.u8(), r.u8()
-	r.u16() // encodings of the search table
+	r := Cursor{b: b, addr: addr, data: addr, order: order}
+	version, enc := r.U8(), r.U8()
+	r.U16() // encodings of the search table
 	if version != 1 || enc == encOmit {
 		return 0, fmt.Errorf("%w: .eh_frame_hdr version %d, encoding 0x%x", ErrMalformed, version, enc)
 	}
-	at, ok := r.pointer(enc)
+	at, ok := r.Pointer(enc)
 	if r.failed || !ok {
 		return 0, fmt.Errorf("%w: .eh_frame_hdr", ErrTruncated)
 	}

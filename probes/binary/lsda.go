@@ -45,17 +45,17 @@ type callSiteTable struct {
 }
 
 func readLSDAHead(b []byte, d lsda, order binary.ByteOrder) (callSiteTable, error) {
-	r := frameReader{b: b, addr: d.at, order: order}
+	r := Cursor{b: b, addr: d.at, order: order}
 	h := callSiteTable{base: d.fn.Lo}
 	resolved := true
-	if enc := r.u8(); enc != encOmit {
-		h.base, resolved = r.pointer(enc)
+	if enc := r.U8(); enc != encOmit {
+		h.base, resolved = r.Pointer(enc)
 	}
-	if enc := r.u8(); enc != encOmit {
-		r.leb(false) // where the types are
+	if enc := r.U8(); enc != encOmit {
+		r.LEB(false) // where the types are
 	}
-	h.enc = r.u8()
-	h.length = r.leb(false)
+	h.enc = r.U8()
+	h.length = r.LEB(false)
 	h.start = uint64(r.pos)
 	if r.failed || !resolved || h.length > 1<<40 {
 		return h, fmt.Errorf("%w: head of the table at 0x%x", ErrMalformed, d.at)
@@ -69,12 +69,12 @@ func (h callSiteTable) callSites(b []byte, addr uint64, order binary.ByteOrder, 
 	if end > uint64(len(b)) {
 		return fmt.Errorf("%w: table at 0x%x", ErrTruncated, addr)
 	}
-	r := frameReader{b: b[:end], addr: addr, order: order, pos: int(h.start)}
+	r := Cursor{b: b[:end], addr: addr, order: order, pos: int(h.start)}
 	for uint64(r.pos) < end {
-		r.value(h.enc) // where the call begins,
-		r.value(h.enc) // how long it is
-		pad := r.value(h.enc)
-		r.leb(false) // what is caught
+		r.Value(h.enc) // where the call begins,
+		r.Value(h.enc) // how long it is
+		pad := r.Value(h.enc)
+		r.LEB(false) // what is caught
 		if r.failed {
 			return fmt.Errorf("%w: call site of the table at 0x%x", ErrMalformed, addr)
 		}

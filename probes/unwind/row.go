@@ -1,0 +1,137 @@
+package unwind
+
+import (
+	elffile "github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// ruleKind is how a register's value in the calling frame is found.
+type ruleKind uint8
+
+// Rules of DWARF 5, section 6.4.1.
+const (
+	unspecified ruleKind = iota
+	undefined
+	sameValue
+	atOffset   // saved at CFA + n
+	isOffset   // is CFA + n
+	inRegister // is in register n
+	atExpr     // saved where the expression says
+	isExpr     // is what the expression says
+)
+
+// rule is how one value is found.
+type rule struct {
+	kind ruleKind
+	n    int64
+	expr []byte
+}
+
+// Row says how to go from the registers at an address to those of the caller.
+type Row struct {
+	cfa    rule // atOffset of register base, or isExpr
+	base   int
+	ra     int
+	rules  []columnRule // without the unspecified
+	signal bool         // the caller was interrupted here: its address is exact
+	signed bool         // the return address has an authentication code (arm64)
+}
+
+type columnRule struct {
+	column int
+	rule
+}
+
+// machine executes call frame instructions.
+type machine struct {
+	cfa        rule
+	base       int
+	rules      [columns]rule
+	signed     bool
+	loc        uint64
+	initial    [columns]rule
+	remembered []saved
+}
+
+// saved is what DW_CFA_remember_state keeps.
+type saved struct {
+	cfa    rule
+	base   int
+	rules  [columns]rule
+	signed bool
+}
+
+// Bounds of a program: compilers nest states two deep, and the longest programs
+// are those of functions with a megabyte of code.
+const (
+	maxRemembered = 64
+	maxProgram    = 1 << 20
+)
+
+// rowAt executes an entry's instructions up to addr.
+func (s *section) rowAt(f fde, addr uint64) *Row {
+	m := machine{loc: f.lo, base: -1}
+	if !m.run(f.cie, s.Bytes[f.cie.lo:f.cie.hi], s.Addr+uint64(f.cie.lo), s.Data, ^uint64(0)) {
+		return nil
+	}
+	m.initial, m.loc = m.rules, f.lo
+	if !m.run(f.cie, f.program, f.addr, s.Data, addr) || m.cfa.kind == unspecified {
+		return nil
+	}
+	row := &Row{cfa: m.cfa, base: m.base, ra: f.cie.ra, signal: f.cie.signal, signed: m.signed}
+	for i, r := range m.rules {
+		if r.kind != unspecified {
+			row.rules = append(row.rules, columnRule{i, r})
+		}
+	}
+	return row
+}
+
+// rule gives the rule of a column.
+func (r *Row) rule(column int) rule {
+	for i := range r.rules {
+		if r.rules[i].column == column {
+			return r.rules[i].rule
+		}
+	}
+	return rule{}
+}
+
+// run executes instructions until they speak of code after addr. It gives false
+// if they make no sense.
+func (m *machine) run(c *cie, program []byte, at, data, addr uint64) bool {
+	r := elffile.NewCursor(program[:min(len(program), maxProgram)], at, data)
+	for r.Left() > 0 {
+		op := r.U8()
+		switch op >> 6 {
+		case 1: // DW_CFA_advance_loc
+			m.loc += uint64(op&0x3f) * c.codeAlign
+		case 2: // DW_CFA_offset
+			m.set(uint64(op&0x3f), rule{kind: atOffset, n: int64(r.LEB(false) * c.dataAlign)})
+		case 3: // DW_CFA_restore
+			m.restore(uint64(op & 0x3f))
+		default:
+			if !m.extended(op, c, &r) {
+				return false
+			}
+		}
+		if r.Failed() {
+			return false
+		}
+		if m.loc > addr {
+			return true
+		}
+	}
+	return len(program) <= maxProgram
+}
+
+func (m *machine) set(column uint64, r rule) {
+	if column < columns {
+		m.rules[column] = r
+	}
+}
+
+func (m *machine) restore(column uint64) {
+	if column < columns {
+		m.rules[column] = m.initial[column]
+	}
+}

@@ -1,0 +1,121 @@
+// Package unwind walks call stacks by call frame information, which compilers
+// leave in programs for exceptions: code without frame pointers is no obstacle.
+//
+// It is pure. In go the registers of a frame, the modules by address, and memory
+// as a function, which may know no more than a copy of the top of the stack; out
+// come return addresses, the innermost first, and why there are no more. It knows
+// no process, and does not name what it finds. Formats: DWARF 5, section 6.4, and
+// Linux Standard Base Core 5.0, section 10.6.
+//
+// Damaged information gives a shorter chain, never a panic, and costs no more
+// memory than a few times the section that it is in.
+package unwind
+
+import (
+	"sync"
+
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Table answers for one binary. It reads the file when first asked, and keeps what
+// it worked out. Its methods may be called concurrently.
+type Table struct {
+	f *binary.File
+
+	mu       sync.Mutex // guards all below; taken before those of the file
+	loaded   bool
+	eh       *section
+	debug    *section // nil: not needed yet
+	rows     map[uint64]*Row
+	problems []error
+}
+
+// maxRows bounds the rows that are kept; then they are worked out again.
+const maxRows = 1 << 15
+
+// New makes a table of the file, which must stay open until the first question has
+// been answered, and longer if code shall be found that only .debug_frame knows. The
+// result is never nil; of a file without call frame information it knows no row.
+func New(f *binary.File) *Table {
+	return &Table{f: f, rows: map[uint64]*Row{}}
+}
+
+// Problems says what could not be read so far.
+func (t *Table) Problems() []error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]error(nil), t.problems...)
+}
+
+// Row gives what is known of the code at an address as linked; nil if that is
+// nothing. Rows are shared: they do not change.
+func (t *Table) Row(addr uint64) *Row {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row, known := t.rows[addr]
+	if known {
+		return row
+	}
+	row = t.find(addr)
+	if len(t.rows) >= maxRows {
+		clear(t.rows)
+	}
+	t.rows[addr] = row
+	return row
+}
+
+func (t *Table) find(addr uint64) *Row {
+	if !t.loaded {
+		t.loaded = true
+		t.eh = t.section(t.f.EhFrame)
+	}
+	if f, ok := t.eh.find(addr); ok {
+		return t.eh.rowAt(f, addr)
+	}
+	if t.debug == nil {
+		t.debug = t.section(t.f.DebugFrame)
+	}
+	if f, ok := t.debug.find(addr); ok {
+		return t.debug.rowAt(f, addr)
+	}
+	return nil
+}
+
+func (t *Table) section(read func() (binary.CallFrames, error)) *section {
+	c, err := read()
+	if err != nil {
+		t.problems = append(t.problems, err)
+	}
+	return newSection(c)
+}
+
+// AfterCall reports whether an address, as linked, is one that a call would return
+// to.
+func (t *Table) AfterCall(addr uint64) bool {
+	if t.f.Arch() == insn.ARM64 {
+		b, err := t.f.Bytes(addr-4, 4)
+		if err != nil || len(b) < 4 {
+			return false
+		}
+		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+		const bl, blr = 0x94000000, 0xd63f0000
+		return word&0xfc000000 == bl || word&0xfffffc1f == blr
+	}
+	// A call takes 2 to 7 bytes: e8 and a distance, or ff with 2 in the middle of
+	// its ModRM byte (Intel SDM, volume 2, CALL).
+	for n := uint64(2); n <= 7; n++ {
+		if b, err := t.f.Bytes(addr-n, int(n)); err == nil && uint64(len(b)) == n && isCall(b) {
+			return true
+		}
+	}
+	return false
+}
+
+func isCall(b []byte) bool {
+	if len(b) == 5 && b[0] == 0xe8 {
+		return true
+	}
+	in, err := insn.Decode(insn.AMD64, b, 0)
+	return err == nil && in.Len == len(b) && (in.Kind == insn.Call || in.Kind == insn.IndirectCall)
+}
