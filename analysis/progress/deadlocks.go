@@ -19,12 +19,19 @@ type Deadlocks struct {
 	// Out gets a line for each.
 	Out io.Writer
 
+	// Suppressed says of which not to tell; nil: of all.
+	Suppressed func(*report.Finding) bool
+
 	told map[string]bool
 }
 
 // Take takes a deadlock that was predicted.
 func (d *Deadlocks) Take(f *finding.Finding) {
-	text := report.Sentence(*f, d.Names)
+	resolved := report.Resolve(*f, d.Names)
+	if d.Suppressed != nil && d.Suppressed(&resolved) {
+		return
+	}
+	text := resolved.Message
 	if d.told[text] || len(d.told) >= maxDeadlocks {
 		return
 	}

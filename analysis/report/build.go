@@ -198,7 +198,7 @@ func (b *builder) object(id event.ObjectID) *Object {
 	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
 	case o.Name == "":
-		o.Name = fmt.Sprintf("%s #%d", info.Kind, id)
+		o.Name, o.numbered = fmt.Sprintf("%s #%d", info.Kind, id), true
 	}
 	b.objects[id] = o
 	return o

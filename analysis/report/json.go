@@ -52,6 +52,8 @@ type jsonRun struct {
 	Properties *jsonProperties `json:"properties,omitempty"`
 	Locks      *jsonLocks      `json:"lock_order,omitempty"`
 	History    *jsonHistory    `json:"history,omitempty"`
+	// Suppressed is there with suppressions.
+	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
 
 type jsonHistory struct {
@@ -147,6 +149,7 @@ type jsonFinding struct {
 	Partial     bool               `json:"depends_partial,omitempty"`
 	Count       int                `json:"count"`
 	Fingerprint string             `json:"fingerprint"`
+	Suppression string             `json:"suppression,omitempty"`
 	ObjectInfo  []jsonObject       `json:"object_info"`
 	ThreadInfo  []jsonThread       `json:"thread_info"`
 }
@@ -283,7 +286,7 @@ func toJSONRun(r Run) jsonRun {
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
 		Executed:   each(r.Executed, func(e Executed) jsonExecuted { return jsonExecuted{e.Place, each(e.Threads, itself), e.Left} }),
-		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks), History: (*jsonHistory)(r.History),
+		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks), History: (*jsonHistory)(r.History), Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 }
 
@@ -311,7 +314,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Bounded: f.Bounded, Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint,
+		Order: f.Order, Bounded: f.Bounded, Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint, Suppression: f.Suppression,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }

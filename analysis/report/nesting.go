@@ -28,12 +28,12 @@ func Nesting(s finding.Step, r Resolver) (text, locks string) {
 	return text, strings.Join(append(held, wanted), "\n")
 }
 
-// Sentence says in words what a finding is, for who is told of it while the program
-// runs.
-func Sentence(f finding.Finding, r Resolver) string {
-	b := newBuilder(r)
-	out := b.finding(f).Finding
-	return namesIn(stepStacks(out.Evidence)).sentence(&out)
+// Resolve gives one finding its names and its sentence, for who is told of it while the
+// program runs.
+func Resolve(f finding.Finding, r Resolver) Finding {
+	out := newBuilder(r).finding(canonical(f)).Finding
+	out.Message = namesIn(stepStacks(out.Evidence)).sentence(&out)
+	return out
 }
 
 // aLock names an object without its address, where it can be told otherwise.

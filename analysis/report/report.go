@@ -81,6 +81,8 @@ type Run struct {
 	Locks *Locks
 	// History is what predictions could look back on; nil if it is not known.
 	History *History
+	// Suppressions kept findings out of the report; nil without them.
+	Suppressions *Suppressions
 }
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
@@ -210,6 +212,8 @@ type Report struct {
 	// asked for. See Explain.
 	Pruned    []Pruned
 	Explained bool
+	// Generated: the findings have suppressions, which were asked for.
+	Generated bool
 }
 
 // Finding is a finding.Finding with names for identifiers.
@@ -237,6 +241,7 @@ type Finding struct {
 	Assumes     []string
 	Count       int    // instances merged into this finding, at least 1
 	Fingerprint string // the same in every run of the same binary; see Build
+	Suppression string // a block that suppresses it; "" if that was not asked for
 }
 
 // Object is a resolved object.
@@ -249,6 +254,7 @@ type Object struct {
 	Init, First Stack
 	FirstThread event.ThreadID
 	values      *event.Form // how they are written; nil: as numbers
+	numbered    bool        // nothing is known of it, and Name is its kind and number
 }
 
 // form says how the values of the object are written.

@@ -23,8 +23,8 @@ type TextOptions struct {
 	// Color adds terminal escapes. The caller decides: a terminal, and no
 	// NO_COLOR in the environment.
 	Color bool
-	// Verbose lists every variable that --watch-shared found; by default those
-	// that threads share, as far as they are not many.
+	// Verbose lists every variable that --watch-shared found, by default those
+	// that threads share, as far as they are not many; and each suppression.
 	Verbose bool
 }
 
@@ -51,6 +51,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p.pruned(r)
 	p.hidden(r)
 	p.stats(r)
+	p.generated(r)
 	if _, err := io.WriteString(w, p.out.String()); err != nil {
 		return fmt.Errorf("write the text report: %w", err)
 	}
@@ -129,6 +130,7 @@ func (p *printer) head(r Report) {
 			"WARNING: the trace has holes: %s lost. Errors can be missed, and order that nobody saw can make a prediction false.",
 			counted(r.Run.Lost, "event was", "events were")))
 	}
+	p.suppressions(r)
 	for _, c := range r.Run.Calls {
 		p.para(itself[string], 2, 4, callCount(c))
 	}

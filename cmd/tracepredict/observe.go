@@ -247,7 +247,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.actor.found, r.figures.verdicts()); err != nil {
+	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.violated, r.figures.verdicts()); err != nil {
 		return nil, err
 	}
 	if r.bound != nil {

@@ -11,10 +11,12 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
 // reportFlags are those of all that print reports.
 type reportFlags struct {
+	suppressFlags
 	format   string
 	output   string
 	findings int
@@ -28,12 +30,13 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
+	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
-	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched, and what became of it")
+	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, and every suppression and what it left out")
 	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, "critical sections `N` kept for each lock and thread, to predict from (1000 if 0), and events in proportion; what is forgotten is counted and told")
 	fs.IntVar(&f.reversals, "reversals", 0, "steps `N` that may be spent on schedules in which critical sections of a lock change places; 0 is the default, 16777216, and -1 looks for none")
@@ -63,6 +66,9 @@ type printer struct {
 }
 
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
+	if err := f.suppressFlags.load(); err != nil {
+		return nil, err
+	}
 	p := &printer{flags: f, std: std}
 	if f.output != "" {
 		file, err := os.Create(f.output)
@@ -78,7 +84,10 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 // to the same terminal does not fall between its lines. It gives the number of
 // findings that are shown.
 func (p *printer) print(rep report.Report) (int, error) {
-	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
+	rep = p.flags.apply(rep).AtLeast(finding.Confidence(p.flags.confidence))
+	if p.flags.generate {
+		rep = suppress.Generate(rep)
+	}
 	return len(rep.Findings), p.write(rep)
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
+	"github.com/tracepredict/tracepredict/analysis/report"
 )
 
 // locks gives the options of the analysis of lock orders, and makes those who
@@ -32,7 +33,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	if finding.Confidence(r.flags.confidence) == finding.Observed {
 		return nil
 	}
-	told := &progress.Deadlocks{Names: &liveNames{r}, Out: stderr}
+	told := &progress.Deadlocks{Names: &liveNames{r}, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
 			if t, ok := r.observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
@@ -49,4 +50,13 @@ func (r *observation) settled() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("the observation ended by itself: there was no new nesting of locks for %v (--settle)", r.flags.settle)}
+}
+
+// violated takes a finding of a property when it is first known: what is suppressed
+// makes --on-violation do nothing.
+func (r *observation) violated(f *finding.Finding) {
+	resolved := report.Resolve(*f, &liveNames{r})
+	if !r.flags.set.Suppresses(&resolved) {
+		r.actor.found(f)
+	}
 }

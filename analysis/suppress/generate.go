@@ -1,0 +1,133 @@
+package suppress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Generate gives each finding of the report the suppression that fits it.
+func Generate(rep report.Report) report.Report {
+	rep.Findings = slices.Clone(rep.Findings)
+	for i := range rep.Findings {
+		rep.Findings[i].Suppression = Block(&rep.Findings[i])
+	}
+	rep.Generated = true
+	return rep
+}
+
+// Block writes a suppression for a finding. It names the objects and, for each of the
+// sides that differ, the innermost function of the program: the callers are left
+// out, as they are when findings are merged.
+func Block(f *report.Finding) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "{\n   %s\n   tracepredict:%s\n", title(f), kindOf(f))
+	asked := false
+	line := func(format string, args ...any) {
+		fmt.Fprintf(&b, "   "+format+"\n", args...)
+		asked = true
+	}
+	for _, name := range objects(f) {
+		line("object:%s", name)
+	}
+	for i, frame := range topFrames(f) {
+		if i > 0 {
+			line("and")
+		}
+		line("%s", frame)
+	}
+	if !asked {
+		line("...")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+func title(f *report.Finding) string {
+	name := string(f.Kind)
+	if of := f.Property + string(f.Rule); of != "" {
+		name += " of " + of
+	}
+	var functions []string
+	for i := range f.Evidence {
+		if function := f.Evidence[i].Stack.Top().Function; function != "" {
+			functions = append(functions, function)
+		}
+	}
+	if len(functions) > 0 {
+		name += " in " + slices.Min(functions)
+	}
+	return name
+}
+
+func kindOf(f *report.Finding) string {
+	if name := f.Property + string(f.Rule); name != "" {
+		return string(f.Kind) + ":" + literal(name)
+	}
+	return string(f.Kind)
+}
+
+// objects are patterns of the finding's objects, elements of one array as one.
+func objects(f *report.Finding) []string {
+	var all []string
+	for _, name := range f.ObjectNames() {
+		if p := element(literal(name)); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// element makes a pattern of all elements of an array from that of one: slots[3].mu
+// becomes slots[*].mu.
+func element(pattern string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(pattern, "[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteByte('[')
+		if rest := strings.TrimLeft(after, "0123456789"); strings.HasPrefix(rest, "]") && rest != after {
+			b.WriteByte('*')
+			after = rest
+		}
+		pattern = after
+	}
+}
+
+// topFrames are the lines for the sides, those of a race or of a pair twice if both
+// are alike.
+func topFrames(f *report.Finding) []string {
+	var lines []string
+	for i := range f.Evidence {
+		line := frameLine(f.Evidence[i].Stack.Top())
+		if line == "" || len(f.Evidence) > 2 && slices.Contains(lines, line) {
+			continue
+		}
+		if lines = append(lines, line); len(lines) == maxSides {
+			break
+		}
+	}
+	slices.Sort(lines) // which side came first differs between runs
+	return lines
+}
+
+func frameLine(f event.Frame) string {
+	switch {
+	case f.Function != "":
+		return "fun:" + literal(f.Function)
+	case f.Module != "":
+		return "obj:" + literal(fmt.Sprintf("%s+%#x", f.Module, f.Offset))
+	}
+	return ""
+}
+
+// literal makes a pattern that matches a name: stars become question marks, which is
+// all that can be said of them.
+func literal(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "*", "?") }

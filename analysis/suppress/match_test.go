@@ -1,0 +1,75 @@
+package suppress
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestGlobIsWhatItStandsFor as a regular expression.
+func TestGlobIsWhatItStandsFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab*?]{0,10}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[ab]{0,12}`).Draw(t, "text")
+		want := regexp.MustCompile("^" + strings.NewReplacer("*", ".*", "?", ".").Replace(pattern) + "$").MatchString(text)
+		if got := glob(pattern, text); got != want {
+			t.Fatalf("%q of %q: %v", pattern, text, got)
+		}
+	})
+}
+
+// matchesSomewhere is the plain model of follow: each way to place the runs is tried.
+func matchesSomewhere(runs []frames, c chain) bool {
+	if len(runs) == 0 {
+		return true
+	}
+	for at := 0; at+len(runs[0]) <= len(c); at++ {
+		if runs[0].at(c[at:]) && matchesSomewhere(runs[1:], c[at+len(runs[0]):]) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFollowTriesAll(t *testing.T) {
+	pattern := rapid.Custom(func(t *rapid.T) framePattern {
+		return framePattern{function, rapid.SampledFrom([]string{"a", "b", "*", "?b"}).Draw(t, "pattern")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var runs []frames
+		for range rapid.IntRange(0, 3).Draw(t, "runs") {
+			runs = append(runs, rapid.SliceOfN(pattern, 1, 3).Draw(t, "run"))
+		}
+		var c chain
+		for _, f := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 8).Draw(t, "chain") {
+			c = append(c, names{function: f, bare: f})
+		}
+		if got, want := follow(runs, c), matchesSomewhere(runs, c); got != want {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+	})
+}
+
+func TestParametersAreToldApart(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                                      "",
+		"main":                                  "main",
+		"sell(int)":                             "sell",
+		"f(void (*)())":                         "f",
+		"A::operator()(int) const":              "A::operator()",
+		"f()::{lambda(int)#1}::operator()(int)": "f()::{lambda(int)#1}::operator()",
+		"(anonymous namespace)::f":              "(anonymous namespace)::f",
+		"(anonymous namespace)::f(std::pair<A()>)": "(anonymous namespace)::f",
+		"a)b": "a)b",
+	} {
+		got := name
+		if i := parameters(name); i > 0 {
+			got = name[:i]
+		}
+		if got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

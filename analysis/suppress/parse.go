@@ -1,0 +1,289 @@
+package suppress
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+)
+
+// Bounds of what is read, far beyond what people write.
+const (
+	maxSize  = 32 << 20 // bytes of a file
+	maxLine  = 1 << 13  // bytes of a line: names of functions are shown up to half of that
+	maxLines = 512      // patterns of a block
+	maxSides = 8        // sides that a block tells apart
+)
+
+//go:embed default.supp
+var builtin []byte
+
+// BuiltinName is how the built-in suppressions are referred to, as if it were a file's name.
+const BuiltinName = "built-in"
+
+// BuiltinText gives the built-in suppressions as a file has them.
+func BuiltinText() string { return string(builtin) }
+
+// Builtin gives the suppressions that come with the tool.
+func Builtin() (*Set, error) {
+	s, err := Parse(bytes.NewReader(builtin), BuiltinName)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.rules {
+		r.own = false
+	}
+	return s, nil
+}
+
+// Open reads a file of suppressions.
+func Open(name string) (*Set, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return Parse(f, name)
+}
+
+// Error is a fault in a file of suppressions.
+type Error struct {
+	File      string
+	Line, Col int // from 1
+	Message   string
+}
+
+// Error implements error: file:line:column: message.
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Message) }
+
+// maxFaults is how many faults of a file are told.
+const maxFaults = 10
+
+// Parse reads suppressions; name is the file's, for messages. Its error joins the faults,
+// each an *Error, the first ten of them.
+func Parse(r io.Reader, name string) (*Set, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(text) > maxSize {
+		return nil, &Error{name, 1, 1, fmt.Sprintf("the file is larger than %d MiB: are these suppressions?", maxSize>>20)}
+	}
+	p := parser{file: name, lines: strings.Split(string(text), "\n"), set: New()}
+	for p.next() && len(p.errs) < maxFaults {
+		p.block()
+	}
+	if len(p.errs) > 0 {
+		return nil, errors.Join(p.errs...)
+	}
+	return p.set, nil
+}
+
+type parser struct {
+	file  string
+	lines []string
+	n     int    // lines taken; that of text is the n-th
+	text  string // the line, without space around it
+	col   int    // where it begins, from 1
+	set   *Set
+	errs  []error
+}
+
+// next takes the next line that is neither empty nor a comment.
+func (p *parser) next() bool {
+	for p.n < len(p.lines) {
+		line := p.lines[p.n]
+		p.n++
+		p.text = strings.TrimSpace(line)
+		p.col = len(line) - len(strings.TrimLeft(line, " \t\r\v\f")) + 1
+		if p.text != "" && p.text[0] != '#' {
+			return true
+		}
+	}
+	return false
+}
+
+// fail notes a fault in the line, at a byte of it.
+func (p *parser) fail(at int, format string, args ...any) {
+	p.errs = append(p.errs, &Error{p.file, p.n, p.col + at, fmt.Sprintf(format, args...)})
+}
+
+// block reads one block, whose first line has been taken. After a fault it goes on
+// behind the next closing brace.
+func (p *parser) block() {
+	r := &rule{file: p.file, line: p.n, own: true}
+	faults := len(p.errs)
+	if p.text != "{" {
+		p.fail(0, "%s where a suppression should begin: write { on a line by itself", quote(p.text))
+		p.skip()
+		return
+	}
+	if !p.inside("the suppression's name") {
+		return
+	}
+	r.name = p.text
+	if !p.inside("what the suppression is for, as tracepredict:race") {
+		return
+	}
+	if p.isForeign() {
+		p.set.foreign++
+		p.skip()
+		return
+	}
+	p.kinds(r)
+	p.patterns(r)
+	if len(p.errs) == faults {
+		p.set.add(r)
+	}
+}
+
+// inside takes a line that must be one of the block, and says what is missing
+// where there is none.
+func (p *parser) inside(wanted string) bool {
+	if !p.next() {
+		p.fail(0, "the file ends where %s is expected", wanted)
+		return false
+	}
+	if p.text == "}" {
+		p.fail(0, "the block ends where %s is expected", wanted)
+		return false
+	}
+	if len(p.text) > maxLine {
+		p.fail(0, "the line has more than %d bytes", maxLine)
+		p.skip()
+		return false
+	}
+	return true
+}
+
+// skip goes behind the next closing brace.
+func (p *parser) skip() {
+	for p.text != "}" && p.next() {
+	}
+}
+
+const ourTool = "tracepredict"
+
+// isForeign reports whether the line of the kind names other tools alone.
+func (p *parser) isForeign() bool {
+	tools, _, found := strings.Cut(p.text, ":")
+	if !found || known(strings.ToLower(tools)) {
+		return false
+	}
+	for tool := range strings.SplitSeq(tools, ",") {
+		tool = strings.TrimSpace(tool)
+		if looksOurs(tool) || known(strings.ToLower(tool)) {
+			return false
+		}
+	}
+	return true
+}
+
+// looksOurs: of a misspelt name of ours people have to hear.
+func looksOurs(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
+
+func known(kind string) bool {
+	return kind == "*" || slices.Contains([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property}, finding.Kind(kind))
+}
+
+// kinds reads "tracepredict:race,deadlock".
+func (p *parser) kinds(r *rule) {
+	rest, at := p.text, 0
+	if tools, kinds, found := strings.Cut(rest, ":"); found && slices.Contains(strings.Split(tools, ","), ourTool) {
+		rest, at = kinds, len(tools)+1
+	}
+	for part := range strings.SplitSeq(rest, ",") {
+		text, qualifier, qualified := strings.Cut(strings.TrimSpace(part), ":")
+		kind := strings.ToLower(text)
+		switch {
+		case !known(kind):
+			p.fail(at, "%s is no kind of finding: it is race, deadlock, misuse, property or *", quote(text))
+		case qualified && kind != string(finding.Property) && kind != string(finding.Misuse):
+			p.fail(at, "%s: only misuse and property have a name behind the kind", quote(part))
+		case qualified && qualifier == "":
+			p.fail(at+len(part), "behind %s: a name or a glob is expected", quote(part))
+		}
+		r.kinds = append(r.kinds, kindPattern{finding.Kind(kind), qualifier})
+		at += len(part) + 1
+	}
+}
+
+// patterns reads the lines below the kind, up to the closing brace.
+func (p *parser) patterns(r *rule) {
+	begun := p.n
+	side := []frames{nil}
+	asked := false
+	for p.next() && p.text != "}" {
+		asked = true
+		switch {
+		case p.n-begun > maxLines:
+			p.fail(0, "more than %d lines in a suppression", maxLines)
+			p.skip()
+			return
+		case len(p.text) > maxLine:
+			p.fail(0, "the line has more than %d bytes", maxLine)
+		case p.text == "...":
+			side = append(side, nil)
+		case p.text == "and":
+			r.addSide(side)
+			side = []frames{nil}
+			if len(r.sides) >= maxSides {
+				p.fail(0, "more than %d sides in a suppression", maxSides)
+			}
+		default:
+			p.pattern(r, side)
+		}
+	}
+	if p.text != "}" {
+		p.fail(0, "the file ends inside of the suppression %s: } is expected", quote(r.name))
+		return
+	}
+	if !asked {
+		p.fail(0, "a suppression needs a line of what it matches: object:, fun:, obj:, src: or ...")
+	}
+	r.addSide(side)
+}
+
+// pattern reads one "fun:GLOB" into the last run of frames, or into the objects.
+func (p *parser) pattern(r *rule, side []frames) {
+	key, pattern, found := strings.Cut(p.text, ":")
+	pattern = strings.TrimSpace(pattern)
+	run := &side[len(side)-1]
+	switch {
+	case found && pattern == "":
+		p.fail(len(key)+1, "behind %s: a name or a glob is expected", key)
+	case found && key == "object":
+		r.object = append(r.object, pattern)
+	case found && key == "fun":
+		*run = append(*run, framePattern{function, pattern})
+	case found && key == "obj":
+		*run = append(*run, framePattern{module, pattern})
+	case found && key == "src":
+		*run = append(*run, framePattern{source, pattern})
+	default:
+		p.fail(0, "%s: object:, fun:, obj:, src:, ..., and or } is expected", quote(p.text))
+	}
+}
+
+// addSide adds patterns that one side has to match; there may be none.
+func (r *rule) addSide(runs []frames) {
+	runs = slices.DeleteFunc(runs, func(run frames) bool { return len(run) == 0 })
+	if len(runs) > 0 {
+		r.sides = append(r.sides, runs)
+	}
+}
+
+// quote shows text of a file in a message, the start of it.
+func quote(text string) string {
+	const most = 60
+	if len(text) > most {
+		return fmt.Sprintf("%q...", text[:most])
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suppress"
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// suppressFlags say which findings are left out of reports.
+type suppressFlags struct {
+	files    []string
+	plain    bool // --no-default-suppressions
+	generate bool
+	set      *suppress.Set // of the files, once load has read them
+}
+
+func (f *suppressFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringArrayVar(&f.files, "suppressions", nil, "leave out of the report, and of the exit status, the findings that a suppression in `FILE` matches (docs/suppressions.md); repeatable")
+	fs.BoolVar(&f.plain, "no-default-suppressions", false, "do not use the suppressions that come with tracepredict, which 'tracepredict suppressions' prints")
+	fs.BoolVar(&f.generate, "gen-suppressions", false, "print behind the report a suppression for each finding that is shown")
+}
+
+// load reads the files.
+func (f *suppressFlags) load() error {
+	sets, err := openSuppressions(f.files)
+	if err != nil {
+		return &loader.UsageError{Err: fmt.Errorf("--suppressions %w", err)}
+	}
+	if !f.plain {
+		builtin, err := suppress.Builtin()
+		if err != nil {
+			return err
+		}
+		sets = append(sets, builtin)
+	}
+	f.set = suppress.New(sets...)
+	return nil
+}
+
+func openSuppressions(names []string) ([]*suppress.Set, error) {
+	var sets []*suppress.Set
+	for _, name := range names {
+		s, err := suppress.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, s)
+	}
+	return sets, nil
+}
+
+// apply leaves out what is suppressed.
+func (f *suppressFlags) apply(rep report.Report) report.Report { return f.set.Apply(rep) }
+
+func (a *app) suppressionsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "suppressions [FILE...]",
+		Short: "Print the suppressions that come with tracepredict, or check files of suppressions",
+		Long: `Without FILE, suppressions prints those that exec, attach and analyze use by themselves: findings in the C and C++ libraries
+that are known to be no errors, each with the reason. It is the start of a file for --suppressions, whose form docs/suppressions.md explains.
+
+With FILE it reads each as --suppressions does, and says how many suppressions there are. Exit status 2 if one is faulty.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, names []string) error {
+			if len(names) == 0 {
+				_, err := io.WriteString(a.stdout, suppress.BuiltinText())
+				return err
+			}
+			return a.checkSuppressions(names)
+		},
+	}
+}
+
+func (a *app) checkSuppressions(names []string) error {
+	sets, err := openSuppressions(names)
+	if err != nil {
+		return &loader.UsageError{Err: err}
+	}
+	for i, s := range sets {
+		fmt.Fprintf(a.stdout, "%s: %d suppressions, %d for other tools\n", report.Plain(names[i]), s.Len(), s.Foreign())
+	}
+	return nil
+}
