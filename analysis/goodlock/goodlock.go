@@ -49,7 +49,7 @@ type Options struct {
 	// first and half the latest. Default 32, at least 2.
 	History int
 	// MaxInstances is how many instances are kept of all patterns together;
-	// beyond it a pattern gets no more than four. Default 262144, of about 200
+	// beyond it a pattern gets no more than four. Default 262144, of about 300
 	// bytes each, and a clock (four bytes for each thread) for those of a
 	// thread between which nothing ordered it anew.
 	MaxInstances int
@@ -110,25 +110,27 @@ type Stats struct {
 
 // Analysis is the lock order analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts     Options
-	threads  map[event.ThreadID]*thread
-	lately   [recently]*thread // of threads, by the low bits of the ID
-	root     *node
-	nodes    int
-	patterns map[string]*pattern
-	wanting  map[event.ObjectID][]*pattern // with Options.OnOpposed: by wanted lock
-	ordered  []*pattern                    // by id
-	nextID   int
-	kept     int                     // instances of all patterns
-	dead     map[event.ObjectID]bool // destroyed locks that some pattern names
-	inUse    map[event.ObjectID]int  // patterns that name a lock
-	clocks   clockPool
-	reports  map[string]*report
-	final    []*report
-	stats    Stats
-	retryAt  uint64 // of DroppedPatterns, when making room is tried again
-	deaths   int    // of objects, since the tree was planted
-	patience int    // of deaths, before what they leave behind is swept
+	opts      Options
+	threads   map[event.ThreadID]*thread
+	lately    [recently]*thread // of threads, by the low bits of the ID
+	root      *node
+	nodes     int
+	patterns  map[string]*pattern
+	wanting   map[event.ObjectID][]*pattern // with Options.OnOpposed: by wanted lock
+	ordered   []*pattern                    // by id
+	nextID    int
+	kept      int                     // instances of all patterns
+	dead      map[event.ObjectID]bool // destroyed locks that some pattern names
+	inUse     map[event.ObjectID]int  // patterns that name a lock
+	clocks    clockPool
+	again     agains
+	stretches uint64
+	reports   map[string]*report
+	final     []*report
+	stats     Stats
+	retryAt   uint64 // of DroppedPatterns, when making room is tried again
+	deaths    int    // of objects, since the tree was planted
+	patience  int    // of deaths, before what they leave behind is swept
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -142,7 +144,7 @@ func New(opts Options) *Analysis {
 	setDefault(&opts.MaxFindings, defaultMaxFindings)
 	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
 	opts.History = max(opts.History, 2)
-	return &Analysis{
+	a := &Analysis{
 		opts:     opts,
 		threads:  map[event.ThreadID]*thread{},
 		root:     &node{},
@@ -153,6 +155,8 @@ func New(opts Options) *Analysis {
 		reports:  map[string]*report{},
 		patience: minDeaths,
 	}
+	a.again.grow(fewAgain)
+	return a
 }
 
 func setDefault(v *int, def int) {
@@ -198,6 +202,7 @@ type thread struct {
 	held    []heldLock  // in order of acquisition
 	placed  int         // how many of held have their nodes
 	segment uint64      // counts what may order the thread with others
+	stretch uint64      // names what lies between changes of segment and clock; of the analysis' own
 	clock   *clock      // the latest snapshot, without the thread's own slot
 	taken   event.Epoch // when it was
 
@@ -235,6 +240,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id}
+		a.stretch(t)
 		a.threads[id] = t
 	}
 	*near = t
@@ -270,6 +276,7 @@ func (a *Analysis) Event(e *event.Event) {
 		a.end(t)
 	}
 	t.segment++ // the event may have an edge of the must-order
+	a.stretch(t)
 }
 
 func (a *Analysis) acquire(t *thread, e *event.Event) {
@@ -278,7 +285,7 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	}
 	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place, seq: e.Seq})
 	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.held) > 1 || a.queues(e)) {
-		a.wanted(t, a.cur(t), e)
+		a.wanted(t, e)
 	}
 	if a.nodes > 4*a.opts.MaxPatterns {
 		a.replant()

@@ -32,6 +32,11 @@ func (a *Analysis) oppose(p *pattern) {
 		wanting := a.wanting[m.lock()]
 		for _, q := range wanting[max(0, len(wanting)-maxLooked):] {
 			if max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !p.opposes(q) {
+				if len(q.opposed) == 0 {
+					for _, x := range q.kept {
+						a.again.drop(x)
+					}
+				}
 				p.opposed, q.opposed = append(p.opposed, q.id), append(q.opposed, p.id)
 				a.opts.OnOpposed(q.nesting(), p.nesting())
 			}

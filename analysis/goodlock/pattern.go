@@ -35,6 +35,7 @@ type instance struct {
 	slot        uint32
 	clock       *clock
 	first, last moment
+	again       int // where it is found again, if there
 }
 
 // moment is one acquisition.
@@ -46,8 +47,13 @@ type moment struct {
 
 func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.Flags} }
 
-// wanted records that t took the lock of n, its latest, while it held those above.
-func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
+// wanted records that t took its latest lock while it held those above.
+func (a *Analysis) wanted(t *thread, e *event.Event) {
+	a.snapshot(t, e)
+	if a.seen(t, e) {
+		return
+	}
+	n := a.cur(t)
 	if n.pattern == nil {
 		n.pattern = a.patternOf(n, t, e)
 	}
@@ -59,10 +65,10 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 	if len(p.opposed) > 0 {
 		a.opts.OnTaken(p.id, e.Thread, e.Seq)
 	}
-	a.snapshot(t, e)
 	if x := p.find(t, e); x != nil {
 		x.last = momentOf(e)
 		p.hits[t.id%hits] = x
+		a.remember(p, x, t, e)
 		return
 	}
 	x := a.room(p)
@@ -75,6 +81,7 @@ func (a *Analysis) wanted(t *thread, n *node, e *event.Event) {
 	}
 	p.kept = append(p.kept, x)
 	p.hits[t.id%hits] = x
+	a.remember(p, x, t, e)
 }
 
 // patternOf finds or makes the pattern of a node, or gives nil for want of room.
@@ -192,6 +199,7 @@ func (a *Analysis) dropFinished() {
 		a.unopposed(p)
 		a.kept -= len(p.kept)
 		for _, x := range p.kept {
+			a.again.drop(x)
 			a.clocks.drop(x.clock)
 		}
 	}
@@ -279,6 +287,7 @@ func (a *Analysis) room(p *pattern) *instance {
 	p.evicted = true
 	i := p.victim(len(p.kept) / 2)
 	x := p.kept[i]
+	a.again.drop(x)
 	a.clocks.drop(x.clock)
 	p.kept = slices.Delete(p.kept, i, i+1)
 	return x
@@ -371,6 +380,7 @@ func (a *Analysis) snapshot(t *thread, e *event.Event) {
 		return
 	}
 	t.taken = e.Epoch
+	a.stretch(t)
 	a.clocks.drop(t.clock)
 	t.clock = a.clocks.take(e.Must)
 }

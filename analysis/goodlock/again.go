@@ -1,0 +1,147 @@
+package goodlock
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// again is a nesting that a thread does again and again: all that tells one from
+// another, in one line of a processor's cache, and where its instance is. With
+// thousands of nestings, to follow tree, pattern and instance each time would be to
+// wait for memory a dozen times.
+type again struct {
+	x       *instance
+	stretch uint64 // thread.stretch
+	thread  event.ThreadID
+	lock    event.ObjectID // the one wanted
+	place   event.PlaceID
+	modes   uint16 // a bit for each lock held, outermost lowest, and then of the wanted one: it is shared
+	depth   uint16 // of held
+	held    [maxAgain]taken
+}
+
+type taken struct {
+	lock  event.ObjectID
+	place event.PlaceID
+}
+
+// maxAgain is how many locks may be held around one that is found again.
+const maxAgain = 3
+
+// The bounds of how many nestings are found again. They grow with the instances.
+const fewAgain, mostAgain = 1 << 8, 1 << 18
+
+// fill describes the acquisition that t has just made; false if it is too deep.
+func (g *again) fill(t *thread, place event.PlaceID) bool {
+	above := t.above()
+	if len(above) == 0 || len(above) > maxAgain {
+		return false
+	}
+	want := t.held[len(above)].m
+	g.stretch, g.thread, g.lock, g.place = t.stretch, t.id, want.lock(), place
+	g.depth, g.modes = uint16(len(above)), uint16(want&1)<<len(above)
+	for i := range above {
+		h := &above[i]
+		g.held[i] = taken{h.m.lock(), h.place}
+		g.modes |= uint16(h.m&1) << i
+	}
+	return true
+}
+
+// tag is a hash, but 0.
+func (g *again) tag() uint32 {
+	h := uint64(g.thread)<<32 | uint64(g.lock)
+	h = (h ^ uint64(g.place) ^ g.stretch<<20) * 0x9e3779b97f4a7c15
+	for i := range g.held[:g.depth] {
+		h = (h ^ h>>29 ^ uint64(g.held[i].lock)<<32 ^ uint64(g.held[i].place)) * 0xbf58476d1ce4e5b9
+	}
+	return uint32(h>>32) | 1
+}
+
+// same reports whether the two are one nesting in one stretch of a thread.
+func (g *again) same(o *again) bool {
+	return g.stretch == o.stretch && g.thread == o.thread && g.lock == o.lock && g.place == o.place &&
+		g.modes == o.modes && g.depth == o.depth && g.held == o.held
+}
+
+// agains finds nestings by their tags, which are near each other: a nesting that is not
+// there costs one look at these. It is a table of a power of two, in which one stands in
+// one of a few places.
+type agains struct {
+	tags []uint32 // 0: free
+	all  []again
+}
+
+// ways is in how many places a nesting may be.
+const ways = 8
+
+func (t *agains) grow(n int) { t.tags, t.all = make([]uint32, n), make([]again, n) }
+
+// at is the first of the places of a tag.
+func (t *agains) at(tag uint32) int { return int(tag>>1) & (len(t.tags) - 1) &^ (ways - 1) }
+
+func (t *agains) find(g *again) *again {
+	tag := g.tag()
+	at := t.at(tag)
+	for i, x := range t.tags[at : at+ways] {
+		if x == tag && t.all[at+i].same(g) {
+			return &t.all[at+i]
+		}
+	}
+	return nil
+}
+
+// add puts a nesting into a free place, or else in place of another.
+func (t *agains) add(g *again) {
+	tag := g.tag()
+	at := t.at(tag)
+	way := slices.Index(t.tags[at:at+ways], 0)
+	if way < 0 {
+		way = int(tag>>28) % ways
+	}
+	t.tags[at+way], t.all[at+way] = tag, *g
+	g.x.again = at + way
+}
+
+// drop makes an instance not be found any more.
+func (t *agains) drop(x *instance) {
+	if x.again < len(t.all) && t.all[x.again].x == x {
+		t.tags[x.again], t.all[x.again] = 0, again{}
+	}
+}
+
+// stretch begins another stretch of a thread.
+func (a *Analysis) stretch(t *thread) {
+	a.stretches++
+	t.stretch = a.stretches
+}
+
+// seen adds an acquisition to the instance that it is one more of, if that is near.
+func (a *Analysis) seen(t *thread, e *event.Event) bool {
+	var g again
+	if !g.fill(t, e.Place) {
+		return false
+	}
+	near := a.again.find(&g)
+	if near == nil {
+		return false
+	}
+	near.x.last = momentOf(e)
+	return true
+}
+
+// remember makes an instance be found by its latest acquisition. Those that somebody is
+// told of are not: see wanted.
+func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) {
+	if len(p.opposed) > 0 {
+		return
+	}
+	if n := len(a.again.all); a.kept > n/2 && n < mostAgain {
+		a.again.grow(2 * n)
+	}
+	g := again{x: x}
+	if g.fill(t, e.Place) {
+		a.again.add(&g)
+	}
+}
