@@ -416,7 +416,9 @@ func (h *History) cutAt(n int) {
 			if x.acquire > h.cut[i] {
 				break
 			}
-			pins = append(pins, h.log[h.index(x.seq)])
+			if e := h.entry(x.seq); e != nil {
+				pins = append(pins, *e)
+			}
 		}
 	}
 	slices.SortFunc(pins, func(x, y entry) int { return cmp.Compare(x.Seq, y.Seq) })

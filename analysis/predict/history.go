@@ -591,12 +591,21 @@ func (h *History) depart(b *barHistory, e *event.Event) {
 
 // find returns the kept event of that Seq, or nil.
 func (h *History) find(seq uint64) *event.Event {
-	at := h.index(seq)
-	if at == len(h.log) || h.log[at].Seq != seq || h.gone(&h.log[at]) {
+	x := h.entry(seq)
+	if x == nil || h.gone(x) {
 		return nil
 	}
-	e := h.log[at].event()
+	e := x.event()
 	return &e
+}
+
+// entry is the event of that Seq in the log, or nil.
+func (h *History) entry(seq uint64) *entry {
+	at := h.index(seq)
+	if at == len(h.log) || h.log[at].Seq != seq {
+		return nil
+	}
+	return &h.log[at]
 }
 
 // gone tells whether an event of the log is forgotten and only waits to be swept.

@@ -93,28 +93,32 @@ func (h *History) become(f *finding.Finding, r *Result) {
 // around widens a choice to a pattern: all kept acquires that differ from the
 // chosen ones only in when they were.
 func (h *History) around(choice []uint64) Pattern {
+	h.update()
+	h.tidy()
 	p := make(Pattern, len(choice))
-	chosen := make([]*event.Event, len(choice))
-	held := make([][]finding.Mode, len(choice))
 	for i, seq := range choice {
-		p[i] = []uint64{seq}
-		if chosen[i] = h.find(seq); chosen[i] != nil && chosen[i].Op.IsAcquire() {
-			p[i], held[i] = nil, h.heldBefore(chosen[i].Slot, chosen[i].Epoch)
-		}
-	}
-	for k := range h.log {
-		e := &h.log[k]
-		if !e.Op.IsAcquire() {
-			continue
-		}
-		for i, c := range chosen {
-			same := c != nil && c.Thread == e.Thread && c.Object == e.Object && c.Op == e.Op
-			if same && !h.gone(e) && (c.Seq == e.Seq || slices.Equal(held[i], h.heldBefore(e.Slot, e.Epoch))) {
-				p[i] = append(p[i], e.Seq)
-			}
+		if c := h.find(seq); c != nil && c.Op.IsAcquire() {
+			p[i] = h.likewise(c)
+		} else {
+			p[i] = []uint64{seq}
 		}
 	}
 	return p
+}
+
+// likewise is the kept acquires of the same lock by the same thread, with the same
+// locks held, c among them.
+func (h *History) likewise(c *event.Event) []uint64 {
+	var out []uint64
+	held := h.heldBefore(c.Slot, c.Epoch)
+	for _, x := range h.lockSlot(c.Slot, c.Object).sections {
+		e := h.entry(x.seq)
+		same := e != nil && e.Thread == c.Thread && e.Op == c.Op
+		if same && (e.Seq == c.Seq || slices.Equal(held, h.heldBefore(e.Slot, e.Epoch))) {
+			out = append(out, e.Seq)
+		}
+	}
+	return out
 }
 
 // heldBefore is the locks that the thread of an acquire held, sorted.
