@@ -143,29 +143,34 @@ func cpuTime(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// run feeds so many events: those that make the threads, and then rounds.
+// run feeds so many events: those that make the threads, and then rounds. As the
+// observer does, it has one event, of which it fills in what differs.
 func run(n int, round []reachEvent, sink reachSink) {
 	m := clock.New()
-	var e event.Event
-	feed := func(x event.Event) {
-		x.Seq, x.Time = e.Seq+1, e.Time+300
-		e = x
-		m.Stamp(&e)
-		sink.Event(&e)
-		m.Done(&e)
+	e := &event.Event{Thread: 1, Op: event.Fork}
+	feed := func() {
+		e.Seq++
+		e.Time += 300
+		m.Stamp(e)
+		sink.Event(e)
+		m.Done(e)
 	}
 	for t := range reachThreads - 1 {
-		feed(event.Event{Thread: 1, Op: event.Fork, Peer: event.ThreadID(t + 2)})
+		e.Peer = event.ThreadID(t + 2)
+		feed()
 	}
-	for i := range n {
-		x := &round[i%len(round)]
-		op := event.Release
-		if x.acquire {
-			op = event.Acquire
+	e.Peer, e.Kind = 0, event.KindMutex
+	for n > 0 {
+		part := round[:min(n, len(round))]
+		for i := range part {
+			x := &part[i]
+			e.Thread, e.Op, e.Object = event.ThreadID(x.thread+1), event.Release, event.ObjectID(x.lock+1)
+			if x.acquire {
+				e.Op = event.Acquire
+			}
+			e.Place = event.PlaceID(x.lock)*2 + event.PlaceID(e.Op)
+			feed()
 		}
-		feed(event.Event{
-			Thread: event.ThreadID(x.thread + 1), Op: op, Object: event.ObjectID(x.lock + 1), Kind: event.KindMutex,
-			Place: event.PlaceID(x.lock)*2 + event.PlaceID(op),
-		})
+		n -= len(part)
 	}
 }
