@@ -50,6 +50,12 @@ real: ## put real programs under load, plain and observed, and write docs/perfor
 	$(GO) -C scripts build -buildvcs=false -o ../build/real/real ./real
 	scripts/as-root build/real/real $(REALFLAGS)
 
+compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanitizer and this, and write docs/comparison.md
+	scripts/setup compare
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/compare/compare ./compare
+	scripts/as-root build/compare/compare $(COMPAREFLAGS)
+
 soak: ## observe for SOAK (20m) a program of threads and locks that come and go
 	scripts/setup demo
 	$(MAKE) --no-print-directory build
@@ -84,6 +90,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/pgo build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/compare build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench plots real soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test bench plots real compare soak long-trace pgo generate fmt lint fuzz install clean

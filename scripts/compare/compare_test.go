@@ -1,0 +1,172 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// kinds lists what reports say, in one line each.
+func kinds(reports []report) []string {
+	var all []string
+	for _, r := range reports {
+		all = append(all, strings.Join(append([]string{r.kind}, r.objects...), " "))
+	}
+	return all
+}
+
+// TestParse reads what the tools really said of programs; the texts are stored as they
+// came, without Valgrind's remarks on the debug information.
+func TestParse(t *testing.T) {
+	for name, c := range map[string]struct {
+		parse func(string) ([]report, error)
+		want  []string
+	}{
+		"double_checked-Helgrind": {parseHelgrind, []string{"race instance", "race settings"}},
+		"double_checked-DRD":      {parseDRD, []string{"race instance", "race instance", "race settings"}},
+		"double_checked-TSan":     {parseTSan, []string{"race instance", "race settings"}},
+		"abba_gate_ok-Helgrind":   {parseHelgrind, []string{"deadlock a b"}},
+		"abba_gate_ok-TSan":       {parseTSan, []string{"deadlock"}},
+	} {
+		text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.parse(string(text))
+		if err != nil || !slices.Equal(kinds(got), c.want) {
+			t.Errorf("%s: %q, %v, want %q", name, kinds(got), err, c.want)
+		}
+	}
+}
+
+func TestParseLines(t *testing.T) {
+	for _, c := range []struct {
+		parse func(string) ([]report, error)
+		text  string
+		want  []string
+	}{
+		{parseHelgrind, "==1== Thread #2 was created\n==1==    at 0x1: f\n==1== Thread #1 is the program's root thread\n", nil},
+		{parseHelgrind, "==1== Thread #2: Exiting thread still holds 1 lock\n==1==    at 0x1: f\n", []string{"misuse"}},
+		{parseHelgrind, "==1== Thread #3 unlocked lock at 0x10C060 currently held by thread #2\n", []string{"misuse"}},
+		{parseHelgrind, "==1== Possible data race during write of size 4 at 0x10C03C by thread #3\n==1==  Address 0x10c03c is 0 bytes inside data symbol \"ready\"\n", []string{"race ready"}},
+		{parseDRD, "==1== Mutex not locked: mutex 0x1, recursion count 0, owner 0.\n==1==    at 0x1: f\n==1== mutex 0x1 was first observed at:\n==1==    at 0x2: g\n", []string{"misuse"}},
+		{parseDRD, "==1== Thread 3:\n==1== Conflicting load by thread 3 at 0x0010c080 size 8\n==1==    at 0x1: f\n==1== Other segment start (thread 2)\n==1==    at 0x1: f\n", []string{"race"}},
+		{parseTSan, "done\n", nil},
+		{parseTSan, "WARNING: ThreadSanitizer: unlock of an unlocked mutex (or by a wrong thread) (pid=7)\n", []string{"misuse"}},
+		{parseOwn, `{"run": {}, "findings": [{"kind": "race", "objects": ["total"]}, {"kind": "hang"}]}`, []string{"race total", "hang"}},
+	} {
+		got, err := c.parse(c.text)
+		if err != nil || !slices.Equal(kinds(got), c.want) {
+			t.Errorf("%q: %q, %v, want %q", c.text, kinds(got), err, c.want)
+		}
+	}
+	for text, parse := range map[string]func(string) ([]report, error){
+		"":                 parseHelgrind,
+		"no such tool":     parseDRD,
+		"{":                parseOwn,
+		`{"findings": []}`: parseOwn,
+		"FATAL: ThreadSanitizer: unexpected memory mapping": parseTSan,
+	} {
+		if _, err := parse(text); err == nil {
+			t.Errorf("%q is taken for a tool's output", text)
+		}
+	}
+}
+
+func TestProgramsSayWhatToExpect(t *testing.T) {
+	programs, err := readPrograms("programs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"race", "deadlock", "misuse", "hang"}
+	for _, p := range programs {
+		if p.title == "" || strings.HasSuffix(p.name, "_ok") != (len(p.expect) == 0) {
+			t.Errorf("%s: title %q, expects %v: innocent programs end in _ok", p.name, p.title, p.expect)
+		}
+		for _, e := range p.expect {
+			if !slices.Contains(known, e.kind) || len(e.objects) > 1 {
+				t.Errorf("%s: expect %v", p.name, e)
+			}
+		}
+	}
+	if _, err := parseProgram("// A program.\nint main(void) {}\n"); err == nil {
+		t.Error("a program that does not say what to expect is taken")
+	}
+}
+
+func TestJudge(t *testing.T) {
+	p, err := parseProgram("// A total: two threads\n// write it.\n//\n// expect: race total\n// expect: misuse\n// run: --watch total\n// hangs\n")
+	if err != nil || p.title != "A total" || !p.hangs || !slices.Equal(p.flags, []string{"--watch", "total"}) {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	innocent := program{}
+	for _, c := range []struct {
+		program program
+		reports []report
+		want    string
+	}{
+		{p, nil, "**missed**"},
+		{p, []report{{kind: "race", objects: []string{"shop::total"}}}, "found"},
+		{p, []report{{kind: "race"}, {kind: "misuse", objects: []string{"m"}}}, "found"},
+		{p, []report{{kind: "race", objects: []string{"lines"}}, {kind: "race", objects: []string{"lines"}}}, "**missed**; **false**: race `lines`"},
+		{p, []report{{kind: "race", objects: []string{"total"}}, {kind: "deadlock"}}, "found; **false**: deadlock"},
+		{innocent, nil, "quiet"},
+		{innocent, []report{{kind: "misuse"}}, "**false**: misuse"},
+	} {
+		if got := c.program.judge(c.reports).cell(len(c.program.expect) == 0); got != c.want {
+			t.Errorf("%v: %q, want %q", c.reports, got, c.want)
+		}
+	}
+	if got := (verdict{unended: true}).cell(true); got != "quiet; did not end" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRender(t *testing.T) {
+	tools := []tool{{name: "A"}, {name: "B"}}
+	rows := []row{
+		{program: program{name: "bad", title: "Bad", expect: []report{{kind: "race"}}}, verdicts: []verdict{{found: true}, {}}, times: []float64{2, 30}, plain: time.Second},
+		{program: program{name: "bad_ok", title: "Good"}, verdicts: []verdict{{false: []report{{kind: "race"}}}, {}}},
+	}
+	text := render(tools, []string{"1", "2"}, rows)
+	for _, want := range []string{
+		"A of 1; B of 2.",
+		"| `bad` | Bad | found | **missed** |",
+		"| `bad_ok` | Good | **false**: race | quiet |",
+		"| A | 1 | 0 | 1 | 0 |", "| B | 0 | 1 | 0 | 0 |",
+		"| `bad` | 1.00 | 2.0 | 30.0 |",
+	} {
+		if !strings.Contains(text, want+"\n") && !strings.Contains(text, want+" ") {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+func TestNewPageHasItsMarks(t *testing.T) {
+	page, err := os.ReadFile("../../docs/comparison.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{newPage, string(page)} {
+		if _, err := marks.Replace(text, "table\n"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRunEnds: what does not end is asked to end, then killed; both are told.
+func TestRunEnds(t *testing.T) {
+	r := runner{}
+	for script, want := range map[string]bool{"echo said": true, "echo said; exec sleep 60": false} {
+		said, ended, err := r.run(t.Context(), time.Second, nil, []string{"sh", "-c", script})
+		if err != nil || said != "said\n" || ended != want {
+			t.Errorf("%s: %q, ended %v, %v", script, said, ended, err)
+		}
+	}
+	if _, _, err := r.run(t.Context(), time.Second, nil, []string{"/no/such/tool"}); err == nil {
+		t.Error("a tool that is not there runs")
+	}
+}
