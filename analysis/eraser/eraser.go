@@ -284,7 +284,8 @@ func (a *Analysis) release(e *event.Event) {
 	if i < 0 {
 		return
 	}
-	t.held = append(t.held[:i], t.held[i+1:]...)
+	copy(t.held[i:], t.held[i+1:])
+	t.held = t.held[:len(t.held)-1]
 	t.made = min(t.made, i)
 	t.version++
 }

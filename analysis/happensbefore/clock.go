@@ -33,13 +33,13 @@ func (v *vector) extend(n int) {
 }
 
 // join makes v know what k knew.
-func (v *vector) join(k *mark) {
-	if k.of == nil {
+func (v *vector) join(p *pool, k *mark) {
+	if k.of == 0 {
 		return
 	}
-	own := v.at(k.slot)
-	v.extend(len(k.of.known))
-	maximum(*v, *v, k.of.known)
+	own, known := v.at(k.slot), p.all[k.of].known
+	v.extend(len(known))
+	maximum(*v, *v, known)
 	if int(k.slot) < len(*v) {
 		(*v)[k.slot] = own // the maker's own count may have gone on
 	}
@@ -68,13 +68,17 @@ func maximum(to, a, b []event.Epoch) {
 // the slot that made it, which a mark overrides with its own time.
 type version struct {
 	refs  int32
+	id    int32 // where in pool.all
 	known vector
 	room  [32]event.Epoch // of known, beside the rest of it; beyond, it is elsewhere
 }
 
-// pool keeps versions that nothing shares any longer.
+// pool is all versions there are, and which of them nothing shares any longer. Marks name
+// them by number: each event changes marks, which would be dearer with pointers while
+// the collector of garbage is at work.
 type pool struct {
-	spare []*version
+	all   []*version
+	spare []int32
 }
 
 // unit is what the length of a thread's first clock is a multiple of.
@@ -83,19 +87,23 @@ const unit = 4
 // get gives a version whose contents mean nothing.
 func (p *pool) get() *version {
 	if n := len(p.spare); n > 0 {
-		v := p.spare[n-1]
+		v := p.all[p.spare[n-1]]
 		p.spare = p.spare[:n-1]
 		v.refs = 1
 		return v
 	}
-	v := &version{refs: 1}
+	if len(p.all) == 0 {
+		p.all = append(p.all, nil) // 0 names none
+	}
+	v := &version{refs: 1, id: int32(len(p.all))}
 	v.known = v.room[:0:len(v.room)]
+	p.all = append(p.all, v)
 	return v
 }
 
 func (p *pool) put(v *version) {
 	if v.refs--; v.refs == 0 {
-		p.spare = append(p.spare, v)
+		p.spare = append(p.spare, v.id)
 	}
 }
 
@@ -103,23 +111,23 @@ func (p *pool) put(v *version) {
 type mark struct {
 	slot uint32
 	time event.Epoch
-	of   *version // nil: nothing is remembered
+	of   int32 // names a version; 0: nothing is remembered
 }
 
 // set remembers the present event of t.
 func (k *mark) set(p *pool, t *thread) {
 	k.slot, k.time = t.slot, t.time
-	if k.of != t.clock {
+	if k.of != t.clock.id {
 		k.drop(p)
-		k.of = t.clock
+		k.of = t.clock.id
 		t.clock.refs++
 	}
 }
 
 func (k *mark) drop(p *pool) {
-	if k.of != nil {
-		p.put(k.of)
-		k.of = nil
+	if k.of != 0 {
+		p.put(p.all[k.of])
+		k.of = 0
 	}
 }
 
@@ -188,11 +196,11 @@ func (t *thread) tick() {
 
 // joinAt draws the edge from k to the thread's next event.
 func (t *thread) joinAt(p *pool, k *mark) {
-	if k.of == nil || t.knows(k) {
+	if k.of == 0 || t.knows(k) {
 		return
 	}
 	own := t.clock.known.at(k.slot)
-	t.gain(p, k.of.known)
+	t.gain(p, p.all[k.of].known)
 	t.clock.known[k.slot] = max(own, k.time)
 }
 

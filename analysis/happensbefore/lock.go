@@ -102,7 +102,8 @@ func (t *thread) take(e *event.Event) {
 
 func (t *thread) give(lock event.ObjectID) {
 	if i := t.find(lock); i >= 0 {
-		t.held = append(t.held[:i], t.held[i+1:]...)
+		copy(t.held[i:], t.held[i+1:])
+		t.held = t.held[:len(t.held)-1]
 		t.changes++
 	}
 }

@@ -181,14 +181,14 @@ func (o *object) notify(a *Analysis, t *thread, all bool) {
 func (a *Analysis) kth(ss []sleeper, k int) vector {
 	width := 0
 	for i := range ss {
-		width = max(width, len(ss[i].of.known))
+		width = max(width, len(a.clocks.all[ss[i].of].known))
 	}
 	a.past = a.past[:0]
 	a.past.extend(width)
 	for slot := range a.past {
 		a.pick = a.pick[:0]
 		for i := range ss {
-			n := ss[i].of.known.at(uint32(slot))
+			n := a.clocks.all[ss[i].of].known.at(uint32(slot))
 			if int(ss[i].slot) == slot {
 				n = ss[i].time
 			}
@@ -241,7 +241,7 @@ func (o *object) arrive(c *pool, t *thread) {
 	t.joinVector(c, o.before)
 	var k mark
 	k.set(c, t)
-	r.arrived.join(&k)
+	r.arrived.join(c, &k)
 	k.drop(c)
 	r.inside = append(r.inside, t.id)
 	r.count++
@@ -305,7 +305,7 @@ func (o *object) post(c *pool, t *thread) {
 	var k mark
 	k.set(c, t)
 	if !o.known {
-		o.passed.join(&k)
+		o.passed.join(c, &k)
 		k.drop(c)
 		return
 	}
@@ -332,7 +332,7 @@ func (q *queue) add(c *pool, t *thread) {
 // pass keeps the n oldest no longer.
 func (q *queue) pass(c *pool, n int) {
 	for i := range q.kept[:n] {
-		q.past.join(&q.kept[i])
+		q.past.join(c, &q.kept[i])
 		q.kept[i].drop(c)
 	}
 	q.kept = append(q.kept[:0], q.kept[n:]...)
