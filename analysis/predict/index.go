@@ -42,21 +42,40 @@ type stay struct {
 func (h *History) update() {
 	h.behind = 0
 	h.enterOf(0)
-	enough := h.opt.Sections + h.opt.stride()
 	h.full = h.full[:0]
 	for slot, s := range h.slots {
-		for i := s.known; i < len(s.held); i++ {
-			x := &s.held[i]
-			l := h.lockSlot(uint32(slot), x.lock)
-			l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
-			if n := len(h.full); l.live() > enough && (n == 0 || h.full[n-1] != l) {
-				h.full = append(h.full, l)
-			}
+		for s.known < len(s.held) {
+			h.place(uint32(slot), s.held[s.known:min(s.known+together, len(s.held))])
+			s.known = min(s.known+together, len(s.held))
 		}
-		s.known = len(s.held)
 	}
 	for _, l := range h.full {
 		h.trim(h.slots[l.slot], l)
+	}
+}
+
+// together is for how many sections the memory of their locks is waited for at once.
+const together = 16
+
+// place enters sections of a slot, no more than together, in their locks. It looks at
+// all places in the table first, then at all that is there: neither waits for the other.
+func (h *History) place(slot uint32, sections []section) {
+	var near [together]*lockSlot
+	for i := range sections {
+		near[i] = *h.near(slot, sections[i].lock)
+	}
+	for i := range sections {
+		if l := near[i]; l == nil || l.lock != sections[i].lock || l.slot != slot {
+			near[i] = h.lockSlot(slot, sections[i].lock)
+		}
+	}
+	enough := h.opt.Sections + h.opt.stride()
+	for i := range sections {
+		l, x := near[i], &sections[i]
+		l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
+		if n := len(h.full); l.live() > enough && (n == 0 || h.full[n-1] != l) {
+			h.full = append(h.full, l)
+		}
 	}
 }
 
