@@ -25,7 +25,7 @@ func types(t *testing.T) *btf.Spec {
 // event.
 func TestAlignment(t *testing.T) {
 	spec := types(t)
-	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "site": Site{}, "task_line": TaskLine{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}} {
+	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "site": Site{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}} {
 		var s *btf.Struct
 		if err := spec.TypeByName(name, &s); err != nil {
 			t.Errorf("struct %s: %v", name, err)

@@ -3,14 +3,14 @@
 // building needs Go alone.
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, CallRecord, Site, Signature, TaskLine, LostLine, WatchKey, Watch,
+// StackRecord, CallRecord, Site, Signature, TaskLine, Sleeper, LostLine, WatchKey, Watch,
 // WatchedLine, KernelCode and Tally. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
 // The types that the programs share with Go.
 //
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -24,6 +24,8 @@ type (
 	Site = TracepredictSite
 	// TaskLine is a thread that lives when observation begins.
 	TaskLine = TracepredictTaskLine
+	// Sleeper is what a thread is doing; struct sleeper of sleeper.h.
+	Sleeper = TracepredictSleeper
 	// LostLine is how many records a thread has lost that none has told of.
 	LostLine = TracepredictLostLine
 	// WatchKey names a hardware watchpoint; struct watch_key.

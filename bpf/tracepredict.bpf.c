@@ -1816,6 +1816,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 #include "watch.h"
 #include "io.h"
 #include "unseen.h"
+#include "sleeper.h"
 
 /* Types that no map names, for the generator. */
 struct watched_line *unused_watched_line __attribute__((unused));
@@ -1824,4 +1825,5 @@ struct stack_record *unused_stack_record __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));
 struct lost_line *unused_lost_line __attribute__((unused));
 struct call_record *unused_call_record __attribute__((unused));
+struct sleeper *unused_sleeper __attribute__((unused));
 struct tally *unused_tally __attribute__((unused));

@@ -173,6 +173,18 @@ type TracepredictSite struct {
 	Watched    uint32
 }
 
+type TracepredictSleeper struct {
+	_             structs.HostLayout
+	Tid           uint32
+	Tgid          uint32
+	OwnTid        uint32
+	Asleep        uint32
+	Call          int64
+	ThreadPointer uint64
+	Switches      uint64
+	Regs          [33]uint64
+}
+
 type TracepredictSlot struct {
 	_          structs.HostLayout
 	Tid        uint32
@@ -271,6 +283,7 @@ const (
 	TracepredictMapTargets           = "targets"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
+	TracepredictProgListSleepers     = "list_sleepers"
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgListWatched      = "list_watched"
 	TracepredictProgOnCall           = "on_call"
@@ -308,6 +321,7 @@ const (
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
+	TracepredictVarUnusedSleeper     = "unused_sleeper"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
 	TracepredictVarUnusedTally       = "unused_tally"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
@@ -358,6 +372,7 @@ type TracepredictSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictProgramSpecs struct {
+	ListSleepers  *ebpf.ProgramSpec `ebpf:"list_sleepers"`
 	ListTasks     *ebpf.ProgramSpec `ebpf:"list_tasks"`
 	ListWatched   *ebpf.ProgramSpec `ebpf:"list_watched"`
 	OnCall        *ebpf.ProgramSpec `ebpf:"on_call"`
@@ -425,6 +440,7 @@ type TracepredictVariableSpecs struct {
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
+	UnusedSleeper     *ebpf.VariableSpec `ebpf:"unused_sleeper"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
 	UnusedTally       *ebpf.VariableSpec `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
@@ -520,6 +536,7 @@ type TracepredictVariables struct {
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
+	UnusedSleeper     *ebpf.Variable `ebpf:"unused_sleeper"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
 	UnusedTally       *ebpf.Variable `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`
@@ -532,6 +549,7 @@ type TracepredictVariables struct {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictPrograms struct {
+	ListSleepers  *ebpf.Program `ebpf:"list_sleepers"`
 	ListTasks     *ebpf.Program `ebpf:"list_tasks"`
 	ListWatched   *ebpf.Program `ebpf:"list_watched"`
 	OnCall        *ebpf.Program `ebpf:"on_call"`
@@ -553,6 +571,7 @@ type TracepredictPrograms struct {
 
 func (p *TracepredictPrograms) Close() error {
 	return _TracepredictClose(
+		p.ListSleepers,
 		p.ListTasks,
 		p.ListWatched,
 		p.OnCall,

@@ -34,8 +34,9 @@ type ring struct {
 	consumed, produced *uint64
 	data               []byte // twice the size: what wraps around lies in one piece
 	size               uint64
-	batch              uint64 // bytes to read before their space is given back
-	high               uint64 // most bytes that were taken when the reader looked; of the reader alone
+	batch              uint64          // bytes to read before their space is given back
+	high               uint64          // most bytes that were taken when the reader looked; of the reader alone
+	pause              func(at uint64) // called by the reader after each batch, with what it has read; nil: nothing
 }
 
 const (
@@ -135,6 +136,9 @@ func (r *ring) drain(take func([]byte) error) (n int, err error) {
 			if given = at; r.closed.Load() {
 				return n, os.ErrClosed
 			}
+			if r.pause != nil {
+				r.pause(at)
+			}
 		}
 	}
 }
@@ -179,6 +183,26 @@ func (r *ring) AvailableBytes() int {
 	}
 	consumed := atomic.LoadUint64(r.consumed)
 	return int(atomic.LoadUint64(r.produced) - consumed)
+}
+
+// written is the position behind all records that there are.
+func (r *ring) written() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.their == nil {
+		return 0
+	}
+	return atomic.LoadUint64(r.produced)
+}
+
+// read is the position behind all records that have been read.
+func (r *ring) read() uint64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if r.own == nil {
+		return 0
+	}
+	return atomic.LoadUint64(r.consumed)
 }
 
 // BufferSize is the size of the ring in bytes.

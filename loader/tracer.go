@@ -58,6 +58,9 @@ type Tracer struct {
 	objs   bpf.TracepredictObjects
 	reader *ring
 
+	visits  chan visit // see Session.Between
+	visitor *visit     // the one that waits; of the reader alone
+
 	mu    sync.Mutex          // guards what follows; taken alone
 	links []link.Link         // of tracepoints
 	calls bool                // on_watched_call is attached
@@ -77,7 +80,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	t := &Tracer{sites: 1, visits: make(chan visit), files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, explainLoad(err)
 	}
@@ -165,6 +168,7 @@ func (t *Tracer) start() error {
 	if t.reader, err = newRing(t.objs.Ring); err != nil {
 		return err
 	}
+	t.reader.pause = t.serve
 	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
 		if err != nil {
@@ -380,6 +384,7 @@ func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
 			return err
 		}
 		h.Idle()
+		t.serve(t.reader.read())
 		if stopping && n == 0 {
 			return nil
 		}

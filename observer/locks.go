@@ -9,6 +9,7 @@ import (
 type hold struct {
 	obj   *object
 	depth int
+	place event.PlaceID // where it was taken
 }
 
 // waiting is a condition wait under way.
@@ -64,7 +65,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.evict(obj, op)
 	obj.handed = false
-	t.held = append(t.held, hold{obj: obj, depth: depth})
+	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.PlaceID(r.Place)})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)
 	} else {

@@ -145,11 +145,14 @@ type Observer struct {
 	processes map[uint32]*process
 	names     names
 	stacks    map[event.PlaceID]Stack
-	part      bpf.Record // what a record tells of one of the parts that it touched
-	unknown   SiteInfo   // of a site that nobody knows
-	funcs     funcs
-	channels  channels
-	places    map[uint64]*Executed // that synchronise unobserved, by number
+
+	foundPlaces uint32 // of threads that were found to wait; see Blocked
+
+	part     bpf.Record // what a record tells of one of the parts that it touched
+	unknown  SiteInfo   // of a site that nobody knows
+	funcs    funcs
+	channels channels
+	places   map[uint64]*Executed // that synchronise unobserved, by number
 
 	waiting  []postponed // the first needs a store that has not come; see synchronising.go
 	want     awaited     // that store
@@ -193,6 +196,7 @@ type Stack struct {
 	TGID   uint32   // of the process whose addresses these are
 	Caller uint64   // return address at a function's entry; 0 elsewhere
 	Frames []uint64 // instruction pointers, innermost first
+	Found  []uint64 // of a thread that was found there: its whole chain
 	// Words are what lay on the stack at the function's entry, the return
 	// address first; at other sites, at the stack pointer.
 	Words []uint64

@@ -118,6 +118,11 @@ type Finding struct {
 	// Bounded, for a deadlock: one of the acquisitions that wait gives up after a time
 	// limit.
 	Bounded bool
+	// Nobody, for a deadlock that was observed: the threads of Evidence are no ring, but
+	// nobody is left who could end their waits. Lost are signals of conditions that
+	// they wait on, sent when nobody waited: the last of each.
+	Nobody bool
+	Lost   []Step
 	// Depends are the other threads that matter to it; Partial that there may be more.
 	Depends []Dependency
 	Partial bool

@@ -95,7 +95,7 @@ func (b *builder) finding(f finding.Finding) candidate {
 	out := Finding{
 		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Rule: finding.Rule(clean(string(f.Rule))), Message: clean(f.Message),
 		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
-		Order: f.Order, Bounded: f.Bounded, Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
+		Order: f.Order, Bounded: f.Bounded, Nobody: f.Nobody, Lost: b.steps(f.Lost), Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
 	}
 	for _, id := range f.Objects {
 		out.Objects = append(out.Objects, *b.object(id))
@@ -124,7 +124,7 @@ func sortedSet(s []string) []string {
 
 func mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
-	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
+	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
 		for _, s := range steps {
 			ids = append(ids, s.Thread)
 			if s.Peer != 0 {
@@ -223,6 +223,9 @@ func (b *builder) thread(id event.ThreadID) Thread {
 // sketch is the schedule that the evidence suggests: each side takes what it
 // holds, then each does what it wants.
 func sketch(f *Finding) []Step {
+	if f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
+		return nil // the evidence is how it was
+	}
 	if len(f.Evidence) < 2 || (f.Kind != finding.Deadlock && f.Kind != finding.Race) {
 		return nil
 	}

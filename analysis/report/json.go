@@ -130,28 +130,31 @@ type jsonProcess struct {
 }
 
 type jsonFinding struct {
-	Kind        finding.Kind       `json:"kind"`
-	Confidence  finding.Confidence `json:"confidence"`
-	Reason      string             `json:"reason,omitempty"`
-	Property    string             `json:"property"`
-	Rule        finding.Rule       `json:"rule,omitempty"`
-	Message     string             `json:"message"`
-	Objects     []string           `json:"objects"`
-	Threads     []event.ThreadID   `json:"threads"`
-	Evidence    []jsonStep         `json:"evidence"`
-	Witness     []jsonStep         `json:"witness"`
-	Sketch      []jsonStep         `json:"sketch"`
-	Observed    []jsonStep         `json:"observed,omitempty"`
-	Order       finding.Order      `json:"order"`
-	Bounded     bool               `json:"bounded,omitempty"`
-	Assumes     []string           `json:"assumes"`
-	Depends     []jsonDependency   `json:"depends"`
-	Partial     bool               `json:"depends_partial,omitempty"`
-	Count       int                `json:"count"`
-	Fingerprint string             `json:"fingerprint"`
-	Suppression string             `json:"suppression,omitempty"`
-	ObjectInfo  []jsonObject       `json:"object_info"`
-	ThreadInfo  []jsonThread       `json:"thread_info"`
+	Kind       finding.Kind       `json:"kind"`
+	Confidence finding.Confidence `json:"confidence"`
+	Reason     string             `json:"reason,omitempty"`
+	Property   string             `json:"property"`
+	Rule       finding.Rule       `json:"rule,omitempty"`
+	Message    string             `json:"message"`
+	Objects    []string           `json:"objects"`
+	Threads    []event.ThreadID   `json:"threads"`
+	Evidence   []jsonStep         `json:"evidence"`
+	Witness    []jsonStep         `json:"witness"`
+	Sketch     []jsonStep         `json:"sketch"`
+	Observed   []jsonStep         `json:"observed,omitempty"`
+	Order      finding.Order      `json:"order"`
+	Bounded    bool               `json:"bounded,omitempty"`
+	// NobodyLeft and LostSignals are those of a hang that is no ring.
+	NobodyLeft  bool             `json:"nobody_left,omitempty"`
+	LostSignals []jsonStep       `json:"lost_signals,omitempty"`
+	Assumes     []string         `json:"assumes"`
+	Depends     []jsonDependency `json:"depends"`
+	Partial     bool             `json:"depends_partial,omitempty"`
+	Count       int              `json:"count"`
+	Fingerprint string           `json:"fingerprint"`
+	Suppression string           `json:"suppression,omitempty"`
+	ObjectInfo  []jsonObject     `json:"object_info"`
+	ThreadInfo  []jsonThread     `json:"thread_info"`
 }
 
 type jsonStep struct {
@@ -314,7 +317,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Bounded: f.Bounded, Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint, Suppression: f.Suppression,
+		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint, Suppression: f.Suppression,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }

@@ -223,7 +223,7 @@ func (r Report) stacks() []Stack {
 		for _, d := range f.Depends {
 			all = append(all, d.Step.Stack)
 		}
-		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch} {
+		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch, f.Lost} {
 			all = append(all, stepStacks(steps)...)
 		}
 	}

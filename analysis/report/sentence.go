@@ -14,6 +14,10 @@ func (n names) sentence(f *Finding) string {
 	switch {
 	case f.Message != "":
 		return f.Message
+	case f.Nobody:
+		return n.nobody(f)
+	case f.Rule == finding.Relock && len(f.Evidence) == 1 && f.Evidence[0].Blocked:
+		return n.relock(f)
 	case f.Kind == finding.Deadlock && len(f.Evidence) > 1:
 		return n.deadlock(f)
 	case f.Kind == finding.Race && len(f.Evidence) == 2:
@@ -42,11 +46,7 @@ func (n names) sides(f *Finding) string {
 		if held := heldInCycle(f, i); held != "" {
 			holds = "holds " + held + " and "
 		}
-		waits := "waits for "
-		if side.Op == event.AcquireRead {
-			waits = "waits to read "
-		}
-		parts = append(parts, fmt.Sprintf("T%d %s%s%s%s", side.Thread, holds, waits, quoted(side.Object), after(" at ", n.at(side.Stack))))
+		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), after(" at ", n.at(side.Stack))))
 	}
 	return strings.Join(parts, ", while ")
 }

@@ -80,6 +80,9 @@ func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
 // pointers gave them. Those are only as good as the program's use of frame
 // pointers: what is no return address of a call ends the chain.
 func (r *Resolver) chain(st observer.Stack) []uint64 {
+	if st.Found != nil {
+		return st.Found
+	}
 	site := r.process.Site(st.Site)
 	if len(st.Frames) == 0 {
 		return nil

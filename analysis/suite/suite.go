@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -41,6 +42,7 @@ type Suite struct {
 	goodlock *goodlock.Analysis
 	history  *predict.History
 	depend   *depend.Graph
+	hangs    *hang.Analysis
 	explain  bool
 	pruned   []finding.Pruned
 	atomics  map[event.ObjectID]bool // variables with atomic accesses, to explain
@@ -49,7 +51,7 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{})}
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New()}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}
@@ -68,6 +70,9 @@ func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
 	}
+	if hang.Wants(e.Op) {
+		s.hangs.Event(e)
+	}
 	if s.explain && e.Flags&event.Atomic != 0 && e.Op.IsAccess() {
 		s.atomics[e.Object] = true
 	}
@@ -85,6 +90,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.eraser.Remember(n)
 	s.goodlock.Remember(n)
 	s.depend.Remember(n)
+	s.hangs.Remember(n)
 }
 
 // Uses tells how threads used each variable so far, and under which locks; with
@@ -107,5 +113,8 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
-	return finding.Doubted(found, doubt)
+	return finding.Doubted(append(found, s.hangs.Finish()...), doubt)
 }
+
+// Hangs gives the hangs of the run so far, in the order in which they were found.
+func (s *Suite) Hangs() []finding.Finding { return s.hangs.Findings() }

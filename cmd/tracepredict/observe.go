@@ -154,6 +154,7 @@ type observeFlags struct {
 	letGo    loader.LetGo
 	guarded  uint64
 	progress bool
+	onHang   string
 	settle   time.Duration // attach alone has it
 }
 
@@ -175,6 +176,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.letGo.Enough, "elements-after", of.Enough, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", resolve.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new nesting of locks while the program runs (docs/lock-order.md)")
+	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -190,6 +192,9 @@ func (f *observeFlags) check() error {
 	}
 	if len(f.action) > 0 && f.spec.file == "" {
 		return usage("--on-violation is about the properties of --spec")
+	}
+	if err := checkOnHang(f.onHang); err != nil {
+		return err
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
@@ -217,8 +222,9 @@ type observation struct {
 	bound    *bind.Run // nil without --spec
 	names    *resolve.Resolver
 	actor    *actor
-	quiet    *progress.Quiet  // nil without --settle
-	figures  *liveStats       // nil without --stats
+	quiet    *progress.Quiet // nil without --settle
+	figures  *liveStats      // nil without --stats
+	hangs    *hangTeller
 	values   []loader.Initial // of an attached process, when it was attached to
 }
 
@@ -269,6 +275,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		options.Declare = func() []observer.Declared { return resolve.Declared(r.initial()) }
 	}
 	r.observer = observer.New(options)
+	r.hangs = newHangTeller(r, stderr)
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
@@ -315,11 +322,13 @@ func (r *observation) started(s *loader.Session, program string) {
 	if r.record != nil {
 		r.record.Start(s, program)
 	}
+	r.hangs.start()
 }
 
 // report analyses, writes the report and the end of the trace, and gives the
 // number of findings that are shown.
 func (r *observation) report(res loader.Result, program string) (int, error) {
+	r.hangs.end()
 	r.observer.Finish()
 	var names report.Resolver = resolve.New(r.session, r.observer)
 	if r.record != nil {

@@ -125,8 +125,16 @@ func (p *printer) close() error {
 // layout looks at the terminal; a report that goes elsewhere is wide enough
 // for two stacks beside each other.
 func (p *printer) layout() report.TextOptions {
-	f, ok := p.std.(*os.File)
-	if p.out != nil || !ok || !term.IsTerminal(int(f.Fd())) {
+	if p.out != nil {
+		return p.layoutOf(nil)
+	}
+	return p.layoutOf(p.std)
+}
+
+// layoutOf is layout for what is written to w.
+func (p *printer) layoutOf(w io.Writer) report.TextOptions {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return report.TextOptions{Width: 120, Verbose: p.flags.verbose}
 	}
 	width, _, err := term.GetSize(int(f.Fd()))

@@ -82,6 +82,8 @@ func (o *object) useOf(e *event.Event) use {
 		return either(e.Flags&event.TimedOut != 0, ignores, writes)
 	case event.SemPost, event.SemWait, event.SemFailed:
 		return either(o.semaphore != nil, passes, writes)
+	case event.Holds, event.Blocked:
+		return ignores // they tell again what was, or what did not happen
 	case event.Init, event.Destroy:
 		return either(e.Flags&event.Inferred != 0, ignores, writes)
 	}

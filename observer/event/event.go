@@ -97,6 +97,10 @@ const (
 	Receiving     // the thread is within a receive, and may have had its bytes already
 	ReceiveFailed // there was nothing to receive, and it did not wait
 
+	// What threads were found at when they had come to a stop; see package hang.
+	Holds   // Object is a lock that the thread holds then, taken at Place; Value is Acquire or AcquireRead
+	Blocked // the thread waits, at Place, and nothing that the process can still do will end that; Value: see Attempt
+
 	NumOps
 )
 
@@ -227,7 +231,7 @@ var opNames = [NumOps]string{
 	"wait", "wake", "signal", "broadcast",
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
-	"send", "sent", "receive", "receiving", "receive-failed",
+	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 }
 
 // String gives the operation's name as the reports and traces spell it.

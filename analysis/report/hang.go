@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// WriteHangs tells of hangs while the program hangs: of each the sentence, and where
+// its threads wait.
+func WriteHangs(w io.Writer, r Report, o TextOptions) error {
+	p := newPrinter(r, o)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		what := "the program hangs"
+		if f.Bounded {
+			what = "threads of the program wait for each other"
+		}
+		if f.Confidence == finding.Potential {
+			what = "the program may hang"
+		}
+		p.para(p.style.bad, 0, 2, fmt.Sprintf("tracepredict: %s: %s.", what, f.Message))
+		p.out.WriteByte('\n')
+		p.sides(f)
+		p.anonymous(f)
+		p.out.WriteByte('\n')
+	}
+	if _, err := io.WriteString(w, p.out.String()); err != nil {
+		return fmt.Errorf("write of a hang: %w", err)
+	}
+	return nil
+}
+
+// waitsFor says what a thread waits for.
+func waitsFor(s Step) string {
+	switch {
+	case s.Op == event.Join && s.Peer != 0:
+		return fmt.Sprintf("waits for T%d to end", s.Peer)
+	case s.Op == event.Join:
+		return "waits for a thread to end"
+	case s.Op == event.AcquireRead:
+		return "waits to read " + quoted(s.Object)
+	case s.Object == nil && s.Op == event.Wait: // musl's conditions do not tell
+		return "waits to be woken"
+	case s.Op == event.Wait:
+		return "waits on " + quoted(s.Object)
+	case s.Op == event.BarrierArrive:
+		return "waits at " + quoted(s.Object)
+	}
+	return "waits for " + quoted(s.Object)
+}
+
+// nobody says a hang that is no ring: of all threads, or of one whose lock is left.
+func (n names) nobody(f *Finding) string {
+	s := f.Evidence[0]
+	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
+		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), after(" at ", n.at(s.Stack)))
+	}
+	text := fmt.Sprintf("all %d threads wait, and nobody is left to wake them: ", len(f.Evidence))
+	if len(f.Evidence) == 1 {
+		text = "the one thread waits, and nobody is left to wake it: "
+	}
+	text += n.sides(f)
+	for _, l := range f.Lost {
+		text += fmt.Sprintf("; T%d signalled %s%s when nobody waited", l.Thread, quoted(l.Object), after(" at ", n.at(l.Stack)))
+	}
+	return text
+}
+
+// relock says that a thread waits for itself.
+func (n names) relock(f *Finding) string {
+	s := f.Evidence[0]
+	since := ""
+	for _, h := range s.Held {
+		if s.Object != nil && same(h.Object, *s.Object) {
+			since = after(" since ", n.at(h.Stack))
+		}
+	}
+	return fmt.Sprintf("T%d locks %s again%s, holds it%s, and waits for itself for ever", s.Thread, quoted(s.Object), after(" at ", n.at(s.Stack)), since)
+}

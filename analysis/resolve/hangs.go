@@ -1,0 +1,385 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/hang"
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/futex"
+)
+
+// How a hang is recognised. Problem: locks are recorded when they have been taken,
+// for that costs least; so a thread that waits for one is told of by nothing. But it
+// makes no events either. So: where a thread that holds a lock or waits, or all
+// threads, made no event for a while, the kernel is asked which threads sleep in
+// futex(2), on which words (hangLook). What object a word is part of and who has that
+// say the events and the memory of the object; package hang says who will never go on.
+// Records may be late and a thread just about to wake up, so a hang is one when the same threads were
+// found at the same waits twice, without having run in between, and all records that
+// there were at the second look had been taken in.
+
+const (
+	hangEvery   = 250 * time.Millisecond // between looks
+	hangConfirm = 100 * time.Millisecond // after a look that found a hang
+	// hangShare bounds the time that looks take: one part in hangShare.
+	hangShare = 50
+)
+
+// Threads is the process whose hangs are looked for; a loader.Session is one.
+type Threads interface {
+	Process
+	// Sleepers lists what the threads are doing.
+	Sleepers() ([]bpf.Sleeper, error)
+	// ReadMemory fills b from the memory of a process.
+	ReadMemory(pid int, addr uint64, b []byte) bool
+	// Caught gives the signals that a process has handlers for.
+	Caught(pid int) (uint64, bool)
+	// Between calls f on the goroutine that the observer is used from, when all
+	// records so far have been taken in; false if there are no more.
+	Between(f func()) bool
+}
+
+// Hangs looks for hangs while the program runs.
+type Hangs struct {
+	Threads  Threads
+	Observer *observer.Observer
+	// Told is called after the events of new hangs, between two records.
+	Told func()
+
+	events uint64          // as of the last look
+	last   map[string]bool // what the last look found, see signature
+	told   map[string]bool
+	took   time.Duration // the look at hand, without waiting
+}
+
+// count adds how long f takes to what the look takes.
+func (h *Hangs) count(f func()) {
+	began := time.Now()
+	f()
+	h.took += time.Since(began)
+}
+
+// Watch looks until stop is closed or there are no more records. The first look is at once.
+func (h *Hangs) Watch(stop <-chan struct{}) {
+	h.told = map[string]bool{}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-timer.C:
+		}
+		h.took = 0
+		next, going := h.look()
+		if !going {
+			return
+		}
+		timer.Reset(max(next, hangShare*h.took))
+	}
+}
+
+// look looks once, and says when to look again, and whether to.
+func (h *Hangs) look() (next time.Duration, going bool) {
+	still := false
+	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Still(h.events) }) }) {
+		return 0, false
+	}
+	if !still && len(h.last) == 0 {
+		return hangEvery, true
+	}
+	var lines []bpf.Sleeper
+	var err error
+	h.count(func() { lines, err = h.Threads.Sleepers() })
+	if err != nil {
+		return 0, false // the process is gone, or the kernel does not tell
+	}
+	var found []waits
+	if !h.Threads.Between(func() { h.count(func() { found = h.hangs(lines) }) }) {
+		return 0, false
+	}
+	before := h.last
+	h.last = map[string]bool{}
+	var sure []waits
+	for _, w := range found {
+		key := w.signature()
+		if h.last[key] = true; before[key] && !h.told[key] {
+			h.told[key] = true
+			sure = append(sure, w)
+		}
+	}
+	if len(sure) > 0 {
+		return hangEvery, h.tell(sure)
+	}
+	if len(found) > len(h.told) {
+		return hangConfirm, true
+	}
+	return hangEvery, true
+}
+
+// tell makes events of hangs.
+func (h *Hangs) tell(sure []waits) bool {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail for this clock
+	all := make([][]observer.Block, 0, len(sure))
+	for _, w := range sure {
+		all = append(all, h.blocks(w))
+	}
+	return h.Threads.Between(func() {
+		for _, blocks := range all {
+			h.Observer.Blocked(uint64(now.Nano()), blocks)
+		}
+		h.Told()
+	})
+}
+
+// waiting is a thread that sleeps in futex(2).
+type waiting struct {
+	line bpf.Sleeper
+	call futex.Call
+	wait futex.Wait
+	cond uint64 // the condition that events say it waits on
+}
+
+// waits are those of one hang.
+type waits struct {
+	hang.Hang
+	threads  []waiting
+	ring     bool
+	handlers bool              // a signal handler could wake one
+	peers    map[uint32]uint32 // kernel's ids by those in the process's own namespace
+}
+
+// signature is the same while none of the threads has run.
+func (w waits) signature() string {
+	var b strings.Builder
+	for _, t := range w.threads {
+		fmt.Fprintf(&b, "%d %d %d %#x %#x %d;", t.line.Tgid, t.line.Tid, t.line.Switches, t.call.Addr, t.line.Regs[spRegister], t.wait.Owner)
+	}
+	return b.String()
+}
+
+// hangs decides for each process, from what its threads are doing.
+func (h *Hangs) hangs(lines []bpf.Sleeper) []waits {
+	by := map[uint32][]bpf.Sleeper{}
+	for _, l := range lines {
+		by[l.Tgid] = append(by[l.Tgid], l)
+	}
+	live := map[uint32][]observer.Live{}
+	for _, l := range h.Observer.Living() {
+		live[l.TGID] = append(live[l.TGID], l)
+	}
+	var out []waits
+	for _, tgid := range sortedKeys(by) {
+		out = append(out, h.inProcess(tgid, by[tgid], live[tgid])...)
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[uint32]V) []uint32 {
+	keys := make([]uint32, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// inProcess gives the hangs of one process.
+func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live) []waits {
+	p := newParties(lines, live)
+	memory := h.memory(tgid, p)
+	var all []waiting
+	others := false
+	for _, l := range lines {
+		w, ok := asleep(l)
+		if ok {
+			w.wait = futex.Of(w.call, memory)
+			if t := p.live[l.Tid]; t != nil {
+				w.cond = t.Cond
+			}
+		}
+		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
+			others = true // another process may end it
+			continue
+		}
+		all = append(all, w)
+	}
+	s := hang.Snapshot{Others: others}
+	for i := range all {
+		s.Waits = append(s.Waits, p.wait(&all[i], all))
+	}
+	var out []waits
+	for _, g := range hang.Find(s) {
+		w := waits{Hang: g, peers: p.kernel, ring: !g.Nobody}
+		for _, i := range g.Waits {
+			w.threads = append(w.threads, all[i])
+			w.ring = w.ring && !slices.Contains(s.Waits[i].Needs, 0)
+		}
+		if g.Nobody {
+			caught, ok := h.Threads.Caught(int(tgid))
+			w.handlers = !ok || caught&^harmless != 0
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// harmless are signals whose handlers wake nobody: those of faults, of the C
+// library's own, and the like.
+const harmless = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
+	1<<(unix.SIGABRT-1) | 1<<(unix.SIGSYS-1) | 1<<(unix.SIGPIPE-1) | 1<<31 | 1<<32 | 1<<33
+
+// asleep gives the futex that a thread sleeps on.
+func asleep(l bpf.Sleeper) (waiting, bool) {
+	if l.Asleep == 0 || l.Call != unix.SYS_FUTEX {
+		return waiting{}, false
+	}
+	c, ok := futex.Decode(arguments(l))
+	return waiting{line: l, call: c}, ok
+}
+
+func (h *Hangs) memory(tgid uint32, p *parties) futex.Memory {
+	return futex.Memory{
+		Arch: hostArch,
+		Read: func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(int(tgid), addr, b) },
+		Known: func(addr uint64) (futex.Kind, bool) {
+			kind, ok := h.Observer.ObjectAt(tgid, addr)
+			return futexKinds[kind], ok && futexKinds[kind] != futex.Unknown
+		},
+		Lives: func(tid uint32) bool { return p.kernel[tid] != 0 },
+	}
+}
+
+var futexKinds = map[event.Kind]futex.Kind{
+	event.KindMutex: futex.Mutex, event.KindRWLock: futex.RWLock, event.KindCond: futex.Cond,
+	event.KindSemaphore: futex.Semaphore, event.KindBarrier: futex.Barrier,
+}
+
+// parties are the threads of a process.
+type parties struct {
+	kernel map[uint32]uint32         // id by that in the process's own namespace
+	live   map[uint32]*observer.Live // by the kernel's id
+	writer map[uint64]*observer.Live // who holds a lock alone, by its address
+	reader map[uint64][]*observer.Live
+}
+
+func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
+	p := &parties{kernel: map[uint32]uint32{}, live: map[uint32]*observer.Live{}, writer: map[uint64]*observer.Live{}, reader: map[uint64][]*observer.Live{}}
+	for _, l := range lines {
+		p.kernel[l.OwnTid] = l.Tid
+	}
+	for i := range live {
+		l := &live[i]
+		p.live[l.TID] = l
+		for _, held := range l.Holds {
+			if held.Shared {
+				p.reader[held.Addr] = append(p.reader[held.Addr], l)
+			} else {
+				p.writer[held.Addr] = l
+			}
+		}
+	}
+	return p
+}
+
+// wait says who must go on before a thread does.
+func (p *parties) wait(w *waiting, all []waiting) hang.Wait {
+	out := hang.Wait{Thread: hang.Thread(w.line.Tid), Bounded: w.call.Timed}
+	need := func(tid uint32) { out.Needs = append(out.Needs, hang.Thread(tid)) }
+	switch w.wait.Kind {
+	case futex.Thread:
+		need(p.kernel[w.wait.Owner])
+	case futex.Mutex, futex.RWLock:
+		if w.wait.Owner != 0 {
+			need(p.kernel[w.wait.Owner]) // none: it has ended
+			break
+		}
+		if l := p.writer[w.wait.Object]; l != nil {
+			need(l.TID)
+			break
+		}
+		if w.wait.Read {
+			for _, other := range all { // a writer that waits goes first
+				if other.wait.Object == w.wait.Object && !other.wait.Read {
+					need(other.line.Tid)
+				}
+			}
+			break
+		}
+		for _, l := range p.reader[w.wait.Object] {
+			need(l.TID)
+		}
+	}
+	out.Any = len(out.Needs) == 0
+	return out
+}
+
+// blocks are the events' side of a hang, with the threads' calling chains.
+func (h *Hangs) blocks(w waits) []observer.Block {
+	owned := map[uint32][]uint64{}
+	for _, t := range w.threads {
+		if t.wait.Kind == futex.Mutex && t.wait.Owner != 0 {
+			tid := w.peers[t.wait.Owner]
+			owned[tid] = append(owned[tid], t.wait.Object)
+		}
+	}
+	out := make([]observer.Block, 0, len(w.threads))
+	for _, t := range w.threads {
+		b := observer.Block{
+			TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
+			Stack: h.stack(t.line), Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
+		}
+		if t.wait.Kind == futex.Thread {
+			b.Peer = w.peers[t.wait.Owner]
+		}
+		if t.cond != 0 && b.Addr == 0 {
+			b.Addr = t.cond // musl's threads wait at words on their stacks
+		}
+		if t.call.Timed {
+			b.Flags |= event.Timed
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func attempt(t waiting) event.Op {
+	switch t.wait.Kind {
+	case futex.Mutex:
+		return event.Acquire
+	case futex.RWLock:
+		if t.wait.Read {
+			return event.AcquireRead
+		}
+		return event.Acquire
+	case futex.Semaphore:
+		return event.SemWait
+	case futex.Barrier:
+		return event.BarrierArrive
+	case futex.Thread:
+		return event.Join
+	}
+	return event.Wait
+}
+
+func eventKind(k futex.Kind) event.Kind {
+	for kind, of := range futexKinds {
+		if of == k {
+			return kind
+		}
+	}
+	return event.KindUnknown
+}
+
+// stack gives the calling chain of a thread that sleeps.
+func (h *Hangs) stack(l bpf.Sleeper) []uint64 {
+	return []uint64{l.Regs[pcRegister]}
+}

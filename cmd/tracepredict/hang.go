@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/resolve"
+)
+
+// What --on-hang does.
+const (
+	hangReport = "report"
+	hangKill   = "kill"
+	hangCore   = "core"
+)
+
+func checkOnHang(what string) error {
+	switch what {
+	case hangReport, hangKill, hangCore:
+		return nil
+	}
+	return usage("--on-hang %s: it is report, kill or core", what)
+}
+
+// hangTeller looks for hangs while the program runs, tells of them at once, and does
+// what --on-hang asks.
+type hangTeller struct {
+	run    *observation
+	stderr io.Writer
+	stop   chan struct{}
+	busy   sync.WaitGroup
+	told   int // of the findings; of the goroutine that reads records
+}
+
+func newHangTeller(r *observation, stderr io.Writer) *hangTeller {
+	return &hangTeller{run: r, stderr: stderr, stop: make(chan struct{})}
+}
+
+// start begins to look, when there is a session.
+func (h *hangTeller) start() {
+	watch := resolve.Hangs{Threads: h.run.session, Observer: h.run.observer, Told: h.tell}
+	h.busy.Go(func() { watch.Watch(h.stop) })
+}
+
+// end returns when nobody looks any more.
+func (h *hangTeller) end() {
+	close(h.stop)
+	h.busy.Wait()
+}
+
+// tell prints the hangs that are new.
+func (h *hangTeller) tell() {
+	all := h.run.suite.Hangs()
+	fresh := all[h.told:]
+	h.told = len(all)
+	rep := report.Build(report.Run{}, fresh, &liveNames{h.run})
+	rep = rep.AtLeast(finding.Confidence(h.run.flags.confidence))
+	if len(rep.Findings) == 0 {
+		return
+	}
+	var text bytes.Buffer
+	if err := report.WriteHangs(&text, rep, h.run.printer.layoutOf(h.stderr)); err == nil {
+		_, _ = h.stderr.Write(text.Bytes()) // what cannot be written is in the report too
+	}
+	for _, f := range fresh {
+		if f.Confidence == finding.Observed && !f.Bounded {
+			h.act(&f)
+			return
+		}
+	}
+}
+
+// act ends the program, where that is asked for.
+func (h *hangTeller) act(f *finding.Finding) {
+	if h.run.flags.onHang == hangReport {
+		return
+	}
+	if err := h.finish(f); err != nil {
+		fmt.Fprintf(h.stderr, "tracepredict: --on-hang: %s\n", report.Plain(err.Error()))
+	}
+}
+
+func (h *hangTeller) finish(f *finding.Finding) error {
+	s, pid := h.run.session, 0
+	if t, ok := h.run.observer.ThreadInfo(f.Threads[0]); ok {
+		pid = int(t.TGID)
+	}
+	switch {
+	case pid != 0 && pid != s.PID(): // a child: it alone hangs
+		sig := unix.SIGKILL
+		if h.run.flags.onHang == hangCore {
+			sig = unix.SIGABRT
+		}
+		return unix.Kill(pid, sig)
+	case h.run.flags.onHang == hangCore:
+		return s.DumpCore()
+	}
+	return s.Signal(unix.SIGKILL)
+}

@@ -1,0 +1,151 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Held is a lock that a thread holds.
+type Held struct {
+	Object event.ObjectID
+	Kind   event.Kind
+	Addr   uint64
+	Shared bool // for reading
+}
+
+// Live is a thread that lives.
+type Live struct {
+	Thread    event.ThreadID
+	TID, TGID uint32
+	Pointer   uint64 // its thread pointer; 0 if unknown
+	Holds     []Held
+	Cond      uint64 // the condition that it waits on, 0: none
+}
+
+// Living gives the threads that live, in order of creation, with what they hold as
+// far as that was seen.
+func (o *Observer) Living() []Live {
+	var out []Live
+	for _, t := range o.living() {
+		l := Live{Thread: t.id, TID: t.tid, TGID: t.process.id, Pointer: t.tp}
+		for i := range t.held {
+			obj := t.held[i].obj
+			l.Holds = append(l.Holds, Held{Object: obj.id, Kind: obj.kind, Addr: obj.addr, Shared: obj.holder != t})
+		}
+		if t.wait != nil {
+			l.Cond = t.wait.cond.addr
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// Still tells whether something may hang: a thread that holds a lock or waits, or all
+// that there are, made no event since event number since. It gives the number of the
+// last event, to be asked with the next time.
+func (o *Observer) Still(since uint64) (still bool, last uint64) {
+	all := len(o.threads) > 0
+	for _, t := range o.threads {
+		switch {
+		case t.seen > since:
+			all = false
+		case len(t.held) > 0 || t.wait != nil:
+			return true, o.stats.Events
+		}
+	}
+	return all, o.stats.Events
+}
+
+// ObjectAt gives the kind of the live object at an address of a process; ok is false
+// if none was seen there.
+func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool) {
+	p := o.processes[tgid]
+	if p == nil {
+		return 0, false
+	}
+	if obj := p.objects[addr]; obj != nil {
+		return obj.kind, true
+	}
+	return 0, false
+}
+
+// Block is a thread that was found to wait.
+type Block struct {
+	TID, TGID uint32
+	Op        event.Op   // what it attempts, see event.Attempt
+	Ring      bool       // likewise
+	Handlers  bool       // likewise
+	Addr      uint64     // of what it waits for; 0: unknown, or a thread
+	Kind      event.Kind // of that, where no event has told
+	Flags     event.Flags
+	Peer      uint32   // kernel's id of the thread that it waits for the end of
+	Stack     []uint64 // its calling chain, innermost first
+	// Holds are addresses of mutexes that others wait for and that it holds by
+	// what stands in them: it may have taken them before the observation began.
+	Holds []uint64
+}
+
+// Blocked makes events of threads that were found at t (CLOCK_MONOTONIC, ns) to block
+// each other for ever, or to wait for nobody. Between their Holds and Blocked there
+// are no other events.
+func (o *Observer) Blocked(at uint64, all []Block) {
+	o.now = max(o.now, at)
+	for i, b := range all {
+		r := bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Place: uint32(o.found(b))}
+		t := o.thread(&r)
+		o.holds(t, b)
+		var obj *object
+		if b.Addr != 0 {
+			obj = o.object(t, &r, b.Kind)
+		}
+		var peer event.ThreadID
+		if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
+			peer = u.id
+		}
+		e := o.begin(t, &r, event.Blocked)
+		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Ring: b.Ring, Handlers: b.Handlers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
+		if obj != nil {
+			e.Object, e.Kind = obj.id, obj.kind
+		}
+		o.send()
+	}
+}
+
+// holds tells what a thread holds that waits.
+func (o *Observer) holds(t *thread, b Block) {
+	for _, addr := range b.Holds {
+		if h := t.process.objects[addr]; h == nil || t.holding(h) == nil {
+			obj := o.objectAt(t, &bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID}, addr, event.KindMutex)
+			o.held(t, obj, event.Acquire, 0)
+		}
+	}
+	for _, h := range t.held {
+		op := event.AcquireRead
+		if h.obj.holder == t {
+			op = event.Acquire
+		}
+		o.held(t, h.obj, op, h.place)
+	}
+}
+
+func (o *Observer) held(t *thread, obj *object, op event.Op, place event.PlaceID) {
+	e := o.begin(t, nil, event.Holds)
+	e.Object, e.Kind, e.Place = obj.id, obj.kind, place
+	e.Value, e.Flags = uint64(op), event.HasValue|event.Inferred
+	o.send()
+}
+
+// foundPlaces is the first number of places that no record has: the programs in the
+// kernel count theirs from 1.
+const foundPlaces = 1 << 31
+
+// found keeps the calling chain of a thread that waits, and numbers it; 0 without one.
+func (o *Observer) found(b Block) event.PlaceID {
+	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
+		return 0
+	}
+	o.foundPlaces++
+	id := event.PlaceID(foundPlaces + o.foundPlaces)
+	o.stacks[id] = Stack{TGID: b.TGID, Found: b.Stack}
+	return id
+}
