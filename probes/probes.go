@@ -65,6 +65,9 @@ type Site struct {
 	Timed  bool
 	Alone  bool // a wait that does not let its mutex go by a call that is probed too
 	Atomic bool
+	// Argument is the number of the argument that is the object, from 1, of a call
+	// that synchronises; else 0.
+	Argument int
 	// Sync: the access synchronises. Values and Delta say how what an indivisible one
 	// read and wrote follow from its record; Initial, if HasInitial, is what the
 	// variable holds when the program begins.

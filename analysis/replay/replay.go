@@ -226,7 +226,7 @@ func (r resolver) Frames(id event.PlaceID) []event.Frame { return r.names.Place(
 // Object implements report.Resolver.
 func (r resolver) Object(id event.ObjectID) report.ObjectInfo {
 	o := r.names.Object(id)
-	return report.ObjectInfo{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
+	return report.ObjectInfo{Name: o.Name, Member: o.Member, Class: o.Class, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
 }
 
 // Thread implements report.Resolver.

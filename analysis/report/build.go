@@ -191,7 +191,8 @@ func (b *builder) object(id event.ObjectID) *Object {
 		info = b.resolver.Object(id)
 	}
 	o := &Object{
-		Name: clean(info.Name), Anonymous: info.Name == "" && info.Addr != 0, Kind: info.Kind, Addr: info.Addr,
+		Name: clean(cmp.Or(info.Name, info.Member)), Class: clean(info.Class), Member: info.Name == "" && info.Member != "",
+		Anonymous: info.Name == "" && info.Member == "" && info.Addr != 0, Kind: info.Kind, Addr: info.Addr,
 		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread, values: info.Form,
 	}
 	switch {

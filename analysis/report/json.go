@@ -199,6 +199,9 @@ type jsonObject struct {
 	Initialised []jsonFrame    `json:"initialised"`
 	FirstSeen   []jsonFrame    `json:"first_seen"`
 	FirstThread event.ThreadID `json:"first_thread,omitempty"`
+	// Class is what it has in common with other objects; Member: so has its name.
+	Class  string `json:"class,omitempty"`
+	Member bool   `json:"member,omitempty"`
 }
 
 type jsonThread struct {
@@ -357,7 +360,7 @@ func toJSONStack(s Stack) []jsonFrame {
 func toJSONObject(o Object) jsonObject {
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
-		Initialised: toJSONStack(o.Init), FirstSeen: toJSONStack(o.First), FirstThread: o.FirstThread,
+		Initialised: toJSONStack(o.Init), FirstSeen: toJSONStack(o.First), FirstThread: o.FirstThread, Class: o.Class, Member: o.Member,
 	}
 }
 

@@ -41,5 +41,8 @@ func (n names) aLock(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)
 	}
+	if o.Member {
+		return fmt.Sprintf("a '%s'", o.Name)
+	}
 	return quoted(&o)
 }

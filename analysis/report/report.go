@@ -19,11 +19,18 @@ import (
 
 // ObjectInfo is what a Resolver knows of an object.
 type ObjectInfo struct {
-	// Name is the variable as in the source; for a lock "name" or
-	// "name+0x8"; "" if no symbol holds it.
+	// Name is the variable as in the source, with the members that lead to the
+	// object: server.lock; or name+0x8; "" if no symbol holds it.
 	Name string
-	Addr uint64
-	Kind event.Kind
+	// Member says, of an object without a Name, of which type's member it is, as
+	// struct job.mu, or on whose stack; "" if that is not known. Many may be.
+	Member string
+	// Class is what it has in common with other objects: the member of the type that
+	// declares it, the array that it is an element of, or where they were initialised;
+	// "" if nothing is known.
+	Class string
+	Addr  uint64
+	Kind  event.Kind
 	// Init is where the object was initialised, First where it was first
 	// seen and FirstThread by whom; 0 if unknown.
 	Init, First event.PlaceID
@@ -248,7 +255,10 @@ type Finding struct {
 
 // Object is a resolved object.
 type Object struct {
-	Name string // as in the source, else the address as 0x…, else kind and number
+	Name string // as in the source, else of which type's member it is, else the address as 0x…, else kind and number
+	// Member: Name says of which type's member it is; others may be called so too.
+	Member bool
+	Class  string // what it has in common with other objects; "" if nothing is known
 	// Anonymous: no symbol names it, and Name is its address.
 	Anonymous   bool
 	Kind        event.Kind

@@ -152,7 +152,7 @@ func quoted(o *Object) string {
 	if o.Anonymous {
 		return fmt.Sprintf("the %s %s", o.Kind, o.Name)
 	}
-	if o.Kind == event.KindField && o.Addr != 0 {
+	if (o.Member || o.Kind == event.KindField) && o.Addr != 0 {
 		return fmt.Sprintf("'%s' at %#x", o.Name, o.Addr)
 	}
 	return "'" + o.Name + "'"
@@ -187,10 +187,13 @@ func (t Thread) name() string {
 }
 
 // describe gives an object as scripts get it: its name, and for one that has
-// none the address with where it was made or first seen.
+// none the address with where it was made or first seen; what may be one of many has its address too.
 func (n names) describe(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)
+	}
+	if o.Member && o.Addr != 0 {
+		return fmt.Sprintf("%s (%#x)", o.Name, o.Addr)
 	}
 	return o.Name
 }

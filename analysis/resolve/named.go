@@ -1,9 +1,13 @@
 package resolve
 
 import (
+	"fmt"
+	"path"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -14,6 +18,23 @@ func (r *Resolver) namesOf(m *loader.Module) *variable.Names {
 		r.names[m] = n
 	}
 	return n
+}
+
+// named gives an object what names it has: of the variable that holds it, or of the
+// type whose member it is; and its class, for one without a type by where it was made.
+func (r *Resolver) named(info *report.ObjectInfo, o observer.Object) {
+	v := r.variable(int(o.TGID), info.Addr)
+	if info.Name, info.Class = v.Name, v.Class; info.Name != "" {
+		return
+	}
+	m := r.member(o)
+	info.Member, info.Class = m.Name, m.Class
+	if f := report.OwnFrame(r.Frames(o.Init)); info.Class == "" && f.Function != "" {
+		info.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
+		if f.File != "" && f.Line > 0 {
+			info.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
+		}
+	}
 }
 
 // variable names what lies at an address of the process in a variable of static

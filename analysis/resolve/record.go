@@ -28,7 +28,7 @@ type Recorder struct {
 
 	// What has been written; of the Writer's goroutine until Drain.
 	frames  map[event.PlaceID][]event.Frame
-	objects map[event.ObjectID]string // those up to named that have a name
+	objects map[event.ObjectID]objectName // those up to named that have a name
 	named   event.ObjectID
 	threads map[event.ThreadID]report.ThreadInfo
 }
@@ -38,7 +38,7 @@ type Recorder struct {
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
 		seen: newSnapshot(), started: make(chan struct{}),
-		frames: map[event.PlaceID][]event.Frame{}, objects: map[event.ObjectID]string{}, threads: map[event.ThreadID]report.ThreadInfo{},
+		frames: map[event.PlaceID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]report.ThreadInfo{},
 	}
 	var err error
 	r.Writer, err = trace.NewWriter(out, trace.WriterOptions{Names: namer{r}, Start: r.atStart, Fresh: r.fresh})
@@ -71,6 +71,9 @@ func (r *Recorder) atStart() trace.Summary {
 	<-r.started
 	return r.start
 }
+
+// objectName is what was found out of an object's name.
+type objectName struct{ name, member, class string }
 
 // Remember implements observer.Rememberer: what events named has been copied.
 func (r *Recorder) Remember(*event.Names) {}
@@ -173,7 +176,7 @@ func (n namer) Place(id event.PlaceID) []event.Frame {
 func (n namer) Object(id event.ObjectID) trace.Object {
 	o := n.r.Object(id)
 	n.r.seen.forget(id)
-	return trace.Object{Name: o.Name, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
+	return trace.Object{Name: o.Name, Member: o.Member, Class: o.Class, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
 }
 
 // Thread implements trace.Namer.
@@ -217,12 +220,14 @@ func (r *Recorder) Object(id event.ObjectID) report.ObjectInfo {
 	}
 	if id <= r.named {
 		info := r.resolver.unnamed(id)
-		info.Name = r.objects[id]
+		known := r.objects[id]
+		info.Name, info.Member, info.Class = known.name, known.member, known.class
 		return info
 	}
 	info := r.resolver.Object(id)
-	if info.Name = trace.Shorten(info.Name); info.Name != "" {
-		r.objects[id] = info.Name
+	known := objectName{trace.Shorten(info.Name), trace.Shorten(info.Member), trace.Shorten(info.Class)}
+	if info.Name, info.Member, info.Class = known.name, known.member, known.class; known != (objectName{}) {
+		r.objects[id] = known
 	}
 	r.named = id // the trace asks in order
 	return info

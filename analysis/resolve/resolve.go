@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -43,11 +44,15 @@ type Resolver struct {
 	observed Observed
 	tables   map[*loader.Module]*symbolize.Table
 	names    map[*loader.Module]*variable.Names
+
+	arguments map[*loader.Module]*field.Arguments
+	members   map[passing]variable.Named
 }
 
 // New makes a resolver.
 func New(p Process, o Observed) *Resolver {
-	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{}}
+	return &Resolver{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{},
+		arguments: map[*loader.Module]*field.Arguments{}, members: map[passing]variable.Named{}}
 }
 
 func (r *Resolver) table(m *loader.Module) *symbolize.Table {
@@ -236,7 +241,7 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 	info := r.unnamed(id)
 	if info.Name == "" && info.Addr != 0 {
 		o, _ := r.observed.ObjectInfo(id)
-		info.Name = r.variable(int(o.TGID), info.Addr).Name
+		r.named(&info, o)
 	}
 	return info
 }

@@ -211,6 +211,9 @@ func lockName(o report.ObjectInfo) string {
 	if o.Name != "" {
 		return o.Name
 	}
+	if o.Member != "" {
+		return fmt.Sprintf("%s at %#x", o.Member, o.Addr)
+	}
 	return fmt.Sprintf("%#x", o.Addr)
 }
 

@@ -20,6 +20,7 @@ type nameWriter struct {
 	str, place, object, thread  []byte
 	fn                          []byte
 	forms                       formWriter
+	members                     memberWriter
 	firstObject, firstThread    uint64 // of the block
 	nPlaces, nObjects, nThreads uint64
 	firstFunc, nFuncs           uint64
@@ -36,7 +37,7 @@ func newNameWriter(n Namer) nameWriter {
 // collected is much for one block, and takes it.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
-		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size() < nameBytes {
+		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size()+len(n.members.objects) < nameBytes {
 			return nil
 		}
 		return full()
@@ -95,6 +96,7 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 	}
 	n.object = b
 	n.forms.add(id, o.Form, n.string)
+	n.members.add(id, o, n.string)
 	n.addPlace(o.Init)
 	n.addPlace(o.First)
 }

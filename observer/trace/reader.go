@@ -404,6 +404,8 @@ func (r *Reader) sections() error {
 			r.values = c
 		case sectionForms:
 			err = r.forms(&c, table)
+		case sectionMembers:
+			err = r.members(&c, table)
 		}
 		if err != nil {
 			return err

@@ -19,6 +19,8 @@ import (
 // Object is what a trace says of an object.
 type Object struct {
 	Name        string // as in the source; "" if no symbol holds it
+	Member      string // of which type's member it is, where no symbol holds it; "" if unknown
+	Class       string // what it has in common with other objects; "" if nothing is known
 	Addr        uint64 // in the process; 0 if unknown
 	Process     uint32 // the owning process, by its kernel id; 0: the only one
 	Kind        event.Kind
@@ -188,6 +190,7 @@ const (
 	sectionValues
 	sectionFunctions
 	sectionForms
+	sectionMembers
 )
 
 // MaxFrames is how many frames of a calling chain a trace holds; what is beyond

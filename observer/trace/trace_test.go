@@ -221,7 +221,7 @@ func randomRun(t *rapid.T) (run, []int) {
 			Parent: event.ThreadID(rapid.Uint32().Draw(t, "parent")), Start: text.Draw(t, "start"), Name: text.Draw(t, "name"), Main: rapid.Bool().Draw(t, "main")})
 	}
 	for range nObjects {
-		r.names.AddObject(Object{text.Draw(t, "object"), word.Draw(t, "addr"), rapid.Uint32().Draw(t, "process"), event.Kind(rapid.Byte().Draw(t, "kind")),
+		r.names.AddObject(Object{text.Draw(t, "object"), text.Draw(t, "member"), text.Draw(t, "class"), word.Draw(t, "addr"), rapid.Uint32().Draw(t, "process"), event.Kind(rapid.Byte().Draw(t, "kind")),
 			place.Draw(t, "init"), place.Draw(t, "first"), event.ThreadID(rapid.Uint32().Draw(t, "by")), form.Draw(t, "form")})
 	}
 	seq := uint64(0)

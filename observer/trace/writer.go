@@ -298,6 +298,7 @@ func (w *Writer) emit(c *columns, s *Summary, flags uint32) error {
 		w.raw = appendSection(w.raw, sectionValues, c.values)
 	}
 	w.raw = w.names.forms.take(w.raw)
+	w.raw = w.names.members.take(w.raw)
 	if len(w.raw) > maxRaw {
 		return fmt.Errorf("a block of %d bytes is too large", len(w.raw))
 	}

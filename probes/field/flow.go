@@ -77,6 +77,12 @@ type flow struct {
 	blocks []block
 	stubs  map[uint64]string
 	slots  map[uint64]uint64 // of the global offset table: the address in each
+	// certain: what lies behind an object is not taken for another of its type, nor is
+	// an address followed to which an index is added.
+	certain bool
+	// fresh, if not nil, gives what the instruction at an address loads, or the call
+	// there returns, where that is not known: a type of its own.
+	fresh func(addr uint64) *typ
 }
 
 // split finds the blocks and what follows each.
@@ -131,6 +137,11 @@ func (f *flow) run() {
 			f.spread(i)
 		}
 	}
+	f.landings()
+}
+
+// landings follows the blocks that no path from the entry reaches.
+func (f *flow) landings() {
 	for i := range f.blocks {
 		if !f.blocks[i].in.ok && !f.padding(&f.blocks[i]) {
 			f.blocks[i].in = f.nothing()
@@ -290,8 +301,25 @@ func (f *flow) step(s *state, in *insn.Inst) {
 			s.regs[resultRegister] = value{kind: object, typ: t}
 		}
 	}
+	if f.fresh != nil {
+		f.unlike(s, in)
+	}
 	if r, ok := f.zeroes(in); ok {
 		s.regs[r] = value{kind: null}
+	}
+}
+
+// unlike gives what the instruction puts into a register from elsewhere a type of its own.
+func (f *flow) unlike(s *state, in *insn.Inst) {
+	switch {
+	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
+		if s.regs[resultRegister].kind == unknown {
+			s.regs[resultRegister] = value{kind: object, typ: f.fresh(in.Addr)}
+		}
+	case in.Known && in.NMem == 1 && in.Mem[0].Read && in.Mem[0].Size == 8 && in.ValueReg < numRegs && in.ValueReg != f.sp && in.Writes.Has(in.ValueReg):
+		if s.regs[in.ValueReg].kind == unknown {
+			s.regs[in.ValueReg] = value{kind: object, typ: f.fresh(in.Addr)}
+		}
 	}
 }
 
@@ -445,23 +473,28 @@ func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 // slotAt gives the variable in the frame around an offset from the canonical
 // frame address.
 func (f *flow) slotAt(at int64, pc uint64) (t *typ, off int64, ok bool) {
+	x, off, ok := f.slotOf(at, pc)
+	return x.typ, off, ok
+}
+
+func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	base := int64(0)
 	switch f.fn.base {
 	case noBase:
-		return nil, 0, false
+		return slot{}, 0, false
 	case fromFramePointer: // pushed just below the return address
 		if f.arch != insn.AMD64 {
-			return nil, 0, false
+			return slot{}, 0, false
 		}
 		base = -16
 	}
 	for i := range f.fn.slots {
 		x := &f.fn.slots[i]
 		if off := at - base - x.off; x.Contains(pc) && off >= 0 && off < max(x.typ.size, 1) {
-			return x.typ, off, true
+			return *x, off, true
 		}
 	}
-	return nil, 0, false
+	return slot{}, 0, false
 }
 
 // sum gives what the instruction's sum is; unreached if it has none.
@@ -477,6 +510,9 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 		return value{kind: fixed, at: in.Sum.Imm}
 	}
 	v := f.get(s, src, in.Addr)
+	if add != insn.NoReg && f.certain {
+		return value{kind: unknown}
+	}
 	if add != insn.NoReg {
 		w := f.get(s, add, in.Addr)
 		v, w = f.element(v, in.Addr), f.element(w, in.Addr)
@@ -492,7 +528,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 		return value{kind: unknown}
 	case object:
 		v.at += in.Sum.Imm
-		if size := v.typ.size; size > 0 && v.at%size == 0 {
+		if size := v.typ.size; size > 0 && v.at%size == 0 && !f.certain {
 			v.at = 0 // the next element of an array
 		}
 		if v.at < -maxAway || v.at > maxAway {
@@ -523,7 +559,7 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 	if len(code) > 1 && code[0]&0xf0 == 0x40 {
 		code = code[1:]
 	}
-	if f.arch != insn.AMD64 || !in.Known || in.Derived.Dst >= numRegs || len(code) == 0 || code[0] != 0x8d {
+	if f.certain || f.arch != insn.AMD64 || !in.Known || in.Derived.Dst >= numRegs || len(code) == 0 || code[0] != 0x8d {
 		return value{}
 	}
 	found := value{}

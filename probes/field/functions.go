@@ -44,8 +44,9 @@ type seed struct {
 // slot is a variable in the frame, off bytes from the frame's base.
 type slot struct {
 	bin.Range
-	off int64
-	typ *typ
+	off  int64
+	typ  *typ
+	name string // "" of a variable that the source does not have
 }
 
 // global is a variable in static memory.
@@ -94,8 +95,12 @@ func (db *database) collect() (*program, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(p.globals, func(a, b global) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(b.Hi, a.Hi)) })
+	p.sortGlobals()
 	return p, nil
+}
+
+func (p *program) sortGlobals() {
+	slices.SortFunc(p.globals, func(a, b global) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(b.Hi, a.Hi)) })
 }
 
 func (db *database) relevant(u bin.Unit) bool {
@@ -339,7 +344,7 @@ func (p *program) pointee(off dwarf.Offset) *typ {
 
 // variable notes where a variable is that is, or points to, something with parts.
 func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
-	d := described{typ: reference(e, dwarf.AttrType)}
+	d := described{typ: reference(e, dwarf.AttrType), name: name(e)}
 	if d.typ == 0 {
 		d = p.origin(e)
 	}
@@ -348,7 +353,7 @@ func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
 		return
 	}
 	for _, l := range p.lists.of(e, u, in.ranges) {
-		p.place(l, t, in)
+		p.place(l, t, d.name, in)
 	}
 	if in.fn == nil {
 		if expr, ok := e.Val(dwarf.AttrLocation).([]byte); ok {
@@ -359,15 +364,15 @@ func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
 	}
 }
 
-func (p *program) place(l located, t *typ, in scope) {
+func (p *program) place(l located, t *typ, name string, in scope) {
 	switch {
 	case l.kind == inMemory && t.size > 0 && in.fn != nil:
 		p.globals = append(p.globals, global{bin.Range{Lo: l.addr, Hi: l.addr + uint64(t.size)}, t})
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
 	case l.kind == inFrame:
-		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, t})
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, t, name})
 	case l.kind == pointedFromFrame: // an argument that the ABI passes by a reference that the source does not have
-		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, &typ{shape: pointer, size: 8, to: t.off}})
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, &typ{shape: pointer, size: 8, to: t.off}, ""})
 	case l.kind == atRegister:
 		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, t, l.off})
 	case l.kind == inRegister && (t.shape == pointer || t.size == 8 && l.off == 0): // or an object that is no more than a pointer

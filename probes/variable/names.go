@@ -2,12 +2,14 @@ package variable
 
 import (
 	"bytes"
+	"cmp"
 	"debug/dwarf"
 	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
 	"sort"
+	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/binary"
 )
@@ -18,7 +20,8 @@ type Named struct {
 	// static that shares its name; "" if not known.
 	Name string
 	// Class is the member that it is, by the type that declares it: struct account.mu,
-	// Pool::Shard.mu_; "" if it is none, or that is not known.
+	// Pool::Shard.mu_; or the array of which it is an element: table[]; "" if it is
+	// neither, or that is not known.
 	Class string
 }
 
@@ -31,7 +34,10 @@ type Names struct {
 	opened bool
 	index  *index // nil: there is none
 	walked map[dwarf.Offset]bool
-	types  map[dwarf.Offset]*scope // structures of the units walked
+	// Of the units walked:
+	types   map[dwarf.Offset]*scope // structures
+	aliases map[dwarf.Offset]string // what typedefs call structures
+	units   map[dwarf.Offset]*unit  // by their first entries
 }
 
 // NewNames makes Names of a file, which must stay open.
@@ -42,6 +48,7 @@ func (n *Names) open() (ok bool) {
 		n.opened = true
 		if x, err := openIndex(n.file); err == nil {
 			n.index, n.walked, n.types = x, map[dwarf.Offset]bool{}, map[dwarf.Offset]*scope{}
+			n.aliases, n.units = map[dwarf.Offset]string{}, map[dwarf.Offset]*unit{}
 		}
 	}
 	return n.index != nil
@@ -65,8 +72,70 @@ func (n *Names) Static(base string, addr, off uint64, shared bool) (named Named)
 	}
 	if l, ok := n.lockIn(v.typ, v.typUnit, int64(off)); ok {
 		named = Named{Name: base + l.path, Class: l.class}
+		if any := anyElement(l.path); l.class == "" && any != l.path {
+			named.Class = base + any
+		}
 	}
 	return named
+}
+
+// Member names what lies so many bytes into an object of a type, described at typ in
+// the debug information, of which only that is known: by the type and the member, such
+// as struct job.mu, or within a variable of a function's frame, local, by that. Which
+// element of an array it is stays open. ok is false where it is no member, or one of
+// the C++ library's own types.
+func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, ok bool) {
+	defer func() {
+		if recover() != nil { // damaged
+			named, ok = Named{}, false
+		}
+	}()
+	if !n.open() {
+		return Named{}, false
+	}
+	u := n.unitAt(typ)
+	l, ok := n.lockIn(typ, u, at)
+	owner := ""
+	if e := n.index.complete(n.index.bare(n.index.typeEntry(typ))); e != nil {
+		owner = n.typeName(e, u)
+	}
+	if owner == "" {
+		owner = n.aliases[typ]
+	}
+	path := anyElement(l.path)
+	switch {
+	case !ok || ofLibrary(l.class):
+		return Named{}, false
+	case local != "":
+		return Named{Name: local + path, Class: l.class}, true
+	}
+	return Named{Name: owner + path, Class: l.class}, l.class != "" && l.sure && owner != "" && !ofLibrary(owner)
+}
+
+// ofLibrary reports whether a member is one of C++'s library's own: that is how a
+// std::mutex is made, not what the program calls its lock.
+func ofLibrary(class string) bool { return strings.HasPrefix(class, "std::") }
+
+// anyElement leaves open which elements a path leads through.
+func anyElement(path string) string {
+	var b strings.Builder
+	for _, part := range strings.SplitAfter(path, "[") {
+		if b.Len() > 0 {
+			part = part[strings.IndexByte(part, ']'):]
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// unitAt makes the unit that an entry is in, for its language.
+func (n *Names) unitAt(off dwarf.Offset) *unit {
+	c, ok := n.unitOf(off)
+	if !ok {
+		return nil
+	}
+	n.walk(c)
+	return n.units[c.unit.Entry]
 }
 
 func withOffset(name string, off uint64) string {
@@ -225,7 +294,12 @@ func (n *Names) walk(c placedUnit) {
 	r.Seek(c.unit.Entry)
 	w := walker{x: n.index, part: part, visit: func(e *dwarf.Entry, u *unit, in *scope) *scope {
 		inner := n.index.visit(e, u, in)
+		n.units[part.base+c.unit.Entry] = u
 		switch e.Tag {
+		case dwarf.TagTypedef:
+			if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && n.aliases[off] == "" {
+				n.aliases[off] = text(e, dwarf.AttrName)
+			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 			n.types[e.Offset] = inner
 		}
@@ -341,7 +415,7 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth int) {
 	owner := d.n.typeName(e, d.unit)
 	if owner == "" {
-		owner = alias
+		owner = cmp.Or(alias, d.n.aliases[e.Offset])
 	}
 	d.n.index.members(e, func(f field) bool {
 		off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)

@@ -77,7 +77,7 @@ func TestNamesOfStatics(t *testing.T) {
 				{"server", 48 + 4*48 + 80 + 96 + 8, "server.wake", "struct server.wake"},
 				{"server", 52, "server+0x34", ""}, // the middle of hits
 				{"plain", 0, "plain", ""},
-				{"grid", 5 * 40, "grid[1][2]", ""},
+				{"grid", 5 * 40, "grid[1][2]", "grid[][]"},
 				{"mu2", 0, "mu2", ""},
 			} {
 				got := n.Static(tt.symbol, symbolAt(t, f, tt.symbol)[0], tt.off, false)

@@ -1,0 +1,248 @@
+package resolve
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/field"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// What no variable of static storage holds lies in the heap or on a stack. What it is
+// a part of is told by the code that passed its address to the function by which it
+// was initialised, or first used: where that adds 0x28 to a register in which the
+// debug information says that a struct job * is, the object is the member of struct
+// job that lies there. A function that only passes on what it was given is looked
+// through, to its caller. Each step must be certain; the first that is not ends it.
+
+// maxPassed bounds how many functions are looked through.
+const maxPassed = 8
+
+// member tells of what type's member, or on whose stack, an object is; "" if that is
+// not known. It is the same for all objects that were first seen at a place.
+func (r *Resolver) member(o observer.Object) variable.Named {
+	for _, p := range []event.PlaceID{o.Init, o.First} {
+		key := passing{p, o.Kind}
+		if p == 0 {
+			continue
+		}
+		named, ok := r.members[key]
+		if !ok {
+			named = r.passedAt(p, o.Kind)
+			r.members[key] = named
+		}
+		if named.Name != "" {
+			return named
+		}
+	}
+	return variable.Named{}
+}
+
+// passing is a place where objects of a kind are passed to a function.
+type passing struct {
+	place event.PlaceID
+	kind  event.Kind
+}
+
+// passed is an argument of a function.
+type passed struct {
+	module   *loader.Module
+	function uint64 // its entry, as linked
+	argument int    // from 1
+	more     int64  // what is added to it
+	// behind: not what it points to, but what the lock holder there refers to.
+	behind bool
+}
+
+// passedAt names what is passed at a place.
+func (r *Resolver) passedAt(p event.PlaceID, kind event.Kind) variable.Named {
+	st, ok := r.observed.StackOf(p)
+	site := r.process.Site(st.Site)
+	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
+		return variable.Named{}
+	}
+	pcs := r.chain(st)
+	if len(pcs) < 2 {
+		return variable.Named{}
+	}
+	seg, ok := r.process.Segment(int(st.TGID), pcs[0])
+	if !ok || pcs[0]-seg.Bias != site.At {
+		return variable.Named{}
+	}
+	what := passed{module: seg.Module, function: site.At, argument: site.Argument}
+	for i, n := 1, 0; i < len(pcs) && n < maxPassed; n++ {
+		seg, ok := r.process.Segment(int(st.TGID), pcs[i])
+		if !ok {
+			break
+		}
+		at, direct, ok := r.passes(seg.Module, pcs[i]-seg.Bias, what)
+		if !ok {
+			break
+		}
+		named, next := r.follow(seg.Module, at, what)
+		if named.Name != "" || next.argument == 0 {
+			return named
+		}
+		if what = next; direct {
+			i++
+		}
+	}
+	return variable.Named{}
+}
+
+// passes finds the instruction that enters the function: the call before a return
+// address, or, where that calls another that ends in a jump to the function, the jump.
+func (r *Resolver) passes(m *loader.Module, ret uint64, to passed) (at uint64, direct, ok bool) {
+	for _, in := range callsBefore(m, ret) {
+		if enters(m, &in, to) {
+			return in.Addr, true, true
+		}
+		if in.Kind != insn.Call {
+			continue
+		}
+		if at, ok := tail(m, in.Target, to); ok {
+			return at, false, true
+		}
+	}
+	return 0, false, false
+}
+
+// callsBefore decodes the calls that end at an address.
+func callsBefore(m *loader.Module, ret uint64) (out []insn.Inst) {
+	arch := m.Bin.Arch()
+	for n := uint64(2); n <= 8 && n <= ret; n++ {
+		code, err := m.Bin.Bytes(ret-n, int(n))
+		if err != nil || uint64(len(code)) < n {
+			continue
+		}
+		in, err := insn.Decode(arch, code, ret-n)
+		if err == nil && uint64(in.Len) == n && (in.Kind == insn.Call || in.Kind == insn.IndirectCall) {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// enters reports whether an instruction goes to the function: by its address, or
+// through the table of a dynamically linked program.
+func enters(m *loader.Module, in *insn.Inst, to passed) bool {
+	name := ""
+	switch in.Kind {
+	case insn.Call, insn.Jump:
+		if m == to.module && in.Target == to.function {
+			return true
+		}
+		name = m.Bin.PLTTargets()[in.Target]
+	case insn.IndirectCall, insn.IndirectJump:
+		if in.NMem == 1 && in.Mem[0].Fixed {
+			name = m.Bin.GOTSlots()[in.Mem[0].Addr]
+		}
+	}
+	if name == "" {
+		return false
+	}
+	for _, s := range to.module.Bin.Lookup(name) {
+		if s.Addr == to.function {
+			return true
+		}
+	}
+	return false
+}
+
+// tail finds the one jump of the function at an address that goes to another.
+func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
+	fn, known := m.Bin.FunctionAt(entry)
+	if !known || fn.Lo != entry || fn.Hi-fn.Lo > maxPrologue {
+		return 0, false
+	}
+	code, err := m.Bin.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	if err != nil {
+		return 0, false
+	}
+	for _, in := range insn.DecodeRun(nil, m.Bin.Arch(), code, fn.Lo, nil) {
+		if in.Kind != insn.Jump && in.Kind != insn.IndirectJump || !enters(m, &in, to) {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		at, ok = in.Addr, true
+	}
+	return at, ok
+}
+
+// follow names what is passed at an instruction, or says which argument of the
+// function around it that is; none if neither is known.
+func (r *Resolver) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
+	a, ok := r.argumentsOf(m).At(at, what.argument)
+	if !ok {
+		return variable.Named{}, passed{}
+	}
+	if a.Type != 0 && !what.behind {
+		if named, ok := r.namesOf(m).Member(a.Type, a.At+what.more, a.Local); ok {
+			if a.Local != "" {
+				named.Name = fmt.Sprintf("%s on the stack of %s", named.Name, a.Function)
+			}
+			return named, passed{}
+		}
+	}
+	next := passed{module: m, function: a.Entry, argument: a.Param, more: what.more + a.ParamAt, behind: what.behind}
+	switch holder(r.linkage(m, a.Entry)) {
+	case holderMade:
+		next.argument, next.more, next.behind = 2, 0, false
+	case holderLocks:
+		next.argument, next.more, next.behind = 1, 0, true
+	}
+	return variable.Named{}, next
+}
+
+func (r *Resolver) argumentsOf(m *loader.Module) *field.Arguments {
+	a := r.arguments[m]
+	if a == nil {
+		a = field.NewArguments(m.Bin)
+		r.arguments[m] = a
+	}
+	return a
+}
+
+// linkage is the linked name of the function at an address.
+func (r *Resolver) linkage(m *loader.Module, entry uint64) string {
+	frames := r.table(m).Frames(entry)
+	return frames[len(frames)-1].Linkage
+}
+
+type holderRole uint8
+
+const (
+	noHolder    holderRole = iota
+	holderMade             // its second argument is the lock
+	holderLocks            // the first one's holder refers to the lock
+)
+
+// holders are C++'s classes that hold one lock, as linked names spell them behind std.
+var holders = []string{"10lock_guardI", "11unique_lockI", "11shared_lockI"}
+
+// holder recognises the constructors of C++'s lock holders, and how they lock: what
+// a holder refers to is what it was made with (C++23, [thread.lock]).
+func holder(linkage string) holderRole {
+	rest, ok := strings.CutPrefix(linkage, "_ZNSt")
+	if i := strings.Index(rest, "__1"); i == 1 { // LLVM's library: _ZNSt3__110lock_guardI…
+		rest = rest[len("3__1"):]
+	}
+	if !ok || !slices.ContainsFunc(holders, func(h string) bool { return strings.HasPrefix(rest, h) }) {
+		return noHolder
+	}
+	switch {
+	case strings.Contains(rest, "EC1ERS") || strings.Contains(rest, "EC2ERS") || strings.Contains(rest, "EC1ERT") || strings.Contains(rest, "EC2ERT"):
+		return holderMade
+	case strings.HasSuffix(rest, "E4lockEv"):
+		return holderLocks
+	}
+	return noHolder
+}

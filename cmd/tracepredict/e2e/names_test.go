@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// addresses are what differs from run to run.
+var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
+
+// lockNames gives what the report calls the locks of its findings.
+func lockNames(r jsonReport) []string {
+	var out []string
+	for _, f := range r.Findings {
+		names := slices.Clone(f.Objects)
+		for i := range names {
+			names[i] = addresses.ReplaceAllString(names[i], "0x")
+		}
+		slices.Sort(names)
+		out = append(out, strings.Join(names, ", "))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Locks are called by the variables and types that the source has for them, live and
+// from the trace, however the program was compiled.
+func TestLocksAreCalledAsInTheSource(t *testing.T) {
+	needBPF(t)
+	for _, tt := range []struct {
+		compiler, source string
+		want             []string
+	}{
+		{"gcc", "named.c", []string{
+			"0x (mutex initialised in main at named.c:67), mine on the stack of main (0x)",
+			"server.per_cpu[2].lock, ticket.guard (0x)",
+			"struct account.mu (0x), struct account.mu (0x)",
+		}},
+		{"g++", "named.cc", []string{
+			"bank::Account.mu_ (0x), bank::Account.rw (0x)",
+			"bank::Account.mu_ (0x), bank::Queue<int>.lock_ (0x)",
+		}},
+	} {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(tt.source+level, func(t *testing.T) {
+				trace := filepath.Join(t.TempDir(), "trace")
+				_, live := reported(t, "exec", "--record", trace, "--", build(t, tt.compiler, tt.source, "-g", level, "-pthread"))
+				_, again := reported(t, "analyze", trace)
+				for _, r := range []jsonReport{live, again} {
+					if got := lockNames(r); !slices.Equal(got, tt.want) {
+						t.Errorf("locks are called\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+					}
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package field
+
+import (
+	"debug/dwarf"
+	"sort"
+
+	bin "github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Argument is what a function passes at a call, as far as its code and the debug
+// information tell.
+type Argument struct {
+	// Type: it points At bytes into an object whose type is described here in the debug
+	// information; 0 if that is not known. An index into an array is left out.
+	Type dwarf.Offset
+	At   int64
+	// Local: the object is this variable of Function's frame; "" for others.
+	Local, Function string
+	// Param, if not 0: it is the function's own parameter Param, counted from 1, plus
+	// ParamAt. Entry is where the function begins.
+	Param   int
+	ParamAt int64
+	Entry   uint64
+}
+
+// Arguments answers what code passes to functions. Of debug information it reads
+// the units of the functions asked for, and so many entries in all that an answer
+// stays a matter of a second; beyond that it knows no types. Not for concurrent use.
+type Arguments struct {
+	file  *bin.File
+	info  []byte
+	plain *program // without debug information
+	p     *program // nil: there is none
+	spans []unitSpan
+	read  map[dwarf.Offset]bool
+	stubs map[uint64]string
+	slots map[uint64]uint64
+}
+
+// unitSpan is a range of addresses of a unit.
+type unitSpan struct {
+	bin.Range
+	unit bin.Unit
+}
+
+const (
+	maxArgumentEntries = 1 << 22
+	maxUnitSpans       = 1 << 21
+	unitsOfAddress     = 16
+)
+
+// NewArguments makes Arguments of a file, which must stay open.
+func NewArguments(f *bin.File) *Arguments {
+	a := &Arguments{file: f, read: map[dwarf.Offset]bool{}, stubs: f.PLTTargets()}
+	none := &database{file: f, types: map[dwarf.Offset]*typ{}}
+	a.plain = &program{db: none, lists: &lists{arch: f.Arch()}, results: map[uint64]*typ{}, named: map[string]*typ{}}
+	if err := a.open(); err != nil {
+		a.p = nil // what is damaged tells nothing
+	}
+	a.slots = a.plain.slotAddresses()
+	return a
+}
+
+func (a *Arguments) open() (err error) {
+	defer recoverDamage(&err, a.file)
+	d, err := a.file.DWARF()
+	if err != nil {
+		return err
+	}
+	if a.info, err = a.file.DebugSection("info"); err != nil {
+		return err
+	}
+	db := &database{
+		file: a.file, data: d, info: len(a.info), units: bin.Units(a.info), left: maxArgumentEntries,
+		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
+	}
+	l, err := db.newLists()
+	if err != nil {
+		return err
+	}
+	a.p = &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
+	a.index(d)
+	return nil
+}
+
+// index notes which unit has which addresses.
+func (a *Arguments) index(d *dwarf.Data) {
+	r, left := d.Reader(), maxUnitSpans
+	for _, u := range a.p.db.units {
+		r.Seek(u.Entry)
+		root, err := r.Next()
+		if err != nil || root == nil || root.Tag != dwarf.TagCompileUnit {
+			continue
+		}
+		ranges, err := d.Ranges(root)
+		if left -= len(ranges); err != nil || left < 0 {
+			continue
+		}
+		for _, x := range ranges {
+			a.spans = append(a.spans, unitSpan{bin.Range{Lo: x[0], Hi: x[1]}, u})
+		}
+	}
+	sort.SliceStable(a.spans, func(i, j int) bool { return a.spans[i].Lo < a.spans[j].Lo })
+}
+
+// At tells what the call, or the jump, at an address passes in an argument, counted
+// from 1. ok is false where nothing is known of it.
+func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
+	defer func() {
+		if recover() != nil { // damaged debug information
+			arg, ok = Argument{}, false
+		}
+	}()
+	reg, has := argumentRegister(a.file.Arch(), argument)
+	fn, known := a.file.FunctionAt(at)
+	if !has || !known || fn.Hi-fn.Lo > maxFunction {
+		return Argument{}, false
+	}
+	arg.Entry = fn.Lo
+	a.typed(&arg, at, reg)
+	a.passed(&arg, fn, at, reg)
+	return arg, arg.Type != 0 || arg.Param != 0
+}
+
+// argumentRegister gives the register of an integer argument (System V ABI of x86-64,
+// section 3.2.3; AAPCS64, 6.8.2).
+func argumentRegister(arch insn.Arch, n int) (insn.Reg, bool) {
+	amd64 := [...]insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
+	switch {
+	case n < 1 || n > len(amd64):
+		return insn.NoReg, false
+	case arch == insn.AMD64:
+		return amd64[n-1], true
+	}
+	return insn.Reg(n - 1), arch == insn.ARM64
+}
+
+// typed finds the type by the debug information of the function.
+func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
+	fn := a.function(at)
+	if fn == nil {
+		return
+	}
+	f := a.flowOf(a.p, fn)
+	f.certain = true
+	f.run()
+	v, ok := f.held(at, reg)
+	if !ok {
+		return
+	}
+	switch v.kind {
+	case object:
+		if v.typ != nil {
+			arg.Type, arg.At = v.typ.off, v.at
+		}
+	case frame:
+		if x, off, ok := f.slotOf(v.at, at); ok && x.name != "" && x.typ.off != 0 {
+			arg.Type, arg.At, arg.Local, arg.Function = x.typ.off, off, x.name, fn.name
+		}
+	}
+}
+
+// passed finds out whether the function only passes on an argument of its own, by
+// its code alone: each register is followed from the entry, and what calls return and
+// instructions load, as if each led to a type of its own. If it is none of the
+// arguments, what a variable holds that has the same from somewhere is it too: the
+// debug information may know of a variable only later than the code uses its value.
+func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
+	f := a.flowOf(a.plain, &function{ranges: []bin.Range{r}})
+	f.certain = true
+	params, sources := map[*typ]int{}, map[uint64]*typ{}
+	f.fresh = func(addr uint64) *typ {
+		if sources[addr] == nil {
+			sources[addr] = &typ{shape: structure}
+		}
+		return sources[addr]
+	}
+	entry := f.atEntry()
+	for n := 1; ; n++ {
+		reg, ok := argumentRegister(f.arch, n)
+		if !ok {
+			break
+		}
+		t := &typ{shape: structure}
+		params[t] = n
+		entry.regs[reg] = value{kind: object, typ: t}
+	}
+	for i := range f.blocks {
+		if f.body[f.blocks[i].lo].Addr == r.Lo {
+			f.blocks[i].in = entry
+			f.spread(i)
+		}
+	}
+	f.landings()
+	v, ok := f.held(at, reg)
+	if !ok || v.kind != object {
+		return
+	}
+	arg.Param, arg.ParamAt = params[v.typ], v.at
+	if fn := a.function(at); fn != nil && arg.Type == 0 {
+		if t, off := f.known(fn, v.typ); t != nil {
+			arg.Type, arg.At = t.off, off+v.at
+		}
+	}
+}
+
+// known finds what the debug information says of registers that hold what led to a
+// type of its own, and how far into that it points; nil if nothing, or not always the
+// same.
+func (f *flow) known(fn *function, own *typ) (t *typ, off int64) {
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		s := b.in
+		for k := b.lo; k < b.hi && s.ok; k++ {
+			pc := f.body[k].Addr
+			for j := range fn.seeds {
+				x := &fn.seeds[j]
+				if !x.Contains(pc) || x.reg >= numRegs || x.to == nil {
+					continue
+				}
+				v := s.regs[x.reg]
+				if v.kind != object || v.typ != own {
+					continue
+				}
+				if t != nil && (t != x.to || off != -x.off-v.at) {
+					return nil, 0
+				}
+				t, off = x.to, -x.off-v.at
+			}
+			f.step(&s, &f.body[k])
+		}
+	}
+	return t, off
+}
+
+// function finds the function of the debug information around an address.
+func (a *Arguments) function(at uint64) *function {
+	if a.p == nil {
+		return nil
+	}
+	for _, u := range a.unitsAt(at) {
+		if a.read[u.Entry] || a.p.db.left <= 0 {
+			continue
+		}
+		a.read[u.Entry] = true
+		_ = a.p.unit(u, a.info) // what was read is right
+		a.p.sortGlobals()
+	}
+	for _, fn := range a.p.functions {
+		for _, r := range fn.ranges {
+			if r.Contains(at) {
+				return fn
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Arguments) unitsAt(at uint64) (out []bin.Unit) {
+	i := sort.Search(len(a.spans), func(i int) bool { return a.spans[i].Lo > at })
+	for n := 0; i > 0 && n < unitsOfAddress; n++ {
+		i--
+		if a.spans[i].Contains(at) {
+			out = append(out, a.spans[i].unit)
+		}
+	}
+	return out
+}
+
+// flowOf makes the flow of a function, decoded.
+func (a *Arguments) flowOf(p *program, fn *function) *flow {
+	f := &flow{p: p, fn: fn, arch: a.file.Arch(), code: map[uint64][]byte{}, stubs: a.stubs, slots: a.slots}
+	f.sp = f.arch.SP()
+	left := uint64(maxFunction)
+	for _, r := range fn.ranges {
+		if r.Hi-r.Lo > left {
+			continue
+		}
+		left -= r.Hi - r.Lo
+		if code, err := a.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil {
+			f.code[r.Lo] = code
+		}
+	}
+	if f.decode(); len(f.body) > 0 {
+		f.split()
+	}
+	return f
+}
+
+// held gives what a register holds before the instruction at an address.
+func (f *flow) held(at uint64, reg insn.Reg) (value, bool) {
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		if s := b.in; s.ok && f.body[b.lo].Addr <= at && at <= f.body[b.hi-1].Addr {
+			for k := b.lo; k < b.hi; k++ {
+				if f.body[k].Addr == at {
+					return f.get(&s, reg, at), true
+				}
+				f.step(&s, &f.body[k])
+			}
+		}
+	}
+	return value{}, false
+}
