@@ -68,6 +68,7 @@ func writtenTrace(tb testing.TB, writes int) []byte {
 type round lattice.State
 
 func (round) Start(into []lattice.State) []lattice.State { return append(into, 0) }
+func (m round) States() int                              { return int(m) + 1 }
 func (m round) Bad(s lattice.State) bool                 { return s == lattice.State(m) }
 func (m round) Step(into []lattice.State, from lattice.State, l lattice.Letter) []lattice.State {
 	if l&1 != 0 {

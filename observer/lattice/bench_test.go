@@ -13,6 +13,7 @@ import (
 type counter struct{ states lattice.State }
 
 func (c counter) Start(into []lattice.State) []lattice.State { return append(into, 0) }
+func (c counter) States() int                                { return int(c.states) + 1 }
 func (c counter) Bad(s lattice.State) bool                   { return s == c.states }
 func (c counter) Step(into []lattice.State, from lattice.State, l lattice.Letter) []lattice.State {
 	if l&1 != 0 {

@@ -57,7 +57,7 @@ func (l *Lattice) advance(final bool) {
 // of the trace.
 func (l *Lattice) build() {
 	l.building = true
-	l.letters = l.letters[:0]
+	l.meetings = l.meetings[:0]
 	l.table.reset(2 * l.current.n)
 	l.edges.skip = skip{slot: uint32(len(l.chains))}
 	if l.o.Rule == Centred {
@@ -195,13 +195,13 @@ func (l *Lattice) edge(i int, e *entry) {
 	case j == dropped:
 		return
 	case j >= 0:
-		l.step(i, j, e, l.lettersOf(j), false)
+		l.step(i, j, e, l.meetingsOf(j), false)
 	case l.o.Width > 0 && l.next.n >= l.o.Width:
 		l.table.drop(l.next, l.keyed)
 		return
 	default:
 		j = l.add(i, l.keyed, e)
-		l.step(i, j, e, l.lettersOf(j), true)
+		l.step(i, j, e, l.meetingsOf(j), true)
 	}
 	l.stats.Edges++
 }
@@ -216,24 +216,32 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 	}
 	for range l.props {
 		v.sets = append(v.sets, 0)
-		l.letters = append(l.letters, letter{})
+		l.meetings = append(l.meetings, meeting{})
 	}
 	v.n++
 	l.table.put(v, l.words)
 	return j
 }
 
-// lettersOf are the letters of a cut of the next level, one a property: the last.
-func (l *Lattice) lettersOf(j int) []letter { return l.letters[j*len(l.props) : (j+1)*len(l.props)] }
+// meetingsOf are the meetings at a cut of the next level, one a property: the last.
+func (l *Lattice) meetingsOf(j int) []meeting {
+	return l.meetings[j*len(l.props) : (j+1)*len(l.props)]
+}
 
 // step moves the monitors along an edge and unites what they come to with what is there.
-func (l *Lattice) step(i, j int, e *entry, letters []letter, made bool) {
+func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 	n := len(l.props)
 	for p, a := range l.props {
 		to := l.current.sets[i*n+p]
+		if a.masked() {
+			if l.meet(p, j, to, &meetings[p], e) {
+				l.violate(Violation{Property: p, lattice: l, cut: i, event: e})
+			}
+			continue
+		}
 		fresh := false
 		if e.steps>>p&1 != 0 {
-			letter := l.letterOf(j, &letters[p], a, e)
+			letter := l.letterOf(j, &meetings[p], a, e)
 			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
 				to = known - 1
 			} else {
@@ -252,12 +260,44 @@ func (l *Lattice) step(i, j int, e *entry, letters []letter, made bool) {
 }
 
 // letterOf is the letter of an edge to cut j of the next level.
-func (l *Lattice) letterOf(j int, known *letter, a *automaton, e *entry) uint32 {
-	if events := e.Events & a.events; known.id == 0 || known.events != events {
+func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32 {
+	if events := e.Events & a.events; known.letter == 0 || known.events != events {
 		m := len(l.o.Initial)
-		*known = letter{a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events}
+		*known = meeting{letter: a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events: events}
 	}
-	return known.id - 1
+	return known.letter - 1
+}
+
+// meet brings a set along an edge to cut j of the next level, and tells whether a run of
+// it turns bad.
+func (l *Lattice) meet(p, j int, set uint32, at *meeting, e *entry) bool {
+	to := &l.next.sets[j*len(l.props)+p]
+	if e.steps>>p&1 == 0 {
+		*to |= set
+		return false
+	}
+	a := l.props[p]
+	if at.letter == 0 || at.events != e.Events&a.events {
+		*to |= a.leave(at)
+		at.turning = a.turning[l.letterOf(j, at, a, e)]
+	}
+	at.set |= set
+	return set&at.turning != 0
+}
+
+// settle has the sets step that came to the cuts of the next level.
+func (l *Lattice) settle() {
+	if len(l.meetings) == 0 {
+		return
+	}
+	for p, a := range l.props {
+		if !a.masked() {
+			continue
+		}
+		for i := p; i < len(l.next.sets); i += len(l.props) {
+			l.next.sets[i] |= a.leave(&l.meetings[i])
+		}
+	}
 }
 
 // follow moves the observed run on, alone.
@@ -281,10 +321,10 @@ func (l *Lattice) follow() {
 	for p, a := range l.props {
 		to, fresh := l.current.run[p], false
 		if e.steps>>p&1 != 0 {
-			to, fresh = a.step(to, l.letterOf(j, &letter{}, a, e))
+			to, fresh = a.step(to, l.letterOf(j, &meeting{}, a, e))
 		}
 		l.next.run = append(l.next.run, to)
-		if fresh && !a.sets[l.current.run[p]].bad {
+		if fresh && !a.bad(l.current.run[p]) {
 			l.violate(Violation{Property: p, Observed: true, lattice: l, event: e})
 		}
 	}

@@ -13,7 +13,7 @@ func (l *Lattice) OnLevel(f func(cuts [][]uint32, values [][]uint64, bad [][]boo
 			values = append(values, append([]uint64(nil), v.values[i*m:(i+1)*m]...))
 			b := make([]bool, n)
 			for p, a := range l.props {
-				b[p] = a.sets[v.sets[i*n+p]].bad
+				b[p] = a.bad(v.sets[i*n+p])
 			}
 			bad = append(bad, b)
 		}

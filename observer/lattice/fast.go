@@ -90,7 +90,7 @@ func (l *Lattice) tryWords(e *entry, at uint32) {
 		} else if j == dropped {
 			continue
 		}
-		l.step(int(i), j, e, l.lettersOf(j), made)
+		l.step(int(i), j, e, l.meetingsOf(j), made)
 		edges++
 	}
 	l.stats.Edges += edges

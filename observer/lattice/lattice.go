@@ -178,8 +178,8 @@ type Lattice struct {
 	share   int // cuts of a level that are enough for a core
 	mergers []*merger
 
-	// letters of the cuts of next, one a property: the last.
-	letters []letter
+	// meetings at the cuts of next, one a property: the last.
+	meetings []meeting
 
 	found  Violation // the last, used again
 	closed func()    // called when a level is closed, for tests; nil is not

@@ -16,13 +16,6 @@ type level struct {
 	dropped  uint64
 }
 
-// letter remembers, for a cut and a property, the letter that its values and some
-// events give.
-type letter struct {
-	id     uint32 // plus 1; 0 is none
-	events uint64
-}
-
 // wide is the window up to which levels are made large enough at once.
 const wide = 1 << 10
 
@@ -65,6 +58,7 @@ func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
 
 // pass puts the current level into the history and makes next the current one.
 func (l *Lattice) pass() {
+	l.settle()
 	old := l.current
 	l.packing.cloneTo(&old.packing)
 	old.number = l.level

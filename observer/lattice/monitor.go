@@ -22,6 +22,13 @@ type Monitor interface {
 	Bad(s State) bool
 }
 
+// Counted is a Monitor that tells how many states it has, the bad ones included. Few of
+// them make all quicker.
+type Counted interface {
+	Monitor
+	States() int
+}
+
 // Labels gives the letter of an edge of the lattice: of the values that the variables
 // have at the cut where the edge ends, and of the declared events that the event of
 // the edge is (bit i: event i; 0 for the initial letter). It has no other input: equal

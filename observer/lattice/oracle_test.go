@@ -86,14 +86,26 @@ func (m modular) Letter(values []uint64, events uint64) lattice.Letter {
 }
 
 func randomProperty(r *rand.Rand, variables int) lattice.Property {
-	p := lattice.Property{Monitor: randomMonitor(r, 2+r.IntN(5)), Labels: modular{r.Uint64N(9), r.Uint64N(9)}, Events: r.Uint64N(4)}
+	states := 2 + r.IntN(5)
+	p := lattice.Property{Monitor: randomMonitor(r, states), Labels: modular{r.Uint64N(9), r.Uint64N(9)}, Events: r.Uint64N(4)}
 	if r.IntN(2) == 0 {
 		p.Variables = []int{r.IntN(variables)}
 		// Its letters may not depend on the others.
 		p.Labels = only{p.Variables[0], modular{r.Uint64N(9), r.Uint64N(9)}}
 	}
+	if r.IntN(2) == 0 {
+		p.Monitor = counted{p.Monitor, states + 1} // sets are masks
+	}
 	return p
 }
+
+// counted is a monitor that tells how many states it has.
+type counted struct {
+	lattice.Monitor
+	states int
+}
+
+func (c counted) States() int { return c.states }
 
 type only struct {
 	variable int

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// automaton is a property's monitor with its sets of states interned. A set is the
-// states that are not bad, and whether some run has turned bad. Steps and unions are
-// computed once.
+// automaton is a property's monitor with its sets of states. A set is the states that
+// are not bad, and whether some run has turned bad. Of a small monitor it is a mask
+// (masks.go); else it is interned, and steps and unions are computed once.
 type automaton struct {
+	masks
 	monitor Monitor
 	labels  Labels
 	all     bool   // every variable makes a letter
@@ -47,8 +48,10 @@ const (
 
 func newAutomaton(p *Property) *automaton {
 	a := &automaton{
-		monitor: p.Monitor, labels: p.Labels, all: p.Variables == nil, events: p.Events, numbers: map[string]uint32{},
-		stride: 16, unions: make([]union, unionSize),
+		monitor: p.Monitor, labels: p.Labels, all: p.Variables == nil, events: p.Events, numbers: map[string]uint32{}, stride: 16,
+	}
+	if a.masks = newMasks(p.Monitor); !a.masked() {
+		a.unions = make([]union, unionSize)
 	}
 	for _, v := range p.Variables {
 		for len(a.of) <= v {
@@ -68,7 +71,10 @@ func (a *automaton) reads(e *Event) bool {
 // begin is the set after the initial letter.
 func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 	a.states = a.monitor.Start(a.states[:0])
-	start := a.intern(a.states, false)
+	start := maskOf(a.states)
+	if !a.masked() {
+		start = a.intern(a.states, false)
+	}
 	return a.step(start, a.letter(values, 0))
 }
 
@@ -86,7 +92,10 @@ func (a *automaton) letter(values []uint64, events uint64) uint32 {
 
 func (a *automaton) evaluate(values []uint64, events uint64) uint32 {
 	id := a.letters.id(a.labels.Letter(values, events))
-	if int(id) >= a.stride {
+	switch {
+	case a.masked():
+		a.learn(a.monitor, a.letters.list)
+	case int(id) >= a.stride:
 		a.widen()
 	}
 	return id
@@ -102,6 +111,9 @@ func (a *automaton) widen() {
 
 // step is the set that follows by a letter, and whether a run of the set turns bad by it.
 func (a *automaton) step(s, letter uint32) (uint32, bool) {
+	if a.masked() {
+		return a.follow(s, letter), s&a.turning[letter] != 0
+	}
 	if known := a.steps[int(s)*a.stride+int(letter)]; known != 0 {
 		return known&^turnsBad - 1, known&turnsBad != 0
 	}
@@ -172,17 +184,40 @@ func (a *automaton) union(s, t uint32) uint32 {
 	return known.set - 1
 }
 
-// large tells whether sets that no cut has should be forgotten.
-func (a *automaton) large() bool { return len(a.sets) > maxSets || len(a.steps) > maxSteps }
+// large tells whether sets that no cut has should be forgotten, and letters.
+func (a *automaton) large() bool {
+	return len(a.sets) > maxSets || len(a.steps) > maxSteps || len(a.successors) > maxSteps
+}
+
+// statesOf gives the states of a set. They are valid until the next call.
+func (a *automaton) statesOf(s uint32) []State {
+	if a.masked() {
+		a.more = statesOf(a.more[:0], s)
+		return a.more
+	}
+	return a.sets[s].states
+}
+
+// bad tells whether some run into a set has turned bad.
+func (a *automaton) bad(s uint32) bool {
+	if a.masked() {
+		return s&someBad != 0
+	}
+	return a.sets[s].bad
+}
 
 // shrink forgets all but the sets in use, and gives each its new number.
 func (a *automaton) shrink(used []*uint32) {
 	old := a.sets
 	a.sets, a.steps, a.stride = nil, nil, 16
 	a.letters = interned{}
+	a.successors, a.turning = a.successors[:0], a.turning[:0]
 	clear(a.lately.ids)
 	clear(a.numbers)
 	clear(a.unions)
+	if a.masked() {
+		return
+	}
 	for _, s := range used {
 		a.more = append(a.more[:0], old[*s].states...)
 		*s = a.intern(a.more, old[*s].bad)
@@ -272,7 +307,7 @@ const (
 // view cannot tell the automaton must find out first.
 type view struct {
 	a      *automaton
-	last   letter // of the cut that is being made
+	last   meeting // of the cut that is being made
 	lately lately
 	unions []union
 	states []State

@@ -81,7 +81,11 @@ func (l *Lattice) whole() {
 func (l *Lattice) newMerger() *merger {
 	m := &merger{l: l}
 	for _, a := range l.props {
-		m.views = append(m.views, view{a: a, lately: lately{of: a.lately.of}, unions: make([]union, unionSize)})
+		w := view{a: a, lately: lately{of: a.lately.of}}
+		if !a.masked() {
+			w.unions = make([]union, unionSize)
+		}
+		m.views = append(m.views, w)
 	}
 	return m
 }
@@ -207,8 +211,12 @@ func (m *merger) edge(s *stream, e *entry) {
 	for p := range m.views {
 		w := &m.views[p]
 		to := from[p]
+		if w.a.masked() {
+			into[p] |= m.meet(p, to, s, e)
+			continue
+		}
 		if e.steps>>p&1 != 0 {
-			id := w.last.id
+			id := w.last.letter
 			if id == 0 || w.last.events != e.Events&w.a.events {
 				id = m.read(p, e.Events&w.a.events)
 			}
@@ -232,14 +240,14 @@ func (m *merger) edge(s *stream, e *entry) {
 // add makes the last cut from the one at which a stream is.
 func (m *merger) add(s *stream, e *entry) {
 	v, l := m.out, m.l
-	values, n := len(l.o.Initial), len(l.props)
+	values := len(l.o.Initial)
 	v.values = append(v.values, l.current.values[s.at*values:(s.at+1)*values]...)
 	if e.Variable >= 0 {
 		v.values[v.n*values+e.Variable] = e.Value
 	}
-	v.sets = append(v.sets, l.current.sets[s.at*n:(s.at+1)*n]...)
 	for p := range m.views {
-		m.views[p].last.id = 0
+		m.views[p].last = meeting{}
+		v.sets = append(v.sets, 0)
 	}
 	m.made = true
 }
@@ -248,13 +256,13 @@ func (m *merger) add(s *stream, e *entry) {
 // that is not known or a run turns bad.
 func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
 	w := &m.views[p]
-	if !m.alone || w.last.id == 0 {
+	if !m.alone || w.last.letter == 0 {
 		m.missed = true
 		return set
 	}
-	to, fresh := w.a.step(set, w.last.id-1)
+	to, fresh := w.a.step(set, w.last.letter-1)
 	if fresh {
-		m.l.violate(Violation{Property: p, lattice: m.l, cut: s.at, event: e})
+		m.turn(p, s, e)
 	}
 	return to
 }
@@ -269,7 +277,7 @@ func (m *merger) read(p int, events uint64) uint32 {
 	} else {
 		id = w.letter(values, events)
 	}
-	w.last = letter{id, events}
+	w.last = meeting{letter: id, events: events}
 	return id
 }
 
@@ -285,8 +293,45 @@ func (m *merger) union(p int, s, t uint32) uint32 {
 	return u - 1
 }
 
+// meet brings a set along an edge into the last cut, and gives what need not step any
+// more.
+func (m *merger) meet(p int, set uint32, s *stream, e *entry) (done uint32) {
+	if e.steps>>p&1 == 0 {
+		return set
+	}
+	w := &m.views[p]
+	if w.last.letter == 0 || w.last.events != e.Events&w.a.events {
+		done = w.a.leave(&w.last)
+		id := m.read(p, e.Events&w.a.events)
+		if id == 0 {
+			m.missed = true
+			return done
+		}
+		w.last.turning = w.a.turning[id-1]
+	}
+	w.last.set |= set
+	if set&w.last.turning != 0 {
+		m.turn(p, s, e)
+	}
+	return done
+}
+
+// turn tells that a run turns bad, now or, not alone, when the cut is done once more.
+func (m *merger) turn(p int, s *stream, e *entry) {
+	if !m.alone {
+		m.missed = true
+		return
+	}
+	m.l.violate(Violation{Property: p, lattice: m.l, cut: s.at, event: e})
+}
+
 // close ends a cut.
 func (m *merger) close() {
+	for p := range m.views {
+		if w := &m.views[p]; w.last.set != 0 {
+			m.out.sets[m.out.n*len(m.views)+p] |= w.a.leave(&w.last)
+		}
+	}
 	if m.missed {
 		m.pending = append(m.pending, m.out.n)
 	}
@@ -314,8 +359,9 @@ func (l *Lattice) gather(m *merger) {
 
 // redo takes the steps into a cut of the next level once more, where monitors may learn.
 func (l *Lattice) redo(j int) {
-	made := false
-	l.letters = append(l.letters[:0], make([]letter, len(l.props))...)
+	made, n := false, len(l.props)
+	l.meetings = append(l.meetings[:0], make([]meeting, n)...)
+	clear(l.next.sets[j*n : (j+1)*n])
 	for k := range l.edges.active {
 		slot := l.edges.active[k].slot
 		copy(l.keyed, l.next.key(j, l.words))
@@ -325,10 +371,14 @@ func (l *Lattice) redo(j int) {
 		l.keyed[l.word(slot)] -= l.unit[slot]
 		lane := l.lane(l.keyed, slot)
 		if i, ok := l.current.search(l.keyed); ok && (l.tried(i, slot) || l.observes(i, slot)) && l.enabled(l.keyed, slot, lane) {
-			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.letters, !made)
+			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.meetings, !made)
 			made = true
 		}
 	}
+	for p, a := range l.props {
+		l.next.sets[j*n+p] |= a.leave(&l.meetings[p])
+	}
+	l.meetings = l.meetings[:0]
 }
 
 // search finds a cut of a sorted level.

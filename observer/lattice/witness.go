@@ -94,7 +94,7 @@ func (v *Violation) Witness() (*Witness, error) {
 			return nil, err
 		}
 	}
-	if s.a.sets[s.levels[len(s.levels)-1].run[s.p]].bad && !v.Observed {
+	if s.a.bad(s.levels[len(s.levels)-1].run[s.p]) && !v.Observed {
 		return nil, ErrBadBefore
 	}
 	w := s.witness(v)
@@ -127,7 +127,7 @@ func (s *search) begin(v *Violation) {
 	values := lv.values[cut*s.m : (cut+1)*s.m]
 	s.values = map[int][]uint64{cut: slices.Clone(values)}
 	letter := s.letter(slices.Clone(values), v.event)
-	for _, q := range s.a.sets[sets].states {
+	for _, q := range s.a.statesOf(sets) {
 		s.states = s.a.monitor.Step(s.states[:0], q, letter)
 		if slices.ContainsFunc(s.states, s.a.monitor.Bad) {
 			layer = append(layer, node{cut, q, v.event.Slot, -1})
@@ -150,7 +150,7 @@ func (s *search) met() bool {
 	if level.observed < 0 || len(level.run) <= s.p {
 		return false
 	}
-	run := s.a.sets[level.run[s.p]].states
+	run := s.a.statesOf(level.run[s.p])
 	s.found = slices.IndexFunc(s.layers[len(s.layers)-1], func(n node) bool {
 		return n.cut == level.observed && slices.Contains(run, n.state)
 	})
@@ -197,7 +197,7 @@ func (s *search) parents(layer []node, seen map[node]bool, before map[int][]uint
 		if reads {
 			letter = s.a.labels.Letter(values, e.Events&s.a.events)
 		}
-		for _, q := range s.a.sets[below.sets[i*s.n+s.p]].states {
+		for _, q := range s.a.statesOf(below.sets[i*s.n+s.p]) {
 			s.states = append(s.states[:0], q)
 			if reads {
 				s.states = s.a.monitor.Step(s.states[:0], q, letter)
@@ -296,7 +296,7 @@ func (l *Lattice) latest(cut []uint32) (seq uint64) {
 // states: the witness then ends there.
 func (s *search) check(w *Witness) error {
 	run := s.levels[len(s.levels)-1].run[s.p]
-	states := slices.Clone(s.a.sets[run].states)
+	states := slices.Clone(s.a.statesOf(run))
 	for i := range w.Steps {
 		if !w.Steps[i].Reads {
 			continue

@@ -1,0 +1,100 @@
+package lattice
+
+import "math/bits"
+
+// masks are how the sets of a monitor with few states are written: bit q is state q, and
+// someBad says that some run has turned bad. The union of sets is their or; and since the
+// step of a union is the union of the steps, the sets that come to a cut by the same
+// letter are united first and step once.
+type masks struct {
+	size       int      // states of the monitor; 0: it has no masks
+	successors []uint32 // [letter*size + q]: the set that follows from state q
+	turning    []uint32 // by letter: the states from which a run turns bad
+}
+
+const (
+	someBad   = 1 << 31
+	maxMasked = 31 // states that a mask has bits for
+)
+
+func newMasks(monitor Monitor) masks {
+	if m, ok := monitor.(Counted); ok && m.States() <= maxMasked {
+		return masks{size: m.States()}
+	}
+	return masks{}
+}
+
+func (m *masks) masked() bool { return m.size > 0 }
+
+// learn adds the letters that are new.
+func (m *masks) learn(monitor Monitor, letters []Letter) {
+	var into []State
+	for i := len(m.turning); i < len(letters); i++ {
+		turning := uint32(0)
+		for q := range State(m.size) {
+			var set uint32
+			if !monitor.Bad(q) {
+				into = monitor.Step(into[:0], q, letters[i])
+				set = setOf(into, monitor)
+			}
+			turning |= set & someBad >> (maxMasked - q)
+			m.successors = append(m.successors, set)
+		}
+		m.turning = append(m.turning, turning)
+	}
+}
+
+// setOf is the set of states, of which the bad ones are told by someBad alone.
+func setOf(states []State, monitor Monitor) (set uint32) {
+	for _, q := range states {
+		if monitor.Bad(q) {
+			set |= someBad
+		} else {
+			set |= 1 << q
+		}
+	}
+	return set
+}
+
+// follow is the set that follows by a letter.
+func (m *masks) follow(set, letter uint32) uint32 {
+	row, to := m.successors[int(letter)*m.size:][:m.size], set&someBad
+	for rest := set &^ someBad; rest != 0; rest &= rest - 1 {
+		if q := bits.TrailingZeros32(rest); q < len(row) {
+			to |= row[q]
+		}
+	}
+	return to
+}
+
+// maskOf is the set of states, none of which is bad.
+func maskOf(states []State) (set uint32) {
+	for _, q := range states {
+		set |= 1 << (q & maxMasked)
+	}
+	return set
+}
+
+// statesOf appends the states of a set.
+func statesOf(into []State, set uint32) []State {
+	for rest := set &^ someBad; rest != 0; rest &= rest - 1 {
+		into = append(into, State(bits.TrailingZeros32(rest)))
+	}
+	return into
+}
+
+// meeting is what comes to a cut by the same letter and has not stepped yet.
+type meeting struct {
+	letter  uint32 // plus 1; 0 is none
+	set     uint32
+	turning uint32 // of the letter
+	events  uint64
+}
+
+// leave gives the set that follows.
+func (m *masks) leave(at *meeting) uint32 {
+	if at.set == 0 {
+		return 0
+	}
+	return m.follow(at.set, at.letter-1)
+}
