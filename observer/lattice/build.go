@@ -214,10 +214,8 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 	if e.Variable >= 0 {
 		v.values[j*m+e.Variable] = e.Value
 	}
-	for range l.props {
-		v.sets = append(v.sets, 0)
-		l.meetings = append(l.meetings, meeting{})
-	}
+	v.sets = append(v.sets, l.unset...)
+	l.meetings = append(l.meetings, l.unmet...)
 	v.n++
 	l.table.put(v, l.words)
 	return j
@@ -232,14 +230,22 @@ func (l *Lattice) meetingsOf(j int) []meeting {
 func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 	n := len(l.props)
 	for p, a := range l.props {
-		to := l.current.sets[i*n+p]
+		to, fresh := l.current.sets[i*n+p], false
 		if a.masked() {
-			if l.meet(p, j, to, &meetings[p], e) {
+			at := &meetings[p]
+			if e.steps>>p&1 == 0 {
+				l.next.sets[j*n+p] |= to
+				continue
+			}
+			if at.letter == 0 || at.events != e.Events&a.events {
+				l.turn(p, j, at, e)
+			}
+			at.set |= to
+			if to&at.turning != 0 {
 				l.violate(Violation{Property: p, lattice: l, cut: i, event: e})
 			}
 			continue
 		}
-		fresh := false
 		if e.steps>>p&1 != 0 {
 			letter := l.letterOf(j, &meetings[p], a, e)
 			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
@@ -268,21 +274,11 @@ func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32
 	return known.letter - 1
 }
 
-// meet brings a set along an edge to cut j of the next level, and tells whether a run of
-// it turns bad.
-func (l *Lattice) meet(p, j int, set uint32, at *meeting, e *entry) bool {
-	to := &l.next.sets[j*len(l.props)+p]
-	if e.steps>>p&1 == 0 {
-		*to |= set
-		return false
-	}
+// turn has the meeting at cut j of the next level take another letter.
+func (l *Lattice) turn(p, j int, at *meeting, e *entry) {
 	a := l.props[p]
-	if at.letter == 0 || at.events != e.Events&a.events {
-		*to |= a.leave(at)
-		at.turning = a.turning[l.letterOf(j, at, a, e)]
-	}
-	at.set |= set
-	return set&at.turning != 0
+	l.next.sets[j*len(l.props)+p] |= a.leave(at)
+	at.turning = a.turning[l.letterOf(j, at, a, e)]
 }
 
 // settle has the sets step that came to the cuts of the next level.

@@ -70,6 +70,10 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 func (l *Lattice) tryWords(e *entry, at uint32) {
 	d, from, unit, slot := &l.edges, l.current, l.unit[e.Slot], e.Slot
 	width, edges := l.o.Width, uint64(0)
+	steps, events := e.steps&1 != 0, e.Events
+	if l.single {
+		events &= l.props[0].events
+	}
 	for at != 0 {
 		id := at - 1
 		at = d.next[id]
@@ -90,7 +94,20 @@ func (l *Lattice) tryWords(e *entry, at uint32) {
 		} else if j == dropped {
 			continue
 		}
-		l.step(int(i), j, e, l.meetingsOf(j), made)
+		if !l.single {
+			l.step(int(i), j, e, l.meetingsOf(j), made)
+		} else if steps {
+			at, set := &l.meetings[j], from.sets[i]
+			if at.letter == 0 || at.events != events {
+				l.turn(0, j, at, e)
+			}
+			at.set |= set
+			if set&at.turning != 0 {
+				l.violate(Violation{lattice: l, cut: int(i), event: e})
+			}
+		} else {
+			l.next.sets[j] |= from.sets[i]
+		}
 		edges++
 	}
 	l.stats.Edges += edges

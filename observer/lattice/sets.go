@@ -83,9 +83,14 @@ func (a *automaton) letter(values []uint64, events uint64) uint32 {
 	if a.all || len(a.lately.of) > maxLately {
 		return a.evaluate(values, events)
 	}
+	if !a.lately.worth() {
+		return a.evaluate(values, events)
+	}
 	at := a.lately.find(values, events)
 	if *at == 0 {
 		*at = a.evaluate(values, events) + 1
+	} else {
+		a.lately.hits++
 	}
 	return *at - 1
 }
@@ -94,7 +99,9 @@ func (a *automaton) evaluate(values []uint64, events uint64) uint32 {
 	id := a.letters.id(a.labels.Letter(values, events))
 	switch {
 	case a.masked():
-		a.learn(a.monitor, a.letters.list)
+		if int(id) >= len(a.turning) {
+			a.learn(a.monitor, a.letters.list)
+		}
 	case int(id) >= a.stride:
 		a.widen()
 	}
@@ -291,17 +298,36 @@ func (l *Lattice) shrink() {
 }
 
 // lately remembers letters by the values that they are made of: those of a few variables
-// come again and again.
+// often come again and again. Where they do not, it is not asked for a while.
 type lately struct {
-	of   []int // the variables
-	keys []uint64
-	ids  []uint32 // plus 1
+	of    []int // the variables
+	keys  []uint64
+	ids   []uint32 // plus 1
+	turns int      // letters wanted in this round
+	hits  int      // of them found
+	idle  bool     // the round before had few
 }
 
 const (
 	maxLately  = 8 // variables: more of them are different each time
 	latelySize = 1 << 10
+	// A round is so many letters; after one of few hits follow some without asking.
+	latelyRound = 1 << 10
+	latelyIdle  = 1 << 14
 )
+
+// worth tells whether to ask for the next letter.
+func (c *lately) worth() bool {
+	c.turns++
+	switch {
+	case c.idle && c.turns > latelyIdle:
+		c.turns, c.hits, c.idle = 0, 0, false
+	case !c.idle && c.turns > latelyRound:
+		c.idle = c.hits < latelyRound/2
+		c.turns, c.hits = 0, 0
+	}
+	return !c.idle
+}
 
 // view is what a core of several knows of an automaton, which it may not change. What a
 // view cannot tell the automaton must find out first.
@@ -319,9 +345,14 @@ func (w *view) letter(values []uint64, events uint64) uint32 {
 	if w.a.all || len(w.lately.of) > maxLately {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
+	if !w.lately.worth() {
+		return w.a.letters.known(w.a.labels.Letter(values, events))
+	}
 	at := w.lately.find(values, events)
 	if *at == 0 {
 		*at = w.a.letters.known(w.a.labels.Letter(values, events))
+	} else {
+		w.lately.hits++
 	}
 	return *at
 }
