@@ -57,7 +57,6 @@ func (l *Lattice) advance(final bool) {
 // of the trace.
 func (l *Lattice) build() {
 	l.building = true
-	l.meetings = l.meetings[:0]
 	l.table.reset(2 * l.current.n)
 	l.edges.skip = skip{slot: uint32(len(l.chains))}
 	if l.o.Rule == Centred {
@@ -208,17 +207,38 @@ func (l *Lattice) edge(i int, e *entry) {
 
 // add makes the cut.
 func (l *Lattice) add(i int, key []uint64, e *entry) int {
-	v, m, j := l.next, len(l.o.Initial), l.next.n
-	v.keys = append(v.keys, key...)
-	v.values = append(v.values, l.current.values[i*m:(i+1)*m]...)
+	v, m, n, j := l.next, len(l.o.Initial), len(l.props), l.next.n
+	if (j+1)*l.words > len(v.keys) || (j+1)*m > len(v.values) || (j+1)*n > len(v.sets) {
+		l.widen(v, l.room(j))
+	}
+	copy(v.keys[j*l.words:], key)
+	copy(v.values[j*m:], l.current.values[i*m:(i+1)*m])
 	if e.Variable >= 0 {
 		v.values[j*m+e.Variable] = e.Value
 	}
-	v.sets = append(v.sets, l.unset...)
-	l.meetings = append(l.meetings, l.unmet...)
+	for p := j * n; p < (j+1)*n; p++ {
+		v.sets[p], l.meetings[p] = 0, meeting{}
+	}
 	v.n++
 	l.table.put(v, l.words)
 	return j
+}
+
+// widen makes room for n cuts in a level that is built in a window. Its arrays are longer
+// than what they hold, lest making a cut write a pointer, which costs while memory is
+// collected.
+func (l *Lattice) widen(v *level, n int) {
+	v.keys = longer(v.keys, n*l.words)
+	v.values = longer(v.values, n*len(l.o.Initial))
+	v.sets = longer(v.sets, n*len(l.props))
+	l.meetings = longer(l.meetings, n*len(l.props))
+}
+
+func longer[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	return slices.Grow(s, n-len(s))[:n]
 }
 
 // meetingsOf are the meetings at a cut of the next level, one a property: the last.
@@ -283,14 +303,14 @@ func (l *Lattice) turn(p, j int, at *meeting, e *entry) {
 
 // settle has the sets step that came to the cuts of the next level.
 func (l *Lattice) settle() {
-	if len(l.meetings) == 0 {
+	if l.o.Width == 0 {
 		return
 	}
 	for p, a := range l.props {
 		if !a.masked() {
 			continue
 		}
-		for i := p; i < len(l.next.sets); i += len(l.props) {
+		for i := p; i < l.next.n*len(l.props); i += len(l.props) {
 			l.next.sets[i] |= a.leave(&l.meetings[i])
 		}
 	}

@@ -51,3 +51,6 @@ func (l *Lattice) Sets() int {
 
 // Share has levels built by so many cores, each for so many cuts.
 func (l *Lattice) Share(cores, cuts int) { l.cores, l.share = cores, cuts }
+
+// Pack has cuts packed into lanes of so many bits. It is called before the first event.
+func (l *Lattice) Pack(bits uint) { l.bits = bits }

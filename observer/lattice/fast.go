@@ -66,27 +66,48 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 	return on
 }
 
-// tryWords is tryEdges for cuts of one word.
+// tryWords is tryEdges for cuts of one word, where nothing takes locks.
 func (l *Lattice) tryWords(e *entry, at uint32) {
-	d, from, unit, slot := &l.edges, l.current, l.unit[e.Slot], e.Slot
-	width, edges := l.o.Width, uint64(0)
+	d, cuts := &l.edges, l.cuts[:0]
+	for at != 0 {
+		id := at - 1
+		at = d.next[id]
+		if i := id >> (d.shift & 31); i != d.skip.cut || e.Slot != d.skip.slot {
+			cuts = append(cuts, i)
+		}
+	}
+	l.cuts = cuts
+	l.takeWords(e, cuts)
+}
+
+// tryBytes is try for cuts of bytes, where nothing takes locks. It does not branch.
+func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
+	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
+	keys := l.current.keys
+	cuts, n := longer(l.cuts, len(keys)), 0
+	for i, key := range keys {
+		cuts[n] = uint32(i)
+		missing := (key|top-need)&top ^ top | uint64(uint32(key>>shift)&(1<<laneBits-1)^lane)
+		n += int((missing - 1) &^ missing >> 63)
+	}
+	l.cuts = cuts
+	l.takeWords(e, cuts[:n])
+}
+
+// takeWords takes the steps from cuts of one word by event e.
+func (l *Lattice) takeWords(e *entry, cuts []uint32) {
+	from, unit, width := l.current, l.unit[e.Slot], l.o.Width
 	steps, events := e.steps&1 != 0, e.Events
 	if l.single {
 		events &= l.props[0].events
 	}
-	for at != 0 {
-		id := at - 1
-		at = d.next[id]
-		i := id >> (d.shift & 31)
-		if i == d.skip.cut && slot == d.skip.slot {
-			continue
-		}
+	for _, i := range cuts {
 		key := from.keys[i] + unit
 		j := l.table.findWord(key)
 		made := j == absent
 		if made {
 			l.keyed[0] = key
-			if l.next.n >= width {
+			if width > 0 && l.next.n >= width {
 				l.table.drop(l.next, l.keyed)
 				continue
 			}
@@ -94,23 +115,25 @@ func (l *Lattice) tryWords(e *entry, at uint32) {
 		} else if j == dropped {
 			continue
 		}
+		l.stats.Edges++
 		if !l.single {
 			l.step(int(i), j, e, l.meetingsOf(j), made)
-		} else if steps {
-			at, set := &l.meetings[j], from.sets[i]
-			if at.letter == 0 || at.events != events {
-				l.turn(0, j, at, e)
-			}
-			at.set |= set
-			if set&at.turning != 0 {
-				l.violate(Violation{lattice: l, cut: int(i), event: e})
-			}
-		} else {
-			l.next.sets[j] |= from.sets[i]
+			continue
 		}
-		edges++
+		set := from.sets[i]
+		if !steps {
+			l.next.sets[j] |= set
+			continue
+		}
+		at := &l.meetings[j]
+		if at.letter == 0 || at.events != events {
+			l.turn(0, j, at, e)
+		}
+		at.set |= set
+		if set&at.turning != 0 {
+			l.violate(Violation{lattice: l, cut: int(i), event: e})
+		}
 	}
-	l.stats.Edges += edges
 }
 
 // findWord is find for keys of one word. An absent one has its place in free.
@@ -150,17 +173,6 @@ func (p *packing) lowest(low uint64, keys []uint64) uint64 {
 		low = low&^mask | key&mask
 	}
 	return low
-}
-
-// tryBytes is try for cuts of bytes, where nothing takes locks.
-func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
-	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
-	keys := l.current.keys
-	for i, key := range keys {
-		if uint32(key>>shift)&(1<<laneBits-1) == lane && (key|top-need)&top == top {
-			l.edge(i, e)
-		}
-	}
 }
 
 // mergeWords is merge for cuts of one word, where nothing takes locks.

@@ -180,9 +180,7 @@ type Lattice struct {
 
 	// meetings at the cuts of next, one a property: the last.
 	meetings []meeting
-	single   bool      // there is one property, with masks
-	unmet    []meeting // of a new cut, and its sets
-	unset    []uint32
+	single   bool // there is one property, with masks
 
 	found  Violation // the last, used again
 	closed func()    // called when a level is closed, for tests; nil is not
@@ -199,7 +197,6 @@ func New(o Options) *Lattice {
 	for i := range o.Properties {
 		l.props = append(l.props, newAutomaton(&o.Properties[i]))
 	}
-	l.unmet, l.unset = make([]meeting, len(l.props)), make([]uint32, len(l.props))
 	l.single = len(l.props) == 1 && l.props[0].masked()
 	l.written = append(l.written, o.Initial...)
 	l.current.n = 1

@@ -1,7 +1,5 @@
 package lattice
 
-import "slices"
-
 // level is the cuts of one level, in arrays of n.
 type level struct {
 	n        int
@@ -19,6 +17,14 @@ type level struct {
 // wide is the window up to which levels are made large enough at once.
 const wide = 1 << 10
 
+// room is for how many cuts a level in a window is made large enough that has n.
+func (l *Lattice) room(n int) int {
+	if w := min(l.o.Width, wide); n < w {
+		return w
+	}
+	return 2 * n
+}
+
 func (l *Lattice) newLevel() *level {
 	var v *level
 	if n := len(l.spare); n > 0 {
@@ -27,15 +33,17 @@ func (l *Lattice) newLevel() *level {
 		v = &level{}
 	}
 	v.clear()
-	w := min(l.o.Width, wide)
-	v.keys = slices.Grow(v.keys, w*l.words)
-	v.sets = slices.Grow(v.sets, w*len(l.props))
 	return v
 }
 
 func (v *level) clear() {
 	v.n, v.observed, v.dropped = 0, -1, 0
 	v.keys, v.values, v.sets, v.run = v.keys[:0], v.values[:0], v.sets[:0], v.run[:0]
+}
+
+// cut makes the arrays as long as what they hold.
+func (v *level) cut(l *Lattice) {
+	v.keys, v.values, v.sets = v.keys[:v.n*l.words], v.values[:v.n*len(l.o.Initial)], v.sets[:v.n*len(l.props)]
 }
 
 func (v *level) key(i, words int) []uint64 { return v.keys[i*words : (i+1)*words] }
@@ -59,6 +67,7 @@ func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
 // pass puts the current level into the history and makes next the current one.
 func (l *Lattice) pass() {
 	l.settle()
+	l.next.cut(l)
 	old := l.current
 	l.packing.cloneTo(&old.packing)
 	old.number = l.level
@@ -70,7 +79,8 @@ func (l *Lattice) pass() {
 	values := old.values // the witness finds them from the events
 	old.values = nil
 	l.current, l.next = l.next, l.newLevel()
-	l.next.values = slices.Grow(values[:0], min(l.o.Width, wide)*len(l.o.Initial))
+	l.next.values = values[:0]
+	l.widen(l.next, l.room(0))
 	l.building = false
 	l.lower()
 	l.count()

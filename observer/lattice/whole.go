@@ -360,7 +360,8 @@ func (l *Lattice) gather(m *merger) {
 // redo takes the steps into a cut of the next level once more, where monitors may learn.
 func (l *Lattice) redo(j int) {
 	made, n := false, len(l.props)
-	l.meetings = append(l.meetings[:0], make([]meeting, n)...)
+	l.meetings = longer(l.meetings, n)
+	clear(l.meetings)
 	clear(l.next.sets[j*n : (j+1)*n])
 	for k := range l.edges.active {
 		slot := l.edges.active[k].slot
@@ -378,7 +379,6 @@ func (l *Lattice) redo(j int) {
 	for p, a := range l.props {
 		l.next.sets[j*n+p] |= a.leave(&l.meetings[p])
 	}
-	l.meetings = l.meetings[:0]
 }
 
 // search finds a cut of a sorted level.
