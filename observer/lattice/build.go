@@ -72,7 +72,7 @@ func (l *Lattice) build() {
 		rest = append(rest, w)
 		e := l.chains[w.slot].at(w.index)
 		if l.bytewise.on && !l.locks {
-			l.tryWords(e, l.bytewise.take(w.slot, w.index-l.base[w.slot]-1))
+			l.takeBytes(e, l.bytewise.take(w.slot, w.index-l.base[w.slot]-1))
 		} else {
 			l.tryEdges(e, l.edges.heads[l.edges.at[w.slot]+beyond])
 		}
@@ -95,13 +95,13 @@ func (l *Lattice) tryEdges(e *entry, at uint32) {
 // collect finds the edges and lists them by event. It takes the last cut first, since
 // it puts each at the head of its list.
 func (l *Lattice) collect() {
-	d := &l.edges
-	d.shift = uint(bits.Len(uint(len(l.chains))))
-	d.next = slices.Grow(d.next[:0], l.current.n<<d.shift)[:l.current.n<<d.shift]
 	if l.bytewise.on && !l.locks {
 		l.collectBytes()
 		return
 	}
+	d := &l.edges
+	d.shift = uint(bits.Len(uint(len(l.chains))))
+	d.next = slices.Grow(d.next[:0], l.current.n<<d.shift)[:l.current.n<<d.shift]
 	l.activate()
 	l.restrict()
 	for i := l.current.n - 1; i >= 0; i-- {

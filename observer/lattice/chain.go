@@ -136,7 +136,7 @@ func (l *Lattice) repack(bits uint, base []uint32) {
 	l.base = append(l.base[:0], base...)
 	l.fit(len(l.chains))
 	l.keyed = slices.Grow(l.keyed[:0], l.words)[:l.words]
-	l.bytewise.reset(&l.packing, len(l.chains))
+	l.bytewise.reset(&l.packing, len(l.chains), l.o.Width)
 	l.cuts = l.current.repack(&l.old, &l.packing, l.cuts)
 	l.cuts = l.next.repack(&l.old, &l.packing, l.cuts)
 	if l.building {

@@ -14,42 +14,55 @@ type bytewise struct {
 	// need is, by slot<<laneBits|lane, what a cut with that lane must have for the event
 	// after it to be enabled; where there is no event, what no cut has.
 	need []uint64
-	// heads has the list of edges of each of these events; all are empty between levels.
-	heads []uint32
+	// after has for each of these events the cuts that it may follow, as a set of setLen
+	// words; all are empty between levels.
+	after  []uint64
+	setLen int
+	cuts   []uint64 // scratch: such a set
 }
 
-// reset forgets the events.
-func (b *bytewise) reset(p *packing, slots int) {
-	b.on = p.words == 1 && p.bits == 8
-	b.need, b.heads = b.need[:0], b.heads[:0]
-	if b.on {
-		for range slots << laneBits {
-			b.need, b.heads = append(b.need, p.top), append(b.heads, 0)
-		}
+// maxBytewise is the most cuts of a level for which sets of cuts are small.
+const maxBytewise = 1 << 10
+
+// reset forgets the events. A level has at most so many cuts.
+func (b *bytewise) reset(p *packing, slots, cuts int) {
+	b.on = p.words == 1 && p.bits == 8 && cuts > 0 && cuts <= maxBytewise
+	b.need = b.need[:0]
+	if !b.on {
+		return
 	}
+	b.setLen = (cuts + 63) / 64
+	for range slots << laneBits {
+		b.need = append(b.need, p.top)
+	}
+	b.after = longer(b.after, len(b.need)*b.setLen)
+	clear(b.after)
+	b.cuts = longer(b.cuts, b.setLen)
 }
 
-// take empties the list of an event and gives it.
-func (b *bytewise) take(slot, lane uint32) uint32 {
-	head := &b.heads[slot<<laneBits|lane]
-	at := *head
-	*head = 0
-	return at
+// take empties the set of an event and gives it.
+func (b *bytewise) take(slot, lane uint32) []uint64 {
+	at := int(slot<<laneBits|lane) * b.setLen
+	set := b.after[at:][:b.setLen]
+	copy(b.cuts, set)
+	clear(set)
+	return b.cuts
 }
 
 // collectBytes is collect for cuts of bytes, where nothing takes locks.
 func (l *Lattice) collectBytes() {
-	b, top, next, shift := &l.bytewise, l.top, l.edges.next, l.edges.shift&31
-	keys := l.current.keys
-	for i := len(keys) - 1; i >= 0; i-- {
-		key := keys[i]
+	b, top := &l.bytewise, l.top
+	for i, key := range l.current.keys {
+		at, bit := i>>6, uint64(1)<<(i&63)
 		for on := b.enabled(key, top); on != 0; on &= on - 1 {
 			s := uint32(bits.TrailingZeros32(on))
 			lane := uint32(key>>(s*8&63)) & (1<<laneBits - 1)
-			head, id := &b.heads[s<<laneBits|lane], uint32(i)<<shift|s
-			next[id] = *head
-			*head = id + 1
+			b.after[int(s<<laneBits|lane)*b.setLen+at] |= bit
 		}
+	}
+	if skip := &l.edges.skip; int(skip.slot) < len(l.chains) {
+		lane := l.lane(l.current.key(int(skip.cut), 1), skip.slot)
+		b.after[int(skip.slot<<laneBits|lane)*b.setLen+int(skip.cut>>6)] &^= 1 << (skip.cut & 63)
 	}
 }
 
@@ -66,58 +79,48 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 	return on
 }
 
-// tryWords is tryEdges for cuts of one word, where nothing takes locks.
-func (l *Lattice) tryWords(e *entry, at uint32) {
-	d, cuts := &l.edges, l.cuts[:0]
-	for at != 0 {
-		id := at - 1
-		at = d.next[id]
-		if i := id >> (d.shift & 31); i != d.skip.cut || e.Slot != d.skip.slot {
-			cuts = append(cuts, i)
-		}
-	}
-	l.cuts = cuts
-	l.takeWords(e, cuts)
-}
-
 // tryBytes is try for cuts of bytes, where nothing takes locks. It does not branch.
 func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
 	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
-	keys := l.current.keys
-	cuts, n := longer(l.cuts, len(keys)), 0
-	for i, key := range keys {
-		cuts[n] = uint32(i)
+	cuts := l.bytewise.cuts
+	clear(cuts)
+	for i, key := range l.current.keys {
 		missing := (key|top-need)&top ^ top | uint64(uint32(key>>shift)&(1<<laneBits-1)^lane)
-		n += int((missing - 1) &^ missing >> 63)
+		cuts[i>>6] |= (missing - 1) &^ missing >> 63 << (i & 63)
 	}
-	l.cuts = cuts
-	l.takeWords(e, cuts[:n])
+	l.takeBytes(e, cuts)
 }
 
-// takeWords takes the steps from cuts of one word by event e.
-func (l *Lattice) takeWords(e *entry, cuts []uint32) {
+// takeBytes takes the steps from a set of cuts by event e.
+func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 	from, unit, width := l.current, l.unit[e.Slot], l.o.Width
 	steps, events := e.steps&1 != 0, e.Events
 	if l.single {
 		events &= l.props[0].events
 	}
-	for _, i := range cuts {
+	for w := 0; w < len(cuts); {
+		if cuts[w] == 0 {
+			w++
+			continue
+		}
+		i := w<<6 | bits.TrailingZeros64(cuts[w])
+		cuts[w] &= cuts[w] - 1
 		key := from.keys[i] + unit
 		j := l.table.findWord(key)
 		made := j == absent
 		if made {
 			l.keyed[0] = key
-			if width > 0 && l.next.n >= width {
+			if l.next.n >= width {
 				l.table.drop(l.next, l.keyed)
 				continue
 			}
-			j = l.add(int(i), l.keyed, e)
+			j = l.add(i, l.keyed, e)
 		} else if j == dropped {
 			continue
 		}
 		l.stats.Edges++
 		if !l.single {
-			l.step(int(i), j, e, l.meetingsOf(j), made)
+			l.step(i, j, e, l.meetingsOf(j), made)
 			continue
 		}
 		set := from.sets[i]
@@ -131,7 +134,7 @@ func (l *Lattice) takeWords(e *entry, cuts []uint32) {
 		}
 		at.set |= set
 		if set&at.turning != 0 {
-			l.violate(Violation{lattice: l, cut: int(i), event: e})
+			l.violate(Violation{lattice: l, cut: i, event: e})
 		}
 	}
 }
