@@ -211,7 +211,11 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 	if (j+1)*l.words > len(v.keys) || (j+1)*m > len(v.values) || (j+1)*n > len(v.sets) {
 		l.widen(v, l.room(j))
 	}
-	copy(v.keys[j*l.words:], key)
+	if l.words == 1 {
+		v.keys[j] = key[0]
+	} else {
+		copy(v.keys[j*l.words:], key)
+	}
 	copy(v.values[j*m:], l.current.values[i*m:(i+1)*m])
 	if e.Variable >= 0 {
 		v.values[j*m+e.Variable] = e.Value
@@ -296,9 +300,13 @@ func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32
 
 // turn has the meeting at cut j of the next level take another letter.
 func (l *Lattice) turn(p, j int, at *meeting, e *entry) {
-	a := l.props[p]
-	l.next.sets[j*len(l.props)+p] |= a.leave(at)
-	at.turning = a.turning[l.letterOf(j, at, a, e)]
+	a, m := l.props[p], len(l.o.Initial)
+	if at.set != 0 {
+		l.next.sets[j*len(l.props)+p] |= a.leave(at)
+	}
+	events := e.Events & a.events
+	id := a.letter(l.next.values[j*m:(j+1)*m], events)
+	*at = meeting{letter: id + 1, turning: a.turning[id], events: events}
 }
 
 // settle has the sets step that came to the cuts of the next level.

@@ -234,10 +234,21 @@ func (a *automaton) shrink(used []*uint32) {
 // interned numbers letters from 0.
 type interned struct {
 	list  []Letter
-	slots []uint32 // open addressing: the number plus 1
+	slots []uint32   // open addressing: the number plus 1
+	small [64]uint32 // of small letters too
 }
 
 func (n *interned) id(l Letter) uint32 {
+	if l >= uint64(len(n.small)) {
+		return n.find(l)
+	}
+	if n.small[l] == 0 {
+		n.small[l] = n.find(l) + 1
+	}
+	return n.small[l] - 1
+}
+
+func (n *interned) find(l Letter) uint32 {
 	if 2*len(n.list) >= len(n.slots) {
 		n.grow()
 	}
@@ -270,9 +281,9 @@ func (n *interned) known(l Letter) uint32 {
 
 func (n *interned) grow() {
 	list := n.list
-	*n = interned{slots: make([]uint32, max(64, 2*len(n.slots)))}
+	*n = interned{slots: make([]uint32, max(64, 2*len(n.slots))), small: n.small}
 	for _, l := range list {
-		n.id(l)
+		n.find(l)
 	}
 }
 
