@@ -2,12 +2,13 @@ package lattice
 
 import "slices"
 
-// entry is an event in its chain.
+// entry is an event in its chain. What taking a step reads comes first, in one line of the
+// cache or two.
 type entry struct {
+	steps uint64 // bit p: property p reads a letter
 	Event
 	clock []uint32 // the buffer of Clock, used again
 	order int      // its place in the trace, from 0
-	steps uint64   // bit p: property p reads a letter
 	held  []held   // locks that the thread holds after it
 	// before is what its variable held before: in all runs the same, since the writes of a
 	// variable are ordered.

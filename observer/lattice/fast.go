@@ -184,8 +184,8 @@ func (m *merger) mergeWords() {
 	if m.hi != nil {
 		hi = m.hi[0]
 	}
-	streams, keys := m.streams, m.l.current.keys
-	mask := uint64(1)<<m.l.bits - 1
+	streams, keys, sets := m.streams, m.l.current.keys, m.l.current.sets
+	mask, single := uint64(1)<<m.l.bits-1, m.l.single
 	for len(m.pending) < maxPending {
 		least := pastAll
 		for k := range streams {
@@ -197,12 +197,40 @@ func (m *merger) mergeWords() {
 		m.out.keys = append(m.out.keys, least)
 		m.made, m.missed = false, false
 		for k := range streams {
-			if s := &streams[k]; s.word == least {
-				m.edge(s, s.event(uint32(keys[s.at]>>(s.shift&63)&mask)))
-				m.advanceWord(s)
+			s := &streams[k]
+			if s.word != least {
+				continue
 			}
+			e := s.event(uint32(keys[s.at] >> (s.shift & 63) & mask))
+			if single {
+				m.edges++
+				m.meet(sets[s.at], s, e)
+			} else {
+				m.edge(s, e)
+			}
+			m.advanceWord(s)
 		}
 		m.close()
+	}
+}
+
+// meet is edge for one property with masks.
+func (m *merger) meet(set uint32, s *stream, e *entry) {
+	at := &m.views[0].last
+	if !m.made {
+		m.add(s, e)
+		at = &m.views[0].last
+	}
+	if e.steps&1 == 0 {
+		m.out.sets[m.out.n] |= set
+		return
+	}
+	if at.letter == 0 || at.events != e.Events&m.views[0].a.events {
+		m.reread(0, e)
+	}
+	at.set |= set
+	if set&at.turning != 0 {
+		m.turn(0, s, e)
 	}
 }
 

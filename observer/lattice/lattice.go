@@ -94,19 +94,19 @@ type Property struct {
 
 // Event is a relevant event.
 type Event struct {
-	Slot  uint32
-	Clock []uint32 // by slot, itself included; shorter than needed means zero
-	// Variable is the index of the variable that it wrote, -1 for none. The clocks order
-	// the writes of a variable.
-	Variable int
-	Value    uint64 // written
-	Events   uint64 // bit i: it is declared event i
-	Seq      uint64 // in the trace
+	Slot uint32
 	// Lock is the lock that it takes or releases where sections may change places (the
 	// clocks have no edges of locks then), and Locking what it does to it. Such an event
 	// makes no letter unless it is a declared one. A lock has one holder, or readers.
 	Lock    uint32
 	Locking Locking
+	// Variable is the index of the variable that it wrote, -1 for none. The clocks order
+	// the writes of a variable.
+	Variable int
+	Value    uint64   // written
+	Events   uint64   // bit i: it is declared event i
+	Seq      uint64   // in the trace
+	Clock    []uint32 // by slot, itself included; shorter than needed means zero
 }
 
 // Locking is what an event does to a lock.

@@ -93,7 +93,7 @@ type meeting struct {
 
 // leave gives the set that follows.
 func (m *masks) leave(at *meeting) uint32 {
-	if at.set == 0 {
+	if at.letter == 0 {
 		return 0
 	}
 	return m.follow(at.set, at.letter-1)

@@ -212,7 +212,17 @@ func (m *merger) edge(s *stream, e *entry) {
 		w := &m.views[p]
 		to := from[p]
 		if w.a.masked() {
-			into[p] |= m.meet(p, to, s, e)
+			if e.steps>>p&1 == 0 {
+				into[p] |= to
+				continue
+			}
+			if w.last.letter == 0 || w.last.events != e.Events&w.a.events {
+				m.reread(p, e)
+			}
+			w.last.set |= to
+			if to&w.last.turning != 0 {
+				m.turn(p, s, e)
+			}
 			continue
 		}
 		if e.steps>>p&1 != 0 {
@@ -293,27 +303,17 @@ func (m *merger) union(p int, s, t uint32) uint32 {
 	return u - 1
 }
 
-// meet brings a set along an edge into the last cut, and gives what need not step any
-// more.
-func (m *merger) meet(p int, set uint32, s *stream, e *entry) (done uint32) {
-	if e.steps>>p&1 == 0 {
-		return set
-	}
+// reread has the meeting of a property at the last cut take the letter of event e.
+func (m *merger) reread(p int, e *entry) {
 	w := &m.views[p]
-	if w.last.letter == 0 || w.last.events != e.Events&w.a.events {
-		done = w.a.leave(&w.last)
-		id := m.read(p, e.Events&w.a.events)
-		if id == 0 {
-			m.missed = true
-			return done
-		}
+	if w.last.set != 0 {
+		m.out.sets[m.out.n*len(m.views)+p] |= w.a.leave(&w.last)
+	}
+	if id := m.read(p, e.Events&w.a.events); id != 0 {
 		w.last.turning = w.a.turning[id-1]
+	} else {
+		m.missed = true
 	}
-	w.last.set |= set
-	if set&w.last.turning != 0 {
-		m.turn(p, s, e)
-	}
-	return done
 }
 
 // turn tells that a run turns bad, now or, not alone, when the cut is done once more.
