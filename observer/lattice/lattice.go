@@ -31,7 +31,8 @@
 //
 // A cut is packed into lanes of 8, 16 or 32 bits, a slot a lane, counted from a base
 // that moves with the levels: one subtraction compares eight slots (cut.go). Sets of
-// monitor states are interned, and set × letter and set ∪ set remembered, so that a
+// the states of a small monitor are masks, united as they come to a cut and stepped once
+// (masks.go); else they are interned, and set × letter and set ∪ set remembered, so that a
 // step is a look-up (sets.go). Levels live in arrays that are used again; once warm,
 // nothing is allocated. In a window the cuts of the next level are found by a table
 // (build.go, table.go); without one, levels are sorted and the next is a merge, on all
