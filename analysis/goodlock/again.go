@@ -137,7 +137,7 @@ func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) 
 	if len(p.opposed) > 0 {
 		return
 	}
-	if n := len(a.again.all); a.kept > n/2 && n < mostAgain {
+	if n := len(a.again.all); a.kept > n/4*3 && n < mostAgain {
 		a.again.grow(2 * n)
 	}
 	g := again{x: x}

@@ -116,8 +116,8 @@ type Analysis struct {
 	root      *node
 	nodes     int
 	patterns  map[string]*pattern
-	wanting   map[event.ObjectID][]*pattern // with Options.OnOpposed: by wanted lock
-	ordered   []*pattern                    // by id
+	wanting   map[event.ObjectID][]wanter // with Options.OnOpposed: by wanted lock
+	ordered   []*pattern                  // by id
 	nextID    int
 	kept      int                     // instances of all patterns
 	dead      map[event.ObjectID]bool // destroyed locks that some pattern names
@@ -149,7 +149,7 @@ func New(opts Options) *Analysis {
 		threads:  map[event.ThreadID]*thread{},
 		root:     &node{},
 		patterns: map[string]*pattern{},
-		wanting:  map[event.ObjectID][]*pattern{},
+		wanting:  map[event.ObjectID][]wanter{},
 		dead:     map[event.ObjectID]bool{},
 		inUse:    map[event.ObjectID]int{},
 		reports:  map[string]*report{},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 func (m member) mode() finding.Mode { return finding.Mode{Lock: m.lock(), Shared: m.shared()} }
@@ -22,36 +23,54 @@ const (
 	maxLooked  = 1 << 10
 )
 
+// wanter is a pattern that wants a lock, in the list of such, with the traces that the
+// locks that it holds leave in 64 bits: most of a list are passed over by these alone.
+type wanter struct {
+	holds uint64
+	p     *pattern
+}
+
+func traceOf(lock event.ObjectID) uint64 { return 1 << (uint32(lock) * 0x9e3779b1 >> 26) }
+
 // oppose tells of the patterns that could be one side of a ring of two of which p is
 // the other.
 func (a *Analysis) oppose(p *pattern) {
 	if a.opts.OnOpposed == nil {
 		return
 	}
+	lock, holds := p.wanted.lock(), uint64(0)
 	for _, m := range p.held {
+		holds |= traceOf(m.lock())
 		wanting := a.wanting[m.lock()]
-		for _, q := range wanting[max(0, len(wanting)-maxLooked):] {
-			if max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !p.opposes(q) {
-				if len(q.opposed) == 0 {
-					for _, x := range q.kept {
-						a.again.drop(x)
-					}
-				}
-				p.opposed, q.opposed = append(p.opposed, q.id), append(q.opposed, p.id)
-				a.opts.OnOpposed(q.nesting(), p.nesting())
+		for _, w := range wanting[max(0, len(wanting)-maxLooked):] {
+			if w.holds&traceOf(lock) != 0 && p.faces(w.p) {
+				a.opposed(p, w.p)
 			}
 		}
 	}
-	lock := p.wanted.lock()
-	a.wanting[lock] = append(a.wanting[lock], p)
+	a.wanting[lock] = append(a.wanting[lock], wanter{holds, p})
 }
 
-func (p *pattern) opposes(q *pattern) bool { return slices.Contains(p.opposed, q.id) }
+// faces reports whether p is to oppose q, and does not yet.
+func (p *pattern) faces(q *pattern) bool {
+	return max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !slices.Contains(p.opposed, q.id)
+}
+
+// opposed tells of two patterns. From now on somebody is told of each acquisition of q too.
+func (a *Analysis) opposed(p, q *pattern) {
+	if len(q.opposed) == 0 {
+		for _, x := range q.kept {
+			a.again.drop(x)
+		}
+	}
+	p.opposed, q.opposed = append(p.opposed, q.id), append(q.opposed, p.id)
+	a.opts.OnOpposed(q.nesting(), p.nesting())
+}
 
 // unopposed forgets a pattern that is dropped.
 func (a *Analysis) unopposed(p *pattern) {
 	lock := p.wanted.lock()
-	left := slices.DeleteFunc(a.wanting[lock], func(q *pattern) bool { return q == p })
+	left := slices.DeleteFunc(a.wanting[lock], func(w wanter) bool { return w.p == p })
 	if a.wanting[lock] = left; len(left) == 0 {
 		delete(a.wanting, lock)
 	}
