@@ -60,11 +60,11 @@ type saved struct {
 	signed bool
 }
 
-// Bounds of a program: compilers nest states two deep, and the longest programs
-// are those of functions with a megabyte of code.
+// Bounds of a program: compilers nest states two deep, and the instructions for a
+// function of a megabyte take some ten kilobytes.
 const (
 	maxRemembered = 64
-	maxProgram    = 1 << 20
+	maxProgram    = 1 << 18
 )
 
 // rowAt executes an entry's instructions up to addr.
