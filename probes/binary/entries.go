@@ -150,7 +150,7 @@ type Entries struct {
 
 // NewEntries reads on where r stands; size is how many bytes of .debug_info
 // are to be read, and bounds what the entries may say. Seek and SkipChildren
-// of r are not to be used meanwhile.
+// of r itself are not to be used meanwhile.
 func NewEntries(r *dwarf.Reader, size int) *Entries {
 	return &Entries{r: r, work: 4*size + 1<<16, text: 16*size + 16<<20}
 }
@@ -188,4 +188,14 @@ func (es *Entries) Next() (*dwarf.Entry, error) {
 		return nil, fmt.Errorf("damaged: entries up to 0x%x of .debug_info have too many attributes or too long names", e.Offset)
 	}
 	return e, nil
+}
+
+// SkipChildren passes over the children of e, which Next has just given, where e
+// says where they end; false if it does not, and Next then gives them.
+func (es *Entries) SkipChildren(e *dwarf.Entry) bool {
+	if at, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); !ok || at <= e.Offset || !e.Children {
+		return false
+	}
+	es.r.SkipChildren()
+	return true
 }

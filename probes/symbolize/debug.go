@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 
@@ -25,8 +26,10 @@ type debugInfo struct {
 	reach    []uint64 // reach[i] is the highest hi of spans[:i+1]
 	text     []elffile.Range
 	parsed   map[int]*parsedUnit
-	rows     int // of the line tables in parsed
+	kept     int // bytes of parsed, about
+	asked    int // questions so far: what was not asked for the longest time is forgotten first
 	maxUnits int
+	scratch  []row
 	file     *elffile.File
 	maxRows  int // of one line table
 }
@@ -167,26 +170,37 @@ func (d *debugInfo) unitsAt(addr uint64) []int {
 	return out
 }
 
-// maxRows bounds the lines kept, 16 bytes each, and what else is kept of units:
-// units can share one long table.
-const maxRows = 1 << 22
+// maxKept bounds what is kept of units, in bytes: a program of 100 MB takes some
+// 60 MB where all of it is asked for. Units can share one long table.
+const maxKept = 128 << 20
 
 // parse gives the parsed unit, which may be partial beside an error.
 func (d *debugInfo) parse(i int) (*parsedUnit, error) {
+	d.asked++
 	if p := d.parsed[i]; p != nil {
+		p.asked = d.asked
 		return p, nil
 	}
-	if len(d.parsed) >= d.maxUnits || d.rows > maxRows {
-		clear(d.parsed)
-		d.rows = 0
+	if len(d.parsed) >= d.maxUnits || d.kept > maxKept {
+		d.forget()
 	}
-	p := &parsedUnit{}
+	p := &parsedUnit{asked: d.asked}
 	d.parsed[i] = p
 	root, err := d.root(d.units[i])
 	if err != nil {
 		return p, err
 	}
 	err = errors.Join(p.readLines(d, root), p.readFunctions(d, d.units[i]))
-	d.rows += len(p.rows) + 8*len(p.calls) // a call takes 8 times as much
+	d.kept += p.size()
 	return p, err
+}
+
+// forget drops half of the units, those that were not asked for the longest time.
+func (d *debugInfo) forget() {
+	units := slices.Collect(maps.Keys(d.parsed))
+	slices.SortFunc(units, func(a, b int) int { return d.parsed[a].asked - d.parsed[b].asked })
+	for _, i := range units[:(len(units)+1)/2] {
+		d.kept -= d.parsed[i].size()
+		delete(d.parsed, i)
+	}
 }

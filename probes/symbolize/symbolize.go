@@ -11,6 +11,7 @@ package symbolize
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 
@@ -62,7 +63,7 @@ type Option func(*Table)
 func WithModule(name string) Option { return func(t *Table) { t.module = name } }
 
 // WithUnits sets how many compilation units are kept parsed; the default is
-// 256, the least 1.
+// as many as fit into 128 MB, the least 1.
 func WithUnits(n int) Option { return func(t *Table) { t.maxUnits = max(n, 1) } }
 
 // WithoutDWARF leaves debug information alone: names come from symbol tables.
@@ -87,7 +88,7 @@ type Table struct {
 
 // New makes a table of the file, which must stay open while the table is used.
 func New(f *binary.File, opts ...Option) *Table {
-	t := &Table{f: f, module: filepath.Base(f.Name()), maxUnits: 256}
+	t := &Table{f: f, module: filepath.Base(f.Name()), maxUnits: math.MaxInt}
 	for _, o := range opts {
 		o(t)
 	}

@@ -12,14 +12,25 @@ import (
 	elffile "github.com/tracepredict/tracepredict/probes/binary"
 )
 
-// parsedUnit is what is known of a compilation unit.
+// parsedUnit is what is known of a compilation unit. There may be thousands, so what
+// they have many of is small: no pointers, and no slices of its own.
 type parsedUnit struct {
 	files     []string   // by the line table's numbers, for call sites
 	rowFiles  []string   // by the numbers of rows
 	rows      []row      // sequence by sequence
 	sequences []sequence // by lo
-	calls     []call     // functions, and the calls that were inlined into them
-	pieces    []piece    // of functions, by lo
+	calls     []call     // functions, and the calls that were inlined into them, these after those
+	ranges    [][2]uint64
+	pieces    []piece                 // of functions, by lo
+	names     map[dwarf.Offset]linked // that were looked up, of calls
+	asked     int                     // when, by debugInfo.asked
+}
+
+// linked is a function's linked name; plain if that is only the source's, for its
+// entry has no other.
+type linked struct {
+	name  string
+	plain bool
 }
 
 // row is a row of the line table: where a line starts.
@@ -37,14 +48,12 @@ type sequence struct {
 
 // call is a function, or a call of one that was inlined.
 type call struct {
-	entry    dwarf.Offset
-	linkage  string
-	plain    bool // linkage is the source's name: the entry has no linked one
-	named    bool // linkage was looked up
-	ranges   [][2]uint64
-	file     string // of the call
-	line     int
-	children []int32
+	entry       dwarf.Offset
+	first, last int32 // ranges[first:last]
+	parent      int32 // in calls; -1: a function
+	end         int32 // in calls: of what is inlined into it, directly or not
+	file        int32 // of the call, in files; -1: unknown
+	line        int32
 }
 
 // piece is a range of a function's addresses.
@@ -64,11 +73,11 @@ func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 	if err != nil || r == nil {
 		return wrap("line table", err)
 	}
-	defer p.sortSequences()
+	p.rows = d.scratch
+	defer p.finishLines(d)
 	numbers := map[*dwarf.LineFile]int32{}
 	var e dwarf.LineEntry
-	first := 0
-	for {
+	for first, n := 0, 0; ; n++ {
 		if err := r.Next(&e); err != nil {
 			p.keepFiles(r)
 			if errors.Is(err, io.EOF) {
@@ -81,7 +90,7 @@ func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 			first = len(p.rows)
 			continue
 		}
-		if len(p.rows) == d.maxRows {
+		if n == d.maxRows {
 			p.keepFiles(r)
 			return fmt.Errorf("line table: more than %d lines", d.maxRows)
 		}
@@ -131,8 +140,44 @@ func (p *parsedUnit) endSequence(d *debugInfo, first int, end uint64) {
 		p.rows = p.rows[:first]
 		return
 	}
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.addr, b.addr) })
+	byAddr := func(a, b row) int { return cmp.Compare(a.addr, b.addr) }
+	if !slices.IsSortedFunc(rows, byAddr) {
+		slices.SortStableFunc(rows, byAddr)
+	}
+	rows = distinct(rows)
+	p.rows = p.rows[:first+len(rows)]
 	p.sequences = append(p.sequences, sequence{rows[0].addr, end, first, len(p.rows)})
+}
+
+// distinct leaves out sorted rows that tell nothing new: of one address the last
+// counts, and compilers begin a line anew for reasons that are a debugger's. It works
+// in place.
+func distinct(rows []row) []row {
+	out := rows[:1]
+	for _, r := range rows[1:] {
+		last := &out[len(out)-1]
+		switch {
+		case r.addr == last.addr:
+			*last = r
+		case r.file != last.file || r.line != last.line:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// maxScratch is how many rows the memory may have that line tables are read into,
+// one after the other.
+const maxScratch = 1 << 20
+
+// finishLines keeps of the rows no more memory than they take.
+func (p *parsedUnit) finishLines(d *debugInfo) {
+	d.scratch = nil
+	if cap(p.rows) <= maxScratch {
+		d.scratch = p.rows[:0]
+	}
+	p.rows = slices.Clone(p.rows)
+	p.sortSequences()
 }
 
 func (p *parsedUnit) sortSequences() {
@@ -165,7 +210,7 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 // readFunctions walks the unit's entries for functions and inlined calls.
 func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 	defer protect(&err)
-	defer p.sortPieces()
+	defer p.finishFunctions()
 	at := d.data.Reader()
 	at.Seek(u.Entry)
 	r := elffile.NewEntries(at, int(u.End-u.Entry))
@@ -190,12 +235,25 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 		if len(parents) > 0 {
 			self = p.visit(d, e, parents[len(parents)-1], &left)
 		}
-		if e.Children {
+		if e.Children && !(codeless(e) && r.SkipChildren(e)) {
 			parents = append(parents, self)
 		} else if len(parents) == 0 {
 			return nil
 		}
 	}
+}
+
+// codeless reports whether no code is described below an entry: types, of which C++
+// programs have more than of all else, and functions that are only declared.
+func codeless(e *dwarf.Entry) bool {
+	switch e.Tag {
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
+		return true
+	case dwarf.TagSubprogram:
+		declared, _ := e.Val(dwarf.AttrDeclaration).(bool)
+		return declared
+	}
+	return false
 }
 
 // visit gives the call that encloses e's children.
@@ -215,27 +273,28 @@ func (p *parsedUnit) visit(d *debugInfo, e *dwarf.Entry, parent int32, left *int
 	if err != nil || len(ranges) == 0 {
 		return -1
 	}
-	c := call{entry: e.Offset, ranges: ranges}
-	n := int32(len(p.calls))
+	n, first := int32(len(p.calls)), int32(len(p.ranges))
+	c := call{entry: e.Offset, first: first, last: first + int32(len(ranges)), parent: parent, end: n + 1, file: -1}
 	if e.Tag == dwarf.TagInlinedSubroutine {
-		c.file, c.line = p.callSite(e)
 		if parent < 0 {
 			return -1
 		}
-		p.calls[parent].children = append(p.calls[parent].children, n)
+		c.file, c.line = p.callSite(e)
 	} else {
 		p.addPieces(d, ranges, n)
 	}
+	p.ranges = append(p.ranges, ranges...)
 	p.calls = append(p.calls, c)
 	return n
 }
 
-func (p *parsedUnit) callSite(e *dwarf.Entry) (file string, line int) {
+func (p *parsedUnit) callSite(e *dwarf.Entry) (file, line int32) {
+	file = -1
 	if n, ok := e.Val(dwarf.AttrCallFile).(int64); ok && n >= 0 && n < int64(len(p.files)) {
-		file = p.files[n]
+		file = int32(n)
 	}
 	if n, ok := e.Val(dwarf.AttrCallLine).(int64); ok && n > 0 && n < 1<<31 {
-		line = int(n)
+		line = int32(n)
 	}
 	return file, line
 }
@@ -248,8 +307,21 @@ func (p *parsedUnit) addPieces(d *debugInfo, ranges [][2]uint64, n int32) {
 	}
 }
 
-func (p *parsedUnit) sortPieces() {
+// finishFunctions makes the functions ready to be searched.
+func (p *parsedUnit) finishFunctions() {
+	p.calls, p.ranges, p.pieces = slices.Clone(p.calls), slices.Clone(p.ranges), slices.Clone(p.pieces)
+	for i := len(p.calls) - 1; i >= 0; i-- { // what is inlined comes behind
+		if c := &p.calls[i]; c.parent >= 0 {
+			outer := &p.calls[c.parent]
+			outer.end = max(outer.end, c.end)
+		}
+	}
 	slices.SortStableFunc(p.pieces, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
+}
+
+// size is how many bytes the unit takes, about.
+func (p *parsedUnit) size() int {
+	return 1024 + 64*(len(p.files)+len(p.rowFiles)) + 16*len(p.rows) + 32*(len(p.sequences)+len(p.calls)) + 16*len(p.ranges) + 24*len(p.pieces)
 }
 
 // frames gives the functions at addr, innermost first. A frame's line is that
@@ -267,9 +339,12 @@ func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	out := make([]debugFrame, 0, len(chain))
 	for i := len(chain) - 1; i >= 0; i-- {
 		c := &p.calls[chain[i]]
-		d.name(c)
-		out = append(out, debugFrame{linkage: c.linkage, plain: c.plain, file: file, line: line, start: start})
-		file, line = c.file, c.line
+		n := p.linked(d, c.entry)
+		out = append(out, debugFrame{linkage: n.name, plain: n.plain, file: file, line: line, start: start})
+		file, line = "", int(c.line)
+		if c.file >= 0 {
+			file = p.files[c.file]
+		}
 	}
 	return out
 }
@@ -293,8 +368,8 @@ func (p *parsedUnit) descend(at int32, addr uint64) []int32 {
 	chain := []int32{at}
 	for {
 		next := int32(-1)
-		for _, k := range p.calls[at].children {
-			if covers(p.calls[k].ranges, addr) {
+		for k := at + 1; k < p.calls[at].end; k = p.calls[k].end {
+			if c := &p.calls[k]; c.parent == at && covers(p.ranges[c.first:c.last], addr) {
 				next = k
 				break
 			}
@@ -315,11 +390,17 @@ func covers(ranges [][2]uint64, addr uint64) bool {
 	return false
 }
 
-func (d *debugInfo) name(c *call) {
-	if !c.named {
-		c.linkage, c.plain = d.linkage(c.entry)
-		c.named = true
+// linked gives the linked name of the function of an entry.
+func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
+	n, known := p.names[entry]
+	if !known {
+		n.name, n.plain = d.linkage(entry)
+		if p.names == nil {
+			p.names = map[dwarf.Offset]linked{}
+		}
+		p.names[entry] = n
 	}
+	return n
 }
 
 // maxOrigins bounds a chain of references; they are two long at most in
