@@ -111,6 +111,9 @@ func (f *File) DebugFrame() (CallFrames, error) {
 			return CallFrames{}, nil
 		}
 	}
+	if s.Size > maxRead {
+		return CallFrames{}, from.fail(ErrTooLarge, int64(s.Offset), "%d bytes of .debug_frame, at most %d are read", s.Size, maxRead)
+	}
 	b, err := from.sectionData(s)
 	if err != nil {
 		return CallFrames{}, fmt.Errorf("read .debug_frame: %w", err)

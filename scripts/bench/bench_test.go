@@ -63,7 +63,7 @@ func fake(events, lost, toolCPU float64) *page {
 	}
 	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
 	ws := []written{{"text", 0.2, 3}, {"json", 0.9, 140}}
-	return &page{checked: k, unbounded: minUnbounded, reports: ws, lockGraph: 0.2, ordered: minOrdered, results: []result{
+	return &page{checked: k, unbounded: minUnbounded, reports: ws, chains: named{1, 200}, lockGraph: 0.2, ordered: minOrdered, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }
@@ -206,5 +206,18 @@ BenchmarkReport/json-2         	       5	5370938891 ns/op	       140.7 MB	      
 		if r.met {
 			t.Errorf("what was not measured is met: %s", r.text)
 		}
+	}
+}
+
+func TestParseChains(t *testing.T) {
+	n := parseChains("BenchmarkChains-2   	       3	1690253109 ns/op	     10116 inlined	       264.1 peak-MB	         1.690 s/run\n")
+	if r := chainsRequirement(n); !r.met || r.measured != "1.69 s, 264 MB" {
+		t.Errorf("%+v of %+v", r, n)
+	}
+	if r := chainsRequirement(named{2, 600}); r.met {
+		t.Error("too much memory is enough")
+	}
+	if r := chainsRequirement(named{}); r.met {
+		t.Error("what was not measured is met")
 	}
 }

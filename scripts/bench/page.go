@@ -29,6 +29,7 @@ type page struct {
 	checked   checked
 	unbounded []unbounded
 	reports   []written
+	chains    named
 	lockGraph float64 // seconds
 	ordered   float64 // events a second through happens-before
 }
@@ -125,6 +126,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)
 	rs = append(rs, lockRequirement(p.lockGraph))
+	rs = append(rs, chainsRequirement(p.chains))
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs
