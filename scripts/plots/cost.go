@@ -121,6 +121,9 @@ type ring struct{ states lattice.State }
 // Start implements lattice.Monitor.
 func (ring) Start(into []lattice.State) []lattice.State { return append(into, 0) }
 
+// States implements lattice.Counted, as the monitors of specifications do.
+func (m ring) States() int { return int(m.states) + 1 }
+
 // Bad implements lattice.Monitor.
 func (m ring) Bad(s lattice.State) bool { return s == m.states }
 
