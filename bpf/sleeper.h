@@ -7,6 +7,7 @@
  */
 
 #define SLEEPER_REGS 33
+#define SLEEPER_RETURNS 4
 struct sleeper {
 	__u32 tid, tgid;
 	__u32 own_tid; /* in the thread's own PID namespace: what the C library writes into locks */
@@ -14,13 +15,25 @@ struct sleeper {
 	__s64 call;    /* number of the system call; -1 in user space */
 	__u64 thread_pointer;
 	__u64 switches;	/* how often it gave up the processor */
-	/* By DWARF's numbers: x86-64: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip;
-	 * arm64: x0 to x30, sp, pc. */
+	/* As struct pt_regs of the architecture begins; 0 behind it. */
 	__u64 regs[SLEEPER_REGS];
+	/* Of the return addresses that uretprobes have replaced, the innermost: where each
+	 * lies and what it was; the first 0 ends them. */
+	__u64 replaced[SLEEPER_RETURNS];
+	__u64 original[SLEEPER_RETURNS];
 };
 
 /* Parts of kernel types that nothing else uses. */
+struct return_instance___sleeper {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance___sleeper *next;
+} CORE;
+struct uprobe_task___sleeper {
+	struct return_instance___sleeper *return_instances;
+} CORE;
 struct task_struct___sleeper {
+	struct uprobe_task___sleeper *utask;
 	unsigned int __state;
 	int exit_state;
 	unsigned long nvcsw, nivcsw;
@@ -29,27 +42,9 @@ struct task_struct___sleeper {
 #if defined(__TARGET_ARCH_x86)
 static __always_inline void saved_registers(struct sleeper *line, void *from)
 {
-	struct pt_regs r = {};
-
-	bpf_probe_read_kernel(&r, sizeof(r), from);
-	line->call = r.orig_ax;
-	line->regs[0] = r.ax;
-	line->regs[1] = r.dx;
-	line->regs[2] = r.cx;
-	line->regs[3] = r.bx;
-	line->regs[4] = r.si;
-	line->regs[5] = r.di;
-	line->regs[6] = r.bp;
-	line->regs[7] = r.sp;
-	line->regs[8] = r.r8;
-	line->regs[9] = r.r9;
-	line->regs[10] = r.r10;
-	line->regs[11] = r.r11;
-	line->regs[12] = r.r12;
-	line->regs[13] = r.r13;
-	line->regs[14] = r.r14;
-	line->regs[15] = r.r15;
-	line->regs[16] = r.ip;
+	_Static_assert(sizeof(struct pt_regs) <= sizeof(line->regs), "all registers");
+	bpf_probe_read_kernel(line->regs, sizeof(struct pt_regs), from);
+	line->call = line->regs[__builtin_offsetof(struct pt_regs, orig_ax) / 8];
 }
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline void saved_registers(struct sleeper *line, void *from)
@@ -62,6 +57,23 @@ static __always_inline void saved_registers(struct sleeper *line, void *from)
 	line->call = call;
 }
 #endif
+
+static __always_inline void replaced_returns(struct sleeper *line, struct task_struct___sleeper *task)
+{
+	struct uprobe_task___sleeper *u = BPF_CORE_READ(task, utask);
+	struct return_instance___sleeper *r;
+
+	if (!u)
+		return;
+	r = BPF_CORE_READ(u, return_instances);
+	for (int i = 0; i < SLEEPER_RETURNS; i++) {
+		if (!r)
+			break;
+		line->replaced[i] = BPF_CORE_READ(r, stack);
+		line->original[i] = BPF_CORE_READ(r, orig_ret_vaddr);
+		r = BPF_CORE_READ(r, next);
+	}
+}
 
 SEC("iter/task")
 int list_sleepers(struct bpf_iter__task *ctx)
@@ -87,6 +99,7 @@ int list_sleepers(struct bpf_iter__task *ctx)
 	line.thread_pointer = THREAD_POINTER(task);
 	line.switches = BPF_CORE_READ(of, nvcsw) + BPF_CORE_READ(of, nivcsw);
 	saved_registers(&line, (void *)bpf_task_pt_regs(task));
+	replaced_returns(&line, of);
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;
 }

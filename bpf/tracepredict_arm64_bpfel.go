@@ -183,6 +183,8 @@ type TracepredictSleeper struct {
 	ThreadPointer uint64
 	Switches      uint64
 	Regs          [33]uint64
+	Replaced      [4]uint64
+	Original      [4]uint64
 }
 
 type TracepredictSlot struct {

@@ -59,8 +59,11 @@ func (n names) nobody(f *Finding) string {
 		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), after(" at ", n.at(s.Stack)))
 	}
 	text := fmt.Sprintf("all %d threads wait, and nobody is left to wake them: ", len(f.Evidence))
-	if len(f.Evidence) == 1 {
-		text = "the one thread waits, and nobody is left to wake it: "
+	switch len(f.Evidence) {
+	case 1:
+		text = "the only thread waits, and nobody is left to wake it: "
+	case 2:
+		text = "both threads wait, and nobody is left to wake them: "
 	}
 	text += n.sides(f)
 	for _, l := range f.Lost {

@@ -172,8 +172,10 @@ func pad(s string, width int) string {
 func (p *printer) does(s Step) string {
 	verb := verbs(s.Op)
 	switch {
-	case s.Blocked && s.Object != nil:
+	case s.Blocked && (s.Object != nil || s.Peer != 0):
 		verb = "waits for"
+	case s.Blocked:
+		verb = "waits"
 	case s.Flags&event.Atomic != 0 && s.Op.IsAccess():
 		verb = "atomically " + verb
 	}

@@ -344,7 +344,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	}
 	does := p.does(s)
 	if f.Kind == finding.Deadlock {
-		does = p.does(Step{Op: s.Op, Object: s.Object, Blocked: true, Flags: s.Flags})
+		does = p.does(Step{Op: s.Op, Object: s.Object, Peer: s.Peer, Blocked: true, Flags: s.Flags})
 	}
 	lines = append(lines, p.placed(does, " in", s.Stack, width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {

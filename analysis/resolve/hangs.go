@@ -10,9 +10,11 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/futex"
+	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
 // How a hang is recognised. Problem: locks are recorded when they have been taken,
@@ -57,6 +59,7 @@ type Hangs struct {
 	last   map[string]bool // what the last look found, see signature
 	told   map[string]bool
 	took   time.Duration // the look at hand, without waiting
+	tables map[*loader.Module]*unwind.Table
 }
 
 // count adds how long f takes to what the look takes.
@@ -68,7 +71,7 @@ func (h *Hangs) count(f func()) {
 
 // Watch looks until stop is closed or there are no more records. The first look is at once.
 func (h *Hangs) Watch(stop <-chan struct{}) {
-	h.told = map[string]bool{}
+	h.told, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -161,7 +164,7 @@ type waits struct {
 func (w waits) signature() string {
 	var b strings.Builder
 	for _, t := range w.threads {
-		fmt.Fprintf(&b, "%d %d %d %#x %#x %d;", t.line.Tgid, t.line.Tid, t.line.Switches, t.call.Addr, t.line.Regs[spRegister], t.wait.Owner)
+		fmt.Fprintf(&b, "%d %d %d %#x %#x %d;", t.line.Tgid, t.line.Tid, t.line.Switches, t.call.Addr, stackPointer(&t.line), t.wait.Owner)
 	}
 	return b.String()
 }
@@ -242,7 +245,7 @@ func asleep(l bpf.Sleeper) (waiting, bool) {
 	if l.Asleep == 0 || l.Call != unix.SYS_FUTEX {
 		return waiting{}, false
 	}
-	c, ok := futex.Decode(arguments(l))
+	c, ok := futex.Decode(arguments(&l))
 	return waiting{line: l, call: c}, ok
 }
 
@@ -333,15 +336,19 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 	}
 	out := make([]observer.Block, 0, len(w.threads))
 	for _, t := range w.threads {
+		stack := h.stack(t.line)
+		if t.wait.Kind == futex.Unknown && t.cond == 0 {
+			t.wait = h.inCall(t, stack)
+		}
 		b := observer.Block{
 			TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
-			Stack: h.stack(t.line), Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
+			Stack: stack, Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
 		}
 		if t.wait.Kind == futex.Thread {
 			b.Peer = w.peers[t.wait.Owner]
 		}
 		if t.cond != 0 && b.Addr == 0 {
-			b.Addr = t.cond // musl's threads wait at words on their stacks
+			b.Addr, b.Kind = t.cond, event.KindCond // musl's threads wait at words on their stacks
 		}
 		if t.call.Timed {
 			b.Flags |= event.Timed
@@ -377,9 +384,4 @@ func eventKind(k futex.Kind) event.Kind {
 		}
 	}
 	return event.KindUnknown
-}
-
-// stack gives the calling chain of a thread that sleeps.
-func (h *Hangs) stack(l bpf.Sleeper) []uint64 {
-	return []uint64{l.Regs[pcRegister]}
 }

@@ -3,15 +3,33 @@ package resolve
 import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
 const (
-	hostArch   = insn.AMD64
-	pcRegister = 16
-	spRegister = 7
+	hostArch      = insn.AMD64
+	stackRegister = unwind.RSP
 )
 
+// Where registers stand in struct pt_regs.
+const (
+	ptRBP, ptR10, ptRDX, ptRSI, ptRDI, ptRIP, ptRSP = 4, 7, 12, 13, 14, 16, 19
+)
+
+// dwarfOrder has for each register by DWARF's number its place in struct pt_regs.
+var dwarfOrder = [...]int{10, ptRDX, 11, 5, ptRSI, ptRDI, ptRBP, ptRSP, 9, 8, ptR10, 6, 3, 2, 1, 0}
+
 // arguments gives the first of a system call.
-func arguments(l bpf.Sleeper) [4]uint64 {
-	return [4]uint64{l.Regs[5], l.Regs[4], l.Regs[1], l.Regs[10]}
+func arguments(l *bpf.Sleeper) [4]uint64 {
+	return [4]uint64{l.Regs[ptRDI], l.Regs[ptRSI], l.Regs[ptRDX], l.Regs[ptR10]}
+}
+
+func stackPointer(l *bpf.Sleeper) uint64 { return l.Regs[ptRSP] }
+
+func registers(l *bpf.Sleeper) unwind.Regs {
+	regs := unwind.Regs{PC: l.Regs[ptRIP]}
+	for i, at := range dwarfOrder {
+		regs.Set(i, l.Regs[at])
+	}
+	return regs
 }

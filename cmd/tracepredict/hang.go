@@ -57,10 +57,15 @@ func (h *hangTeller) end() {
 // tell prints the hangs that are new.
 func (h *hangTeller) tell() {
 	all := h.run.suite.Hangs()
-	fresh := all[h.told:]
+	var fresh []finding.Finding
+	for _, f := range all[h.told:] {
+		resolved := report.Resolve(f, &liveNames{h.run})
+		if !h.run.flags.set.Suppresses(&resolved) {
+			fresh = append(fresh, f)
+		}
+	}
 	h.told = len(all)
-	rep := report.Build(report.Run{}, fresh, &liveNames{h.run})
-	rep = rep.AtLeast(finding.Confidence(h.run.flags.confidence))
+	rep := report.Build(report.Run{}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
 	}

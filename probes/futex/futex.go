@@ -285,3 +285,81 @@ func join(c Call, m Memory) (Wait, bool) {
 	}
 	return Wait{Kind: Thread, Owner: tid}, true
 }
+
+// function is what a function of the C library waits for.
+type function struct {
+	kind Kind
+	read bool
+}
+
+// functions are those in which a thread may sleep in futex(2).
+var functions = map[string]function{
+	"pthread_mutex_lock": {kind: Mutex}, "pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
+	"mtx_lock": {kind: Mutex}, "mtx_timedlock": {kind: Mutex},
+	"pthread_rwlock_rdlock": {RWLock, true}, "pthread_rwlock_timedrdlock": {RWLock, true}, "pthread_rwlock_clockrdlock": {RWLock, true},
+	"pthread_rwlock_wrlock": {kind: RWLock}, "pthread_rwlock_timedwrlock": {kind: RWLock}, "pthread_rwlock_clockwrlock": {kind: RWLock},
+	"pthread_cond_wait": {kind: Cond}, "pthread_cond_timedwait": {kind: Cond}, "pthread_cond_clockwait": {kind: Cond},
+	"cnd_wait": {kind: Cond}, "cnd_timedwait": {kind: Cond},
+	"sem_wait": {kind: Semaphore}, "sem_timedwait": {kind: Semaphore}, "sem_clockwait": {kind: Semaphore},
+	"pthread_barrier_wait": {kind: Barrier},
+	"pthread_join":         {kind: Thread}, "pthread_timedjoin_np": {kind: Thread}, "pthread_clockjoin_np": {kind: Thread}, "thrd_join": {kind: Thread},
+}
+
+// Waits reports whether In knows a function.
+func Waits(name string) bool { return functions[name].kind != Unknown }
+
+// In says what a call waits for whose object nobody knows, from the function of the C
+// library that made it. The stack pointer sp tells words on the caller's own stack,
+// where musl has threads wait that share a condition or a barrier.
+func In(name string, c Call, m Memory, sp uint64) Wait {
+	f, ok := functions[name]
+	if !ok {
+		return Wait{}
+	}
+	w := Wait{Kind: f.kind, Read: f.read}
+	if c.Addr-sp < ownStack {
+		return w
+	}
+	switch f.kind {
+	case Mutex:
+		w.Object = c.Addr
+	case Semaphore:
+		w.Object = c.Addr
+	case Barrier:
+		if glibcBarrier(c, m) {
+			w.Object = c.Addr - 4
+		}
+	case Cond:
+		w.Object = c.Addr - condOffset(c.Addr, m)
+	case RWLock:
+		w.Object = c.Addr
+		if off := c.Addr % 8; c.bits && !f.read && off == 4 {
+			w.Object -= glibcWriters
+		} else if c.bits {
+			w.Object -= glibcPhase
+		}
+	}
+	return w
+}
+
+// glibcBarrier takes the word for __current_round of a barrier: behind it stand how
+// many threads it is for, and whether processes share it.
+func glibcBarrier(c Call, m Memory) bool {
+	count, ok := m.word(c.Addr + 4)
+	shared, ok2 := m.word(c.Addr + 8)
+	return ok && ok2 && count > 0 && count < maxTID && shared&^flagPrivate == 0
+}
+
+// ownStack is how far above the stack pointer a word is taken to be on the stack.
+const ownStack = 1 << 14
+
+// condOffset gives how far in a condition of glibc a thread waits: at one of the two
+// words of __g_signals. Before glibc 2.41 these stood 40 bytes in, behind __g_refs, which
+// counts who waits, and since then there is none and they stand 8 less far in.
+func condOffset(word uint64, m Memory) uint64 {
+	second := word % 8 // 0 or 4: the first of them is aligned to 8
+	if refs, ok := m.word(word - 24); ok && refs>>1 == 0 {
+		return 32 + second
+	}
+	return 40 + second
+}

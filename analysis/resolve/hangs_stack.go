@@ -1,0 +1,130 @@
+package resolve
+
+import (
+	"encoding/binary"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/probes/futex"
+	"github.com/tracepredict/tracepredict/probes/unwind"
+)
+
+// maxHangFrames bounds the calling chain of a thread that waits.
+const maxHangFrames = 64
+
+// stack gives the calling chain of a thread that sleeps: unwound in the memory of the
+// process from the registers that the kernel keeps.
+func (h *Hangs) stack(l bpf.Sleeper) []uint64 {
+	pid := int(l.Tgid)
+	m := unwind.Machine{
+		Arch: hostArch,
+		Find: func(pc uint64) (*unwind.Table, uint64, bool) {
+			seg, ok := h.Threads.Segment(pid, pc)
+			if !ok {
+				return nil, 0, false
+			}
+			return h.table(seg.Module), seg.Bias, true
+		},
+	}
+	memory := pages{read: func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }}
+	m.Memory = func(addr uint64, size int) (uint64, bool) {
+		for i, at := range l.Replaced {
+			if at == addr && at != 0 {
+				return l.Original[i], true
+			}
+		}
+		return memory.number(addr, size)
+	}
+	regs := registers(&l)
+	pcs, end := m.Walk(regs, maxHangFrames, []uint64{regs.PC})
+	if end != unwind.EndNoFrames || len(pcs) > maxInLibrary {
+		return pcs
+	}
+	if up, ok := h.caller(&l, m.Memory); ok {
+		pcs, _ = m.Walk(up, maxHangFrames, []uint64{regs.PC, up.PC})
+	}
+	return pcs
+}
+
+func (h *Hangs) table(m *loader.Module) *unwind.Table {
+	t := h.tables[m]
+	if t == nil {
+		t = unwind.New(m.Bin)
+		h.tables[m] = t
+	}
+	return t
+}
+
+// inCall says what a thread waits for by the function of the C library that it called.
+func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
+	pid := int(t.line.Tgid)
+	read := func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }
+	for _, pc := range stack[:min(len(stack), maxInLibrary)] {
+		if w := futex.In(h.called(pid, pc), t.call, futex.Memory{Read: read}, stackPointer(&t.line)); w.Kind != futex.Unknown {
+			return w
+		}
+	}
+	return futex.Wait{}
+}
+
+// maxInLibrary is how many frames a wait has within the C library, at most.
+const maxInLibrary = 8
+
+// called names the function that is called by the instruction before pc.
+func (h *Hangs) called(pid int, pc uint64) string {
+	seg, ok := h.Threads.Segment(pid, pc)
+	if !ok {
+		return ""
+	}
+	return seg.Module.Bin.CalledBefore(pc - seg.Bias)
+}
+
+// caller finds, for a thread that sleeps in a library that has no call frame
+// information, as musl has none, where the program called the library: the innermost
+// word on the stack that is the return address of a call of a function that waits. An
+// older one could lie there only if the same thread had made the same call from deeper
+// in, and nothing had been written over it since.
+func (h *Hangs) caller(l *bpf.Sleeper, memory func(uint64, int) (uint64, bool)) (regs unwind.Regs, ok bool) {
+	sp := stackPointer(l) &^ 7
+	for addr := sp; addr < sp+maxLibraryStack; addr += 8 {
+		pc, ok := memory(addr, 8)
+		if !ok {
+			break
+		}
+		if futex.Waits(h.called(int(l.Tgid), pc)) {
+			regs = registers(l) // musl's waits keep the frame pointer, if not the others
+			regs.PC = pc
+			regs.Set(stackRegister, addr+8)
+			return regs, true
+		}
+	}
+	return regs, false
+}
+
+// maxLibraryStack is how much of the stack a wait takes within the C library, at most.
+const maxLibraryStack = 1 << 10
+
+// pages reads memory by pages, and keeps the last.
+type pages struct {
+	read func(addr uint64, b []byte) bool
+	at   uint64
+	page [4096]byte
+	ok   bool
+}
+
+// number gives the little-endian number of size (1, 2, 4 or 8) bytes at addr.
+func (p *pages) number(addr uint64, size int) (uint64, bool) {
+	const page = uint64(len(p.page))
+	var b [8]byte
+	for i := range size {
+		a := addr + uint64(i)
+		if at := a &^ (page - 1); !p.ok || at != p.at {
+			p.at, p.ok = at, p.read(at, p.page[:])
+		}
+		if !p.ok {
+			return 0, false
+		}
+		b[i] = p.page[a%page]
+	}
+	return binary.LittleEndian.Uint64(b[:]), true
+}

@@ -1,0 +1,34 @@
+package binary
+
+import "github.com/tracepredict/tracepredict/probes/insn"
+
+// CalledBefore names the function that is called by the instruction that ends at addr,
+// an address as linked: an import, by its linkage table's stub or slot, or a function
+// of the file. It is "" where there is no call, or one whose target is not in the
+// code.
+func (f *File) CalledBefore(addr uint64) string {
+	lengths := []int{5, 6, 7, 2, 3, 4} // of calls on x86-64, the likeliest first
+	if f.arch == insn.ARM64 {
+		lengths = []int{4}
+	}
+	for _, n := range lengths {
+		at := addr - uint64(n)
+		code, err := f.Bytes(at, n)
+		if err != nil || len(code) < n {
+			continue
+		}
+		in, err := insn.Decode(f.arch, code, at)
+		if err != nil || in.Len != n || in.Kind != insn.Call && in.Kind != insn.IndirectCall {
+			continue
+		}
+		if name := f.callee(&in, f.PLTTargets()); name != "" {
+			return name
+		}
+		if in.Kind == insn.Call {
+			if name := f.functionNamed(in.Target); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
