@@ -48,7 +48,7 @@ var floors = []floor{
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},
 	{"analysis/spec", []string{"analysis/spec/syntax", "analysis/monitor", "analysis/monitor/*", "observer/event", "probes/spelling"}, "a specification becomes monitors and letters, whatever gives the values"},
 	{"analysis/golden", nil, "files that tests compare with have no meaning"},
-	{"analysis/suite", []string{"analysis/finding", "analysis/depend", "analysis/eraser", "analysis/goodlock", "analysis/hang", "analysis/happensbefore", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
+	{"analysis/suite", []string{"analysis/finding", "analysis/depend", "analysis/eraser", "analysis/goodlock", "analysis/hang", "analysis/happensbefore", "analysis/misuse", "analysis/predict", "observer/event", "observer/clock"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"analysis/monitor/*", []string{"analysis/monitor/decision"}, "formulas, expressions and decision diagrams know propositions by number"},
 	{"analysis/monitor", []string{"analysis/monitor/*"}, "a monitor reads letters and knows no events"},
 	{"analysis/property", []string{"analysis/finding", "analysis/predict", "analysis/stats", "observer/event", "observer/causality", "observer/lattice"}, "properties are checked on the lattice, their witnesses by the checker of executions"},

@@ -80,7 +80,7 @@ const (
 	RecLeave   = 1  // made after the operation
 	RecFailed  = 2  // the operation did not have its effect
 	RecValue   = 4  // Value holds the variable's value
-	RecProcess = 8  // OpFork of a process, not of a thread
+	RecProcess = 8  // OpFork of a process, not of a thread; OpExit with the whole process
 	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
 	RecKernel  = 32 // OpTouch by the kernel, in a system call of the thread
 	// RecSkipped: of an access, writes of the variable before it were redundant,

@@ -33,7 +33,7 @@ enum op {
 	OP_WRITE,
 	OP_UPDATE,
 	OP_FORK,	/* task_newtask: object is the child's tid, value its thread pointer */
-	OP_EXIT,	/* sched_process_exit */
+	OP_EXIT,	/* sched_process_exit; with REC_PROCESS value is the status, as of wait(2) */
 	OP_LIBRARY,	/* the dynamic loader has changed the list of libraries */
 	OP_EXEC,	/* sched_process_exec */
 	OP_STACK,	/* a stack record, see struct stack_record */
@@ -74,7 +74,7 @@ enum {
 	REC_LEAVE = 1,	  /* made after the operation (PHASE_LEAVE) */
 	REC_FAILED = 2,	  /* the operation did not have its effect */
 	REC_VALUE = 4,	  /* value holds the variable's value */
-	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread */
+	REC_PROCESS = 8,  /* OP_FORK of a process, not of a thread; OP_EXIT with the whole process */
 	REC_SHARED = 16,  /* with REC_PROCESS: in its parent's memory, until it executes a program */
 	REC_KERNEL = 32,  /* OP_TOUCH by the kernel, in a system call of the thread */
 	REC_SKIPPED = 128, /* of an access: writes of the variable just before it were redundant, and left out */

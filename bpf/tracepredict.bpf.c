@@ -56,7 +56,13 @@ struct thread_struct {
 #define THREAD_POINTER(task) BPF_CORE_READ(task, thread.uw.tp_value)
 #define CURRENT_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
 #endif
+struct signal_struct {
+	unsigned int flags;
+	int group_exit_code;
+} CORE;
 struct task_struct {
+	unsigned int flags;
+	struct signal_struct *signal;
 	int pid;
 	int tgid;
 	struct pid *thread_pid;
@@ -1749,15 +1755,21 @@ int on_fork(__u64 *ctx)
 	return 0;
 }
 
+#define SIGNAL_GROUP_EXIT 4 /* of signal_struct */
+#define PF_SIGNALED 0x400   /* of task_struct: killed, as by another thread's exit_group or execve */
+
 SEC("tp_btf/sched_process_exit")
 int on_exit(__u64 *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct who w = current_thread();
 	struct slot *slot;
+	bool process;
 
 	if (!bpf_map_lookup_elem(&targets, &w.tgid))
 		return 0;
-	thread_record(&w, OP_EXIT, 0, w.tid, 0, 0);
+	process = task->flags & PF_SIGNALED || task->signal->flags & SIGNAL_GROUP_EXIT;
+	thread_record(&w, OP_EXIT, process ? REC_PROCESS : 0, w.tid, process ? task->signal->group_exit_code : 0, 0);
 	if (any_lost)
 		told(w.tid);
 	slot = slot_of(w.tid);

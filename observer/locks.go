@@ -43,10 +43,16 @@ func (t *thread) unhold(obj *object) {
 // acquired serves the return of a lock call.
 func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	info := o.site(r)
+	if r.Flags&bpf.RecFailed != 0 && o.refused(t, r) {
+		return
+	}
 	obj := o.object(t, r, event.KindMutex)
 	if r.Flags&bpf.RecFailed != 0 {
 		e := o.begin(t, r, event.AcquireFailed)
 		e.Object, e.Kind, e.Flags = obj.id, obj.kind, info.Flags
+		if r.Result == errDeadlock {
+			e.Value, e.Flags = errDeadlock, e.Flags|event.HasValue
+		}
 		o.send()
 		return
 	}
@@ -79,6 +85,9 @@ func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 // evict releases the lock for those who can no longer hold it, since somebody
 // else has it: their release went unseen.
 func (o *Observer) evict(obj *object, op event.Op) {
+	if !obj.handed && (obj.holder != nil || op == event.Acquire && len(obj.shared) > 0) {
+		obj.doubted = true
+	}
 	if u := obj.holder; u != nil {
 		o.stats.InferredReleases++
 		o.letGo(u, nil, obj, event.Inferred)
@@ -130,6 +139,7 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 	}
 	if h.depth--; h.depth == 0 {
 		o.letGo(t, r, obj, 0)
+		t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
 	}
 }
 
@@ -146,6 +156,7 @@ func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if t.holed {
 		return // it may have taken the lock in a hole
 	}
+	o.tellUnheld(t, r, obj, nil)
 	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
 	if o.opts.Attached && t.born == 0 {
@@ -166,9 +177,11 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
 		o.letGo(t, r, w.mutex, event.InCondWait)
+	} else {
+		o.tellUnheld(t, r, w.mutex, w.cond)
 	}
 	e := o.begin(t, r, event.Wait)
-	e.Object, e.Kind, e.Object2 = w.cond.id, w.cond.kind, w.mutex.id
+	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, o.site(r).Flags
 	o.send()
 	t.wait = w
 }

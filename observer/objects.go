@@ -28,6 +28,8 @@ type object struct {
 	kind    event.Kind
 	sure    bool      // the kind is what a site says
 	handed  bool      // another than the holder has called unlock
+	doubted bool      // who holds it is not certain: it may have been destroyed or made anew while it was held, or a release went unseen
+	made    bool      // its initialisation was seen
 	gone    bool      // its lifetime is over
 	holder  *thread   // exclusive
 	shared  []*thread // readers of a rwlock
@@ -38,6 +40,9 @@ type object struct {
 	onceDone  bool
 	onceUsers []*oncing
 }
+
+// held reports whether a thread holds the lock.
+func (obj *object) held() bool { return obj.holder != nil || len(obj.shared) > 0 }
 
 // object gives the live object that a record acts on; kind is what the
 // operation implies where the site does not say.
@@ -84,7 +89,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	if old := t.process.objects[addr]; old != nil {
 		old.gone = true
 	}
-	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure}
+	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure, doubted: o.graves.held(t.process, addr)}
 	t.process.objects[addr] = obj
 	t.process.born(addr)
 	if onOwnStack(t, r, addr) {
@@ -126,18 +131,23 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		}
 		return
 	}
+	doubted := false
 	if old := t.process.objects[r.Object]; old != nil {
+		doubted = old.held()
 		if old.madeBy == t && r.Sp < old.madeSp {
 			return // within the call that we know: glibc's mtx_init calls pthread_mutex_init
 		}
 		o.drop(t, nil, old)
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
-	obj.madeBy, obj.madeSp = t, r.Sp
+	obj.madeBy, obj.madeSp, obj.made, obj.doubted = t, r.Sp, true, doubted
 	o.names.objects[obj.id].Init = event.PlaceID(r.Place)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue
+	if obj.kind == event.KindMutex {
+		e.Value = min(e.Value, 1) // where its attributes are
+	}
 	o.send()
 }
 
@@ -145,6 +155,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 // is taken from whoever still holds it. The record is that of its destruction
 // by t, nil if none told of it: then the event is inferred, and orders nothing.
 func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
+	o.graves.bury(obj, r != nil)
 	if obj.holder != nil {
 		o.letGo(obj.holder, nil, obj, event.Inferred)
 	}

@@ -153,6 +153,8 @@ type Observer struct {
 	funcs    funcs
 	channels channels
 	places   map[uint64]*Executed // that synchronise unobserved, by number
+	graves   graves
+	parted   latest[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
 	waiting  []postponed // the first needs a store that has not come; see synchronising.go
 	want     awaited     // that store

@@ -93,7 +93,8 @@ func TestLocks(t *testing.T) {
 			11 release A
 			11 release A`, `
 			T2 acquire A1
-			T2 release A1`, &Stats{UnheldReleases: 1}},
+			T2 release A1
+			T2 release-unheld A1`, &Stats{UnheldReleases: 1}},
 		{"a try that failed", `
 			11 acquire A
 			12 acquire A kind=try failed
@@ -177,6 +178,7 @@ func TestLocks(t *testing.T) {
 			11 acquire A
 			11 release A`, `
 			T2 acquire A1
+			T3 release-unheld A1
 			T2 release A1 inferred
 			T2 acquire A1
 			T2 release A1`, &Stats{InferredReleases: 1, UnheldReleases: 1}},
@@ -186,6 +188,7 @@ func TestLocks(t *testing.T) {
 			11 release A
 			12 acquire A`, `
 			T2 acquire A1
+			T3 release-unheld A1
 			T2 release A1
 			T3 acquire A1`, &Stats{UnheldReleases: 1}},
 		{"the holder ends; the mutex is robust", `
@@ -202,13 +205,13 @@ func TestLocks(t *testing.T) {
 func TestLifetimes(t *testing.T) {
 	run(t, []observation{
 		{"init, destroy, init: two objects", `
-			11 init A with=3
+			11 init A with=0x7000
 			11 acquire A
 			11 release A
 			11 destroy A
 			11 init A
 			11 acquire A`, `
-			T2 init A1 =3
+			T2 init A1 =1
 			T2 acquire A1
 			T2 release A1
 			T2 destroy A1
@@ -302,7 +305,8 @@ func TestLifetimes(t *testing.T) {
 			T4 destroy A1 inferred
 			T4 end
 			T3 acquire A2
-			T3 release A2`, &Stats{UnheldReleases: 1}},
+			T3 release A2
+			T3 release-unheld A2`, &Stats{UnheldReleases: 1}},
 	})
 }
 
@@ -484,6 +488,7 @@ func TestConditions(t *testing.T) {
 			11 wait C with=A sp=90
 			11 exit
 			12 acquire A`, `
+			T2 release-unheld A2 C1 in-wait
 			T2 wait C1 A2
 			T2 end
 			T3 acquire A2`, &Stats{}},

@@ -18,6 +18,7 @@ type process struct {
 	heap    *heap                // nil while nothing was told of it
 	living  int                  // threads
 	forked  bool                 // under observation, so that it is gone with its last thread
+	lent    bool                 // it began in its parent's memory, with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch
@@ -59,6 +60,8 @@ func (o *Observer) forget(p *process) {
 }
 
 func (o *Observer) forgetObjects(p *process) {
+	o.graves.forget(p)
+	o.parted.forget(p)
 	for _, obj := range p.objects {
 		obj.gone = true
 		o.clock.Drop(obj.id)

@@ -43,8 +43,11 @@ type thread struct {
 	joined   uint64 // thread pointer of the last that it joined
 	joinedAt uint64 // time when that call was entered
 
-	created event.PlaceID // of the pthread_create under way
-	start   uint64
+	created  event.PlaceID // of the pthread_create under way
+	start    uint64
+	joinable bool // it certainly makes a thread that can be joined
+
+	unlocked unlocked // what it has let go last
 
 	touches []pendingTouch // one alone, but those of one system call
 
@@ -144,7 +147,7 @@ func (o *Observer) unlink(t *thread) {
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpCreate:
-		t.created, t.start = event.PlaceID(r.Place), r.Value
+		t.created, t.start, t.joinable = event.PlaceID(r.Place), r.Value, byDefault(r.Object)
 	case bpf.OpFork:
 		o.forked(t, r)
 	case bpf.OpExit:
@@ -152,6 +155,8 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	case bpf.OpJoin:
 		if r.Flags&bpf.RecFailed == 0 {
 			o.joined(t, r)
+		} else {
+			o.joinRefused(t, r)
 		}
 	case bpf.OpDetach:
 		o.detaches(t, r)
@@ -182,12 +187,15 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	gone := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
 	e.Peer, e.Place = u.id, t.created
-	t.created, t.start = 0, 0
+	if t.joinable && tgid == r.Tgid {
+		e.Flags = event.Joinable
+	}
+	t.created, t.start, t.joinable = 0, 0, false
 	o.send()
 	o.begin(u, r, event.Begin).Place = 0
 	o.send()
 	if tgid != r.Tgid {
-		u.process.forked = true
+		u.process.forked, u.process.lent = true, r.Flags&bpf.RecShared != 0
 		if r.Flags&bpf.RecShared == 0 {
 			o.inherit(t, u, r)
 		}
@@ -219,8 +227,11 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 func (o *Observer) over(t *thread, r *bpf.Record) {
 	o.settle(t)
 	o.begin(t, r, event.End).Place = 0
-	if r == nil {
+	switch {
+	case r == nil:
 		o.ev.Flags = event.Inferred
+	case r.Flags&bpf.RecProcess != 0:
+		o.ev.Flags, o.ev.Value = event.WithProcess|event.HasValue, r.Value
 	}
 	o.send()
 	t.leaveOnce()
@@ -229,7 +240,7 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 	t.held, t.wait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)
 	if t.detached {
-		o.unlink(t)
+		o.retire(t)
 	}
 	if o.last == t {
 		o.last = nil
@@ -248,7 +259,7 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	o.begin(t, r, event.Detach).Peer = u.id
 	o.send()
 	if u.ended {
-		o.unlink(u)
+		o.retire(u)
 	}
 }
 
@@ -281,7 +292,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 		p.leader = nil // nobody is joined twice
 	}
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
-	o.unlink(u)
+	o.retire(u)
 	o.begin(t, r, event.Join).Peer = u.id
 	o.send()
 }
@@ -300,11 +311,11 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	o.releaseAll(t)
 	t.leaveOnce()
 	t.ownStack = nil
-	t.created, t.start = 0, 0
+	t.created, t.start, t.joinable = 0, 0, false
 	o.forgetObjects(t.process)
 	clear(t.process.byTP)
 	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
-	t.process.leader = t
+	t.process.leader, t.process.lent = t, false
 }
 
 // hole serves the loss of events of t, which may have been of any kind. So what
@@ -318,7 +329,7 @@ func (o *Observer) hole(t *thread, r *bpf.Record) {
 		o.woken(t, r, event.Inferred|event.TimedOut) // without its mutex: who has that is unknown
 	}
 	o.releaseAll(t)
-	t.created, t.start = 0, 0
+	t.created, t.start, t.joinable = 0, 0, false
 	if !t.holed {
 		t.holed = true
 		o.stats.Holed++

@@ -4,10 +4,10 @@ package finding
 // it. Scripts and suppressions rely on the names: they are added to, never changed.
 type Rule string
 
-// The rules.
+// The rules. docs/misuse.md says of each what it means and what to do.
 const (
-	// Relock: a thread locks a mutex that it holds and that is not recursive. An
-	// error-checking one refuses; a normal one waits for ever.
+	// Relock: a thread locks a lock again that it holds. An error-checking mutex
+	// refuses; a normal one waits for ever.
 	Relock Rule = "relock"
 	// UnlockNotHeld: a lock is unlocked that nobody holds.
 	UnlockNotHeld Rule = "unlock-not-held"
@@ -15,4 +15,24 @@ const (
 	UnlockByOther Rule = "unlock-by-other"
 	// DestroyHeld: a lock is destroyed while a thread holds it.
 	DestroyHeld Rule = "destroy-held"
+	// DestroyWaited: a condition or a barrier is destroyed while a thread waits there.
+	DestroyWaited Rule = "destroy-waited"
+	// UseDestroyed: an object is used that was destroyed and not made again.
+	UseDestroyed Rule = "use-destroyed"
+	// WaitNotHeld: a thread waits on a condition with a mutex that it does not hold.
+	WaitNotHeld Rule = "wait-not-held"
+	// WaitTwoMutexes: threads wait on one condition with two mutexes at the same time.
+	WaitTwoMutexes Rule = "wait-two-mutexes"
+	// ExitHolding: a thread ends while it holds a lock that is not robust.
+	ExitHolding Rule = "exit-holding"
+	// JoinDetached: a detached thread is joined.
+	JoinDetached Rule = "join-detached"
+	// JoinTwice: a thread is joined that was joined before, or that another thread is
+	// about to join.
+	JoinTwice Rule = "join-twice"
+	// JoinSelf: a thread joins itself.
+	JoinSelf Rule = "join-self"
+	// NeverJoined: a thread has ended that nobody joined or detached before the process
+	// ended.
+	NeverJoined Rule = "never-joined"
 )

@@ -228,6 +228,12 @@ func verbs(o event.Op) string {
 		return "locks"
 	case event.AcquireRead:
 		return "read-locks"
+	case event.ReleaseUnheld:
+		return "unlocks"
+	case event.JoinFailed:
+		return "fails to join"
+	case event.UseDestroyed:
+		return "uses"
 	case event.AcquireFailed:
 		return "fails to lock"
 	case event.Release:

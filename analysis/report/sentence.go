@@ -22,6 +22,8 @@ func (n names) sentence(f *Finding) string {
 		return n.deadlock(f)
 	case f.Kind == finding.Race && len(f.Evidence) == 2:
 		return n.race(f)
+	case f.Kind == finding.Misuse && len(f.Evidence) > 0:
+		return n.misuse(f)
 	}
 	return n.other(f)
 }

@@ -5,12 +5,15 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/depend"
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
+	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -43,6 +46,7 @@ type Suite struct {
 	history  *predict.History
 	depend   *depend.Graph
 	hangs    *hang.Analysis
+	misuse   *misuse.Analysis
 	explain  bool
 	pruned   []finding.Pruned
 	atomics  map[event.ObjectID]bool // variables with atomic accesses, to explain
@@ -51,7 +55,7 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New()}
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New()}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
 	}
@@ -73,6 +77,10 @@ func (s *Suite) Event(e *event.Event) {
 	if hang.Wants(e.Op) {
 		s.hangs.Event(e)
 	}
+	s.misuse.Event(e)
+	if e.Op.IsMisuse() {
+		return // likewise
+	}
 	if s.explain && e.Flags&event.Atomic != 0 && e.Op.IsAccess() {
 		s.atomics[e.Object] = true
 	}
@@ -91,6 +99,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.goodlock.Remember(n)
 	s.depend.Remember(n)
 	s.hangs.Remember(n)
+	s.misuse.Remember(n)
 }
 
 // Uses tells how threads used each variable so far, and under which locks; with
@@ -109,7 +118,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range deadlocks {
 		s.settle(&deadlocks[i], candidates[i])
 	}
-	found := append(races, deadlocks...)
+	found := slices.Concat(races, deadlocks, s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}

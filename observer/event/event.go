@@ -53,7 +53,7 @@ const (
 
 	Acquire       // exclusive: mutex, spin lock, write side of a rwlock
 	AcquireRead   // shared: read side of a rwlock
-	AcquireFailed // a try that failed, or a wait for the lock that timed out
+	AcquireFailed // a try that failed, or a wait for the lock that timed out; with HasValue it was refused, and Value is the error number
 	Release       // either side
 
 	Fork   // Object2 unused, Peer is the child
@@ -79,7 +79,10 @@ const (
 	OnceDone  // the initialiser has returned
 	OnceLeave // returned to a caller that did not run the initialiser
 
-	Init    // the object's lifetime begins; with HasValue, Value is what a semaphore or a variable holds
+	// Init: the object's lifetime begins. With HasValue, Value is what a semaphore or a
+	// variable holds, and how many threads a barrier takes; of a mutex it is 1 if it was
+	// made with attributes, by which it may be a robust one, and else 0.
+	Init
 	Destroy // the object's lifetime ends
 
 	// Hole: as many events of the thread as Value says were lost here.
@@ -100,6 +103,12 @@ const (
 	// What threads were found at when they had come to a stop; see package hang.
 	Holds   // Object is a lock that the thread holds then, taken at Place; Value is Acquire or AcquireRead
 	Blocked // the thread waits, at Place, and nothing that the process can still do will end that; Value: see Attempt
+
+	// What breaks a rule of the threads' interface and changes nothing that is told of
+	// its object otherwise: it orders nothing. Each is told only where it is certain.
+	ReleaseUnheld // the thread gives a lock up that it does not hold; with InCondWait in a wait on a condition, the next event
+	JoinFailed    // a join that was refused: Peer is who was to be joined, Value the error number
+	UseDestroyed  // Object was destroyed, not made again, and is used
 
 	NumOps
 )
@@ -163,6 +172,12 @@ const (
 	// one is what it saw, and a witness need not care which. With NoSource, what it
 	// saw is not known, and no witness may execute it.
 	Late
+	// Joinable: the thread that this Fork makes was certainly made so that it can be
+	// joined.
+	Joinable
+	// WithProcess: this End came with the end of the whole process; Value, with
+	// HasValue, is the process's status as wait(2) gives it.
+	WithProcess
 )
 
 // Epoch counts the events of one clock slot, from 1.
@@ -176,8 +191,8 @@ type Event struct {
 	Value   uint64 // of the variable, zero-extended, with HasValue; see Send, Receive
 	Thread  ThreadID
 	Object  ObjectID
-	Object2 ObjectID // the mutex of Wait and Wake; of a Return what its result points to
-	Peer    ThreadID // of Fork, Join, Detach
+	Object2 ObjectID // the mutex of Wait and Wake; of a ReleaseUnheld in a wait the condition; of a Return what its result points to
+	Peer    ThreadID // of Fork, Join, JoinFailed, Detach
 	Place   PlaceID
 	Op      Op
 	Kind    Kind // of Object
@@ -215,6 +230,9 @@ func (e *Event) Before(slot uint32, epoch Epoch) bool {
 // IsAccess reports whether the event accesses a variable.
 func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 
+// IsMisuse reports whether the event tells of a broken rule, and of nothing else.
+func (o Op) IsMisuse() bool { return o >= ReleaseUnheld && o <= UseDestroyed }
+
 // IsWrite reports whether the event changes a variable.
 func (o Op) IsWrite() bool { return o == Write || o == Update }
 
@@ -232,6 +250,7 @@ var opNames = [NumOps]string{
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
+	"release-unheld", "join-failed", "use-destroyed",
 }
 
 // String gives the operation's name as the reports and traces spell it.

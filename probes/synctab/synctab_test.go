@@ -52,7 +52,7 @@ func TestBuiltinRows(t *testing.T) {
 		{"sem_init", Entry{Op: bpf.OpInit, Kind: KindSemaphore, Object: 1, Second: 3}},
 		{"sem_trywait", Entry{Op: bpf.OpSemWait, Kind: KindSemaphore, Object: 1, Success: bpf.SuccessZero, Try: true}},
 		{"sem_wait", Entry{Op: bpf.OpSemWait, Kind: KindSemaphore, Object: 1, Success: bpf.SuccessZero, Unwinds: true}},
-		{"pthread_create", Entry{Op: bpf.OpCreate, Kind: KindThread, Object: 1, Second: 3}},
+		{"pthread_create", Entry{Op: bpf.OpCreate, Kind: KindThread, Object: 2, Second: 3}},
 		{"thrd_join", Entry{Op: bpf.OpJoin, Kind: KindThread, Object: 1, Success: bpf.SuccessZero, Unwinds: true}},
 		{"call_once", Entry{Op: bpf.OpOnce, Kind: KindOnce, Object: 1, Unwinds: true}},
 		{"__cxa_guard_acquire", Entry{Op: bpf.OpGuardAcquire, Kind: KindOnce, Object: 1, Success: bpf.SuccessNonzero, Unwinds: true}},

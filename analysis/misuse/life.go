@@ -1,0 +1,199 @@
+package misuse
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// makings is what is known of the making, ending and joining of threads.
+type makings struct {
+	// open are the threads that can certainly be joined, and nobody joined or detached
+	// yet.
+	open map[event.ThreadID]*making
+	// family is the first thread of the process of a thread that lives, as far as that is
+	// certain: who made it certainly a thread, and no process.
+	family map[event.ThreadID]event.ThreadID
+	over   event.ThreadID // the family whose process ended last of its own will
+	made   ring           // forks
+	parted ring           // joins, and detaching
+	// refused are joins that were refused for a reason that shows later.
+	refused []step
+	// ended is the last end that was not told of itself, with the locks that the thread
+	// held: the next event says whether it was joined, so that it came of its own.
+	ended struct {
+		step step
+		held []hold
+	}
+}
+
+// making is how a thread was made.
+type making struct {
+	step   step
+	family event.ThreadID
+	ended  step // its end; op is None while it lives
+}
+
+const (
+	maxOpen    = 1 << 14 // threads that nobody joins; more are not kept
+	maxRefused = 1 << 10
+)
+
+func newMakings() makings {
+	return makings{open: map[event.ThreadID]*making{}, family: map[event.ThreadID]event.ThreadID{}}
+}
+
+func (m *makings) remember(n *event.Names) {
+	for id, x := range m.open {
+		n.Thread(id)
+		n.Thread(x.step.thread)
+	}
+	n.Thread(m.ended.step.thread)
+	for _, h := range m.ended.held {
+		n.Object(h.taken.object)
+	}
+	for i := range m.refused {
+		n.Thread(m.refused[i].thread)
+		n.Thread(m.refused[i].peer)
+	}
+	m.made.remember(n)
+	m.parted.remember(n)
+}
+
+// life serves the making, ending and joining of threads.
+func (a *Analysis) life(t *thread, e *event.Event) {
+	switch e.Op {
+	case event.Fork:
+		a.makings.fork(stepOf(e))
+	case event.Detach:
+		delete(a.makings.open, e.Peer)
+		if e.Flags&event.Inferred == 0 {
+			a.makings.parted.add(stepOf(e))
+		}
+	case event.Join:
+		a.joined(stepOf(e))
+	case event.JoinFailed:
+		a.joinFailed(e)
+	case event.End:
+		a.end(t, e)
+	}
+}
+
+func (m *makings) fork(s step) {
+	m.made.add(s)
+	if s.flags&event.Joinable == 0 {
+		return
+	}
+	family := m.familyOf(s.thread)
+	m.family[s.peer] = family
+	if len(m.open) < maxOpen {
+		m.open[s.peer] = &making{step: s, family: family}
+	}
+}
+
+func (m *makings) familyOf(id event.ThreadID) event.ThreadID { return cmp.Or(m.family[id], id) }
+
+// joined serves a join that succeeded.
+func (a *Analysis) joined(s step) {
+	m := &a.makings
+	delete(m.open, s.peer)
+	m.parted.add(s)
+	if m.ended.step.thread == s.peer && m.ended.step.seq == s.seq-1 {
+		for _, h := range m.ended.held {
+			a.report(finding.ExitHolding, m.ended.step, h.taken)
+		}
+	}
+	m.refused = slices.DeleteFunc(m.refused, func(r step) bool {
+		if r.peer != s.peer {
+			return false
+		}
+		a.report(finding.JoinTwice, r, s)
+		return true
+	})
+}
+
+// joinFailed serves a join that was refused. An error number tells only half of it:
+// EINVAL is for detached threads and for those that another is joining.
+func (a *Analysis) joinFailed(e *event.Event) {
+	const noThread, invalid, deadlock = 3, 22, 35
+	s, m := stepOf(e), &a.makings
+	before, parted := m.parted.last(func(p *step) bool { return p.peer == e.Peer })
+	switch {
+	case e.Peer == 0:
+	case e.Value == deadlock && e.Peer == e.Thread:
+		a.report(finding.JoinSelf, s)
+	case e.Value != noThread && e.Value != invalid:
+	case parted && before.op == event.Join:
+		a.report(finding.JoinTwice, s, before)
+	case parted:
+		a.report(finding.JoinDetached, s, before)
+	case e.Value == invalid && len(m.refused) < maxRefused:
+		m.refused = append(m.refused, s)
+	}
+}
+
+// end serves the end of a thread. What it held was taken from it just before.
+func (a *Analysis) end(t *thread, e *event.Event) {
+	s, m := stepOf(e), &a.makings
+	a.leaveWait(t, false)
+	switch {
+	case e.Flags&event.WithProcess != 0:
+		delete(m.open, t.id)
+		if e.Value&0x7f == 0 { // no signal killed it
+			a.unjoined(m.familyOf(t.id))
+		}
+	case e.Flags&event.Inferred != 0:
+		m.ended.step, m.ended.held = s, a.kept(t)
+	default:
+		for _, h := range a.kept(t) {
+			a.report(finding.ExitHolding, s, h.taken)
+		}
+	}
+	if x := m.open[t.id]; x != nil {
+		x.ended = s
+	}
+	delete(m.family, t.id)
+	delete(a.threads, t.id)
+	a.lately[t.id%lately] = nil
+}
+
+// kept gives the locks that a thread holds as it ends, which it should not.
+func (a *Analysis) kept(t *thread) []hold {
+	if a.robust {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(t.dropped), func(h hold) bool {
+		return h.handed || a.special[h.taken.object] || h.taken.flags&event.Inferred != 0
+	})
+}
+
+// unjoined finds, when a process ends, its threads that have ended before and that
+// nobody joined or detached.
+func (a *Analysis) unjoined(family event.ThreadID) {
+	m := &a.makings
+	if m.over == family {
+		return // another of its threads has said so
+	}
+	m.over = family
+	for _, id := range slices.Sorted(maps.Keys(m.open)) {
+		if x := m.open[id]; x.family == family && x.ended.op != event.None {
+			a.report(finding.NeverJoined, x.step, x.ended)
+			delete(m.open, id)
+		}
+	}
+}
+
+// detached finds, at the end of the run, joins that were refused although nobody was seen
+// to detach or join the thread: it was made detached.
+func (a *Analysis) detached() {
+	m := &a.makings
+	for _, s := range m.refused {
+		if made, ok := m.made.last(func(p *step) bool { return p.peer == s.peer }); ok {
+			a.report(finding.JoinDetached, s, made)
+		}
+	}
+	m.refused = nil
+}

@@ -1,0 +1,368 @@
+// Package misuse finds where a run broke the rules of the threads' interface: unlocked
+// what it did not hold, destroyed what was in use, joined twice. Events go in, findings
+// of kind misuse come out, each with the rule (finding.Rule), the wrong operation and the
+// other side: where the lock was taken, the thread made, the wait begun. All is observed,
+// nothing predicted.
+//
+// What is told by its effect, as who holds what, is followed here; what has no effect is
+// an event of its own (event.ReleaseUnheld and its kin). After a hole in the trace nothing
+// more is found: what was lost may have made everything right. The analysis never knows
+// addresses or names.
+package misuse
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Analysis is a finding.Analysis.
+type Analysis struct {
+	threads map[event.ThreadID]*thread // living
+	lately  [lately]*thread
+	conds   map[event.ObjectID]*condition
+	waiting int // threads in waits
+	rounds  map[event.ObjectID]*barrier
+	special map[event.ObjectID]bool // live mutexes that may be robust
+	robust  bool                    // any mutex may be: special had no more room
+	drops   []hold                  // taken from threads by the last events, without any other between
+	dead    ring                    // destroyed objects
+	makings makings
+	blind   bool // there was a hole
+	found   map[key]*finding.Finding
+}
+
+// How much is kept, so that no run needs more memory than another.
+const (
+	lately   = 64      // threads that are found without a map
+	maxFound = 1 << 12 // findings; of what is beyond, those of one rule and place are one
+	maxRing  = 1 << 10 // objects destroyed, threads joined, and so on, that a use may still name
+	releases = 4       // of a thread, that are known
+	maxLive  = 1 << 16 // conditions, barriers, mutexes with attributes
+)
+
+// key tells findings apart.
+type key struct {
+	rule         finding.Rule
+	place, other event.PlaceID
+	object       event.ObjectID
+}
+
+// thread is a living thread.
+type thread struct {
+	id      event.ThreadID
+	held    []hold
+	dropped []hold // since its last event by which it did something: what it held when it was taken from it
+	wait    *condition
+	barrier *barrier
+	arrival uint64 // at barrier
+	// past are its last releases, next the oldest.
+	past [releases]step
+	next int
+}
+
+// step is an event, as findings tell it.
+type step struct {
+	seq, time uint64
+	object    event.ObjectID
+	with      event.ObjectID // of a wait the mutex
+	thread    event.ThreadID
+	peer      event.ThreadID
+	place     event.PlaceID
+	op        event.Op
+	flags     event.Flags
+}
+
+// hold is a lock held; dropped, when it was taken from the thread.
+type hold struct {
+	taken   step
+	handed  bool   // another thread has unlocked it
+	dropped uint64 // number of the event
+}
+
+// New makes an analysis.
+func New() *Analysis {
+	return &Analysis{
+		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, rounds: map[event.ObjectID]*barrier{},
+		special: map[event.ObjectID]bool{}, makings: newMakings(), found: map[key]*finding.Finding{},
+	}
+}
+
+func stepOf(e *event.Event) step {
+	return step{seq: e.Seq, time: e.Time, object: e.Object, with: e.Object2, thread: e.Thread, peer: e.Peer, place: e.Place, op: e.Op, flags: e.Flags}
+}
+
+func (s step) finding() finding.Step {
+	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Place: s.place}
+}
+
+// Event takes the next event of the run; finding.Analysis.
+func (a *Analysis) Event(e *event.Event) {
+	if a.blind || e.Op.IsAccess() {
+		return
+	}
+	t := a.thread(e.Thread)
+	if len(t.dropped) > 0 && e.Op != event.End && !(e.Op == event.Release && e.Flags&event.Inferred != 0) {
+		t.dropped = t.dropped[:0]
+	}
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		t.held = append(t.held, hold{taken: stepOf(e)})
+	case event.Release:
+		a.release(t, e)
+	case event.AcquireFailed:
+		a.refused(t, e)
+	case event.ReleaseUnheld:
+		a.unheld(t, e)
+	case event.UseDestroyed:
+		a.usedDestroyed(e)
+	case event.Wait, event.Wake, event.Signal, event.Broadcast:
+		a.condition(t, e)
+	case event.BarrierArrive, event.BarrierDepart:
+		a.barrier(t, e)
+	case event.Init, event.Destroy:
+		a.lifetime(e)
+	case event.Fork, event.Join, event.JoinFailed, event.Detach, event.End:
+		a.life(t, e)
+	case event.Hole:
+		a.hole()
+	}
+}
+
+func (a *Analysis) thread(id event.ThreadID) *thread {
+	near := &a.lately[id%lately]
+	if t := *near; t != nil && t.id == id {
+		return t
+	}
+	t := a.threads[id]
+	if t == nil {
+		t = &thread{id: id}
+		a.threads[id] = t
+	}
+	*near = t
+	return t
+}
+
+// hole forgets all that could still become a finding.
+func (a *Analysis) hole() {
+	found := a.found
+	*a = *New()
+	a.blind, a.found = true, found
+}
+
+// release follows who holds what. What is taken from a thread, since it ends or another
+// destroys the lock, is kept until the event that says why.
+func (a *Analysis) release(t *thread, e *event.Event) {
+	i := t.holding(e.Object)
+	if i < 0 {
+		return
+	}
+	h := t.held[i]
+	t.held = slices.Delete(t.held, i, i+1)
+	if e.Flags&event.Inferred == 0 {
+		t.past[t.next] = stepOf(e)
+		t.next = (t.next + 1) % releases
+		return
+	}
+	h.dropped = e.Seq
+	t.dropped = append(t.dropped, h)
+	if n := len(a.drops); n > 0 && a.drops[n-1].dropped != e.Seq-1 {
+		a.drops = a.drops[:0]
+	}
+	a.drops = append(a.drops, h)
+}
+
+// holding finds a lock among those held, the last first; -1 if it is not.
+func (t *thread) holding(lock event.ObjectID) int {
+	for i := len(t.held) - 1; i >= 0; i-- {
+		if t.held[i].taken.object == lock {
+			return i
+		}
+	}
+	return -1
+}
+
+// holder finds a thread that holds a lock, and the hold; nil if there is none. Of
+// several readers it is the one that has it longest.
+func (a *Analysis) holder(lock event.ObjectID) (found *hold) {
+	for _, t := range a.threads {
+		if i := t.holding(lock); i >= 0 && (found == nil || t.held[i].taken.seq < found.taken.seq) {
+			found = &t.held[i]
+		}
+	}
+	return found
+}
+
+// refused serves an acquisition that the lock refused because the thread holds it.
+func (a *Analysis) refused(t *thread, e *event.Event) {
+	if e.Flags&(event.HasValue|event.Try) != event.HasValue {
+		return
+	}
+	if i := t.holding(e.Object); i >= 0 {
+		a.report(finding.Relock, stepOf(e), t.held[i].taken)
+	}
+}
+
+// unheld serves an unlock, or a wait on a condition, by a thread that does not hold the
+// lock.
+func (a *Analysis) unheld(t *thread, e *event.Event) {
+	wrong := stepOf(e)
+	h := a.holder(e.Object)
+	if e.Flags&event.InCondWait != 0 {
+		wrong.op, wrong.object, wrong.with = event.Wait, e.Object2, e.Object
+	}
+	switch {
+	case wrong.op == event.Wait && h != nil:
+		a.report(finding.WaitNotHeld, wrong, h.taken)
+	case wrong.op == event.Wait:
+		a.report(finding.WaitNotHeld, wrong, t.released(e.Object)...)
+	case h != nil:
+		h.handed = true
+		a.report(finding.UnlockByOther, wrong, h.taken)
+	default:
+		a.report(finding.UnlockNotHeld, wrong, t.released(e.Object)...)
+	}
+}
+
+// released tells where the thread released a lock last, if that was one of its last
+// releases.
+func (t *thread) released(lock event.ObjectID) []step {
+	for i := range releases {
+		if s := t.past[(t.next+releases-1-i)%releases]; s.object == lock && s.op != event.None {
+			return []step{s}
+		}
+	}
+	return nil
+}
+
+// lifetime serves init and destroy.
+func (a *Analysis) lifetime(e *event.Event) {
+	if e.Op == event.Init {
+		a.made(e)
+		return
+	}
+	if e.Flags&event.Inferred == 0 {
+		a.destroyed(e)
+		a.dead.add(stepOf(e))
+	}
+	delete(a.special, e.Object)
+	delete(a.rounds, e.Object)
+	delete(a.conds, e.Object)
+}
+
+func (a *Analysis) made(e *event.Event) {
+	switch {
+	case e.Flags&event.HasValue == 0:
+	case e.Kind == event.KindMutex && e.Value != 0:
+		if len(a.special) < maxLive {
+			a.special[e.Object] = true
+		} else {
+			a.robust = true
+		}
+	case e.Kind == event.KindBarrier && len(a.rounds) < maxLive:
+		a.rounds[e.Object] = &barrier{takes: e.Value}
+	}
+}
+
+// destroyed finds who was using the object. Of a lock that is held the event just before
+// has said that it is so no longer.
+func (a *Analysis) destroyed(e *event.Event) {
+	switch e.Kind {
+	case event.KindCond:
+		if w, ok := a.conds[e.Object].blocked(0); ok {
+			a.report(finding.DestroyWaited, stepOf(e), w)
+		}
+		return
+	case event.KindBarrier:
+		if b := a.rounds[e.Object]; b.blocked() {
+			a.report(finding.DestroyWaited, stepOf(e), b.last)
+		}
+		return
+	}
+	n := len(a.drops)
+	if n == 0 || a.drops[n-1].dropped != e.Seq-1 {
+		return
+	}
+	if i := slices.IndexFunc(a.drops, func(h hold) bool { return h.taken.object == e.Object }); i >= 0 && !a.drops[i].handed {
+		a.report(finding.DestroyHeld, stepOf(e), a.drops[i].taken)
+	}
+}
+
+func (a *Analysis) usedDestroyed(e *event.Event) {
+	if s, ok := a.dead.last(func(s *step) bool { return s.object == e.Object }); ok {
+		a.report(finding.UseDestroyed, stepOf(e), s)
+	}
+}
+
+// report keeps a finding: the wrong operation, and what it clashes with.
+func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) {
+	k := key{rule: rule, place: wrong.place, object: wrong.object}
+	if len(others) > 0 {
+		k.other = others[0].place
+	}
+	if _, known := a.found[k]; !known && len(a.found) >= maxFound {
+		k.other, k.object = 0, 0
+	}
+	if f := a.found[k]; f != nil {
+		f.Count++
+		return
+	}
+	f := &finding.Finding{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed, Count: 1}
+	for _, s := range append([]step{wrong}, others...) {
+		f.Evidence = append(f.Evidence, s.finding())
+		f.Threads = append(f.Threads, s.thread)
+		for _, id := range []event.ObjectID{s.object, s.with} {
+			if id != 0 && !slices.Contains(f.Objects, id) {
+				f.Objects = append(f.Objects, id)
+			}
+		}
+	}
+	a.found[k] = f
+}
+
+// Finish gives the findings, the first wrong operation first; finding.Analysis.
+func (a *Analysis) Finish() []finding.Finding {
+	a.detached()
+	out := make([]finding.Finding, 0, len(a.found))
+	for _, f := range a.found {
+		out = append(out, *f)
+	}
+	slices.SortFunc(out, func(x, y finding.Finding) int {
+		return cmp.Or(cmp.Compare(x.Evidence[0].Seq, y.Evidence[0].Seq), cmp.Compare(x.Rule, y.Rule), slices.Compare(x.Objects, y.Objects))
+	})
+	return out
+}
+
+// Remember adds the threads and objects that a finding may still name.
+func (a *Analysis) Remember(n *event.Names) {
+	for _, f := range a.found {
+		for i := range f.Evidence {
+			f.Evidence[i].Remember(n)
+		}
+		for _, id := range f.Objects {
+			n.Object(id)
+		}
+	}
+	for _, t := range a.threads {
+		n.Thread(t.id)
+		for _, h := range slices.Concat(t.held, t.dropped) {
+			n.Object(h.taken.object)
+		}
+		for _, s := range t.past {
+			n.Object(s.object)
+		}
+	}
+	for id, c := range a.conds {
+		for _, w := range c.waiters {
+			n.Object(id)
+			n.Object(w.mutex)
+		}
+	}
+	for id := range a.rounds {
+		n.Object(id)
+	}
+	a.dead.remember(n)
+	a.makings.remember(n)
+}

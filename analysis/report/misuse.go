@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// misuse says which rule is broken, by whom, and against what: "T2 worker unlocks 'm' at
+// pool.c:33, which T1 main thread holds since pool.c:12".
+func (n names) misuse(f *Finding) string {
+	wrong := f.Evidence[0]
+	who := thread(f, wrong.Thread).label()
+	what, at := quoted(wrong.Object), after(" at ", n.at(wrong.Stack))
+	switch f.Rule {
+	case finding.Relock:
+		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.opposite(f, ", which it holds since %s", ", which it holds"))
+	case finding.UnlockNotHeld:
+		return fmt.Sprintf("%s unlocks %s%s, which nobody holds%s", who, what, at, n.opposite(f, ": it unlocked it before at %s", ""))
+	case finding.UnlockByOther:
+		return fmt.Sprintf("%s unlocks %s%s, which %s holds%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
+	case finding.DestroyHeld:
+		return fmt.Sprintf("%s destroys %s%s, which %s holds%s", who, what, at, n.holder(f), n.opposite(f, " since %s", ""))
+	case finding.DestroyWaited:
+		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
+	case finding.UseDestroyed:
+		return fmt.Sprintf("%s uses %s%s, which %s destroyed%s", who, what, at, n.holder(f), n.opposite(f, " at %s", ""))
+	case finding.WaitNotHeld:
+		return n.waitNotHeld(f, who, at)
+	case finding.WaitTwoMutexes:
+		return fmt.Sprintf("%s waits on %s with %s%s, while %s waits there with %s%s",
+			who, what, objectAt(f, 1), at, n.second(f), objectAt(f, 2), n.opposite(f, " since %s", ""))
+	}
+	return n.misuseOfThread(f, who, at)
+}
+
+func (n names) misuseOfThread(f *Finding, who, at string) string {
+	wrong := f.Evidence[0]
+	peer := thread(f, wrong.Peer).label()
+	switch f.Rule {
+	case finding.ExitHolding:
+		lock := "a lock"
+		if len(f.Evidence) > 1 {
+			lock = quoted(f.Evidence[1].Object)
+		}
+		return fmt.Sprintf("%s ends while it holds %s%s", who, lock, n.opposite(f, ", locked at %s", ""))
+	case finding.JoinDetached:
+		if len(f.Evidence) > 1 && f.Evidence[1].Op == event.Fork {
+			return fmt.Sprintf("%s joins %s%s, which was made detached%s", who, peer, at, n.opposite(f, " at %s", ""))
+		}
+		return fmt.Sprintf("%s joins %s%s, which %s detached%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+	case finding.JoinTwice:
+		return fmt.Sprintf("%s joins %s%s, which %s joins too%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+	case finding.JoinSelf:
+		return fmt.Sprintf("%s joins itself%s", who, at)
+	case finding.NeverJoined:
+		return fmt.Sprintf("%s, made by %s%s, has ended, and nobody joined or detached it", peer, who, at)
+	}
+	return n.other(f)
+}
+
+func (n names) waitNotHeld(f *Finding, who, at string) string {
+	wrong := f.Evidence[0]
+	text := fmt.Sprintf("%s waits on %s%s with %s, which ", who, quoted(wrong.Object), at, objectAt(f, 1))
+	if len(f.Evidence) > 1 && f.Evidence[1].Op != event.Release {
+		return text + fmt.Sprintf("%s holds%s", n.second(f), n.opposite(f, " since %s", ""))
+	}
+	return text + "it does not hold" + n.opposite(f, ": it unlocked it at %s", "")
+}
+
+// second is the thread of the other side.
+func (n names) second(f *Finding) string {
+	if len(f.Evidence) < 2 {
+		return "another thread"
+	}
+	return thread(f, f.Evidence[1].Thread).label()
+}
+
+// holder is second, or "it" for the thread that does what is wrong.
+func (n names) holder(f *Finding) string {
+	if len(f.Evidence) > 1 && f.Evidence[1].Thread == f.Evidence[0].Thread {
+		return "it"
+	}
+	return n.second(f)
+}
+
+// opposite puts where the other side is into a text, and gives instead where that is not
+// known.
+func (n names) opposite(f *Finding, with, instead string) string {
+	if len(f.Evidence) > 1 {
+		if at := n.at(f.Evidence[1].Stack); at != "" {
+			return fmt.Sprintf(with, at)
+		}
+	}
+	return instead
+}
+
+func objectAt(f *Finding, i int) string {
+	if i >= len(f.Objects) {
+		return "something"
+	}
+	return quoted(&f.Objects[i])
+}

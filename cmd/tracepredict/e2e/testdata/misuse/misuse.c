@@ -1,0 +1,398 @@
+/*
+ * misuse CASE breaks one rule of the threads' interface, misuse CASE fine does the
+ * same as it should be done. Semaphores make the outcome certain. Marks say which
+ * lines the finding must name: the wrong operation, and the other side.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool fine;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, spare = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t made;
+static mtx_t plain;
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
+static sem_t here, go;
+static bool is_ready;
+static pid_t worker_id;
+
+static void check(int error, const char *what)
+{
+	if (error) {
+		fprintf(stderr, "%s: %s\n", what, strerror(error));
+		exit(1);
+	}
+}
+
+static pthread_t start(void *(*f)(void *))
+{
+	pthread_t t;
+
+	check(pthread_create(&t, NULL, f, NULL), "pthread_create");
+	return t;
+}
+
+static void finish(pthread_t t) { check(pthread_join(t, NULL), "pthread_join"); }
+
+/* Makes a mutex of a type, robust or not. */
+static void make(int type, int robust)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type);
+	pthread_mutexattr_setrobust(&attr, robust);
+	check(pthread_mutex_init(&made, &attr), "pthread_mutex_init");
+	pthread_mutexattr_destroy(&attr);
+}
+
+static void unlock_not_held(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock); /* other unlock_not_held */
+	if (fine)
+		pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock); /* wrong unlock_not_held */
+}
+
+static void unlock_rwlock(void)
+{
+	if (fine)
+		pthread_rwlock_rdlock(&table);
+	pthread_rwlock_unlock(&table); /* wrong unlock_rwlock */
+}
+
+static void unlock_c11(void)
+{
+	mtx_init(&plain, mtx_plain);
+	mtx_lock(&plain);
+	mtx_unlock(&plain); /* other unlock_c11 */
+	if (!fine)
+		mtx_unlock(&plain); /* wrong unlock_c11 */
+	mtx_destroy(&plain);
+}
+
+static void *unlocker(void *arg)
+{
+	if (fine)
+		pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock); /* wrong unlock_by_other */
+	return arg;
+}
+
+static void unlock_by_other(void)
+{
+	pthread_mutex_lock(&lock); /* other unlock_by_other */
+	if (fine)
+		pthread_mutex_unlock(&lock);
+	finish(start(unlocker));
+}
+
+/* A semaphore may be given back by anybody. */
+static void *poster(void *arg)
+{
+	sem_post(&go);
+	return arg;
+}
+
+static void post_by_other(void)
+{
+	pthread_t t = start(poster);
+
+	sem_wait(&go);
+	finish(t);
+}
+
+static void relock(void)
+{
+	make(fine ? PTHREAD_MUTEX_RECURSIVE : PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED);
+	pthread_mutex_lock(&made); /* other relock */
+	if (pthread_mutex_lock(&made) == 0) /* wrong relock */
+		pthread_mutex_unlock(&made);
+	pthread_mutex_unlock(&made);
+}
+
+static void relock_rwlock(void)
+{
+	pthread_rwlock_wrlock(&table); /* other relock_rwlock */
+	if (fine)
+		pthread_rwlock_unlock(&table);
+	pthread_rwlock_wrlock(&table); /* wrong relock_rwlock */
+	pthread_rwlock_unlock(&table);
+}
+
+static void destroy_held(void)
+{
+	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
+	pthread_mutex_lock(&made); /* other destroy_held */
+	if (fine)
+		pthread_mutex_unlock(&made);
+	pthread_mutex_destroy(&made); /* wrong destroy_held */
+	if (!fine)
+		pthread_mutex_unlock(&made);
+}
+
+static void *waiter(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	sem_post(&here);
+	while (!is_ready)
+		pthread_cond_wait(&ready, &lock); /* other destroy_waited wait_two_mutexes */
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static void *waiter_with_spare(void *arg)
+{
+	pthread_mutex_t *with = fine ? &lock : &spare;
+
+	pthread_mutex_lock(with);
+	sem_post(&here);
+	while (!is_ready)
+		pthread_cond_wait(&ready, with); /* wrong wait_two_mutexes */
+	pthread_mutex_unlock(with);
+	return arg;
+}
+
+/* Returns when a thread waits. */
+static void await(pthread_mutex_t *with)
+{
+	sem_wait(&here);
+	pthread_mutex_lock(with);
+	pthread_mutex_unlock(with);
+}
+
+static void wake_all(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&spare);
+	is_ready = true;
+	pthread_cond_broadcast(&ready);
+	pthread_mutex_unlock(&spare);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Ends the process once the condition is being destroyed, for which glibc waits. */
+static void *ender(void *arg)
+{
+	while (!(*(volatile unsigned *)&ready.__data.__wrefs & 4))
+		sched_yield();
+	_exit(0);
+	return arg;
+}
+
+static void destroy_waited(void)
+{
+	pthread_t t = start(waiter);
+
+	await(&lock);
+	if (fine) {
+		wake_all();
+		finish(t);
+	} else {
+		start(ender);
+	}
+	pthread_cond_destroy(&ready); /* wrong destroy_waited */
+}
+
+/* To destroy a condition right after a broadcast is allowed. */
+static void destroy_woken(void)
+{
+	pthread_t t = start(waiter);
+
+	await(&lock);
+	wake_all();
+	pthread_cond_destroy(&ready);
+	finish(t);
+}
+
+static void wait_two_mutexes(void)
+{
+	pthread_t t = start(waiter), u;
+
+	await(&lock);
+	u = start(waiter_with_spare);
+	await(fine ? &lock : &spare);
+	wake_all();
+	finish(t);
+	finish(u);
+}
+
+static void wait_not_held(void)
+{
+	const struct timespec past = {0};
+
+	pthread_mutex_lock(&lock);
+	if (!fine)
+		pthread_mutex_unlock(&lock); /* other wait_not_held */
+	pthread_cond_timedwait(&ready, &lock, &past); /* wrong wait_not_held */
+	pthread_mutex_unlock(&lock);
+}
+
+static void use_destroyed(void)
+{
+	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
+	pthread_mutex_lock(&made);
+	pthread_mutex_unlock(&made);
+	pthread_mutex_destroy(&made); /* other use_destroyed */
+	if (fine)
+		make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
+	if (pthread_mutex_lock(&made) == 0) /* wrong use_destroyed */
+		pthread_mutex_unlock(&made);
+}
+
+static void *keeper(void *arg)
+{
+	pthread_mutex_lock(&lock); /* other exit_holding */
+	if (fine)
+		pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static void exit_holding(void) { finish(start(keeper)); }
+
+/* To die with a robust mutex is what they are for. */
+static void *robust_keeper(void *arg)
+{
+	pthread_mutex_lock(&made);
+	return arg;
+}
+
+static void exit_robust(void)
+{
+	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST);
+	finish(start(robust_keeper));
+	if (pthread_mutex_lock(&made) == EOWNERDEAD)
+		pthread_mutex_consistent(&made);
+	pthread_mutex_unlock(&made);
+}
+
+/* The end of the process is no end of a thread. */
+static void *holder(void *arg)
+{
+	pthread_mutex_lock(&spare);
+	sem_post(&here);
+	sem_wait(&go);
+	return arg;
+}
+
+static void exit_of_process(void)
+{
+	start(holder);
+	sem_wait(&here);
+	pthread_mutex_lock(&lock);
+	exit(0);
+}
+
+static void *dawdler(void *arg)
+{
+	sem_wait(&go);
+	return arg;
+}
+
+static void join_detached(void)
+{
+	pthread_t t = start(dawdler);
+
+	if (!fine) {
+		pthread_detach(t); /* other join_detached */
+		pthread_join(t, NULL); /* wrong join_detached */
+		sem_post(&go);
+		return;
+	}
+	sem_post(&go);
+	finish(t);
+}
+
+static void join_made_detached(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, fine ? PTHREAD_CREATE_JOINABLE : PTHREAD_CREATE_DETACHED);
+	check(pthread_create(&t, &attr, dawdler, NULL), "pthread_create"); /* other join_made_detached */
+	if (fine)
+		sem_post(&go);
+	pthread_join(t, NULL); /* wrong join_made_detached */
+	sem_post(&go);
+}
+
+static void *nothing(void *arg) { return arg; }
+
+static void join_twice(void)
+{
+	pthread_t t = start(nothing);
+
+	pthread_join(t, NULL); /* other join_twice */
+	if (!fine)
+		pthread_join(t, NULL); /* wrong join_twice */
+}
+
+static void join_self(void)
+{
+	if (!fine)
+		pthread_join(pthread_self(), NULL); /* wrong join_self */
+}
+
+static void *named(void *arg)
+{
+	__atomic_store_n(&worker_id, gettid(), __ATOMIC_SEQ_CST);
+	return arg;
+}
+
+static void never_joined(void)
+{
+	pthread_t t;
+	pid_t id;
+
+	check(pthread_create(&t, NULL, named, NULL), "pthread_create"); /* wrong never_joined */
+	while (!(id = __atomic_load_n(&worker_id, __ATOMIC_SEQ_CST)))
+		sched_yield();
+	while (tgkill(getpid(), id, 0) == 0)
+		sched_yield();
+	if (fine)
+		finish(t);
+}
+
+/* A thread that still runs when the process ends was not to be joined. */
+static void never_ended(void)
+{
+	start(dawdler);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+#define CASE(f) {#f, f}
+	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
+	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
+	CASE(exit_holding), CASE(exit_robust), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self),
+	CASE(never_joined), CASE(never_ended),
+};
+
+int main(int argc, char **argv)
+{
+	sem_init(&here, 0, 0);
+	sem_init(&go, 0, 0);
+	fine = argc > 2;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
+			cases[i].run();
+			return 0;
+		}
+	}
+	return 2;
+}

@@ -1,0 +1,194 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// What breaks a rule of the threads' interface has mostly no effect that other events
+// tell of: an unlock by a thread that does not hold the lock releases nothing that the
+// observer knows of. Such calls are events of their own (event.ReleaseUnheld and its
+// kin), where what was seen leaves no doubt: the whole life of the lock, or that of the
+// thread, and no hole anywhere.
+
+// Numbers of errors by which calls are refused.
+const (
+	errNoThread = 3  // ESRCH
+	errInvalid  = 22 // EINVAL
+	errDeadlock = 35 // EDEADLK
+)
+
+// unlocked is the last release of a thread.
+type unlocked struct {
+	addr, sp uint64
+	site     uint32
+	event    uint64 // its number
+}
+
+// maxInner bounds how far below the frame of an unlock function another lies that it
+// calls, in bytes.
+const maxInner = 512
+
+// inner reports whether a release is a part of the one just before: C11's mtx_unlock
+// calls pthread_mutex_unlock.
+func (t *thread) inner(r *bpf.Record) bool {
+	u := &t.unlocked
+	return u.addr == r.Object && u.site != r.Site && u.event == t.seen && r.Sp <= u.sp && u.sp-r.Sp < maxInner
+}
+
+// tellUnheld says that t gives obj up without holding it; cond is what it is about to
+// wait on, or nil.
+func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
+	if !o.knowsHolders(t, obj) || cond == nil && t.inner(r) {
+		return
+	}
+	e := o.begin(t, r, event.ReleaseUnheld)
+	e.Object, e.Kind = obj.id, obj.kind
+	if cond != nil {
+		e.Object2, e.Flags = cond.id, event.InCondWait
+	}
+	o.send()
+}
+
+// knowsHolders reports whether it is certain that t does not hold obj, if it was not
+// seen to take it.
+func (o *Observer) knowsHolders(t *thread, obj *object) bool {
+	switch {
+	case o.stats.Holed > 0 || obj.handed || obj.doubted || t.process.lent || obj.kind == event.KindSpin:
+		return false
+	case !o.opts.Attached || obj.made:
+		return true
+	}
+	return t.born > o.from && !t.process.forked
+}
+
+// refused serves a lock call that failed; it reports whether that was all.
+func (o *Observer) refused(t *thread, r *bpf.Record) bool {
+	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.Holed > 0 {
+		return false
+	}
+	g, ok := o.graves.get(t.process, r.Object)
+	if !ok || !g.destroyed || g.kind != event.KindMutex {
+		return false
+	}
+	e := o.begin(t, r, event.UseDestroyed)
+	e.Object, e.Kind = g.id, g.kind
+	o.send()
+	return true
+}
+
+// joinRefused serves a join that failed. One that only did not wait long enough is no
+// misuse.
+func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
+	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.Holed > 0 {
+		return
+	}
+	if t.joined == r.Object && r.Entered < t.joinedAt {
+		return
+	}
+	var peer event.ThreadID
+	if u := t.process.byPointer(r.Object, r.Entered); u != nil {
+		peer = u.id
+	} else {
+		peer, _ = o.parted.get(t.process, r.Object)
+	}
+	t.joined, t.joinedAt = r.Object, r.Entered
+	e := o.begin(t, r, event.JoinFailed)
+	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
+	o.send()
+}
+
+// byDefault reports whether pthread_create's argument attr makes a thread that can be
+// joined: there are no attributes, or those by which the C library's own thrd_create
+// says so.
+func byDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
+
+// retire makes an ended thread that nobody can join any more unknown by its thread
+// pointer.
+func (o *Observer) retire(t *thread) {
+	if t.tp != 0 {
+		o.parted.put(t.process, t.tp, t.id)
+	}
+	o.unlink(t)
+}
+
+// grave is what was at an address last.
+type grave struct {
+	id        event.ObjectID
+	kind      event.Kind
+	destroyed bool // by a call; else its memory was used again, and nobody said so
+	held      bool // a thread held it then, so that the call may have been refused
+}
+
+// graves are the addresses where objects were.
+type graves struct {
+	latest[grave]
+	lost bool // one with held was forgotten
+}
+
+func (g *graves) bury(obj *object, destroyed bool) {
+	held := destroyed && obj.held()
+	old, dropped := g.put(obj.process, obj.addr, grave{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held})
+	g.lost = g.lost || dropped && old.held
+}
+
+// held reports whether a new object may be one that was destroyed while it was held:
+// then it may be held still.
+func (g *graves) held(p *process, addr uint64) bool {
+	old, _ := g.get(p, addr)
+	return old.held || g.lost
+}
+
+// maxLatest is how many addresses are kept.
+const maxLatest = 1 << 10
+
+type processAddr struct {
+	process *process
+	addr    uint64
+}
+
+// latest keeps a value for each of the addresses to which one was given last. The zero
+// value is empty.
+type latest[V any] struct {
+	values map[processAddr]V
+	order  []processAddr // a ring once it is full
+	next   int           // in order: the oldest
+}
+
+// put sets the value at an address. It answers which value was forgotten for want of
+// room.
+func (l *latest[V]) put(p *process, addr uint64, v V) (forgotten V, dropped bool) {
+	key := processAddr{p, addr}
+	if _, known := l.values[key]; known {
+		l.values[key] = v
+		return forgotten, false
+	}
+	switch {
+	case l.values == nil:
+		l.values = map[processAddr]V{}
+		fallthrough
+	case len(l.order) < maxLatest:
+		l.order = append(l.order, key)
+	default:
+		forgotten, dropped = l.values[l.order[l.next]]
+		delete(l.values, l.order[l.next])
+		l.order[l.next] = key
+		l.next = (l.next + 1) % maxLatest
+	}
+	l.values[key] = v
+	return forgotten, dropped
+}
+
+func (l *latest[V]) get(p *process, addr uint64) (v V, ok bool) {
+	v, ok = l.values[processAddr{p, addr}]
+	return v, ok
+}
+
+// forget empties the places of a process, whose addresses mean something else now.
+func (l *latest[V]) forget(p *process) {
+	for key := range l.values {
+		if key.process == p {
+			delete(l.values, key)
+		}
+	}
+}
