@@ -150,7 +150,7 @@ const (
 
 // Site flags; SITE_… of record.h.
 const (
-	SiteNoPlace = 1  // where it was is of no use: no calling chain
+	SiteNoPlace = 1  // OpRelease: where it was is of no use, unless the thread does not hold the lock: no calling chain
 	SiteLeaf    = 2  // a call whose frame is never unwound; of OpReturn: the end of an inlined copy
 	SiteCheck   = 4  // an access: a record only if it touches the variable; of variables that nobody named: of an array
 	SiteTable   = 8  // with SiteCheck: the variable's address is in the global offset table

@@ -171,7 +171,7 @@ enum success {
 
 /* site.flags */
 enum {
-	SITE_NO_PLACE = 1, /* where it was is of no use: no calling chain */
+	SITE_NO_PLACE = 1, /* OP_RELEASE: where it was is of no use, unless the thread does not hold the lock: no calling chain */
 	SITE_LEAF = 2,	   /* a call whose frame is never unwound; of OP_RETURN: the end of an inlined copy */
 	SITE_CHECK = 4,	   /* an access: a record only if it touches the variable; of on_shared: an array, home_disp its bytes */
 	SITE_TABLE = 8,	   /* with SITE_CHECK: the variable's address is in the global offset table */

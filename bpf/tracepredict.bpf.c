@@ -137,6 +137,7 @@ struct place_line {
  * behind it, and so does what does not fit. Only its thread writes to a slot. */
 #define NEAR_CALLS 4
 #define NEAR_PLACES 8
+#define HELD_BITS 5
 struct slot {
 	__u32 tid; /* 0: free */
 	__u32 outer_place; /* of a wrapper entered at outer_sp */
@@ -149,6 +150,7 @@ struct slot {
 	 * tell nothing new (redundant). Never reset: the slot's next thread goes on. */
 	__u64 events, outs;
 	__u64 taken; /* cookie of the last hit of on_shared */
+	__u8 held[1 << HELD_BITS]; /* locks that the thread has taken and not given up, counted by a hash */
 	struct pending_call calls[NEAR_CALLS];
 	struct place_line places[NEAR_PLACES];
 };
@@ -362,6 +364,8 @@ static __always_inline struct slot *slot_of(__u32 tid)
 			slot->calls[i].sp = 0;
 		for (int i = 0; i < NEAR_PLACES; i++)
 			slot->places[i].place = 0;
+		for (int i = 0; i < 1 << HELD_BITS; i++)
+			slot->held[i] = 0;
 		slot->outer_place = 0;
 		slot->events++;
 		slot->outs++;
@@ -585,7 +589,7 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 {
 	__u32 place;
 
-	if (!want_stacks || site->flags & SITE_NO_PLACE)
+	if (!want_stacks)
 		return 0;
 	/* A wrapper's frame is small, and the wrapped call the first thing in it. */
 	if (slot && slot->outer_place && site->action != ACTION_PLACE && site->op != OP_CALL) {
@@ -725,6 +729,39 @@ static __always_inline bool spins(struct slot *slot, struct site *site, __u32 in
 	return again;
 }
 
+static __always_inline __u8 *held(struct slot *slot, __u64 lock)
+{
+	return &slot->held[lock * 0x9e3779b97f4a7c15ULL >> (64 - HELD_BITS)];
+}
+
+/* A lock was taken. A count that is full stays so. */
+static __always_inline void takes(struct slot *slot, struct site *site, __u64 lock)
+{
+	__u8 *count;
+
+	if (!slot || (site->op != OP_ACQUIRE && site->op != OP_ACQUIRE_READ))
+		return;
+	count = held(slot, lock);
+	if (*count != 255)
+		++*count;
+}
+
+/* A lock is given up; false if the thread certainly did not take it, as far as
+ * was seen. */
+static __always_inline bool gives_up(struct slot *slot, __u64 lock)
+{
+	__u8 *count;
+
+	if (!slot)
+		return true;
+	count = held(slot, lock);
+	if (*count && *count != 255)
+		--*count;
+	else
+		return *count;
+	return true;
+}
+
 /* The return of something saved at stack pointer sp, if there is one. */
 static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slot *slot, __u64 sp)
 {
@@ -752,7 +789,9 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slo
 	r->place = call.place;
 	r->op = site->op;
 	r->flags = REC_LEAVE;
-	if (!succeeded(site->success, result))
+	if (succeeded(site->success, result))
+		takes(slot, site, call.object);
+	else
 		r->flags |= REC_FAILED;
 	r->pad = 0;
 	r->result = result;
@@ -822,6 +861,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 		remember(slot, w->tid, &call);
 		if (site->action == ACTION_SAVE)
 			return;
+	} else if (site->flags & SITE_NO_PLACE && gives_up(slot, object)) {
+		place = 0;
 	} else {
 		place = place_of(ctx, site, index, sp, w, slot);
 	}
@@ -873,7 +914,9 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 
 	if (continues(slot, sp, object, site->imm) || nested(slot, sp, object))
 		return;
-	if (!succeeded(site->success, result))
+	if (succeeded(site->success, result))
+		takes(slot, site, object);
+	else
 		flags |= REC_FAILED;
 	emit(ctx, site, index, w, object, second, 0, flags, sp, place_of(ctx, site, index, sp, w, slot), result);
 }

@@ -199,6 +199,7 @@ type TracepredictSlot struct {
 	Events     uint64
 	Outs       uint64
 	Taken      uint64
+	Held       [32]uint8
 	Calls      [4]TracepredictPendingCall
 	Places     [8]struct {
 		_     structs.HostLayout

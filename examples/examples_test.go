@@ -27,6 +27,7 @@ type expected struct {
 	} `json:"calls"`
 	Findings []struct {
 		Kind      string   `json:"kind"`
+		Rule      string   `json:"rule"` // of a misuse
 		Property  string   `json:"property"`
 		Objects   []string `json:"objects"`
 		Functions []string `json:"functions"`
@@ -84,7 +85,7 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 	t.Helper()
 	names := slices.Clone(e.Watch)
 	for _, f := range e.Findings {
-		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "property" || f.Property == "" || e.Spec == "") {
+		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" || f.Property == "" || e.Spec == "") {
 			t.Errorf("%s: kind %q", dir, f.Kind)
 		}
 		if len(f.Objects) == 0 || len(f.Functions) == 0 || !slices.IsSorted(f.Objects) || !slices.IsSorted(f.Functions) {

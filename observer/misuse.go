@@ -86,16 +86,26 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if t.joined == r.Object && r.Entered < t.joinedAt {
 		return
 	}
-	var peer event.ThreadID
-	if u := t.process.byPointer(r.Object, r.Entered); u != nil {
-		peer = u.id
-	} else {
-		peer, _ = o.parted.get(t.process, r.Object)
+	peer := o.unjoined(t, r)
+	if peer == 0 {
+		return
 	}
 	t.joined, t.joinedAt = r.Object, r.Entered
 	e := o.begin(t, r, event.JoinFailed)
 	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
 	o.send()
+}
+
+// unjoined finds whom a join that was refused was for; 0 if that is unknown.
+func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
+	if u := t.process.byPointer(r.Object, r.Entered); u != nil {
+		return u.id
+	}
+	if r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {
+		return t.id // of the first thread alone nobody knows the pointer
+	}
+	id, _ := o.parted.get(t.process, r.Object)
+	return id
 }
 
 // byDefault reports whether pthread_create's argument attr makes a thread that can be

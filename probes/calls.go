@@ -263,7 +263,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed, Alone: c.alone, Argument: e.Object}
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: c.addr}
 	if e.Op == bpf.OpRelease {
-		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released
+		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released, but where it was not held
 	}
 	if !e.Unwinds {
 		s.BPF.Flags |= bpf.SiteLeaf

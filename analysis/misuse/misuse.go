@@ -58,7 +58,7 @@ type thread struct {
 	wait    *condition
 	barrier *barrier
 	arrival uint64 // at barrier
-	// past are its last releases, next the oldest.
+	// past are where it took the locks that it released last, next the oldest.
 	past [releases]step
 	next int
 }
@@ -162,7 +162,7 @@ func (a *Analysis) release(t *thread, e *event.Event) {
 	h := t.held[i]
 	t.held = slices.Delete(t.held, i, i+1)
 	if e.Flags&event.Inferred == 0 {
-		t.past[t.next] = stepOf(e)
+		t.past[t.next] = h.taken
 		t.next = (t.next + 1) % releases
 		return
 	}
@@ -226,8 +226,8 @@ func (a *Analysis) unheld(t *thread, e *event.Event) {
 	}
 }
 
-// released tells where the thread released a lock last, if that was one of its last
-// releases.
+// released tells where the thread took a lock last, if it was one of the last that it
+// released.
 func (t *thread) released(lock event.ObjectID) []step {
 	for i := range releases {
 		if s := t.past[(t.next+releases-1-i)%releases]; s.object == lock && s.op != event.None {

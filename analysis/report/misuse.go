@@ -17,7 +17,7 @@ func (n names) misuse(f *Finding) string {
 	case finding.Relock:
 		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.opposite(f, ", which it holds since %s", ", which it holds"))
 	case finding.UnlockNotHeld:
-		return fmt.Sprintf("%s unlocks %s%s, which nobody holds%s", who, what, at, n.opposite(f, ": it unlocked it before at %s", ""))
+		return fmt.Sprintf("%s unlocks %s%s, which nobody holds%s", who, what, at, n.opposite(f, ": it locked it last at %s", ""))
 	case finding.UnlockByOther:
 		return fmt.Sprintf("%s unlocks %s%s, which %s holds%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
 	case finding.DestroyHeld:
@@ -51,7 +51,10 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 		}
 		return fmt.Sprintf("%s joins %s%s, which %s detached%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
 	case finding.JoinTwice:
-		return fmt.Sprintf("%s joins %s%s, which %s joins too%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+		if len(f.Evidence) > 1 && f.Evidence[1].Seq < wrong.Seq {
+			return fmt.Sprintf("%s joins %s%s, which %s joined before%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+		}
+		return fmt.Sprintf("%s joins %s%s, which %s is joining%s", who, peer, at, n.second(f), n.opposite(f, " at %s", ""))
 	case finding.JoinSelf:
 		return fmt.Sprintf("%s joins itself%s", who, at)
 	case finding.NeverJoined:
@@ -63,10 +66,10 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 func (n names) waitNotHeld(f *Finding, who, at string) string {
 	wrong := f.Evidence[0]
 	text := fmt.Sprintf("%s waits on %s%s with %s, which ", who, quoted(wrong.Object), at, objectAt(f, 1))
-	if len(f.Evidence) > 1 && f.Evidence[1].Op != event.Release {
+	if len(f.Evidence) > 1 && f.Evidence[1].Thread != wrong.Thread {
 		return text + fmt.Sprintf("%s holds%s", n.second(f), n.opposite(f, " since %s", ""))
 	}
-	return text + "it does not hold" + n.opposite(f, ": it unlocked it at %s", "")
+	return text + "it does not hold" + n.opposite(f, ": it locked it last at %s", "")
 }
 
 // second is the thread of the other side.

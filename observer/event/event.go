@@ -107,7 +107,7 @@ const (
 	// What breaks a rule of the threads' interface and changes nothing that is told of
 	// its object otherwise: it orders nothing. Each is told only where it is certain.
 	ReleaseUnheld // the thread gives a lock up that it does not hold; with InCondWait in a wait on a condition, the next event
-	JoinFailed    // a join that was refused: Peer is who was to be joined, Value the error number
+	JoinFailed    // a join that was refused: Peer is who was to be joined, or was joined before, Value the error number
 	UseDestroyed  // Object was destroyed, not made again, and is used
 
 	NumOps

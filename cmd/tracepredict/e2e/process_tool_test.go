@@ -275,6 +275,8 @@ type jsonWatched struct {
 
 type jsonFinding struct {
 	Kind       string `json:"kind"`
+	Rule       string `json:"rule"`
+	Message    string `json:"message"`
 	Confidence string `json:"confidence"`
 	Reason     string `json:"reason"`
 	Depends    []struct {

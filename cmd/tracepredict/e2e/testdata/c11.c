@@ -84,7 +84,7 @@ static void timeouts(void)
 		struct timespec t = from_now(CLOCK_REALTIME, 5);
 
 		say("release m in-wait");
-		say("wait c m");
+		say("wait c m timed");
 		err = cnd_timedwait(&c, &m, &t);
 		MUST(err == thrd_success || err == thrd_timedout);
 		say(err ? "wake c m timed-out" : "wake c m");

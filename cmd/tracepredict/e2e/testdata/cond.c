@@ -25,7 +25,7 @@ static int wait_for(enum how how, long ms)
 	int err;
 
 	say("release m in-wait");
-	say("wait c m");
+	say(how == PLAIN ? "wait c m" : "wait c m timed");
 	switch (how) {
 	case PLAIN:
 		err = pthread_cond_wait(&c, &m);

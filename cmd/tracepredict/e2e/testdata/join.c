@@ -33,6 +33,7 @@ static void failures(pthread_t t)
 	soon = from_now(CLOCK_MONOTONIC, 5);
 	MUST(pthread_clockjoin_np(t, NULL, CLOCK_MONOTONIC, &soon) == ETIMEDOUT);
 #endif
+	say("join-failed main");
 	MUST(pthread_join(pthread_self(), NULL) == EDEADLK);
 }
 

@@ -94,8 +94,9 @@ static void errorcheck(void)
 	say("acquire-failed chk");
 	say("release chk");
 	MUST(pthread_mutex_unlock(&chk) == 0);
+	say("release-unheld chk");
 	MUST(pthread_mutex_unlock(&chk) == EPERM);
-	line("unheld", "chk", ""); /* no release */
+	line("unheld", "chk", "");
 }
 
 static void again_at_the_same_address(void)

@@ -1,6 +1,6 @@
 /*
- * misuse CASE breaks one rule of the threads' interface, misuse CASE fine does the
- * same as it should be done. Semaphores make the outcome certain. Marks say which
+ * misuse CASE... breaks a rule of the threads' interface for each case, misuse fine
+ * CASE... does the same as it should be done. Semaphores make the outcome certain. Marks say which
  * lines the finding must name: the wrong operation, and the other side.
  */
 #define _GNU_SOURCE
@@ -19,11 +19,12 @@
 
 static bool fine;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, spare = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t handed = PTHREAD_MUTEX_INITIALIZER, kept = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t made;
 static mtx_t plain;
-static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
-static sem_t here, go;
+static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER, broken = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t ready;
+static sem_t here, go, off;
 static bool is_ready;
 static pid_t worker_id;
 
@@ -59,8 +60,8 @@ static void make(int type, int robust)
 
 static void unlock_not_held(void)
 {
-	pthread_mutex_lock(&lock);
-	pthread_mutex_unlock(&lock); /* other unlock_not_held */
+	pthread_mutex_lock(&lock); /* other unlock_not_held */
+	pthread_mutex_unlock(&lock);
 	if (fine)
 		pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock); /* wrong unlock_not_held */
@@ -69,15 +70,15 @@ static void unlock_not_held(void)
 static void unlock_rwlock(void)
 {
 	if (fine)
-		pthread_rwlock_rdlock(&table);
-	pthread_rwlock_unlock(&table); /* wrong unlock_rwlock */
+		pthread_rwlock_rdlock(&broken);
+	pthread_rwlock_unlock(&broken); /* wrong unlock_rwlock */
 }
 
 static void unlock_c11(void)
 {
 	mtx_init(&plain, mtx_plain);
-	mtx_lock(&plain);
-	mtx_unlock(&plain); /* other unlock_c11 */
+	mtx_lock(&plain); /* other unlock_c11 */
+	mtx_unlock(&plain);
 	if (!fine)
 		mtx_unlock(&plain); /* wrong unlock_c11 */
 	mtx_destroy(&plain);
@@ -86,16 +87,16 @@ static void unlock_c11(void)
 static void *unlocker(void *arg)
 {
 	if (fine)
-		pthread_mutex_lock(&lock);
-	pthread_mutex_unlock(&lock); /* wrong unlock_by_other */
+		pthread_mutex_lock(&handed);
+	pthread_mutex_unlock(&handed); /* wrong unlock_by_other */
 	return arg;
 }
 
 static void unlock_by_other(void)
 {
-	pthread_mutex_lock(&lock); /* other unlock_by_other */
+	pthread_mutex_lock(&handed); /* other unlock_by_other */
 	if (fine)
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&handed);
 	finish(start(unlocker));
 }
 
@@ -233,9 +234,9 @@ static void wait_not_held(void)
 {
 	const struct timespec past = {0};
 
-	pthread_mutex_lock(&lock);
+	pthread_mutex_lock(&lock); /* other wait_not_held */
 	if (!fine)
-		pthread_mutex_unlock(&lock); /* other wait_not_held */
+		pthread_mutex_unlock(&lock);
 	pthread_cond_timedwait(&ready, &lock, &past); /* wrong wait_not_held */
 	pthread_mutex_unlock(&lock);
 }
@@ -254,9 +255,9 @@ static void use_destroyed(void)
 
 static void *keeper(void *arg)
 {
-	pthread_mutex_lock(&lock); /* other exit_holding */
+	pthread_mutex_lock(&kept); /* other exit_holding */
 	if (fine)
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&kept);
 	return arg;
 }
 
@@ -295,9 +296,10 @@ static void exit_of_process(void)
 	exit(0);
 }
 
+/* Threads that are detached have a semaphore of their own: they may be late. */
 static void *dawdler(void *arg)
 {
-	sem_wait(&go);
+	sem_wait(fine ? &go : &off);
 	return arg;
 }
 
@@ -308,7 +310,7 @@ static void join_detached(void)
 	if (!fine) {
 		pthread_detach(t); /* other join_detached */
 		pthread_join(t, NULL); /* wrong join_detached */
-		sem_post(&go);
+		sem_post(&off);
 		return;
 	}
 	sem_post(&go);
@@ -326,7 +328,8 @@ static void join_made_detached(void)
 	if (fine)
 		sem_post(&go);
 	pthread_join(t, NULL); /* wrong join_made_detached */
-	sem_post(&go);
+	if (!fine)
+		sem_post(&off);
 }
 
 static void *nothing(void *arg) { return arg; }
@@ -340,11 +343,14 @@ static void join_twice(void)
 		pthread_join(t, NULL); /* wrong join_twice */
 }
 
-static void join_self(void)
+static void *narcissus(void *arg)
 {
 	if (!fine)
 		pthread_join(pthread_self(), NULL); /* wrong join_self */
+	return arg;
 }
+
+static void join_self(void) { finish(start(narcissus)); }
 
 static void *named(void *arg)
 {
@@ -383,16 +389,28 @@ static const struct {
 	CASE(never_joined), CASE(never_ended),
 };
 
-int main(int argc, char **argv)
+static void run(const char *name)
 {
 	sem_init(&here, 0, 0);
-	sem_init(&go, 0, 0);
-	fine = argc > 2;
+	pthread_cond_init(&ready, NULL);
+	is_ready = false;
+	worker_id = 0;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (argc > 1 && strcmp(argv[1], cases[i].name) == 0) {
+		if (strcmp(name, cases[i].name) == 0) {
 			cases[i].run();
-			return 0;
+			return;
 		}
 	}
-	return 2;
+	fprintf(stderr, "no case %s\n", name);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	sem_init(&go, 0, 0);
+	sem_init(&off, 0, 0);
+	fine = argc > 1 && strcmp(argv[1], "fine") == 0;
+	for (int i = 1 + fine; i < argc; i++)
+		run(argv[i]);
+	return 0;
 }

@@ -1,0 +1,117 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// misuseCases are the cases of testdata/misuse/misuse.c that break a rule, and which.
+// The last ends the process.
+var misuseCases = [][2]string{
+	{"unlock_not_held", "unlock-not-held"}, {"unlock_rwlock", "unlock-not-held"}, {"unlock_c11", "unlock-not-held"}, {"unlock_by_other", "unlock-by-other"},
+	{"relock", "relock"}, {"relock_rwlock", "relock"}, {"destroy_held", "destroy-held"}, {"wait_two_mutexes", "wait-two-mutexes"},
+	{"wait_not_held", "wait-not-held"}, {"use_destroyed", "use-destroyed"}, {"exit_holding", "exit-holding"}, {"join_detached", "join-detached"},
+	{"join_made_detached", "join-detached"}, {"join_twice", "join-twice"}, {"join_self", "join-self"}, {"never_joined", "never-joined"},
+	{"destroy_waited", "destroy-waited"},
+}
+
+// innocentCases break none. The last ends the process.
+var innocentCases = []string{"post_by_other", "destroy_woken", "exit_robust", "never_ended", "exit_of_process"}
+
+func misuseProgram(t *testing.T) string {
+	t.Helper()
+	return build(t, "gcc", "misuse/misuse.c", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread")
+}
+
+// marked gives the lines of the source that bear a mark for a case.
+func marked(t *testing.T, role, name string) []int {
+	t.Helper()
+	text, err := os.ReadFile("testdata/misuse/misuse.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []int
+	for i, line := range strings.Split(string(text), "\n") {
+		_, mark, _ := strings.Cut(line, "/* "+role+" ")
+		if slices.Contains(strings.Fields(mark), name) {
+			lines = append(lines, i+1)
+		}
+	}
+	return lines
+}
+
+// namedLines are the lines of misuse.c where the evidence says that something was done.
+func namedLines(f jsonFinding) (lines []int) {
+	for _, s := range f.Evidence {
+		for _, frame := range s.Stack {
+			if filepath.Base(frame.File) == "misuse.c" && frame.Line > 0 {
+				lines = append(lines, frame.Line)
+				break
+			}
+		}
+	}
+	return lines
+}
+
+// TestMisuse: each broken rule is found, and nothing else, at the lines that the program
+// marks, and found again in the trace.
+func TestMisuse(t *testing.T) {
+	needBPF(t)
+	dir := t.TempDir()
+	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
+	args := []string{"exec", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t)}
+	for _, c := range misuseCases {
+		args = append(args, c[0])
+	}
+	startTool(t, childOptions{}, args...).want(66)
+	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--format", "json", "--output", again, file).want(66)
+	wantSameFile(t, live, again)
+	found := readReport(t, live).Findings
+	for _, c := range misuseCases {
+		lines := slices.Concat(marked(t, "wrong", c[0]), marked(t, "other", c[0]))
+		i := slices.IndexFunc(found, func(f jsonFinding) bool { return f.Rule == c[1] && slices.Equal(namedLines(f), lines) })
+		if i < 0 {
+			t.Errorf("%s: no finding %s of lines %v", c[0], c[1], lines)
+			continue
+		}
+		if f := found[i]; f.Kind != "misuse" || f.Confidence != "observed" {
+			t.Errorf("%s %s: %s", f.Confidence, f.Kind, f.Message)
+		}
+		found = slices.Delete(found, i, i+1)
+	}
+	for _, f := range found {
+		t.Errorf("also found: %s, lines %v: %s", f.Rule, namedLines(f), f.Message)
+	}
+}
+
+// TestNoMisuse: what is done as it should be gives no finding.
+func TestNoMisuse(t *testing.T) {
+	needBPF(t)
+	args := []string{"exec", "--", misuseProgram(t), "fine"}
+	for _, c := range misuseCases {
+		args = append(args, c[0])
+	}
+	if status, r := reported(t, append(args, innocentCases...)...); status != 0 || len(r.Findings) != 0 {
+		t.Errorf("status %d, findings %+v", status, r.Findings)
+	}
+}
+
+// TestMisuseText: the sentence is that of an engineer.
+func TestMisuseText(t *testing.T) {
+	needBPF(t)
+	program := misuseProgram(t)
+	c := startTool(t, childOptions{}, "exec", "--", program, "unlock_by_other")
+	c.want(66)
+	text := strings.Join(strings.Fields(c.err.String()), " ")
+	want := fmt.Sprintf("T2 unlocker unlocks 'handed' at misuse.c:%d, which T1 main thread holds since misuse.c:%d",
+		marked(t, "wrong", "unlock_by_other")[0], marked(t, "other", "unlock_by_other")[0])
+	for _, part := range []string{"1 misuse observed in ", "MISUSE observed (unlock-by-other)", want, "this run did it"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, c.err.String())
+		}
+	}
+}
