@@ -231,7 +231,10 @@ func (j *judge) event(e *event.Event) error {
 	if err := j.life(e); err != nil {
 		return err
 	}
-	if j.gone[e.Object] && e.Op != event.Wake { // a condition may be destroyed once all are woken
+	if e.Op == event.UseDestroyed && !j.gone[e.Object] {
+		return fmt.Errorf("the object is not gone")
+	}
+	if j.gone[e.Object] && e.Op != event.Wake && e.Op != event.UseDestroyed { // a condition may be destroyed once all are woken
 		return fmt.Errorf("the object is gone")
 	}
 	err := j.object(e)
@@ -279,6 +282,10 @@ func (j *judge) object(e *event.Event) error {
 		j.readers[id] = append(j.readers[id], e.Thread)
 	case event.Release:
 		return j.release(e)
+	case event.ReleaseUnheld:
+		if j.holder[id] == e.Thread || slices.Contains(j.readers[id], e.Thread) {
+			return fmt.Errorf("the thread holds the lock")
+		}
 	case event.Wait:
 		if j.asleep[e.Thread] != 0 {
 			return fmt.Errorf("the thread sleeps already")

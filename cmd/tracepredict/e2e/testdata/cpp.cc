@@ -154,7 +154,7 @@ static void conditions()
 	say("acquire m");
 	for (std::cv_status s = std::cv_status::no_timeout; s != std::cv_status::timeout;) {
 		say("release m in-wait");
-		say("wait c m");
+		say("wait c m timed");
 		s = c.wait_for(l, std::chrono::milliseconds(5));
 		say(s == std::cv_status::timeout ? "wake c m timed-out" : "wake c m");
 		say("acquire m in-wait");

@@ -21,7 +21,7 @@ static void wait(void)
 	int err = 0;
 
 	say("release m in-wait");
-	say("wait c m");
+	say(ready < 0 ? "wait c m timed" : "wait c m");
 	if (ready < 0) {
 		struct timespec end = from_now(CLOCK_REALTIME, 5);
 

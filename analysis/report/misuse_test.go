@@ -1,0 +1,74 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestMisuseSentences: a sentence for each rule, also where the other side is not known.
+func TestMisuseSentences(t *testing.T) {
+	step := func(seq uint64, thread event.ThreadID, op event.Op, object event.ObjectID, at event.PlaceID) finding.Step {
+		return finding.Step{Seq: seq, Thread: thread, Op: op, Object: object, Place: at}
+	}
+	peer := func(seq uint64, thread, peer event.ThreadID, op event.Op, at event.PlaceID) finding.Step {
+		return finding.Step{Seq: seq, Thread: thread, Op: op, Peer: peer, Place: at}
+	}
+	const front, back, mine = "T2 front_desk", "T3 back_desk", "T1 main thread"
+	locks := []event.ObjectID{ledger, till, heapA}
+	for _, c := range []struct {
+		rule     finding.Rule
+		evidence []finding.Step
+		want     string
+	}{
+		{finding.Relock, []finding.Step{step(2, 2, event.AcquireFailed, ledger, 2), step(1, 2, event.Acquire, ledger, 1)},
+			front + " locks 'ledger' again at shop/shop.c:22, which it holds since shop/shop.c:20"},
+		{finding.UnlockNotHeld, []finding.Step{step(2, 2, event.ReleaseUnheld, heapA, 2)}, front + " unlocks the mutex 0x9000 at shop/shop.c:22, which nobody holds"},
+		{finding.UnlockNotHeld, []finding.Step{step(2, 2, event.ReleaseUnheld, ledger, 2), step(1, 2, event.Acquire, ledger, 1)},
+			front + " unlocks 'ledger' at shop/shop.c:22, which nobody holds: it locked it last at shop/shop.c:20"},
+		{finding.UnlockByOther, []finding.Step{step(2, 2, event.ReleaseUnheld, ledger, 0), step(1, 3, event.Acquire, ledger, 4)},
+			front + " unlocks 'ledger', which " + back + " holds since desk/shop.c:32"},
+		{finding.DestroyHeld, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Acquire, ledger, 4)},
+			front + " destroys 'ledger' at shop/shop.c:22, which " + back + " holds since desk/shop.c:32"},
+		{finding.DestroyHeld, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 2, event.Acquire, ledger, 0)},
+			front + " destroys 'ledger' at shop/shop.c:22, which it holds"},
+		{finding.DestroyWaited, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
+			front + " destroys 'ledger' at shop/shop.c:22, while " + back + " waits there since desk/shop.c:32"},
+		{finding.UseDestroyed, []finding.Step{step(2, 2, event.UseDestroyed, ledger, 2), step(1, 3, event.Destroy, ledger, 4)},
+			front + " uses 'ledger' at shop/shop.c:22, which " + back + " destroyed at desk/shop.c:32"},
+		{finding.WaitNotHeld, []finding.Step{step(2, 2, event.Wait, ledger, 2)}, front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which it does not hold"},
+		{finding.WaitNotHeld, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 2, event.Acquire, till, 1)},
+			front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which it does not hold: it locked it last at shop/shop.c:20"},
+		{finding.WaitNotHeld, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Acquire, till, 4)},
+			front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which " + back + " holds since desk/shop.c:32"},
+		{finding.WaitTwoMutexes, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
+			front + " waits on 'ledger' with 'till+0x8' at shop/shop.c:22, while " + back + " waits there with the mutex 0x9000 since desk/shop.c:32"},
+		{finding.ExitHolding, []finding.Step{step(2, 2, event.End, 0, 0), step(1, 2, event.Acquire, ledger, 1)}, front + " ends while it holds 'ledger', locked at shop/shop.c:20"},
+		{finding.JoinDetached, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Detach, 11)},
+			mine + " joins " + front + " at shop/shop.c:60, which it detached at shop/shop.c:61"},
+		{finding.JoinDetached, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Fork, 11)},
+			mine + " joins " + front + " at shop/shop.c:60, which was made detached at shop/shop.c:61"},
+		{finding.JoinTwice, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Join, 11)},
+			mine + " joins " + front + " at shop/shop.c:60, which it joined before at shop/shop.c:61"},
+		{finding.JoinTwice, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(3, 3, 2, event.Join, 4)},
+			mine + " joins " + front + " at shop/shop.c:60, which " + back + " is joining at desk/shop.c:32"},
+		{finding.JoinSelf, []finding.Step{peer(2, 2, 2, event.JoinFailed, 2)}, front + " joins itself at shop/shop.c:22"},
+		{finding.NeverJoined, []finding.Step{peer(1, 1, 2, event.Fork, 10), step(2, 2, event.End, 0, 0)},
+			front + ", made by " + mine + " at shop/shop.c:60, has ended, and nobody joined or detached it"},
+		{"of later days", []finding.Step{step(2, 2, event.Release, ledger, 2)}, "misuse on 'ledger': release in sell at shop/shop.c:22 (T2)"},
+	} {
+		f := finding.Finding{Kind: finding.Misuse, Confidence: finding.Observed, Rule: c.rule, Evidence: c.evidence, Objects: locks}
+		for _, s := range c.evidence {
+			f.Threads = append(f.Threads, s.Thread)
+		}
+		if c.evidence[0].Object == heapA {
+			f.Objects = []event.ObjectID{heapA}
+		}
+		// A finding beside it, so that files of the same name are told apart.
+		rep := Build(shopRun(), []finding.Finding{f, deadlock(ledger, till)}, shopTable())
+		if got := rep.Findings[0].Message; got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.rule, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package observer
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// What is told of misuse, and when there is a doubt that forbids it.
+func TestMisuse(t *testing.T) {
+	run(t, []observation{
+		{"an unlock within an unlock", `
+			11 acquire A
+			11 release A sp=90
+			11 release A sp=82 kind=none`, `
+			T2 acquire A1
+			T2 release A1`, &Stats{UnheldReleases: 1}},
+		{"an unlock after an unlock, of one function", `
+			11 acquire A
+			11 release A sp=90
+			11 release A sp=82`, `
+			T2 acquire A1
+			T2 release A1
+			T2 release-unheld A1`, &Stats{UnheldReleases: 1}},
+		{"an unlock after an unlock and another call", `
+			11 acquire A
+			11 release A sp=90
+			11 acquire B
+			11 release A sp=82 kind=none`, `
+			T2 acquire A1
+			T2 release A1
+			T2 acquire B2
+			T2 release-unheld A1`, &Stats{UnheldReleases: 1}},
+		{"destroyed while held: the call may have been refused", `
+			11 acquire A
+			11 destroy A
+			11 release A
+			11 init A
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T2 destroy A1
+			T2 destroy A2 inferred
+			T2 init A3 =0
+			T2 release-unheld A3`, nil},
+		{"made anew while held", `
+			11 acquire A
+			12 init A
+			11 release A`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 destroy A1 inferred
+			T3 init A2 =0`, nil},
+		{"locked after it was destroyed", `
+			11 init A
+			11 destroy A
+			12 acquire A failed result=22
+			12 acquire A kind=try failed result=22
+			12 acquire B failed result=22
+			11 init A
+			12 acquire A failed result=22`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T3 use-destroyed A1
+			T3 use-destroyed A1
+			T3 acquire-failed B2
+			T2 init A3 =0
+			T3 acquire-failed A3`, nil},
+		{"memory used again is not destroyed", `
+			11 acquire A
+			12 sem-post A
+			12 acquire A kind=mutex
+			12 init A kind=sem
+			12 acquire A failed result=22`, `
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 destroy A1 inferred
+			T3 sem-post A2
+			T3 destroy A2 inferred
+			T3 acquire A3
+			T3 release A3 inferred
+			T3 destroy A3 inferred
+			T3 init A4 =0
+			T3 destroy A4 inferred
+			T3 acquire-failed A5`, nil},
+		{"locked again by its owner", `
+			11 acquire A
+			11 acquire A failed result=35`, `
+			T2 acquire A1
+			T2 acquire-failed A1 =35`, nil},
+		{"after a hole of anybody nothing is sure", `
+			12 hole lost=1
+			11 release A
+			11 join p2 failed result=22`, `
+			T3 hole =1`, &Stats{Lost: 1, Holed: 1, UnheldReleases: 1}},
+		{"joins that are refused", `
+			1 join p1 failed result=22 entered=3
+			1 join p1 failed result=22 entered=2
+			1 join p1 failed result=16 entered=6
+			11 exit
+			1 join p1 entered=7
+			1 join p1 failed result=3 entered=8
+			1 join p9 failed result=3 entered=8`, `
+			T1 join-failed T2 =22
+			T2 end
+			T1 join T2
+			T1 join-failed T2 =3`, nil},
+	})
+}
+
+// TestMisuseUnderAttach: what lived before the observation may hold locks that nobody saw
+// it take.
+func TestMisuseUnderAttach(t *testing.T) {
+	for i, c := range []struct {
+		records string
+		told    int
+	}{
+		{"1 release A time=200", 0},
+		{"1 init A time=200\n1 release A time=200", 1},
+		{"1 fork 13 tp=p3 time=50\n13 release A time=200", 0}, // it may have locked before the probes were in place
+		{"1 fork 13 tp=p3 time=150\n13 release A time=200", 1},
+		{"1 fork 13 process time=150\n13 release A of=13 time=200", 0}, // with its parent's locks
+		{"1 wait C with=A time=200", 0},
+	} {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			told := 0
+			o := New(Options{Sites: site, Attached: true, Follow: true, Sinks: []Sink{sinkFunc(func(e *event.Event) {
+				if e.Op == event.ReleaseUnheld {
+					told++
+				}
+			})}})
+			o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1})
+			o.StartAt(100)
+			for _, r := range parseRecords(t, c.records) {
+				o.Record(&r)
+			}
+			if told != c.told {
+				t.Errorf("told %d times, want %d", told, c.told)
+			}
+		})
+	}
+}
+
+// TestLatest: so many addresses are kept, and what is forgotten is said.
+func TestLatest(t *testing.T) {
+	var l latest[int]
+	p := &process{}
+	for i := range 2 * maxLatest {
+		forgotten, dropped := l.put(p, uint64(i), i)
+		if dropped != (i >= maxLatest) || dropped && forgotten != i-maxLatest {
+			t.Fatalf("%d: forgot %d, %v", i, forgotten, dropped)
+		}
+		l.put(p, uint64(i), i)
+	}
+	if _, ok := l.get(p, maxLatest-1); ok || len(l.values) != maxLatest || len(l.order) != maxLatest {
+		t.Errorf("%d values, %d in order", len(l.values), len(l.order))
+	}
+	l.forget(p)
+	if len(l.values) != 0 {
+		t.Error("not forgotten")
+	}
+}
