@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,9 @@ func read(t *testing.T, file string) expected {
 	return e
 }
 
+// element is between the names of which the name of an object is made.
+var element = regexp.MustCompile(` of |\[\d+\]\.`)
+
 func checkExpected(t *testing.T, dir string, e expected, source string) {
 	t.Helper()
 	names := slices.Clone(e.Watch)
@@ -99,7 +103,7 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 		}
 	}
 	for _, name := range names {
-		for part := range strings.SplitSeq(name, " of ") { // of a field and its type
+		for _, part := range element.Split(name, -1) { // of a field and its type, of an element and its array
 			if !strings.Contains(source, part) {
 				t.Errorf("%s: the source has no %s", dir, part)
 			}

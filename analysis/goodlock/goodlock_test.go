@@ -328,6 +328,20 @@ func philosophers(n int) []event.Event {
 	return trace(parts...)
 }
 
+// TestThousandPhilosophers are found within the default budget.
+func TestThousandPhilosophers(t *testing.T) {
+	const n = 1000
+	x := run(Options{}, philosophers(n))
+	f := x.Finish()
+	if s := x.Stats(); len(f) != 1 || len(f[0].Evidence) != n || s.BudgetHit || s.LongerRings {
+		t.Errorf("%d findings, %+v", len(f), s)
+	}
+	y := run(Options{MaxThreads: n - 1}, philosophers(n))
+	if f := y.Finish(); len(f) != 0 || !y.Stats().LongerRings {
+		t.Errorf("%d findings beyond MaxThreads, %+v", len(f), y.Stats())
+	}
+}
+
 func TestLongRing(t *testing.T) {
 	const n = 40
 	x := run(Options{}, philosophers(n))

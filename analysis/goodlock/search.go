@@ -29,6 +29,7 @@ type search struct {
 	tied    bool // explaining: patterns need not be able to meet
 	found   func(ring []*pattern, choice []*instance)
 	closed  func(ring []*pattern)
+	closing closings
 }
 
 const (
@@ -74,11 +75,16 @@ func (s *search) spend(n int) bool {
 
 func (s *search) run() {
 	starts := s.strip()
+	s.closing.steps = s.steps / 4
 	for length := 2; s.a.opts.MaxThreads <= 0 || length <= s.a.opts.MaxThreads; length++ {
 		s.length, s.deeper = length, false
 		for _, p := range starts {
-			s.ring = append(s.ring[:0], p)
-			s.extend(length)
+			now, later := s.closes(p, length)
+			s.deeper = s.deeper || later
+			if now {
+				s.ring = append(s.ring[:0], p)
+				s.extend(length)
+			}
 		}
 		if !s.deeper || s.steps < 0 {
 			return

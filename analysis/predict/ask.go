@@ -208,7 +208,8 @@ func (q *question) judged(w *witness, by finding.Order, assumes []string) Result
 		return unknown(fmt.Sprintf("the checker did not accept the interleaving: %v", err))
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
-	if extra := len(w.steps) - q.h.opt.Witness; extra > 0 {
+	// The creation of each side, and what it takes and holds, should be there.
+	if extra := len(w.steps) - max(q.h.opt.Witness, 4*len(q.chosen)); extra > 0 {
 		r.Witness = slices.Clone(w.steps[extra:])
 		r.Elided += uint64(extra)
 	}

@@ -58,7 +58,7 @@ type Options struct {
 	// later point of the run.
 	Events int
 	// Witness is how many steps a witness may have before its beginning is left
-	// out; default 1000, at least 16. It is checked in full length all the same.
+	// out; default 1000, at least 16 and four for each side. It is checked in full length all the same.
 	Witness int
 	// Reversals bounds the search for schedules in which critical sections of a lock
 	// change places, in steps of about 0.1 microseconds for all questions together;

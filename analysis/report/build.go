@@ -17,12 +17,14 @@ import (
 // them is shown as its code.
 //
 // The fingerprint is the hexadecimal SHA-256 of what stays the same when the
-// same binary runs again: kind, property, rule, names of variables and locks, and
-// function, file and line of each side. Addresses, threads, processes, the
-// directory of the sources, the chain of callers and which of the two sides
-// came first are not part of it, nor whether a side read or wrote: `n++` is
-// one error on its line, however it was caught. Of merged findings the one
-// with the strongest confidence is shown, and Count says how many there were.
+// program runs again, and when it is built again with the functions involved as they
+// are: kind, property, rule, names of variables and locks, and for each role that a side
+// has its function, file, and line from the function's first one. Addresses,
+// threads, processes, the directory of the sources, the chain of callers, which element of
+// an array it was, how many sides have a role and which side came first are not part of
+// it, nor whether a side read or wrote: `n++` is one error on its line, however it was
+// caught. Of merged findings the one with the strongest confidence is shown, and Count
+// says how many there were.
 func Build(run Run, fs []finding.Finding, r Resolver) Report {
 	b := newBuilder(r)
 	run.Processes = slices.Clone(run.Processes)
@@ -109,6 +111,8 @@ func (b *builder) finding(f finding.Finding) candidate {
 	for _, id := range mentioned(&f) {
 		out.Mentioned = append(out.Mentioned, b.thread(id))
 	}
+	out.roles = rolesOf(&out)
+	out.Explains = explaining(&out)
 	out.Fingerprint = fingerprint(&out)
 	return candidate{Finding: out, raw: f}
 }

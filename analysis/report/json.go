@@ -151,6 +151,9 @@ type jsonFinding struct {
 	Depends     []jsonDependency `json:"depends"`
 	Partial     bool             `json:"depends_partial,omitempty"`
 	Count       int              `json:"count"`
+	ThreadCount int              `json:"thread_count"`
+	Others      []jsonInstance   `json:"others"`
+	Explains    []int            `json:"explains"`
 	Fingerprint string           `json:"fingerprint"`
 	Suppression string           `json:"suppression,omitempty"`
 	ObjectInfo  []jsonObject     `json:"object_info"`
@@ -190,6 +193,8 @@ type jsonFrame struct {
 	Module   string `json:"module"`
 	Offset   uint64 `json:"offset"`
 	Inlined  bool   `json:"inlined,omitempty"`
+	// Start is the line on which the function's definition begins.
+	Start int `json:"function_line,omitempty"`
 }
 
 type jsonObject struct {
@@ -320,7 +325,7 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, Fingerprint: f.Fingerprint, Suppression: f.Suppression,
+		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, n.toJSONInstance), Explains: each(f.Explains, itself), Fingerprint: f.Fingerprint, Suppression: f.Suppression,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }
@@ -353,7 +358,7 @@ func (n names) toJSONHeld(h Held) jsonHeld {
 
 func toJSONStack(s Stack) []jsonFrame {
 	return each(s.Frames, func(f event.Frame) jsonFrame {
-		return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Offset, f.Inlined}
+		return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Offset, f.Inlined, f.Start}
 	})
 }
 

@@ -2,14 +2,12 @@ package report
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // candidate is a built finding with the identifiers it was built from, which
@@ -28,11 +26,59 @@ func merge(all []candidate) []Finding {
 	}
 	out := make([]Finding, 0, len(groups))
 	for _, group := range groups {
-		best := group[0].Finding
-		best.Count = count(group)
-		out = append(out, best)
+		out = append(out, join(group))
 	}
 	return out
+}
+
+// maxOthers is how many of the instances that were merged into a finding are kept.
+const maxOthers = 16
+
+// join makes one finding of instances of the same defect, of which the first is shown.
+func join(group []candidate) Finding {
+	best := group[0].Finding
+	best.Count = count(group)
+	threads, seen := map[event.ThreadID]bool{}, map[string]bool{}
+	for i := range group {
+		c := &group[i]
+		for _, s := range c.raw.Evidence {
+			threads[s.Thread] = true
+		}
+		key := instanceKey(c.raw)
+		if !seen[key] && i > 0 && len(best.Others) < maxOthers {
+			best.Others = append(best.Others, c.instance())
+		}
+		seen[key] = true
+	}
+	best.ThreadCount = len(threads)
+	return best
+}
+
+// instanceKey is the same for what the same threads did to the same objects.
+func instanceKey(f finding.Finding) string {
+	var b strings.Builder
+	for _, s := range f.Evidence {
+		fmt.Fprintf(&b, "%d/%d ", s.Thread, s.Object)
+	}
+	return b.String()
+}
+
+func (c *candidate) instance() Instance {
+	var in Instance
+	for i := range c.Objects {
+		in.Objects = append(in.Objects, c.Objects[i])
+		if len(in.Objects) == maxOthers {
+			break
+		}
+	}
+	for _, s := range c.raw.Evidence {
+		in.Threads = append(in.Threads, s.Thread)
+		if len(in.Threads) == maxOthers {
+			break
+		}
+	}
+	in.Confidence = c.Confidence
+	return in
 }
 
 // count adds up instances. Two analyses that report the very same events
@@ -59,11 +105,12 @@ func eventsKey(f finding.Finding) string {
 }
 
 // compareCandidates puts the one to show first: the strongest confidence, then
-// a witness (a short one), then the earliest evidence. What is left decides
+// the fewest sides, a witness (a short one), and the earliest evidence. What is left decides
 // only so that the order of the input does not.
 func compareCandidates(a, b candidate) int {
 	if c := cmp.Or(
 		cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)),
+		cmp.Compare(len(a.raw.Evidence), len(b.raw.Evidence)),
 		cmp.Compare(witnessCost(a.raw), witnessCost(b.raw)),
 		slices.CompareFunc(a.raw.Evidence, b.raw.Evidence, compareSteps),
 	); c != 0 {
@@ -131,70 +178,4 @@ func (n names) compare(a, b Finding) int {
 func (n names) compareSites(a, b Step) int {
 	x, y := a.Stack.Top(), b.Stack.Top()
 	return cmp.Or(cmp.Compare(n[x.File], n[y.File]), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))
-}
-
-// fingerprint hashes what Build documents. Every part is quoted, so that no
-// name can imitate a border between parts.
-func fingerprint(f *Finding) string {
-	sides := make([]string, 0, len(f.Evidence))
-	for i := range f.Evidence {
-		sides = append(sides, side(f, i))
-	}
-	slices.Sort(sides)
-	objects := make([]string, 0, len(f.Objects))
-	for _, o := range f.Objects {
-		objects = append(objects, identity(o))
-	}
-	slices.Sort(objects)
-	message := f.Message
-	if len(f.Evidence) > 0 {
-		message = "" // it may hold addresses; the sides say enough
-	}
-	whole := fmt.Appendf(nil, "1 %q %q %q %q %q", f.Kind, f.Property, message, objects, sides)
-	if f.Rule != "" {
-		whole = fmt.Appendf(whole, " %q", f.Rule)
-	}
-	sum := sha256.Sum256(whole)
-	return hex.EncodeToString(sum[:])
-}
-
-func side(f *Finding, i int) string {
-	step := f.Evidence[i]
-	parts := []string{site(step.Stack)}
-	if step.Object != nil {
-		parts = append(parts, identity(*step.Object))
-	}
-	if f.Kind == finding.Misuse {
-		parts = append(parts, step.Op.String())
-	}
-	for _, h := range step.Held {
-		if f.Kind == finding.Deadlock && wantedByOther(f, i, h.Object) {
-			parts = append(parts, identity(h.Object), site(h.Stack))
-		}
-	}
-	return fmt.Sprintf("%q", parts)
-}
-
-// identity names an object the same in every run: an anonymous one by where
-// it was initialised, and where that is unknown only by its kind.
-func identity(o Object) string {
-	if !o.Anonymous {
-		return o.Name
-	}
-	return fmt.Sprintf("%s initialised at %s", o.Kind, site(o.Init))
-}
-
-func site(s Stack) string {
-	f := s.Top()
-	if f.Function == "" && f.File == "" && f.Module == "" {
-		return "" // an address alone moves
-	}
-	file := ""
-	if f.File != "" {
-		file = path.Base(f.File)
-	}
-	if file == "" || f.Line == 0 {
-		return fmt.Sprintf("%s %s+%#x", path.Base(f.Module), f.Function, f.Offset)
-	}
-	return fmt.Sprintf("%s %s:%d", f.Function, file, f.Line)
 }

@@ -248,9 +248,22 @@ type Finding struct {
 	Depends     []Dependency
 	Partial     bool // more threads than Depends may matter
 	Assumes     []string
-	Count       int    // instances merged into this finding, at least 1
-	Fingerprint string // the same in every run of the same binary; see Build
-	Suppression string // a block that suppresses it; "" if that was not asked for
+	Count       int        // instances merged into this finding, at least 1
+	ThreadCount int        // how many threads were sides of these
+	Others      []Instance // those of them that other threads or objects made, at most 16
+	// Explains are the sides, as indices of Evidence, that it takes to explain the
+	// finding; each of the others does the same in the same places as one of them.
+	Explains    []int
+	roles       []string // of the sides; equal where they do the same
+	Fingerprint string   // the same in every run of the same binary; see Build
+	Suppression string   // a block that suppresses it; "" if that was not asked for
+}
+
+// Instance is another instance of a finding that was merged into it.
+type Instance struct {
+	Confidence finding.Confidence
+	Objects    []Object         // as in a Finding, at most 16
+	Threads    []event.ThreadID // by side, at most 16
 }
 
 // Object is a resolved object.

@@ -45,8 +45,8 @@ func (p *printer) lay(f *Finding, title string, steps []Step) {
 	p.out.WriteByte('\n')
 	p.para(p.style.title, 3, 3, title)
 	rows := p.rows(f, steps)
-	lanes := lanesOf(steps)
-	lane := (p.width - 3 - gap*(len(lanes)-1)) / len(lanes)
+	lanes := lanesOf(rows)
+	lane := (p.width - 3 - gap*(len(lanes)-1)) / max(len(lanes), 1)
 	if lane < minLane {
 		p.list(rows)
 		return
@@ -54,10 +54,12 @@ func (p *printer) lay(f *Finding, title string, steps []Step) {
 	p.lanes(f, rows, lanes, min(lane, 48))
 }
 
-func lanesOf(steps []Step) []event.ThreadID {
+func lanesOf(rows []row) []event.ThreadID {
 	var ids []event.ThreadID
-	for _, s := range steps {
-		ids = append(ids, s.Thread)
+	for _, r := range rows {
+		if r.thread != 0 {
+			ids = append(ids, r.thread)
+		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
@@ -68,7 +70,10 @@ func lanesOf(steps []Step) []event.ThreadID {
 // is shown. How many were left out stands at the top.
 func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
-	objects := involved(f)
+	objects, left := involved(f.explained()), map[event.ThreadID]bool{}
+	for _, id := range f.left() {
+		left[id] = true
+	}
 	sides := len(steps) - len(f.Evidence)
 	if f.Kind == finding.Property {
 		sides = len(steps) - 1
@@ -77,6 +82,12 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 	for i, s := range steps {
 		if s.Op == event.Begin && i < sides {
 			continue // its start says it
+		}
+		if left[s.Thread] || left[s.Peer] {
+			if i < sides {
+				skipped++
+			}
+			continue // it does as others do that are shown
 		}
 		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
 			skipped++

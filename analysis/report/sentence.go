@@ -37,20 +37,25 @@ func (n names) deadlock(f *Finding) string {
 		until = " until one gives up"
 	}
 	verb += until
-	return fmt.Sprintf("%s %s: %s", threadList(f.Evidence), verb, n.sides(f))
+	return fmt.Sprintf("%s %s: %s", threadList(f.explained().Evidence, f.alike()), verb, n.sides(f))
 }
 
 // sides says of each thread of a ring what it holds and waits for.
 func (n names) sides(f *Finding) string {
-	parts := make([]string, 0, len(f.Evidence))
-	for i, side := range f.Evidence {
+	var parts []string
+	for _, i := range f.shown() {
+		side := f.Evidence[i]
 		holds := ""
 		if held := heldInCycle(f, i); held != "" {
 			holds = "holds " + held + " and "
 		}
 		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), after(" at ", n.at(side.Stack))))
 	}
-	return strings.Join(parts, ", while ")
+	said := strings.Join(parts, ", while ")
+	if more := f.alike(); more > 0 {
+		said += fmt.Sprintf(", and %s in the same way", counted(uint64(more), "more thread", "more threads"))
+	}
+	return said
 }
 
 // heldInCycle is "" of a thread that holds nothing: a writer behind whom a reader waits.
@@ -160,10 +165,14 @@ func quoted(o *Object) string {
 	return "'" + o.Name + "'"
 }
 
-func threadList(steps []Step) string {
-	ids := make([]string, 0, len(steps))
+// threadList is "T2, T3 and T4", "T2, T3 and 998 more threads".
+func threadList(steps []Step, more int) string {
+	ids := make([]string, 0, len(steps)+1)
 	for _, s := range steps {
 		ids = append(ids, fmt.Sprintf("T%d", s.Thread))
+	}
+	if more > 0 {
+		ids = append(ids, counted(uint64(more), "more thread", "more threads"))
 	}
 	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }

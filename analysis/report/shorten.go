@@ -52,13 +52,21 @@ func tail(s string, width int) string {
 // collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.
 // Text whose brackets do not match (operator<) stays as it is.
 func collapse(s string, open, shut rune) string {
+	if short := emptied(s, open, shut, "..."); len(short) < len(s) {
+		return short
+	}
+	return s
+}
+
+// emptied is s with another text in each outermost bracket.
+func emptied(s string, open, shut rune, inside string) string {
 	var b strings.Builder
 	depth := 0
 	for _, r := range s {
 		switch {
 		case r == open:
 			if depth == 0 {
-				b.WriteString(string(open) + "...")
+				b.WriteString(string(open) + inside)
 			}
 			depth++
 		case r == shut:
@@ -71,7 +79,7 @@ func collapse(s string, open, shut rune) string {
 			b.WriteRune(r)
 		}
 	}
-	if depth != 0 || b.Len() >= len(s) {
+	if depth != 0 {
 		return s
 	}
 	return b.String()

@@ -273,7 +273,7 @@ func (p *printer) finding(number int, f *Finding) {
 		title += " (" + string(f.Rule) + ")"
 	}
 	if f.Count > 1 {
-		title += fmt.Sprintf(", in %s instances", thousands(uint64(f.Count)))
+		title += fmt.Sprintf(", seen %s times by %s", thousands(uint64(f.Count)), counted(uint64(f.ThreadCount), "thread", "threads"))
 	}
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
@@ -307,25 +307,27 @@ func (p *printer) definition(property string) {
 
 // sides prints the evidence beside each other where that leaves room.
 func (p *printer) sides(f *Finding) {
-	n := len(f.Evidence)
+	shown := f.shown()
+	n := len(shown)
 	if n == 0 {
 		return
 	}
+	defer p.alike(f)
 	room := p.width - 3
 	if each := (room - gap*(n-1)) / n; n > 1 && each >= minSide {
 		blocks, widths := make([][]string, n), make([]int, n)
 		for i := range blocks {
-			blocks[i], widths[i] = p.side(f, i, each), each+gap
+			blocks[i], widths[i] = p.side(f, shown[i], each), each+gap
 		}
 		widths[n-1] = each
 		p.indented(beside(blocks, widths))
 		return
 	}
-	for i := range f.Evidence {
+	for i, side := range shown {
 		if i > 0 {
 			p.out.WriteByte('\n')
 		}
-		p.indented(p.side(f, i, room))
+		p.indented(p.side(f, side, room))
 	}
 }
 
@@ -432,7 +434,7 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 // anonymous tells where the locks without a name come from.
 func (p *printer) anonymous(f *Finding) {
 	var lines []string
-	for _, o := range involved(f) {
+	for _, o := range involved(f.explained()) {
 		if where := p.names.origin(o); o.Anonymous && where != "" {
 			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
 				where += fmt.Sprintf(" by T%d", o.FirstThread)

@@ -230,7 +230,7 @@ func (r *Resolver) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	}
 	var frames []event.Frame
 	for _, f := range r.table(seg.Module).Frames(look) {
-		frames = append(frames, event.Frame{Function: f.Function, File: f.File, Line: f.Line, Module: seg.Module.Path,
+		frames = append(frames, event.Frame{Function: f.Function, File: f.File, Line: f.Line, Start: f.Start, Module: seg.Module.Path,
 			Offset: f.Offset, Inlined: f.Inlined, Addr: pc})
 	}
 	return frames

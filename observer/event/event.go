@@ -28,6 +28,7 @@ type Frame struct {
 	Function string // demangled; "" if unknown
 	File     string // as in the debug information; "" if unknown
 	Line     int    // from 1; 0 if unknown
+	Start    int    // the line of File on which the function's definition begins; 0 if unknown
 	Module   string // path of the program or library
 	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
 	Inlined  bool   // the function has no frame of its own here

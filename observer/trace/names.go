@@ -21,6 +21,7 @@ type nameWriter struct {
 	fn                          []byte
 	forms                       formWriter
 	members                     memberWriter
+	starts                      startWriter
 	firstObject, firstThread    uint64 // of the block
 	nPlaces, nObjects, nThreads uint64
 	firstFunc, nFuncs           uint64
@@ -37,7 +38,7 @@ func newNameWriter(n Namer) nameWriter {
 // collected is much for one block, and takes it.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
-		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size()+len(n.members.objects) < nameBytes {
+		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size()+len(n.members.objects)+len(n.starts.places) < nameBytes {
 			return nil
 		}
 		return full()
@@ -140,6 +141,7 @@ func (n *nameWriter) addPlace(id event.PlaceID) {
 		}
 	}
 	n.place = b
+	n.starts.add(id, frames)
 }
 
 func bit(b bool) uint64 {

@@ -406,6 +406,8 @@ func (r *Reader) sections() error {
 			err = r.forms(&c, table)
 		case sectionMembers:
 			err = r.members(&c, table)
+		case sectionStarts:
+			err = r.starts(&c)
 		}
 		if err != nil {
 			return err

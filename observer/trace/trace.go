@@ -191,6 +191,7 @@ const (
 	sectionFunctions
 	sectionForms
 	sectionMembers
+	sectionStarts
 )
 
 // MaxFrames is how many frames of a calling chain a trace holds; what is beyond

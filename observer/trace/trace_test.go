@@ -202,7 +202,7 @@ func randomRun(t *rapid.T) (run, []int) {
 	for _, id := range []event.PlaceID{1, 2, 3, 77, 1<<32 - 1} {
 		var frames []event.Frame
 		for range rapid.IntRange(0, 3).Draw(t, "frames") {
-			frames = append(frames, event.Frame{Function: text.Draw(t, "function"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<31).Draw(t, "line"),
+			frames = append(frames, event.Frame{Function: text.Draw(t, "function"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<31).Draw(t, "line"), Start: rapid.IntRange(0, 3).Draw(t, "start"),
 				Module: text.Draw(t, "module"), Offset: word.Draw(t, "offset"), Inlined: rapid.Bool().Draw(t, "inlined"), Addr: word.Draw(t, "addr")})
 		}
 		r.names.SetPlace(id, frames)
@@ -385,6 +385,9 @@ func TestHostile(t *testing.T) {
 		{"form of an unknown object", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 2, 1})), "what the block says of values"},
 		{"unknown form", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 2})), "what the block says of values"},
 		{"after the forms", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 1, 9})), "what the block says of values"},
+		{"starts cut", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7})), "functions' first lines"},
+		{"starts of an unknown place", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7, 1, 20})), "functions' first lines"},
+		{"after the starts", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7, 0, 20})), "functions' first lines"},
 		{"order", append(block(blockHeader{events: 1, first: 7}, threads, kind(begin...), index, times),
 			block(blockHeader{events: 1, first: 7}, kind(begin...), index, times)[headerSize:]...), "number 7"},
 	} {

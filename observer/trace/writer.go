@@ -299,6 +299,7 @@ func (w *Writer) emit(c *columns, s *Summary, flags uint32) error {
 	}
 	w.raw = w.names.forms.take(w.raw)
 	w.raw = w.names.members.take(w.raw)
+	w.raw = w.names.starts.take(w.raw)
 	if len(w.raw) > maxRaw {
 		return fmt.Errorf("a block of %d bytes is too large", len(w.raw))
 	}

@@ -47,6 +47,8 @@ type debugFrame struct {
 	file    string
 	line    int
 	start   uint64
+	// declared is the line of the function's definition; 0 if unknown
+	declared int
 }
 
 // maxSpans bounds the ranges of all units together, those discarded by the linker too, and those of the functions

@@ -24,6 +24,7 @@ type Frame struct {
 	Linkage  string // the name as linked, or Function where there is none
 	File     string // source file with its compilation directory; "" if unknown
 	Line     int    // from 1; 0 if unknown
+	Start    int    // the line that the function's definition begins on; 0 if unknown
 	Module   string // the binary's name
 	// Offset is the distance in bytes from the start of the (outermost)
 	// function's part that contains the address. If Function is "", it is the
@@ -181,7 +182,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	}
 	out := make([]Frame, len(frames))
 	for i, d := range frames {
-		out[i] = Frame{Function: plain(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line,
+		out[i] = Frame{Function: plain(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line, Start: d.declared,
 			Module: t.module, Offset: addr - d.start, Inlined: i < len(frames)-1}
 	}
 	last := &out[len(out)-1]

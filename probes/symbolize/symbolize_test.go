@@ -473,3 +473,29 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestLinesFromTheFunctionsFirst: of each frame, inlined ones too, the line on which its
+// function begins is known, a method's where it is defined.
+func TestLinesFromTheFunctionsFirst(t *testing.T) {
+	for _, c := range []struct {
+		compiler, source, function string
+		want                       []int
+	}{
+		{"gcc", "inline.c", "worker", []int{9, 15, 21}},
+		{"g++", "inline.cc", "_ZN4bank7AccountIlE5twiceEl", []int{9, 10}},
+	} {
+		f := open(t, build(t, c.compiler, c.source, "-O2", "-g"))
+		table, s := New(f), f.Lookup(c.function)[0]
+		found := false
+		for a := s.Addr; a < s.Addr+s.Size; a++ {
+			var starts []int
+			for _, fr := range table.Frames(a) {
+				starts = append(starts, fr.Start)
+			}
+			found = found || slices.Equal(starts, c.want)
+		}
+		if !found {
+			t.Errorf("%s: no address has frames of functions that begin on the lines %d", c.source, c.want)
+		}
+	}
+}

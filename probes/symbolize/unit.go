@@ -29,8 +29,9 @@ type parsedUnit struct {
 // linked is a function's linked name; plain if that is only the source's, for its
 // entry has no other.
 type linked struct {
-	name  string
-	plain bool
+	name     string
+	plain    bool
+	declared int // the line of its definition; 0 if unknown
 }
 
 // row is a row of the line table: where a line starts.
@@ -340,7 +341,7 @@ func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	for i := len(chain) - 1; i >= 0; i-- {
 		c := &p.calls[chain[i]]
 		n := p.linked(d, c.entry)
-		out = append(out, debugFrame{linkage: n.name, plain: n.plain, file: file, line: line, start: start})
+		out = append(out, debugFrame{linkage: n.name, plain: n.plain, file: file, line: line, start: start, declared: n.declared})
 		file, line = "", int(c.line)
 		if c.file >= 0 {
 			file = p.files[c.file]
@@ -394,7 +395,7 @@ func covers(ranges [][2]uint64, addr uint64) bool {
 func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
 	n, known := p.names[entry]
 	if !known {
-		n.name, n.plain = d.linkage(entry)
+		n.name, n.plain, n.declared = d.linkage(entry)
 		if p.names == nil {
 			p.names = map[dwarf.Offset]linked{}
 		}
@@ -411,8 +412,9 @@ const maxOrigins = 8
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // linkage gives the linked name of a function's entry, or of the one that it
-// stands for; its plain name if it has no other, "" if it has none at all.
-func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool) {
+// stands for; its plain name if it has no other, "" if it has none at all. Declared is
+// the line that the nearest of these entries gives, 0 if none does.
+func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool, declared int) {
 	defer func() { _ = recover() }() // a damaged reference: the name so far
 	plain = true
 	r := d.data.Reader()
@@ -420,11 +422,14 @@ func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool) {
 		r.Seek(at)
 		e, err := r.Next()
 		if err != nil || e == nil {
-			return name, true
+			return name, true, declared
+		}
+		if n, ok := e.Val(dwarf.AttrDeclLine).(int64); ok && declared == 0 && n > 0 && n < 1<<31 {
+			declared = int(n)
 		}
 		for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := e.Val(a).(string); ok && s != "" {
-				return s, false
+				return s, false, declared
 			}
 		}
 		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
@@ -435,9 +440,9 @@ func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool) {
 			next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
 		}
 		if !ok {
-			return name, true
+			return name, true, declared
 		}
 		at = next
 	}
-	return name, true
+	return name, true, declared
 }

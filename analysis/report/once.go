@@ -1,0 +1,122 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// explained is the finding with those sides alone that explain it.
+func (f *Finding) explained() *Finding {
+	if f.alike() == 0 {
+		return f
+	}
+	short := *f
+	short.Objects, short.Evidence = nil, nil
+	for _, i := range f.shown() {
+		short.Evidence = append(short.Evidence, f.Evidence[i])
+	}
+	return &short
+}
+
+// alike is how many sides do the same as those that explain the finding.
+func (f *Finding) alike() int { return len(f.Evidence) - len(f.shown()) }
+
+// shown are the sides to show, as indices of Evidence.
+func (f *Finding) shown() []int {
+	if f.Explains != nil {
+		return f.Explains
+	}
+	all := make([]int, len(f.Evidence))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// left are the threads of the sides that are not shown, in their order.
+func (f *Finding) left() []event.ThreadID {
+	shown := map[event.ThreadID]bool{}
+	for _, i := range f.shown() {
+		shown[f.Evidence[i].Thread] = true
+	}
+	var left []event.ThreadID
+	for _, s := range f.Evidence {
+		if !shown[s.Thread] {
+			left = append(left, s.Thread)
+		}
+	}
+	return left
+}
+
+// maxListed is how many threads, or other instances, the text names.
+const maxListed = 8
+
+// alike tells of the sides that are not shown, and of what was merged.
+func (p *printer) alike(f *Finding) {
+	if more := f.left(); len(more) > 0 {
+		p.out.WriteByte('\n')
+		p.para(itself, 3, 5, fmt.Sprintf("and %s in the same way: %s",
+			counted(uint64(len(more)), "more thread", "more threads"), threadNumbers(more, len(more))))
+	}
+	p.others(f)
+}
+
+// threadNumbers is "T4, T5 and 96 more" of so many threads, the first of which are given.
+func threadNumbers(ids []event.ThreadID, total int) string {
+	ids = ids[:min(len(ids), maxListed)]
+	parts := each(ids, func(id event.ThreadID) string { return fmt.Sprintf("T%d", id) })
+	if more := total - len(ids); more > 0 {
+		parts = append(parts[:len(parts):len(parts)], fmt.Sprintf("%d more", more))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+// others names instances of the finding that other threads or objects made.
+func (p *printer) others(f *Finding) {
+	if len(f.Others) == 0 {
+		return
+	}
+	var parts []string
+	for i := range f.Others {
+		if i == maxListed/2 {
+			parts = append(parts, "...")
+			break
+		}
+		o := &f.Others[i]
+		part := threadNumbers(o.Threads, len(o.Threads))
+		if names := namesOf(o.Objects); names != namesOf(f.Objects) && names != "" {
+			part += " on " + names
+		}
+		parts = append(parts, part)
+	}
+	p.out.WriteByte('\n')
+	p.para(itself, 3, 5, "also seen: "+strings.Join(parts, "; "))
+}
+
+func namesOf(objects []Object) string {
+	var names []string
+	for i := range objects {
+		if i == maxListed/2 {
+			names = append(names, "...")
+			break
+		}
+		names = append(names, quoted(&objects[i]))
+	}
+	return strings.Join(names, ", ")
+}
+
+type jsonInstance struct {
+	Confidence finding.Confidence `json:"confidence"`
+	Objects    []string           `json:"objects"`
+	Threads    []event.ThreadID   `json:"threads"`
+}
+
+func (n names) toJSONInstance(i Instance) jsonInstance {
+	return jsonInstance{i.Confidence, each(i.Objects, n.describe), each(i.Threads, itself)}
+}
