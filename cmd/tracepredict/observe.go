@@ -348,6 +348,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	run.Notes = append(run.Notes, r.settled()...)
 	rep := replay.Build(run, r.suite, findings, names)
 	rep.Stats = r.stats()
+	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
 	shown, err := r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()

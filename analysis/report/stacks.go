@@ -1,0 +1,32 @@
+package report
+
+// Stacks calls visit with each call chain of the findings; chains that several
+// share come again.
+func (r *Report) Stacks(visit func(Stack)) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for j := range f.Objects {
+			f.Objects[j].stacks(visit)
+		}
+		for _, t := range f.Mentioned {
+			visit(t.Created)
+		}
+		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch, f.Observed, f.Lost} {
+			for j := range steps {
+				steps[j].stacks(visit)
+			}
+		}
+	}
+}
+
+func (o *Object) stacks(visit func(Stack)) {
+	visit(o.Init)
+	visit(o.First)
+}
+
+func (s *Step) stacks(visit func(Stack)) {
+	visit(s.Stack)
+	for i := range s.Held {
+		visit(s.Held[i].Stack)
+	}
+}

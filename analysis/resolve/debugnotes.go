@@ -1,0 +1,93 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/debugpkg"
+)
+
+// nameless is what a report's call chains lack of a module's names.
+type nameless struct {
+	functions bool // else files and lines alone
+}
+
+// DebugNotes says for each module whose frames in the findings of a report lack a
+// name, or the file and line, what would give them; sorted by the modules' paths.
+func DebugNotes(s *loader.Session, r *report.Report) []string {
+	found := map[string]nameless{}
+	r.Stacks(func(st report.Stack) { missingNames(st.Frames, found) })
+	if len(found) == 0 {
+		return nil
+	}
+	modules := map[string]*loader.Module{}
+	for _, m := range s.Modules() {
+		modules[m.Path] = m
+	}
+	root := rootOf(s.PID())
+	var notes []string
+	for _, file := range slices.Sorted(maps.Keys(found)) {
+		if m := modules[file]; m != nil {
+			if _, err := m.Bin.DWARF(); err != nil {
+				notes = append(notes, debugNote(root, m.Bin, file, found[file], err))
+			}
+		}
+	}
+	return notes
+}
+
+// missingNames adds the modules of frames that lack names. What runtime libraries
+// do to start a thread or the program is nothing that one needs to read, and of
+// what else they do the name is enough.
+func missingNames(frames []event.Frame, found map[string]nameless) {
+	for len(frames) > 0 && probes.RuntimeLibrary(frames[len(frames)-1].Module) {
+		frames = frames[:len(frames)-1]
+	}
+	for _, f := range frames {
+		switch {
+		case f.Module == "" || f.Module == event.KernelModule:
+		case f.Function == "":
+			found[f.Module] = nameless{functions: true}
+		case f.File == "" && !probes.RuntimeLibrary(f.Module):
+			found[f.Module] = nameless{functions: found[f.Module].functions}
+		}
+	}
+}
+
+// rootOf is the root folder of a process; ours if it has ended.
+func rootOf(pid int) string {
+	root := fmt.Sprintf("/proc/%d/root", pid)
+	if _, err := os.Stat(root + "/."); err != nil {
+		return "/"
+	}
+	return root
+}
+
+// debugNote says what a module lacks and where to have it from; why is the error of
+// its debug information.
+func debugNote(root string, bin *binary.File, file string, lacks nameless, why error) string {
+	what := "files and lines"
+	if lacks.functions {
+		what = "the names of functions"
+	}
+	text := fmt.Sprintf("%s of %s are not known", what, path.Base(file))
+	if !errors.Is(why, binary.ErrNoDWARF) {
+		return fmt.Sprintf("%s: %v", text, why)
+	}
+	if pkg, err := debugpkg.Owner(root, file); err == nil && pkg != "" {
+		return fmt.Sprintf("%s: install the package %s", text, debugpkg.Symbols(pkg))
+	}
+	if id := bin.BuildID(); len(id) > 2 {
+		return fmt.Sprintf("%s: build it with -g, or install its debug file as /usr/lib/debug/.build-id/%s/%s.debug", text, id[:2], id[2:])
+	}
+	return text + ": build it with -g"
+}

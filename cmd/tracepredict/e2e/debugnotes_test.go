@@ -1,0 +1,39 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A program without symbols and debug information is told as file and offset; one
+// note says what would name it, and none if it has them.
+func TestDebugNotes(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		name  string
+		flags []string
+		note  string // "": none
+	}{
+		{"stripped", []string{"-s", "-Wl,--build-id=0x1234567890"}, ".build-id/12/34567890.debug"},
+		{"without-identifier", []string{"-s", "-Wl,--build-id=none"}, " are not known: build it with -g"},
+		{"lines", []string{"-g0"}, "files and lines of "},
+		{"whole", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program := build(t, "gcc", "../../../../examples/bank/bank.c", append([]string{"-O1", "-pthread"}, c.flags...)...)
+			_, r := reported(t, "exec", "--", program)
+			if len(r.Findings) == 0 {
+				t.Fatal("no findings")
+			}
+			var notes []string
+			for _, n := range r.Run.Notes {
+				if strings.Contains(n, " are not known: ") {
+					notes = append(notes, n)
+				}
+			}
+			if c.note == "" && len(notes) > 0 || c.note != "" && (len(notes) != 1 || !strings.Contains(notes[0], c.note)) {
+				t.Errorf("notes %q, want one with %q", r.Run.Notes, c.note)
+			}
+		})
+	}
+}
