@@ -1,4 +1,4 @@
-package e2e_test
+package e2e
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func TestDebugNotes(t *testing.T) {
 		{"whole", nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			program := build(t, "gcc", "../../../../examples/bank/bank.c", append([]string{"-O1", "-pthread"}, c.flags...)...)
+			program := build(t, "gcc", "crossed.c", append([]string{"-O1", "-pthread"}, c.flags...)...)
 			_, r := reported(t, "exec", "--", program)
 			if len(r.Findings) == 0 {
 				t.Fatal("no findings")
