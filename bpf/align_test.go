@@ -25,7 +25,7 @@ func types(t *testing.T) *btf.Spec {
 // event.
 func TestAlignment(t *testing.T) {
 	spec := types(t)
-	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "site": Site{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}} {
+	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "stack_part": StackPart{}, "site": Site{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}} {
 		var s *btf.Struct
 		if err := spec.TypeByName(name, &s); err != nil {
 			t.Errorf("struct %s: %v", name, err)
@@ -72,13 +72,15 @@ func goName(c string) string {
 	return b.String()
 }
 
-// TestOpAtOneOffset: what a sample is must be known before its type is.
-func TestOpAtOneOffset(t *testing.T) {
-	r, _ := reflect.TypeOf(Record{}).FieldByName("Op")
-	s, _ := reflect.TypeOf(StackRecord{}).FieldByName("Op")
-	record, stack := reflect.TypeOf(Record{}).Size(), reflect.TypeOf(StackRecord{}).Size()
-	if r.Offset != s.Offset && record == stack {
-		t.Errorf("op is at %d and at %d, and the sizes do not tell the types apart", r.Offset, s.Offset)
+// TestSizesTellTypesApart: nothing else tells what a record is.
+func TestSizesTellTypesApart(t *testing.T) {
+	sizes := map[uintptr]reflect.Type{}
+	for _, v := range []any{Record{}, CallRecord{}, StackRecord{}, StackPart{}} {
+		g := reflect.TypeOf(v)
+		if other, ok := sizes[g.Size()]; ok {
+			t.Errorf("%s is as large as %s", g, other)
+		}
+		sizes[g.Size()] = g
 	}
 }
 
@@ -159,8 +161,11 @@ func TestLimits(t *testing.T) {
 	if n := spec.Maps["place_hits"].MaxEntries; n != MaxPlaces {
 		t.Errorf("the map holds %d places, want %d", n, MaxPlaces)
 	}
-	if n := len(StackRecord{}.Frames); n != MaxFrames {
-		t.Errorf("a stack holds %d frames, want %d", n, MaxFrames)
+	if n := len(StackPart{}.Data); n != StackPartBytes {
+		t.Errorf("a part of a stack holds %d bytes, want %d", n, StackPartBytes)
+	}
+	if n := len(StackRecord{}.Regs); n != MaxRegs {
+		t.Errorf("a stack record holds %d registers, want %d", n, MaxRegs)
 	}
 }
 

@@ -3,19 +3,21 @@
 // building needs Go alone.
 //
 // It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, CallRecord, Site, Signature, TaskLine, Sleeper, LostLine, WatchKey, Watch,
+// StackRecord, StackPart, CallRecord, Site, Signature, TaskLine, Sleeper, LostLine, WatchKey, Watch,
 // WatchedLine, KernelCode and Tally. What a probe means is data in a Site; it
 // knows nothing of ELF files, processes or analyses.
 package bpf
 
 // The types that the programs share with Go.
 //
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type stack_part -type site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
-	// StackRecord is the calling chain of a place; struct stack_record.
+	// StackRecord is what a place's calling chain is found from; struct stack_record.
 	StackRecord = TracepredictStackRecord
+	// StackPart is a piece of a thread's stack at a new place; struct stack_part.
+	StackPart = TracepredictStackPart
 	// CallRecord is a Record of a call with its parameters; struct call_record.
 	CallRecord = TracepredictCallRecord
 	// Signature says what is recorded of the calls of a function; struct signature.
@@ -48,8 +50,14 @@ const CookieFilter = 1 << 63
 // cookies.
 const CookieGeneration = 1 << 32
 
-// MaxFrames is how many frames of a calling chain are recorded at most.
-const MaxFrames = 32
+// MaxRegs is how many registers a StackRecord has at most.
+const MaxRegs = 33
+
+// StackPartBytes is how many bytes of a stack a StackPart has at most.
+const StackPartBytes = 1 << 10
+
+// MaxStack is how many bytes of a stack are sent at most.
+const MaxStack = 64 << 10
 
 // MaxSites is how many sites one run can have.
 const MaxSites = 1 << 16

@@ -121,22 +121,36 @@ struct call_record {
 	__u64 args[MAX_ARGS]; /* as at the entry; 0 beyond the signature's count */
 };
 
-#define MAX_FRAMES 32
-#define MAX_WORDS 32
+/* Registers, by their numbers in DWARF; on x86-64 number 16 is the instruction
+ * pointer, on arm64 32. */
+#define MAX_REGS 33
 
-/* The calling chain of a place, sent once when the place is new. It shares
- * its op field's offset with struct record. */
+/* What a place's calling chain is found from, sent once when the place is new, after
+ * the parts of its stack. Its size tells it from struct record. */
 struct stack_record {
 	__u64 time;
-	__u64 frames[MAX_FRAMES]; /* innermost first; 0 ends them */
-	__u64 words[MAX_WORDS]; /* of the stack, from the function's entry upwards; 0 where unreadable */
-	__u64 caller; /* return address on top of the stack, if the site is at an entry; else 0 */
+	__u64 regs[MAX_REGS]; /* 0 beyond what the processor has */
+	__u64 caller; /* return address on top of the stack, if the site is at an entry; else 0, or the place of the access */
 	__u32 tid;
 	__u32 tgid;
 	__u32 site; /* of a watchpoint: plus 65536 times one more than the system call's number, if the kernel made the access */
 	__u32 place;
 	__u8 op; /* OP_STACK */
-	__u8 pad[7];
+	__u8 cut; /* more of the stack was to be sent, and the ring had no room */
+	__u16 parts; /* that were sent */
+	__u32 pad;
+};
+
+/* A piece of a thread's stack, from the stack pointer upwards; none crosses a page. */
+#define STACK_PART 1024
+struct stack_part {
+	__u64 addr;  /* of data in the process; 0: pairs of an address on the stack and the return
+		      * address that a uretprobe replaced there */
+	__u32 tid;
+	__u32 tgid;
+	__u32 place;
+	__u32 size;  /* bytes of data that mean something */
+	__u8 data[STACK_PART];
 };
 
 /* What a probe does when it fires. */

@@ -74,6 +74,7 @@ struct task_struct {
 __u64 lost_records;  /* all of them */
 __u64 lost_lives;    /* of these, of the life of threads and libraries */
 __u64 lost_stacks;   /* places whose chain could not be sent */
+__u64 cut_stacks;    /* chains that were sent with less of the stack than was to be */
 __u64 lost_pending;  /* operations whose return will not be recognised */
 __u64 lost_places;   /* events at places beyond the table */
 __u64 lost_blocks;   /* of the heap, beyond the table: their end will not be told */
@@ -90,6 +91,8 @@ const volatile __u32 wake_bytes = 1 << 18; /* wake the reader when so much is un
  * libraries find room: to lose one of these breaks more than an event. */
 const volatile __u32 ring_limit = 60 << 20;
 const volatile bool want_stacks = true;
+const volatile __u32 stack_bytes = 32 << 10; /* of the stack are sent of each new place, at most */
+const volatile __u32 stack_limit = 32 << 20; /* and none while so much is unread: the rest is for events */
 const volatile bool follow; /* forked processes are observed too */
 const volatile bool unnamed; /* variables that nobody named are watched (on_shared) */
 const volatile __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
@@ -519,45 +522,10 @@ static __always_inline void submit(struct record *r, bool now)
 	bpf_ringbuf_submit(r, wake_flags(now, sizeof(*r)));
 }
 
-/* Sends the calling chain of a new place; returns the place, 0 if it cannot. */
-static __noinline __u32 new_place(struct pt_regs *ctx, struct place_key *key, __u64 id, __u64 sp)
-{
-	struct stack_record *s;
-	__u32 place, *other;
-
-	if (!key)
-		return 0;
-	place = __sync_fetch_and_add(&last_place, 1) + 1;
-	s = room() ? bpf_ringbuf_reserve(&ring, sizeof(*s), 0) : 0;
-	if (!s) {
-		__sync_fetch_and_add(&lost_stacks, 1);
-		return 0;
-	}
-	for (int i = 0; i < MAX_FRAMES; i++)
-		s->frames[i] = 0;
-	bpf_get_stack(ctx, s->frames, sizeof(s->frames), BPF_F_USER_STACK);
-	/* Fails, and clears, where the stack ends within: a place without them. */
-	bpf_probe_read_user(s->words, sizeof(s->words), (void *)sp);
-	s->time = bpf_ktime_get_ns();
-	s->caller = key->caller;
-	s->tid = id;
-	s->tgid = id >> 32;
-	s->site = key->site;
-	s->place = place;
-	s->op = OP_STACK;
-	bpf_ringbuf_submit(s, BPF_RB_NO_WAKEUP);
-	if (bpf_map_update_elem(&places, key, &place, BPF_NOEXIST)) {
-		other = bpf_map_lookup_elem(&places, key);
-		if (other)
-			return *other;
-		__sync_fetch_and_add(&lost_places, 1);
-	}
-	return place;
-}
+#include "stack.h"
 
 /* The place of what happens at a site with the stack pointer sp. */
-static __always_inline __u32 place_at(struct pt_regs *ctx, __u64 caller, __u32 index, __u64 sp, struct who *w,
-				      struct slot *slot)
+static __always_inline __u32 place_at(__u64 caller, __u32 index, __u64 sp, struct who *w, struct slot *slot)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct place_key key = {};
@@ -574,7 +542,7 @@ static __always_inline __u32 place_at(struct pt_regs *ctx, __u64 caller, __u32 i
 			return line->place;
 	}
 	known = bpf_map_lookup_elem(&places, &key);
-	place = known ? *known : new_place(ctx, &key, (__u64)w->tgid << 32 | w->tid, sp);
+	place = known ? *known : new_place(&key, (__u64)w->tgid << 32 | w->tid);
 	if (line) {
 		line->key = key;
 		line->place = place;
@@ -598,7 +566,7 @@ static __always_inline __u32 place_of(struct pt_regs *ctx, struct site *site, __
 		if (sp <= slot->outer_sp && slot->outer_sp - sp <= WRAPPER_FRAME)
 			return place;
 	}
-	return place_at(ctx, site->at_entry ? return_address(ctx, sp) : REG_IP(ctx), index, sp, w, slot);
+	return place_at(site->at_entry ? return_address(ctx, sp) : REG_IP(ctx), index, sp, w, slot);
 }
 
 static __always_inline __u64 operand(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm)
@@ -1877,6 +1845,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 struct watched_line *unused_watched_line __attribute__((unused));
 struct record *unused_record __attribute__((unused));
 struct stack_record *unused_stack_record __attribute__((unused));
+struct stack_part *unused_stack_part __attribute__((unused));
 struct task_line *unused_task_line __attribute__((unused));
 struct lost_line *unused_lost_line __attribute__((unused));
 struct call_record *unused_call_record __attribute__((unused));

@@ -209,18 +209,29 @@ type TracepredictSlot struct {
 	}
 }
 
+type TracepredictStackPart struct {
+	_     structs.HostLayout
+	Addr  uint64
+	Tid   uint32
+	Tgid  uint32
+	Place uint32
+	Size  uint32
+	Data  [1024]uint8
+}
+
 type TracepredictStackRecord struct {
 	_      structs.HostLayout
 	Time   uint64
-	Frames [32]uint64
-	Words  [32]uint64
+	Regs   [33]uint64
 	Caller uint64
 	Tid    uint32
 	Tgid   uint32
 	Site   uint32
 	Place  uint32
 	Op     uint8
-	Pad    [7]uint8
+	Cut    uint8
+	Parts  uint16
+	Pad    uint32
 }
 
 type TracepredictTally struct {
@@ -307,6 +318,7 @@ const (
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarCrowded           = "crowded"
+	TracepredictVarCutStacks         = "cut_stacks"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarLastPlace         = "last_place"
@@ -319,12 +331,15 @@ const (
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
+	TracepredictVarStackBytes        = "stack_bytes"
+	TracepredictVarStackLimit        = "stack_limit"
 	TracepredictVarTight             = "tight"
 	TracepredictVarUnnamed           = "unnamed"
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
 	TracepredictVarUnusedSleeper     = "unused_sleeper"
+	TracepredictVarUnusedStackPart   = "unused_stack_part"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
 	TracepredictVarUnusedTally       = "unused_tally"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
@@ -426,6 +441,7 @@ type TracepredictVariableSpecs struct {
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
+	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
@@ -438,12 +454,15 @@ type TracepredictVariableSpecs struct {
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
+	StackBytes        *ebpf.VariableSpec `ebpf:"stack_bytes"`
+	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
 	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
 	UnusedSleeper     *ebpf.VariableSpec `ebpf:"unused_sleeper"`
+	UnusedStackPart   *ebpf.VariableSpec `ebpf:"unused_stack_part"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
 	UnusedTally       *ebpf.VariableSpec `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
@@ -522,6 +541,7 @@ type TracepredictVariables struct {
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
+	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	LastPlace         *ebpf.Variable `ebpf:"last_place"`
@@ -534,12 +554,15 @@ type TracepredictVariables struct {
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
+	StackBytes        *ebpf.Variable `ebpf:"stack_bytes"`
+	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
 	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
 	UnusedSleeper     *ebpf.Variable `ebpf:"unused_sleeper"`
+	UnusedStackPart   *ebpf.Variable `ebpf:"unused_stack_part"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`
 	UnusedTally       *ebpf.Variable `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`

@@ -38,9 +38,6 @@ struct uprobe_task {
 	struct uprobe *active_uprobe;
 	unsigned long xol_vaddr;
 } CORE;
-struct task_struct___utask {
-	struct uprobe_task *utask;
-} CORE;
 
 /* Where a copy of an instruction, which a probe steps out of line, comes from. */
 static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
@@ -229,7 +226,7 @@ int on_watch(struct bpf_perf_event_data *data)
 		caller = ip = stepped_from(task, ip);
 	}
 	value = watched_value(watch, &flags);
-	place = want_stacks ? place_at((void *)data, caller, where, sp, &w, slot_of(w.tid)) : 0;
+	place = want_stacks ? place_at(caller, where, sp, &w, slot_of(w.tid)) : 0;
 	r = reserve_firmly(&w);
 	if (!r)
 		return 0;

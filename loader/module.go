@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/binary"
@@ -21,6 +23,7 @@ type Module struct {
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
+	root *os.File // kept open for Bin, see openRoot
 
 	place uint32 // number of the plan's first place, see places.go
 	asked bool   // a probe tells of each place,
@@ -54,12 +57,25 @@ func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error)
 		f.Close()
 		return nil, fmt.Errorf("look at %s: %w", m.Path, err)
 	}
-	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: procDir(pid) + "/root", Path: m.Path})
+	root, name := openRoot(pid)
+	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: name, Path: m.Path})
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f}, nil
+	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f, root: root}, nil
+}
+
+// openRoot gives the directory that the paths of a process count from, by a name that
+// is good as long as root is open: debug information is often looked for when the
+// process has ended.
+func openRoot(pid int) (root *os.File, name string) {
+	name = procDir(pid) + "/root"
+	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, name // what is looked for there says so
+	}
+	return os.NewFile(uintptr(fd), name), fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
 // bias gives the load bias of a mapping of the module's code.

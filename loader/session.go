@@ -110,6 +110,9 @@ type Session struct {
 
 	lostLives uint64 // as of the last look at the libraries; of the reader alone
 
+	copies collector // of the reader alone
+	chains *chains
+
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid then
@@ -149,7 +152,9 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		notes:     notes,
 		stop:      make(chan struct{}),
 		readDone:  make(chan struct{}),
+		copies:    collector{},
 	}
+	s.chains = newChains(s)
 	if opts.Plan.Shared {
 		s.keeper = newKeeper(tracer, opts.LetGo)
 	}
@@ -586,9 +591,10 @@ func (s *Session) read() {
 	if s.keeper != nil {
 		s.keeper.run()
 	}
+	go s.chains.run()
 	go func() {
 		defer close(s.readDone)
-		s.readErr = s.tracer.Read(filter{s}, s.stop)
+		s.readErr = s.tracer.read(filter{s}, s.stop)
 	}()
 }
 
@@ -631,7 +637,16 @@ func (f filter) Call(r *bpf.CallRecord) {
 	}
 }
 
-func (f filter) Stack(r *bpf.StackRecord) { f.s.opts.Handler.Stack(r) }
+func (f filter) part(p *bpf.StackPart) { f.s.copies.part(p) }
+
+func (f filter) Stack(r *bpf.StackRecord) {
+	f.s.chains.take(f.s.copies.finish(r))
+	f.s.opts.Handler.Stack(r)
+}
+
+// Chain gives the calling chain of a place, innermost first: where the event was, then
+// return addresses, as far as they can be found. It waits until it is found.
+func (s *Session) Chain(place uint32) []uint64 { return s.chains.chain(place) }
 
 func (f filter) Idle() {
 	if n := f.s.tracer.lostLives(); n != f.s.lostLives {
@@ -672,6 +687,7 @@ func (s *Session) finish() (Lost, error) {
 	}
 	close(s.stop)
 	<-s.readDone
+	s.chains.end()
 	s.shedding.Wait()
 	s.settle()
 	lost, lostErr := s.tracer.Lost()

@@ -23,8 +23,8 @@ type TracerOptions struct {
 	// RingBytes is the size of the ring buffer: a power of two of at least
 	// one page. Default: 64 MiB, about a million records.
 	RingBytes int
-	// NoStacks turns the recording of calling chains off.
-	NoStacks bool
+	// Stacks says what is recorded of where an event was.
+	Stacks Stacks
 	// Shared makes room for variables that nobody named.
 	Shared bool
 	// Enough is LetGo.Enough.
@@ -46,13 +46,16 @@ const (
 	// lifeShare: the last 1/lifeShare of the ring is for what tells of the
 	// life of threads and of libraries, whose loss would break more than an event.
 	lifeShare = 16
+	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring
+	// is unread. The program is made to wait at the same mark.
+	stackShare = highMark
 	// pollInterval bounds how long a record lies unread when nothing wakes
 	// the reader: short for a person who looks on, long for the CPU.
 	pollInterval = 20 * time.Millisecond
 )
 
 // Tracer is the loaded BPF side: programs, maps and links. One goroutine calls
-// Read; the other methods may be called concurrently with it and with each
+// read; the other methods may be called concurrently with it and with each
 // other.
 type Tracer struct {
 	objs   bpf.TracepredictObjects
@@ -123,7 +126,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("pidns_ino", ns.ino)
 	set("wake_bytes", uint32(min(size/4, 1<<18)))
 	set("ring_limit", uint32(size-size/lifeShare))
-	set("want_stacks", !opts.NoStacks)
+	set("want_stacks", opts.Stacks != StacksNone)
+	set("stack_bytes", opts.Stacks.bytes())
+	set("stack_limit", uint32(size/stackShare))
 	set("follow", opts.Follow)
 	set("unnamed", opts.Shared)
 	set("enough", opts.Enough)
@@ -363,9 +368,15 @@ type Handler interface {
 	Idle()
 }
 
-// Read hands all records to h until stop is closed and nothing is left, or
+// recordHandler takes the parts of stacks too.
+type recordHandler interface {
+	Handler
+	part(*bpf.StackPart)
+}
+
+// read hands all records to h until stop is closed and nothing is left, or
 // the tracer is closed. A record of impossible size is an error.
-func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
+func (t *Tracer) read(h recordHandler, stop <-chan struct{}) error {
 	take := func(raw []byte) error { return handle(raw, h) }
 	for {
 		stopping := isClosed(stop)
@@ -392,7 +403,7 @@ func (t *Tracer) Read(h Handler, stop <-chan struct{}) error {
 }
 
 // handle gives one record to h. Its memory is aligned as the kernel aligns it, by 8.
-func handle(raw []byte, h Handler) error {
+func handle(raw []byte, h recordHandler) error {
 	switch len(raw) {
 	case int(unsafe.Sizeof(bpf.Record{})):
 		h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
@@ -400,6 +411,8 @@ func handle(raw []byte, h Handler) error {
 		h.Call((*bpf.CallRecord)(unsafe.Pointer(&raw[0])))
 	case int(unsafe.Sizeof(bpf.StackRecord{})):
 		h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
+	case int(unsafe.Sizeof(bpf.StackPart{})):
+		h.part((*bpf.StackPart)(unsafe.Pointer(&raw[0])))
 	default:
 		return fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
 	}
@@ -420,6 +433,7 @@ type Lost struct {
 	Records uint64 // events
 	Lives   uint64 // of these, beginnings and ends of threads, and libraries
 	Stacks  uint64 // places whose calling chain is missing
+	Cut     uint64 // chains that may be cut short, since there was no room to send the stack
 	Pending uint64 // calls whose return went unrecognised
 	Places  uint64 // events at places beyond the table, sent with a chain each
 	Blocks  uint64 // of the heap, beyond the table: whose end was not told of
@@ -431,7 +445,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}, {t.objs.LostBlocks, &l.Blocks}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Cut}, {t.objs.LostPending, &l.Pending}, {t.objs.LostPlaces, &l.Places}, {t.objs.LostBlocks, &l.Blocks}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}

@@ -191,47 +191,28 @@ func (o *Observer) Stats() Stats {
 	return o.stats
 }
 
-// Stack is a calling chain as recorded.
+// Stack is what is known of a place. Its calling chain is found apart.
 type Stack struct {
 	Site   uint32
-	Call   uint32   // one more than the number of the system call in which the kernel did it; 0: the program did
-	TGID   uint32   // of the process whose addresses these are
-	Caller uint64   // return address at a function's entry; 0 elsewhere
-	Frames []uint64 // instruction pointers, innermost first
+	Call   uint32 // one more than the number of the system call in which the kernel did it; 0: the program did
+	TGID   uint32 // of the process whose addresses these are
+	Caller uint64 // return address at a function's entry; of a watchpoint, where it was
 	Found  []uint64 // of a thread that was found there: its whole chain
-	// Words are what lay on the stack at the function's entry, the return
-	// address first; at other sites, at the stack pointer.
-	Words []uint64
 }
 
-// maxStacks bounds the calling chains that are kept. The BPF programs have a table
-// of half as many places; an event beyond it comes as a place of its own, and
+// maxStacks bounds the places that are kept. The BPF programs have a table
+// of half as many; an event beyond it comes as a place of its own, and
 // loader.Lost counts it.
 const maxStacks = 1 << 16
 
-// Stack takes the calling chain of a place; loader.Handler.
+// Stack takes what is known of a place; loader.Handler.
 func (o *Observer) Stack(s *bpf.StackRecord) {
-	if len(o.stacks) >= maxStacks {
-		return
+	if len(o.stacks) < maxStacks {
+		o.stacks[event.PlaceID(s.Place)] = Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
 	}
-	st := Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
-	for _, f := range s.Frames {
-		if f == 0 {
-			break
-		}
-		st.Frames = append(st.Frames, f)
-	}
-	if st.Caller != 0 {
-		words := s.Words[:]
-		for len(words) > 0 && words[len(words)-1] == 0 {
-			words = words[:len(words)-1] // all zero where the stack could not be read
-		}
-		st.Words = append(st.Words, words...)
-	}
-	o.stacks[event.PlaceID(s.Place)] = st
 }
 
-// StackOf gives the calling chain of a place, and whether it was recorded.
+// StackOf gives what is known of a place, and whether it was recorded.
 func (o *Observer) StackOf(p event.PlaceID) (Stack, bool) {
 	s, ok := o.stacks[p]
 	return s, ok

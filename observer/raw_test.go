@@ -52,10 +52,7 @@ func FuzzRawRecords(f *testing.F) {
 			records++
 			switch r.Op {
 			case 0xfe:
-				var s bpf.StackRecord
-				s.Place, s.Site, s.Caller = r.Place, r.Site, r.Object
-				s.Frames[0], s.Words[0] = r.Value, r.Sp
-				o.Stack(&s)
+				o.Stack(&bpf.StackRecord{Place: r.Place, Site: r.Site, Caller: r.Object})
 			case 0xff:
 				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object})
 			default:

@@ -16,7 +16,6 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/field"
-	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -28,6 +27,7 @@ type Process interface {
 	Segment(pid int, addr uint64) (loader.Segment, bool)
 	Segments(pid int) []loader.Segment
 	Site(index uint32) *probes.Site
+	Chain(place uint32) []uint64
 }
 
 // Observed is what a Resolver must know of the run; an observer.Observer knows
@@ -74,111 +74,29 @@ func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
 	if st.Call > 0 {
 		frames = append(frames, inKernel(st.Call-1))
 	}
-	for i, pc := range r.chain(st) {
+	for i, pc := range r.chain(p, st) {
 		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}
 	return frames
 }
 
-// chain puts the recorded addresses in order: the probed instruction, the
-// return address that lay on top of the stack, then the callers as the frame
-// pointers gave them. Those are only as good as the program's use of frame
-// pointers: what is no return address of a call ends the chain.
-func (r *Resolver) chain(st observer.Stack) []uint64 {
+// chain gives the calling chain of a place, from the instruction that the probe stands
+// for.
+func (r *Resolver) chain(p event.PlaceID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
 	}
-	site := r.process.Site(st.Site)
-	if len(st.Frames) == 0 {
+	pcs := slices.Clone(r.process.Chain(uint32(p)))
+	if len(pcs) == 0 {
 		return nil
 	}
-	pcs := []uint64{r.original(int(st.TGID), st.Frames[0], site)}
+	site := r.process.Site(st.Site)
+	pcs[0] = r.original(int(st.TGID), pcs[0], site)
 	if site != nil && site.Watchpoint {
-		pcs[0] = r.beforeTrap(int(st.TGID), st.Caller) // the frame of a stepped copy is elsewhere
-	}
-	rest := st.Frames[1:]
-	if st.Caller != 0 && site != nil && site.BPF.AtEntry != 0 {
-		pcs = append(pcs, st.Caller)
-		// The kernel may have found the caller too, by its own means.
-		if len(rest) > 0 && rest[0] == st.Caller {
-			rest = rest[1:]
-		}
-	}
-	if len(pcs) > 1 {
-		pcs = r.climb(int(st.TGID), pcs, st.Words, rest)
-		if i := slices.Index(rest, pcs[len(pcs)-1]); i >= 0 {
-			rest = rest[i+1:]
-		}
-	}
-	for _, pc := range rest {
-		if !r.afterCall(int(st.TGID), pc) {
-			break
-		}
-		pcs = append(pcs, pc)
+		pcs[0] = r.beforeTrap(int(st.TGID), pcs[0])
 	}
 	return pcs
 }
-
-// climb follows callers that keep no frame pointer, as libraries' wrappers do,
-// for which the frame pointers skip the one above: as long as the distance to a
-// function's own return address is certain from its code, that address is among
-// the words recorded from the stack. It ends where the frame pointers take over.
-func (r *Resolver) climb(pid int, pcs, words, rest []uint64) []uint64 {
-	at := 0 // of the last return address in words
-	for {
-		depth, ok := r.frameDepth(pid, pcs[len(pcs)-1])
-		if !ok {
-			return pcs
-		}
-		if at += 1 + int(depth/8); at >= len(words) || !r.afterCall(pid, words[at]) {
-			return pcs
-		}
-		pcs = append(pcs, words[at])
-		if slices.Contains(rest, words[at]) {
-			return pcs
-		}
-	}
-}
-
-// frameDepth gives how far the stack pointer at the call that returns to pc lies
-// below the function's return address, in bytes. What instructions add to the
-// stack pointer is summed from the function's start; ok is false if control
-// does not simply fall through to the call, or one of them sets it.
-func (r *Resolver) frameDepth(pid int, pc uint64) (depth int64, ok bool) {
-	seg, ok := r.process.Segment(pid, pc)
-	if !ok {
-		return 0, false
-	}
-	bin, end := seg.Module.Bin, pc-seg.Bias
-	f, ok := bin.FunctionAt(end - 1)
-	if !ok || end-f.Lo > maxPrologue {
-		return 0, false
-	}
-	code, err := bin.Bytes(f.Lo, int(end-f.Lo))
-	if err != nil {
-		return 0, false
-	}
-	for addr := f.Lo; addr < end; {
-		in, err := insn.Decode(bin.Arch(), code[addr-f.Lo:], addr)
-		if err != nil || in.SPLost || !in.Known && in.Kind == insn.Plain {
-			return 0, false
-		}
-		addr += uint64(in.Len)
-		switch in.Kind {
-		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
-			return 0, false
-		case insn.Call, insn.IndirectCall:
-			if addr == end {
-				return depth, depth >= 0 && depth%8 == 0
-			}
-		}
-		depth -= in.SPChange
-	}
-	return 0, false
-}
-
-// maxPrologue bounds how much of a function is read for frameDepth, in bytes.
-const maxPrologue = 4096
 
 // original moves the address of a probe back to the instruction that it
 // stands for, so that the line is that of the access and not of a later one.
@@ -191,30 +109,6 @@ func (r *Resolver) original(pid int, pc uint64, site *probes.Site) uint64 {
 		return pc
 	}
 	return site.At + seg.Bias
-}
-
-// afterCall reports whether the instruction before pc is a call.
-func (r *Resolver) afterCall(pid int, pc uint64) bool {
-	seg, ok := r.process.Segment(pid, pc)
-	if !ok {
-		return false
-	}
-	arch, addr := seg.Module.Bin.Arch(), pc-seg.Bias
-	lengths := []int{5, 2, 3, 6, 7, 4, 8}
-	if arch == insn.ARM64 {
-		lengths = []int{4}
-	}
-	for _, n := range lengths {
-		code, err := seg.Module.Bin.Bytes(addr-uint64(n), n)
-		if err != nil || len(code) < n {
-			continue
-		}
-		in, err := insn.Decode(arch, code, addr-uint64(n))
-		if err == nil && in.Len == n && (in.Kind == insn.Call || in.Kind == insn.IndirectCall) {
-			return true
-		}
-	}
-	return false
 }
 
 // at names an address; a return address is named by its call.

@@ -15,13 +15,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
 // process is a process that never ran.
 type process struct {
 	segments []loader.Segment
 	sites    []*probes.Site
+	chains   map[uint32][]uint64
 }
+
+func (p *process) Chain(place uint32) []uint64 { return p.chains[place] }
 
 func (p *process) PID() int                      { return 1 }
 func (p *process) Segments(int) []loader.Segment { return p.segments }
@@ -86,6 +90,7 @@ func newWorld(t *testing.T) *world {
 	w.process = &process{
 		segments: []loader.Segment{{Lo: bias, Hi: bias + 1<<20, Bias: bias, Module: &loader.Module{Path: "/bin/p", Bin: f}}},
 		sites:    []*probes.Site{nil},
+		chains:   map[uint32][]uint64{},
 	}
 	w.r = New(w.process, w.o)
 	return w
@@ -104,8 +109,9 @@ func (w *world) addr(t *testing.T, name string, off uint64) uint64 {
 // afterCall gives the return address of the first call in a function.
 func (w *world) afterCall(t *testing.T, name string) uint64 {
 	t.Helper()
+	table := unwind.New(w.file)
 	for off := uint64(1); off < 64; off++ {
-		if pc := w.addr(t, name, off); w.r.afterCall(0, pc) {
+		if pc := w.addr(t, name, off); table.AfterCall(pc - bias) {
 			return pc
 		}
 	}
@@ -113,10 +119,9 @@ func (w *world) afterCall(t *testing.T, name string) uint64 {
 	return 0
 }
 
-func (w *world) place(id uint32, site uint32, caller uint64, frames ...uint64) event.PlaceID {
-	s := bpf.StackRecord{Place: id, Site: site, Caller: caller}
-	copy(s.Frames[:], frames)
-	w.o.Stack(&s)
+func (w *world) place(id uint32, site uint32, chain ...uint64) event.PlaceID {
+	w.o.Stack(&bpf.StackRecord{Place: id, Site: site})
+	w.chains[id] = chain
 	return event.PlaceID(id)
 }
 
@@ -141,22 +146,17 @@ func TestFrames(t *testing.T) {
 		&probes.Site{At: entry - bias, Addr: entry - bias},
 		&probes.Site{At: entry - bias, Addr: w.addr(t, "main", 0) - bias})
 	for i, c := range []struct {
-		name   string
-		site   uint32
-		caller uint64
-		frames []uint64
-		want   []string
+		name  string
+		site  uint32
+		chain []uint64
+		want  []string
 	}{
-		{"nothing recorded", 1, 0, nil, nil},
-		{"the caller on top of the stack, which no frame pointer leads to", 1, inOuter, []uint64{entry, inMain}, []string{"inner p.c:2", "outer p.c:6", "main p.c:9"}},
-		{"the kernel found the caller too", 1, inOuter, []uint64{entry, inOuter, inMain}, []string{"inner p.c:2", "outer p.c:6", "main p.c:9"}},
-		{"inside a function the top of the stack is no return address", 2, inOuter, []uint64{entry, inMain}, []string{"inner p.c:2", "main p.c:9"}},
-		{"what no call precedes ends the chain", 2, 0, []uint64{entry, entry, inMain}, []string{"inner p.c:2"}},
-		{"what lies in no file ends the chain", 2, 0, []uint64{entry, 0x1234, inMain}, []string{"inner p.c:2"}},
-		{"a probe that was moved stands for its instruction", 3, 0, []uint64{w.addr(t, "main", 0)}, []string{"inner p.c:2"}},
-		{"no file, no site", 77, 0, []uint64{0x1234}, []string{"?"}},
+		{"nothing recorded", 1, nil, nil},
+		{"return addresses stand for their calls", 1, []uint64{entry, inOuter, inMain}, []string{"inner p.c:2", "outer p.c:6", "main p.c:9"}},
+		{"a probe that was moved stands for its instruction", 3, []uint64{w.addr(t, "main", 0)}, []string{"inner p.c:2"}},
+		{"no file, no site", 77, []uint64{0x1234}, []string{"?"}},
 	} {
-		got := where(w.r.Frames(w.place(uint32(i+1), c.site, c.caller, c.frames...)))
+		got := where(w.r.Frames(w.place(uint32(i+1), c.site, c.chain...)))
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}

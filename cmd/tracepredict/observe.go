@@ -151,6 +151,7 @@ type observeFlags struct {
 	lossy    bool
 	follow   bool
 	order    string
+	stacks   string
 	letGo    loader.LetGo
 	guarded  uint64
 	progress bool
@@ -170,6 +171,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
+	fs.StringVar(&f.stacks, "stacks", "full", "what to record of where events were, once for each place: `full|caller|none`, the whole calling chain, the caller alone, or nothing, so that findings name no code")
 	of := loader.DefaultLetGo()
 	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
 	fs.Uint64Var(&f.letGo.Alone, "alone-after", of.Alone, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
@@ -186,6 +188,9 @@ func (f *observeFlags) check() error {
 	}
 	if f.order != "" && f.order != "io" {
 		return usage("--order %s: it is io", f.order)
+	}
+	if _, ok := stacks[f.stacks]; !ok {
+		return usage("--stacks %s: it is full, caller or none", f.stacks)
 	}
 	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check()); err != nil {
 		return err
@@ -207,6 +212,9 @@ func (f *observeFlags) check() error {
 	}
 	return nil
 }
+
+// stacks are what --stacks may say.
+var stacks = map[string]loader.Stacks{"full": loader.StacksFull, "caller": loader.StacksCaller, "none": loader.StacksNone}
 
 // observation is one run from the flags to the report.
 type observation struct {
@@ -298,7 +306,7 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20}}
+	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}}
 }
 
 // function gives what is known of a function of the run's events.

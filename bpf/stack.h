@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the calling chain of a new place is found from, included by tracepredict.bpf.c:
+ * the thread's registers and the top of its stack. User space unwinds. The hot path
+ * knows its places and never comes here.
+ *
+ * The stack is copied in parts that cross no page: one copy of all fails where the
+ * stack ends within. It ends, for a thread that is not the first, where its thread
+ * pointer points at the latest.
+ */
+#ifndef TRACEPREDICT_STACK_H
+#define TRACEPREDICT_STACK_H
+
+struct uprobe_task;
+struct task_struct___utask {
+	struct uprobe_task *utask;
+} CORE;
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} CORE;
+struct uprobe_task___returns {
+	struct return_instance *return_instances;
+} CORE;
+
+#define MAX_PARTS 64 /* of a stack */
+#define MAX_RETURNS (STACK_PART / 16) /* the kernel keeps as many of a thread */
+
+enum sent {
+	SENT,
+	UNREADABLE,
+	NO_ROOM,
+};
+
+static __always_inline struct stack_part *new_part(__u64 id, __u32 place)
+{
+	struct stack_part *p;
+
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= stack_limit)
+		return 0;
+	p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
+	if (!p)
+		return 0;
+	p->tid = id;
+	p->tgid = id >> 32;
+	p->place = place;
+	return p;
+}
+
+/* Sends a piece of the current thread's stack, all in one page. */
+__noinline int send_part(__u64 id, __u32 place, __u64 addr, __u32 size)
+{
+	struct stack_part *p;
+
+	if (size == 0 || size > STACK_PART)
+		return UNREADABLE;
+	p = new_part(id, place);
+	if (!p)
+		return NO_ROOM;
+	if (bpf_probe_read_user(p->data, size, (void *)addr)) {
+		bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
+		return UNREADABLE;
+	}
+	p->addr = addr;
+	p->size = size;
+	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
+	return SENT;
+}
+
+/* Sends the return addresses that uretprobes, ours or another's, have replaced on the
+ * thread's stack; none is nothing to send. */
+__noinline int send_returns(__u64 id, __u32 place)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct uprobe_task___returns *u = (void *)BPF_CORE_READ((struct task_struct___utask *)task, utask);
+	struct return_instance *r;
+	struct stack_part *p;
+	__u64 *pairs;
+	int n = 0;
+
+	if (!u || !bpf_core_field_exists(u->return_instances))
+		return UNREADABLE;
+	r = BPF_CORE_READ(u, return_instances);
+	if (!r)
+		return UNREADABLE;
+	p = new_part(id, place);
+	if (!p)
+		return NO_ROOM;
+	pairs = (__u64 *)p->data;
+	for (int i = 0; i < MAX_RETURNS; i++) {
+		if (!r)
+			break;
+		pairs[2 * i] = BPF_CORE_READ(r, stack);
+		pairs[2 * i + 1] = BPF_CORE_READ(r, orig_ret_vaddr);
+		r = BPF_CORE_READ(r, next);
+		n++;
+	}
+	p->addr = 0;
+	p->size = n * 16;
+	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
+	return SENT;
+}
+
+/* Sends the top of the stack, from sp; returns how many parts, with CUT if there was
+ * no room for more. */
+#define CUT 0x100
+__noinline int send_stack(__u64 id, __u32 place, __u64 sp)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 end = sp + stack_bytes, top = CURRENT_THREAD_POINTER(task), next;
+	int parts = 0, sent;
+
+	sent = send_returns(id, place);
+	if (sent == NO_ROOM)
+		return CUT;
+	if (sent == SENT)
+		parts++;
+	if (top > sp && top < end)
+		end = top;
+	for (int i = 0; i <= MAX_PARTS; i++) {
+		if (sp >= end)
+			break;
+		next = (sp & -(__u64)STACK_PART) + STACK_PART;
+		if (next > end)
+			next = end;
+		sent = send_part(id, place, sp, next - sp);
+		if (sent == NO_ROOM)
+			return parts | CUT;
+		if (sent != SENT)
+			break;
+		parts++;
+		sp = next;
+	}
+	return parts;
+}
+
+#if defined(__TARGET_ARCH_x86)
+static __always_inline void copy_registers(struct stack_record *s, struct pt_regs *r)
+{
+	s->regs[0] = r->ax;
+	s->regs[1] = r->dx;
+	s->regs[2] = r->cx;
+	s->regs[3] = r->bx;
+	s->regs[4] = r->si;
+	s->regs[5] = r->di;
+	s->regs[6] = r->bp;
+	s->regs[7] = r->sp;
+	s->regs[8] = r->r8;
+	s->regs[9] = r->r9;
+	s->regs[10] = r->r10;
+	s->regs[11] = r->r11;
+	s->regs[12] = r->r12;
+	s->regs[13] = r->r13;
+	s->regs[14] = r->r14;
+	s->regs[15] = r->r15;
+	s->regs[16] = r->ip;
+	for (int i = 17; i < MAX_REGS; i++)
+		s->regs[i] = 0;
+}
+#elif defined(__TARGET_ARCH_arm64)
+static __always_inline void copy_registers(struct stack_record *s, struct pt_regs *r)
+{
+	bpf_probe_read_kernel(s->regs, sizeof(s->regs), r);
+}
+#endif
+
+/* Sends what the calling chain of a new place is found from; returns the place, 0 if
+ * it cannot. The registers are those with which the thread left the program, also
+ * where a system call or a watchpoint brought it here. Not static, so that the verifier
+ * judges it once. */
+__noinline __u32 new_place(struct place_key *key, __u64 id)
+{
+	struct pt_regs *user = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	struct stack_record *s;
+	__u32 place, *other;
+	int parts = 0;
+
+	if (!key)
+		return 0;
+	place = __sync_fetch_and_add(&last_place, 1) + 1;
+	if (stack_bytes && !lost_places && room()) /* else each event would send a stack */
+		parts = send_stack(id, place, REG_SP(user));
+	s = room() ? bpf_ringbuf_reserve(&ring, sizeof(*s), 0) : 0;
+	if (!s) {
+		__sync_fetch_and_add(&lost_stacks, 1);
+		return 0;
+	}
+	copy_registers(s, user);
+	s->time = bpf_ktime_get_ns();
+	s->caller = key->caller;
+	s->tid = id;
+	s->tgid = id >> 32;
+	s->site = key->site;
+	s->place = place;
+	s->op = OP_STACK;
+	s->cut = parts & CUT ? 1 : 0;
+	s->parts = parts & (CUT - 1);
+	s->pad = 0;
+	bpf_ringbuf_submit(s, wake_flags(false, sizeof(*s)));
+	if (parts & CUT)
+		__sync_fetch_and_add(&cut_stacks, 1);
+	if (bpf_map_update_elem(&places, key, &place, BPF_NOEXIST)) {
+		other = bpf_map_lookup_elem(&places, key);
+		if (other)
+			return *other;
+		__sync_fetch_and_add(&lost_places, 1);
+	}
+	return place;
+}
+
+#endif

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// chainsOf gives the calling chains of a run's events of a kind, innermost first, by the
+// names of functions; each once.
+func chainsOf(r *run, op event.Op) []string {
+	names := resolve.New(r.Session, r.Observer)
+	var out []string
+	for i := range r.Events {
+		e := &r.Events[i]
+		if e.Op != op || e.Place == 0 {
+			continue
+		}
+		var chain []string
+		for _, f := range names.Frames(e.Place) {
+			function, _, _ := strings.Cut(f.Function, "(")
+			chain = append(chain, function)
+		}
+		if text := strings.Join(chain, " "); !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// wantChains looks for chains that pass through functions, in order; others may lie
+// between.
+func wantChains(t *testing.T, chains []string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !slices.ContainsFunc(chains, func(c string) bool { return passes(strings.Fields(c), strings.Fields(w)) }) {
+			t.Errorf("no chain passes through %s:\n%s", w, strings.Join(chains, "\n"))
+		}
+	}
+	for _, c := range chains {
+		f := strings.Fields(c)
+		if passes(f, slices.Repeat([]string{"bottomless"}, 20)) {
+			continue // more than is copied of a stack
+		}
+		if last := f[len(f)-1]; last != "_start" && last != "main" && !strings.HasPrefix(last, "clone") && last != "__clone" {
+			t.Errorf("a chain ends in %s: %s", last, c)
+		}
+	}
+}
+
+func passes(chain, through []string) bool {
+	for _, f := range chain {
+		if len(through) > 0 && f == through[0] {
+			through = through[1:]
+		}
+	}
+	return len(through) == 0
+}
+
+func omitting(more ...string) []string {
+	return append([]string{"-O2", "-fomit-frame-pointer", "-pthread"}, more...)
+}
+
+// TestChains: each chain ends in the program's or the thread's first function, through
+// the C library's code, which has no frame pointers.
+func TestChains(t *testing.T) {
+	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting()...), options{})
+	deep := strings.Repeat(" deep", 11)
+	wantChains(t, chainsOf(r, event.Acquire),
+		"pthread_mutex_lock nest compare qsort_r"+deep+" main _start",
+		"pthread_mutex_lock nest first run start_thread",
+		"pthread_mutex_lock handler raise interrupted main _start",
+		"pthread_mutex_lock handler"+strings.Repeat(" bottomless", 20))
+	wantChains(t, chainsOf(r, event.Fork), "main _start")
+	wantChains(t, chainsOf(r, event.Join), "main _start")
+}
+
+// TestChainsCPlusPlus: and that of the C++ library, also while an exception is caught.
+func TestChainsCPlusPlus(t *testing.T) {
+	r := observe(t, build(t, "g++", "stacks/stacks.cc", omitting()...), options{})
+	wantChains(t, chainsOf(r, event.Acquire), "touch below sorted main _start", "touch only __pthread_once_slow start_thread", "touch thrower main _start")
+}
+
+// TestChainsStatic: a static program has its C library's code in itself.
+func TestChainsStatic(t *testing.T) {
+	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting("-static")...), options{})
+	wantChains(t, chainsOf(r, event.Acquire), "nest compare deep main _start", "nest first run start_thread", "handler raise interrupted main _start")
+}
+
+// TestChainsThroughReturnProbes: return addresses that somebody else's return probes
+// replaced are put back.
+func TestChainsThroughReturnProbes(t *testing.T) {
+	needBPF(t)
+	needTool(t, "bpftrace")
+	program := build(t, "gcc", "stacks/stacks.c", omitting()...)
+	script := ""
+	for _, f := range []string{"nest", "compare", "deep", "main", "first", "run"} {
+		script += "uretprobe:" + program + ":" + f + " { @[probe] = count(); } "
+	}
+	foreign := exec.Command("bpftrace", "-e", `BEGIN { printf("ready\n"); } `+script)
+	stdout, err := foreign.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := foreign.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = foreign.Process.Kill()
+		_ = foreign.Wait()
+	}()
+	waitFor(t, stdout, "ready")
+	r := observe(t, program, options{})
+	wantChains(t, chainsOf(r, event.Acquire),
+		"pthread_mutex_lock nest compare qsort_r deep deep deep main _start",
+		"pthread_mutex_lock nest first run start_thread")
+}
+
+// waitFor reads until a line has a text.
+func waitFor(t *testing.T, from io.Reader, text string) {
+	t.Helper()
+	for lines := bufio.NewScanner(from); lines.Scan(); {
+		if strings.Contains(lines.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("nobody said %q", text)
+}

@@ -1,0 +1,173 @@
+package loader
+
+import (
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/unwind"
+)
+
+// chains finds the calling chains of places from copies of registers and stacks, in a
+// goroutine of its own: a chain takes longer than an event, and the reader of the ring
+// must not wait. Copies are large, so they are kept no longer than that takes; what
+// stays is the chain, once for all places that have it.
+//
+// One goroutine calls take, and then end; chain may be called by any.
+type chains struct {
+	code   codeSpace
+	tables map[*Module]*unwind.Table // of run alone
+	todo   chan *stackCopy
+	ended  chan struct{} // closed when all are found
+
+	mu      sync.Mutex       // guards what follows; a leaf
+	found   *sync.Cond       // places has another chain
+	places  map[uint32]int32 // the place's chain in known, -1 while it is being looked for
+	known   [][]uint64
+	numbers map[string]int32 // of known, by its bytes
+}
+
+// codeSpace is what code lies where in the processes.
+type codeSpace interface {
+	Segment(pid int, addr uint64) (Segment, bool)
+	Site(index uint32) *probes.Site
+}
+
+const (
+	// maxCopies bounds the copies that wait, of 64 KiB each at most. The reader waits when
+	// there are more, and the program with it.
+	maxCopies = 512
+	// maxPlaces bounds the chains that are kept. The BPF programs have a table of half
+	// as many places; an event beyond it comes as a place of its own, and Lost
+	// counts it.
+	maxPlaces = 1 << 16
+	// maxChain bounds a chain. A recursion that is deeper loses its outer end.
+	maxChain = 512
+)
+
+func newChains(code codeSpace) *chains {
+	c := &chains{
+		code: code, todo: make(chan *stackCopy, maxCopies), ended: make(chan struct{}), tables: map[*Module]*unwind.Table{}, places: map[uint32]int32{}, numbers: map[string]int32{},
+	}
+	c.found = sync.NewCond(&c.mu)
+	return c
+}
+
+// take has the chain of a place found.
+func (c *chains) take(k *stackCopy) {
+	c.mu.Lock()
+	_, again := c.places[k.head.Place]
+	if again || len(c.places) >= maxPlaces {
+		c.mu.Unlock()
+		return
+	}
+	c.places[k.head.Place] = -1
+	c.mu.Unlock()
+	c.todo <- k
+}
+
+// end waits until all chains are found.
+func (c *chains) end() {
+	close(c.todo)
+	<-c.ended
+}
+
+// run finds chains until end is called.
+func (c *chains) run() {
+	defer close(c.ended)
+	for k := range c.todo {
+		pcs := c.unwind(k)
+		c.mu.Lock()
+		c.places[k.head.Place] = c.number(pcs)
+		c.mu.Unlock()
+		c.found.Broadcast()
+	}
+}
+
+// number gives a chain its number in known; with mu held.
+func (c *chains) number(pcs []uint64) int32 {
+	key := make([]byte, 0, 8*len(pcs))
+	for _, pc := range pcs {
+		key = binary.LittleEndian.AppendUint64(key, pc)
+	}
+	n, ok := c.numbers[string(key)]
+	if !ok {
+		n = int32(len(c.known))
+		c.known = append(c.known, slices.Clip(pcs))
+		c.numbers[string(key)] = n
+	}
+	return n
+}
+
+// chain gives the calling chain of a place, innermost first: the instruction pointer,
+// then return addresses. It waits until it is found; nil if the place is not known.
+func (c *chains) chain(place uint32) []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for {
+		n, ok := c.places[place]
+		switch {
+		case !ok:
+			return nil
+		case n >= 0:
+			return c.known[n]
+		}
+		c.found.Wait()
+	}
+}
+
+// layout says which registers, by DWARF's numbers, a walk is told of.
+type layout struct {
+	arch insn.Arch
+	pc   int
+	all  int // how many there are but for pc
+}
+
+// native is the layout of the programs that this machine runs.
+func native() layout {
+	if runtime.GOARCH == "arm64" {
+		return layout{insn.ARM64, 32, 32}
+	}
+	return layout{insn.AMD64, 16, 16}
+}
+
+// unwind gives the chain of a copy. A watchpoint's trap may have come in a copy of the
+// instruction that the kernel stepped, elsewhere: the record tells where it was.
+func (c *chains) unwind(k *stackCopy) []uint64 {
+	n := native()
+	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
+	for i, v := range k.head.Regs[:n.all] {
+		regs.Set(i, v)
+	}
+	site := c.code.Site(k.head.Site & (bpf.MaxSites - 1))
+	if site != nil && site.Watchpoint {
+		regs.PC = k.head.Caller
+	}
+	pcs := []uint64{regs.PC}
+	if len(k.bytes) > 0 {
+		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return c.table(int(k.head.Tgid), pc) }}
+		pcs, _ = m.Walk(regs, maxChain, pcs)
+	}
+	if len(pcs) == 1 && site != nil && site.BPF.AtEntry != 0 && k.head.Caller != 0 {
+		pcs = append(pcs, k.head.Caller)
+	}
+	return pcs
+}
+
+// table gives what is known of how to unwind the code at an address.
+func (c *chains) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
+	seg, ok := c.code.Segment(pid, pc)
+	if !ok {
+		return nil, 0, false
+	}
+	t := c.tables[seg.Module]
+	if t == nil {
+		t = unwind.New(seg.Module.Bin)
+		c.tables[seg.Module] = t
+	}
+	return t, seg.Bias, true
+}

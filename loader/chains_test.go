@@ -1,0 +1,96 @@
+package loader
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/binary"
+)
+
+// code is the test's own binary as it would lie in a process, and two sites.
+type code struct {
+	seg   Segment
+	pc    uint64 // of an instruction in it
+	sites []*probes.Site
+}
+
+func newCode(t testing.TB) *code {
+	t.Helper()
+	file, err := binary.Open("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	const bias = 0x1000_0000_0000
+	text := file.Text()
+	if len(text) == 0 {
+		t.Fatal("no code")
+	}
+	return &code{
+		seg:   Segment{Lo: bias, Hi: bias + 1<<32, Bias: bias, Module: &Module{Path: "self", Bin: file}},
+		pc:    bias + text[0].Lo,
+		sites: []*probes.Site{nil, {BPF: bpf.Site{AtEntry: 1}}, {Watchpoint: true}},
+	}
+}
+
+func (c *code) Segment(_ int, addr uint64) (Segment, bool) {
+	return c.seg, c.seg.Lo <= addr && addr < c.seg.Hi
+}
+
+func (c *code) Site(index uint32) *probes.Site {
+	if int(index) < len(c.sites) {
+		return c.sites[index]
+	}
+	return nil
+}
+
+// copyAt is a copy without a stack.
+func copyAt(place, site uint32, pc, caller uint64) *stackCopy {
+	k := &stackCopy{head: bpf.StackRecord{Place: place, Site: site, Caller: caller}}
+	k.head.Regs[native().pc] = pc
+	return k
+}
+
+// TestChains: of a place without a stack there is what the record tells; equal chains
+// are kept once; who asks waits for the answer.
+func TestChains(t *testing.T) {
+	c := newChains(newCode(t))
+	asked := make(chan []uint64)
+	c.take(copyAt(1, 1, 100, 200))
+	go func() { asked <- c.chain(1) }()
+	go c.run()
+	if got := <-asked; !slices.Equal(got, []uint64{100, 200}) {
+		t.Errorf("place 1: %d", got)
+	}
+	c.take(copyAt(2, 1, 100, 200))
+	c.take(copyAt(3, 1, 100, 201))
+	c.take(copyAt(4, 0, 100, 200))
+	c.take(copyAt(5, 2, 100, 300))
+	c.take(copyAt(5, 2, 7, 7)) // not again
+	c.end()
+	for place, want := range map[uint32][]uint64{1: {100, 200}, 2: {100, 200}, 3: {100, 201}, 4: {100}, 5: {300}, 6: nil} {
+		if diff := cmp.Diff(want, c.chain(place)); diff != "" {
+			t.Errorf("place %d: %s", place, diff)
+		}
+	}
+	if len(c.known) != 4 {
+		t.Errorf("%d chains are kept: %d", len(c.known), c.known)
+	}
+}
+
+// TestChainsBounded: a program that has places without end does not have as much memory.
+func TestChainsBounded(t *testing.T) {
+	c := newChains(&code{})
+	go c.run()
+	for place := range uint32(maxPlaces + 1000) {
+		c.take(copyAt(place+1, 0, 100, 0))
+	}
+	c.end()
+	if len(c.places) != maxPlaces || c.chain(maxPlaces+1) != nil {
+		t.Errorf("%d places are kept", len(c.places))
+	}
+}
