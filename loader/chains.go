@@ -27,6 +27,7 @@ type chains struct {
 	mu      sync.Mutex       // guards what follows; a leaf
 	found   *sync.Cond       // places has another chain
 	places  map[uint32]int32 // the place's chain in known, -1 while it is being looked for
+	whole   int              // places whose chain reaches the thread's or the program's first function
 	known   [][]uint64
 	numbers map[string]int32 // of known, by its bytes
 }
@@ -80,8 +81,11 @@ func (c *chains) end() {
 func (c *chains) run() {
 	defer close(c.ended)
 	for k := range c.todo {
-		pcs := c.unwind(k)
+		pcs, end := c.unwind(k)
 		c.mu.Lock()
+		if end == unwind.EndOutermost {
+			c.whole++
+		}
 		c.places[k.head.Place] = c.number(pcs)
 		c.mu.Unlock()
 		c.found.Broadcast()
@@ -120,6 +124,14 @@ func (c *chains) chain(place uint32) []uint64 {
 	}
 }
 
+// counts gives how many places have been looked at, and how many of them have a chain
+// that reaches its thread's, or the program's, first function.
+func (c *chains) counts() (places, whole int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.places), c.whole
+}
+
 // layout says which registers, by DWARF's numbers, a walk is told of.
 type layout struct {
 	arch insn.Arch
@@ -135,9 +147,9 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind gives the chain of a copy. A watchpoint's trap may have come in a copy of the
+// unwind gives the chain of a copy, and why it ends. A watchpoint's trap may have come in a copy of the
 // instruction that the kernel stepped, elsewhere: the record tells where it was.
-func (c *chains) unwind(k *stackCopy) []uint64 {
+func (c *chains) unwind(k *stackCopy) (pcs []uint64, end unwind.End) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
 	for i, v := range k.head.Regs[:n.all] {
@@ -147,15 +159,15 @@ func (c *chains) unwind(k *stackCopy) []uint64 {
 	if site != nil && site.Watchpoint {
 		regs.PC = k.head.Caller
 	}
-	pcs := []uint64{regs.PC}
+	pcs, end = []uint64{regs.PC}, unwind.EndMemory
 	if len(k.bytes) > 0 {
 		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return c.table(int(k.head.Tgid), pc) }}
-		pcs, _ = m.Walk(regs, maxChain, pcs)
+		pcs, end = m.Walk(regs, maxChain, pcs)
 	}
 	if len(pcs) == 1 && site != nil && site.BPF.AtEntry != 0 && k.head.Caller != 0 {
 		pcs = append(pcs, k.head.Caller)
 	}
-	return pcs
+	return pcs, end
 }
 
 // table gives what is known of how to unwind the code at an address.

@@ -648,6 +648,10 @@ func (f filter) Stack(r *bpf.StackRecord) {
 // return addresses, as far as they can be found. It waits until it is found.
 func (s *Session) Chain(place uint32) []uint64 { return s.chains.chain(place) }
 
+// Chains counts the places that have calling chains, and those of them whose chain
+// reaches the first function of its thread or of the program.
+func (s *Session) Chains() (places, whole int) { return s.chains.counts() }
+
 func (f filter) Idle() {
 	if n := f.s.tracer.lostLives(); n != f.s.lostLives {
 		// A library may have come, and its record been lost.

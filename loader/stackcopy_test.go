@@ -125,7 +125,7 @@ func FuzzStackCopy(f *testing.F) {
 		}
 		for _, pc := range []uint64{addr, code.pc} {
 			k.head.Regs[native().pc] = pc
-			if chain := newChains(code).unwind(k); len(chain) == 0 || len(chain) > maxChain+1 {
+			if chain, _ := newChains(code).unwind(k); len(chain) == 0 || len(chain) > maxChain+1 {
 				t.Errorf("a chain of %d", len(chain))
 			}
 		}
