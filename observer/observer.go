@@ -194,9 +194,9 @@ func (o *Observer) Stats() Stats {
 // Stack is what is known of a place. Its calling chain is found apart.
 type Stack struct {
 	Site   uint32
-	Call   uint32 // one more than the number of the system call in which the kernel did it; 0: the program did
-	TGID   uint32 // of the process whose addresses these are
-	Caller uint64 // return address at a function's entry; of a watchpoint, where it was
+	Call   uint32   // one more than the number of the system call in which the kernel did it; 0: the program did
+	TGID   uint32   // of the process whose addresses these are
+	Caller uint64   // return address at a function's entry; of a watchpoint, where it was
 	Found  []uint64 // of a thread that was found there: its whole chain
 }
 

@@ -67,7 +67,7 @@ func (r *Resolver) passedAt(p event.PlaceID, kind event.Kind) variable.Named {
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
 		return variable.Named{}
 	}
-	pcs := r.chain(st)
+	pcs := r.chain(p, st)
 	if len(pcs) < 2 {
 		return variable.Named{}
 	}
@@ -154,6 +154,9 @@ func enters(m *loader.Module, in *insn.Inst, to passed) bool {
 	}
 	return false
 }
+
+// maxPrologue bounds how much of a function is read, in bytes.
+const maxPrologue = 4096
 
 // tail finds the one jump of the function at an address that goes to another.
 func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
