@@ -50,8 +50,11 @@ func TestParseLines(t *testing.T) {
 	}{
 		{parseHelgrind, "==1== Thread #2 was created\n==1==    at 0x1: f\n==1== Thread #1 is the program's root thread\n", nil},
 		{parseHelgrind, "==1== Thread #2: Exiting thread still holds 1 lock\n==1==    at 0x1: f\n", []string{"misuse"}},
+		{parseHelgrind, "==1== Helgrind, a thread error detector\n==1== Process terminating with default action of signal 15 (SIGTERM)\n==1== Thread #2: Exiting thread still holds 1 lock\n", nil},
 		{parseHelgrind, "==1== Thread #3 unlocked lock at 0x10C060 currently held by thread #2\n", []string{"misuse"}},
 		{parseHelgrind, "==1== Possible data race during write of size 4 at 0x10C03C by thread #3\n==1==  Address 0x10c03c is 0 bytes inside data symbol \"ready\"\n", []string{"race ready"}},
+		{parseHelgrind, "==1== Possible data race during write of size 4 at 0x1 by thread #3\n==1==  Address 0x4d77c88 is 8 bytes inside a block of size 24 alloc'd\n", []string{"race"}},
+		{parseHelgrind, "==1== Possible data race during write of size 4 at 0x1 by thread #3\n==1==  Location 0x10c0a8 is 0 bytes inside hall.visitors,\n==1== declared at hall.cc:3\n", []string{"race hall.visitors"}},
 		{parseDRD, "==1== Mutex not locked: mutex 0x1, recursion count 0, owner 0.\n==1==    at 0x1: f\n==1== mutex 0x1 was first observed at:\n==1==    at 0x2: g\n", []string{"misuse"}},
 		{parseDRD, "==1== Thread 3:\n==1== Conflicting load by thread 3 at 0x0010c080 size 8\n==1==    at 0x1: f\n==1== Other segment start (thread 2)\n==1==    at 0x1: f\n", []string{"race"}},
 		{parseTSan, "done\n", nil},

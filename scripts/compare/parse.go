@@ -41,7 +41,7 @@ func parseDRD(text string) ([]report, error) {
 
 var (
 	valgrindLine = regexp.MustCompile(`^==\d+== ?(.*)$`)
-	valgrindName = regexp.MustCompile(`^(?:Location|Address) 0x\S+ is \d+ bytes inside .*?([\w:.\[\]]+)"?$`)
+	valgrindPart = regexp.MustCompile(`inside ([\w:.\[\]]+),$`) // a member of a variable
 	valgrindQuot = regexp.MustCompile(`inside .*"([^"]+)"`)
 )
 
@@ -71,10 +71,17 @@ func parseValgrind(text string, begins func(line, next string) (string, bool)) (
 	return reports, nil
 }
 
+// asked is what Valgrind says when a program that hangs is asked to end: what follows
+// is of that end.
+const asked = "Process terminating with default action of signal 15"
+
 func valgrindLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		if m := valgrindLine.FindStringSubmatch(strings.TrimRight(line, "\n")); m != nil {
+			if strings.HasPrefix(m[1], asked) {
+				break
+			}
 			lines = append(lines, strings.TrimSpace(m[1]))
 		}
 	}
@@ -89,7 +96,7 @@ func valgrindObject(line string) string {
 	if m := valgrindQuot.FindStringSubmatch(line); m != nil {
 		return m[1]
 	}
-	if m := valgrindName.FindStringSubmatch(line); m != nil {
+	if m := valgrindPart.FindStringSubmatch(line); m != nil {
 		return m[1]
 	}
 	return ""

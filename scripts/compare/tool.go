@@ -19,7 +19,7 @@ import (
 )
 
 // hangLimit is what a program that hangs gets: Valgrind starts in it many times over.
-const hangLimit = 12 * time.Second
+const hangLimit = 20 * time.Second
 
 // tool is a way to run a program. command gives its command line; report is the file
 // that a tool may write its report to instead of standard error.
@@ -112,7 +112,7 @@ func compile(ctx context.Context, source, out string, tsan bool) error {
 // in a file for people to read.
 func (r *runner) look(ctx context.Context, p program, t tool, binary string) (verdict, error) {
 	file := filepath.Join(r.logs, p.name+"-"+t.name)
-	if !slices.Contains(r.reuse, t.name) {
+	if _, err := os.Stat(file + ".txt"); err != nil || !slices.Contains(r.reuse, t.name) {
 		if err := r.hear(ctx, p, t, binary, file); err != nil {
 			return verdict{}, err
 		}

@@ -1,0 +1,18 @@
+// A mutex is unlocked twice.
+//
+// expect: misuse
+#include "threads.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *twice(void *unused) {
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+int main(void) {
+	RUN(twice);
+	return 0;
+}
