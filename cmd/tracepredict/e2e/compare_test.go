@@ -10,8 +10,23 @@ import (
 
 // knownMisses are programs of scripts/compare whose defect is not found, and why.
 var knownMisses = map[string]string{
-	"hidden_by_count": "every schedule that leads there gives a read another writer",
-	"publication":     "on x86-64 the code of a relaxed store is that of one that releases",
+	"destroy_held":     noMisuse,
+	"exit_holding":     noMisuse,
+	"hidden_by_count":  "every schedule that leads there gives a read another writer",
+	"join_detached":    noMisuse,
+	"never_joined":     noMisuse,
+	"publication":      "on x86-64 the code of a relaxed store is that of one that releases",
+	"unlock_free":      noMisuse,
+	"unlock_other":     noMisuse,
+	"wait_two_mutexes": noMisuse,
+	"wait_unheld":      noMisuse,
+}
+
+const noMisuse = "this misuse is not looked for"
+
+// knownFalse are innocent programs of which something false is said, and why.
+var knownFalse = map[string]string{
+	"static_local_ok": "code that finds a static object made reads its guard inline, which is not observed",
 }
 
 // TestCompared holds tracepredict to what is expected of it on the programs that it is
@@ -32,16 +47,15 @@ func TestCompared(t *testing.T) {
 }
 
 func compareOne(t *testing.T, file, name string) {
-	expect, flags, hangs := openingOf(t, file)
-	if hangs {
-		t.Skip("it does not end: the tests of hangs have such programs")
-	}
+	expect, flags := openingOf(t, file)
 	args := append([]string{"exec", "--watch-shared", "--confidence", "predicted"}, flags...)
 	_, r := reported(t, append(args, "--", compared(t, file))...)
 	found := false
 	for _, f := range r.Findings {
 		if !slices.ContainsFunc(expect, func(e []string) bool { return e[0] == f.Kind && (len(e) == 1 || slices.Contains(f.Objects, e[1])) }) {
-			t.Errorf("a false alarm: %s", f)
+			if knownFalse[name] == "" {
+				t.Errorf("a false alarm: %s", f)
+			}
 			continue
 		}
 		found = true
@@ -70,8 +84,8 @@ func compared(t *testing.T, file string) string {
 	return out
 }
 
-// openingOf reads the lines expect:, run: and hangs of a program's opening comment.
-func openingOf(t *testing.T, file string) (expect [][]string, flags []string, hangs bool) {
+// openingOf reads the lines expect: and run: of a program's opening comment.
+func openingOf(t *testing.T, file string) (expect [][]string, flags []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -81,14 +95,12 @@ func openingOf(t *testing.T, file string) (expect [][]string, flags []string, ha
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] != "//":
-			return expect, flags, hangs
+			return expect, flags
 		case len(words) > 2 && words[1] == "expect:" && words[2] != "nothing":
 			expect = append(expect, words[2:])
 		case len(words) > 2 && words[1] == "run:":
 			flags = words[2:]
-		case len(words) == 2 && words[1] == "hangs":
-			hangs = true
 		}
 	}
-	return expect, flags, hangs
+	return expect, flags
 }

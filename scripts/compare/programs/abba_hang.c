@@ -2,6 +2,7 @@
 //
 // expect: deadlock
 // expect: hang
+// run: --on-hang=kill
 // hangs
 #include "threads.h"
 

@@ -4,6 +4,7 @@
 // expect: hang
 // expect: deadlock
 // expect: misuse
+// run: --on-hang=kill
 // hangs
 #include "threads.h"
 

@@ -4,6 +4,7 @@
 // expect: misuse
 // expect: deadlock
 // expect: hang
+// run: --on-hang=kill
 // hangs
 #include "threads.h"
 
