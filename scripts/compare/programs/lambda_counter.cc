@@ -2,6 +2,7 @@
 // one that leaves does not.
 //
 // expect: race visitors
+// expect: race hall
 #include <chrono>
 #include <cstdio>
 #include <mutex>
