@@ -35,8 +35,8 @@ type Pruned struct {
 	// Why, Lock and By do.
 	Reason string
 	Lock   event.ObjectID // of GateLock, ParentGateLock, CommonLock; else 0
-	// By is of Ordered the fork or join that orders two sides; Op is None where it
-	// was something else, or is not known.
+	// By is of Ordered what orders two sides: a fork or join, or else the read of a
+	// value or what was waited for, by the later one; Op is None where it is not known.
 	By Step
 	// Evicted: some of what was seen of the candidate was forgotten for want of
 	// room; Why holds for what was kept.

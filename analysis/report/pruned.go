@@ -108,11 +108,29 @@ func (n names) why(p *Pruned, reason string) string {
 func (n names) orderedBy(p *Pruned) string {
 	switch {
 	case p.By == nil:
-		return "one comes after the other in every schedule"
+		return ever
+	case p.By.Op == event.Fork:
+		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	case p.By.Op == event.Join:
 		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	}
-	return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
+	if what, waited := awaited[p.By.Op]; waited && p.By.Object != nil {
+		return fmt.Sprintf("ordered by "+what+"%s", quoted(p.By.Object), p.By.Thread, n.in(p.By.Stack))
+	}
+	return ever
+}
+
+const ever = "one comes after the other in every schedule"
+
+// awaited says of an operation what it comes after: of an object, by a thread.
+var awaited = map[event.Op]string{
+	event.Read:          "the value of %s that T%d reads",
+	event.Update:        "the value of %s that T%d reads",
+	event.Wake:          "a signal of %s that T%d waited for",
+	event.SemWait:       "a post of %s that T%d waited for",
+	event.BarrierDepart: "the barrier %s that T%d waited at",
+	event.OnceLeave:     "the initialiser of %s that T%d waited for",
+	event.Receive:       "a message through %s that T%d received",
 }
 
 // pruned lists what is no finding.

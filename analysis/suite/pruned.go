@@ -42,6 +42,7 @@ func (s *Suite) unraced(races []finding.Finding) {
 		return
 	}
 	raced := map[event.ObjectID]bool{}
+	var exchanges map[event.ObjectID][2]uint64
 	for _, f := range races {
 		raced[f.Objects[0]] = true
 	}
@@ -55,9 +56,41 @@ func (s *Suite) unraced(races []finding.Finding) {
 			p.Why, p.Lock = finding.CommonLock, u.Guards[0]
 		case !u.Conflicts:
 			p.Why = finding.Ordered
+			if exchanges == nil {
+				exchanges = s.history.Exchanges()
+			}
+			s.handed(&p, exchanges[u.Variable])
 		default:
 			continue
 		}
 		s.pruned = append(s.pruned, p)
+	}
+}
+
+// handed names two accesses that follow each other, and what orders them, if that is
+// still known.
+func (s *Suite) handed(p *finding.Pruned, accesses [2]uint64) {
+	x, y := s.history.Step(accesses[0]), s.history.Step(accesses[1])
+	if x.Op == event.None || y.Op == event.None {
+		return
+	}
+	if by := s.history.Orders(x.Seq, y.Seq); by.Op != event.None {
+		p.By, p.Evidence = by, []finding.Step{x, y}
+	}
+}
+
+// ordered names what puts one side of a ring before another where it is no creation
+// or join that the lock orders know of.
+func (s *Suite) ordered(p *finding.Pruned) {
+	if p.Why != finding.Ordered || p.By.Op != event.None {
+		return
+	}
+	for i := range p.Evidence {
+		for j := range p.Evidence {
+			if by := s.history.Orders(p.Evidence[i].Seq, p.Evidence[j].Seq); i != j && by.Op != event.None {
+				p.By = by
+				return
+			}
+		}
 	}
 }

@@ -20,13 +20,13 @@ func TestPruned(t *testing.T) {
 	for name, want := range map[string][]string{
 		"01_simple_ww":                nil,
 		"02_locked":                   {"race common-lock"},
-		"08_fork_join_safe":           {"race ordered"},
+		"08_fork_join_safe":           {"race ordered by join"},
 		"d01_abba":                    nil,
 		"d02_gatelock":                {"deadlock gate-lock"},
 		"d21_bcc_example_joined":      {"deadlock ordered by join"},
 		"d07_gate_in_parent":          {"deadlock parent-gate-lock"},
 		"d11_single_thread_inversion": {"deadlock one-thread"},
-		"d19_data_dep_blocks":         {"deadlock ordered"},
+		"d19_data_dep_blocks":         {"deadlock ordered by read"},
 	} {
 		s := suite.New(suite.Options{Explain: true})
 		for _, e := range read(t, name) {

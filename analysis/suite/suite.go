@@ -57,7 +57,10 @@ func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
 	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New()}
 	if o.Explain {
-		o.Locks.Explain = func(p finding.Pruned) { s.pruned = append(s.pruned, p) }
+		o.Locks.Explain = func(p finding.Pruned) {
+			s.ordered(&p)
+			s.pruned = append(s.pruned, p)
+		}
 	}
 	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain})
 	s.order = happensbefore.New(happensbefore.Options{})

@@ -83,6 +83,18 @@ func TestExplainPruned(t *testing.T) {
 	}
 }
 
+// A value that is read because its variable is watched orders, and is named.
+func TestExplainValue(t *testing.T) {
+	needBPF(t)
+	status, r := reported(t, "exec", "--explain-pruned", "--watch", "entries", "--", example(t, "shop"))
+	if status != 0 || len(r.Findings) != 0 || len(r.Pruned) != 2 || r.Pruned[0].Why != "ordered" || r.Pruned[1].Why != "common-lock" {
+		t.Fatalf("status %d, findings %v, pruned %+v", status, r.Findings, r.Pruned)
+	}
+	if got, want := r.Pruned[0].Message, "ordered by the value of 'entries' that T3 reads in refund at shop.c:31"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q in it", got, want)
+	}
+}
+
 // A bound that is run into is told of.
 func TestBoundsOfLockOrder(t *testing.T) {
 	needBPF(t)

@@ -250,8 +250,9 @@ type jsonReport struct {
 	} `json:"run"`
 	Findings []jsonFinding `json:"findings"`
 	Pruned   []struct {
-		Kind string `json:"kind"`
-		Why  string `json:"why"`
+		Kind    string `json:"kind"`
+		Why     string `json:"why"`
+		Message string `json:"message"`
 	} `json:"pruned"`
 }
 

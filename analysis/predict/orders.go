@@ -1,0 +1,118 @@
+package predict
+
+import (
+	"sort"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Orders tells what puts the event a, given by Seq, before b in every schedule: a
+// creation or join of a thread, a value that is read, a signal, a post, a barrier or a
+// message that is waited for. Op is None if nothing does, or it is forgotten.
+func (h *History) Orders(a, b uint64) finding.Step {
+	x, y := h.find(a), h.find(b)
+	if x == nil || y == nil || x.Slot == y.Slot {
+		return finding.Step{}
+	}
+	if at := h.learns(y.Slot, y.Epoch, x); at != 0 {
+		return h.bringer(x, y.Slot, at)
+	}
+	return finding.Step{}
+}
+
+// learns is the first event of a slot, up to an epoch, that has x before it; 0 if none has.
+func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Epoch {
+	for _, n := range h.slots[slot].needs {
+		if n.epoch > upto {
+			break
+		}
+		if n.slot == x.Slot && n.upto >= x.Epoch {
+			return n.epoch
+		}
+	}
+	return 0
+}
+
+// bringer is the event that brought an edge from x to that event of the slot.
+func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) finding.Step {
+	l := h.asLanes()
+	lane := l.of[slot]
+	at := sort.Search(len(lane), func(i int) bool { return h.log[lane[i]].Epoch >= epoch })
+	if at == len(lane) || h.log[lane[at]].Epoch != epoch {
+		return finding.Step{}
+	}
+	e := &h.log[lane[at]]
+	if at == 0 || h.log[lane[at-1]].Thread != e.Thread {
+		return h.creation(e.Thread)
+	}
+	// The edge of a read stands at the next event of its thread.
+	if h.reads(l, lane[at-1], x) {
+		return stepOf(&h.log[lane[at-1]])
+	}
+	if waits(e) {
+		return stepOf(e)
+	}
+	return finding.Step{}
+}
+
+// waits tells whether the operation itself comes after what others did.
+func waits(e *entry) bool {
+	switch e.Op {
+	case event.Read, event.Update:
+		return e.Flags&event.Atomic != 0
+	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.OnceLeave, event.Receive:
+		return true
+	}
+	return false
+}
+
+// reads tells whether the event is a read of a value that was written after x.
+func (h *History) reads(l *lanes, at int32, x *event.Event) bool {
+	e := &h.log[at]
+	if !e.Op.IsAccess() || e.Op == event.Write || l.source[at] < 0 {
+		return false
+	}
+	w := &h.log[l.source[at]]
+	return w.Slot == x.Slot && w.Epoch >= x.Epoch || h.learns(w.Slot, w.Epoch, x) != 0
+}
+
+func (h *History) creation(of event.ThreadID) finding.Step {
+	for i := range h.log {
+		if e := &h.log[i]; e.Op == event.Fork && e.Peer == of {
+			return stepOf(e)
+		}
+	}
+	return finding.Step{}
+}
+
+func stepOf(e *entry) finding.Step {
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value}
+}
+
+// Exchanges gives, of each variable, the latest two accesses that follow each other and
+// are by two threads, one of them writing, by Seq.
+func (h *History) Exchanges() map[event.ObjectID][2]uint64 {
+	last := map[event.ObjectID]*entry{}
+	out := map[event.ObjectID][2]uint64{}
+	for i := range h.log {
+		e := &h.log[i]
+		if !e.Op.IsAccess() || h.gone(e) {
+			continue
+		}
+		if x := last[e.Object]; x != nil && x.Thread != e.Thread && (x.Op.IsWrite() || e.Op.IsWrite()) {
+			out[e.Object] = [2]uint64{x.Seq, e.Seq}
+		}
+		last[e.Object] = e
+	}
+	return out
+}
+
+// Step is the event of that Seq, as evidence; Op is None if it is forgotten.
+func (h *History) Step(seq uint64) finding.Step {
+	x := h.entry(seq)
+	if x == nil || h.gone(x) {
+		return finding.Step{}
+	}
+	return stepOf(x)
+}
