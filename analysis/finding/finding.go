@@ -123,6 +123,9 @@ type Finding struct {
 	// they wait on, sent when nobody waited: the last of each.
 	Nobody bool
 	Lost   []Step
+	// Classes, of a deadlock between classes of locks: their names, sorted. Then no two
+	// sides need have the same lock.
+	Classes []string
 	// Depends are the other threads that matter to it; Partial that there may be more.
 	Depends []Dependency
 	Partial bool

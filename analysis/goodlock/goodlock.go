@@ -82,6 +82,9 @@ type Options struct {
 	// each acquisition of one of them, that first one too.
 	OnOpposed func(older, newer finding.Nesting)
 	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
+	// Class, if not nil, gives the class of a lock; see Classes. It is called from
+	// Classes, and where destroyed locks make room.
+	Class func(event.ObjectID) Class
 }
 
 // Policy is whom a read-write lock prefers while readers hold it and a writer waits.
@@ -126,6 +129,7 @@ type Analysis struct {
 	again     agains
 	stretches uint64
 	reports   map[string]*report
+	classes   *classes // nil until needed
 	final     []*report
 	stats     Stats
 	retryAt   uint64 // of DroppedPatterns, when making room is tried again
@@ -193,6 +197,9 @@ func (a *Analysis) Remember(n *event.Names) {
 		for i := range r.steps {
 			r.steps[i].Remember(n)
 		}
+	}
+	if a.classes != nil {
+		a.classes.remember(n)
 	}
 }
 

@@ -35,7 +35,8 @@ type instance struct {
 	slot        uint32
 	clock       *clock
 	first, last moment
-	again       int // where it is found again, if there
+	again       int      // where it is found again, if there
+	original    *pattern // of a class's nesting: the one that it stands for
 }
 
 // moment is one acquisition.
@@ -194,6 +195,7 @@ func (a *Analysis) dropFinished() {
 			continue
 		}
 		a.stats.EvictedPatterns++
+		a.classify(p)
 		a.use(p, -1)
 		delete(a.patterns, patternKey(p.held, p.wanted))
 		a.unopposed(p)

@@ -245,7 +245,10 @@ func (s *search) fits(p *pattern, x *instance) bool {
 // canMeet reports whether x of p and y of q, which hold no lock in common, can
 // be about to take their locks at one time.
 func canMeet(p *pattern, x *instance, q *pattern, y *instance) bool {
-	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(p, x.thread, q, y.thread) == 0
+	if x.original != nil && x.original.gate(y.original) != 0 {
+		return false // one lock, of a class that does not keep the two apart
+	}
+	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(x.own(p), x.thread, y.own(q), y.thread) == 0
 }
 
 // unordered reports whether the moments may come in either order. If those of

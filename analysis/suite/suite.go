@@ -121,7 +121,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range deadlocks {
 		s.settle(&deadlocks[i], candidates[i])
 	}
-	found := slices.Concat(races, deadlocks, s.misuse.Finish())
+	found := slices.Concat(races, deadlocks, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
