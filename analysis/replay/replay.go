@@ -60,6 +60,8 @@ func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
 // Options say what is looked for in a run. The zero value is useful.
 type Options struct {
 	Suite suite.Options
+	// LockClasses has deadlocks looked for between classes of locks too.
+	LockClasses bool
 	// Bind binds a specification to the run; nil, or a nil Run, is none.
 	Bind func(bind.Namer) (*bind.Run, error)
 	// Raced tells whether races on a variable of this name matter; nil: all do.
@@ -71,6 +73,9 @@ type Options struct {
 // Report analyses a run. A source that is cut short gives a report with a note
 // on what is missing, and findings no better than potential.
 func Report(src trace.Source, opts Options) (report.Report, error) {
+	if opts.LockClasses {
+		opts.Suite.LockClass = report.ClassOf(resolver{src.Names()})
+	}
 	analyses := suite.New(opts.Suite)
 	counter := calls.New(src.Names().Func, nil)
 	sinks := several{analyses, counter}

@@ -97,7 +97,8 @@ func (b *builder) finding(f finding.Finding) candidate {
 	out := Finding{
 		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Rule: finding.Rule(clean(string(f.Rule))), Message: clean(f.Message),
 		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
-		Order: f.Order, Bounded: f.Bounded, Nobody: f.Nobody, Lost: b.steps(f.Lost), Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
+		Classes: cleanAll(f.Classes),
+		Order:   f.Order, Bounded: f.Bounded, Nobody: f.Nobody, Lost: b.steps(f.Lost), Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
 	}
 	for _, id := range f.Objects {
 		out.Objects = append(out.Objects, *b.object(id))
@@ -231,7 +232,7 @@ func sketch(f *Finding) []Step {
 	if f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
 		return nil // the evidence is how it was
 	}
-	if len(f.Evidence) < 2 || (f.Kind != finding.Deadlock && f.Kind != finding.Race) {
+	if len(f.Classes) > 0 || len(f.Evidence) < 2 || (f.Kind != finding.Deadlock && f.Kind != finding.Race) {
 		return nil
 	}
 	var steps []Step

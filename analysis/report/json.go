@@ -144,6 +144,7 @@ type jsonFinding struct {
 	Observed   []jsonStep         `json:"observed,omitempty"`
 	Order      finding.Order      `json:"order"`
 	Bounded    bool               `json:"bounded,omitempty"`
+	Classes    []string           `json:"lock_classes,omitempty"`
 	// NobodyLeft and LostSignals are those of a hang that is no ring.
 	NobodyLeft  bool             `json:"nobody_left,omitempty"`
 	LostSignals []jsonStep       `json:"lost_signals,omitempty"`
@@ -325,7 +326,8 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
 		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
-		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, n.toJSONInstance), Explains: each(f.Explains, itself), Fingerprint: f.Fingerprint, Suppression: f.Suppression,
+		Classes: f.Classes,
+		Order:   f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, n.toJSONInstance), Explains: each(f.Explains, itself), Fingerprint: f.Fingerprint, Suppression: f.Suppression,
 		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
 	}
 }

@@ -242,9 +242,10 @@ type Finding struct {
 	// Observed is what the run did instead of Witness (properties).
 	Observed    []Step
 	Order       finding.Order
-	Nobody      bool   // of a deadlock: it is no ring; nobody is left to end the waits
-	Lost        []Step // signals that nobody heard
-	Bounded     bool   // of a deadlock: a thread gives up after a time limit
+	Nobody      bool     // of a deadlock: it is no ring; nobody is left to end the waits
+	Lost        []Step   // signals that nobody heard
+	Classes     []string // of a deadlock between classes of locks: these
+	Bounded     bool     // of a deadlock: a thread gives up after a time limit
 	Depends     []Dependency
 	Partial     bool // more threads than Depends may matter
 	Assumes     []string

@@ -31,6 +31,9 @@ type Options struct {
 	Uses bool
 	// Locks bounds the analysis of lock orders, and says who is told of new ones.
 	Locks goodlock.Options
+	// LockClass, if not nil, has deadlocks looked for between classes of locks too. It
+	// gives the class of a lock, "" for none, and the process whose lock it is.
+	LockClass func(event.ObjectID) (class string, process uint32)
 	// OnDeadlock, if not nil, is told of deadlocks of two threads when they are
 	// predicted, while the program runs. Finish gives them too.
 	OnDeadlock func(*finding.Finding)
@@ -67,6 +70,12 @@ func New(o Options) *Suite {
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
 		o.Locks.OnOpposed, o.Locks.OnTaken = online.Opposed, online.Taken
+	}
+	if o.LockClass != nil {
+		o.Locks.Class = func(id event.ObjectID) (c goodlock.Class) {
+			c.Name, c.Process = o.LockClass(id)
+			return c
+		}
 	}
 	s.goodlock = goodlock.New(o.Locks)
 	return s

@@ -13,12 +13,14 @@ type lockFlags struct {
 	maxCycle    int
 	cycleBudget int
 	maxPatterns int
+	classes     bool
 }
 
 func (f *lockFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are no findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
 	fs.StringVar(&f.rwlocks, "rwlock-policy", "reader", "whom read-write locks prefer when a writer waits: `reader|writer`; with writer, readers wait behind it")
+	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, "end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, 4194304")
 	fs.IntVar(&f.maxPatterns, "max-patterns", 0, "keep at most `N` nestings of locks; 0 is the default, 65536")

@@ -242,7 +242,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	}
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{
-		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), Explain: f.explain,
+		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
 		OnDeadlock: r.deadlocks(stderr),
 	})
 	if f.stats {

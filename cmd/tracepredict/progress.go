@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // locks gives the options of the analysis of lock orders, and makes those who
@@ -26,6 +27,14 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	}
 	opts.OnPattern = told.Take
 	return opts
+}
+
+// classes gives the classes of locks, if they are asked for.
+func (r *observation) classes() func(event.ObjectID) (string, uint32) {
+	if !r.flags.classes {
+		return nil
+	}
+	return report.ClassOf(&liveNames{r})
 }
 
 // deadlocks tells of what is predicted while the program runs, if that is shown.

@@ -136,7 +136,9 @@ func argumentRegister(arch insn.Arch, n int) (insn.Reg, bool) {
 	return insn.Reg(n - 1), arch == insn.ARM64
 }
 
-// typed finds the type by the debug information of the function.
+// typed finds the type by the debug information of the function. It may know only later
+// than the code uses a value what that is: from a variable that holds it, or one that it
+// is stored in.
 func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	fn := a.function(at)
 	if fn == nil {
@@ -144,38 +146,70 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	}
 	f := a.flowOf(a.p, fn)
 	f.certain = true
+	sources := map[uint64]*typ{}
+	f.fresh = func(addr uint64) *typ {
+		if sources[addr] == nil {
+			sources[addr] = &typ{shape: structure, source: true}
+		}
+		return sources[addr]
+	}
 	f.run()
 	v, ok := f.held(at, reg)
-	if !ok {
-		return
-	}
-	switch v.kind {
-	case object:
-		if v.typ != nil {
-			arg.Type, arg.At = v.typ.off, v.at
+	switch {
+	case !ok:
+	case v.kind == object && v.typ != nil && v.typ.source:
+		if t, off := f.known(v.typ); t != nil {
+			arg.Type, arg.At = t.off, off+v.at
 		}
-	case frame:
+	case v.kind == object && v.typ != nil:
+		arg.Type, arg.At = v.typ.off, v.at
+	case v.kind == frame:
 		if x, off, ok := f.slotOf(v.at, at); ok && x.name != "" && x.typ.off != 0 {
 			arg.Type, arg.At, arg.Local, arg.Function = x.typ.off, off, x.name, fn.name
 		}
 	}
 }
 
+// known finds what the debug information says of where a value from an instruction
+// goes, and how far into that it points; nil if nothing, or not always the same.
+func (f *flow) known(source *typ) (t *typ, off int64) {
+	same := true
+	hint := func(v value, to *typ, at int64) {
+		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not a part of it
+			same = same && (t == nil || t == to && off == at-v.at)
+			t, off = to, at-v.at
+		}
+	}
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		s := b.in
+		for k := b.lo; k < b.hi && s.ok; k++ {
+			in := &f.body[k]
+			for j := range f.fn.seeds {
+				if x := &f.fn.seeds[j]; x.reg < numRegs && x.Contains(in.Addr) {
+					hint(s.regs[x.reg], x.to, -x.off)
+				}
+			}
+			if m := &in.Mem[0]; in.Known && in.NMem == 1 && m.Write && !m.Read && m.Size == 8 && in.ValueReg < numRegs {
+				d := f.declared(f.address(&s, m, in.Addr), in.Addr)
+				hint(s.regs[in.ValueReg], d.typ, d.at)
+			}
+			f.step(&s, in)
+		}
+	}
+	if !same {
+		return nil, 0
+	}
+	return t, off
+}
+
 // passed finds out whether the function only passes on an argument of its own, by
-// its code alone: each register is followed from the entry, and what calls return and
-// instructions load, as if each led to a type of its own. If it is none of the
-// arguments, what a variable holds that has the same from somewhere is it too: the
-// debug information may know of a variable only later than the code uses its value.
+// its code alone: each register is followed from the entry as if it led to a type of
+// its own.
 func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
 	f := a.flowOf(a.plain, &function{ranges: []bin.Range{r}})
 	f.certain = true
-	params, sources := map[*typ]int{}, map[uint64]*typ{}
-	f.fresh = func(addr uint64) *typ {
-		if sources[addr] == nil {
-			sources[addr] = &typ{shape: structure}
-		}
-		return sources[addr]
-	}
+	params := map[*typ]int{}
 	entry := f.atEntry()
 	for n := 1; ; n++ {
 		reg, ok := argumentRegister(f.arch, n)
@@ -193,45 +227,9 @@ func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) 
 		}
 	}
 	f.landings()
-	v, ok := f.held(at, reg)
-	if !ok || v.kind != object {
-		return
+	if v, ok := f.held(at, reg); ok && v.kind == object {
+		arg.Param, arg.ParamAt = params[v.typ], v.at
 	}
-	arg.Param, arg.ParamAt = params[v.typ], v.at
-	if fn := a.function(at); fn != nil && arg.Type == 0 {
-		if t, off := f.known(fn, v.typ); t != nil {
-			arg.Type, arg.At = t.off, off+v.at
-		}
-	}
-}
-
-// known finds what the debug information says of registers that hold what led to a
-// type of its own, and how far into that it points; nil if nothing, or not always the
-// same.
-func (f *flow) known(fn *function, own *typ) (t *typ, off int64) {
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		s := b.in
-		for k := b.lo; k < b.hi && s.ok; k++ {
-			pc := f.body[k].Addr
-			for j := range fn.seeds {
-				x := &fn.seeds[j]
-				if !x.Contains(pc) || x.reg >= numRegs || x.to == nil {
-					continue
-				}
-				v := s.regs[x.reg]
-				if v.kind != object || v.typ != own {
-					continue
-				}
-				if t != nil && (t != x.to || off != -x.off-v.at) {
-					return nil, 0
-				}
-				t, off = x.to, -x.off-v.at
-			}
-			f.step(&s, &f.body[k])
-		}
-	}
-	return t, off
 }
 
 // function finds the function of the debug information around an address.

@@ -262,7 +262,7 @@ func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 	if r >= numRegs {
 		return value{kind: unknown}
 	}
-	if v := s.regs[r]; v.kind != unknown && v.kind != null {
+	if v := s.regs[r]; v.kind != unknown && v.kind != null && (v.typ == nil || !v.typ.source) {
 		return v
 	}
 	for i := range f.fn.seeds {

@@ -31,6 +31,7 @@ type typ struct {
 	target  bool // the type whose field is watched
 	judged  bool // empty is known
 	empty   bool // a structure without data
+	source  bool // of what comes from one instruction, whatever it is; see flow.fresh
 }
 
 type member struct {

@@ -58,3 +58,24 @@ func TestLocksAreCalledAsInTheSource(t *testing.T) {
 		}
 	}
 }
+
+// An order of classes is found although no two threads took the same locks, live and
+// from a trace; only where it is asked for.
+func TestLockClasses(t *testing.T) {
+	needBPF(t)
+	trace := filepath.Join(t.TempDir(), "trace")
+	program := example(t, "classes")
+	_, without := reported(t, "exec", "--record", trace, "--", program)
+	wantSummary(t, without, "")
+	_, live := reported(t, "exec", "--lock-classes", "--", program)
+	_, again := reported(t, "analyze", "--lock-classes", trace)
+	for _, r := range []jsonReport{live, again} {
+		want := []string{"struct account.mu (0x), struct ledger.lock (0x)"}
+		if got := lockNames(r); !slices.Equal(got, want) || r.Findings[0].Confidence != "potential" {
+			t.Fatalf("findings: %+v", r.Findings)
+		}
+		if f := r.Findings[0]; !slices.Equal(f.Classes, []string{"struct account.mu", "struct ledger.lock"}) || f.Fingerprint != live.Findings[0].Fingerprint {
+			t.Errorf("classes %q, fingerprint %s", f.Classes, f.Fingerprint)
+		}
+	}
+}

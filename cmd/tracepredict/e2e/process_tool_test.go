@@ -275,11 +275,12 @@ type jsonWatched struct {
 }
 
 type jsonFinding struct {
-	Kind       string `json:"kind"`
-	Rule       string `json:"rule"`
-	Message    string `json:"message"`
-	Confidence string `json:"confidence"`
-	Reason     string `json:"reason"`
+	Kind       string   `json:"kind"`
+	Rule       string   `json:"rule"`
+	Message    string   `json:"message"`
+	Confidence string   `json:"confidence"`
+	Reason     string   `json:"reason"`
+	Classes    []string `json:"lock_classes"`
 	Depends    []struct {
 		Thread int    `json:"thread"`
 		How    string `json:"how"`
