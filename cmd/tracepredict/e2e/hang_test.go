@@ -23,7 +23,7 @@ var hung = []struct{ kind, found, sentence string }{
 	{"read", "observed deadlock of a, table", "waits to read 'table'"},
 	{"join", "observed deadlock of a", "T1 holds 'a' and waits for T2 to end"},
 	{"relock", "observed misuse of a", "T2 locks 'a' again"},
-	{"orphan", "observed deadlock of a", "the thread that held it has ended"},
+	{"orphan", "observed deadlock of a; observed misuse of a", "the thread that held it has ended"},
 	{"lost", "observed deadlock of news", "T2 signalled 'news'"},
 	{"items", "observed deadlock of items, items", "nobody is left to wake them"},
 	{"barrier", "observed deadlock of met, met", "waits at 'met'"},
