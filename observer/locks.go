@@ -191,7 +191,11 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 // mutex since; now the thread has it again.
 func (o *Observer) waited(t *thread, r *bpf.Record) {
 	if t.wait != nil {
-		if t.wait.sp == r.Sp {
+		switch {
+		case t.wait.sp != r.Sp:
+		case r.Result == errNotOwner:
+			o.woken(t, r, 0) // an error-checking mutex: it did not wait, nor take it
+		default:
 			o.wake(t, r, wakeFlags(r.Result))
 		}
 		return

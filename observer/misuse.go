@@ -13,6 +13,7 @@ import (
 
 // Numbers of errors by which calls are refused.
 const (
+	errNotOwner = 1  // EPERM
 	errNoThread = 3  // ESRCH
 	errInvalid  = 22 // EINVAL
 	errDeadlock = 35 // EDEADLK

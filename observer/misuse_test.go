@@ -85,6 +85,16 @@ func TestMisuse(t *testing.T) {
 			T3 init A4 =0
 			T3 destroy A4 inferred
 			T3 acquire-failed A5`, nil},
+		{"a wait that is refused, since the thread does not hold the mutex", `
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave result=1
+			12 acquire A
+			12 release A`, `
+			T2 release-unheld A2 C1 in-wait
+			T2 wait C1 A2
+			T2 wake C1 A2
+			T3 acquire A2
+			T3 release A2`, &Stats{}},
 		{"locked again by its owner", `
 			11 acquire A
 			11 acquire A failed result=35`, `

@@ -12,6 +12,7 @@ package misuse
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -145,9 +146,13 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// hole forgets all that could still become a finding.
+// hole forgets all that could still become a finding, and what was found of two threads:
+// the loss came before it was told of, and may have been what would have made it right.
 func (a *Analysis) hole() {
 	found := a.found
+	maps.DeleteFunc(found, func(_ key, f *finding.Finding) bool {
+		return slices.ContainsFunc(f.Threads, func(id event.ThreadID) bool { return id != f.Threads[0] })
+	})
 	*a = *New()
 	a.blind, a.found = true, found
 }

@@ -343,6 +343,11 @@ func TestRules(t *testing.T) {
 			2 hole =1
 			1 release-unheld m
 			1 end process =0`, []string{"unlock-not-held 4"}},
+		{"the release of the other side was lost, and that is told later", `
+			2 acquire m
+			2 release m inferred
+			1 destroy m
+			2 hole =1`, nil},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			if diff := cmp.Diff(c.want, tell(t, c.events)); diff != "" {

@@ -132,6 +132,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum trace.Summary, names rep
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
+	doubtMisuse(found, sum)
 	if properties == nil {
 		return found, nil
 	}

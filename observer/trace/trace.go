@@ -79,6 +79,9 @@ type Summary struct {
 	// Unseen is why any prediction from the run may be wrong: synchronisation
 	// that nobody saw, lost events. "" if there is no such reason.
 	Unseen string `json:"unseen,omitempty"`
+	// Unfollowed counts calls that were not seen to return: locks may have been taken
+	// by them.
+	Unfollowed uint64 `json:"unfollowed,omitempty"`
 	// Unsure are the threads that lived when observation began and may have
 	// held locks then.
 	Unsure []Unsure `json:"unsure,omitempty"`

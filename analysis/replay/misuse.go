@@ -1,0 +1,23 @@
+package replay
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// doubtMisuse makes findings potential that say that a thread does not hold a lock, where
+// calls were not seen to return: one of them may have taken it.
+func doubtMisuse(found []finding.Finding, s trace.Summary) {
+	if s.Unfollowed == 0 {
+		return
+	}
+	for i := range found {
+		switch f := &found[i]; f.Rule {
+		case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
+			f.Confidence = finding.Potential
+			f.Reason = fmt.Sprintf("%d calls could not be followed to their return, and one may have taken the lock", s.Unfollowed)
+		}
+	}
+}
