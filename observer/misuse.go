@@ -97,16 +97,17 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// unjoined finds whom a join that was refused was for; 0 if that is unknown.
+// unjoined finds whom a join that was refused was for: the last that had the handle, be
+// it gone or not; 0 if that is unknown.
 func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
+	last, _ := o.parted.get(t.process, r.Object)
 	if u := t.process.byPointer(r.Object, r.Entered); u != nil {
-		return u.id
+		last = max(last, u.id)
 	}
-	if r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {
+	if last == 0 && r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {
 		return t.id // of the first thread alone nobody knows the pointer
 	}
-	id, _ := o.parted.get(t.process, r.Object)
-	return id
+	return last
 }
 
 // byDefault reports whether pthread_create's argument attr makes a thread that can be

@@ -105,6 +105,21 @@ func TestMisuse(t *testing.T) {
 			11 release A
 			11 join p2 failed result=22`, `
 			T3 hole =1`, &Stats{Lost: 1, Holed: 1, UnheldReleases: 1}},
+		{"a join of who had the handle after one that was made detached", `
+			1 fork 13 tp=p5
+			13 exit
+			1 fork 14 tp=p5
+			14 exit
+			1 join p5 entered=9
+			1 join p5 failed result=3 entered=10`, `
+			T1 fork T4
+			T4 begin
+			T4 end
+			T1 fork T5
+			T5 begin
+			T5 end
+			T1 join T5
+			T1 join-failed T5 =3`, nil},
 		{"joins that are refused", `
 			1 join p1 failed result=22 entered=3
 			1 join p1 failed result=22 entered=2
