@@ -17,7 +17,7 @@ const (
 	manyObjects  = 2000
 	manyThreads  = 16
 	witnessSteps = 20
-	stackDepth   = 8
+	stackDepth   = 64
 )
 
 func manyTable() table {

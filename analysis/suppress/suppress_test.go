@@ -200,6 +200,36 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
+// TestFlagsOfAStream: what the built-in suppressions are for, and what looks like it.
+func TestFlagsOfAStream(t *testing.T) {
+	s, err := suppress.Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := func(object, writes, reads string) *report.Finding {
+		x := variable(object)
+		side := func(f string) report.Step {
+			return report.Step{Object: x, Stack: stack(event.Frame{Function: f, Module: "/opt/static"}, frame("work", "w.c", 3))}
+		}
+		return &report.Finding{Kind: finding.Race, Count: 1, Objects: []report.Object{*x}, Evidence: []report.Step{side(reads), side(writes)}}
+	}
+	for _, c := range []struct {
+		object, writes, reads string
+		want                  bool
+	}{
+		{"_IO_2_1_stdout_", "_IO_file_overflow", "puts", true},
+		{"_IO_2_1_stderr_", "_IO_setb", "fputs", true},
+		{"_IO_2_1_stdout_", "_IO_file_overflow", "fputc", true},
+		{"_IO_2_1_stdout_", "_IO_file_overflow", "_IO_file_overflow", false},
+		{"_IO_2_1_stdout_", "__fsetlocking", "puts", false},
+		{"tickets", "_IO_setb", "puts", false},
+	} {
+		if got := s.Suppresses(flags(c.object, c.writes, c.reads)); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
 // TestApply: the first suppression that matches is counted; those of files are listed
 // also where they are unused.
 func TestApply(t *testing.T) {
