@@ -154,7 +154,7 @@ func (p *traced) loadModules() {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		p.modules = append(p.modules, &module{path, lo, hi, lo - addr, f, unwind.New(f), symbolize.New(f)})
+		p.modules = append(p.modules, &module{path, lo, hi, lo - addr, f, unwind.New(f), symbolize.New(f, symbolize.WithoutDWARF())})
 	}
 }
 
