@@ -100,8 +100,8 @@ func abbreviations(b []byte, left int) (int, error) {
 	return len(b) - len(r.b), nil
 }
 
-// Unit is a compilation unit in .debug_info: its first entry, its end.
-type Unit struct{ Entry, End dwarf.Offset }
+// Unit is a compilation unit in .debug_info: its header, its first entry, its end.
+type Unit struct{ Start, Entry, End dwarf.Offset }
 
 // Units reads the unit headers of .debug_info (DWARF 5, section 7.5.1; DWARF 4, 7.5.1.1).
 // Type units and partial units have no code of their own.
@@ -128,7 +128,7 @@ func Units(info []byte) []Unit {
 			}
 		}
 		if header < end && (kind == compile || kind == skeleton) {
-			out = append(out, Unit{dwarf.Offset(header), dwarf.Offset(end)})
+			out = append(out, Unit{dwarf.Offset(at), dwarf.Offset(header), dwarf.Offset(end)})
 		}
 		at = end
 	}
@@ -149,8 +149,8 @@ type Entries struct {
 }
 
 // NewEntries reads on where r stands; size is how many bytes of .debug_info
-// are to be read, and bounds what the entries may say. Seek and SkipChildren
-// of r itself are not to be used meanwhile.
+// are to be read, and bounds what the entries may say. SkipChildren of r
+// is not to be used meanwhile, and Seek only to go on.
 func NewEntries(r *dwarf.Reader, size int) *Entries {
 	return &Entries{r: r, work: 4*size + 1<<16, text: 16*size + 16<<20}
 }
@@ -188,14 +188,4 @@ func (es *Entries) Next() (*dwarf.Entry, error) {
 		return nil, fmt.Errorf("damaged: entries up to 0x%x of .debug_info have too many attributes or too long names", e.Offset)
 	}
 	return e, nil
-}
-
-// SkipChildren passes over the children of e, which Next has just given, where e
-// says where they end; false if it does not, and Next then gives them.
-func (es *Entries) SkipChildren(e *dwarf.Entry) bool {
-	if at, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); !ok || at <= e.Offset || !e.Children {
-		return false
-	}
-	es.r.SkipChildren()
-	return true
 }

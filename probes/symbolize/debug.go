@@ -30,6 +30,9 @@ type debugInfo struct {
 	asked    int // questions so far: what was not asked for the longest time is forgotten first
 	maxUnits int
 	scratch  []row
+	info     []byte
+	abbrev   []byte
+	shapes   map[uint64]elffile.Shapes // by where they are
 	file     *elffile.File
 	maxRows  int // of one line table
 }
@@ -71,7 +74,11 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
+	abbrev, err := f.DebugSection("abbrev")
+	if err != nil {
+		return nil, err
+	}
+	d = &debugInfo{data: data, info: info, abbrev: abbrev, shapes: map[uint64]elffile.Shapes{}, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
 	err = d.index()
 	return d, err
 }

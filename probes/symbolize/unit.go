@@ -212,20 +212,22 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 	defer protect(&err)
 	defer p.finishFunctions()
+	s := d.skimmer(u)
+	if s == nil {
+		return errors.New("functions: the unit's header makes no sense")
+	}
 	at := d.data.Reader()
-	at.Seek(u.Entry)
 	r := elffile.NewEntries(at, int(u.End-u.Entry))
 	left := maxSpans
 	parents := []int32{} // the enclosing call at each depth; -1 is none
 	for {
-		e, err := r.Next()
-		if err != nil {
-			return wrap("functions", err)
-		}
-		if e == nil || e.Offset >= u.End {
+		e, ok := s.Next()
+		switch {
+		case s.Failed():
+			return fmt.Errorf("functions: entry 0x%x is damaged", e.Offset)
+		case !ok:
 			return nil
-		}
-		if e.Tag == 0 {
+		case e.Tag == 0:
 			if len(parents) <= 1 {
 				return nil
 			}
@@ -234,9 +236,11 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 		}
 		self := int32(-1)
 		if len(parents) > 0 {
-			self = p.visit(d, e, parents[len(parents)-1], &left)
+			if self, err = p.visit(d, r, at, e, parents[len(parents)-1], &left); err != nil {
+				return wrap("functions", err)
+			}
 		}
-		if e.Children && !(codeless(e) && r.SkipChildren(e)) {
+		if e.Children && !(codeless(e) && s.SkipChildren(e)) {
 			parents = append(parents, self)
 		} else if len(parents) == 0 {
 			return nil
@@ -244,49 +248,65 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 	}
 }
 
+// skimmer begins a walk over a unit; nil if there can be none.
+func (d *debugInfo) skimmer(u elffile.Unit) *elffile.Skimmer {
+	at, read := elffile.ReadShapes(d.info, d.abbrev, u)
+	if read == nil {
+		return nil
+	}
+	shapes, known := d.shapes[at]
+	if !known {
+		shapes = read()
+		d.shapes[at] = shapes
+	}
+	return elffile.NewSkimmer(d.info, u, shapes)
+}
+
 // codeless reports whether no code is described below an entry: types, of which C++
 // programs have more than of all else, and functions that are only declared.
-func codeless(e *dwarf.Entry) bool {
+func codeless(e elffile.Skimmed) bool {
 	switch e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
 		return true
 	case dwarf.TagSubprogram:
-		declared, _ := e.Val(dwarf.AttrDeclaration).(bool)
-		return declared
+		return e.Declared
 	}
 	return false
 }
 
-// visit gives the call that encloses e's children.
-func (p *parsedUnit) visit(d *debugInfo, e *dwarf.Entry, parent int32, left *int) int32 {
-	switch e.Tag {
+// visit gives the call that encloses the children of an entry, which it reads where
+// that is a function or an inlined call.
+func (p *parsedUnit) visit(d *debugInfo, r *elffile.Entries, at *dwarf.Reader, sk elffile.Skimmed, parent int32, left *int) (int32, error) {
+	switch sk.Tag {
 	case dwarf.TagSubprogram:
 		parent = -1
 	case dwarf.TagInlinedSubroutine:
 	default:
-		return parent
+		return parent, nil
 	}
 	if *left <= 0 {
-		return parent
+		return parent, nil
+	}
+	at.Seek(sk.Offset)
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return -1, err
 	}
 	ranges, err := d.data.Ranges(e)
 	*left -= len(ranges) + 1
-	if err != nil || len(ranges) == 0 {
-		return -1
+	if err != nil || len(ranges) == 0 || sk.Tag == dwarf.TagInlinedSubroutine && parent < 0 {
+		return -1, nil
 	}
 	n, first := int32(len(p.calls)), int32(len(p.ranges))
 	c := call{entry: e.Offset, first: first, last: first + int32(len(ranges)), parent: parent, end: n + 1, file: -1}
-	if e.Tag == dwarf.TagInlinedSubroutine {
-		if parent < 0 {
-			return -1
-		}
+	if sk.Tag == dwarf.TagInlinedSubroutine {
 		c.file, c.line = p.callSite(e)
 	} else {
 		p.addPieces(d, ranges, n)
 	}
 	p.ranges = append(p.ranges, ranges...)
 	p.calls = append(p.calls, c)
-	return n
+	return n, nil
 }
 
 func (p *parsedUnit) callSite(e *dwarf.Entry) (file, line int32) {
