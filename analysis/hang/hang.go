@@ -20,6 +20,7 @@ type Analysis struct {
 const (
 	maxFindings = 1000
 	maxSides    = 1 << 12 // threads of one finding
+	maxHeld     = 64      // locks of one thread
 )
 
 // New makes an analysis.
@@ -31,7 +32,9 @@ func New() *Analysis {
 func (a *Analysis) Event(e *event.Event) {
 	switch e.Op {
 	case event.Holds:
-		a.held[e.Thread] = append(a.held[e.Thread], step(e))
+		if held := a.held[e.Thread]; len(held) < maxHeld && (len(held) > 0 || len(a.held) < maxSides) {
+			a.held[e.Thread] = append(held, step(e))
+		}
 	case event.Blocked:
 		a.blocked(e)
 	case event.Wait:

@@ -69,9 +69,16 @@ func (h *Hangs) count(f func()) {
 	h.took += time.Since(began)
 }
 
-// Watch looks until stop is closed or there are no more records. The first look is at once.
-func (h *Hangs) Watch(stop <-chan struct{}) {
+// newHangs makes what a look needs.
+func newHangs(h Hangs) *Hangs {
 	h.told, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
+	return &h
+}
+
+// Watch looks until stop is closed or there are no more records. The first look is at once.
+func (h Hangs) Watch(stop <-chan struct{}) { newHangs(h).watch(stop) }
+
+func (h *Hangs) watch(stop <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {

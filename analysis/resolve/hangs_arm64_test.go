@@ -1,0 +1,6 @@
+package resolve
+
+import "github.com/tracepredict/tracepredict/bpf"
+
+// setArguments is the other way round than arguments.
+func setArguments(l *bpf.Sleeper, args [4]uint64) { copy(l.Regs[:], args[:]) }
