@@ -163,11 +163,23 @@ func (c *chains) unwind(k *stackCopy) (pcs []uint64, end unwind.End) {
 	if len(k.bytes) > 0 {
 		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return c.table(int(k.head.Tgid), pc) }}
 		pcs, end = m.Walk(regs, maxChain, pcs)
+		if end == unwind.EndNoFrames && c.atEntry(int(k.head.Tgid), pcs[len(pcs)-1]) {
+			end = unwind.EndOutermost
+		}
 	}
 	if len(pcs) == 1 && site != nil && site.BPF.AtEntry != 0 && k.head.Caller != 0 {
 		pcs = append(pcs, k.head.Caller)
 	}
 	return pcs, end
+}
+
+// entryCode is how much code, in bytes, a file has at its entry that nothing calls. In the dynamic loader
+// it calls libraries' constructors, and has no call frame information.
+const entryCode = 256
+
+func (c *chains) atEntry(pid int, pc uint64) bool {
+	seg, ok := c.code.Segment(pid, pc)
+	return ok && pc-seg.Bias-seg.Module.Bin.Entry() < entryCode
 }
 
 // table gives what is known of how to unwind the code at an address.

@@ -35,6 +35,7 @@ const (
 	minLane      = 22 // columns of a thread's lane in a schedule
 	gap          = 3
 	maxCallers   = 6  // frames of a stack that the text shows
+	maxNamed     = 4  // functions of a chain on one line
 	maxSteps     = 40 // lines of a schedule that the text shows
 )
 
@@ -370,11 +371,21 @@ func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string 
 		head[i] = p.style.title(head[i])
 	}
 	if len(t.Created.Frames) > 0 {
-		for _, l := range wrap("started at "+p.names.at(t.Created), width, 0, 2) {
+		for _, l := range wrap(p.startedAt(t.Created), width, 0, 2) {
 			head = append(head, p.style.dim(l))
 		}
 	}
 	return head
+}
+
+// startedAt says where a thread was made, and by way of which functions if these are
+// several.
+func (p *printer) startedAt(s Stack) string {
+	text := "started at " + p.names.at(s)
+	if by := callers(s); strings.Contains(by, " < ") {
+		text += " (" + by + ")"
+	}
+	return text
 }
 
 func thread(f *Finding, id event.ThreadID) Thread {
@@ -397,21 +408,65 @@ func (p *printer) object(o *Object) string {
 }
 
 // stack shows the program's own part of a chain: without the library's frames
-// at either end.
+// at either end. Of a long one there are the inner frames and the outermost, and
+// what a recursion repeats is there once.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
 	for len(frames) > 1 && ofLibrary(frames[len(frames)-1]) {
 		frames = frames[:len(frames)-1]
 	}
+	runs := runsOf(frames)
 	var lines []string
-	for i, f := range frames {
-		if i == maxCallers {
-			lines = append(lines, p.style.dim(fmt.Sprintf("  ... and %d more", len(frames)-i)))
-			break
+	for i, r := range runs {
+		if i >= maxCallers-1 && i < len(runs)-1 && len(runs) > maxCallers {
+			if i == maxCallers-1 {
+				lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", len(frames)-r.at-runs[len(runs)-1].times)))
+			}
+			continue
 		}
-		lines = append(lines, p.frame(i, f, width)...)
+		lines = append(lines, p.frame(r.at, r.frame, width)...)
+		if r.times > 1 {
+			lines = append(lines, p.style.dim(fmt.Sprintf("     ... %d times", r.times)))
+		}
 	}
 	return lines
+}
+
+// frameRun is a frame that stands so many times one after the other, from at on.
+type frameRun struct {
+	frame     event.Frame
+	at, times int
+}
+
+func runsOf(frames []event.Frame) []frameRun {
+	var runs []frameRun
+	for i, f := range frames {
+		f.Addr = 0
+		if n := len(runs); n > 0 && runs[n-1].frame == f {
+			runs[n-1].times++
+			continue
+		}
+		runs = append(runs, frameRun{f, i, 1})
+	}
+	return runs
+}
+
+// callers are the functions that led to a place, the innermost first, as far as they are
+// the program's; "" if there are none.
+func callers(s Stack) string {
+	var names []string
+	for _, f := range s.Frames[min(s.At, len(s.Frames)):] {
+		if ofLibrary(f) || f.Function == "" {
+			continue
+		}
+		if name := frameName(f); len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNamed {
+		names = append(append(names[:maxNamed-1:maxNamed-1], "..."), names[len(names)-1])
+	}
+	return strings.Join(names, " < ")
 }
 
 // frame keeps the position whole: it is what people copy.

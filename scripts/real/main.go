@@ -1,6 +1,6 @@
 // Command real puts real programs under a fixed load of their own clients,
-// plain, under tracepredict exec and under tracepredict attach in mid-load,
-// checks that their answers are right, and writes what that cost into
+// plain, under tracepredict exec, with call chains and without, and under tracepredict
+// attach in mid-load, checks that their answers are right, and writes what that cost into
 // docs/performance.md.
 //
 // The modes alternate within each round, so that a busy machine is the same to
@@ -44,7 +44,7 @@ func parseFlags() (c config, err error) {
 	flag.IntVar(&c.rounds, "rounds", 3, "`N` rounds, an odd number")
 	flag.Float64Var(&c.scale, "scale", 1, "times the usual load")
 	flag.StringVar(&only, "only", "", "only these programs, separated by commas: "+strings.Join(names(), ", "))
-	flag.StringVar(&modes, "modes", "plain,exec,attach", "only these ways to run them")
+	flag.StringVar(&modes, "modes", "plain,exec,attach,exec-without-stacks", "only these ways to run them")
 	flag.StringVar(&c.user, "user", "nobody", "the user that the programs run as; most refuse to be root")
 	flag.BoolVar(&quick, "quick", false, "one round of a quarter of the load, and no page written: to see that all works")
 	flag.Parse()

@@ -63,15 +63,15 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 		return err
 	}
 	args := p.args
-	if m == execed {
-		args = slices.Concat([]string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--"}, args)
+	if m.starts() {
+		args = slices.Concat([]string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks(), "--"}, args)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "HOME="+p.dir)
 	cmd.Stdout, cmd.Stderr = p.output, p.output
 	cmd.SysProcAttr = r.owner.attributes()
-	if m == execed {
+	if m.starts() {
 		cmd.SysProcAttr.Credential = nil // tracepredict is root; it starts the program as the user
 	}
 	for _, f := range []*os.File{p.stdin, p.stdout} {
@@ -89,14 +89,14 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 		return err
 	}
 	p.main, p.mainDone = cmd, make(chan error, 1)
-	if m == execed {
+	if m.starts() {
 		p.tool = watch(cmd.Process.Pid)
 	}
 	go func() {
 		// The last figures are read while the process is a zombie at the latest.
 		p.mainDone <- cmd.Wait()
 	}()
-	if m != execed {
+	if !m.starts() {
 		return p.found(cmd.Process.Pid)
 	}
 	return p.findChild(ctx)
@@ -453,3 +453,11 @@ func (p *process) dial() (net.Conn, error) {
 }
 
 func (p *process) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.port)) }
+
+// stacks is what exec is to record of where events were.
+func (m mode) stacks() string {
+	if m == bare {
+		return "none"
+	}
+	return "full"
+}

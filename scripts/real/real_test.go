@@ -201,3 +201,14 @@ func TestUnread(t *testing.T) {
 		t.Errorf("a program that ends unread: %v", err)
 	}
 }
+
+// TestStacksTable: what call chains cost is told where it was measured.
+func TestStacksTable(t *testing.T) {
+	r := result{name: "p", samples: map[mode][]sample{bare: {ran(2, 100), ran(1, 100), ran(1, 100)}, execed: {ran(2.2, 100), ran(1.1, 100), ran(3, 100)}}}
+	if got := stacksTable([]result{r, {name: "q"}}); !strings.Contains(got, "| p | 1.00 | 2.20 | 1.10 | 1.2 | yes |") || strings.Contains(got, "q |") {
+		t.Error(got)
+	}
+	if got := stacksTable(nil); got != "" {
+		t.Error(got)
+	}
+}

@@ -26,12 +26,17 @@ const (
 	plain  mode = "plain"
 	execed mode = "exec"
 	attach mode = "attach"
+	// bare is exec without places: what exec takes more is the price of call chains.
+	bare mode = "exec-without-stacks"
 	// floor is plain with programs that do nothing at the sites that tracepredict
 	// would probe in the C library.
 	floor mode = "empty"
 )
 
-var allModes = []mode{plain, execed, attach}
+var allModes = []mode{plain, execed, attach, bare}
+
+// starts says whether tracepredict starts the program.
+func (m mode) starts() bool { return m == execed || m == bare }
 
 // maxRun ends a run that hangs.
 const maxRun = 4 * time.Minute

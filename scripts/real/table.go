@@ -19,6 +19,7 @@ const (
 	fewLocks    = 50_000 // a second
 	maxFew      = 1.1    // times plain, where locks are few
 	maxMany     = 1.4    // on memcached, however many they are
+	maxStacks   = 1.2    // times as long with call chains as without
 	manyProgram = "memcached"
 )
 
@@ -39,11 +40,14 @@ func (r result) worst(m mode, f func(sample) float64) float64 {
 }
 
 // ratio compares within each round and takes the median; 0 if one is missing.
-func (r result) ratio(m mode) float64 {
+func (r result) ratio(m mode) float64 { return r.compare(m, plain) }
+
+// compare is ratio to another mode than plain.
+func (r result) compare(m, base mode) float64 {
 	var values []float64
 	for i, s := range r.samples[m] {
-		if i < len(r.samples[plain]) {
-			values = append(values, float64(s.load)/float64(r.samples[plain][i].load))
+		if i < len(r.samples[base]) {
+			values = append(values, float64(s.load)/float64(r.samples[base][i].load))
 		}
 	}
 	return figures.Median(values)
@@ -128,6 +132,7 @@ func render(c config, results []result) string {
 				r.worst(m, lost), r.findings(m), r.worst(m, peak), r.median(m, cpu), begin, r.median(plain, startup))
 		}
 	}
+	b.WriteString(stacksTable(results))
 	b.WriteString("\nThe loads:\n\n")
 	for _, r := range results {
 		fmt.Fprintf(&b, "- %s: %s\n", r.name, r.load)
@@ -135,9 +140,28 @@ func render(c config, results []result) string {
 	return b.String()
 }
 
-// complete says whether every mode was measured.
+// stacksTable compares exec with and without call chains; "" if that was not measured.
+func stacksTable(results []result) string {
+	var b strings.Builder
+	for _, r := range results {
+		if len(r.samples[bare]) == 0 || len(r.samples[execed]) == 0 {
+			continue
+		}
+		times, met := r.compare(execed, bare), "**no**"
+		if times < maxStacks {
+			met = "yes"
+		}
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.2f | %.1f | %s |\n", r.name, r.median(bare, load), r.median(execed, load), times, maxStacks, met)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nWhat call chains cost (`--stacks=none` beside the default):\n\n| | without, s | with, s | times | goal, below | met |\n| --- | ---: | ---: | ---: | ---: | --- |\n" + b.String()
+}
+
+// complete says whether every mode that has a goal of its own was measured.
 func (r result) complete() bool {
-	for _, m := range allModes {
+	for _, m := range []mode{plain, execed, attach} {
 		if len(r.samples[m]) == 0 {
 			return false
 		}

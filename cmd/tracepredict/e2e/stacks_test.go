@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -131,4 +134,22 @@ func waitFor(t *testing.T, from io.Reader, text string) {
 		}
 	}
 	t.Fatalf("nobody said %q", text)
+}
+
+// TestChainsOfPackage: the chains of a program as Debian ships it, stripped and without
+// frame pointers, reach where the program or a thread begins.
+func TestChainsOfPackage(t *testing.T) {
+	needBPF(t)
+	program, err := exec.LookPath("pbzip2")
+	if err != nil {
+		t.Skip("pbzip2 is not installed")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, bytes.Repeat([]byte("some text, and more of it\n"), 20000), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := observe(t, program, options{Args: []string{"-p2", "-b1", "-f", file}})
+	if places, whole := r.Session.Chains(); places < 20 || whole != places {
+		t.Errorf("of %d chains %d reach the first function:\n%s", places, whole, strings.Join(slices.Concat(chainsOf(r, event.Acquire), chainsOf(r, event.Signal), chainsOf(r, event.Fork), chainsOf(r, event.Release)), "\n"))
+	}
 }

@@ -1,0 +1,57 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// chainOf makes a chain of functions of a program, one to a line.
+func chainOf(functions ...string) Stack {
+	var frames []event.Frame
+	for i, f := range functions {
+		frames = append(frames, event.Frame{Function: f, File: "p.c", Line: len(f), Module: "/bin/p", Addr: uint64(i)})
+	}
+	return newStack(append(frames, event.Frame{Function: "__libc_start_main", Module: "/lib/libc.so.6"}, event.Frame{Function: "_start", Module: "/bin/p"}))
+}
+
+// TestLongStacks: of a long chain the ends are shown, and what a recursion repeats once.
+func TestLongStacks(t *testing.T) {
+	for name, c := range map[string]struct {
+		chain string
+		want  string
+	}{
+		"short":     {"a bb main", "#0 a p.c:1|#1 bb p.c:2|#2 main p.c:4"},
+		"recursion": {"a bb bb bb main", "#0 a p.c:1|#1 bb p.c:2|   ... 3 times|#4 main p.c:4"},
+		"six":       {"a b c d e main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|#5 main p.c:4"},
+		"long":      {"a b c d e f f g main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|... 3 more|#8 main p.c:4"},
+	} {
+		lines := newPrinter(Report{}, TextOptions{}).stack(chainOf(strings.Fields(c.chain)...), 70)
+		for i, l := range lines {
+			lines[i] = strings.TrimPrefix(l, "  ")
+		}
+		if diff := cmp.Diff(strings.Split(c.want, "|"), lines); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestCallers(t *testing.T) {
+	for chain, want := range map[string]string{
+		"": "", "main": "main", "spawn main": "spawn < main", "r r r main": "r < main", "a b c d e main": "a < b < c < ... < main",
+	} {
+		if got := callers(chainOf(strings.Fields(chain)...)); got != want && chain != "" {
+			t.Errorf("%s: %q, want %q", chain, got, want)
+		}
+	}
+	p := newPrinter(Report{}, TextOptions{})
+	if got := p.startedAt(chainOf("spawn", "main")); got != "started at p.c:5 (spawn < main)" {
+		t.Error(got)
+	}
+	if got := p.startedAt(chainOf("main")); got != "started at p.c:4" {
+		t.Error(got)
+	}
+}
