@@ -57,6 +57,7 @@ func TestParseLines(t *testing.T) {
 		{parseHelgrind, "==1== Possible data race during write of size 4 at 0x1 by thread #3\n==1==  Location 0x10c0a8 is 0 bytes inside hall.visitors,\n==1== declared at hall.cc:3\n", []string{"race hall.visitors"}},
 		{parseDRD, "==1== Mutex not locked: mutex 0x1, recursion count 0, owner 0.\n==1==    at 0x1: f\n==1== mutex 0x1 was first observed at:\n==1==    at 0x2: g\n", []string{"misuse"}},
 		{parseDRD, "==1== Thread 3:\n==1== Conflicting load by thread 3 at 0x0010c080 size 8\n==1==    at 0x1: f\n==1== Other segment start (thread 2)\n==1==    at 0x1: f\n", []string{"race"}},
+		{parseDRD, "==1== Conflicting store by thread 3 at 0x04d98c58 size 4\n==1==    at 0x1: f\n==1== Address 0x4d98c58 is at offset 8 from 0x4d98c50. Allocation context:\n==1==    at 0x1: malloc\n", []string{"race"}},
 		{parseTSan, "done\n", nil},
 		{parseTSan, "WARNING: ThreadSanitizer: unlock of an unlocked mutex (or by a wrong thread) (pid=7)\n", []string{"misuse"}},
 		{parseOwn, `{"run": {}, "findings": [{"kind": "race", "objects": ["total"]}, {"kind": "hang"}]}`, []string{"race total", "hang"}},

@@ -23,7 +23,7 @@ func parseHelgrind(text string) ([]report, error) {
 	})
 }
 
-var drdContext = regexp.MustCompile(`^(Other segment|\(thread finished|Thread \d+:$|(mutex|rwlock|cond|barrier|semaphore|spinlock) 0x\S+ was first observed)`)
+var drdContext = regexp.MustCompile(`^(Other segment|Address 0x|\(thread finished|Thread \d+:$|(mutex|rwlock|cond|barrier|semaphore|spinlock) 0x\S+ was first observed)`)
 
 // parseDRD reads what valgrind --tool=drd writes. Its complaints have no form in
 // common but that a stack follows.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -92,12 +93,12 @@ func parseProgram(text string) (p program, err error) {
 	return p, nil
 }
 
+// sentenceEnd is where enough of a sentence has been said for a table.
+var sentenceEnd = regexp.MustCompile(`[.;:] `)
+
 func firstSentence(text string) string {
-	if i := strings.Index(text, ". "); i >= 0 {
-		text = text[:i]
-	}
-	if i := strings.IndexAny(text, ";:"); i >= 0 {
-		text = text[:i]
+	if at := sentenceEnd.FindStringIndex(text); at != nil {
+		text = text[:at[0]]
 	}
 	return strings.TrimSuffix(text, ".")
 }

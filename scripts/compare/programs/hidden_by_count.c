@@ -1,4 +1,4 @@
-// As hidden_by_lock, but what the lock guards is a counter. The second thread
+// As hidden_by_lock, but what the lock guards is a counter that both raise. The second thread
 // reads the number that the first one wrote, and a schedule in which it reads another
 // one is no longer a reordering of this run. Nothing depends on the number.
 //

@@ -1,4 +1,4 @@
-// std::shared_mutex: a reader repairs the table that it only has a shared lock of.
+// A reader of a std::shared_mutex repairs the table that it only has a shared lock of.
 //
 // expect: race repairs
 #include <chrono>

@@ -1,4 +1,4 @@
-// std::shared_mutex: who repairs the table has it to himself.
+// Who repairs the table has its std::shared_mutex to himself.
 //
 // expect: nothing
 #include <chrono>

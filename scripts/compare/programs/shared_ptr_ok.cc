@@ -1,4 +1,4 @@
-// std::shared_ptr: whoever drops the last reference deletes the object, and the atomic
+// Whoever drops the last std::shared_ptr deletes the object, and the atomic
 // count of references orders that after all uses.
 //
 // expect: nothing
