@@ -209,6 +209,21 @@ func (o *Observer) onceCall(t *thread, r *bpf.Record) {
 	}
 }
 
+// passedGuard serves a look at the guard of a static object that finds it made: compilers
+// look themselves and call __cxa_guard_acquire only if it is not. It reports whether the
+// record was one.
+func (o *Observer) passedGuard(t *thread, r *bpf.Record) bool {
+	if bpf.Op(r.Op) != bpf.OpRead || r.Flags&bpf.RecValue == 0 || r.Value&1 == 0 {
+		return false
+	}
+	obj := o.objectIf(t.process, r.Object)
+	if obj == nil || obj.kind != event.KindOnce {
+		return false
+	}
+	o.emitOn(t, r, event.OnceLeave, obj)
+	return true
+}
+
 // insideOnce serves a record of a thread that is, as far as we know, inside
 // calls of pthread_once.
 func (t *thread) insideOnce(r *bpf.Record) {

@@ -183,3 +183,30 @@ func checkSources(t *rapid.T, events []event.Event, records []bpf.Record, blind 
 		}
 	}
 }
+
+// TestGuardLookedAt: who finds the guard of a static object set comes after its making,
+// without a call; who finds it unset has only read it.
+func TestGuardLookedAt(t *testing.T) {
+	guard := func(time uint64, op bpf.Op) bpf.Record {
+		return bpf.Record{Time: time, Tid: 11, Tgid: 1, Op: uint8(op), Object: 0x4000, Result: 1, Sp: usualSP}
+	}
+	var k keeper
+	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
+	for _, r := range []bpf.Record{
+		syncRecord(1, 11, bpf.OpRead, 0, 0), guard(2, bpf.OpGuardAcquire), guard(3, bpf.OpGuardRelease),
+		syncRecord(4, 12, bpf.OpRead, 1, 0), syncRecord(5, 12, bpf.OpRead, 0, 0),
+	} {
+		o.Record(&r)
+	}
+	o.Finish()
+	var got []string
+	for _, e := range k.events {
+		if e.Op.IsAccess() || e.Kind == event.KindOnce {
+			got = append(got, fmt.Sprintf("%d %s", e.Thread, e.Op))
+		}
+	}
+	want := []string{"1 read", "1 once-enter", "1 once-done", "2 once-leave", "2 read"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

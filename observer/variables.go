@@ -60,6 +60,9 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		o.settle(v.touching)
 	}
 	if info.Sync != nil {
+		if o.passedGuard(t, r) {
+			return
+		}
 		o.synchronised(t, v, info, r)
 		return
 	}

@@ -116,6 +116,9 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	p.watchedElements(b, all)
 	all = p.distinct(all)
+	if room := maxAtomics - len(all); room > 0 {
+		all = p.distinct(append(all, b.guards(names, room)...))
+	}
 	if n := len(all) - maxAtomics; n > 0 {
 		more := ""
 		if len(all) >= variable.MaxAtomicTyped {
@@ -126,6 +129,25 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	uniqueNames(all, p.atomic)
 	return all, nil
+}
+
+// guards gives the guards of C++'s static objects, at most so many: code looks at them
+// itself and calls __cxa_guard_acquire only if the object is not made yet.
+func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Variable) {
+	f, left := b.plan.File, 0
+	for _, s := range f.Symbols() {
+		switch {
+		case !strings.HasPrefix(s.Name, "_ZGV") || !f.IsData(s.Addr):
+		case len(vars) == most:
+			left++
+		default:
+			vars = append(vars, atomicAt(f, names, s.Addr, 1))
+		}
+	}
+	if left > 0 {
+		b.note("the guards of %d static objects of %s are not observed: that their making comes before all use is then not known", left, f.Name())
+	}
+	return vars
 }
 
 // watchedElements says which arrays are not observed because some of their elements

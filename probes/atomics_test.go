@@ -169,3 +169,18 @@ func TestRuntimeLibrary(t *testing.T) {
 		}
 	}
 }
+
+// TestGuards: code looks at the guard of a static object itself.
+func TestGuards(t *testing.T) {
+	f := build(t, "gcc", `
+char _ZGVsettings, settings;
+int made(void) { return *(volatile char *)&_ZGVsettings; }
+int level(void) { return *(volatile char *)&settings; }
+int main(void) { return made() + level(); }
+`, "-O2")
+	want := []string{"made read _ZGVsettings"}
+	got := slices.DeleteFunc(planned(plan(t, f, Options{Atomics: true})), func(s string) bool { return strings.HasPrefix(s, "main ") })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

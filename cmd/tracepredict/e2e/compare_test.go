@@ -14,11 +14,6 @@ var knownMisses = map[string]string{
 	"publication":     "on x86-64 the code of a relaxed store is that of one that releases",
 }
 
-// knownFalse are innocent programs of which something false is said, and why.
-var knownFalse = map[string]string{
-	"static_local_ok": "code that finds a static object made reads its guard inline, which is not observed",
-}
-
 // TestCompared holds tracepredict to what is expected of it on the programs that it is
 // compared with other tools on: each opens with what to report.
 func TestCompared(t *testing.T) {
@@ -43,9 +38,7 @@ func compareOne(t *testing.T, file, name string) {
 	found := false
 	for _, f := range r.Findings {
 		if !slices.ContainsFunc(expect, func(e []string) bool { return isExpected(f, e) }) {
-			if knownFalse[name] == "" {
-				t.Errorf("a false alarm: %s", f)
-			}
+			t.Errorf("a false alarm: %s", f)
 			continue
 		}
 		found = true
