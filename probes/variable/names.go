@@ -32,7 +32,8 @@ type Named struct {
 type Names struct {
 	file   *bin.File
 	opened bool
-	index  *index // nil: there is none
+	index  *index           // nil: there is none
+	known  map[uint64]found // by address; no type: none is known there
 	walked map[dwarf.Offset]bool
 	// Of the units walked:
 	types   map[dwarf.Offset]*scope // structures
@@ -48,7 +49,7 @@ func (n *Names) open() (ok bool) {
 		n.opened = true
 		if x, err := openIndex(n.file); err == nil {
 			n.index, n.walked, n.types = x, map[dwarf.Offset]bool{}, map[dwarf.Offset]*scope{}
-			n.aliases, n.units = map[dwarf.Offset]string{}, map[dwarf.Offset]*unit{}
+			n.known, n.aliases, n.units = map[uint64]found{}, map[dwarf.Offset]string{}, map[dwarf.Offset]*unit{}
 		}
 	}
 	return n.index != nil
@@ -147,20 +148,29 @@ func withOffset(name string, off uint64) string {
 
 // variableAt finds the variable that begins at an address.
 func (n *Names) variableAt(addr uint64) (found, bool) {
-	if v, ok := n.known(addr); ok {
-		return v, true
+	v, ok := n.known[addr]
+	if !ok {
+		v = n.findAt(addr)
+		n.known[addr] = v
+	}
+	return v, v.typ != 0
+}
+
+func (n *Names) findAt(addr uint64) found {
+	if v, ok := n.read(addr); ok {
+		return v
 	}
 	for _, c := range n.unitsWith(addr) {
 		n.walk(c)
-		if v, ok := n.known(addr); ok {
-			return v, true
+		if v, ok := n.read(addr); ok {
+			return v
 		}
 	}
-	return found{}, false
+	return found{}
 }
 
-// known looks through what was read so far.
-func (n *Names) known(addr uint64) (found, bool) {
+// read looks through what was read so far.
+func (n *Names) read(addr uint64) (found, bool) {
 	for i := range n.index.entries {
 		if e := &n.index.entries[i]; e.storage == inMemory && e.addr == addr {
 			v := n.index.resolve(i)
