@@ -214,6 +214,7 @@ func (o *Online) predicted(f *facing, d *duel) {
 // resume goes on with a search after its sides have grown, or after other events.
 func (q *question) resume() Result {
 	h := q.h
+	h.update() // it may rearrange
 	switch {
 	case q.c == nil:
 		q.c = h.start()
@@ -225,7 +226,6 @@ func (q *question) resume() Result {
 			q.c.raise(uint32(slot), upto)
 		}
 	default:
-		h.update()
 		for len(q.c.at) < len(h.slots) {
 			q.c.at, q.c.next = append(q.c.at, h.cut[len(q.c.at)]), append(q.c.next, 0)
 		}
