@@ -94,5 +94,5 @@ type jsonDependency struct {
 }
 
 func (n names) toJSONDependency(d Dependency) jsonDependency {
-	return jsonDependency{Thread: d.Thread.ID, How: d.How, On: d.On, Step: n.toJSONStep(d.Step)}
+	return jsonDependency{Thread: d.Thread.ID, How: d.How, On: d.On, Step: n.toJSONShort(d.Step)}
 }

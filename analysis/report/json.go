@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -325,10 +326,10 @@ func (n names) toJSON(f Finding) jsonFinding {
 		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Rule: f.Rule, Message: f.Message,
 		Objects:  each(f.Objects, n.describe),
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
-		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONStep), Sketch: each(f.Sketch, n.toJSONStep), Observed: each(f.Observed, n.toJSONStep),
+		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONShort), Sketch: each(f.Sketch, n.toJSONShort), Observed: each(f.Observed, n.toJSONShort),
 		Classes: f.Classes,
 		Order:   f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, n.toJSONInstance), Explains: each(f.Explains, itself), Fingerprint: f.Fingerprint, Suppression: f.Suppression,
-		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, toJSONThread),
+		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, f.toJSONThread),
 	}
 }
 
@@ -354,6 +355,28 @@ func (n names) toJSONStep(s Step) jsonStep {
 	return out
 }
 
+// shortChain is how many frames there are of chains that explain no side of a finding, in
+// schedules for one: those of the sides are whole, and a thousand findings can be written.
+const shortChain = 8
+
+// toJSONShort is toJSONStep with no more of chains than that, and the frame that a reader
+// looks for.
+func (n names) toJSONShort(s Step) jsonStep {
+	s.Stack = s.Stack.short()
+	held := make([]Held, 0, len(s.Held))
+	for _, h := range s.Held {
+		h.Stack = h.Stack.short()
+		held = append(held, h)
+	}
+	s.Held = held
+	return n.toJSONStep(s)
+}
+
+func (s Stack) short() Stack {
+	s.Frames = s.Frames[:min(len(s.Frames), max(shortChain, s.At+1))]
+	return s
+}
+
 func (n names) toJSONHeld(h Held) jsonHeld {
 	return jsonHeld{Object: n.describe(h.Object), Stack: toJSONStack(h.Stack)}
 }
@@ -371,7 +394,11 @@ func toJSONObject(o Object) jsonObject {
 	}
 }
 
-func toJSONThread(t Thread) jsonThread {
+// toJSONThread has the whole chain that created a thread only of the finding's sides.
+func (f *Finding) toJSONThread(t Thread) jsonThread {
+	if !slices.ContainsFunc(f.Threads, func(s Thread) bool { return s.ID == t.ID }) {
+		t.Created = t.Created.short()
+	}
 	return jsonThread{
 		Thread: t.ID, TID: t.TID, PID: t.PID, Name: t.Name, Start: t.Start, Main: t.Main,
 		Parent: t.Parent, Created: toJSONStack(t.Created),
