@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -49,10 +50,12 @@ func FuzzImpossibleRuns(f *testing.F) {
 			x := finding.Finding{Kind: finding.Deadlock}
 			h.Settle(&x, [][]uint64{seqs})
 		}
+		// What a variable held when observation began is no step of a run.
+		run := slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Op == event.Init && e.Flags&event.Inferred != 0 })
 		for i := range events {
 			for j := range min(i, 8) {
 				if r := h.Race(events[j].Seq, events[i].Seq); r.Verdict == Predicted && h.Evicted() == 0 && r.Elided == 0 {
-					if err := Check(events, r.Witness, finding.Race); err != nil {
+					if err := Check(run, r.Witness, finding.Race); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -110,6 +110,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	run := Run(s)
 	run.AddProperties(properties.Report())
 	out := Build(run, analyses, findings, names)
+	out.Run.Notes = append(out.Run.Notes, s.Remedies...)
 	out.Stats = Stats(figures, properties, nil)
 	return out, nil
 }

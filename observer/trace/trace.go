@@ -76,6 +76,9 @@ type Summary struct {
 	Threads  int           `json:"threads"`
 	Duration time.Duration `json:"duration_ns"`
 	Notes    []string      `json:"notes"` // sentences on what limits the result
+	// Remedies are sentences on what would have given the names that the findings lacked
+	// that were shown when the run was recorded.
+	Remedies []string `json:"remedies,omitempty"`
 	// Unseen is why any prediction from the run may be wrong: synchronisation
 	// that nobody saw, lost events. "" if there is no such reason.
 	Unseen string `json:"unseen,omitempty"`

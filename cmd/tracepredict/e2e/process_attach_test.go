@@ -208,7 +208,7 @@ func TestAttachLibraryLoadedLater(t *testing.T) {
 	program.tell("call it")
 	program.want(0)
 	tool.want(66)
-	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north, south")
+	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north.gate, south.gate")
 }
 
 // A stopped process can be observed, and stays stopped.
@@ -265,7 +265,7 @@ func attachToReplaced(t *testing.T, replaced bool) {
 	tool.signal(unix.SIGINT)
 	tool.want(66)
 	r := readReport(t, report)
-	wantFound(t, r, twistFound, "predicted race of visits", "predicted deadlock of north, south")
+	wantFound(t, r, twistFound, "predicted race of visits", "predicted deadlock of north.gate, south.gate")
 	if r.Run.Program != program {
 		t.Errorf("the report is about %s, want %s", r.Run.Program, program)
 	}
@@ -357,7 +357,7 @@ func TestAttachIntoAnotherRoot(t *testing.T) {
 	tool.signal(unix.SIGINT)
 	tool.want(66)
 	r := readReport(t, report)
-	wantFound(t, r, "predicted race of visits", "predicted deadlock of north, south")
+	wantFound(t, r, "predicted race of visits", "predicted deadlock of north.gate, south.gate")
 	if r.Run.Program != "/mnt/server" {
 		t.Errorf("the report is about %s", r.Run.Program)
 	}

@@ -410,7 +410,7 @@ func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
 	waitProbesIn(t, library)
 	c.tell("call it")
 	c.want(66)
-	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north, south")
+	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north.gate, south.gate")
 }
 
 // wantFound compares the findings of a report in any order.
