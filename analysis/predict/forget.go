@@ -142,9 +142,8 @@ func (h *History) common(slot uint32, block []section) bool {
 	return true
 }
 
-func compareAcquire(x section, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
-func compareStay(x stay, e event.Epoch) int       { return cmp.Compare(x.acquire, e) }
-func compareGap(g gap, e event.Epoch) int         { return cmp.Compare(g.last, e) }
+func compareStay(x stay, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
+func compareGap(g gap, e event.Epoch) int   { return cmp.Compare(g.last, e) }
 
 func (l *lost) add(x *section) {
 	if l.first == 0 || x.acquire < l.first {
