@@ -89,8 +89,8 @@ int main(void)
 	pthread_t t;
 	int n;
 
+	n = deep(10); // before the thread, lest they block each other
 	pthread_create(&t, 0, run, 0);
-	n = deep(10);
 	pthread_join(t, 0);
 	signal(SIGUSR1, handler);
 	interrupted();
