@@ -89,10 +89,13 @@ static void wake(struct event *e) {
 
 int main(int argc, char **argv) {
 	pthread_t p, x, others[2 * PAIRS];
-	struct timespec nap = {0, 1000000};
+	struct timespec nap = {0, 10000000};
 	if (argc > 1)
 		updates = atol(argv[1]);
-	if (pthread_create(&p, NULL, planner, NULL) || pthread_create(&x, NULL, executive, NULL))
+	if (pthread_create(&p, NULL, planner, NULL))
+		return 1;
+	nanosleep(&nap, NULL); // the Planner looks first: which of the two does is chance, without
+	if (pthread_create(&x, NULL, executive, NULL))
 		return 1;
 	for (int i = 0; i < 2 * PAIRS; i++) {
 		if (i % 2 == 0)
