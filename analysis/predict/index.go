@@ -28,7 +28,8 @@ type lockSlot struct {
 	sections []stay
 	lost     *lost // nil: none is
 	stale    stale
-	keep     int // sections before this index are not looked at by trim
+	keep     int  // sections before this index are not looked at by trim
+	idle     bool // it had no sections when the index was made anew
 }
 
 // stay is a section as its lock knows it.
@@ -144,9 +145,6 @@ func (h *History) reindex() {
 		s.known = 0
 	}
 	h.update()
-	if h.pairs <= h.opt.Events/4 {
-		return // empty ones are there for the next time
-	}
 	for id, l := range h.locks {
 		if h.forgetLock(l) {
 			delete(h.locks, id)
@@ -154,12 +152,15 @@ func (h *History) reindex() {
 	}
 }
 
-// forgetLock drops what has no sections; it answers whether none is left.
+// forgetLock drops what had no sections the last time either: others are often there for
+// the next. It answers whether none is left.
 func (h *History) forgetLock(l *lockHistory) bool {
 	left := l.slots[:0]
 	l.ids = l.ids[:0]
 	for _, ls := range l.slots {
-		if len(ls.sections) > 0 || ls.lost != nil {
+		kept := len(ls.sections) > 0 || ls.lost != nil
+		if kept || !ls.idle {
+			ls.idle = !kept
 			left, l.ids = append(left, ls), append(l.ids, ls.slot)
 			continue
 		}
