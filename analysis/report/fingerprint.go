@@ -96,10 +96,10 @@ func identity(o *Object, of *Finding) string {
 	case o.Anonymous:
 		return fmt.Sprintf("%s initialised at %s", o.Kind, site(o.Init))
 	case o.Class != "":
-		return anyElement(o.Class)
+		return AnyElement(o.Class, "")
 	}
 	name, _, _ := strings.Cut(o.Name, "+0x")
-	return anyElement(name)
+	return AnyElement(name, "")
 }
 
 // placed reports whether it is known where a side of the finding was.
@@ -107,9 +107,9 @@ func placed(f *Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(s Step) bool { return site(s.Stack) != "" })
 }
 
-// anyElement leaves out which element of an array is meant: slots[3].mu becomes
-// slots[].mu.
-func anyElement(name string) string {
+// AnyElement writes index for the number of each element of an array: with "*",
+// slots[3].mu becomes slots[*].mu.
+func AnyElement(name, index string) string {
 	var b strings.Builder
 	for {
 		before, after, found := strings.Cut(name, "[")
@@ -118,7 +118,8 @@ func anyElement(name string) string {
 			return b.String()
 		}
 		b.WriteByte('[')
-		if rest := strings.TrimLeft(after, "0123456789"); strings.HasPrefix(rest, "]") {
+		if rest := strings.TrimLeft(after, "0123456789"); strings.HasPrefix(rest, "]") && rest != after {
+			b.WriteString(index)
 			after = rest
 		}
 		name = after

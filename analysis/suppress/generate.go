@@ -74,31 +74,12 @@ func kindOf(f *report.Finding) string {
 func objects(f *report.Finding) []string {
 	var all []string
 	for _, name := range f.ObjectNames() {
-		if p := element(literal(name)); !slices.Contains(all, p) {
+		if p := report.AnyElement(literal(name), "*"); !slices.Contains(all, p) {
 			all = append(all, p)
 		}
 	}
 	slices.Sort(all)
 	return all
-}
-
-// element makes a pattern of all elements of an array from that of one: slots[3].mu
-// becomes slots[*].mu.
-func element(pattern string) string {
-	var b strings.Builder
-	for {
-		before, after, found := strings.Cut(pattern, "[")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		b.WriteByte('[')
-		if rest := strings.TrimLeft(after, "0123456789"); strings.HasPrefix(rest, "]") && rest != after {
-			b.WriteByte('*')
-			after = rest
-		}
-		pattern = after
-	}
 }
 
 // topFrames are the lines for the sides, those of a race or of a pair twice if both

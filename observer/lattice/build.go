@@ -262,7 +262,7 @@ func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 				continue
 			}
 			if at.letter == 0 || at.events != e.Events&a.events {
-				l.turn(p, j, at, e)
+				l.reread(p, j, at, e)
 			}
 			at.set |= to
 			if to&at.turning != 0 {
@@ -298,8 +298,8 @@ func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32
 	return known.letter - 1
 }
 
-// turn has the meeting at cut j of the next level take another letter.
-func (l *Lattice) turn(p, j int, at *meeting, e *entry) {
+// reread has the meeting at cut j of the next level take another letter.
+func (l *Lattice) reread(p, j int, at *meeting, e *entry) {
 	a, m := l.props[p], len(l.o.Initial)
 	if at.set != 0 {
 		l.next.sets[j*len(l.props)+p] |= a.leave(at)

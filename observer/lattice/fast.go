@@ -130,7 +130,7 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 		}
 		at := &l.meetings[j]
 		if at.letter == 0 || at.events != events {
-			l.turn(0, j, at, e)
+			l.reread(0, j, at, e)
 		}
 		at.set |= set
 		if set&at.turning != 0 {
@@ -219,7 +219,6 @@ func (m *merger) meet(set uint32, s *stream, e *entry) {
 	at := &m.views[0].last
 	if !m.made {
 		m.add(s, e)
-		at = &m.views[0].last
 	}
 	if e.steps&1 == 0 {
 		m.out.sets[m.out.n] |= set
