@@ -96,14 +96,17 @@ func TestProgramsSayWhatToExpect(t *testing.T) {
 			}
 		}
 	}
+	if !slices.ContainsFunc(programs, func(p program) bool { return p.timed }) || slices.ContainsFunc(programs, func(p program) bool { return p.timed && p.hangs }) {
+		t.Error("no program is timed, or one that hangs is")
+	}
 	if _, err := parseProgram("// A program.\nint main(void) {}\n"); err == nil {
 		t.Error("a program that does not say what to expect is taken")
 	}
 }
 
 func TestJudge(t *testing.T) {
-	p, err := parseProgram("// A total: two threads\n// write it.\n//\n// expect: race total\n// expect: misuse\n// run: --watch total\n// hangs\n")
-	if err != nil || p.title != "A total" || !p.hangs || !slices.Equal(p.flags, []string{"--watch", "total"}) {
+	p, err := parseProgram("// A total: two threads\n// write it.\n//\n// expect: race total\n// expect: misuse\n// run: --watch total\n// build: -fopenmp\n// hangs\n// timed\n")
+	if err != nil || p.title != "A total" || !p.hangs || !p.timed || !slices.Equal(p.build, []string{"-fopenmp"}) || !slices.Equal(p.flags, []string{"--watch", "total"}) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	innocent := program{}
@@ -130,12 +133,12 @@ func TestJudge(t *testing.T) {
 }
 
 func TestRender(t *testing.T) {
-	tools := []tool{{name: "A"}, {name: "B"}}
+	tools := []tool{{name: "A", version: "1"}, {name: "B", version: "2"}}
 	rows := []row{
 		{program: program{name: "bad", title: "Bad", expect: []report{{kind: "race"}}}, verdicts: []verdict{{found: true}, {}}, times: []float64{2, 30}, plain: time.Second},
 		{program: program{name: "bad_ok", title: "Good"}, verdicts: []verdict{{false: []report{{kind: "race"}}}, {}}},
 	}
-	text := render(tools, []string{"1", "2"}, rows)
+	text := render(tools, rows)
 	for _, want := range []string{
 		"A of 1; B of 2.",
 		"| `bad` | Bad | found | **missed** |",
@@ -161,16 +164,63 @@ func TestNewPageHasItsMarks(t *testing.T) {
 	}
 }
 
-// TestRunEnds: what does not end is asked to end, then killed; both are told.
+// TestRunEnds: what does not end is asked to end, then killed, and that is told, whether it
+// waits or computes. How long it takes is no matter.
 func TestRunEnds(t *testing.T) {
-	r := runner{}
-	for script, want := range map[string]bool{"echo said": true, "echo said; exec sleep 60": false} {
-		said, ended, err := r.run(t.Context(), time.Second, nil, []string{"sh", "-c", script})
+	r := runner{config: config{still: time.Second}}
+	for script, want := range map[string]bool{"echo said": true, "echo said; exec sleep 60": false, "echo said; while :; do :; done": false} {
+		said, ended, err := r.run(t.Context(), 2*time.Second, nil, []string{"sh", "-c", script})
 		if err != nil || said != "said\n" || ended != want {
 			t.Errorf("%s: %q, ended %v, %v", script, said, ended, err)
 		}
 	}
 	if _, _, err := r.run(t.Context(), time.Second, nil, []string{"/no/such/tool"}); err == nil {
 		t.Error("a tool that is not there runs")
+	}
+}
+
+// TestKept: what was made is used again only if it is there and was made of the same.
+func TestKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "said.txt")
+	if key("a").keep(file) != nil || key("a").isOf(file) {
+		t.Error("a file that is not there is used")
+	}
+	if err := os.WriteFile(file, []byte("said"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if !key("a").isOf(file) || key("b").isOf(file) || key("a", "").isOf(file) || key("ab", "c") == key("a", "bc") {
+		t.Error("it is not told what a file was made of")
+	}
+}
+
+func TestEach(t *testing.T) {
+	list := []int{3, 4, 5, 6}
+	done := make([]int, len(list))
+	errs := each(3, list, func(i, n int) error {
+		done[i] = n
+		if n == 5 {
+			return os.ErrInvalid
+		}
+		return nil
+	})
+	if !slices.Equal(done, list) || !slices.Equal(errs, []error{nil, nil, os.ErrInvalid, nil}) {
+		t.Errorf("%v, %v", done, errs)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var said strings.Builder
+	p := newProgress(&said, 5, 2, 2)
+	p.looked("kept", false, 0)
+	p.looked("a", true, 4*time.Second)
+	p.looked("b", true, 6*time.Second)
+	if got := p.left(); got != 15*time.Second { // two by two at once, and two rounds that may take as long each
+		t.Errorf("%v to go, want 15s", got)
+	}
+	p.looked("c", false, 0)
+	p.looked("d", false, 0)
+	p.timed("a", 3*time.Second)
+	if got, want := said.String(), "compare: timed round 1 of 2, about 3s to go: a\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want at its end %s", got, want)
 	}
 }

@@ -1,13 +1,15 @@
 // Command compare runs small defective programs, and innocent ones that look like
 // them, under Helgrind, DRD, ThreadSanitizer and tracepredict, and writes into
 // docs/comparison.md what each of these found, missed and said falsely, and how
-// much longer the programs took.
+// much longer some of the programs took.
 //
 // The programs are in scripts/compare/programs: the comment that a file opens with
 // says what is wrong, and what a tool is expected to find. A report of another kind,
 // or on another variable, is a false alarm. It runs from the top of the tree, as
 // root, with ./tracepredict built (make compare does all that). What each tool said
-// is kept, to be read: no rule here understands it.
+// is kept, to be read: no rule here understands it. It is also why a run that was
+// interrupted goes on where it was: what the same tool said of the same binary is not
+// asked again.
 package main
 
 import (
@@ -15,14 +17,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/tracepredict/tracepredict/scripts/entry"
 	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
@@ -32,9 +32,11 @@ type config struct {
 	output   string // the page; "" to print alone
 	logs     string // where programs are built and what tools say is kept
 	only     []string
-	reuse    []string // tools that are not run again
+	fresh    bool // ask every tool again
+	jobs     int  // programs looked at at once; one while times are taken
 	rounds   int
-	limit    time.Duration
+	least    time.Duration // what every program gets under a tool
+	still    time.Duration // how long no thread runs of one that hangs
 }
 
 var marks = figures.Marks{Begin: "<!-- comparison: written by make compare -->", End: "<!-- end of comparison -->"}
@@ -43,67 +45,44 @@ var marks = figures.Marks{Begin: "<!-- comparison: written by make compare -->",
 var newPage = "# Compared with other tools\n\n" + marks.Begin + "\n" + marks.End + "\n"
 
 func parseFlags() (c config, err error) {
-	var only, reuse string
+	var only string
 	flag.StringVar(&c.tool, "tool", "./tracepredict", "the tracepredict to compare")
 	flag.StringVar(&c.programs, "programs", "scripts/compare/programs", "the `folder` of the programs")
 	flag.StringVar(&c.output, "output", "docs/comparison.md", "the page whose marked part is written; empty to print the table alone")
 	flag.StringVar(&c.logs, "logs", "build/compare", "the `folder` that keeps the programs and what the tools said of each")
 	flag.StringVar(&only, "only", "", "only these programs, separated by commas; the page is left alone then")
-	flag.StringVar(&reuse, "reuse", "", "tools, separated by commas, that are not run again: what they said last time is judged")
-	flag.IntVar(&c.rounds, "rounds", 3, "timed runs of each program under each tool; 0 leaves the times out")
-	flag.DurationVar(&c.limit, "limit", time.Minute, "the time that a program gets under a tool, unless it is one that hangs")
+	flag.BoolVar(&c.fresh, "fresh", false, "build and ask again even where the same tool has been asked about the same binary")
+	flag.IntVar(&c.jobs, "jobs", runtime.NumCPU(), "`N` programs at once, but while times are taken")
+	flag.IntVar(&c.rounds, "rounds", 3, "timed runs of each program that is timed under each tool; 0 leaves the times out")
+	flag.DurationVar(&c.least, "limit", 20*time.Second, "the time that a program gets under a tool, besides 50 times its plain time")
+	flag.DurationVar(&c.still, "still", 3*time.Second, "a program hangs of which no thread has run for this time")
 	flag.Parse()
-	if flag.NArg() > 0 || c.rounds < 0 || c.limit <= 0 {
+	if flag.NArg() > 0 || c.rounds < 0 || c.jobs < 1 || c.least <= 0 || c.still < time.Second {
 		return c, errors.New("wrong usage; -help tells the flags")
 	}
 	if only != "" {
 		c.only, c.output = strings.Split(only, ","), ""
 	}
-	if reuse != "" {
-		c.reuse = strings.Split(reuse, ",")
-	}
 	return c, nil
 }
 
-func main() {
-	c, err := parseFlags()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "compare:", err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	err = run(ctx, c)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "compare:", err)
-		os.Exit(1)
-	}
-}
+func main() { entry.Main("compare", parseFlags, run) }
 
 func run(ctx context.Context, c config) error {
 	programs, err := readPrograms(c.programs, c.only)
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(c.logs, 0o755); err != nil {
-		return err
-	}
-	r := runner{config: c, tools: allTools(c.tool)}
-	var rows []row
-	for _, p := range programs {
-		fmt.Fprintf(os.Stderr, "compare: %s\n", p.name)
-		row, err := r.program(ctx, p)
-		if err != nil {
-			return fmt.Errorf("%s: %w", p.name, err)
-		}
-		rows = append(rows, row)
-	}
-	versions, err := r.versions(ctx)
+	r, err := newRunner(ctx, c)
 	if err != nil {
 		return err
 	}
-	text := render(r.tools, versions, rows)
+	rows, err := r.all(ctx, programs)
+	text := render(r.tools, rows)
 	fmt.Print(text)
+	if err != nil {
+		return fmt.Errorf("the page is left alone: %w", err)
+	}
 	if c.output == "" {
 		return nil
 	}

@@ -28,7 +28,9 @@ type program struct {
 	title      string   // its first sentence
 	expect     []report // any of them finds the defect; none: innocent
 	flags      []string
+	build      []string
 	hangs      bool
+	timed      bool
 }
 
 // readPrograms reads the opening comments of the programs in a folder, each defect
@@ -80,8 +82,12 @@ func parseProgram(text string) (p program, err error) {
 			}
 		case isKey && key == "run":
 			p.flags = words
+		case isKey && key == "build":
+			p.build = words
 		case strings.TrimSpace(comment) == "hangs":
 			p.hangs = true
+		case strings.TrimSpace(comment) == "timed":
+			p.timed = true
 		default:
 			sentences.WriteString(comment)
 		}

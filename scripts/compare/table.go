@@ -2,17 +2,18 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 // render writes the tables: the defects, the innocent programs, the sums, the times.
-func render(tools []tool, versions []string, rows []row) string {
+func render(tools []tool, rows []row) string {
 	var b strings.Builder
 	b.WriteString("Made with `make compare`:")
 	for i, t := range tools {
-		fmt.Fprintf(&b, " %s of %s%s", t.name, versions[i], []string{";", "."}[min(1, (i+1)/len(tools))])
+		fmt.Fprintf(&b, " %s of %s%s", t.name, t.version, []string{";", "."}[min(1, (i+1)/len(tools))])
 	}
 	fmt.Fprintf(&b, " On %s.\n\n### Defects\n\n", figures.Machine())
 	head(&b, "program", "what is wrong", tools)
@@ -104,14 +105,10 @@ func sums(b *strings.Builder, tools []tool, rows []row) {
 }
 
 func times(b *strings.Builder, tools []tool, rows []row) {
-	any := false
-	for _, r := range rows {
-		any = any || len(r.times) > 0
-	}
-	if !any {
+	if !slices.ContainsFunc(rows, func(r row) bool { return len(r.times) > 0 }) {
 		return
 	}
-	b.WriteString("\n### Times\n\nOf the whole run, start-up of the tool included, as a multiple of the plain run's.\n\n| program | plain, s |")
+	b.WriteString("\n### Times\n\nOf some of the programs, alone on the machine: the whole run, start-up of the tool included, as a multiple of the plain run's; medians.\n\n| program | plain, s |")
 	for _, t := range tools {
 		fmt.Fprintf(b, " %s |", t.name)
 	}

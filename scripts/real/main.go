@@ -16,12 +16,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/tracepredict/tracepredict/scripts/entry"
 )
 
 type config struct {
@@ -82,22 +81,7 @@ func (c *config) check() error {
 	return nil
 }
 
-func main() {
-	c, err := parseFlags()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "real:", err)
-		os.Exit(2)
-	}
-	// Cleaning up ends every program and takes the folders away, so signals end
-	// the context instead of this process.
-	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
-	err = run(ctx, c)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "real:", err)
-		os.Exit(1)
-	}
-}
+func main() { entry.Main("real", parseFlags, run) }
 
 func run(ctx context.Context, c config) error {
 	r, err := newRunner(c)

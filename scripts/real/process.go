@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/scripts/proc"
 )
 
 // command is how a program is started.
@@ -120,7 +122,7 @@ func (p *process) findChild(ctx context.Context) error {
 		return err
 	}
 	for {
-		for _, pid := range childrenOf(p.main.Process.Pid) {
+		for _, pid := range proc.Children()[p.main.Process.Pid] {
 			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
 				return p.found(pid)
 			}
@@ -134,35 +136,6 @@ func (p *process) findChild(ctx context.Context) error {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-}
-
-// childrenOf reads every process's parent: not every kernel lists children.
-func childrenOf(parent int) []int {
-	stats, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		return nil // the pattern is right
-	}
-	var pids []int
-	for _, name := range stats {
-		raw, err := os.ReadFile(name)
-		if err != nil {
-			continue // it has ended
-		}
-		fields := statFields(raw)
-		if len(fields) < 2 || fields[1] != strconv.Itoa(parent) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// statFields splits what follows the name in /proc/PID/stat: the state, the
-// parent, ...
-func statFields(raw []byte) []string {
-	return strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
 }
 
 // poll calls ask until it answers nil, and fails if the program ends before.
@@ -368,7 +341,7 @@ func (w *watched) read(pid int) {
 		w.peak = max(w.peak, peakOf(string(status)))
 	}
 	if raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
-		w.cpu = max(w.cpu, cpuOf(statFields(raw)))
+		w.cpu = max(w.cpu, cpuOf(proc.StatFields(raw)))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tracepredict/tracepredict/scripts/proc"
 )
 
 // ran gives a sample of a load of so many seconds.
@@ -133,7 +135,7 @@ func TestProc(t *testing.T) {
 	if got := peakOf("Name:\tzombie\n"); got != 0 {
 		t.Errorf("peak of a zombie %d", got)
 	}
-	fields := statFields([]byte("12 (a ) (name) S 7 12 12 0 -1 4194560 1 2 3 4 150 50 0 0"))
+	fields := proc.StatFields([]byte("12 (a ) (name) S 7 12 12 0 -1 4194560 1 2 3 4 150 50 0 0"))
 	if len(fields) < 13 || fields[1] != "7" {
 		t.Fatalf("fields %q", fields)
 	}

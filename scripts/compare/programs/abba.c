@@ -1,6 +1,7 @@
 // Two threads take the same two locks in opposite orders, at different times.
 //
 // expect: deadlock
+// timed
 #include "threads.h"
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,7 @@
 // Opposite orders, but only under a gate lock that both threads take first.
 //
 // expect: nothing
+// timed
 #include "threads.h"
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER, a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,7 @@
 // A parcel is handed over by a condition variable.
 //
 // expect: nothing
+// timed
 #include "threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,7 @@
 // Two threads raise a counter without a lock, at different times.
 //
 // expect: race counter
+// timed
 #include "threads.h"
 
 static int counter;

@@ -1,6 +1,7 @@
 // Two threads raise a counter under a lock.
 //
 // expect: nothing
+// timed
 #include "threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

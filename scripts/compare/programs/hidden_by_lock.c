@@ -4,6 +4,7 @@
 // shows the race.
 //
 // expect: race total
+// timed
 #include "threads.h"
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,6 +3,7 @@
 //
 // expect: race visitors
 // expect: race hall
+// timed
 #include <chrono>
 #include <cstdio>
 #include <mutex>

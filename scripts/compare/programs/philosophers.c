@@ -2,6 +2,7 @@
 // left first.
 //
 // expect: deadlock
+// timed
 #include "threads.h"
 
 enum { SEATS = 5 };

@@ -2,6 +2,7 @@
 // count of references orders that after all uses.
 //
 // expect: nothing
+// timed
 #include <chrono>
 #include <cstdio>
 #include <memory>

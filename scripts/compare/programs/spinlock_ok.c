@@ -1,6 +1,7 @@
 // A lock made of an atomic exchange guards the counter.
 //
 // expect: nothing
+// timed
 #include "threads.h"
 #include <stdatomic.h>
 

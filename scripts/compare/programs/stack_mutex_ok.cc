@@ -2,6 +2,7 @@
 // roles. A std::mutex is destroyed by no call, so only its place is known.
 //
 // expect: nothing
+// timed
 #include <condition_variable>
 #include <cstdio>
 #include <functional>

@@ -1,6 +1,7 @@
 // A mutex is unlocked by another thread than its owner.
 //
 // expect: misuse
+// timed
 #include "threads.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+)
+
+// made is a digest of all that a file follows from. It stands in a file beside it, so
+// that what was made of the same is not made again.
+type made string
+
+func key(parts ...string) made {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d %s\n", len(p), p)
+	}
+	return made(hex.EncodeToString(h.Sum(nil)))
+}
+
+const keySuffix = ".key"
+
+// isOf tells whether the file is there and was made of that.
+func (m made) isOf(file string) bool {
+	if _, err := os.Stat(file); err != nil {
+		return false
+	}
+	text, err := os.ReadFile(file + keySuffix)
+	return err == nil && string(text) == string(m)
+}
+
+// keep notes that the file was made of that. Who makes it anew does so last, or one that was
+// interrupted would seem whole.
+func (m made) keep(file string) error {
+	return os.WriteFile(file+keySuffix, []byte(m), 0o644)
+}

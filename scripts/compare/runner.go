@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
+	"github.com/tracepredict/tracepredict/scripts/proc"
+)
+
+type runner struct {
+	config
+	tools    []tool
+	compiler string // its version
+	header   string // what the programs include
+	progress *progress
+}
+
+// row is what is known of one program.
+type row struct {
+	program
+	verdicts []verdict
+	times    []float64 // of the plain run's time; none: not measured
+	plain    time.Duration
+}
+
+func newRunner(ctx context.Context, c config) (*runner, error) {
+	r := &runner{config: c, tools: allTools(c.tool)}
+	for i := range r.tools {
+		if err := r.tools[i].identify(ctx, c.tool); err != nil {
+			return nil, err
+		}
+	}
+	header, err := os.ReadFile(filepath.Join(c.programs, "threads.h"))
+	if err != nil {
+		return nil, err
+	}
+	r.header = string(header)
+	if r.compiler, err = firstLine(ctx, compilerVersion); err != nil {
+		return nil, err
+	}
+	return r, os.MkdirAll(c.logs, 0o755)
+}
+
+// all looks at each program under each tool, several programs at once, and then takes
+// the times, one run after the other. Rows of programs that failed are left out.
+func (r *runner) all(ctx context.Context, programs []program) ([]row, error) {
+	rounds := 0
+	for _, p := range programs {
+		if p.timed {
+			rounds += r.rounds
+		}
+	}
+	r.progress = newProgress(os.Stderr, len(programs), rounds, r.jobs)
+	found := make([]row, len(programs))
+	errs := each(r.jobs, programs, func(i int, p program) error {
+		var err error
+		found[i], err = r.program(ctx, p)
+		return err
+	})
+	var rows []row
+	for i, res := range found {
+		if errs[i] == nil && res.timed && r.rounds > 0 {
+			res, errs[i] = r.time(ctx, res)
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("%s: %w", programs[i].name, errs[i])
+			continue
+		}
+		rows = append(rows, res)
+	}
+	if ctx.Err() != nil {
+		return rows, errInterrupted
+	}
+	return rows, errors.Join(errs...)
+}
+
+// each does something with all of a list, at most jobs of them at once, and gives what
+// came of each.
+func each[T any](jobs int, list []T, do func(int, T) error) []error {
+	errs := make([]error, len(list))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(jobs, len(list)) {
+		workers.Go(func() {
+			for i := range next {
+				errs[i] = do(i, list[i])
+			}
+		})
+	}
+	for i := range list {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return errs
+}
+
+// program builds a program and runs it under each tool.
+func (r *runner) program(ctx context.Context, p program) (row, error) {
+	began, asked := time.Now(), false
+	for _, suffix := range []string{"", tsanSuffix} {
+		if err := r.compile(ctx, p, suffix); err != nil {
+			return row{}, err
+		}
+	}
+	res := row{program: p}
+	limit := sync.OnceValues(func() (time.Duration, error) { return r.limit(ctx, p) })
+	for _, t := range r.tools {
+		v, kept, err := r.look(ctx, p, t, limit)
+		if err != nil {
+			return row{}, fmt.Errorf("%s: %w", t.name, err)
+		}
+		asked = asked || !kept
+		res.verdicts = append(res.verdicts, v)
+	}
+	r.progress.looked(p.name, asked, time.Since(began))
+	return res, nil
+}
+
+// binary is where a program is built for a tool.
+func (r *runner) binary(p program, suffix string) string {
+	return filepath.Join(r.logs, p.name+suffix)
+}
+
+func (r *runner) compile(ctx context.Context, p program, suffix string) error {
+	args := []string{"gcc", "-std=gnu11"}
+	if filepath.Ext(p.path) == ".cc" {
+		args = []string{"g++", "-std=c++20"}
+	}
+	out := r.binary(p, suffix)
+	args = append(args, "-O1", "-g", "-Wall", "-Wextra", "-pthread", "-o", out, p.path)
+	args = append(args, p.build...)
+	if suffix == tsanSuffix {
+		args = append(args, "-fsanitize=thread", "-Wno-tsan")
+	}
+	source, err := os.ReadFile(p.path)
+	if err != nil {
+		return err
+	}
+	made := key(r.compiler, strings.Join(args, " "), r.header, string(source))
+	if !r.fresh && made.isOf(out) {
+		return nil
+	}
+	if text, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, text)
+	}
+	return made.keep(out)
+}
+
+// slowdown is what a program may take under a tool, times its plain time.
+const slowdown = 50
+
+// limit gives the time that a program gets under a tool, which follows from that of a plain run.
+func (r *runner) limit(ctx context.Context, p program) (time.Duration, error) {
+	if p.hangs {
+		return 2 * r.least, nil
+	}
+	began := time.Now()
+	_, ended, err := r.run(ctx, r.least, nil, []string{r.binary(p, "")})
+	if err == nil && !ended {
+		err = errors.New("it does not end, and does not say that it hangs")
+	}
+	return r.least + slowdown*time.Since(began), err
+}
+
+// look runs a program under a tool once, unless what the same tool said of the same
+// binary is kept, and judges what it said. A file keeps that for people to read, too.
+func (r *runner) look(ctx context.Context, p program, t tool, limit func() (time.Duration, error)) (v verdict, kept bool, err error) {
+	binary, file := r.binary(p, t.built), filepath.Join(r.logs, p.name+"-"+t.name)
+	code, err := os.ReadFile(binary)
+	if err != nil {
+		return v, false, err
+	}
+	command := t.command(p, binary, file+".json")
+	said := key(t.version, t.sum, strings.Join(t.env, " "), strings.Join(command, " "), r.still.String(), string(code))
+	kept = !r.fresh && said.isOf(file+".txt")
+	if !kept {
+		if err := r.hear(ctx, t.env, command, file, limit); err != nil {
+			return v, false, err
+		}
+	}
+	if v, err = judged(p, t, file); err != nil {
+		return v, kept, err
+	}
+	return v, kept, said.keep(file + ".txt")
+}
+
+// judged reads what hear kept.
+func judged(p program, t tool, file string) (verdict, error) {
+	text, err := os.ReadFile(file + ".txt")
+	if err != nil {
+		return verdict{}, err
+	}
+	said, cut := strings.CutSuffix(string(text), timeIsUp)
+	if own, err := os.ReadFile(file + ".json"); err == nil {
+		said = string(own)
+	}
+	reports, err := t.parse(said)
+	if err != nil {
+		return verdict{}, err
+	}
+	v := p.judge(reports)
+	v.unended = cut && !p.hangs
+	return v, nil
+}
+
+// timeIsUp is added to what was said when the time was over.
+const timeIsUp = "\ncompare: the time is over\n"
+
+// hear runs a program under a tool and keeps what the tool says in file.txt, or the
+// tool itself does in file.json.
+func (r *runner) hear(ctx context.Context, env, command []string, file string, limit func() (time.Duration, error)) error {
+	_ = os.Remove(file + ".json")
+	within, err := limit()
+	if err != nil {
+		return err
+	}
+	said, ended, err := r.run(ctx, within, env, command)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		said += timeIsUp
+	}
+	return os.WriteFile(file+".txt", []byte(said), 0o644)
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// grace is what a program that was asked to end may take for it.
+const grace = 3 * time.Second
+
+// run runs a command line to its end, until its time is over, or until it hangs: then it is
+// asked to end, and a little later it is killed. It gives what was said, and whether it
+// ended by itself.
+func (r *runner) run(ctx context.Context, limit time.Duration, env, args []string) (said string, ended bool, err error) {
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(within, args[0], args[1:]...)
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
+	cmd.WaitDelay = grace
+	if err := cmd.Start(); err != nil {
+		return "", false, err
+	}
+	over := make(chan struct{}) // ends the watcher, which the next line waits for
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if hangs(over, cmd.Process.Pid, r.still) {
+			cancel()
+		}
+	}()
+	_ = cmd.Wait() // how it ended is no matter: what it said is judged
+	ended = within.Err() == nil
+	close(over)
+	<-watched
+	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whatever it left behind
+	if ctx.Err() != nil {
+		return "", false, errInterrupted
+	}
+	return text.String(), ended, nil
+}
+
+// samples is how often it is looked whether a program is still until it is taken to hang.
+const samples = 10
+
+// hangs returns true when no thread of a process, or of one below it, was seen to run for so
+// long, and false when over is closed. On a busy machine a thread that waits for a processor runs.
+func hangs(over <-chan struct{}, pid int, still time.Duration) bool {
+	tick := time.NewTicker(still / samples)
+	defer tick.Stop()
+	for asleep := 0; asleep < samples; {
+		select {
+		case <-over:
+			return false
+		case <-tick.C:
+		}
+		asleep++
+		if !proc.Still(pid) {
+			asleep = 0
+		}
+	}
+	return true
+}
+
+// time runs a program plain and under each tool in turn, so that a busy machine is the
+// same to all of them, and takes the medians of the ratios to the plain run of a round.
+func (r *runner) time(ctx context.Context, res row) (row, error) {
+	ratios := make([][]float64, len(r.tools))
+	var plains []float64
+	for range r.rounds {
+		began := time.Now()
+		plain, took, err := r.round(ctx, res.program)
+		if err != nil {
+			return res, err
+		}
+		plains = append(plains, float64(plain))
+		for i, t := range took {
+			ratios[i] = append(ratios[i], float64(t)/float64(plain))
+		}
+		r.progress.timed(res.name, time.Since(began))
+	}
+	for _, values := range ratios {
+		res.times = append(res.times, figures.Median(values))
+	}
+	res.plain = time.Duration(figures.Median(plains))
+	return res, nil
+}
+
+// round takes one time of a plain run and one under each tool.
+func (r *runner) round(ctx context.Context, p program) (plain time.Duration, took []time.Duration, err error) {
+	if plain, err = r.took(ctx, nil, []string{r.binary(p, "")}); err != nil {
+		return 0, nil, err
+	}
+	for _, t := range r.tools {
+		command := t.command
+		if t.timed != nil {
+			command = t.timed
+		}
+		one, err := r.took(ctx, t.env, command(p, r.binary(p, t.built), filepath.Join(r.logs, "timed.json")))
+		if err != nil {
+			return 0, nil, err
+		}
+		took = append(took, one)
+	}
+	return plain, took, nil
+}
+
+// took gives the time of a run that has to end by itself.
+func (r *runner) took(ctx context.Context, env, args []string) (time.Duration, error) {
+	began := time.Now()
+	_, ended, err := r.run(ctx, r.least, env, args)
+	if err == nil && !ended {
+		err = fmt.Errorf("%s did not end within %v, so it has no time", strings.Join(args, " "), r.least)
+	}
+	return time.Since(began), err
+}
