@@ -165,21 +165,23 @@ static __always_inline void copy_registers(struct stack_record *s, struct pt_reg
 }
 #endif
 
-/* Sends what the calling chain of a new place is found from; returns the place, 0 if
- * it cannot. The registers are those with which the thread left the program, also
- * where a system call or a watchpoint brought it here. Not static, so that the verifier
- * judges it once. */
-__noinline __u32 new_place(struct place_key *key, __u64 id)
+/* Sends what the calling chain of a new place is found from, without the stack if the
+ * place stands for several chains; returns the place, 0 if it cannot. The registers are
+ * those with which the thread left the program, also where a system call or a
+ * watchpoint brought it here. Not static, so that the verifier judges it once. */
+__noinline __u32 new_place(struct place_key *key, __u64 id, __u32 several)
 {
 	struct pt_regs *user = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	struct stack_record *s;
-	__u32 place, *other;
+	__u32 place;
 	int parts = 0;
 
 	if (!key)
 		return 0;
 	place = __sync_fetch_and_add(&last_place, 1) + 1;
-	if (stack_bytes && !lost_places && room()) /* else each event would send a stack */
+	if (several)
+		parts = CUT;
+	else if (stack_bytes && !lost_places && room()) /* else each event would send a stack */
 		parts = send_stack(id, place, REG_SP(user));
 	s = room() ? bpf_ringbuf_reserve(&ring, sizeof(*s), 0) : 0;
 	if (!s) {
@@ -200,12 +202,6 @@ __noinline __u32 new_place(struct place_key *key, __u64 id)
 	bpf_ringbuf_submit(s, wake_flags(false, sizeof(*s)));
 	if (parts & CUT)
 		__sync_fetch_and_add(&cut_stacks, 1);
-	if (bpf_map_update_elem(&places, key, &place, BPF_NOEXIST)) {
-		other = bpf_map_lookup_elem(&places, key);
-		if (other)
-			return *other;
-		__sync_fetch_and_add(&lost_places, 1);
-	}
 	return place;
 }
 

@@ -122,16 +122,27 @@ struct pending_call {
 };
 
 /* Places seen. Chains under one site and caller are told apart by the depth of
- * the stack, which is the same for the same chain in each thread. */
+ * the stack, which is the same for the same chain in each thread; and those of one
+ * depth by the return addresses further out, where there seem to be some. */
+#define OUTER_WORDS 4
 struct place_key {
 	__u64 caller;
 	__u64 depth;
 	__u64 site;
+	__u64 outer; /* of the further return addresses; 0: of the chain that came first */
+};
+struct known_place {
+	__u32 place;
+	__u32 others; /* chains that came later, by their return addresses further out */
+	__u8 words;   /* how many of these are looked at */
+	__u8 pad;
+	__u16 hits;   /* of a line: since the chain was last looked for, at most 65535 */
+	__u16 at[OUTER_WORDS]; /* where, in bytes above the stack pointer */
+	__u64 word[OUTER_WORDS];
 };
 struct place_line {
 	struct place_key key;
-	__u32 place;
-	__u32 pad;
+	struct known_place known;
 };
 
 /* What a thread needs at nearly every hit, where an index finds it: a hash map
@@ -181,7 +192,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 15);
 	__type(key, struct place_key);
-	__type(value, __u32);
+	__type(value, struct known_place);
 } places SEC(".maps");
 
 /* Processes that the tracepoints report, by id in the tool's namespace. */
@@ -366,7 +377,7 @@ static __always_inline struct slot *slot_of(__u32 tid)
 		for (int i = 0; i < NEAR_CALLS; i++)
 			slot->calls[i].sp = 0;
 		for (int i = 0; i < NEAR_PLACES; i++)
-			slot->places[i].place = 0;
+			slot->places[i].known.place = 0;
 		for (int i = 0; i < 1 << HELD_BITS; i++)
 			slot->held[i] = 0;
 		slot->outer_place = 0;
@@ -523,32 +534,7 @@ static __always_inline void submit(struct record *r, bool now)
 }
 
 #include "stack.h"
-
-/* The place of what happens at a site with the stack pointer sp. */
-static __always_inline __u32 place_at(__u64 caller, __u32 index, __u64 sp, struct who *w, struct slot *slot)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct place_key key = {};
-	struct place_line *line = 0;
-	__u32 *known, place;
-
-	key.caller = caller;
-	key.depth = CURRENT_THREAD_POINTER(task) - sp;
-	key.site = (__u64)w->tgid << 32 | index; /* another program may be at the same addresses */
-	if (slot) {
-		line = &slot->places[index & (NEAR_PLACES - 1)];
-		if (line->place && line->key.caller == key.caller && line->key.depth == key.depth &&
-		    line->key.site == key.site)
-			return line->place;
-	}
-	known = bpf_map_lookup_elem(&places, &key);
-	place = known ? *known : new_place(&key, (__u64)w->tgid << 32 | w->tid);
-	if (line) {
-		line->key = key;
-		line->place = place;
-	}
-	return place;
-}
+#include "place.h"
 
 #define WRAPPER_FRAME 128
 

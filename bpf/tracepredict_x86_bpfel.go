@@ -69,6 +69,18 @@ type TracepredictKernelCode struct {
 	Bytes [48]uint8
 }
 
+type TracepredictKnownPlace struct {
+	_      structs.HostLayout
+	Place  uint32
+	Others uint32
+	Words  uint8
+	Pad    uint8
+	Hits   uint16
+	At     [4]uint16
+	_      [4]byte
+	Word   [4]uint64
+}
+
 type TracepredictLostLine struct {
 	_       structs.HostLayout
 	Records uint64
@@ -102,6 +114,7 @@ type TracepredictPlaceKey struct {
 	Caller uint64
 	Depth  uint64
 	Site   uint64
+	Outer  uint64
 }
 
 type TracepredictReadings struct {
@@ -204,8 +217,7 @@ type TracepredictSlot struct {
 	Places     [8]struct {
 		_     structs.HostLayout
 		Key   TracepredictPlaceKey
-		Place uint32
-		Pad   uint32
+		Known TracepredictKnownPlace
 	}
 }
 

@@ -136,6 +136,26 @@ func waitFor(t *testing.T, from io.Reader, text string) {
 	t.Fatalf("nobody said %q", text)
 }
 
+// TestChainsOfWrappers: chains that differ in callers further out alone are told apart,
+// in threads and within one, although the frames of all are of one size.
+func TestChainsOfWrappers(t *testing.T) {
+	for _, level := range []string{"-O0", "-O2"} {
+		t.Run(level, func(t *testing.T) {
+			r := observe(t, build(t, "gcc", "stacks/wrapped.c", "-g", level, "-pthread"), options{Watch: []string{"counter"}})
+			locked, written := chainsOf(r, event.Acquire), chainsOf(r, event.Write)
+			for _, caller := range []string{"first begin_first", "second begin_second", "first main", "second main", "third main"} {
+				for _, wrappers := range []string{"lock_1", "lock_1 lock_2", "lock_1 lock_2 lock_3"} {
+					wantChains(t, locked, "pthread_mutex_lock "+wrappers+" "+caller)
+				}
+				wantChains(t, written, "count "+caller)
+			}
+			if len(locked) != 15 || len(written) != 5 {
+				t.Errorf("there are more chains than the program has:\n%s\n%s", strings.Join(locked, "\n"), strings.Join(written, "\n"))
+			}
+		})
+	}
+}
+
 // TestChainsOfPackage: the chains of a program as Debian ships it, stripped and without
 // frame pointers, reach where the program or a thread begins.
 func TestChainsOfPackage(t *testing.T) {
