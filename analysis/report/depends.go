@@ -93,6 +93,6 @@ type jsonDependency struct {
 	Step   jsonStep          `json:"step"`
 }
 
-func (n names) toJSONDependency(d Dependency) jsonDependency {
-	return jsonDependency{Thread: d.Thread.ID, How: d.How, On: d.On, Step: n.toJSONShort(d.Step)}
+func (e *encoder) dependency(d Dependency) jsonDependency {
+	return jsonDependency{Thread: d.Thread.ID, How: d.How, On: d.On, Step: e.step(d.Step)}
 }

@@ -19,31 +19,56 @@ func value(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(append(plain, rapid.SliceOfN(inner, 0, 4).AsAny(), rapid.MapOfN(text, inner, 0, 4).AsAny())...)
 }
 
-func TestIndentAgainstEncodingJSON(t *testing.T) {
+func TestIndentChangesSpaceAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		compact, err := json.Marshal(value(4).Draw(t, "value"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		prefix := rapid.SampledFrom([]string{"", "    "}).Draw(t, "prefix")
-		var want bytes.Buffer
-		if err := json.Indent(&want, compact, prefix, "  "); err != nil {
-			t.Fatal(err)
+		indented := indentJSON(nil, compact, rapid.SampledFrom([]string{"", "    "}).Draw(t, "prefix"))
+		var again bytes.Buffer
+		if err := json.Compact(&again, indented); err != nil {
+			t.Fatalf("%s becomes\n%s\n%v", compact, indented, err)
 		}
-		if got := indentJSON(nil, compact, prefix); !bytes.Equal(got, want.Bytes()) {
-			t.Fatalf("%s becomes\n%s\nwant\n%s", compact, got, &want)
+		if !bytes.Equal(again.Bytes(), compact) {
+			t.Fatalf("%s becomes\n%s", compact, indented)
 		}
 	})
+}
+
+func TestIndent(t *testing.T) {
+	const compact = `{"a":{"x":1,"y":"{,:}"},"b":[1,2,-3e4],"c":["one, two","three"],"d":[],"e":{},"f":[{"stack":[{"line":1}],"n":[[1],[2,3]]}]}`
+	const want = `{
+    "a": {"x": 1, "y": "{,:}"},
+    "b": [1, 2, -3e4],
+    "c": [
+      "one, two",
+      "three"
+    ],
+    "d": [],
+    "e": {},
+    "f": [
+      {
+        "stack": [
+          {"line": 1}
+        ],
+        "n": [
+          [1],
+          [2, 3]
+        ]
+      }
+    ]
+  }`
+	if got := string(indentJSON(nil, []byte(compact), "  ")); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
 }
 
 func TestIndentDeep(t *testing.T) {
 	const deep = 200
 	compact := append(bytes.Repeat([]byte("[["), deep), bytes.Repeat([]byte("]]"), deep)...)
-	var want bytes.Buffer
-	if err := json.Indent(&want, compact, "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	if got := indentJSON(nil, compact, ""); !bytes.Equal(got, want.Bytes()) {
-		t.Error("deep nesting is indented otherwise")
+	var again bytes.Buffer
+	if err := json.Compact(&again, indentJSON(nil, compact, "")); err != nil || !bytes.Equal(again.Bytes(), compact) {
+		t.Errorf("deep nesting is indented otherwise: %v", err)
 	}
 }

@@ -1,12 +1,9 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -15,16 +12,6 @@ import (
 // The structs below are the JSON format. Fields are added, never changed or
 // taken away; arrays are empty, never null. Threads are the run's numbers (T2
 // is 2); thread_info tells more of them, object_info more of objects.
-
-type jsonReport struct {
-	Run        jsonRun        `json:"run"`
-	Confidence jsonConfidence `json:"confidence"`
-	Findings   []jsonFinding  `json:"findings"`
-	// Stats is there with --stats.
-	Stats *jsonStats `json:"stats,omitempty"`
-	// Pruned is there when it was asked for.
-	Pruned *[]jsonPruned `json:"pruned,omitempty"`
-}
 
 // jsonConfidence counts all findings; those weaker than Least are not shown.
 type jsonConfidence struct {
@@ -177,26 +164,15 @@ type jsonStep struct {
 	Timed     bool           `json:"timed,omitempty"`
 	Inferred  bool           `json:"inferred,omitempty"`
 	Blocked   bool           `json:"blocked,omitempty"`
-	Stack     []jsonFrame    `json:"stack"`
-	Held      []jsonHeld     `json:"held"`
+	jsonChain
+	Held []jsonHeld `json:"held"`
 	// Propositions says which propositions of the property hold after the step.
 	Propositions map[string]bool `json:"propositions,omitempty"`
 }
 
 type jsonHeld struct {
-	Object string      `json:"object"`
-	Stack  []jsonFrame `json:"stack"`
-}
-
-type jsonFrame struct {
-	Function string `json:"function"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Module   string `json:"module"`
-	Offset   uint64 `json:"offset"`
-	Inlined  bool   `json:"inlined,omitempty"`
-	// Start is the line on which the function's definition begins.
-	Start int `json:"function_line,omitempty"`
+	Object string `json:"object"`
+	jsonChain
 }
 
 type jsonObject struct {
@@ -204,7 +180,9 @@ type jsonObject struct {
 	Kind        string         `json:"kind"`
 	Address     string         `json:"address"`
 	Initialised []jsonFrame    `json:"initialised"`
+	InitID      int            `json:"initialised_id"`
 	FirstSeen   []jsonFrame    `json:"first_seen"`
+	FirstID     int            `json:"first_seen_id"`
 	FirstThread event.ThreadID `json:"first_thread,omitempty"`
 	// Class is what it has in common with other objects; Member: so has its name.
 	Class  string `json:"class,omitempty"`
@@ -220,54 +198,35 @@ type jsonThread struct {
 	Main    bool           `json:"main"`
 	Parent  event.ThreadID `json:"parent,omitempty"`
 	Created []jsonFrame    `json:"created"`
+	MadeID  int            `json:"created_id"`
 }
 
 // WriteJSON writes the report as one JSON object, indented, with a final
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
-	if err := newNames(r).writeJSON(w, r); err != nil {
+	e := &encoder{names: newNames(r), chains: newChains()}
+	out := newJSONWriter(w)
+	out.member("run", toJSONRun(r.Run))
+	out.member("confidence", toJSONConfidence(r))
+	list(out, "findings", r.Findings, e.finding)
+	if r.Stats != nil {
+		out.member("stats", toJSONStats(r))
+	}
+	if r.Explained {
+		list(out, "pruned", r.Pruned, e.pruned)
+	}
+	list(out, "stacks", e.chains.stacks, itself)
+	list(out, "frames", e.chains.frames, itself)
+	if err := out.end(); err != nil {
 		return fmt.Errorf("write the JSON report: %w", err)
 	}
 	return nil
 }
 
-// writeJSON writes the findings one by one: the encoder holds, and indents, all of a
-// value at once, and reports may be large.
-func (n names) writeJSON(w io.Writer, r Report) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // templates' names are full of < and >
-	whole := jsonReport{Run: toJSONRun(r.Run), Confidence: toJSONConfidence(r), Findings: []jsonFinding{}, Pruned: n.prunedOf(r), Stats: toJSONStats(r)}
-	if err := enc.Encode(whole); err != nil {
-		return err
-	}
-	outside := append(indentJSON(nil, bytes.TrimSuffix(b.Bytes(), []byte("\n")), ""), '\n')
-	const list = "\n  \"findings\": [" // a field of another object stands further to the right
-	before, after, _ := bytes.Cut(outside, []byte(list))
-	if _, err := fmt.Fprintf(w, "%s%s", before, list); err != nil {
-		return err
-	}
-	const indent = "    "
-	var out []byte
-	for i := range r.Findings {
-		b.Reset()
-		if err := enc.Encode(n.toJSON(r.Findings[i])); err != nil {
-			return err
-		}
-		if out = out[:0]; i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, "\n"+indent...)
-		out = indentJSON(out, bytes.TrimSuffix(b.Bytes(), []byte("\n")), indent)
-		if _, err := w.Write(out); err != nil {
-			return err
-		}
-	}
-	if len(r.Findings) > 0 {
-		after = append([]byte("\n  "), after...)
-	}
-	_, err := w.Write(after)
-	return err
+// encoder makes what the JSON report has of findings, and gathers their call chains.
+type encoder struct {
+	names
+	chains *chains
 }
 
 // each never gives nil, which JSON would print as null.
@@ -321,27 +280,35 @@ func toJSONWatched(w Watched) jsonWatched {
 	}
 }
 
-func (n names) toJSON(f Finding) jsonFinding {
+func (e *encoder) finding(f Finding) jsonFinding {
 	return jsonFinding{
 		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Rule: f.Rule, Message: f.Message,
-		Objects:  each(f.Objects, n.describe),
+		Objects: each(f.Objects, e.describe), Classes: f.Classes,
 		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
-		Evidence: each(f.Evidence, n.toJSONStep), Witness: each(f.Witness, n.toJSONShort), Sketch: each(f.Sketch, n.toJSONShort), Observed: each(f.Observed, n.toJSONShort),
-		Classes: f.Classes,
-		Order:   f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, LostSignals: each(f.Lost, n.toJSONStep), Depends: each(f.Depends, n.toJSONDependency), Partial: f.Partial, Assumes: each(f.Assumes, itself), Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, n.toJSONInstance), Explains: each(f.Explains, itself), Fingerprint: f.Fingerprint, Suppression: f.Suppression,
-		ObjectInfo: each(f.Objects, toJSONObject), ThreadInfo: each(f.Mentioned, f.toJSONThread),
+		Evidence: each(f.Evidence, e.side), LostSignals: each(f.Lost, e.side),
+		Witness: each(f.Witness, e.step), Sketch: each(f.Sketch, e.step), Observed: each(f.Observed, e.step),
+		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, Assumes: each(f.Assumes, itself),
+		Depends: each(f.Depends, e.dependency), Partial: f.Partial,
+		Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, e.toJSONInstance), Explains: each(f.Explains, itself),
+		Fingerprint: f.Fingerprint, Suppression: f.Suppression,
+		ObjectInfo: each(f.Objects, e.object), ThreadInfo: each(f.Mentioned, e.thread),
 	}
 }
 
-func (n names) toJSONStep(s Step) jsonStep {
+// side is a step that the finding is made of, step one on the way.
+func (e *encoder) side(s Step) jsonStep { return e.toJSONStep(s, e.chains.side) }
+func (e *encoder) step(s Step) jsonStep { return e.toJSONStep(s, e.chains.step) }
+
+func (e *encoder) toJSONStep(s Step, chain func(Stack) jsonChain) jsonStep {
 	out := jsonStep{
 		Seq: s.Seq, TimeNS: s.Time, Thread: s.Thread, Operation: s.Op.String(), Peer: s.Peer,
 		Atomic: s.Flags&event.Atomic != 0, Kernel: s.Flags&event.Kernel != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
 		Inferred: s.Flags&event.Inferred != 0, Blocked: s.Blocked,
-		Stack: toJSONStack(s.Stack), Held: each(s.Held, n.toJSONHeld),
+		jsonChain: chain(s.Stack),
+		Held:      each(s.Held, func(h Held) jsonHeld { return jsonHeld{e.describe(h.Object), chain(h.Stack)} }),
 	}
 	if s.Object != nil {
-		out.Object = n.describe(*s.Object)
+		out.Object = e.describe(*s.Object)
 	}
 	if s.Flags&event.HasValue != 0 {
 		out.Value, out.Text = &s.Value, s.Text
@@ -355,52 +322,17 @@ func (n names) toJSONStep(s Step) jsonStep {
 	return out
 }
 
-// shortChain is how many frames there are of chains that explain no side of a finding, in
-// schedules for one: those of the sides are whole, and a thousand findings can be written.
-const shortChain = 8
-
-// toJSONShort is toJSONStep with no more of chains than that, and the frame that a reader
-// looks for.
-func (n names) toJSONShort(s Step) jsonStep {
-	s.Stack = s.Stack.short()
-	held := make([]Held, 0, len(s.Held))
-	for _, h := range s.Held {
-		h.Stack = h.Stack.short()
-		held = append(held, h)
-	}
-	s.Held = held
-	return n.toJSONStep(s)
-}
-
-func (s Stack) short() Stack {
-	s.Frames = s.Frames[:min(len(s.Frames), max(shortChain, s.At+1))]
-	return s
-}
-
-func (n names) toJSONHeld(h Held) jsonHeld {
-	return jsonHeld{Object: n.describe(h.Object), Stack: toJSONStack(h.Stack)}
-}
-
-func toJSONStack(s Stack) []jsonFrame {
-	return each(s.Frames, func(f event.Frame) jsonFrame {
-		return jsonFrame{f.Function, f.File, f.Line, f.Module, f.Offset, f.Inlined, f.Start}
-	})
-}
-
-func toJSONObject(o Object) jsonObject {
+func (e *encoder) object(o Object) jsonObject {
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
-		Initialised: toJSONStack(o.Init), FirstSeen: toJSONStack(o.First), FirstThread: o.FirstThread, Class: o.Class, Member: o.Member,
+		Initialised: inner(o.Init, 1), InitID: e.chains.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.chains.id(o.First),
+		FirstThread: o.FirstThread, Class: o.Class, Member: o.Member,
 	}
 }
 
-// toJSONThread has the whole chain that created a thread only of the finding's sides.
-func (f *Finding) toJSONThread(t Thread) jsonThread {
-	if !slices.ContainsFunc(f.Threads, func(s Thread) bool { return s.ID == t.ID }) {
-		t.Created = t.Created.short()
-	}
+func (e *encoder) thread(t Thread) jsonThread {
 	return jsonThread{
 		Thread: t.ID, TID: t.TID, PID: t.PID, Name: t.Name, Start: t.Start, Main: t.Main,
-		Parent: t.Parent, Created: toJSONStack(t.Created),
+		Parent: t.Parent, Created: inner(t.Created, 1), MadeID: e.chains.id(t.Created),
 	}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"strings"
 
@@ -127,45 +128,36 @@ func namesIn(stacks []Stack) names {
 	return shorten(files)
 }
 
-// shorten is quadratic in files with the same last component only.
 func shorten(files []string) names {
-	byBase := map[string][]string{}
+	times := map[string]int{} // that files end so
 	for _, f := range files {
-		base := path.Base(f)
-		byBase[base] = append(byBase[base], f)
+		for tail := range tails(f) {
+			times[tail]++
+		}
 	}
 	short := names{}
-	for base, group := range byBase {
-		for _, f := range group {
-			short[f] = shortest(f, base, group)
+	for _, f := range files {
+		short[f] = f
+		for tail := range tails(f) {
+			if times[tail] == 1 {
+				short[f] = tail
+				break
+			}
 		}
 	}
 	return short
 }
 
-func shortest(file, base string, group []string) string {
-	if len(group) == 1 {
-		return base
-	}
-	for i := len(file) - len(base) - 1; i > 0; i-- {
-		if file[i-1] != '/' {
-			continue
+// tails are the ends of a path that begin with a whole component, the shortest first.
+func tails(file string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := len(file) - 1; i > 0; i-- {
+			if file[i-1] == '/' && !yield(file[i:]) {
+				return
+			}
 		}
-		if tail := file[i:]; onlyOne(tail, group) {
-			return tail
-		}
+		yield(file)
 	}
-	return file
-}
-
-func onlyOne(tail string, group []string) bool {
-	n := 0
-	for _, f := range group {
-		if f == tail || strings.HasSuffix(f, "/"+tail) {
-			n++
-		}
-	}
-	return n == 1
 }
 
 // line is "file:line", the file shortened; "" if unknown.

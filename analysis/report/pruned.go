@@ -165,26 +165,17 @@ type jsonPruned struct {
 	Count    int          `json:"count"`
 }
 
-func (n names) toJSONPruned(p Pruned) jsonPruned {
+func (e *encoder) pruned(p Pruned) jsonPruned {
 	out := jsonPruned{
 		Kind: p.Kind, Why: p.Why, Message: p.Message, Partial: p.Evicted, Count: p.Count,
-		Objects: each(p.Objects, n.describe), Evidence: each(p.Evidence, n.toJSONStep),
+		Objects: each(p.Objects, e.describe), Evidence: each(p.Evidence, e.side),
 	}
 	if p.Lock != nil {
-		out.Lock = n.describe(*p.Lock)
+		out.Lock = e.describe(*p.Lock)
 	}
 	if p.By != nil {
-		by := n.toJSONStep(*p.By)
+		by := e.step(*p.By)
 		out.By = &by
 	}
 	return out
-}
-
-// prunedOf is nil unless it was asked for: then JSON has an array, be it empty.
-func (n names) prunedOf(r Report) *[]jsonPruned {
-	if !r.Explained {
-		return nil
-	}
-	out := each(r.Pruned, n.toJSONPruned)
-	return &out
 }

@@ -272,7 +272,10 @@ func TestAtLeast(t *testing.T) {
 		if last := lines[len(lines)-1]; !strings.Contains(last, c.says) {
 			t.Errorf("%s: the last line is %q", c.least, last)
 		}
-		var got jsonReport
+		var got struct {
+			Confidence jsonConfidence
+			Findings   []jsonFinding
+		}
 		if err := json.Unmarshal(writeJSON(t, r), &got); err != nil {
 			t.Fatal(err)
 		}

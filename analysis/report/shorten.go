@@ -30,12 +30,10 @@ func shortName(s string, width int) string {
 
 // columns is the width of a text on a terminal, that of escapes left out.
 func columns(s string) int {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return ansi.StringWidth(s)
-		}
+	if printableASCII(s) {
+		return len(s)
 	}
-	return len(s)
+	return ansi.StringWidth(s)
 }
 
 // tail is the longest end of s, in whole characters, of at most width columns.
@@ -97,7 +95,7 @@ func clean(s string) string {
 		const end = longest / 2
 		s = s[:end] + "..." + s[len(s)-end:]
 	}
-	if strings.IndexFunc(s, unprintable) < 0 {
+	if printableASCII(s) || strings.IndexFunc(s, unprintable) < 0 {
 		return s
 	}
 	var b strings.Builder
@@ -114,6 +112,15 @@ func clean(s string) string {
 		}
 	}
 	return b.String()
+}
+
+func printableASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Plain makes text harmless to a terminal, as in the report, and keeps its line

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// written is what the report has of call chains.
+type written struct {
+	Findings []struct {
+		Evidence   []jsonStep
+		Witness    []jsonStep
+		ObjectInfo []jsonObject `json:"object_info"`
+		ThreadInfo []jsonThread `json:"thread_info"`
+	}
+	Stacks [][]int
+	Frames []jsonFrame
+}
+
+func readBack(t testing.TB, r Report) written {
+	t.Helper()
+	var w written
+	if err := json.Unmarshal(writeJSON(t, r), &w); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// chain is what a number stands for.
+func (w *written) chain(id int) []jsonFrame {
+	return each(w.Stacks[id], func(f int) jsonFrame { return w.Frames[f] })
+}
+
+// deepTable has the chains of shopTable, and one as deep as is asked for, in which a
+// library's frames come first.
+func deepTable(depth, library int) table {
+	t := shopTable()
+	var frames []event.Frame
+	for i := range library {
+		frames = append(frames, event.Frame{Function: fmt.Sprintf("libfn%d", i), Module: "/lib/libc.so.6"})
+	}
+	for i := range depth - library {
+		frames = append(frames, src(fmt.Sprintf("f%d", i), "/home/u/shop/shop.c", 100+i))
+	}
+	t.places[1] = frames
+	return t
+}
+
+// TestChainsOfSides: at a side stand up to 16 frames, in a schedule those as far as the one
+// that a reader looks for, and always at least these; the number gives all.
+func TestChainsOfSides(t *testing.T) {
+	for _, c := range []struct{ depth, library, side, step int }{
+		{1, 0, 1, 1}, {16, 2, 16, 3}, {17, 2, 16, 3}, {64, 0, 16, 1}, {64, 20, 21, 21},
+	} {
+		r := Build(shopRun(), []finding.Finding{deadlock(ledger, till)}, deepTable(c.depth, c.library))
+		w := readBack(t, r)
+		side, step := w.Findings[0].Evidence[0].Held[0], w.Findings[0].Witness[3]
+		for _, s := range []struct {
+			jsonChain
+			want int
+		}{{side.jsonChain, c.side}, {step.jsonChain, c.step}} {
+			whole := w.chain(s.ID)
+			if len(s.Stack) != s.want || len(whole) != c.depth || s.Own != c.library {
+				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Stack), len(whole), s.Own)
+			} else if diff := cmp.Diff(whole[:s.want], s.Stack); diff != "" {
+				t.Errorf("%+v (-table +step):\n%s", c, diff)
+			}
+		}
+	}
+}
+
+// TestChainsAreDistinct: each frame and each chain is in the tables once, also where
+// several places have it, and each is referred to.
+func TestChainsAreDistinct(t *testing.T) {
+	names := shopTable()
+	names.places[2] = append([]event.Frame(nil), names.places[1]...)
+	names.places[2][0].Addr++ // JSON does not tell
+	w := readBack(t, Build(shopRun(), all(), names))
+	stacks, frames := map[string]bool{}, map[jsonFrame]bool{}
+	for _, s := range w.Stacks {
+		stacks[fmt.Sprint(s)] = true
+	}
+	for _, f := range w.Frames {
+		frames[f] = true
+	}
+	if len(stacks) != len(w.Stacks) || len(frames) != len(w.Frames) {
+		t.Errorf("%d different chains of %d, %d different frames of %d", len(stacks), len(w.Stacks), len(frames), len(w.Frames))
+	}
+	used := map[int]bool{0: true}
+	for _, f := range w.Findings {
+		for _, s := range append(f.Evidence, f.Witness...) {
+			used[s.ID] = true
+			for _, h := range s.Held {
+				used[h.ID] = true
+			}
+		}
+		for _, o := range f.ObjectInfo {
+			used[o.InitID], used[o.FirstID] = true, true
+		}
+		for _, th := range f.ThreadInfo {
+			used[th.MadeID] = true
+		}
+	}
+	for id := range w.Stacks {
+		if !used[id] {
+			t.Errorf("nothing refers to chain %d: %v", id, w.chain(id))
+		}
+	}
+}
+
+// TestChainNumbers: chains get the same number if they read the same, and the number gives
+// the chain back.
+func TestChainNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		frame := rapid.Custom(func(t *rapid.T) event.Frame {
+			return event.Frame{
+				Function: rapid.SampledFrom([]string{"", "f", "g"}).Draw(t, "function"),
+				Line:     rapid.IntRange(0, 2).Draw(t, "line"), Addr: rapid.Uint64Range(0, 2).Draw(t, "address"),
+			}
+		})
+		c, numbers := newChains(), map[string]int{}
+		for _, frames := range rapid.SliceOf(rapid.SliceOfN(frame, 0, 3)).Draw(t, "chains") {
+			want := each(frames, toJSONFrame)
+			id, text := c.id(newStack(frames)), fmt.Sprint(want)
+			if diff := cmp.Diff(want, each(c.stacks[id], func(f int) jsonFrame { return c.frames[f] })); diff != "" {
+				t.Fatalf("chain %d (-want +got):\n%s", id, diff)
+			}
+			if old, seen := numbers[text]; seen && old != id {
+				t.Fatalf("%s is %d and %d", text, old, id)
+			}
+			numbers[text] = id
+		}
+	})
+}
