@@ -100,6 +100,8 @@ struct record {
 	__u64 value;  /* variable's value, or the operation's second operand */
 	__u64 sp;     /* user stack pointer at function entry, or at the access */
 	__u64 entered; /* of a join, made at its return: time of the entry; of OP_TOUCH an instruction pointer;
+			* of a use of a condition: not 0 if it says itself that it was destroyed; of an
+			* init: what was in the register that says whether the object is shared;
 			* of an access: what was in the register that the site names; of an element
 			* of an array: how far from the array's beginning it is touched; else 0 */
 	__u32 tid;    /* in the tool's PID namespace */
@@ -225,7 +227,8 @@ struct site {
 	__u8 flags;	/* SITE_… */
 	__u8 when;	/* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
 	__u8 result_from; /* of ACTION_OUTCOME: FROM_IMM, the result below; FROM_REG, the result register; of OP_RETURN: FROM_REG or FROM_NOWHERE;
-			   * of an access: FROM_REG, register result is recorded too */
+			   * of an access or an init: FROM_REG, register result is recorded too; of a use of a condition:
+			   * FROM_MEMORY, the bits of width in the 4 bytes at the object's address plus result are */
 	__s32 result;	/* what the function will return; a register's number */
 	/* With SITE_CHECK. The instruction touches span bytes from object_from plus
 	 * index times scale on; the record's object is the variable. */

@@ -777,6 +777,15 @@ static __always_inline bool nested(struct slot *slot, __u64 sp, __u64 object)
 	return false;
 }
 
+/* What is set of the bits by which an object says that it was destroyed. */
+static __always_inline __u64 marked(struct site *site, __u64 object)
+{
+	__u32 word = 0;
+
+	bpf_probe_read_user(&word, sizeof(word), (void *)(object + site->result));
+	return word & site->width;
+}
+
 static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
 				  struct slot *slot, __u64 sp)
 {
@@ -785,11 +794,13 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	__u8 flags = 0;
 	__u32 place;
 
+	if (site->result_from == FROM_REG)
+		extra = reg(ctx, site->result);
+	else if (site->result_from == FROM_MEMORY)
+		extra = marked(site, object);
 	if (site->op >= OP_READ && site->op <= OP_UPDATE) {
 		if (value(ctx, site, object, &second))
 			flags = REC_VALUE;
-		if (site->result_from == FROM_REG)
-			extra = reg(ctx, site->result);
 		if (spins(slot, site, index, second, extra))
 			return;
 	} else if (site->second_from != FROM_NOWHERE) {

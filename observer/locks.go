@@ -173,6 +173,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if t.wait != nil {
 		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
 	}
+	o.tellMarked(t, r)
 	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth

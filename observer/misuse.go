@@ -72,10 +72,60 @@ func (o *Observer) refused(t *thread, r *bpf.Record) bool {
 	if !ok || !g.destroyed || g.kind != event.KindMutex {
 		return false
 	}
-	e := o.begin(t, r, event.UseDestroyed)
-	e.Object, e.Kind = g.id, g.kind
-	o.send()
+	o.tellDestroyed(t, r, g, 0)
 	return true
+}
+
+func (o *Observer) tellDestroyed(t *thread, r *bpf.Record, g grave, flags event.Flags) {
+	e := o.begin(t, r, event.UseDestroyed)
+	e.Object, e.Kind, e.Flags = g.id, g.kind, flags
+	o.send()
+}
+
+// tellMarked serves a use of a condition. The C library sets a mark when it destroys one, and
+// whatever makes it again clears the mark, with or without a call. It reports whether
+// there was one.
+func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
+	if r.Entered == 0 || o.stats.Holed > 0 {
+		return false
+	}
+	g, ok := o.graves.get(t.process, r.Object)
+	if !ok || !g.destroyed || g.kind != event.KindCond {
+		return false
+	}
+	o.tellDestroyed(t, r, g, 0)
+	return true
+}
+
+// signals serves a signal or a broadcast. Nobody waits on what was destroyed.
+func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
+	if o.tellMarked(t, r) && o.objectIf(t.process, r.Object) == nil {
+		return
+	}
+	o.emitOn(t, r, op, o.object(t, r, event.KindCond))
+}
+
+// pageSize is what the addresses of named semaphores are a multiple of: sem_open maps
+// each, unseen, where another may have been destroyed.
+const pageSize = 4096
+
+// tellReused serves the first use of an address that no initialisation told of. Barriers and
+// semaphores are made by calls alone: what was made by one and destroyed by one is not
+// another's now. A reader-writer lock or a spin lock may be.
+func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
+	kind := o.site(r).Kind
+	g, ok := o.graves.get(t.process, addr)
+	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.Holed > 0 {
+		return
+	}
+	switch op := bpf.Op(r.Op); {
+	case op == bpf.OpSemPost && g.private && addr%pageSize != 0, op == bpf.OpSemWait && g.private && addr%pageSize != 0:
+		o.tellDestroyed(t, r, g, 0)
+	case op == bpf.OpBarrier && g.private && r.Flags&bpf.RecLeave == 0:
+		o.tellDestroyed(t, r, g, 0)
+	case (op == bpf.OpAcquire || op == bpf.OpAcquireRead) && (kind == event.KindSpin || kind == event.KindRWLock && g.made):
+		o.tellDestroyed(t, r, g, event.Inferred)
+	}
 }
 
 // joinRefused serves a join that failed. One that only did not wait long enough is no
@@ -130,6 +180,8 @@ type grave struct {
 	kind      event.Kind
 	destroyed bool // by a call; else its memory was used again, and nobody said so
 	held      bool // a thread held it then, so that the call may have been refused
+	made      bool // by a call,
+	private   bool // and for this process alone
 }
 
 // graves are the addresses where objects were.
@@ -140,7 +192,7 @@ type graves struct {
 
 func (g *graves) bury(obj *object, destroyed bool) {
 	held := destroyed && obj.held()
-	old, dropped := g.put(obj.process, obj.addr, grave{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held})
+	old, dropped := g.put(obj.process, obj.addr, grave{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held, made: obj.made, private: obj.private})
 	g.lost = g.lost || dropped && old.held
 }
 

@@ -85,6 +85,110 @@ func TestMisuse(t *testing.T) {
 			T3 init A4 =0
 			T3 destroy A4 inferred
 			T3 acquire-failed A5`, nil},
+		{"a condition that says itself that it was destroyed", `
+			11 signal C kind=cond
+			11 destroy C kind=cond
+			11 signal C entered=4
+			11 broadcast C entered=4
+			11 acquire A
+			11 wait C with=A sp=90 entered=4
+			11 wait C with=A sp=90 leave
+			11 signal C entered=4`, `
+			T2 signal C1
+			T2 destroy C1
+			T2 use-destroyed C1
+			T2 use-destroyed C1
+			T2 acquire A2
+			T2 use-destroyed C1
+			T2 release A2 in-wait
+			T2 wait C3 A2
+			T2 wake C3 A2
+			T2 acquire A2 in-wait
+			T2 use-destroyed C1
+			T2 signal C3`, nil},
+		{"a condition that does not", `
+			11 destroy C kind=cond
+			11 signal C entered=4
+			11 destroy C kind=cond
+			11 signal C
+			11 init C kind=cond
+			11 signal C`, `
+			T2 signal C1
+			T2 destroy C1
+			T2 signal C2
+			T2 destroy C2 inferred
+			T2 init C3 =0
+			T2 signal C3`, nil},
+		{"semaphores that were made and destroyed by calls", `
+			11 init 0x53008 kind=sem
+			11 destroy 0x53008 kind=sem
+			12 sem-wait 0x53008
+			12 sem-post 0x53008`, `
+			T2 init S1 =0
+			T2 destroy S1
+			T3 use-destroyed S1
+			T3 sem-wait S2
+			T3 sem-post S2`, nil},
+		{"semaphores that others may have made", `
+			11 init 0x53008 kind=sem entered=1
+			11 destroy 0x53008 kind=sem
+			12 sem-post 0x53008
+			11 init S kind=sem
+			11 destroy S kind=sem
+			12 sem-post S
+			12 sem-post 0x51008
+			12 destroy 0x51008 kind=sem
+			12 sem-post 0x51008`, `
+			T2 init S1 =0
+			T2 destroy S1
+			T3 sem-post S2
+			T2 init S3 =0
+			T2 destroy S3
+			T3 sem-post S4
+			T3 sem-post Q5
+			T3 destroy Q5
+			T3 sem-post Q6`, nil},
+		{"a barrier that others still leave", `
+			11 init B kind=barrier
+			11 barrier B
+			12 barrier B
+			11 barrier B leave
+			11 destroy B kind=barrier
+			12 barrier B leave
+			12 destroy B kind=barrier
+			12 barrier B`, `
+			T2 init B1 =0
+			T2 barrier-arrive B1
+			T3 barrier-arrive B1
+			T2 barrier-depart B1
+			T2 destroy B1
+			T3 barrier-depart B2
+			T3 destroy B2
+			T3 barrier-arrive B3`, nil},
+		{"a barrier", `
+			11 init B kind=barrier
+			11 destroy B kind=barrier
+			12 barrier B`, `
+			T2 init B1 =0
+			T2 destroy B1
+			T3 use-destroyed B1
+			T3 barrier-arrive B2`, nil},
+		{"reader-writer locks, perhaps", `
+			11 init R kind=rwlock
+			11 destroy R kind=rwlock
+			12 acquire-read R
+			12 acquire-read L
+			12 release L kind=rwlock
+			12 destroy L kind=rwlock
+			12 acquire-read L`, `
+			T2 init R1 =0
+			T2 destroy R1
+			T3 use-destroyed R1 inferred
+			T3 acquire-read R2
+			T3 acquire-read L3
+			T3 release L3
+			T3 destroy L3
+			T3 acquire-read L4`, nil},
 		{"a wait that is refused, since the thread does not hold the mutex", `
 			11 wait C with=A sp=90
 			11 wait C with=A sp=90 leave result=1

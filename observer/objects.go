@@ -29,7 +29,8 @@ type object struct {
 	sure    bool      // the kind is what a site says
 	handed  bool      // another than the holder has called unlock
 	doubted bool      // who holds it is not certain: it may have been destroyed or made anew while it was held, or a release went unseen
-	made    bool      // its initialisation was seen
+	made    bool      // its initialisation was seen,
+	private bool      // and that no other process can have made it anew
 	gone    bool      // its lifetime is over
 	holder  *thread   // exclusive
 	shared  []*thread // readers of a rwlock
@@ -53,6 +54,7 @@ func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
 func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Kind) *object {
 	obj := o.objectIf(t.process, addr)
 	if obj == nil {
+		o.tellReused(t, r, addr)
 		return o.newObject(t, r, addr, kind)
 	}
 	obj.madeBy = nil
@@ -140,7 +142,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		o.drop(t, nil, old)
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
-	obj.madeBy, obj.madeSp, obj.made, obj.doubted = t, r.Sp, true, doubted
+	obj.madeBy, obj.madeSp, obj.made, obj.doubted, obj.private = t, r.Sp, true, doubted, r.Entered == 0
 	o.names.objects[obj.id].Init = event.PlaceID(r.Place)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind

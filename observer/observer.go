@@ -290,9 +290,9 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpWait:
 		o.waits(t, r)
 	case bpf.OpSignal:
-		o.emitOn(t, r, event.Signal, o.object(t, r, event.KindCond))
+		o.signals(t, r, event.Signal)
 	case bpf.OpBroadcast:
-		o.emitOn(t, r, event.Broadcast, o.object(t, r, event.KindCond))
+		o.signals(t, r, event.Broadcast)
 	case bpf.OpBarrier:
 		o.barrier(t, r)
 	case bpf.OpSemPost:

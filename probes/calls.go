@@ -26,9 +26,10 @@ type builder struct {
 	known  map[uint64]call // the functions of the table
 	stubs  map[uint64]string
 	names  *symbolize.Table // nil until asked for
-	table  homeTable        // of the variable that is planned
-	cover  *Coverage        // of the atomic array that is planned; nil of others
-	places map[uint64]int   // sites at an address, of variables that nobody named
+	mark   mark
+	table  homeTable      // of the variable that is planned
+	cover  *Coverage      // of the atomic array that is planned; nil of others
+	places map[uint64]int // sites at an address, of variables that nobody named
 
 	indivisible []binary.UnseenSite // indivisible instructions,
 	swept       bool                // of all code
@@ -58,6 +59,7 @@ func (b *builder) calls() error {
 		at[c.addr] = c
 	}
 	b.known, b.stubs = at, b.plan.File.PLTTargets()
+	b.findMark(calls)
 	for _, c := range calls {
 		if b.wraps(c, at) {
 			if err := b.wrapper(c); err != nil {
@@ -196,7 +198,7 @@ func (b *builder) argument(n int) insn.Reg {
 
 func (b *builder) registers(e synctab.Entry) insn.RegSet {
 	var set insn.RegSet
-	for _, n := range []int{e.Object, e.Second} {
+	for _, n := range []int{e.Object, e.Second, e.Shared} {
 		if n > 0 {
 			set = set.With(b.argument(n))
 		}
@@ -273,6 +275,10 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	}
 	if e.Second > 0 {
 		s.BPF.SecondFrom, s.BPF.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
+	}
+	b.mark.ask(&s.BPF, e)
+	if e.Shared > 0 {
+		s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromReg), int32(b.argument(e.Shared))
 	}
 	return s
 }

@@ -36,3 +36,11 @@ const (
 	// ended.
 	NeverJoined Rule = "never-joined"
 )
+
+// Rules gives all rules, as docs/misuse.md lists them.
+func Rules() []Rule {
+	return []Rule{
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, ExitHolding,
+		JoinDetached, JoinTwice, JoinSelf, NeverJoined,
+	}
+}

@@ -19,8 +19,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
+// Options say which rules are looked at. The zero value is all.
+type Options struct {
+	Off    bool           // none is
+	Except []finding.Rule // these are not
+}
+
 // Analysis is a finding.Analysis.
 type Analysis struct {
+	opts    Options
 	threads map[event.ThreadID]*thread // living
 	lately  [lately]*thread
 	conds   map[event.ObjectID]*condition
@@ -31,7 +38,7 @@ type Analysis struct {
 	drops   []hold                  // taken from threads by the last events, without any other between
 	dead    ring                    // destroyed objects
 	makings makings
-	blind   bool // there was a hole
+	blind   bool // there was a hole, or nothing is asked for
 	found   map[key]*finding.Finding
 }
 
@@ -40,7 +47,7 @@ const (
 	lately   = 64      // threads that are found without a map
 	maxFound = 1 << 12 // findings; of what is beyond, those of one rule and place are one
 	maxRing  = 1 << 10 // objects destroyed, threads joined, and so on, that a use may still name
-	releases = 4       // of a thread, that are known
+	releases = 4       // of a thread, that are known; a power of 2
 	maxLive  = 1 << 16 // conditions, barriers, mutexes with attributes
 )
 
@@ -51,17 +58,31 @@ type key struct {
 	object       event.ObjectID
 }
 
-// thread is a living thread.
+// thread is a living thread. What a lock or an unlock needs comes first.
 type thread struct {
 	id      event.ThreadID
-	held    []hold
+	next    uint32 // in past: the oldest
+	held    []taking
 	dropped []hold // since its last event by which it did something: what it held when it was taken from it
+	// past are where it took the locks that it released last.
+	past    [releases]taking
 	wait    *condition
 	barrier *barrier
 	arrival uint64 // at barrier
-	// past are where it took the locks that it released last, next the oldest.
-	past [releases]step
-	next int
+}
+
+// taking is a lock that a thread took. Most of a run is made of these: it is small.
+type taking struct {
+	seq, time uint64
+	object    event.ObjectID
+	place     event.PlaceID
+	flags     event.Flags
+	op        event.Op
+	handed    bool // another thread has unlocked it
+}
+
+func (x *taking) step(t *thread) step {
+	return step{seq: x.seq, time: x.time, object: x.object, thread: t.id, place: x.place, op: x.op, flags: x.flags}
 }
 
 // step is an event, as findings tell it.
@@ -76,16 +97,17 @@ type step struct {
 	flags     event.Flags
 }
 
-// hold is a lock held; dropped, when it was taken from the thread.
+// hold is a lock that was taken from the thread that held it.
 type hold struct {
 	taken   step
-	handed  bool   // another thread has unlocked it
+	handed  bool   // another thread had unlocked it
 	dropped uint64 // number of the event
 }
 
 // New makes an analysis.
-func New() *Analysis {
+func New(o Options) *Analysis {
 	return &Analysis{
+		opts: o, blind: o.Off,
 		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, rounds: map[event.ObjectID]*barrier{},
 		special: map[event.ObjectID]bool{}, makings: newMakings(), found: map[key]*finding.Finding{},
 	}
@@ -104,13 +126,16 @@ func (a *Analysis) Event(e *event.Event) {
 	if a.blind || e.Op.IsAccess() {
 		return
 	}
-	t := a.thread(e.Thread)
+	t := a.lately[e.Thread%lately]
+	if t == nil || t.id != e.Thread {
+		t = a.thread(e.Thread)
+	}
 	if len(t.dropped) > 0 && e.Op != event.End && !(e.Op == event.Release && e.Flags&event.Inferred != 0) {
 		t.dropped = t.dropped[:0]
 	}
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
-		t.held = append(t.held, hold{taken: stepOf(e)})
+		t.held = append(t.held, taking{seq: e.Seq, time: e.Time, object: e.Object, place: e.Place, flags: e.Flags, op: e.Op})
 	case event.Release:
 		a.release(t, e)
 	case event.AcquireFailed:
@@ -133,16 +158,12 @@ func (a *Analysis) Event(e *event.Event) {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
-	near := &a.lately[id%lately]
-	if t := *near; t != nil && t.id == id {
-		return t
-	}
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id}
 		a.threads[id] = t
 	}
-	*near = t
+	a.lately[id%lately] = t
 	return t
 }
 
@@ -153,7 +174,7 @@ func (a *Analysis) hole() {
 	maps.DeleteFunc(found, func(_ key, f *finding.Finding) bool {
 		return slices.ContainsFunc(f.Threads, func(id event.ThreadID) bool { return id != f.Threads[0] })
 	})
-	*a = *New()
+	*a = *New(a.opts)
 	a.blind, a.found = true, found
 }
 
@@ -164,16 +185,24 @@ func (a *Analysis) release(t *thread, e *event.Event) {
 	if i < 0 {
 		return
 	}
-	h := t.held[i]
-	t.held = slices.Delete(t.held, i, i+1)
+	x := &t.held[i]
 	if e.Flags&event.Inferred == 0 {
-		t.past[t.next] = h.taken
-		t.next = (t.next + 1) % releases
-		return
+		t.past[t.next%releases] = *x
+		t.next++
+	} else {
+		a.dropped(t, hold{taken: x.step(t), handed: x.handed, dropped: e.Seq})
 	}
-	h.dropped = e.Seq
+	last := len(t.held) - 1
+	if i < last {
+		copy(t.held[i:], t.held[i+1:])
+	}
+	t.held = t.held[:last]
+}
+
+// dropped keeps what was taken from a thread.
+func (a *Analysis) dropped(t *thread, h hold) {
 	t.dropped = append(t.dropped, h)
-	if n := len(a.drops); n > 0 && a.drops[n-1].dropped != e.Seq-1 {
+	if n := len(a.drops); n > 0 && a.drops[n-1].dropped != h.dropped-1 {
 		a.drops = a.drops[:0]
 	}
 	a.drops = append(a.drops, h)
@@ -182,7 +211,7 @@ func (a *Analysis) release(t *thread, e *event.Event) {
 // holding finds a lock among those held, the last first; -1 if it is not.
 func (t *thread) holding(lock event.ObjectID) int {
 	for i := len(t.held) - 1; i >= 0; i-- {
-		if t.held[i].taken.object == lock {
+		if t.held[i].object == lock {
 			return i
 		}
 	}
@@ -191,13 +220,13 @@ func (t *thread) holding(lock event.ObjectID) int {
 
 // holder finds a thread that holds a lock, and the hold; nil if there is none. Of
 // several readers it is the one that has it longest.
-func (a *Analysis) holder(lock event.ObjectID) (found *hold) {
+func (a *Analysis) holder(lock event.ObjectID) (holder *thread, found *taking) {
 	for _, t := range a.threads {
-		if i := t.holding(lock); i >= 0 && (found == nil || t.held[i].taken.seq < found.taken.seq) {
-			found = &t.held[i]
+		if i := t.holding(lock); i >= 0 && (found == nil || t.held[i].seq < found.seq) {
+			holder, found = t, &t.held[i]
 		}
 	}
-	return found
+	return holder, found
 }
 
 // refused serves an acquisition that the lock refused because the thread holds it.
@@ -206,7 +235,7 @@ func (a *Analysis) refused(t *thread, e *event.Event) {
 		return
 	}
 	if i := t.holding(e.Object); i >= 0 {
-		a.report(finding.Relock, stepOf(e), t.held[i].taken)
+		a.report(finding.Relock, stepOf(e), t.held[i].step(t))
 	}
 }
 
@@ -214,18 +243,18 @@ func (a *Analysis) refused(t *thread, e *event.Event) {
 // lock.
 func (a *Analysis) unheld(t *thread, e *event.Event) {
 	wrong := stepOf(e)
-	h := a.holder(e.Object)
+	by, h := a.holder(e.Object)
 	if e.Flags&event.InCondWait != 0 {
 		wrong.op, wrong.object, wrong.with = event.Wait, e.Object2, e.Object
 	}
 	switch {
 	case wrong.op == event.Wait && h != nil:
-		a.report(finding.WaitNotHeld, wrong, h.taken)
+		a.report(finding.WaitNotHeld, wrong, h.step(by))
 	case wrong.op == event.Wait:
 		a.report(finding.WaitNotHeld, wrong, t.released(e.Object)...)
 	case h != nil:
 		h.handed = true
-		a.report(finding.UnlockByOther, wrong, h.taken)
+		a.report(finding.UnlockByOther, wrong, h.step(by))
 	default:
 		a.report(finding.UnlockNotHeld, wrong, t.released(e.Object)...)
 	}
@@ -234,9 +263,9 @@ func (a *Analysis) unheld(t *thread, e *event.Event) {
 // released tells where the thread took a lock last, if it was one of the last that it
 // released.
 func (t *thread) released(lock event.ObjectID) []step {
-	for i := range releases {
-		if s := t.past[(t.next+releases-1-i)%releases]; s.object == lock && s.op != event.None {
-			return []step{s}
+	for i := range uint32(releases) {
+		if x := &t.past[(t.next-1-i)%releases]; x.object == lock && x.op != event.None {
+			return []step{x.step(t)}
 		}
 	}
 	return nil
@@ -296,13 +325,31 @@ func (a *Analysis) destroyed(e *event.Event) {
 }
 
 func (a *Analysis) usedDestroyed(e *event.Event) {
-	if s, ok := a.dead.last(func(s *step) bool { return s.object == e.Object }); ok {
-		a.report(finding.UseDestroyed, stepOf(e), s)
+	s, ok := a.dead.last(func(s *step) bool { return s.object == e.Object })
+	if !ok {
+		return
+	}
+	wrong := stepOf(e)
+	wrong.flags &^= event.Inferred // the thread did use it
+	f := a.report(finding.UseDestroyed, wrong, s)
+	switch {
+	case f == nil:
+	case e.Flags&event.Inferred == 0:
+		f.Confidence, f.Reason = finding.Observed, ""
+	case f.Count == 1:
+		f.Confidence, f.Reason = finding.Potential, remade
 	}
 }
 
-// report keeps a finding: the wrong operation, and what it clashes with.
-func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) {
+// remade is why a use after a destruction may be none.
+const remade = "it may have been initialised again without a call, by a static initialiser or another process"
+
+// report keeps a finding: the wrong operation, and what it clashes with. It gives the
+// finding, nil if nobody asked for the rule.
+func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *finding.Finding {
+	if slices.Contains(a.opts.Except, rule) {
+		return nil
+	}
 	k := key{rule: rule, place: wrong.place, object: wrong.object}
 	if len(others) > 0 {
 		k.other = others[0].place
@@ -312,7 +359,7 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) {
 	}
 	if f := a.found[k]; f != nil {
 		f.Count++
-		return
+		return f
 	}
 	f := &finding.Finding{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed, Count: 1}
 	for _, s := range append([]step{wrong}, others...) {
@@ -325,6 +372,7 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) {
 		}
 	}
 	a.found[k] = f
+	return f
 }
 
 // Finish gives the findings, the first wrong operation first; finding.Analysis.
@@ -352,11 +400,11 @@ func (a *Analysis) Remember(n *event.Names) {
 	}
 	for _, t := range a.threads {
 		n.Thread(t.id)
-		for _, h := range slices.Concat(t.held, t.dropped) {
+		for _, h := range t.dropped {
 			n.Object(h.taken.object)
 		}
-		for _, s := range t.past {
-			n.Object(s.object)
+		for _, x := range slices.Concat(t.held, t.past[:]) {
+			n.Object(x.object)
 		}
 	}
 	for id, c := range a.conds {

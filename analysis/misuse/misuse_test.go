@@ -3,6 +3,7 @@ package misuse
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ var kindOf = map[string]event.Kind{"m": event.KindMutex, "n": event.KindMutex, "
 // the evidence, the count.
 func tell(t testing.TB, text string) []string {
 	t.Helper()
-	a := New()
+	a := New(Options{})
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		e := parse(t, strings.Fields(line))
 		e.Seq, e.Place = uint64(i+1), event.PlaceID(i+1)
@@ -37,10 +38,13 @@ func tell(t testing.TB, text string) []string {
 	}
 	var out []string
 	for _, f := range a.Finish() {
-		if f.Kind != finding.Misuse || f.Confidence != finding.Observed || len(f.Threads) != len(f.Evidence) {
+		if f.Kind != finding.Misuse || (f.Confidence == finding.Potential) != (f.Reason != "") || len(f.Threads) != len(f.Evidence) {
 			t.Errorf("%+v", f)
 		}
 		s := string(f.Rule)
+		if f.Confidence == finding.Potential {
+			s += "?"
+		}
 		for _, e := range f.Evidence {
 			s += fmt.Sprintf(" %d", e.Seq)
 		}
@@ -207,6 +211,13 @@ func TestRules(t *testing.T) {
 		{"used after it was destroyed", `
 			1 destroy m
 			2 use-destroyed m`, []string{"use-destroyed 2 1"}},
+		{"perhaps used after it was destroyed", `
+			1 destroy m
+			2 use-destroyed m inferred`, []string{"use-destroyed? 2 1"}},
+		{"used after it was destroyed, as is seen later, at another place", `
+			1 destroy m
+			2 use-destroyed m inferred
+			2 use-destroyed m`, []string{"use-destroyed? 2 1", "use-destroyed 3 1"}},
 		{"wait without the mutex", `
 			1 release-unheld m c in-wait
 			1 wait c m`, []string{"wait-not-held 1"}},
@@ -359,7 +370,7 @@ func TestRules(t *testing.T) {
 
 // TestOnce: what is done wrong at one place to one object is one finding.
 func TestOnce(t *testing.T) {
-	a := New()
+	a := New(Options{})
 	for seq := range uint64(3 * maxFound) {
 		a.Event(&event.Event{Seq: seq + 1, Thread: 1, Op: event.ReleaseUnheld, Kind: event.KindMutex, Object: event.ObjectID(seq/2 + 1), Place: 7})
 	}
@@ -378,7 +389,7 @@ func TestRunsThatKeepTheRules(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		for _, events := range [][]event.Event{eventtest.RandomRun(r, 200), eventtest.RandomSections(r, 200)} {
-			a := New()
+			a := New(Options{})
 			for i := range events {
 				a.Event(&events[i])
 			}
@@ -394,7 +405,7 @@ func TestAnyEvents(t *testing.T) {
 	for seed := range uint64(200) {
 		var runs [2][]finding.Finding
 		for i := range runs {
-			r, a := rand.New(rand.NewPCG(seed, 11)), New()
+			r, a := rand.New(rand.NewPCG(seed, 11)), New(Options{})
 			for seq := range uint64(400) {
 				e := event.Event{
 					Seq: seq + 1, Thread: event.ThreadID(r.IntN(5) + 1), Op: event.Op(r.IntN(int(event.NumOps))), Object: event.ObjectID(r.IntN(6)), Object2: event.ObjectID(r.IntN(6)),
@@ -415,7 +426,7 @@ func TestAnyEvents(t *testing.T) {
 
 // TestNothingAllocatedForLocks: what most of a run is costs no memory.
 func TestNothingAllocatedForLocks(t *testing.T) {
-	a := New()
+	a := New(Options{})
 	var seq uint64
 	events := []event.Event{{Thread: 1, Op: event.Acquire, Object: 1}, {Thread: 1, Op: event.Acquire, Object: 2}, {Thread: 1, Op: event.Release, Object: 2}, {Thread: 1, Op: event.Release, Object: 1}}
 	if n := testing.AllocsPerRun(1000, func() {
@@ -448,5 +459,49 @@ func TestRing(t *testing.T) {
 	}
 	if !slices.ContainsFunc(r.steps, func(s step) bool { return s.seq == maxRing/2 }) {
 		t.Error("what is not so old is not")
+	}
+}
+
+// TestOptions: rules that are left out, and none at all.
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		opts Options
+		want []finding.Rule
+	}{
+		{Options{}, []finding.Rule{finding.UnlockNotHeld, finding.ExitHolding}},
+		{Options{Except: []finding.Rule{finding.ExitHolding, finding.JoinSelf}}, []finding.Rule{finding.UnlockNotHeld}},
+		{Options{Off: true}, nil},
+	} {
+		a := New(c.opts)
+		for i, line := range []string{"1 release-unheld m", "2 acquire m", "2 release m inferred", "2 end"} {
+			e := parse(t, strings.Fields(line))
+			e.Seq = uint64(i + 1)
+			a.Event(&e)
+		}
+		var got []finding.Rule
+		for _, f := range a.Finish() {
+			got = append(got, f.Rule)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.opts, diff)
+		}
+	}
+}
+
+// TestAllRulesExplained: the documentation has a row for each rule, in order.
+func TestAllRulesExplained(t *testing.T) {
+	text, err := os.ReadFile("../../docs/misuse.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []finding.Rule
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "| `"); ok {
+			name, _, _ := strings.Cut(rest, "`")
+			rows = append(rows, finding.Rule(name))
+		}
+	}
+	if diff := cmp.Diff(finding.Rules(), rows); diff != "" {
+		t.Errorf("docs/misuse.md (-rules +rows):\n%s", diff)
 	}
 }

@@ -37,6 +37,7 @@ type Options struct {
 	// OnDeadlock, if not nil, is told of deadlocks of two threads when they are
 	// predicted, while the program runs. Finish gives them too.
 	OnDeadlock func(*finding.Finding)
+	Misuse     misuse.Options // which rules of misuse are looked at
 	// Explain collects what was dropped, and why; see Suite.Pruned.
 	Explain bool
 }
@@ -58,7 +59,7 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New()}
+	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.ordered(&p)

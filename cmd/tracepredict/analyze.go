@@ -23,6 +23,7 @@ type analyzeFlags struct {
 	reportFlags
 	coneFlags
 	lockFlags
+	misuseFlags
 	spec   specFlags
 	wants  *specification // of spec
 	strict bool
@@ -58,13 +59,14 @@ Exit status: 0 without findings (of the --confidence asked for), 66 if any trace
 	f.spec.register(cmd)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
+	f.misuseFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
 	return cmd
 }
 
 // analyze reports on each trace, also on those after one that cannot be read.
 func (a *app) analyze(f *analyzeFlags, names []string) error {
-	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check(), f.lockFlags.check()); err != nil {
+	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
 		return err
 	}
 	var err error
@@ -95,7 +97,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	defer closeTrace()
 	own := startUsage()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Explain: f.explain},
+		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked(), Explain: f.explain},
 		LockClasses: f.classes,
 		Bind:        func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.wants.raced(name, nil) },

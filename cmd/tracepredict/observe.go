@@ -144,6 +144,7 @@ type observeFlags struct {
 	reportFlags
 	coneFlags
 	lockFlags
+	misuseFlags
 	action   []string
 	record   string
 	duration time.Duration
@@ -164,6 +165,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.reportFlags.register(cmd)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
+	f.misuseFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
@@ -192,7 +194,7 @@ func (f *observeFlags) check() error {
 	if _, ok := stacks[f.stacks]; !ok {
 		return usage("--stacks %s: it is full, caller or none", f.stacks)
 	}
-	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check()); err != nil {
+	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
 		return err
 	}
 	if len(f.action) > 0 && f.spec.file == "" {
@@ -243,7 +245,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
-		OnDeadlock: r.deadlocks(stderr),
+		OnDeadlock: r.deadlocks(stderr), Misuse: f.checked(),
 	})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })

@@ -109,7 +109,7 @@ const (
 	// its object otherwise: it orders nothing. Each is told only where it is certain.
 	ReleaseUnheld // the thread gives a lock up that it does not hold; with InCondWait in a wait on a condition, the next event
 	JoinFailed    // a join that was refused: Peer is who was to be joined, or was joined before, Value the error number
-	UseDestroyed  // Object was destroyed, not made again, and is used
+	UseDestroyed  // Object was destroyed, not made again, and is used; if Inferred, it may have been made again by no call
 
 	NumOps
 )

@@ -120,7 +120,7 @@ func tables(v any) ([]map[string]any, bool) {
 }
 
 // columns are the keys of a row.
-var columns = []string{"name", "operation", "kind", "object", "second", "success", "try", "timed", "unwinds"}
+var columns = []string{"name", "operation", "kind", "object", "second", "shared", "success", "try", "timed", "unwinds"}
 
 // rowParser reads one row.
 type rowParser struct {
@@ -139,6 +139,7 @@ func (r *rowParser) entry() Entry {
 		Names:   r.names(),
 		Object:  r.argument("object", 1),
 		Second:  r.argument("second", 0),
+		Shared:  r.argument("shared", 0),
 		Try:     r.boolean("try", false),
 		Timed:   r.boolean("timed", false),
 		Unwinds: r.boolean("unwinds", true),
@@ -291,6 +292,8 @@ func (r *rowParser) checkOperands(e Entry) {
 		r.failKey("second", "%s has no second operand: remove second", e.Op)
 	case e.Second != 0 && e.Second == e.Object:
 		r.failKey("second", "object and second are the same argument, %d", e.Object)
+	case e.Shared != 0 && e.Op != bpf.OpInit:
+		r.failKey("shared", "only an init says whether its object is shared: remove shared")
 	case e.Try && !waits:
 		r.failKey("try", "%s does not wait, so it cannot try: remove try", e.Op)
 	case e.Timed && !waits:

@@ -64,6 +64,9 @@ type Entry struct {
 	// value (semaphore) or number of threads (barrier) of an init, the start
 	// routine of a create.
 	Object, Second int
+	// Shared, of an init, is the argument that is not 0 if other processes may use
+	// the object, and make it anew; 0 if there is none.
+	Shared int
 	// Success says when the operation had its effect, by the returned value.
 	Success bpf.Success
 	// Try: the call does not wait. Timed: it gives up after a while.

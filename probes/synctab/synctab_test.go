@@ -49,7 +49,7 @@ func TestBuiltinRows(t *testing.T) {
 		{"pthread_cond_clockwait", Entry{Op: bpf.OpWait, Kind: KindCond, Object: 1, Second: 2, Success: bpf.SuccessZero, Timed: true, Unwinds: true}},
 		{"cnd_wait", Entry{Op: bpf.OpWait, Kind: KindCond, Object: 1, Second: 2, Success: bpf.SuccessZero, Unwinds: true}},
 		{"pthread_barrier_wait", Entry{Op: bpf.OpBarrier, Kind: KindBarrier, Object: 1, Success: bpf.SuccessBarrier}},
-		{"sem_init", Entry{Op: bpf.OpInit, Kind: KindSemaphore, Object: 1, Second: 3}},
+		{"sem_init", Entry{Op: bpf.OpInit, Kind: KindSemaphore, Object: 1, Second: 3, Shared: 2}},
 		{"sem_trywait", Entry{Op: bpf.OpSemWait, Kind: KindSemaphore, Object: 1, Success: bpf.SuccessZero, Try: true}},
 		{"sem_wait", Entry{Op: bpf.OpSemWait, Kind: KindSemaphore, Object: 1, Success: bpf.SuccessZero, Unwinds: true}},
 		{"pthread_create", Entry{Op: bpf.OpCreate, Kind: KindThread, Object: 2, Second: 3}},

@@ -23,7 +23,10 @@ static pthread_mutex_t handed = PTHREAD_MUTEX_INITIALIZER, kept = PTHREAD_MUTEX_
 static pthread_mutex_t made;
 static mtx_t plain;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER, broken = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_cond_t ready;
+static pthread_cond_t ready, rung, rung_at;
+static sem_t spent;
+static pthread_barrier_t gate;
+static pthread_rwlock_t shelf, closed;
 static sem_t here, go, off;
 static bool is_ready;
 static pid_t worker_id;
@@ -253,6 +256,105 @@ static void use_destroyed(void)
 		pthread_mutex_unlock(&made);
 }
 
+/* Nobody sees how a condition is made by its static initialiser. */
+static void remake(pthread_cond_t *c)
+{
+	const pthread_cond_t again = PTHREAD_COND_INITIALIZER;
+
+	if (fine)
+		*c = again;
+}
+
+static void signal_destroyed(void)
+{
+	pthread_cond_init(&rung, NULL);
+	pthread_cond_signal(&rung);
+	pthread_cond_destroy(&rung); /* other signal_destroyed */
+	remake(&rung);
+	pthread_cond_signal(&rung); /* wrong signal_destroyed */
+}
+
+static void wait_destroyed(void)
+{
+	const struct timespec past = {0};
+
+	pthread_cond_init(&rung_at, NULL);
+	pthread_cond_broadcast(&rung_at);
+	pthread_cond_destroy(&rung_at); /* other wait_destroyed */
+	remake(&rung_at);
+	pthread_mutex_lock(&lock);
+	pthread_cond_timedwait(&rung_at, &lock, &past); /* wrong wait_destroyed */
+	pthread_mutex_unlock(&lock);
+}
+
+static void post_destroyed(void)
+{
+	sem_init(&spent, 0, 1);
+	sem_wait(&spent);
+	sem_destroy(&spent); /* other post_destroyed */
+	if (fine)
+		sem_init(&spent, 0, 0);
+	sem_post(&spent); /* wrong post_destroyed */
+}
+
+/* Another process might make one anew that is shared. */
+static void post_shared(void)
+{
+	sem_init(&spent, 1, 0);
+	sem_post(&spent);
+	sem_destroy(&spent);
+	sem_post(&spent);
+}
+
+static void barrier_destroyed(void)
+{
+	pthread_barrier_init(&gate, NULL, 1);
+	pthread_barrier_wait(&gate);
+	pthread_barrier_destroy(&gate); /* other barrier_destroyed */
+	if (fine)
+		pthread_barrier_init(&gate, NULL, 1);
+	pthread_barrier_wait(&gate); /* wrong barrier_destroyed */
+}
+
+/* Potential: a static initialiser is no call. */
+static void rwlock_destroyed(void)
+{
+	const pthread_rwlock_t again = PTHREAD_RWLOCK_INITIALIZER;
+
+	pthread_rwlock_init(&closed, NULL);
+	pthread_rwlock_wrlock(&closed);
+	pthread_rwlock_unlock(&closed);
+	pthread_rwlock_destroy(&closed); /* other rwlock_destroyed */
+	if (fine)
+		closed = again;
+	pthread_rwlock_rdlock(&closed); /* wrong rwlock_destroyed */
+	pthread_rwlock_unlock(&closed);
+}
+
+static void *reader(void *arg)
+{
+	pthread_rwlock_rdlock(&shelf); /* other destroy_rwlock */
+	if (fine)
+		pthread_rwlock_unlock(&shelf);
+	sem_post(&here);
+	sem_wait(&go);
+	if (!fine)
+		pthread_rwlock_unlock(&shelf);
+	return arg;
+}
+
+static void destroy_rwlock(void)
+{
+	pthread_t t;
+
+	pthread_rwlock_init(&shelf, NULL);
+	t = start(reader);
+	sem_wait(&here);
+	pthread_rwlock_destroy(&shelf); /* wrong destroy_rwlock */
+	sem_post(&go);
+	finish(t);
+}
+
 static void *keeper(void *arg)
 {
 	pthread_mutex_lock(&kept); /* other exit_holding */
@@ -385,6 +487,7 @@ static const struct {
 #define CASE(f) {#f, f}
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
+	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
 	CASE(exit_holding), CASE(exit_robust), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self),
 	CASE(never_joined), CASE(never_ended),
 };

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/misuse"
+)
+
+// misuseFlags say which rules of misuse are looked at.
+type misuseFlags struct {
+	misuse string
+}
+
+func (f *misuseFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.misuse, "misuse", "on", "look for misuse of the threads' interface (docs/misuse.md): `on|off|-RULE,...`; -RULE,-RULE is all rules but these")
+}
+
+func (f *misuseFlags) check() error {
+	_, err := f.rules()
+	return err
+}
+
+// rules says which rules are looked at. The flag has been checked.
+func (f *misuseFlags) rules() (misuse.Options, error) {
+	switch f.misuse {
+	case "on":
+		return misuse.Options{}, nil
+	case "off":
+		return misuse.Options{Off: true}, nil
+	}
+	var o misuse.Options
+	for _, word := range strings.Split(f.misuse, ",") {
+		name, minus := strings.CutPrefix(strings.TrimSpace(word), "-")
+		if !minus {
+			return o, usage("--misuse %s: it is on, off, or rules to leave out with a minus sign before each: -never-joined,-exit-holding", f.misuse)
+		}
+		if !slices.Contains(finding.Rules(), finding.Rule(name)) {
+			return o, usage("--misuse: there is no rule %q; docs/misuse.md has them all", name)
+		}
+		o.Except = append(o.Except, finding.Rule(name))
+	}
+	return o, nil
+}
+
+// checked is rules, of a flag that has been checked.
+func (f *misuseFlags) checked() misuse.Options {
+	o, _ := f.rules()
+	return o
+}

@@ -1,0 +1,61 @@
+package cheapsite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// How far Sets looks, in instructions, and what it takes for a word of a small object.
+const (
+	mostSets   = 16
+	mostOffset = 128
+)
+
+// Sets gives where, from what register arg points to, the function at entry sets a bit of
+// a word of 4 bytes before it branches or calls, in an indivisible way: a lock cmpxchg of
+// what an or has made, or a lock or. It knows x86-64 alone.
+func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok bool) {
+	points := map[insn.Reg]int64{arg: 0}
+	ored := false
+	for range mostSets {
+		in, err := im.decode(entry)
+		if err != nil || !in.Known || in.Kind != insn.Plain && in.Kind != insn.Nop {
+			return 0, false
+		}
+		ored = ored || ors(im.format(entry), bit)
+		if in.Locked {
+			m := in.Mem[0]
+			base, known := points[m.Base]
+			offset = base + m.Disp
+			return offset, ored && in.NMem == 1 && known && m.Index == insn.NoReg && m.Size == 4 && m.Write && offset >= 0 && offset < mostOffset
+		}
+		follow(points, &in)
+		entry += uint64(in.Len)
+	}
+	return 0, false
+}
+
+// follow keeps which registers point at a known distance from where one did.
+func follow(points map[insn.Reg]int64, in *insn.Inst) {
+	from, moved := points[in.Sum.Src]
+	for r := range points {
+		if in.Writes.Has(r) {
+			delete(points, r)
+		}
+	}
+	if in.Sum.Offset() && moved {
+		points[in.Sum.Dst] = from + in.Sum.Imm
+	}
+}
+
+// ors reports whether an instruction's text is that of an or with a constant.
+func ors(text string, bit uint32) bool {
+	op, operands, _ := strings.Cut(strings.TrimPrefix(text, "lock "), " ")
+	if op != "or" && op != "orl" && op != "orb" {
+		return false
+	}
+	imm := fmt.Sprintf("0x%x", bit)
+	return strings.HasPrefix(operands, "$"+imm+",") || strings.HasSuffix(operands, ","+imm) || strings.HasSuffix(operands, ", "+imm)
+}
