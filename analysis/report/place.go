@@ -28,15 +28,15 @@ func newStack(frames []event.Frame) Stack {
 }
 
 // ownFrame prefers, from the inside out, the program's code with a source
-// line, then without one, then any frame with a line, then the innermost that is
-// not the kernel's.
+// line, then without one, be it that of a stripped program, then any frame with a line,
+// then the innermost that is not the kernel's.
 func ownFrame(frames []event.Frame) int {
 	own, line := -1, -1
 	for i, f := range frames {
 		switch {
 		case f.File != "" && !ofLibrary(f):
 			return i
-		case own < 0 && !ofLibrary(f) && f.Function != "":
+		case own < 0 && !ofLibrary(f) && (f.Function != "" || f.Module != ""):
 			own = i
 		case line < 0 && f.File != "":
 			line = i
@@ -89,8 +89,8 @@ func ofLibrary(f event.Frame) bool {
 	return false
 }
 
-// frameName is the function, or module and offset where there is none.
-func frameName(f event.Frame) string {
+// FrameName is the function, or module and offset where there is none.
+func FrameName(f event.Frame) string {
 	switch {
 	case f.Function != "":
 		return f.Function
@@ -182,12 +182,12 @@ func (n names) where(s Stack) string {
 	}
 	f := s.Top()
 	if line := n.line(f); line != "" {
-		return frameName(f) + " at " + line
+		return FrameName(f) + " at " + line
 	}
 	if f.Function != "" && f.Module != "" {
-		return frameName(f) + " of " + path.Base(f.Module)
+		return FrameName(f) + " of " + path.Base(f.Module)
 	}
-	return frameName(f)
+	return FrameName(f)
 }
 
 // at is "file:line", or the function where there is no line, or "".
@@ -198,7 +198,7 @@ func (n names) at(s Stack) string {
 	if line := n.line(s.Top()); line != "" {
 		return line
 	}
-	return frameName(s.Top())
+	return FrameName(s.Top())
 }
 
 // stacks gives every stack of the report.

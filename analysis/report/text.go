@@ -459,7 +459,7 @@ func callers(s Stack) string {
 		if ofLibrary(f) || f.Function == "" {
 			continue
 		}
-		if name := frameName(f); len(names) == 0 || names[len(names)-1] != name {
+		if name := FrameName(f); len(names) == 0 || names[len(names)-1] != name {
 			names = append(names, name)
 		}
 	}
@@ -481,9 +481,9 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	}
 	room := width - len(number) - columns(at) - 1
 	if room < 12 {
-		return []string{number + shortName(frameName(f), width-len(number)), "     " + at}
+		return []string{number + shortName(FrameName(f), width-len(number)), "     " + at}
 	}
-	return []string{strings.TrimRight(number+shortName(frameName(f), room)+" "+at, " ")}
+	return []string{strings.TrimRight(number+shortName(FrameName(f), room)+" "+at, " ")}
 }
 
 // anonymous tells where the locks without a name come from.

@@ -155,7 +155,7 @@ func (r *Resolver) Thread(id event.ThreadID) report.ThreadInfo {
 	info := report.ThreadInfo{ID: id, TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID, PID: t.TGID}
 	if t.Start != 0 {
 		if f := r.at(int(t.TGID), t.Start, false); len(f) > 0 {
-			info.Start = f[len(f)-1].Function
+			info.Start = report.FrameName(f[len(f)-1])
 		}
 	}
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", t.TGID, t.TID))

@@ -62,7 +62,22 @@ func (a *app) sites(f *planFlags, name string) error {
 	if err != nil {
 		return f.wants.blame(&loader.UsageError{Err: err})
 	}
+	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.Places) == 0 {
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Plain(nothingIn(bin)))
+	}
 	return writeSites(a.stdout, plan)
+}
+
+// nothingIn says of a binary without a site where those are that it takes part in.
+func nothingIn(bin *binary.File) string {
+	text := "nothing to observe in " + bin.Name() + " itself"
+	if libraries := bin.Needed(); len(libraries) > 0 {
+		return text + ": what it locks with is in its libraries (" + strings.Join(libraries, ", ") + "), whose sites are shown if you give their paths"
+	}
+	if bin.IsGo() {
+		return text + ": it is a Go program, whose locks are not observed"
+	}
+	return text + ", and it loads no libraries"
 }
 
 func writeSites(w io.Writer, plan *probes.Plan) error {

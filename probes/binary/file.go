@@ -362,6 +362,10 @@ func (f *File) HasSymbols() bool {
 	return s != nil && s.FileSize >= 2*symSize
 }
 
+// IsGo reports whether Go's linker made the file, so that its locks are those of Go's
+// run-time system, which are no functions of the table.
+func (f *File) IsGo() bool { return f.elf.Section(".go.buildinfo") != nil }
+
 // maxBuildID is well above the 20 bytes of a SHA-1. maxNotes bounds the bytes
 // of notes looked through: a linked file has a few hundred.
 const (
