@@ -3,6 +3,7 @@ package loader
 import (
 	"fmt"
 	"os"
+	"path"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -168,7 +169,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 		}
 		if n++; n == 1 {
 			what = site.What.String()
-			first = fmt.Sprintf("%#x", site.Addr)
+			first = fmt.Sprintf("%s+%#x", path.Base(m.Path), site.Addr)
 			if f := names.Frames(site.Addr); len(f) > 0 && f[0].Function != "" {
 				first = f[0].Function
 			}

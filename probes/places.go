@@ -97,7 +97,8 @@ func (p *Plan) Observed() func(binary.UnseenSite) bool {
 	return func(s binary.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }
 
-// Describe names a place: "atomic instruction in push at queue.cc:12".
+// Describe names a place: "atomic instruction in push at queue.cc:12", and by its
+// address in the file where no function is known: "atomic instruction at libz.so.1+0x3f".
 func (p *Plan) Describe(place Place) string {
 	f := ownFrame(p.chain(place.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
@@ -105,7 +106,7 @@ func (p *Plan) Describe(place Place) string {
 	}
 	switch {
 	case f.Function == "":
-		return fmt.Sprintf("%s at 0x%x", place.What, place.At)
+		return fmt.Sprintf("%s at %s+0x%x", place.What, path.Base(p.File.Name()), place.At)
 	case f.File == "" || f.Line == 0:
 		return fmt.Sprintf("%s in %s", place.What, f.Function)
 	}

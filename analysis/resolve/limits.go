@@ -110,7 +110,7 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 		}
 	}
 	if sum.Unseen != "" {
-		sum.Notes = append(sum.Notes, sum.Unseen)
+		sum.Notes = append(sum.Notes, sum.Unseen+": what is predicted is potential at most, which --confidence potential shows")
 	}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
