@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -84,6 +85,7 @@ sides and, where one was found, the schedule that leads to it.`,
 			return cmd.Help()
 		},
 	}
+	root.Version = version()
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
@@ -99,6 +101,14 @@ sides and, where one was found, the schedule that leads to it.`,
 		}
 	}
 	return root
+}
+
+// version is what Go's tools know of the tree that the tool was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "unknown"
 }
 
 func (a *app) doctorCommand() *cobra.Command {

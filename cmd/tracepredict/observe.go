@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -510,7 +512,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
   sudo tracepredict attach -p 4711 --watch server.c:connections
   sudo tracepredict attach -p 4711 --progress --settle 30s`,
-		Args: cobra.NoArgs,
+		Args: processByFlag,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if pid <= 0 {
 				return usage("which process? give -p PID")
@@ -522,6 +524,25 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "the process to observe")
 	cmd.Flags().DurationVar(&f.settle, "settle", 0, "stop observing when there has been no new nesting of locks for this time (30s); the program goes on")
 	return cmd
+}
+
+// processByFlag refuses arguments: who writes "attach 4711" is told how it is written.
+func processByFlag(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unexpected %q: the process is given as -p PID", args[0])
+	}
+	return nil
+}
+
+// calledAs is how people know a process: by the name that the kernel has for it, and by
+// its file too where that is called otherwise, as redis-server is, which links to another.
+func calledAs(pid int, program string) string {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	comm := strings.TrimSpace(string(name))
+	if err != nil || comm == "" || strings.HasPrefix(filepath.Base(program), comm) {
+		return program
+	}
+	return comm + ", " + program
 }
 
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
@@ -551,7 +572,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 			r.values = s.ValuesNow()
 		}
 		r.quiet.Begin(stop)
-		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(program), pid)
+		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(calledAs(pid, program)), pid)
 	})
 	if err != nil {
 		return f.wants.blame(err)
