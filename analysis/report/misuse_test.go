@@ -24,7 +24,7 @@ func TestMisuseSentences(t *testing.T) {
 	}{
 		{finding.Relock, []finding.Step{step(2, 2, event.AcquireFailed, ledger, 2), step(1, 2, event.Acquire, ledger, 1)},
 			front + " locks 'ledger' again at shop/shop.c:22, which it holds since shop/shop.c:20"},
-		{finding.UnlockNotHeld, []finding.Step{step(2, 2, event.ReleaseUnheld, heapA, 2)}, front + " unlocks the mutex 0x9000 at shop/shop.c:22, which nobody holds"},
+		{finding.UnlockNotHeld, []finding.Step{step(2, 2, event.ReleaseUnheld, heapA, 2)}, front + " unlocks the mutex initialised in order_new at order.c:12 (0x9000) at shop/shop.c:22, which nobody holds"},
 		{finding.UnlockNotHeld, []finding.Step{step(2, 2, event.ReleaseUnheld, ledger, 2), step(1, 2, event.Acquire, ledger, 1)},
 			front + " unlocks 'ledger' at shop/shop.c:22, which nobody holds: it locked it last at shop/shop.c:20"},
 		{finding.UnlockByOther, []finding.Step{step(2, 2, event.ReleaseUnheld, ledger, 0), step(1, 3, event.Acquire, ledger, 4)},
@@ -43,7 +43,7 @@ func TestMisuseSentences(t *testing.T) {
 		{finding.WaitNotHeld, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Acquire, till, 4)},
 			front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which " + back + " holds since desk/shop.c:32"},
 		{finding.WaitTwoMutexes, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
-			front + " waits on 'ledger' with 'till+0x8' at shop/shop.c:22, while " + back + " waits there with the mutex 0x9000 since desk/shop.c:32"},
+			front + " waits on 'ledger' with 'till+0x8' at shop/shop.c:22, while " + back + " waits there with the mutex initialised in order_new at order.c:12 (0x9000) since desk/shop.c:32"},
 		{finding.ExitHolding, []finding.Step{step(2, 2, event.End, 0, 0), step(1, 2, event.Acquire, ledger, 1)}, front + " ends while it holds 'ledger', locked at shop/shop.c:20"},
 		{finding.JoinDetached, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Detach, 11)},
 			mine + " joins " + front + " at shop/shop.c:60, which it detached at shop/shop.c:61"},

@@ -226,7 +226,10 @@ func (r Report) stacks() []Stack {
 			all = append(all, o.Init, o.First)
 		}
 		if p.By != nil {
-			all = append(all, p.By.Stack)
+			all = append(all, stepStacks([]Step{*p.By})...)
+		}
+		if p.Lock != nil {
+			all = append(all, p.Lock.Init, p.Lock.First)
 		}
 	}
 	return all
@@ -240,7 +243,7 @@ func stepStacks(steps []Step) []Stack {
 			all = append(all, s.Object.Init, s.Object.First)
 		}
 		for _, h := range s.Held {
-			all = append(all, h.Stack)
+			all = append(all, h.Stack, h.Object.Init, h.Object.First)
 		}
 	}
 	return all

@@ -72,12 +72,12 @@ func (n names) dropped(p *Pruned, reason string) string {
 	f := Finding{Kind: p.Kind, Evidence: p.Evidence, Objects: p.Objects}
 	switch {
 	case p.Kind == finding.Deadlock && len(p.Evidence) > 1:
-		what = n.sides(&f)
+		what = n.introduced(&f, n.sides(&f))
 	case p.Kind == finding.Race && len(p.Evidence) == 2:
 		x, y := p.Evidence[0], p.Evidence[1]
-		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), quoted(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
+		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
 	case len(p.Objects) > 0:
-		what = "accesses of " + quoted(&p.Objects[0])
+		what = "accesses of " + n.full(&p.Objects[0])
 	}
 	why := n.why(p, reason)
 	if p.Evicted {
@@ -94,11 +94,11 @@ func (n names) why(p *Pruned, reason string) string {
 	case finding.OneThread:
 		return "there are not enough threads that do this"
 	case finding.GateLock:
-		return fmt.Sprintf("two of them hold %s, which lets one in at a time", quoted(p.Lock))
+		return fmt.Sprintf("two of them hold %s, which lets one in at a time", n.full(p.Lock))
 	case finding.ParentGateLock:
-		return fmt.Sprintf("%s, held by a parent from its thread's creation until its join, keeps two of them apart", quoted(p.Lock))
+		return fmt.Sprintf("%s, held by a parent from its thread's creation until its join, keeps two of them apart", n.full(p.Lock))
 	case finding.CommonLock:
-		return fmt.Sprintf("%s is held whenever two of them could meet", quoted(p.Lock))
+		return fmt.Sprintf("%s is held whenever two of them could meet", n.full(p.Lock))
 	case finding.Ordered:
 		return n.orderedBy(p)
 	}
@@ -115,7 +115,7 @@ func (n names) orderedBy(p *Pruned) string {
 		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	}
 	if what, waited := awaited[p.By.Op]; waited && p.By.Object != nil {
-		return fmt.Sprintf("ordered by "+what+"%s", quoted(p.By.Object), p.By.Thread, n.in(p.By.Stack))
+		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.in(p.By.Stack))
 	}
 	return ever
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,8 +10,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// sentence says the error in one sentence.
-func (n names) sentence(f *Finding) string {
+// sentence says the error in one sentence, which tells of what has no name where it
+// comes from.
+func (n names) sentence(f *Finding) string { return n.introduced(f, n.said(f)) }
+
+func (n names) said(f *Finding) string {
 	switch {
 	case f.Message != "":
 		return f.Message
@@ -195,6 +199,56 @@ func (t Thread) name() string {
 		return fmt.Sprintf("T%d %s", t.ID, t.Name)
 	}
 	return fmt.Sprintf("T%d", t.ID)
+}
+
+// introduced says of each object without a name where it comes from, at its first mention:
+// "the mutex initialised in open at pool.c:41 (0x5581…)", for one from the same place just
+// behind it "another such mutex (0x55c0…)", and "the mutex 0x5581…" further on.
+func (n names) introduced(f *Finding, text string) string {
+	left, last := involved(f), ""
+	for {
+		first, at := -1, len(text)
+		for i, o := range left {
+			if m := mention(text, quoted(&o)); o.Anonymous && n.origin(o) != "" && m >= 0 && m < at {
+				first, at = i, m
+			}
+		}
+		if first < 0 {
+			return text
+		}
+		o := left[first]
+		left = slices.Delete(left, first, first+1)
+		full := n.full(&o)
+		if n.origin(o) == last {
+			full = fmt.Sprintf("another such %s (%s)", o.Kind, o.Name)
+		}
+		last = n.origin(o)
+		text = text[:at] + full + text[at+len(quoted(&o)):]
+	}
+}
+
+// full is how an object is called where it is mentioned first: for one without a name,
+// with where it comes from.
+func (n names) full(o *Object) string {
+	if o == nil || !o.Anonymous || n.origin(*o) == "" {
+		return quoted(o)
+	}
+	return fmt.Sprintf("the %s %s (%s)", o.Kind, n.origin(*o), o.Name)
+}
+
+// mention finds where a text first has a name that ends in an address.
+func mention(text, name string) int {
+	for from := 0; ; {
+		at := strings.Index(text[from:], name)
+		if at < 0 {
+			return -1
+		}
+		at += from
+		from = at + len(name)
+		if from == len(text) || !strings.ContainsRune("0123456789abcdef", rune(text[from])) {
+			return at
+		}
+	}
 }
 
 // describe gives an object as scripts get it: its name, and for one that has

@@ -486,11 +486,12 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	return []string{strings.TrimRight(number+shortName(FrameName(f), room)+" "+at, " ")}
 }
 
-// anonymous tells where the locks without a name come from.
+// anonymous tells where the locks without a name come from, of which the sentence does not.
 func (p *printer) anonymous(f *Finding) {
 	var lines []string
 	for _, o := range involved(f.explained()) {
-		if where := p.names.origin(o); o.Anonymous && where != "" {
+		where := p.names.origin(o)
+		if o.Anonymous && where != "" && !strings.Contains(f.Message, "("+o.Name+")") {
 			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
 				where += fmt.Sprintf(" by T%d", o.FirstThread)
 			}
