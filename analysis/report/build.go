@@ -41,6 +41,7 @@ func Build(run Run, fs []finding.Finding, r Resolver) Report {
 	run.Notes = cleanAll(run.Notes)
 	rep := Report{Run: run, Findings: merge(built)}
 	n := newNames(rep)
+	rep.names = n
 	slices.SortFunc(rep.Findings, n.compare)
 	for i := range rep.Findings {
 		rep.Findings[i].Message = n.sentence(&rep.Findings[i])

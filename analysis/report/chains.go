@@ -50,11 +50,21 @@ type chains struct {
 	key   []byte
 }
 
-// newChains has the chain of which nothing is known, as number 0.
-func newChains() *chains {
-	c := &chains{frameIDs: map[jsonFrame]int{}, stackIDs: map[string]int{}, known: map[*event.Frame]int{}}
+// newChains has the chain of which nothing is known, as number 0, and room for frames: to
+// hash their long names again when a map grows takes longer than to write them.
+func newChains(frames int) *chains {
+	c := &chains{frameIDs: make(map[jsonFrame]int, frames), stackIDs: map[string]int{}, known: map[*event.Frame]int{}}
 	c.number(nil)
 	return c
+}
+
+// framesIn is how many frames distinct stacks have.
+func framesIn(stacks []Stack) int {
+	n := 0
+	for _, s := range distinct(stacks) {
+		n += len(s.Frames)
+	}
+	return n
 }
 
 // id is the number of a chain, which must be whole.

@@ -125,7 +125,7 @@ func TestChainNumbers(t *testing.T) {
 				Line:     rapid.IntRange(0, 2).Draw(t, "line"), Addr: rapid.Uint64Range(0, 2).Draw(t, "address"),
 			}
 		})
-		c, numbers := newChains(), map[string]int{}
+		c, numbers := newChains(0), map[string]int{}
 		for _, frames := range rapid.SliceOf(rapid.SliceOfN(frame, 0, 3)).Draw(t, "chains") {
 			want := each(frames, toJSONFrame)
 			id, text := c.id(newStack(frames)), fmt.Sprint(want)

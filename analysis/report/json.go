@@ -204,7 +204,7 @@ type jsonThread struct {
 // WriteJSON writes the report as one JSON object, indented, with a final
 // newline. The form is fixed: scripts rely on it.
 func WriteJSON(w io.Writer, r Report) error {
-	e := &encoder{names: newNames(r), chains: newChains()}
+	e := &encoder{names: newNames(r), chains: newChains(framesIn(r.stacks()))}
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))

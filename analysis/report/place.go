@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -106,58 +107,65 @@ func FrameName(f event.Frame) string {
 // files apart.
 type names map[string]string
 
-func newNames(r Report) names { return namesIn(r.stacks()) }
+// newNames are those that the report was built with, or else those of its stacks.
+func newNames(r Report) names {
+	if r.names != nil {
+		return r.names
+	}
+	return namesIn(r.stacks())
+}
 
 func namesIn(stacks []Stack) names {
-	set, seen := map[string]bool{}, map[*event.Frame]bool{}
-	for _, s := range stacks {
-		if len(s.Frames) == 0 || seen[&s.Frames[0]] {
-			continue // of a place that many steps have
-		}
-		seen[&s.Frames[0]] = true
+	set := map[string]bool{}
+	for _, s := range distinct(stacks) {
 		for _, f := range s.Frames {
 			if f.File != "" {
 				set[f.File] = true
 			}
 		}
 	}
-	files := make([]string, 0, len(set))
-	for f := range set {
-		files = append(files, f)
-	}
-	return shorten(files)
+	return shorten(slices.Collect(maps.Keys(set)))
 }
 
-func shorten(files []string) names {
-	times := map[string]int{} // that files end so
-	for _, f := range files {
-		for tail := range tails(f) {
-			times[tail]++
+// distinct has the stacks that many steps have once.
+func distinct(stacks []Stack) []Stack {
+	var out []Stack
+	seen := map[*event.Frame]bool{}
+	for _, s := range stacks {
+		if len(s.Frames) > 0 && !seen[&s.Frames[0]] {
+			seen[&s.Frames[0]] = true
+			out = append(out, s)
 		}
 	}
-	short := names{}
-	for _, f := range files {
-		short[f] = f
-		for tail := range tails(f) {
-			if times[tail] == 1 {
-				short[f] = tail
-				break
-			}
+	return out
+}
+
+// shorten takes one component of each path after the other, from the end, until no other
+// path that is left ends so.
+func shorten(files []string) names {
+	type tail struct {
+		file string
+		at   int // where it begins
+	}
+	left := each(files, func(f string) tail { return tail{f, len(f)} })
+	short := make(names, len(files))
+	for len(left) > 0 {
+		times := make(map[string]int, len(left))
+		for i := range left {
+			t := &left[i]
+			t.at = strings.LastIndexByte(t.file[:max(t.at-1, 0)], '/') + 1
+			times[t.file[t.at:]]++
 		}
+		left = slices.DeleteFunc(left, func(t tail) bool {
+			name := t.file[t.at:]
+			if t.at > 0 && times[name] > 1 {
+				return false
+			}
+			short[t.file] = name
+			return true
+		})
 	}
 	return short
-}
-
-// tails are the ends of a path that begin with a whole component, the shortest first.
-func tails(file string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for i := len(file) - 1; i > 0; i-- {
-			if file[i-1] == '/' && !yield(file[i:]) {
-				return
-			}
-		}
-		yield(file)
-	}
 }
 
 // line is "file:line", the file shortened; "" if unknown.
@@ -215,7 +223,7 @@ func (r Report) stacks() []Stack {
 		for _, d := range f.Depends {
 			all = append(all, d.Step.Stack)
 		}
-		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch, f.Lost} {
+		for _, steps := range f.steps() {
 			all = append(all, stepStacks(steps)...)
 		}
 	}

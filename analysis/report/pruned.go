@@ -30,7 +30,8 @@ func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 	for i := range ps {
 		r.Pruned = append(r.Pruned, b.pruned(&ps[i]))
 	}
-	n := newNames(*r)
+	n := namesIn(r.stacks())
+	r.names = n
 	for i := range r.Pruned {
 		p := &r.Pruned[i]
 		p.Message = n.dropped(p, clean(ps[i].Reason))

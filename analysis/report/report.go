@@ -221,6 +221,8 @@ type Report struct {
 	Explained bool
 	// Generated: the findings have suppressions, which were asked for.
 	Generated bool
+
+	names names // of its files, also of findings that are left out; nil of one made by hand
 }
 
 // Finding is a finding.Finding with names for identifiers.

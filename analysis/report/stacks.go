@@ -11,12 +11,17 @@ func (r *Report) Stacks(visit func(Stack)) {
 		for _, t := range f.Mentioned {
 			visit(t.Created)
 		}
-		for _, steps := range [][]Step{f.Evidence, f.Witness, f.Sketch, f.Observed, f.Lost} {
+		for _, steps := range f.steps() {
 			for j := range steps {
 				steps[j].stacks(visit)
 			}
 		}
 	}
+}
+
+// steps are the finding's sides and schedules.
+func (f *Finding) steps() [][]Step {
+	return [][]Step{f.Evidence, f.Witness, f.Sketch, f.Observed, f.Lost}
 }
 
 func (o *Object) stacks(visit func(Stack)) {
