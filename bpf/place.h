@@ -109,7 +109,7 @@ static __noinline __u64 outer_of(struct known_place *k)
 
 /* Makes a place, with the number that its chain has among its likes, and what the line
  * says of it. */
-static __noinline __u32 add_place(struct place_line *line, __u64 id, __u32 several)
+static __always_inline __u32 add_place(struct place_line *line, __u64 id, __u32 several)
 {
 	struct known_place *other;
 
