@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -204,8 +205,10 @@ func (q *question) judged(w *witness, by finding.Order, assumes []string) Result
 		r.Chosen = append(r.Chosen, e.Seq)
 		r.Timed = r.Timed || e.Flags&event.Timed != 0
 	}
-	if err := check(q.h.observed(), w.steps, q.kind); err != nil {
-		return unknown(fmt.Sprintf("the checker did not accept the interleaving: %v", err))
+	err := q.h.judge().Check(w.steps, q.kind)
+	q.h.witnesses.Count(err)
+	if err != nil {
+		return refusal(err)
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
 	// The creation of each side, and what it takes and holds, should be there.
@@ -226,15 +229,23 @@ func (q *question) size() int {
 	return n
 }
 
-// observed is what the checker knows of the log. Questions often come together: it
-// is kept until the next event.
-func (h *History) observed() *observed {
+// refusal answers where a schedule is none.
+func refusal(err error) Result {
+	if execution.Unseen(err) {
+		return unknown(fmt.Sprintf(unexplained, err))
+	}
+	return unknown(fmt.Sprintf(mistaken, err))
+}
+
+// judge judges schedules of the log. Questions often come together: it is kept until
+// the next event.
+func (h *History) judge() execution.Judge {
 	if h.seen == nil {
 		events := make([]event.Event, len(h.log))
 		for i := range h.log {
 			events[i] = h.log[i].event()
 		}
-		h.seen = observe(events)
+		h.seen = h.opt.Judges(events)
 	}
 	return h.seen
 }

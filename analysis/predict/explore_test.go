@@ -192,7 +192,7 @@ func (x *explorer) note(s *exploredState) {
 	for _, i := range heads {
 		e := &x.m.out[i]
 		for _, j := range heads {
-			if j < i && conflict(&x.m.out[j], e) == nil {
+			if j < i && conflict(&x.m.out[j], e) {
 				x.found[key(finding.Race, []int{i, j})] = true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -55,7 +56,7 @@ func FuzzImpossibleRuns(f *testing.F) {
 		for i := range events {
 			for j := range min(i, 8) {
 				if r := h.Race(events[j].Seq, events[i].Seq); r.Verdict == Predicted && h.Evicted() == 0 && r.Elided == 0 {
-					if err := Check(run, r.Witness, finding.Race); err != nil {
+					if err := execution.Check(run, r.Witness, finding.Race); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -66,7 +67,7 @@ func FuzzImpossibleRuns(f *testing.F) {
 			e := &events[i]
 			steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Blocked: e.Flags&1 != 0})
 		}
-		_ = Check(events, steps, finding.Deadlock)
-		_ = Check(events, steps, finding.Race)
+		_ = execution.Check(events, steps, finding.Deadlock)
+		_ = execution.Check(events, steps, finding.Race)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -34,7 +35,7 @@ func predictedBy(t *testing.T, events []event.Event) int {
 			continue
 		}
 		n++
-		if err := predict.Check(events, f.Witness, finding.Deadlock); err != nil {
+		if err := execution.Check(events, f.Witness, finding.Deadlock); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,6 +3,7 @@ package predict
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -27,13 +28,14 @@ type History struct {
 	thinned uint64 // sections of the middle that were forgotten
 	barring int    // barrier rounds that not everybody has left
 	calm    uint64 // Seq of an event after which there was none
-	seen    *observed
+	seen    execution.Judge
 	lanes   *lanes
 	blind   bool // a cut went through a barrier round
 	// rearranged counts how often needs were moved.
 	rearranged int
 	// reversals is how many steps of Options.Reversals are spent.
 	reversals int
+	witnesses execution.Tally
 	untidy    bool // lists still name sections that lie in gaps
 
 	spare []*lockSlot // not in use
@@ -65,6 +67,10 @@ func (h *History) Thinned() uint64 { return h.thinned }
 
 // Evicted is the number of events that were forgotten.
 func (h *History) Evicted() uint64 { return h.evicted }
+
+// Witnesses counts those that were judged. One that is refused is an error of this
+// package.
+func (h *History) Witnesses() execution.Tally { return h.witnesses }
 
 // Remember adds the threads and objects that an answer may still name.
 func (h *History) Remember(n *event.Names) {

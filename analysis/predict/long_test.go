@@ -3,6 +3,7 @@ package predict
 import (
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -206,12 +207,12 @@ func TestCheckRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if err := Check(events, tt.steps, tt.kind); err == nil {
+			if err := execution.Check(events, tt.steps, tt.kind); err == nil {
 				t.Error("accepted")
 			}
 		})
 	}
-	if err := Check(events, []finding.Step{step(1), step(2), step(3), step(5)}, finding.Race); err != nil {
+	if err := execution.Check(events, []finding.Step{step(1), step(2), step(3), step(5)}, finding.Race); err != nil {
 		t.Errorf("a race is refused: %v", err)
 	}
 }

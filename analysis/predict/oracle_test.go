@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -294,11 +295,11 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	case event.Acquire, event.AcquireRead:
 		return len(m.holders(before, e)) == 0
 	case event.AcquireFailed:
-		return len(m.holders(before, &event.Event{Op: event.Acquire, Object: e.Object})) > 0
+		return m.heldAsObserved(before, i)
 	case event.Read, event.Update:
 		return m.lastWrite(before, e.Object) == m.lastWrite(upTo(i), e.Object)
 	case event.SemWait:
-		return m.semValue(before) > 0
+		return m.semValue(before) > 0 && m.posted(i, in)
 	case event.SemFailed:
 		return m.semValue(before) == 0
 	case event.Wake:
@@ -361,6 +362,51 @@ func (m *machine) semValue(before []int) int {
 		}
 	}
 	return v
+}
+
+// posted tells whether wait v+j comes after post j, where v is known and one thread alone
+// posts.
+func (m *machine) posted(wait int, in func(int) bool) bool {
+	if !slices.ContainsFunc(m.out, func(e event.Event) bool { return e.Op == event.Init && e.Object == theSem }) {
+		return true
+	}
+	need, by := -m.initial, event.ThreadID(0)
+	for j := range m.out {
+		switch o := &m.out[j]; {
+		case o.Op == event.SemWait && j <= wait:
+			need++
+		case o.Op == event.SemPost && by != 0 && by != o.Thread:
+			return true
+		case o.Op == event.SemPost:
+			by = o.Thread
+		}
+	}
+	for j := range m.out {
+		if m.out[j].Op == event.SemPost && need > 0 {
+			if need--; !in(j) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// heldAsObserved tells whether the lock of a failed attempt is held by a section that held
+// it in the run.
+func (m *machine) heldAsObserved(before []int, attempt int) bool {
+	lock := m.out[attempt].Object
+	closes := func(a, j int) bool {
+		o := &m.out[j]
+		return o.Op == event.Release && o.Object == lock && o.Thread == m.out[a].Thread
+	}
+	return slices.ContainsFunc(before, func(a int) bool {
+		if !m.out[a].Op.IsAcquire() || m.out[a].Object != lock || a > attempt {
+			return false
+		}
+		at := slices.Index(before, a)
+		openNow := !slices.ContainsFunc(before[at:], func(j int) bool { return closes(a, j) })
+		return openNow && !slices.ContainsFunc(upTo(attempt)[a:], func(j int) bool { return closes(a, j) })
+	})
 }
 
 // holders is the threads whose open sections keep the acquire e out.
@@ -450,7 +496,7 @@ func (m *machine) verify(t *rapid.T, r Result, kind finding.Kind) {
 	if r.Verdict != Predicted {
 		return
 	}
-	end := endOf(r.Witness, kind)
+	end := len(r.Witness) - len(r.Chosen)
 	seq := indices(r.Witness[:end])
 	var last []int
 	for _, s := range r.Chosen {
@@ -474,7 +520,7 @@ func (m *machine) ask(h *History, each func(kind finding.Kind, p Pattern, r Resu
 	}
 	for i := range m.out {
 		for j := range i {
-			if conflict(&m.out[j], &m.out[i]) == nil {
+			if conflict(&m.out[j], &m.out[i]) {
 				a, b := m.out[j].Seq, m.out[i].Seq
 				each(finding.Race, Pattern{{a}, {b}}, h.Race(a, b))
 			}
@@ -621,7 +667,7 @@ func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 		for _, i := range last {
 			w.last(&m.out[i], kind == finding.Deadlock)
 		}
-		err := Check(m.out, w.steps, kind)
+		err := execution.Check(m.out, w.steps, kind)
 		if (err == nil) != want {
 			t.Fatalf("%s, %v then %v: the checker says %v, by definition it is %v", kind, seq, last, err, want)
 		}

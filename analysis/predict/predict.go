@@ -30,8 +30,8 @@
 //
 // # Trust
 //
-// Nothing is Predicted unless Check accepts the witness. Check is a simulator of
-// threads and locks; it shares no code with the closure.
+// Nothing is Predicted unless package execution accepts the witness, which executes it
+// by the rules of locks, reads, waits and so on; it shares nothing with the closure.
 //
 // # Cost
 //
@@ -43,6 +43,7 @@
 package predict
 
 import (
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
@@ -64,6 +65,8 @@ type Options struct {
 	// change places, in steps of about 0.1 microseconds for all questions together;
 	// one question gets at most a sixteenth. Default 16777216; negative: no search.
 	Reversals int
+	// Judges judge witnesses; default execution.Observed.
+	Judges execution.Bench
 }
 
 func (o Options) filled() Options {
@@ -72,6 +75,9 @@ func (o Options) filled() Options {
 	o.Witness = atLeast(o.Witness, 1000, 16)
 	if o.Reversals == 0 {
 		o.Reversals = 1 << 24
+	}
+	if o.Judges == nil {
+		o.Judges = execution.Observed
 	}
 	return o
 }
@@ -90,7 +96,7 @@ type Verdict uint8
 const (
 	// Unknown: what would tell was forgotten or never seen.
 	Unknown Verdict = iota
-	// Predicted: there is a witness and Check accepts it.
+	// Predicted: there is a witness, and its judge accepts it.
 	Predicted
 	// Refuted: no reordering that was looked for leads there.
 	Refuted
@@ -142,5 +148,8 @@ const (
 	exhausted  = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
 	ordered    = "one of its sides comes before another in every schedule"
 	noConflict = "the accesses do not conflict"
-	oneThread  = "one thread alone cannot do it"
+	// What the checker refuses either rests on what was not seen, or is our error.
+	unexplained = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
+	mistaken    = "the schedule that was found is none, which is an error of tracepredict: %v"
+	oneThread   = "one thread alone cannot do it"
 )

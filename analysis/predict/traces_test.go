@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -150,7 +151,7 @@ func settle(t *testing.T, name string, o Options) settled {
 	for i := range events {
 		races := false
 		for j := range events[:i] {
-			if conflict(&events[j], &events[i]) != nil {
+			if !conflict(&events[j], &events[i]) {
 				continue
 			}
 			r := h.Race(events[j].Seq, events[i].Seq)
@@ -212,9 +213,12 @@ func TestRaceTraces(t *testing.T) {
 	}
 }
 
+// conflict tells whether two accesses, of two threads, could race.
+func conflict(a, b *event.Event) bool { return a.Thread != b.Thread && conflicting(a, b) }
+
 func checked(t *testing.T, events []event.Event, w []finding.Step, kind finding.Kind) {
 	t.Helper()
-	if err := Check(events, w, kind); err != nil {
+	if err := execution.Check(events, w, kind); err != nil {
 		t.Errorf("the witness fails: %v", err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -155,9 +155,9 @@ func TestExample1(t *testing.T) {
 	var all []finding.Step
 	for i := range x.Events[:6] {
 		e := &x.Events[i]
-		all = append(all, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object})
+		all = append(all, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer})
 	}
-	if err := predict.Check(x.Events, all, finding.Property); err != nil {
+	if err := execution.Check(x.Events, all, finding.Property); err != nil {
 		t.Errorf("the observed run: %v", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -38,7 +37,9 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	for _, i := range order {
 		steps = append(steps, stepOf(&run[i]))
 	}
-	if err := predict.Check(run, steps, finding.Property); err != nil {
+	err = a.o.Judges(run).Check(steps, finding.Property)
+	a.witnesses.Count(err)
+	if err != nil {
 		return nil, fmt.Errorf("execute it: %w", err)
 	}
 	return steps[common:], nil

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -65,9 +65,9 @@ func TestRunsOfSyncAreOfExclusionAreFeasible(t *testing.T) {
 			var steps []finding.Step
 			for _, i := range run {
 				e := &events[i]
-				steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object})
+				steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer})
 			}
-			if err := predict.Check(events, steps, finding.Property); err != nil {
+			if err := execution.Check(events, steps, finding.Property); err != nil {
 				t.Errorf("seed %d: the run %v of exclusion is not feasible: %v", seed, run, err)
 			}
 		})

@@ -11,7 +11,7 @@
 // # Trust
 //
 // A finding is predicted only if the plain monitor turns bad on the witness and
-// predict.Check, a simulator of threads, locks and variables that knows no clocks,
+// package execution, which knows the rules of locks, reads, waits and so on but no clocks,
 // executes it: all events of the run that the witness needs, in an order in which
 // those of the witness come as it says. Otherwise, or where part of the run was not
 // seen, it is potential, with the reason.
@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/causality"
@@ -58,6 +59,8 @@ type Options struct {
 	History int
 	// Found is called for each finding as soon as it is made; nil is not.
 	Found func(*finding.Finding)
+	// Judges judge witnesses; default execution.Observed.
+	Judges execution.Bench
 	// Latency is told when an event enters the lattice and how far this has been built;
 	// nil measures nothing.
 	Latency *stats.Latency
@@ -97,6 +100,8 @@ type Analysis struct {
 	order    []key
 	violated []bool // by property: the observed run violates it
 	more     uint64 // violations beyond maxFindings
+
+	witnesses execution.Tally
 }
 
 // key is what makes violations one finding.
@@ -116,6 +121,9 @@ func New(o Options) (*Analysis, error) {
 	}
 	if o.History <= 0 {
 		o.History = defaultHistory
+	}
+	if o.Judges == nil {
+		o.Judges = execution.Observed
 	}
 	n := len(o.Variables)
 	if o.Initial != nil && len(o.Initial) != n {
@@ -258,6 +266,10 @@ func (a *Analysis) Stats() lattice.Stats {
 	}
 	return a.lattice.Stats()
 }
+
+// Witnesses counts those that were judged. One that is refused is an error of this
+// package, or of the clocks and the lattice.
+func (a *Analysis) Witnesses() execution.Tally { return a.witnesses }
 
 // Notes are sentences, for the user, on what limits the answer: what the window left out
 // of the runs that were checked.

@@ -1,11 +1,13 @@
 package property_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -89,6 +91,39 @@ func TestWitnessesAreExecutions(t *testing.T) {
 	}
 	if predicted < 100 || observed < 100 {
 		t.Errorf("%d predicted, %d observed: the test says little", predicted, observed)
+	}
+}
+
+// refusing refuses every witness.
+type refusing struct{}
+
+func (refusing) Check([]finding.Step, finding.Kind) error { return errors.New("refused for the test") }
+
+// TestNothingIsPredictedWithoutAWitness: under a checker that refuses all, no property
+// is violated on another run than the observed one, and each refusal is counted.
+func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
+	refused := uint64(0)
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 17))
+		a := randomAnalysis(t, r, property.Options{
+			Window: 30, Queue: 12, Exclusion: seed%2 == 0, Judges: func([]event.Event) execution.Judge { return refusing{} },
+		})
+		events := eventtest.RandomRun(r, 30+r.IntN(120))
+		for i := range events {
+			a.Event(&events[i])
+		}
+		for _, f := range a.Finish() {
+			if f.Confidence == finding.Predicted || f.Confidence == finding.Potential && !strings.Contains(f.Reason, "refused for the test") {
+				t.Errorf("seed %d: %s: %s", seed, f.Confidence, f.Reason)
+			}
+		}
+		if w := a.Witnesses(); w.Refused != w.Checked {
+			t.Errorf("seed %d: %+v", seed, w)
+		}
+		refused += a.Witnesses().Refused
+	}
+	if refused < 20 {
+		t.Errorf("%d witnesses: the test shows nothing", refused)
 	}
 }
 

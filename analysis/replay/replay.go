@@ -111,7 +111,8 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	run.AddProperties(properties.Report())
 	out := Build(run, analyses, findings, names)
 	out.Run.Notes = append(out.Run.Notes, s.Remedies...)
-	out.Stats = Stats(figures, properties, nil)
+	out.Stats = Stats(figures, analyses, properties, nil)
+	out.Run.Notes = append(out.Run.Notes, Mistakes(analyses, properties)...)
 	return out, nil
 }
 
@@ -124,6 +125,20 @@ func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names rep
 		rep.Explain(s.Pruned(), names)
 	}
 	return rep
+}
+
+// Mistakes are notes on schedules that were found and that the checker of witnesses
+// refused, which should not be. Properties may be nil.
+func Mistakes(s *suite.Suite, properties *bind.Run) []string {
+	w := s.Witnesses()
+	if properties != nil {
+		w.Add(properties.Witnesses())
+	}
+	if w.Refused == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the checker of witnesses refused %d of the %d schedules that were found, and nothing that they were to show is called predicted: "+
+		"this is an error of tracepredict, please report it with a trace (--record)", w.Refused, w.Checked)}
 }
 
 // Findings finishes the analyses of a run that has ended; properties may be nil. Raced

@@ -6,12 +6,13 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/analysis/suite"
 )
 
 // Stats are the figures of a run that has ended, as a report has them; what the
 // processes took is left to the caller. Nil without a counter. Properties and latency
 // may be nil.
-func Stats(c *stats.Counter, properties *bind.Run, latency *stats.Latency) *report.Stats {
+func Stats(c *stats.Counter, s *suite.Suite, properties *bind.Run, latency *stats.Latency) *report.Stats {
 	if c == nil {
 		return nil
 	}
@@ -19,12 +20,17 @@ func Stats(c *stats.Counter, properties *bind.Run, latency *stats.Latency) *repo
 	for _, n := range c.Events() {
 		out.Events = append(out.Events, report.OpCount{Operation: n.Op.String(), Events: n.Events})
 	}
+	w := s.Witnesses()
+	if properties != nil {
+		w.Add(properties.Witnesses())
+	}
+	out.Witnesses = report.Witnesses{Checked: w.Checked, Refused: w.Refused, Unseen: w.Unseen}
 	if properties == nil {
 		return out
 	}
-	s := properties.Stats()
+	l := properties.Stats()
 	out.Lattice = &report.Lattice{
-		Levels: s.Levels, States: s.Cuts, Edges: s.Edges, Dropped: s.Dropped, CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Queue: s.Queue,
+		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,
 	}
 	if latency != nil {
 		h := latency.Spread()

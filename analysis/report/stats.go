@@ -10,6 +10,7 @@ import (
 type Stats struct {
 	Events           []OpCount // by operation, those that there were
 	Variables, Locks uint64    // that events were on
+	Witnesses        Witnesses
 	Tool             Usage
 	Program          *Usage       // of the live program; nil of a recorded run
 	Ring             *RingStats   // nil of a recorded run
@@ -21,6 +22,13 @@ type Stats struct {
 type OpCount struct {
 	Operation string
 	Events    uint64
+}
+
+// Witnesses counts the schedules that were found and then judged by the checker.
+type Witnesses struct {
+	Checked uint64
+	Refused uint64 // of these, each an error of tracepredict
+	Unseen  uint64 // likewise, refused for something of the run that was not seen
 }
 
 // Usage is what a process took. What is not known is 0.
@@ -71,6 +79,7 @@ func (p *printer) stats(r Report) {
 	say := func(format string, args ...any) { p.para(itself, 2, 4, fmt.Sprintf(format, args...)) }
 	say("events: %s", p.events(r))
 	say("seen: %s, %s, %s", counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"), counted(s.Variables, "variable", "variables"), counted(s.Locks, "lock", "locks"))
+	say("witnesses: %s found and checked, %d refused%s", counted(s.Witnesses.Checked, "schedule", "schedules"), s.Witnesses.Refused, unseen(s.Witnesses.Unseen))
 	say("tracepredict: %s", used(s.Tool))
 	if s.Program != nil {
 		say("program: %s", used(*s.Program))
@@ -92,6 +101,13 @@ func (p *printer) stats(r Report) {
 		say("latency from event to verdict, of %s: median %s, 99 %% at most %s, all at most %s",
 			counted(t.Events, "event", "events"), short(t.Median), short(t.Most99), short(t.Max))
 	}
+}
+
+func unseen(refused uint64) string {
+	if refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d more for something of the run that was not seen", refused)
 }
 
 func (p *printer) events(r Report) string {
@@ -150,11 +166,18 @@ type jsonStats struct {
 	Threads         int               `json:"threads"`
 	Variables       uint64            `json:"variables"`
 	Locks           uint64            `json:"locks"`
+	Witnesses       jsonWitnesses     `json:"witnesses"`
 	Tool            jsonTool          `json:"tool"`
 	Program         *jsonProgram      `json:"program,omitempty"`
 	Ring            *jsonRing         `json:"ring,omitempty"`
 	Lattice         *jsonLattice      `json:"lattice,omitempty"`
 	Latency         *jsonLatency      `json:"latency,omitempty"`
+}
+
+type jsonWitnesses struct {
+	Checked uint64 `json:"checked"`
+	Refused uint64 `json:"refused"`
+	Unseen  uint64 `json:"refused_unseen"`
 }
 
 type jsonTool struct {
@@ -200,7 +223,8 @@ func toJSONStats(r Report) *jsonStats {
 	out := &jsonStats{
 		Events: map[string]uint64{}, EventsPerSecond: rate(r.Run.Events, r.Run.Duration),
 		Threads: r.Run.Threads, Variables: s.Variables, Locks: s.Locks,
-		Tool: jsonTool{s.Tool.CPU.Nanoseconds(), s.Tool.Elapsed.Nanoseconds(), s.Tool.Peak},
+		Witnesses: jsonWitnesses(s.Witnesses),
+		Tool:      jsonTool{s.Tool.CPU.Nanoseconds(), s.Tool.Elapsed.Nanoseconds(), s.Tool.Peak},
 	}
 	for _, c := range s.Events {
 		out.Events[c.Operation] = c.Events

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -150,7 +151,7 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 			if got.Verdict != predict.Predicted {
 				t.Fatalf("seed %d: the race of %d and %d: %v, %s\n%v", seed, race.Evidence[0].Seq, race.Evidence[1].Seq, got.Verdict, got.Reason, steps(run))
 			}
-			if err := predict.Check(run, got.Witness, finding.Race); err != nil {
+			if err := execution.Check(run, got.Witness, finding.Race); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}

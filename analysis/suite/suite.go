@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/depend"
 	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/hang"
@@ -38,6 +39,8 @@ type Options struct {
 	// predicted, while the program runs. Finish gives them too.
 	OnDeadlock func(*finding.Finding)
 	Misuse     misuse.Options // which rules of misuse are looked at
+	// Judges judge witnesses; default execution.Observed.
+	Judges execution.Bench
 	// Explain collects what was dropped, and why; see Suite.Pruned.
 	Explain bool
 }
@@ -58,7 +61,7 @@ type Suite struct {
 
 // New makes a suite.
 func New(o Options) *Suite {
-	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals})
+	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.Judges})
 	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
@@ -137,6 +140,9 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	}
 	return finding.Doubted(append(found, s.hangs.Finish()...), doubt)
 }
+
+// Witnesses counts the schedules that were found and then judged.
+func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
 
 // Hangs gives the hangs of the run so far, in the order in which they were found.
 func (s *Suite) Hangs() []finding.Finding { return s.hangs.Findings() }

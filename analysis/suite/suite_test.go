@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -60,7 +60,7 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		for _, f := range fs {
-			if err := predict.Check(events, f.Witness, f.Kind); f.Confidence != finding.Potential && err != nil {
+			if err := execution.Check(events, f.Witness, f.Kind); f.Confidence != finding.Potential && err != nil {
 				t.Errorf("%s: the witness leads nowhere: %v", name, err)
 			}
 		}

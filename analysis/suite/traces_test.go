@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -39,7 +39,7 @@ func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []f
 		if f.Kind != kind || f.Confidence == finding.Potential {
 			continue
 		}
-		if err := predict.Check(events, f.Witness, kind); err != nil && f.Confidence == finding.Predicted {
+		if err := execution.Check(events, f.Witness, kind); err != nil && f.Confidence == finding.Predicted {
 			t.Error(err)
 		}
 		found = append(found, f)

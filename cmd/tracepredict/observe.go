@@ -360,6 +360,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	run.Notes = append(run.Notes, r.settled()...)
 	rep := replay.Build(run, r.suite, findings, names)
 	rep.Stats = r.stats()
+	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)
 	rep.Run.Notes = append(rep.Run.Notes, summary.Remedies...)
 	shown, err := r.printer.print(rep)

@@ -132,7 +132,7 @@ func (r *observation) stats() *report.Stats {
 	if l == nil {
 		return nil
 	}
-	s := replay.Stats(&l.counter, r.bound, l.latency)
+	s := replay.Stats(&l.counter, r.suite, r.bound, l.latency)
 	ring, program := r.session.RingUse(), l.program(r.actor.cpu())
 	s.Ring = &report.RingStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
 	s.Program, s.Tool = &program, l.own.since()

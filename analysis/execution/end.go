@@ -1,0 +1,128 @@
+package execution
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// endOf is how many of the steps are executed; the others are the error.
+func endOf(steps []finding.Step, kind finding.Kind) int {
+	switch kind {
+	case finding.Race:
+		return max(0, len(steps)-2)
+	case finding.Deadlock:
+		end := len(steps)
+		for end > 0 && steps[end-1].Blocked {
+			end--
+		}
+		return end
+	}
+	return len(steps)
+}
+
+// ends tells why the last steps are not the error.
+func (s *state) ends(last []finding.Step, kind finding.Kind) *Refusal {
+	switch kind {
+	case finding.Property:
+		return nil
+	case finding.Deadlock:
+		return s.deadlock(last)
+	case finding.Race:
+		return s.race(last)
+	}
+	return refuse(Goal, "nothing is known of a witness for %q", kind)
+}
+
+// deadlock: the threads wait in a cycle.
+func (s *state) deadlock(last []finding.Step) *Refusal {
+	if len(last) < 2 {
+		return refuse(Goal, "a deadlock's witness ends with %d blocked acquires, want two or more", len(last))
+	}
+	wants := make([]*event.Event, len(last))
+	for k := range last {
+		e, no := s.blocked(&last[k])
+		if no != nil {
+			return no
+		}
+		if slices.ContainsFunc(wants[:k], func(o *event.Event) bool { return o.Thread == e.Thread }) {
+			return refuse(Goal, "thread %d is in the ring twice", e.Thread)
+		}
+		wants[k] = e
+	}
+	if s.ring(wants, 1) || s.ring(wants, len(wants)-1) {
+		return nil
+	}
+	return refuse(Goal, "the %d blocked threads do not wait for each other in a ring", len(last))
+}
+
+// blocked is the acquire at which a thread is to wait.
+func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
+	i, no := s.enabled(x.Thread)
+	if no != nil {
+		return nil, no
+	}
+	e := &s.events[i]
+	switch {
+	case e.Op != x.Op || e.Object != x.Object || !e.Op.IsAcquire():
+		return nil, refuse(Goal, "thread %d goes on with %s of object %d, not with the acquire that is to block", e.Thread, e.Op, e.Object)
+	case e.Flags&event.Try != 0:
+		return nil, refuse(Goal, "thread %d only tries the lock %d, which does not block", e.Thread, e.Object)
+	}
+	return e, nil
+}
+
+// enabled is the thread's next event, which only the state may hold up.
+func (s *state) enabled(t event.ThreadID) (int32, *Refusal) {
+	i, no := s.next(t)
+	if no == nil {
+		no = s.ready(i)
+	}
+	return i, no
+}
+
+// ring tells whether each wants what the one that many places on holds.
+func (s *state) ring(wants []*event.Event, places int) bool {
+	for k, e := range wants {
+		by := wants[(k+places)%len(wants)].Thread
+		o := &s.objects[s.ids[e.Object]]
+		if !slices.ContainsFunc(o.holders, func(h int32) bool { return s.excludes(h, e.Op) && s.holder(h) == by }) {
+			return false
+		}
+	}
+	return true
+}
+
+// race: the two accesses are both next, whatever they would see.
+func (s *state) race(last []finding.Step) *Refusal {
+	if len(last) != 2 {
+		return refuse(Goal, "a race's witness ends with two accesses, this one has %d steps", len(last))
+	}
+	var pair [2]*event.Event
+	for k := range last {
+		i, no := s.enabled(last[k].Thread)
+		if no != nil {
+			return no
+		}
+		pair[k] = &s.events[i]
+		if pair[k].Seq != last[k].Seq {
+			return refuse(Goal, "thread %d goes on with event %d, not with %d", last[k].Thread, pair[k].Seq, last[k].Seq)
+		}
+	}
+	return conflict(pair[0], pair[1])
+}
+
+func conflict(a, b *event.Event) *Refusal {
+	switch {
+	case !a.Op.IsAccess() || !b.Op.IsAccess() || a.Object != b.Object:
+		return refuse(Goal, "events %d and %d are not accesses of one variable", a.Seq, b.Seq)
+	case a.Thread == b.Thread:
+		return refuse(Goal, "events %d and %d are of one thread", a.Seq, b.Seq)
+	case !a.Op.IsWrite() && !b.Op.IsWrite():
+		return refuse(Goal, "events %d and %d only read", a.Seq, b.Seq)
+	case a.Flags&b.Flags&event.Atomic != 0:
+		return refuse(Goal, "events %d and %d are both atomic", a.Seq, b.Seq)
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package execution_test
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// plain is the rules once more, straight from the order table and in quadratic time, over
+// well-formed runs of eventtest: may event i come after those of before, in that order?
+type plain []event.Event
+
+func (p plain) may(before []int, i int) bool {
+	e := &p[i]
+	in := func(j int) bool { return slices.Contains(before, j) }
+	for j := range p {
+		o := &p[j]
+		needed := j < i && (o.Thread == e.Thread || o.Op == event.Fork && o.Peer == e.Thread)
+		needed = needed || e.Op == event.Join && o.Thread == e.Peer
+		if o.Object == e.Object && o.Object != 0 && j < i {
+			needed = needed || o.Op == event.Init || e.Op == event.Destroy
+		}
+		if needed && !in(j) {
+			return false
+		}
+	}
+	dead := slices.ContainsFunc(before, func(j int) bool { return p[j].Op == event.Destroy && p[j].Object == e.Object })
+	return !in(i) && !dead && p.allows(before, i, in)
+}
+
+func (p plain) allows(before []int, i int, in func(int) bool) bool {
+	e := &p[i]
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		return !slices.ContainsFunc(p.open(before, e.Object), func(j int) bool { return e.Op == event.Acquire || p[j].Op == event.Acquire })
+	case event.AcquireFailed:
+		return slices.ContainsFunc(p.open(before, e.Object), func(j int) bool { return slices.Contains(p.open(first(i), e.Object), j) })
+	case event.Read, event.Update:
+		return p.lastWrite(before, e.Object) == p.lastWrite(first(i), e.Object)
+	case event.SemWait:
+		return p.value(before, e.Object) > 0 && p.posted(before, i)
+	case event.SemFailed:
+		return p.value(before, e.Object) == 0
+	case event.Wake:
+		sent := p.notification(i)
+		return sent < 0 || slices.Index(before, sent) > slices.Index(before, p.lastOf(i, event.Wait))
+	case event.BarrierArrive:
+		return p.gathered(p.round(i), in)
+	case event.BarrierDepart:
+		return p.gathered(p.round(p.lastOf(i, event.BarrierArrive))+1, in)
+	case event.OnceLeave:
+		return !slices.ContainsFunc(first(i), func(j int) bool { return p[j].Op == event.OnceDone && !in(j) })
+	}
+	return true
+}
+
+// first is the run up to an event.
+func first(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// open is the acquires whose sections are open.
+func (p plain) open(before []int, lock event.ObjectID) []int {
+	var out []int
+	for k, j := range before {
+		o := &p[j]
+		closed := func(r int) bool { return p[r].Op == event.Release && p[r].Object == lock && p[r].Thread == o.Thread }
+		if o.Op.IsAcquire() && o.Object == lock && !slices.ContainsFunc(before[k:], closed) {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+func (p plain) lastWrite(before []int, v event.ObjectID) int {
+	for k := len(before) - 1; k >= 0; k-- {
+		if o := &p[before[k]]; o.Op.IsWrite() && o.Object == v {
+			return before[k]
+		}
+	}
+	return -1
+}
+
+func (p plain) lastOf(i int, op event.Op) int {
+	for j := i - 1; j >= 0; j-- {
+		if p[j].Thread == p[i].Thread && p[j].Op == op {
+			return j
+		}
+	}
+	return -1
+}
+
+// balance is posts less waits.
+func (p plain) balance(before []int, sem event.ObjectID) int {
+	n := 0
+	for _, j := range before {
+		switch {
+		case p[j].Object != sem:
+		case p[j].Op == event.SemPost:
+			n++
+		case p[j].Op == event.SemWait:
+			n--
+		}
+	}
+	return n
+}
+
+// initial is what was told, or the least that explains the run.
+func (p plain) initial(sem event.ObjectID) (v int, told bool) {
+	for i := range p {
+		if e := &p[i]; e.Op == event.Init && e.Object == sem {
+			return int(e.Value), true
+		}
+	}
+	for i := range p {
+		v = max(v, -p.balance(first(i+1), sem))
+	}
+	return v, false
+}
+
+func (p plain) value(before []int, sem event.ObjectID) int {
+	v, _ := p.initial(sem)
+	return v + p.balance(before, sem)
+}
+
+// posted tells whether wait v+j comes after post j, if one thread alone posts.
+func (p plain) posted(before []int, i int) bool {
+	v, told := p.initial(p[i].Object)
+	waits := 0
+	var posts []int
+	for j := range p {
+		switch {
+		case p[j].Object != p[i].Object:
+		case p[j].Op == event.SemPost:
+			posts = append(posts, j)
+		case p[j].Op == event.SemWait && j <= i:
+			waits++
+		}
+	}
+	if !told || slices.ContainsFunc(posts, func(j int) bool { return p[j].Thread != p[posts[0]].Thread }) {
+		return true
+	}
+	return !slices.ContainsFunc(posts[:max(0, waits-v)], func(j int) bool { return !slices.Contains(before, j) })
+}
+
+// notification is what ended the wait of a wake: the oldest since the wait that no
+// earlier wake has had. -1: it needed none.
+func (p plain) notification(wake int) int {
+	taken := map[int]bool{}
+	for i := range p[:wake+1] {
+		if p[i].Op != event.Wake || p[i].Flags&event.TimedOut != 0 {
+			continue
+		}
+		sent := -1
+		for j := p.lastOf(i, event.Wait) + 1; j < i && sent < 0; j++ {
+			if o := &p[j]; (o.Op == event.Signal || o.Op == event.Broadcast) && o.Object == p[i].Object && !taken[j] {
+				sent = j
+			}
+		}
+		if i == wake {
+			return sent
+		}
+		taken[sent] = sent >= 0 && p[sent].Op == event.Signal
+	}
+	return -1
+}
+
+// round of a barrier of two.
+func (p plain) round(arrival int) int {
+	n := 0
+	for i := range p[:arrival] {
+		if p[i].Op == event.BarrierArrive {
+			n++
+		}
+	}
+	return n / 2
+}
+
+// gathered tells whether all arrivals of the rounds before have come.
+func (p plain) gathered(rounds int, in func(int) bool) bool {
+	for i := range p {
+		if p[i].Op == event.BarrierArrive && p.round(i) < rounds && !in(i) {
+			return false
+		}
+	}
+	return true
+}

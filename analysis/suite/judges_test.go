@@ -1,0 +1,88 @@
+package suite_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/execution"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// strict refuses every witness, and notes those that it was asked about.
+type strict struct{ asked *int }
+
+func (s strict) Check([]finding.Step, finding.Kind) error {
+	*s.asked++
+	return errors.New("refused for the test")
+}
+
+// collection names the runs of package predict.
+func collection(t *testing.T) []string {
+	t.Helper()
+	files, err := os.ReadDir("../predict/testdata/traces")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), ".std"); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// judged runs the suite with judges, and deadlocks told while the program runs.
+func judged(events []event.Event, judges execution.Bench) (found, online []finding.Finding, s *suite.Suite) {
+	s = suite.New(suite.Options{Judges: judges, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
+	for i := range events {
+		e := events[i]
+		s.Event(&e)
+	}
+	return s.Finish(nil), online, s
+}
+
+// TestNothingIsPredictedWithoutAWitness: under a checker that refuses all, nothing is
+// predicted or observed of what needs a witness, at the end of a run or while it lasts;
+// each refusal is counted and told of among the candidates that were dropped.
+func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
+	wouldBe, asked, told := 0, 0, 0
+	for _, name := range collection(t) {
+		events := read(t, name)
+		found, online, s := judged(events, nil)
+		for _, f := range append(found, online...) {
+			if f.Confidence == finding.Potential {
+				continue
+			}
+			wouldBe++
+			if err := execution.Check(events, f.Witness, f.Kind); err != nil {
+				t.Errorf("%s: a %s %s has no witness: %v", name, f.Confidence, f.Kind, err)
+			}
+		}
+		if w := s.Witnesses(); w.Refused != 0 {
+			t.Errorf("%s: %d of %d witnesses refused", name, w.Refused, w.Checked)
+		}
+		before := asked
+		found, online, s = judged(events, func([]event.Event) execution.Judge { return strict{&asked} })
+		for _, f := range append(found, online...) {
+			if f.Confidence != finding.Potential {
+				t.Errorf("%s: a %s %s, though every witness was refused", name, f.Confidence, f.Kind)
+			}
+		}
+		if w := s.Witnesses(); w.Refused != uint64(asked-before) || w.Checked != w.Refused {
+			t.Errorf("%s: %+v, want %d refused", name, w, asked-before)
+		}
+		for _, p := range s.Pruned() {
+			if strings.Contains(p.Reason, "an error of tracepredict: refused for the test") {
+				told++
+			}
+		}
+	}
+	if wouldBe < 20 || asked < 20 || told < 20 {
+		t.Errorf("%d findings with witnesses, %d witnesses judged, %d told of: the test shows nothing", wouldBe, asked, told)
+	}
+}
