@@ -124,15 +124,19 @@ static __always_inline __u32 add_place(struct place_line *line, __u64 id, __u32 
 	return line->key.outer ? other->place : 0; /* else somebody was faster, perhaps with another chain */
 }
 
-/* Finds the place of the key that a line has, or makes one. Not static, so that the
- * verifier judges it once. */
-__noinline __u32 find_place(struct place_line *line, __u64 id, __u64 sp)
+/* Finds the place of a key, or makes one, for a line; null if the thread has none. Not
+ * static, so that the verifier judges it once. */
+__noinline __u32 find_place(struct place_key *key, struct place_line *line, __u64 id, __u64 sp)
 {
 	struct known_place *first, *other;
+	struct place_line own = {};
 	__u32 place, several;
 
-	if (!line)
+	if (!key)
 		return 0;
+	if (!line)
+		line = &own;
+	line->key = *key;
 	line->known.others = 0;
 	line->known.hits = 0;
 	first = bpf_map_lookup_elem(&places, &line->key);
@@ -168,17 +172,6 @@ __noinline __u32 find_place(struct place_line *line, __u64 id, __u64 sp)
 	return place;
 }
 
-/* As find_place, where a thread has no line for it. */
-__noinline __u32 find_far_place(struct place_key *key, __u64 id, __u64 sp)
-{
-	struct place_line line = {};
-
-	if (!key)
-		return 0;
-	line.key = *key;
-	return find_place(&line, id, sp);
-}
-
 /* Whether a hit with the key of a line is at the line's place. The nearest word is read
  * each time; what it misses is rare, and so are the others read once it has been
  * right for long. Not static, so that the verifier judges it once. */
@@ -210,19 +203,18 @@ static __always_inline __u32 place_at(__u64 caller, __u32 index, __u64 sp, struc
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct place_key key = {};
-	struct place_line *line;
+	struct place_line *line = 0;
 
 	key.caller = caller;
 	key.depth = CURRENT_THREAD_POINTER(task) - sp;
 	key.site = (__u64)w->tgid << 32 | index; /* another program may be at the same addresses */
-	if (!slot)
-		return find_far_place(&key, (__u64)w->tgid << 32 | w->tid, sp);
-	line = &slot->places[index & (NEAR_PLACES - 1)];
-	if (line->known.place && line->key.caller == key.caller && line->key.depth == key.depth &&
-	    line->key.site == key.site && (!line->known.words || same_outer(&line->known, sp)))
-		return line->known.place;
-	line->key = key;
-	return find_place(line, (__u64)w->tgid << 32 | w->tid, sp);
+	if (slot) {
+		line = &slot->places[index & (NEAR_PLACES - 1)];
+		if (line->known.place && line->key.caller == key.caller && line->key.depth == key.depth &&
+		    line->key.site == key.site && (!line->known.words || same_outer(&line->known, sp)))
+			return line->known.place;
+	}
+	return find_place(&key, line, (__u64)w->tgid << 32 | w->tid, sp);
 }
 
 #endif
