@@ -80,10 +80,23 @@ type thread struct {
 	lately []known // by object, modulo a power of two; until it ends
 }
 
-// known is what is known of a use: most events tell nothing new.
-type known struct {
-	object event.ObjectID
-	roles  role
+// known is what is known of a use, the object above its roles, in as few bytes as it can
+// be: most events tell nothing new, and there may be as many as threads times objects.
+type known uint32
+
+const roleBits = 5
+
+// knownOf is 0, which tells nothing, of an object whose number is too large.
+func knownOf(object event.ObjectID, r role) known {
+	if object >= 1<<(32-roleBits) {
+		return 0
+	}
+	return known(object)<<roleBits | known(r)
+}
+
+// tells reports whether it is known already that an object is used so.
+func (k known) tells(object event.ObjectID, r role) bool {
+	return event.ObjectID(k>>roleBits) == object && r&^role(k&(1<<roleBits-1)) == 0
 }
 
 // use is what a thread does with an object.
@@ -130,7 +143,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 		t.lately = make([]known, max(nearby, 2*len(t.lately)))
 	}
 	near := &t.lately[int(e.Object)&(len(t.lately)-1)]
-	if near.object == e.Object && roles[e.Op]&^near.roles == 0 {
+	if near.tells(e.Object, roles[e.Op]) {
 		return
 	}
 	u := g.use(t, e.Object)
@@ -140,7 +153,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 	if fresh := roles[e.Op] &^ u.roles; fresh != 0 {
 		u.take(fresh, e)
 	}
-	*near = known{e.Object, u.roles}
+	*near = knownOf(e.Object, u.roles)
 }
 
 // take adds roles that the thread did not have.

@@ -1,8 +1,6 @@
 package goodlock
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -19,6 +17,7 @@ type again struct {
 	modes   uint16 // a bit for each lock held, outermost lowest, and then of the wanted one: it is shared
 	depth   uint16 // of held
 	held    [maxAgain]taken
+	_       [8]byte // a line has 64
 }
 
 type taken struct {
@@ -49,14 +48,13 @@ func (g *again) fill(t *thread, place event.PlaceID) bool {
 	return true
 }
 
-// tag is a hash, but 0.
-func (g *again) tag() uint32 {
+func (g *again) hash() uint32 {
 	h := uint64(g.thread)<<32 | uint64(g.lock)
 	h = (h ^ uint64(g.place) ^ g.stretch<<20) * 0x9e3779b97f4a7c15
 	for i := range g.held[:g.depth] {
 		h = (h ^ h>>29 ^ uint64(g.held[i].lock)<<32 ^ uint64(g.held[i].place)) * 0xbf58476d1ce4e5b9
 	}
-	return uint32(h>>32) | 1
+	return uint32(h >> 32)
 }
 
 // same reports whether the two are one nesting in one stretch of a thread.
@@ -65,28 +63,34 @@ func (g *again) same(o *again) bool {
 		g.modes == o.modes && g.depth == o.depth && g.held == o.held
 }
 
-// agains finds nestings by their tags, which are near each other: a nesting that is not
-// there costs one look at these. It is a table of a power of two, in which one stands in
-// one of a few places.
+// agains is a table of a power of two, in which a nesting stands where its hash says or
+// in one of the next places: most are found, or known not to be there, by one look.
 type agains struct {
-	tags []uint32 // 0: free
-	all  []again
+	all []again
 }
 
 // ways is in how many places a nesting may be.
 const ways = 8
 
-func (t *agains) grow(n int) { t.tags, t.all = make([]uint32, n), make([]again, n) }
+// The stretches of places without a nesting. No thread's is one of them.
+const (
+	free    = 0          // and those behind were never needed
+	dropped = ^uint64(0) // there may be others behind it
+)
 
-// at is the first of the places of a tag.
-func (t *agains) at(tag uint32) int { return int(tag>>1) & (len(t.tags) - 1) &^ (ways - 1) }
+func (t *agains) grow(n int) { t.all = make([]again, n) }
+
+func (t *agains) at(hash uint32, way int) int { return (int(hash) + way) & (len(t.all) - 1) }
 
 func (t *agains) find(g *again) *again {
-	tag := g.tag()
-	at := t.at(tag)
-	for i, x := range t.tags[at : at+ways] {
-		if x == tag && t.all[at+i].same(g) {
-			return &t.all[at+i]
+	hash := g.hash()
+	for way := range ways {
+		x := &t.all[t.at(hash, way)]
+		if x.same(g) {
+			return x
+		}
+		if x.stretch == free {
+			return nil
 		}
 	}
 	return nil
@@ -94,20 +98,22 @@ func (t *agains) find(g *again) *again {
 
 // add puts a nesting into a free place, or else in place of another.
 func (t *agains) add(g *again) {
-	tag := g.tag()
-	at := t.at(tag)
-	way := slices.Index(t.tags[at:at+ways], 0)
-	if way < 0 {
-		way = int(tag>>28) % ways
+	hash := g.hash()
+	to := t.at(hash, int(hash>>28)%ways)
+	for way := range ways {
+		if at := t.at(hash, way); t.all[at].x == nil {
+			to = at
+			break
+		}
 	}
-	t.tags[at+way], t.all[at+way] = tag, *g
-	g.x.again = at + way
+	t.all[to] = *g
+	g.x.again = to
 }
 
 // drop makes an instance not be found any more.
 func (t *agains) drop(x *instance) {
 	if x.again < len(t.all) && t.all[x.again].x == x {
-		t.tags[x.again], t.all[x.again] = 0, again{}
+		t.all[x.again] = again{stretch: dropped}
 	}
 }
 
@@ -137,7 +143,7 @@ func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) 
 	if len(p.opposed) > 0 {
 		return
 	}
-	if n := len(a.again.all); a.kept > n/4*3 && n < mostAgain {
+	if n := len(a.again.all); a.kept > n/2 && n < mostAgain {
 		a.again.grow(2 * n)
 	}
 	g := again{x: x}

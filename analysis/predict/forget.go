@@ -40,7 +40,7 @@ type lost struct {
 func (o Options) stride() int { return max(1, o.Sections/4) }
 
 // live is how many sections are kept.
-func (l *lockSlot) live() int { return len(l.sections) - l.stale.n }
+func (l *lockSlot) live() int { return len(l.sections) - int(l.stale.n) }
 
 // trim forgets sections of the middle when there are a stride too many, down to
 // the number to keep.
@@ -50,14 +50,14 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 		return
 	}
 	half := h.opt.Sections / 2
-	l.keep = max(l.keep, half)
-	if len(l.sections)-half < l.keep+stride {
+	l.keep = max(l.keep, uint32(half))
+	if len(l.sections)-half < int(l.keep)+stride {
 		return
 	}
 	l.tidy(s)
 	h.fresh = h.fresh[:0]
 	upto, at := event.Epoch(0), 0
-	for ; l.live() > h.opt.Sections && l.keep < len(l.sections)-half; l.keep++ {
+	for ; l.live() > h.opt.Sections && int(l.keep) < len(l.sections)-half; l.keep++ {
 		if x := l.sections[l.keep].acquire; x > upto {
 			at = s.next(at, x)
 			upto = h.forgetBlock(s, l.slot, at)
@@ -65,7 +65,7 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	}
 	s.addGaps(h)
 	l.tidy(s)
-	if s.stale.n > len(s.held)/4 {
+	if int(s.stale.n) > len(s.held)/4 {
 		s.tidy()
 		h.rearranged++
 	}
@@ -221,7 +221,7 @@ func (s *slotHistory) from(e event.Epoch) sieve {
 
 // stale counts the sections of a list that lie in gaps, and where they begin.
 type stale struct {
-	n    int
+	n    uint32
 	from event.Epoch
 }
 
@@ -229,7 +229,7 @@ func (x *stale) add(n int, from event.Epoch) {
 	if x.n == 0 || from < x.from {
 		x.from = from
 	}
-	x.n += n
+	x.n += uint32(n)
 }
 
 // tidy drops the lock's sections that lie in gaps.
@@ -238,18 +238,18 @@ func (l *lockSlot) tidy(s *slotHistory) {
 		return
 	}
 	to, _ := slices.BinarySearchFunc(l.sections, l.stale.from, compareStay)
-	from, keep := to, l.keep
+	from, keep := to, int(l.keep)
 	gone := s.from(l.stale.from)
-	for ; from < len(l.sections) && from-to < l.stale.n; from++ {
+	for ; from < len(l.sections) && from-to < int(l.stale.n); from++ {
 		if x := l.sections[from]; !gone.holds(x.acquire) {
 			l.sections[to] = x
 			to++
-		} else if from < l.keep {
+		} else if from < int(l.keep) {
 			keep--
 		}
 	}
 	l.sections = l.sections[:to+copy(l.sections[to:], l.sections[from:])]
-	l.keep, l.stale = keep, stale{}
+	l.keep, l.stale = uint32(keep), stale{}
 }
 
 // tidy drops the slot's sections that lie in gaps. They are all before the open
@@ -261,7 +261,7 @@ func (s *slotHistory) tidy() {
 	to := s.next(0, s.stale.from)
 	from := to
 	gone := s.from(s.stale.from)
-	for ; from < len(s.held) && from-to < s.stale.n; from++ {
+	for ; from < len(s.held) && from-to < int(s.stale.n); from++ {
 		if x := &s.held[from]; !gone.holds(x.acquire) {
 			s.held[to] = *x
 			to++

@@ -21,15 +21,16 @@ type lockHistory struct {
 	ids   []uint32 // of slots: what a search looks at
 }
 
-// lockSlot is one line of a processor's cache.
+// lockSlot fits in one line of a processor's cache, and must: there are as many as threads
+// times locks.
 type lockSlot struct {
 	lock     event.ObjectID
 	slot     uint32
 	sections []stay
 	lost     *lost // nil: none is
 	stale    stale
-	keep     int  // sections before this index are not looked at by trim
-	idle     bool // it had no sections when the index was made anew
+	keep     uint32 // sections before this index are not looked at by trim
+	idle     bool   // it had no sections when the index was made anew
 }
 
 // stay is a section as its lock knows it.
