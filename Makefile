@@ -65,12 +65,14 @@ long-trace: ## analyse a trace of 100 million events in the memory of one of a m
 	scripts/setup demo
 	scripts/long-trace
 
-pgo: ## profile the tool under a load of locks, for the compiler: cmd/tracepredict/default.pgo
+pgo: ## profile the tool under a load of locks, and its analyses and lattice, for the compiler: cmd/tracepredict/default.pgo
 	scripts/setup demo
 	CGO_ENABLED=0 $(GO) test -pgo=off -trimpath -c -o build/pgo/live.test ./cmd/tracepredict
 	cd cmd/tracepredict && ../../scripts/as-root ../../build/pgo/live.test -test.run '^$$' -test.bench . \
 		-test.benchtime 1000000x -test.cpuprofile ../../build/pgo/profile
-	$(GO) tool pprof -proto -output=build/pgo/default.pgo build/pgo/profile
+	$(GO) test -pgo=off -run '^$$' -bench Reach/all -benchtime 10000000x -o build/pgo/suite.test -cpuprofile $(CURDIR)/build/pgo/suite ./analysis/suite
+	$(GO) test -pgo=off -run '^$$' -bench Properties -benchtime 1x -o build/pgo/replay.test -cpuprofile $(CURDIR)/build/pgo/replay ./analysis/replay
+	$(GO) tool pprof -proto -output=build/pgo/default.pgo build/pgo/profile build/pgo/suite build/pgo/replay
 	cp build/pgo/default.pgo cmd/tracepredict/default.pgo
 
 generate: ## compile the BPF programs again; needs clang 19
