@@ -54,7 +54,8 @@ func (x *explorer) learn(i int) {
 	x.threads[e.Thread] |= bit(i)
 	for j := range x.m.out {
 		o := &x.m.out[j]
-		if (o.Op == event.Fork && o.Peer == e.Thread) || (e.Op == event.Join && o.Thread == e.Peer) || (o.Op == event.Init && o.Object == e.Object && j < i) {
+		if (o.Op == event.Fork && o.Peer == e.Thread) || (e.Op == event.Join && o.Thread == e.Peer) || (o.Op == event.Init && o.Object == e.Object && j < i) ||
+			(e.Op == event.Destroy && o.Object == e.Object && j < i) || (e.Op == event.OnceLeave && o.Op == event.OnceDone) {
 			x.need[i] |= bit(j)
 		}
 		r, arrival := x.m.roundOf[j]

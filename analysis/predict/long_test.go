@@ -3,8 +3,6 @@ package predict
 import (
 	"testing"
 
-	"github.com/tracepredict/tracepredict/analysis/execution"
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -175,45 +173,6 @@ func TestForeignRelease(t *testing.T) {
 	b := f.nest(2, lockB, lockA)
 	if r := f.h.Deadlock(Pattern{{a}, {b}}); r.Verdict != Predicted {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
-	}
-}
-
-// TestCheckRefuses: what no run can do is refused with the rule it breaks.
-func TestCheckRefuses(t *testing.T) {
-	events := []event.Event{
-		{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2},
-		{Seq: 2, Thread: 1, Op: event.Acquire, Object: lockA},
-		{Seq: 3, Thread: 1, Op: event.Write, Object: varX, Flags: event.HasValue, Value: 1},
-		{Seq: 4, Thread: 1, Op: event.Release, Object: lockA},
-		{Seq: 5, Thread: 2, Op: event.Read, Object: varX, Flags: event.HasValue, Value: 2},
-		{Seq: 6, Thread: 2, Op: event.Write, Object: varX},
-	}
-	step := func(i int) finding.Step {
-		e := events[i-1]
-		return finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer}
-	}
-	tests := []struct {
-		name  string
-		kind  finding.Kind
-		steps []finding.Step
-	}{
-		{"no steps", finding.Race, nil},
-		{"no ring", finding.Deadlock, []finding.Step{step(1)}},
-		{"a kind without a checker", finding.Misuse, []finding.Step{step(1)}},
-		{"unknown thread", finding.Race, []finding.Step{{Seq: 1, Thread: 9, Op: event.Read}, step(3), step(5)}},
-		{"skips an event", finding.Race, []finding.Step{step(1), step(3), step(5)}},
-		{"reads a value that nobody wrote", finding.Race, []finding.Step{step(1), step(2), step(3), step(4), step(5), step(6), step(6)}},
-		{"thread not created", finding.Race, []finding.Step{step(5), step(3)}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if err := execution.Check(events, tt.steps, tt.kind); err == nil {
-				t.Error("accepted")
-			}
-		})
-	}
-	if err := execution.Check(events, []finding.Step{step(1), step(2), step(3), step(5)}, finding.Race); err != nil {
-		t.Errorf("a race is refused: %v", err)
 	}
 }
 

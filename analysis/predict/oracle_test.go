@@ -27,6 +27,8 @@ const (
 	theBarrier
 	thePipe
 	theAtomic
+	theOnce
+	lockBrief // comes to be and is destroyed
 )
 
 // choices makes the random choices of a trace.
@@ -69,7 +71,18 @@ type machine struct {
 	initial  int
 	awaiting map[event.ThreadID]bool
 	pipe     *pipe // nil: no messages
+	done     bool  // theOnce
+	brief    life
 }
+
+// life is how far lockBrief has come.
+type life uint8
+
+const (
+	unborn life = iota
+	alive
+	dead
+)
 
 func newMachine(c choices, full bool) *machine {
 	m := &machine{
@@ -144,7 +157,7 @@ func (m *machine) wake(c choices, id event.ThreadID) {
 func (m *machine) act(c choices, id event.ThreadID) {
 	kinds := 9
 	if m.full {
-		kinds = 18
+		kinds = 21
 	}
 	if m.pipe != nil && c.between(0, 2, "message") == 0 {
 		m.message(c, id)
@@ -175,6 +188,34 @@ func (m *machine) act(c choices, id event.ThreadID) {
 	case 16, 17:
 		op := oneOf(c, []event.Op{event.Read, event.Write, event.Update}, "atomic")
 		m.emit(event.Event{Thread: id, Op: op, Object: theAtomic, Kind: event.KindVariable, Flags: event.Atomic})
+	case 18:
+		m.once(id)
+	case 19, 20:
+		m.lifetime(c, id)
+	}
+}
+
+// once runs the initialiser, or finds that another has.
+func (m *machine) once(id event.ThreadID) {
+	op := event.OnceLeave
+	if !m.done {
+		op, m.done = event.OnceDone, true
+	}
+	m.emit(event.Event{Thread: id, Op: op, Object: theOnce, Kind: event.KindOnce})
+}
+
+// lifetime makes lockBrief, uses it or, once nobody holds it, destroys it.
+func (m *machine) lifetime(c choices, id event.ThreadID) {
+	switch {
+	case m.brief == unborn:
+		m.brief = alive
+		m.emit(event.Event{Thread: id, Op: event.Init, Object: lockBrief, Kind: event.KindMutex})
+	case m.brief == dead:
+	case len(m.held[lockBrief]) == 0 && c.between(0, 3, "destroy") == 0:
+		m.brief = dead
+		m.emit(event.Event{Thread: id, Op: event.Destroy, Object: lockBrief, Kind: event.KindMutex})
+	default:
+		m.lock(c, id, lockBrief)
 	}
 }
 
@@ -210,8 +251,11 @@ func (m *machine) lock(c choices, id event.ThreadID, lock event.ObjectID) {
 		if read {
 			e.Op = event.AcquireRead
 		}
-		if c.between(0, 7, "try") == 0 {
+		switch c.between(0, 7, "try") {
+		case 0:
 			e.Flags = event.Try
+		case 1:
+			e.Flags = event.Timed
 		}
 		m.held[lock] = append(holders, id)
 		m.emit(e)
@@ -284,6 +328,12 @@ func (m *machine) may(before []int, i int) bool {
 			return false
 		}
 		if o.Op == event.Init && o.Object == e.Object && j < i && !in(j) {
+			return false
+		}
+		if e.Op == event.Destroy && o.Object == e.Object && j < i && !in(j) {
+			return false
+		}
+		if e.Op == event.OnceLeave && o.Op == event.OnceDone && !in(j) {
 			return false
 		}
 	}

@@ -1,4 +1,4 @@
-package predict
+package execution_test
 
 import (
 	"strings"

@@ -1,0 +1,148 @@
+package execution
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// rule is an operation's: what forbids it in a state, and what it makes of that. What
+// must have happened before it whatever the state is a need (run.go).
+type rule struct {
+	may func(s *state, i int32, o *object) *Refusal
+	do  func(s *state, i int32, o *object)
+}
+
+var rules = [event.NumOps]rule{
+	event.Acquire:       {(*state).free, (*state).take},
+	event.AcquireRead:   {(*state).free, (*state).take},
+	event.AcquireFailed: {(*state).held, nil},
+	event.Release:       {(*state).open, (*state).release},
+	event.Read:          {(*state).sees, nil},
+	event.Update:        {(*state).sees, (*state).write},
+	event.Write:         {nil, (*state).write},
+	event.SemPost:       {nil, (*state).post},
+	event.SemWait:       {(*state).positive, (*state).wait},
+	event.SemFailed:     {(*state).zero, nil},
+	event.Wake:          {(*state).notified, nil},
+	event.Send:          {nil, (*state).send},
+	event.Receive:       {(*state).arrived, nil},
+	event.Destroy:       {nil, (*state).destroy},
+}
+
+func ruleOf(op event.Op) rule {
+	if op < event.NumOps {
+		return rules[op]
+	}
+	return rule{}
+}
+
+// Mutex, spin lock: one holder. Read-write lock: readers or one writer.
+func (s *state) free(i int32, o *object) *Refusal {
+	for _, h := range o.holders {
+		if s.excludes(h, s.events[i].Op) {
+			return refuse(Exclusion, "lock %d is held by thread %d", s.events[i].Object, s.holder(h))
+		}
+	}
+	return nil
+}
+
+// excludes tells whether an open section keeps an acquire waiting.
+func (s *state) excludes(h int32, op event.Op) bool {
+	return op == event.Acquire || h < 0 || s.events[h].Op == event.Acquire
+}
+
+func (s *state) take(i int32, o *object) { o.holders = append(o.holders, i) }
+
+// Failed trylock, lock that timed out: held at that time, by a section that it failed at
+// in the run (holder's lock → failure → holder's unlock).
+func (s *state) held(i int32, o *object) *Refusal {
+	for _, h := range o.holders {
+		if h < i && i < s.closedBy(h) {
+			return nil
+		}
+	}
+	return refuse(Attempt, "nobody holds lock %d of those who did in the run", s.events[i].Object)
+}
+
+// Unlock: of a section that is open. One that the run never opened can be closed always.
+func (s *state) open(i int32, o *object) *Refusal {
+	if h := s.met[i]; h != nobody && !slices.Contains(o.holders, h) {
+		return refuse(Exclusion, "lock %d is not held", s.events[i].Object)
+	}
+	return nil
+}
+
+func (s *state) release(i int32, o *object) {
+	if at := slices.Index(o.holders, s.met[i]); at >= 0 {
+		o.holders = slices.Delete(o.holders, at, at+1)
+	}
+}
+
+// Atomic variable, plain observed variable: same writer. A read-modify-write is one event.
+func (s *state) sees(i int32, o *object) *Refusal {
+	switch want := s.met[i]; {
+	case want == anybody || want == o.writer:
+		return nil
+	case want == unknown:
+		return refuse(Writer, "the value read from variable %d is not that of the write before it", s.events[i].Object)
+	default:
+		return refuse(Writer, "variable %d was written last by %s, in the run by %s", s.events[i].Object, s.name(o.writer), s.name(want))
+	}
+}
+
+func (s *state) write(i int32, o *object) { o.writer = i }
+
+// Semaphore: value ≥ 0. Failed sem_trywait: value 0 at that time.
+func (s *state) positive(i int32, o *object) *Refusal {
+	if o.value <= 0 {
+		return refuse(Count, "semaphore %d is %d", s.events[i].Object, o.value)
+	}
+	return nil
+}
+
+func (s *state) zero(i int32, o *object) *Refusal {
+	if o.value != 0 {
+		return refuse(Attempt, "semaphore %d is %d, not 0", s.events[i].Object, o.value)
+	}
+	return nil
+}
+
+func (s *state) post(_ int32, o *object) { o.value++ }
+func (s *state) wait(_ int32, o *object) { o.value-- }
+
+// Signal, broadcast: wait → notification → wake. A notification that nobody waits for
+// wakes nobody, which is no error; so the wake asks whether it came during the wait. A
+// wake that timed out, or was spurious, needs none.
+func (s *state) notified(i int32, _ *object) *Refusal {
+	sent := s.met[i]
+	switch wait, known := s.slept[i]; {
+	case sent == nobody:
+		return nil
+	case s.when[sent] == 0:
+		return refuse(Waking, "it needs %s first", s.name(sent))
+	case known && s.when[sent] < s.when[wait]:
+		return refuse(Waking, "%s was sent before the wait", s.name(sent))
+	}
+	return nil
+}
+
+// Futex, pipe, eventfd: write → the read of those bytes. They come in the order in which
+// they were sent, so those before them must be the same.
+func (s *state) send(i int32, o *object) {
+	all := s.queues[s.sends[s.object[i]]]
+	if o.sent == o.ordered && int(o.sent) < len(all) && all[o.sent] == i {
+		o.ordered++
+	}
+	o.sent++
+}
+
+func (s *state) arrived(i int32, o *object) *Refusal {
+	if o.ordered < s.met[i] {
+		return refuse(Messages, "it needs %s first, and no other message before that", s.name(s.queues[s.sends[s.object[i]]][o.ordered]))
+	}
+	return nil
+}
+
+// Destroy: uses → destroy is a need; what follows uses what is no more.
+func (s *state) destroy(i int32, o *object) { o.gone = isEnd(&s.events[i]) }
