@@ -53,7 +53,7 @@ type chains struct {
 // newChains has the chain of which nothing is known, as number 0, and room for frames: to
 // hash their long names again when a map grows takes longer than to write them.
 func newChains(frames int) *chains {
-	c := &chains{frameIDs: make(map[jsonFrame]int, frames), stackIDs: map[string]int{}, known: map[*event.Frame]int{}}
+	c := &chains{frames: make([]jsonFrame, 0, frames), frameIDs: make(map[jsonFrame]int, frames), stackIDs: map[string]int{}, known: map[*event.Frame]int{}}
 	c.number(nil)
 	return c
 }

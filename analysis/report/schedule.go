@@ -147,7 +147,7 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 	var head strings.Builder
 	head.WriteString("   ")
 	for _, id := range lanes {
-		head.WriteString(pad(shortName(thread(f, id).name(), width), width+gap))
+		head.WriteString(pad(shortText(thread(f, id).name(), width), width+gap))
 	}
 	p.line(p.style.dim, strings.TrimRight(head.String(), " "))
 	for _, r := range rows {
@@ -165,14 +165,14 @@ func cell(r row, width int) []string {
 		return []string{r.text} // across all lanes
 	}
 	if r.at == "" {
-		return []string{shortName(r.text, width)}
+		return []string{shortText(r.text, width)}
 	}
 	for _, space := range []string{"  ", " "} {
 		if line := r.text + space + r.at; columns(line) <= width {
 			return []string{line}
 		}
 	}
-	return []string{shortName(r.text, width), "  " + r.at}
+	return []string{shortText(r.text, width), "  " + r.at}
 }
 
 func pad(s string, width int) string {
@@ -197,7 +197,7 @@ func (p *printer) does(s Step) string {
 		verb += " " + shortName(s.Object.Name, p.width/2)
 	}
 	if s.Flags&event.HasValue != 0 && s.Op.IsAccess() {
-		verb += " = " + shortName(s.Text, p.width/2)
+		verb += " = " + shortText(s.Text, p.width/2)
 	}
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
 		verb += " (" + byKernel(s) + ")"

@@ -9,18 +9,50 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// shortName fits a name into width columns: C++ template arguments and
-// parameters go first, then the middle, for the two ends tell most.
+// shortName fits a name into width columns: C++ template arguments and parameters
+// go first, then the scopes, the outer ones first, for what stands last is the function's
+// own name; then its middle.
 func shortName(s string, width int) string {
 	if columns(s) <= width {
 		return s
 	}
 	s = collapse(collapse(s, '<', '>'), '(', ')')
-	w := columns(s)
-	if w <= width {
+	if columns(s) <= width {
 		return s
 	}
-	const dots = "..."
+	if i := strings.LastIndexByte(s, '('); i > 0 && !strings.Contains(s[i:], "::") {
+		s = s[:i]
+	}
+	if columns(s) <= width {
+		return s
+	}
+	for {
+		i := strings.Index(s, "::")
+		if i < 0 || i+2 == len(s) {
+			return withoutMiddle(s, width)
+		}
+		if short := dots + s[i:]; columns(short) <= width {
+			return short
+		}
+		s = s[i+2:]
+	}
+}
+
+const dots = "..."
+
+// shortText fits text with names in it into width columns: their template arguments and
+// parameters go first, then its middle.
+func shortText(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
+	return withoutMiddle(collapse(collapse(s, '<', '>'), '(', ')'), width)
+}
+
+func withoutMiddle(s string, width int) string {
+	if columns(s) <= width {
+		return s
+	}
 	if width <= len(dots)+2 {
 		return ansi.Truncate(s, max(width, 0), "")
 	}
@@ -50,7 +82,7 @@ func tail(s string, width int) string {
 // collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.
 // Text whose brackets do not match (operator<) stays as it is.
 func collapse(s string, open, shut rune) string {
-	if short := emptied(s, open, shut, "..."); len(short) < len(s) {
+	if short := emptied(s, open, shut, dots); len(short) < len(s) {
 		return short
 	}
 	return s

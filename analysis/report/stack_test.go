@@ -27,6 +27,8 @@ func TestLongStacks(t *testing.T) {
 		"short":     {"a bb main", "#0 a p.c:1|#1 bb p.c:2|#2 main p.c:4"},
 		"recursion": {"a bb bb bb main", "#0 a p.c:1|#1 bb p.c:2|   ... 3 times|#4 main p.c:4"},
 		"six":       {"a b c d e main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|#5 main p.c:4"},
+		"seven":     {"a b c d e f main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|#5 f p.c:1|#6 main p.c:4"},
+		"eight":     {"a b c d e f g main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|... 2 more|#7 main p.c:4"},
 		"long":      {"a b c d e f f g main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|... 3 more|#8 main p.c:4"},
 	} {
 		lines := newPrinter(Report{}, TextOptions{}).stack(chainOf(strings.Fields(c.chain)...), 70)
@@ -36,6 +38,15 @@ func TestLongStacks(t *testing.T) {
 		if diff := cmp.Diff(strings.Split(c.want, "|"), lines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// TestLongStacksVerbose: who asks for all gets each frame, still with recursions once.
+func TestLongStacksVerbose(t *testing.T) {
+	lines := newPrinter(Report{}, TextOptions{Verbose: true}).stack(chainOf(strings.Fields("a b c d e f f g main")...), 70)
+	want := []string{"  #0 a p.c:1", "  #1 b p.c:1", "  #2 c p.c:1", "  #3 d p.c:1", "  #4 e p.c:1", "  #5 f p.c:1", "     ... 2 times", "  #7 g p.c:1", "  #8 main p.c:4"}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

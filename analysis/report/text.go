@@ -24,7 +24,8 @@ type TextOptions struct {
 	// NO_COLOR in the environment.
 	Color bool
 	// Verbose lists every variable that --watch-shared found, by default those
-	// that threads share, as far as they are not many; and each suppression.
+	// that threads share, as far as they are not many; each suppression; and
+	// each frame of the sides' call chains, by default the ends of long ones.
 	Verbose bool
 }
 
@@ -366,7 +367,7 @@ func (p *printer) placed(what, in string, s Stack, width int) []string {
 
 func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string {
 	t := thread(f, id)
-	head := wrap(shortName(t.label(), width), width, 0, 2)
+	head := wrap(shortText(t.label(), width), width, 0, 2)
 	for i := range head {
 		head[i] = p.style.title(head[i])
 	}
@@ -409,25 +410,31 @@ func (p *printer) object(o *Object) string {
 
 // stack shows the program's own part of a chain: without the library's frames
 // at either end. Of a long one there are the inner frames and the outermost, and
-// what a recursion repeats is there once.
+// what a recursion repeats is there once. All of it is there if the reader asked for all.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
 	for len(frames) > 1 && ofLibrary(frames[len(frames)-1]) {
 		frames = frames[:len(frames)-1]
 	}
 	runs := runsOf(frames)
+	cut, last := maxCallers-1, len(runs)-1
+	if p.all || last <= maxCallers { // a line that says how many would be as long as the one frame
+		cut = last
+	}
 	var lines []string
-	for i, r := range runs {
-		if i >= maxCallers-1 && i < len(runs)-1 && len(runs) > maxCallers {
-			if i == maxCallers-1 {
-				lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", len(frames)-r.at-runs[len(runs)-1].times)))
-			}
-			continue
-		}
-		lines = append(lines, p.frame(r.at, r.frame, width)...)
-		if r.times > 1 {
-			lines = append(lines, p.style.dim(fmt.Sprintf("     ... %d times", r.times)))
-		}
+	for _, r := range runs[:cut] {
+		lines = append(lines, p.frameRun(r, width)...)
+	}
+	if cut < last {
+		lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", runs[last].at-runs[cut].at)))
+	}
+	return append(lines, p.frameRun(runs[last], width)...)
+}
+
+func (p *printer) frameRun(r frameRun, width int) []string {
+	lines := p.frame(r.at, r.frame, width)
+	if r.times > 1 {
+		lines = append(lines, p.style.dim(fmt.Sprintf("     ... %d times", r.times)))
 	}
 	return lines
 }
