@@ -19,7 +19,7 @@ const (
 	errDeadlock = 35 // EDEADLK
 )
 
-// unlocked is the last release of a thread.
+// unlocked is the last release of a thread, or what it has detached last.
 type unlocked struct {
 	addr, sp uint64
 	site     uint32
@@ -31,7 +31,7 @@ type unlocked struct {
 const maxInner = 512
 
 // inner reports whether a release is a part of the one just before: C11's mtx_unlock
-// calls pthread_mutex_unlock.
+// calls pthread_mutex_unlock. Likewise a detach.
 func (t *thread) inner(r *bpf.Record) bool {
 	u := &t.unlocked
 	return u.addr == r.Object && u.site != r.Site && u.event == t.seen && r.Sp <= u.sp && u.sp-r.Sp < maxInner
@@ -144,6 +144,19 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	t.joined, t.joinedAt = r.Object, r.Entered
 	e := o.begin(t, r, event.JoinFailed)
 	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
+	o.send()
+}
+
+// detachesAgain serves a detach of nobody that can be detached: of u, which has been, or
+// of peer, which had the handle last; nil and 0 if there is none.
+func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event.ThreadID) {
+	if u != nil {
+		peer = max(peer, u.id)
+	}
+	if peer == 0 || o.stats.Holed > 0 || t.inner(r) {
+		return
+	}
+	o.begin(t, r, event.DetachAgain).Peer = peer
 	o.send()
 }
 

@@ -224,6 +224,27 @@ func TestMisuse(t *testing.T) {
 			T5 end
 			T1 join T5
 			T1 join-failed T5 =3`, nil},
+		{"detached twice, detached after a join, and by a call within a call", `
+			1 detach p1 sp=90
+			1 detach p1 sp=82 kind=mutex
+			1 detach p1 sp=90
+			11 exit
+			12 detach p1
+			1 join p2 entered=7
+			1 detach p2
+			1 detach p9
+			1 fork 13 tp=p2
+			1 detach p2`, `
+			T1 detach T2
+			T1 detach-again T2
+			T2 end
+			T3 detach-again T2
+			T3 end inferred
+			T1 join T3
+			T1 detach-again T3
+			T1 fork T4
+			T4 begin
+			T1 detach T4`, nil},
 		{"joins that are refused", `
 			1 join p1 failed result=22 entered=3
 			1 join p1 failed result=22 entered=2

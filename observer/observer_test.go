@@ -597,6 +597,7 @@ func TestThreads(t *testing.T) {
 			12 exit
 			1 detach p2`, `
 			T1 detach T2
+			T1 detach-again T2
 			T2 end
 			T3 end
 			T1 detach T3`, &Stats{}},

@@ -252,12 +252,14 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 
 func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	u := t.process.byPointer(r.Object, r.Time)
-	if u == nil || u.detached {
+	if last, _ := o.parted.get(t.process, r.Object); u == nil || u.detached || u.id < last {
+		o.detachesAgain(t, r, u, last)
 		return
 	}
 	u.detached = true
 	o.begin(t, r, event.Detach).Peer = u.id
 	o.send()
+	t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
 	if u.ended {
 		o.retire(u)
 	}

@@ -32,6 +32,8 @@ const (
 	JoinTwice Rule = "join-twice"
 	// JoinSelf: a thread joins itself.
 	JoinSelf Rule = "join-self"
+	// DetachTwice: a thread is detached that was detached or joined before.
+	DetachTwice Rule = "detach-twice"
 	// NeverJoined: a thread has ended that nobody joined or detached before the process
 	// ended.
 	NeverJoined Rule = "never-joined"
@@ -41,6 +43,6 @@ const (
 func Rules() []Rule {
 	return []Rule{
 		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, ExitHolding,
-		JoinDetached, JoinTwice, JoinSelf, NeverJoined,
+		JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

@@ -73,6 +73,10 @@ func (a *Analysis) life(t *thread, e *event.Event) {
 		if e.Flags&event.Inferred == 0 {
 			a.makings.parted.add(stepOf(e))
 		}
+	case event.DetachAgain:
+		if before, ok := a.makings.parted.last(func(p *step) bool { return p.peer == e.Peer }); ok {
+			a.report(finding.DetachTwice, stepOf(e), before)
+		}
 	case event.Join:
 		a.joined(stepOf(e))
 	case event.JoinFailed:

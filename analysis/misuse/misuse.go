@@ -150,7 +150,7 @@ func (a *Analysis) Event(e *event.Event) {
 		a.barrier(t, e)
 	case event.Init, event.Destroy:
 		a.lifetime(e)
-	case event.Fork, event.Join, event.JoinFailed, event.Detach, event.End:
+	case event.Fork, event.Join, event.JoinFailed, event.Detach, event.DetachAgain, event.End:
 		a.life(t, e)
 	case event.Hole:
 		a.hole()

@@ -287,6 +287,15 @@ func TestRules(t *testing.T) {
 		{"join of a thread that was made detached", `
 			1 fork 2
 			1 join-failed 2 =22`, []string{"join-detached 2 1"}},
+		{"detached twice", `
+			1 fork 2
+			1 detach 2
+			1 detach-again 2`, []string{"detach-twice 3 2"}},
+		{"detached when it was joined", `
+			1 fork 2
+			2 end
+			1 join 2
+			1 detach-again 2`, []string{"detach-twice 4 3"}},
 		{"two join at once", `
 			1 fork 2
 			3 join-failed 2 =22

@@ -57,6 +57,12 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 		return fmt.Sprintf("%s joins %s%s, which %s is joining%s", who, peer, at, n.second(f), n.opposite(f, " at %s", ""))
 	case finding.JoinSelf:
 		return fmt.Sprintf("%s joins itself%s", who, at)
+	case finding.DetachTwice:
+		did := "detached"
+		if len(f.Evidence) > 1 && f.Evidence[1].Op == event.Join {
+			did = "joined"
+		}
+		return fmt.Sprintf("%s detaches %s%s, which %s %s before%s", who, peer, at, n.holder(f), did, n.opposite(f, " at %s", ""))
 	case finding.NeverJoined:
 		return fmt.Sprintf("%s, made by %s%s, has ended, and nobody joined or detached it", peer, who, at)
 	}

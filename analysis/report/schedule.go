@@ -257,7 +257,7 @@ func verbs(o event.Op) string {
 		return "ends"
 	case event.Join:
 		return "joins"
-	case event.Detach:
+	case event.Detach, event.DetachAgain:
 		return "detaches"
 	case event.Wait:
 		return "waits on"

@@ -110,6 +110,7 @@ const (
 	ReleaseUnheld // the thread gives a lock up that it does not hold; with InCondWait in a wait on a condition, the next event
 	JoinFailed    // a join that was refused: Peer is who was to be joined, or was joined before, Value the error number
 	UseDestroyed  // Object was destroyed, not made again, and is used; if Inferred, it may have been made again by no call
+	DetachAgain   // a detach of Peer, which was detached or joined before
 
 	NumOps
 )
@@ -193,7 +194,7 @@ type Event struct {
 	Thread  ThreadID
 	Object  ObjectID
 	Object2 ObjectID // the mutex of Wait and Wake; of a ReleaseUnheld in a wait the condition; of a Return what its result points to
-	Peer    ThreadID // of Fork, Join, JoinFailed, Detach
+	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain
 	Place   PlaceID
 	Op      Op
 	Kind    Kind // of Object
@@ -232,7 +233,7 @@ func (e *Event) Before(slot uint32, epoch Epoch) bool {
 func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 
 // IsMisuse reports whether the event tells of a broken rule, and of nothing else.
-func (o Op) IsMisuse() bool { return o >= ReleaseUnheld && o <= UseDestroyed }
+func (o Op) IsMisuse() bool { return o >= ReleaseUnheld && o <= DetachAgain }
 
 // IsWrite reports whether the event changes a variable.
 func (o Op) IsWrite() bool { return o == Write || o == Update }
@@ -251,7 +252,7 @@ var opNames = [NumOps]string{
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
-	"release-unheld", "join-failed", "use-destroyed",
+	"release-unheld", "join-failed", "use-destroyed", "detach-again",
 }
 
 // String gives the operation's name as the reports and traces spell it.

@@ -445,6 +445,29 @@ static void join_twice(void)
 		pthread_join(t, NULL); /* wrong join_twice */
 }
 
+static void detach_twice(void)
+{
+	pthread_t t = start(dawdler);
+
+	if (!fine) {
+		pthread_detach(t); /* other detach_twice */
+		pthread_detach(t); /* wrong detach_twice */
+		sem_post(&off);
+		return;
+	}
+	thrd_detach(t);
+	sem_post(&go);
+}
+
+static void detach_joined(void)
+{
+	pthread_t t = start(nothing);
+
+	pthread_join(t, NULL); /* other detach_joined */
+	if (!fine)
+		pthread_detach(t); /* wrong detach_joined */
+}
+
 static void *narcissus(void *arg)
 {
 	if (!fine)
@@ -488,7 +511,7 @@ static const struct {
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
-	CASE(exit_holding), CASE(exit_robust), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self),
+	CASE(exit_holding), CASE(exit_robust), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
 	CASE(never_joined), CASE(never_ended),
 };
 
