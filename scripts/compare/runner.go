@@ -191,8 +191,8 @@ func (r *runner) look(ctx context.Context, p program, t tool, limit func() (time
 			return v, false, err
 		}
 	}
-	if v, err = judged(p, t, file); err != nil {
-		return v, kept, err
+	if v, err = judged(p, t, file); err != nil || v.unended {
+		return v, kept, err // a busy machine may have been why it did not end: it is asked again
 	}
 	return v, kept, said.keep(file + ".txt")
 }

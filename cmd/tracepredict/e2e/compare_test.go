@@ -32,9 +32,9 @@ func TestCompared(t *testing.T) {
 }
 
 func compareOne(t *testing.T, file, name string) {
-	expect, flags := openingOf(t, file)
+	expect, flags, build := openingOf(t, file)
 	args := append([]string{"exec", "--watch-shared", "--confidence", "predicted"}, flags...)
-	_, r := reported(t, append(args, "--", compared(t, file))...)
+	_, r := reported(t, append(args, "--", compared(t, file, build))...)
 	found := false
 	for _, f := range r.Findings {
 		if !slices.ContainsFunc(expect, func(e []string) bool { return isExpected(f, e) }) {
@@ -60,7 +60,7 @@ func isExpected(f jsonFinding, expect []string) bool {
 }
 
 // compared builds a program as scripts/compare does.
-func compared(t *testing.T, file string) string {
+func compared(t *testing.T, file string, build []string) string {
 	t.Helper()
 	compiler, standard := "gcc", "-std=gnu11"
 	if filepath.Ext(file) == ".cc" {
@@ -68,14 +68,14 @@ func compared(t *testing.T, file string) string {
 	}
 	needTool(t, compiler)
 	out := filepath.Join(t.TempDir(), "program")
-	if err := compile(compiler, file, out, []string{standard, "-O1", "-pthread"}); err != nil {
+	if err := compile(compiler, file, out, append([]string{standard, "-O1", "-pthread"}, build...)); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
 
-// openingOf reads the lines expect: and run: of a program's opening comment.
-func openingOf(t *testing.T, file string) (expect [][]string, flags []string) {
+// openingOf reads the lines expect:, run: and build: of a program's opening comment.
+func openingOf(t *testing.T, file string) (expect [][]string, flags, build []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -85,12 +85,14 @@ func openingOf(t *testing.T, file string) (expect [][]string, flags []string) {
 		words := strings.Fields(line)
 		switch {
 		case len(words) == 0 || words[0] != "//":
-			return expect, flags
+			return expect, flags, build
 		case len(words) > 2 && words[1] == "expect:" && words[2] != "nothing":
 			expect = append(expect, words[2:])
 		case len(words) > 2 && words[1] == "run:":
 			flags = words[2:]
+		case len(words) > 2 && words[1] == "build:":
+			build = words[2:]
 		}
 	}
-	return expect, flags
+	return expect, flags, build
 }

@@ -1,0 +1,28 @@
+// A thread is cancelled in its wait on a condition, for which it has got the mutex back, and no cleanup handler gives it
+// up.
+//
+// expect: misuse
+#include "threads.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int stop;
+
+static void *serve(void *unused) {
+	pthread_mutex_lock(&lock);
+	while (!stop)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+int main(void) {
+	pthread_t server;
+	if (pthread_create(&server, NULL, serve, NULL))
+		return 1;
+	later(1);
+	pthread_cancel(server);
+	pthread_join(server, NULL);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,30 @@
+// A thread dies with a robust mutex. Who gets it next makes it consistent and goes on: that
+// is what robust mutexes are for.
+//
+// expect: nothing
+#include "threads.h"
+#include <errno.h>
+
+static pthread_mutex_t till;
+static int got;
+
+static void *die(void *unused) {
+	pthread_mutex_lock(&till);
+	return unused;
+}
+
+static void *inherit(void *unused) {
+	later(1);
+	got = pthread_mutex_lock(&till);
+	pthread_mutex_consistent(&till);
+	pthread_mutex_unlock(&till);
+	return unused;
+}
+
+int main(void) {
+	pthread_mutexattr_t robust;
+	if (pthread_mutexattr_init(&robust) || pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST) || pthread_mutex_init(&till, &robust))
+		return 1;
+	RUN(die, inherit);
+	return got != EOWNERDEAD;
+}

@@ -1,0 +1,47 @@
+// A new table is published by an atomic pointer, and the old one cleared when the atomic count of readers
+// has been seen at zero, as RCU does.
+//
+// expect: nothing
+#include "threads.h"
+#include <stdatomic.h>
+
+struct table {
+	int size;
+};
+
+static _Atomic(struct table *) current;
+static atomic_int readers;
+static int seen;
+
+static void *reader(void *unused) {
+	atomic_fetch_add(&readers, 1);
+	struct table *mine = atomic_load(&current);
+	seen = mine->size;
+	atomic_fetch_sub(&readers, 1);
+	return unused;
+}
+
+static void *writer(void *unused) {
+	later(1);
+	struct table *next = malloc(sizeof *next);
+	if (!next)
+		exit(1);
+	next->size = 2;
+	struct table *old = atomic_exchange(&current, next);
+	while (atomic_load(&readers))
+		milliseconds(1);
+	old->size = 0;
+	free(old);
+	return unused;
+}
+
+int main(void) {
+	struct table *first = malloc(sizeof *first);
+	if (!first)
+		return 1;
+	first->size = 1;
+	atomic_store(&current, first);
+	RUN(reader, writer);
+	free(atomic_load(&current));
+	return seen != 1;
+}
