@@ -10,8 +10,26 @@ import (
 
 // knownMisses are programs of scripts/compare whose defect is not found, and why.
 var knownMisses = map[string]string{
+	"cancel":          "how a cancelled wait ends is not recorded, so the mutex is not known to be held again",
+	"condition_any":   "potential: a reference count of the library's, inlined, may order any two events",
+	"fork_held":       "nothing says that a fork may come while the lock is held",
+	"future":          "potential: a future is atomic instructions through pointers",
+	"heap_counter":    "only global and static variables are watched without --watch-field",
 	"hidden_by_count": "every schedule that leads there gives a read another writer",
+	"latch":           "potential: the count of waiters in the library's wait is not observed",
+	"openmp":          "potential: libgomp synchronises unobserved",
+	"own_spin_abba":   "a lock made of atomic instructions is not known to be one without --sync",
+	"pool":            "one thread writes and another only reads, which makes no candidate where the run's locks order the two",
 	"publication":     "on x86-64 the code of a relaxed store is that of one that releases",
+	"robust":          "pthread_mutex_consistent is not observed",
+	"shared_memory":   "only global and static variables are watched without --watch-field",
+	"signal_lock":     "nothing says that the signal may come while the lock is held",
+	"swap":            "only global and static variables are watched without --watch-field",
+}
+
+// knownAlarms are innocent programs of which something is said, and why.
+var knownAlarms = map[string]string{
+	"pipe_ok": "pipes are observed with --order=io alone",
 }
 
 // TestCompared holds tracepredict to what is expected of it on the programs that it is
@@ -37,11 +55,13 @@ func compareOne(t *testing.T, file, name string) {
 	_, r := reported(t, append(args, "--", compared(t, file, build))...)
 	found := false
 	for _, f := range r.Findings {
-		if !slices.ContainsFunc(expect, func(e []string) bool { return isExpected(f, e) }) {
+		if slices.ContainsFunc(expect, func(e []string) bool { return isExpected(f, e) }) {
+			found = true
+		} else if why := knownAlarms[name]; why != "" {
+			t.Logf("a false alarm, as is known: %s: %s", why, f)
+		} else {
 			t.Errorf("a false alarm: %s", f)
-			continue
 		}
-		found = true
 	}
 	switch why := knownMisses[name]; {
 	case len(expect) == 0:

@@ -1,4 +1,4 @@
-// OpenMP: a critical section, a barrier between two loops and the join at the end of the region keep the threads apart.
+// A critical section, a barrier between two loops and the join at the end of the region keep the threads of OpenMP apart.
 //
 // expect: nothing
 // build: -fopenmp

@@ -1,6 +1,7 @@
-// Opposite orders, but the second thread gives up the inner lock after a while, and backs off.
+// Opposite orders; the second thread gives up the inner lock after five seconds, and backs off: so long both
+// may stand still.
 //
-// expect: nothing
+// expect: deadlock
 #include "threads.h"
 
 static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;

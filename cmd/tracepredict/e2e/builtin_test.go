@@ -1,0 +1,27 @@
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestBuiltinSuppressions: all that is found in a static program, in the C library that it
+// holds, is known to be benign.
+func TestBuiltinSuppressions(t *testing.T) {
+	needBPF(t)
+	needTool(t, "gcc")
+	program := filepath.Join(t.TempDir(), "library")
+	// Debug information would be the program's alone, and what has none would not be watched.
+	if out, err := exec.Command("gcc", "-static", "-O1", "-pthread", "-o", program, "testdata/library.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	status, all := reported(t, "exec", "--watch-shared", "--no-default-suppressions", "--", program)
+	if status != 66 || len(all.Findings) == 0 {
+		t.Errorf("status %d: nothing is found, so nothing is suppressed", status)
+	}
+	status, r := reported(t, "exec", "--watch-shared", "--", program)
+	if status != 0 || len(r.Findings) > 0 {
+		t.Errorf("status %d: %s", status, r.summary())
+	}
+}
