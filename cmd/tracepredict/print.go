@@ -102,11 +102,15 @@ func (p *printer) write(rep report.Report) error {
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	out := p.std
-	if p.out != nil {
-		out = p.out
+	if p.out == nil {
+		_, err = p.std.Write(text.Bytes())
+	} else if _, err = p.out.Write(text.Bytes()); err != nil {
+		// A run may not come again: better a report in the wrong place than none.
+		if _, again := p.std.Write(text.Bytes()); again == nil {
+			return fmt.Errorf("write the report: %w; it is here instead, above", err)
+		}
 	}
-	if _, err := out.Write(text.Bytes()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil
