@@ -168,7 +168,7 @@ func (b *brake) notes(lost bool) []string {
 	switch {
 	case len(b.obstacles) > 0:
 	case b.absent >= longAbsence:
-		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait", b.absent.Seconds()))
+		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait: a larger --ring gives it more time", b.absent.Seconds()))
 	default:
 		notes = append(notes, "the ring buffer was full before the program could be made to wait: give a larger --ring")
 	}

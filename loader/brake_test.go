@@ -43,7 +43,7 @@ func TestMarks(t *testing.T) {
 func TestBrakeNotes(t *testing.T) {
 	const (
 		waited  = "the program was made to wait 2 times, 0.500 s in all, for tracepredict to catch up"
-		stopped = "tracepredict itself was stopped, or kept from running, for 1.5 s, so the program could not be made to wait"
+		stopped = "tracepredict itself was stopped, or kept from running, for 1.5 s, so the program could not be made to wait: a larger --ring gives it more time"
 		small   = "the ring buffer was full before the program could be made to wait: give a larger --ring"
 	)
 	holds := func(b *brake) { b.count(200 * time.Millisecond); b.count(300 * time.Millisecond) }

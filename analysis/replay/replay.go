@@ -185,7 +185,7 @@ func summaryOf(src trace.Source, events uint64) trace.Summary {
 	if whole {
 		return s
 	}
-	s.Events, s.Threads = events, src.Names().Threads()
+	s.Events, s.Threads, s.Cut = events, src.Names().Threads(), true
 	s.Unseen = "the trace ends before it says what was not observed"
 	if c, ok := src.(cuttable); ok && c.Cut() != nil {
 		s.Notes = append(s.Notes, c.Cut().String())
@@ -211,7 +211,7 @@ func Run(s trace.Summary) report.Run {
 	for _, e := range s.Executed {
 		executed = append(executed, report.Executed{Place: e.Place, Threads: threadsOf(e.Hits), Left: e.Left > 0})
 	}
-	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
+	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Cut: s.Cut, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong

@@ -29,6 +29,7 @@ type jsonRun struct {
 	Holed      int           `json:"lost_threads"`
 	Threads    int           `json:"threads"`
 	DurationNS int64         `json:"duration_ns"`
+	Cut        bool          `json:"cut,omitempty"`
 	Notes      []string      `json:"notes"`
 	Processes  []jsonProcess `json:"processes"`
 	Calls      []jsonCalls   `json:"calls,omitempty"`
@@ -254,7 +255,7 @@ func toJSONRun(r Run) jsonRun {
 	}
 	return jsonRun{
 		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
-		DurationNS: r.Duration.Nanoseconds(), Notes: each(r.Notes, itself), Processes: processes,
+		DurationNS: r.Duration.Nanoseconds(), Cut: r.Cut, Notes: each(r.Notes, itself), Processes: processes,
 		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
 		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
 		Executed:   each(r.Executed, func(e Executed) jsonExecuted { return jsonExecuted{e.Place, each(e.Threads, itself), e.Left} }),

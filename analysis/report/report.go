@@ -68,6 +68,7 @@ type Run struct {
 	Holed    int    // threads that lost them
 	Threads  int    // seen
 	Duration time.Duration
+	Cut      bool // the trace ends before the run does; then Duration is unknown
 	// Notes are sentences on what limits the result: synchronisation that
 	// ran unseen, values that contradict the order, libraries attached late.
 	Notes []string

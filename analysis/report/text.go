@@ -180,7 +180,10 @@ func callCount(c Calls) string {
 // summary is the verdict: what was found, where, in how much.
 func summary(r Report) string {
 	lost := "nothing lost"
-	if r.Run.Lost > 0 {
+	switch {
+	case r.Run.Cut:
+		lost = "CUT SHORT"
+	case r.Run.Lost > 0:
 		lost = thousands(r.Run.Lost) + " LOST"
 		if r.Run.Holed > 0 {
 			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
@@ -190,10 +193,11 @@ func summary(r Report) string {
 	if r.Run.PID != 0 { // an imported trace has none
 		program = fmt.Sprintf("%s (pid %d)", program, r.Run.PID)
 	}
-	return fmt.Sprintf("tracepredict: %s in %s: %s, %s, %s, %s",
-		verdict(r), program,
-		counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"),
-		seconds(r.Run.Duration), lost)
+	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
+	if r.Run.Duration > 0 { // what is imported or cut short has none
+		figures = append(figures, seconds(r.Run.Duration))
+	}
+	return fmt.Sprintf("tracepredict: %s in %s: %s, %s", verdict(r), program, strings.Join(figures, ", "), lost)
 }
 
 // verdict is "1 deadlock, 2 races predicted; 1 race potential".

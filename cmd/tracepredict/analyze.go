@@ -131,7 +131,7 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 		name = "standard input"
 	}
 	buffered := bufio.NewReaderSize(in, 1<<16)
-	start, err := buffered.Peek(16)
+	start, err := buffered.Peek(64)
 	switch {
 	case trace.IsTrace(start):
 		src, err = trace.NewReader(buffered, name)
@@ -139,7 +139,7 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 		err = fmt.Errorf("%s: it is empty", name)
 	case err != nil && err != io.EOF:
 		err = fmt.Errorf("%s: %w", name, err)
-	case bytes.IndexByte(start, 0) >= 0:
+	case bytes.ContainsFunc(start, noText):
 		err = fmt.Errorf("%s: this is not a trace: neither tracepredict's format nor STD text", name)
 	default:
 		src, err = std.NewReader(buffered, name, std.ReaderOptions{Strict: strict}), nil
@@ -150,3 +150,6 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 	}
 	return src, closeTrace, nil
 }
+
+// noText tells the characters that no text has, STD text included.
+func noText(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f }

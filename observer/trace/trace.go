@@ -76,6 +76,8 @@ type Summary struct {
 	Threads  int           `json:"threads"`
 	Duration time.Duration `json:"duration_ns"`
 	Notes    []string      `json:"notes"` // sentences on what limits the result
+	// Cut says that this stands for the summary of a trace that ends before it comes.
+	Cut bool `json:"-"`
 	// Remedies are sentences on what would have given the names that the findings lacked
 	// that were shown when the run was recorded.
 	Remedies []string `json:"remedies,omitempty"`

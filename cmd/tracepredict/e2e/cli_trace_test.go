@@ -143,7 +143,7 @@ func TestTraceOfAKilledTool(t *testing.T) {
 	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", file)
 	c.want(66)
 	text := c.err.String()
-	for _, want := range []string{"DEADLOCK", "the trace is cut short after event", "twist.h"} {
+	for _, want := range []string{"DEADLOCK", "the trace is cut short after event", "CUT SHORT", "twist.h"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
 		}
