@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -34,6 +37,7 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 		s.tracer.Close()
 		return Result{}, err
 	}
+	s.noteChildren(pid)
 	watching := s.watch(s.holdFound) // first: the program has probes and runs
 	if started != nil {
 		started(s)
@@ -51,6 +55,32 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLin
 	waitForEnd(ctx, fd)
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
+}
+
+// noteChildren tells of the processes that one has started before it was attached to: a
+// server's work may be theirs alone. Where the kernel does not list them nothing is told.
+func (s *Session) noteChildren(pid int) {
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return
+	}
+	var children []string
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err == nil { // else the thread has ended
+			children = append(children, strings.Fields(string(text))...)
+		}
+	}
+	if len(children) == 0 {
+		return
+	}
+	text := fmt.Sprintf("process %s, which it had started before, is not observed: attach to it", children[0])
+	if n := len(children); n > 1 {
+		text = fmt.Sprintf("%d processes that it had started before are not observed (the first: process %s): attach to each", n, children[0])
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.note(text)
 }
 
 // dropForProcess drops privileges for the observation of another process, whose

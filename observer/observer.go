@@ -124,6 +124,8 @@ type Stats struct {
 	// Untold counts accesses seen by hardware watchpoints whose instruction did
 	// not tell read from write; the value was taken to tell.
 	Untold uint64
+	// Children counts processes that were forked and are not observed.
+	Children uint64
 	// UnknownJoins counts joins of threads that nobody saw begin.
 	UnknownJoins uint64
 }

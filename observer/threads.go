@@ -170,7 +170,8 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if r.Flags&bpf.RecProcess != 0 {
 		if !o.opts.Follow {
 			o.channels.open() // it has them too
-			return            // another process, not observed
+			o.stats.Children++
+			return // another process, not observed
 		}
 		tgid = tid
 	}

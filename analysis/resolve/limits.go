@@ -163,6 +163,11 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 		add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
 	}
 	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
+	if st.Children == 1 {
+		notes = append(notes, "a process that the program started was not observed: --follow observes such too")
+	} else {
+		add(st.Children, "%d processes that the program started were not observed: --follow observes such too")
+	}
 	for _, p := range s.Unmatched() {
 		notes = append(notes, fmt.Sprintf("%q matched no function of the program or of any library that it loaded", p.Text))
 	}

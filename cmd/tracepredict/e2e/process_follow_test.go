@@ -49,6 +49,31 @@ func TestFollowForks(t *testing.T) {
 	}
 }
 
+// Without --follow they are not observed, which is said; nor are those that a program
+// had when it was attached to.
+func TestChildrenAreTold(t *testing.T) {
+	needBPF(t)
+	report := filepath.Join(t.TempDir(), "report.json")
+	startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", processFixture(t, "forks.c")).want(0)
+	const want = "6 processes that the program started were not observed: --follow observes such too"
+	if notes := readReport(t, report).Run.Notes; !slices.Contains(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
+	}
+	server, pid := startServer(t)
+	server.tell("fork")
+	child := lineNumber(t, server, "child ")
+	tool, report := attachTo(t, pid)
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	told := fmt.Sprintf("process %d, which it had started before, is not observed: attach to it", child)
+	if notes := readReport(t, report).Run.Notes; !slices.Contains(notes, told) {
+		t.Errorf("notes %q, want %q", notes, told)
+	}
+	server.tell("go")
+	server.waitLine("done fork")
+	server.want(0)
+}
+
 // What they execute is observed as what it is: two programs, at the same addresses.
 func TestFollowPrograms(t *testing.T) {
 	needBPF(t)
