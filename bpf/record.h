@@ -172,7 +172,7 @@ enum operand {
 	FROM_REG,     /* register reg */
 	FROM_FIXED,   /* address disp relative to the probed instruction */
 	FROM_IMM,     /* the constant imm */
-	FROM_MEMORY,  /* width bytes at the object's address */
+	FROM_MEMORY,  /* width bytes at the object's address; of OP_ACQUIRE, OP_ACQUIRE_READ: 1 + the 4 bytes at disp from there */
 	FROM_STACK,   /* 8 bytes at disp from the stack pointer at the call's entry */
 };
 

@@ -786,6 +786,17 @@ static __always_inline __u64 marked(struct site *site, __u64 object)
 	return word & site->width;
 }
 
+/* The second operand of an acquisition that wants to know of what kind the lock is:
+ * 0 if its memory cannot be read, else 1 + the word there. */
+static __always_inline __u64 kind_of(struct site *site, __u64 object)
+{
+	__u32 kind;
+
+	if (bpf_probe_read_user(&kind, sizeof(kind), (void *)(object + site->second_disp)))
+		return 0;
+	return 1 + (__u64)kind;
+}
+
 static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 index, struct who *w,
 				  struct slot *slot, __u64 sp)
 {
@@ -803,6 +814,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 			flags = REC_VALUE;
 		if (spins(slot, site, index, second, extra))
 			return;
+	} else if (site->second_from == FROM_MEMORY) {
+		second = kind_of(site, object);
 	} else if (site->second_from != FROM_NOWHERE) {
 		second = operand(ctx, site->second_from, site->second_reg, site->second_disp, site->imm);
 	}
@@ -879,6 +892,8 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 
 	if (continues(slot, sp, object, site->imm) || nested(slot, sp, object))
 		return;
+	if (site->second_from == FROM_MEMORY)
+		second = kind_of(site, object);
 	if (succeeded(site->success, result))
 		takes(slot, site, object);
 	else

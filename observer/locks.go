@@ -58,6 +58,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	}
 	if h := t.holding(obj); h != nil && !obj.handed {
 		h.depth++ // recursive: only the outermost level is an event
+		o.readAgain(t, r, obj)
 		return
 	}
 	op := event.Acquire
@@ -65,6 +66,26 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 		op = event.AcquireRead
 	}
 	o.take(t, r, obj, op, info.Flags, 1)
+}
+
+// readAgain tells of a rwlock that its reader reads again: where readers wait behind
+// writers, that can block for ever.
+func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
+	if obj.kind != event.KindRWLock || obj.holder != nil || bpf.Op(r.Op) != bpf.OpAcquireRead {
+		return
+	}
+	e := o.begin(t, r, event.AcquireAgain)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, o.site(r).Flags
+	o.send()
+}
+
+// tellKind tells with the first acquisition of a rwlock of what kind it is.
+func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
+	if obj.told || r == nil || !o.site(r).TellsKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
+		return
+	}
+	obj.told = true
+	e.Value, e.Flags = r.Value-1, e.Flags|event.HasValue
 }
 
 // take makes t hold obj and says so.
@@ -79,6 +100,9 @@ func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 	}
 	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
+	if obj.kind == event.KindRWLock {
+		o.tellKind(e, r, obj)
+	}
 	o.send()
 }
 

@@ -176,6 +176,7 @@ func (m *model) readLock(th *mthread, name byte) {
 	m.record(th, bpf.OpAcquireRead, name, bpf.Record{})
 	if slices.Contains(m.readers[name], th) {
 		th.depth[name]++
+		m.say("T%d acquire-again %s", th.id, m.obj(name))
 		return
 	}
 	m.readers[name], th.depth[name] = append(m.readers[name], th), 1

@@ -31,6 +31,7 @@ type object struct {
 	doubted bool      // who holds it is not certain: it may have been destroyed or made anew while it was held, or a release went unseen
 	made    bool      // its initialisation was seen,
 	private bool      // and that no other process can have made it anew
+	told    bool      // an event has told of what kind a rwlock is
 	gone    bool      // its lifetime is over
 	holder  *thread   // exclusive
 	shared  []*thread // readers of a rwlock

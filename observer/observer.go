@@ -58,6 +58,9 @@ type SiteInfo struct {
 	// Alone: a condition wait that makes no observed call itself, so that an
 	// unlock from below its frame is a cleanup handler's.
 	Alone bool
+	// TellsKind: the value of an acquisition's record is 1 + the kind of the read-write
+	// lock (event.Acquire), 0 if that could not be read.
+	TellsKind bool
 	// Func is what is known of the function, at a site of its calls.
 	Func *event.Func
 	// Sync, if not nil, says that the access synchronises.

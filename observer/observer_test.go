@@ -113,10 +113,26 @@ func TestLocks(t *testing.T) {
 			12 release R kind=rwlock`, `
 			T2 acquire-read R1
 			T3 acquire-read R1
+			T2 acquire-again R1
 			T2 release R1
 			T3 release R1
 			T3 acquire R1
 			T3 release R1`, &Stats{}},
+		{"of what kind a read-write lock is, is told once", `
+			11 acquire-read R kind=made with=3
+			12 acquire-read R kind=made with=3
+			11 acquire-read S kind=made with=0
+			11 release S kind=rwlock
+			11 acquire S kind=made with=1
+			12 acquire-read P kind=made with=4
+			12 acquire-read Q kind=rwlock with=3`, `
+			T2 acquire-read R1 =2
+			T3 acquire-read R1
+			T2 acquire-read S2
+			T2 release S2
+			T2 acquire S2 =0
+			T3 acquire-read P3
+			T3 acquire-read Q4`, &Stats{}},
 		{"a writer evicts readers whose release was lost", `
 			11 acquire-read R
 			12 acquire-read R

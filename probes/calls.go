@@ -182,7 +182,7 @@ func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
 // wait without end and one with a time limit do not: musl's sem_wait is a
 // sem_timedwait with no limit.
 func sameMeaning(a, b synctab.Entry) bool {
-	return a.Op == b.Op && a.Object == b.Object && a.Second == b.Second && a.Try == b.Try && a.Timed == b.Timed
+	return a.Op == b.Op && a.Object == b.Object && a.Second == b.Second && a.KindAt == b.KindAt && a.Try == b.Try && a.Timed == b.Timed
 }
 
 // argument gives the register of argument n, from 1.
@@ -279,6 +279,9 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	b.mark.ask(&s.BPF, e)
 	if e.Shared > 0 {
 		s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromReg), int32(b.argument(e.Shared))
+	}
+	if e.KindAt > 0 {
+		s.BPF.SecondFrom, s.BPF.SecondDisp, s.TellsKind = uint8(bpf.FromMemory), int64(e.KindAt), true
 	}
 	return s
 }

@@ -33,7 +33,9 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 			s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromImm), int32(p.Value)
 		}
 		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = b.operandAt(p, c.entry.Object)
-		s.BPF.SecondFrom, s.BPF.SecondReg, s.BPF.SecondDisp = b.operandAt(p, c.entry.Second)
+		if c.entry.Second > 0 {
+			s.BPF.SecondFrom, s.BPF.SecondReg, s.BPF.SecondDisp = b.operandAt(p, c.entry.Second)
+		}
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	for _, t := range out.Tails {

@@ -54,17 +54,18 @@ type Options struct {
 
 // Site is one thing that one probe observes.
 type Site struct {
-	At     uint64 // the original address: entry, return or access
-	Addr   uint64 // where the probe sits
-	Offset uint64 // of Addr in the file
-	Class  cheapsite.Class
-	Return bool // a uretprobe
-	BPF    bpf.Site
-	Kind   synctab.Kind // of the object; none for variables
-	Try    bool
-	Timed  bool
-	Alone  bool // a wait that does not let its mutex go by a call that is probed too
-	Atomic bool
+	At        uint64 // the original address: entry, return or access
+	Addr      uint64 // where the probe sits
+	Offset    uint64 // of Addr in the file
+	Class     cheapsite.Class
+	Return    bool // a uretprobe
+	BPF       bpf.Site
+	Kind      synctab.Kind // of the object; none for variables
+	Try       bool
+	Timed     bool
+	TellsKind bool // an acquisition that records of what kind the read-write lock is
+	Alone     bool // a wait that does not let its mutex go by a call that is probed too
+	Atomic    bool
 	// Argument is the number of the argument that is the object, from 1, of a call
 	// that synchronises; else 0.
 	Argument int

@@ -99,6 +99,8 @@ type Options struct {
 	MaxPairs int
 	// Uses keeps account of how threads use each variable; see Analysis.Uses.
 	Uses bool
+	// Apart collects the pairs of accesses that a lock keeps apart; see Analysis.Apart.
+	Apart bool
 	// OnAccess, if not nil, is told the verdict of each access. The verdict
 	// is valid during the call only.
 	OnAccess func(*Verdict)
@@ -136,6 +138,7 @@ type Analysis struct {
 	done    []*raceReport       // of variables whose lifetime ended
 	dead    map[pairKey]*dead   // of done, by pair of places
 	order   publication
+	apart   *apart // nil: not asked for
 	stats   Stats
 	verdict Verdict
 	limit   int // of interned sets, before unused ones are dropped
@@ -153,8 +156,13 @@ func New(opts Options) *Analysis {
 	if opts.MaxPairs <= 0 {
 		opts.MaxPairs = defaultMaxPairs
 	}
+	var pairs *apart
+	if opts.Apart {
+		pairs = &apart{pairs: map[apartKey]*finding.Pruned{}}
+	}
 	return &Analysis{
 		opts:    opts,
+		apart:   pairs,
 		sets:    newTable(),
 		threads: map[event.ThreadID]*thread{},
 		vars:    map[event.ObjectID]*variable{},
@@ -212,6 +220,7 @@ func (a *Analysis) Remember(n *event.Names) {
 	for _, r := range a.done {
 		r.remember(n)
 	}
+	a.apart.remember(n)
 }
 
 // thread is what one thread holds. Its lockset is made at an access, not at each

@@ -57,10 +57,15 @@ func (a *Analysis) found(v *variable, x *access, t *thread, e *event.Event) {
 }
 
 func newReport(x *access, t *thread, e *event.Event) *raceReport {
+	return &raceReport{e.Object, [2]finding.Step(steps(x, t, e)), 1, false}
+}
+
+// steps are x and e as evidence.
+func steps(x *access, t *thread, e *event.Event) []finding.Step {
 	var y access
 	y.version = ^t.version // whatever it is, the locks are not copied yet
 	y.take(t, e)
-	return &raceReport{e.Object, [2]finding.Step{x.step(e.Object), y.step(e.Object)}, 1, false}
+	return []finding.Step{x.step(e.Object), y.step(e.Object)}
 }
 
 func (x *access) step(object event.ObjectID) finding.Step {

@@ -150,7 +150,7 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			}
 			continue
 		}
-		if guarded && !a.opts.Uses || !a.conflict(x, e) {
+		if guarded && !a.opts.Uses && !a.opts.Apart || !a.conflict(x, e) {
 			continue
 		}
 		if a.opts.Uses {
@@ -158,6 +158,8 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 		}
 		if !guarded && !a.sets.excludes(x.set, t.set) {
 			a.found(v, x, t, e)
+		} else if a.apart != nil {
+			a.apart.add(a.sets, x, t, e)
 		}
 	}
 	if a.opts.Plain && v.warned && v.fallback == nil {

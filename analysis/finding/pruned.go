@@ -17,7 +17,7 @@ const (
 	// Ordered: one of two sides comes after the other in every schedule, by By
 	// where that is known.
 	Ordered Why = "ordered"
-	// CommonLock: of a race, Lock is held at each access.
+	// CommonLock: of a race, Lock is held at both accesses.
 	CommonLock Why = "common-lock"
 	// Refuted: no schedule of those that were looked for leads there; see Reason.
 	Refuted Why = "refuted"
@@ -44,4 +44,6 @@ type Pruned struct {
 	Objects []event.ObjectID // as in a Finding
 	// Evidence has a step a side, as in a Finding; of a race it may be empty.
 	Evidence []Step
+	// Count is how often that was seen of the sides' places; 0 is once.
+	Count uint64
 }

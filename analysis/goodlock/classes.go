@@ -60,8 +60,10 @@ const maxInside = 32
 func (a *Analysis) newClasses() *classes {
 	opts := a.opts
 	opts.Explain, opts.OnPattern, opts.OnOpposed, opts.OnTaken, opts.Class = nil, nil, nil, nil, nil
+	search := New(opts)
+	search.queueing = a.queueing // a class is as its first lock
 	return &classes{
-		a: a, search: New(opts), of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
+		a: a, search: search, of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
 		names: map[event.ObjectID]string{}, inside: map[event.ObjectID]*inside{}, left: opts.MaxPatterns, done: map[string]bool{},
 	}
 }
@@ -90,6 +92,9 @@ func (c *classes) member(m member) member { return memberOf(c.class(m.lock()), m
 
 // absorb takes up what a nesting of locks says of classes.
 func (c *classes) absorb(p *pattern) {
+	if slices.ContainsFunc(p.held, func(m member) bool { return m.lock() == p.wanted.lock() }) {
+		return // read again: it says nothing of other locks
+	}
 	wanted := c.member(p.wanted)
 	var held []member
 	for _, m := range p.held {

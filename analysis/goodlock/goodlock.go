@@ -59,7 +59,7 @@ type Options struct {
 	MaxPatterns int
 	// MaxThreads is the longest ring searched for. Default 0: no limit.
 	MaxThreads int
-	// Policy is whom read-write locks prefer. Default ReaderPreferring.
+	// Policy is whom read-write locks prefer. Default AsMade.
 	Policy Policy
 	// Budget bounds a search for rings, in steps of 0.1 to 0.4 microseconds.
 	// Short rings are searched first. Default 4194304.
@@ -86,16 +86,6 @@ type Options struct {
 	// Classes, and where destroyed locks make room.
 	Class func(event.ObjectID) Class
 }
-
-// Policy is whom a read-write lock prefers while readers hold it and a writer waits.
-type Policy uint8
-
-// The policies. POSIX leaves it open; glibc's default, PTHREAD_RWLOCK_PREFER_READER_NP, and
-// musl let further readers in, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP does not.
-const (
-	ReaderPreferring Policy = iota
-	WriterPreferring        // a reader waits behind a writer that waits
-)
 
 // Stats counts what is in memory and what bounds made the analysis forget.
 type Stats struct {
@@ -132,9 +122,10 @@ type Analysis struct {
 	classes   *classes // nil until needed
 	final     []*report
 	stats     Stats
-	retryAt   uint64 // of DroppedPatterns, when making room is tried again
-	deaths    int    // of objects, since the tree was planted
-	patience  int    // of deaths, before what they leave behind is swept
+	retryAt   uint64                  // of DroppedPatterns, when making room is tried again
+	queueing  map[event.ObjectID]bool // rwlocks of which a reader waits behind a writer that waits
+	deaths    int                     // of objects, since the tree was planted
+	patience  int                     // of deaths, before what they leave behind is swept
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -156,6 +147,7 @@ func New(opts Options) *Analysis {
 		wanting:  map[event.ObjectID][]wanter{},
 		dead:     map[event.ObjectID]bool{},
 		inUse:    map[event.ObjectID]int{},
+		queueing: map[event.ObjectID]bool{},
 		reports:  map[string]*report{},
 		patience: minDeaths,
 	}
@@ -266,7 +258,13 @@ func (a *Analysis) Event(e *event.Event) {
 	t := a.thread(e.Thread)
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
+		if e.Flags&event.HasValue != 0 {
+			a.madeAs(e)
+		}
 		a.acquire(t, e)
+		return
+	case event.AcquireAgain:
+		a.acquireAgain(t, e)
 		return
 	case event.Release:
 		a.release(t, e.Object)
@@ -297,12 +295,6 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if a.nodes > 4*a.opts.MaxPatterns {
 		a.replant()
 	}
-}
-
-// queues reports whether readers may wait behind the acquisition although its thread
-// holds nothing that they want.
-func (a *Analysis) queues(e *event.Event) bool {
-	return a.opts.Policy == WriterPreferring && e.Op == event.Acquire && e.Kind == event.KindRWLock
 }
 
 func (a *Analysis) release(t *thread, lock event.ObjectID) {

@@ -128,6 +128,9 @@ func patternKey(held []member, wanted member) string {
 func (a *Analysis) use(p *pattern, n int) {
 	count := func(lock event.ObjectID) {
 		if a.inUse[lock] += n; a.inUse[lock] == 0 {
+			if a.dead[lock] {
+				delete(a.queueing, lock)
+			}
 			delete(a.inUse, lock)
 			delete(a.dead, lock)
 		}
@@ -141,6 +144,8 @@ func (a *Analysis) use(p *pattern, n int) {
 func (a *Analysis) destroyed(lock event.ObjectID) {
 	if a.inUse[lock] > 0 {
 		a.dead[lock] = true
+	} else {
+		delete(a.queueing, lock)
 	}
 	if a.deaths++; a.deaths >= max(a.patience, a.nodes/2) {
 		a.sweep()

@@ -9,17 +9,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-const (
-	timedReason  = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
-	queuedReason = "a reader of this ring waits behind a writer, which only a read-write lock that prefers writers makes it do (--rwlock-policy)"
-)
+const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
 
 // report is one finding in the making: rings of the same locks, wanted and
 // held from the same places.
 type report struct {
 	steps      []finding.Step // from the ring's smallest wanted lock on
 	timed      bool
-	queued     bool                // a reader waits behind a writer
+	queued     string              // why a reader waits behind a writer, if one does
 	threads    map[string]struct{} // the sets of threads merged, as keys
 	candidates [][]uint64
 }
@@ -49,12 +46,13 @@ func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	}
 	r.alternatives(choice, start, a.opts.MaxCandidates)
 	if r.steps == nil {
-		r.name(ring, choice, start)
+		r.name(ring, choice, start, a.queueReason())
 	}
 }
 
-// name makes the first candidate the evidence.
-func (r *report) name(ring []*pattern, choice []*instance, start int) {
+// name makes the first candidate the evidence. Queued is the reason if a reader in it
+// waits behind a writer.
+func (r *report) name(ring []*pattern, choice []*instance, start int, queued string) {
 	for i, seq := range r.candidates[0] {
 		j := (start + i) % len(ring)
 		x := choice[j]
@@ -63,7 +61,9 @@ func (r *report) name(ring []*pattern, choice []*instance, start int) {
 			m = x.last
 		}
 		r.timed = r.timed || m.flags&event.Timed != 0
-		r.queued = r.queued || !ring[j].waitsFor(ring[(j+1)%len(ring)])
+		if !ring[j].waitsFor(ring[(j+1)%len(ring)]) {
+			r.queued = queued
+		}
 		r.steps = append(r.steps, x.step(ring[j], m))
 	}
 }
@@ -226,8 +226,8 @@ func (r *report) finding() finding.Finding {
 		Count:      max(1, len(r.threads)),
 	}
 	switch {
-	case r.queued:
-		f.Reason = queuedReason
+	case r.queued != "":
+		f.Reason = r.queued
 	case r.timed:
 		f.Reason = timedReason
 	}

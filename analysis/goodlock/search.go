@@ -18,7 +18,7 @@ import (
 type search struct {
 	a       *Analysis
 	holders map[event.ObjectID][]*pattern
-	writers map[event.ObjectID][]*pattern // that want a lock that others want to read (WriterPreferring)
+	writers map[event.ObjectID][]*pattern // that want a lock that others want to read, behind them (Policy)
 	meets   map[[2]int]bool
 	steps   int
 	ring    []*pattern
@@ -110,7 +110,7 @@ func (s *search) strip() []*pattern {
 	}
 	return slices.DeleteFunc(slices.Clone(s.a.ordered), func(p *pattern) bool {
 		lock := p.wanted.lock()
-		if s.a.opts.Policy == WriterPreferring && !p.wanted.shared() && read[lock] && held[lock] {
+		if !p.wanted.shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
 			s.writers[lock] = append(s.writers[lock], p)
 			return false
 		}
@@ -167,7 +167,7 @@ func (s *search) blocks(p, q *pattern) bool { return p.waitsFor(q) || s.behind(p
 
 // behind reports whether p wants to read what q wants to write, and lets q go first.
 func (s *search) behind(p, q *pattern) bool {
-	return s.a.opts.Policy == WriterPreferring && p.wanted.shared() && !q.wanted.shared() && p.wanted.lock() == q.wanted.lock()
+	return p.wanted.shared() && !q.wanted.shared() && p.wanted.lock() == q.wanted.lock() && s.a.prefersWriters(p.wanted.lock())
 }
 
 // minimal reports whether the ring has no writer that a reader waits behind although

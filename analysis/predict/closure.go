@@ -15,6 +15,7 @@ type closure struct {
 	h       *History
 	at      []event.Epoch
 	next    []int // by slot: the first need not yet met
+	free    bool  // what a reversal may do without (need.so) is left out
 	blurred bool  // forgotten sections made it larger than it need be
 	of      int   // History.rearranged, when next was set
 }
@@ -39,7 +40,9 @@ func (c *closure) before(e *event.Event) {
 		if n.epoch != e.Epoch {
 			break
 		}
-		c.raise(n.slot, n.upto)
+		if !c.free || !n.so {
+			c.raise(n.slot, n.upto)
+		}
 	}
 }
 
@@ -60,7 +63,9 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 		}
 		i := c.next[n.slot]
 		for ; i < len(s.needs) && s.needs[i].epoch <= c.at[n.slot]; i++ {
-			todo = append(todo, s.needs[i])
+			if !c.free || !s.needs[i].so {
+				todo = append(todo, s.needs[i])
+			}
 		}
 		c.next[n.slot] = i
 	}

@@ -36,7 +36,8 @@ type History struct {
 	// reversals is how many steps of Options.Reversals are spent.
 	reversals int
 	witnesses execution.Tally
-	untidy    bool // lists still name sections that lie in gaps
+	unsettled uint64 // answers for want of them
+	untidy    bool   // lists still name sections that lie in gaps
 
 	spare []*lockSlot // not in use
 	full  []*lockSlot // scratch of update
@@ -64,6 +65,10 @@ func (h *History) Bounds() Options { return h.opt }
 // Thinned is the number of critical sections of the middle of the run that were
 // forgotten for Options.Sections. Their events are among Evicted once the log is swept.
 func (h *History) Thinned() uint64 { return h.thinned }
+
+// Unsettled is the number of findings that Settle left as they were because
+// Options.Reversals ran out before all schedules were looked at.
+func (h *History) Unsettled() uint64 { return h.unsettled }
 
 // Evicted is the number of events that were forgotten.
 func (h *History) Evicted() uint64 { return h.evicted }
@@ -151,6 +156,9 @@ type need struct {
 	epoch event.Epoch
 	slot  uint32
 	upto  event.Epoch
+	// so: another run may do without, as long as the semaphore's value allows what
+	// happens to it, or another reader holds the lock that was tried.
+	so bool
 }
 
 // section is a critical section, outermost level of the lock.
@@ -263,7 +271,7 @@ func (s *slotHistory) edges(e *event.Event) {
 	}
 	for i, v := range e.Must {
 		if v > s.last[i] && uint32(i) != e.Slot {
-			s.needs = append(s.needs, need{e.Epoch, uint32(i), v})
+			s.needs = append(s.needs, need{epoch: e.Epoch, slot: uint32(i), upto: v})
 		}
 	}
 	copy(s.last, e.Must)
@@ -273,7 +281,15 @@ func (s *slotHistory) edges(e *event.Event) {
 func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	if slot != e.Slot && upto > 0 {
 		s := h.slot(e.Slot)
-		s.needs = append(s.needs, need{e.Epoch, slot, upto})
+		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto})
+	}
+}
+
+// needSo adds an edge that this run had, and that a reversal may do without.
+func (h *History) needSo(e *event.Event, slot uint32, upto event.Epoch) {
+	if slot != e.Slot && upto > 0 {
+		s := h.slot(e.Slot)
+		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto, so: true})
 	}
 }
 
@@ -418,7 +434,11 @@ func (h *History) failed(e *event.Event) {
 	if at >= 0 {
 		s := h.slots[slot]
 		s.stain()
-		h.need(e, slot, s.held[s.open[at]].acquire)
+		if x := &s.held[s.open[at]]; x.shared {
+			h.needSo(e, slot, x.acquire) // another who read it then will do
+		} else {
+			h.need(e, slot, x.acquire)
+		}
 	}
 }
 
@@ -479,12 +499,14 @@ func (h *History) semaphore(e *event.Event) {
 		if s.credit > 0 {
 			s.credit--
 		} else if len(s.posts) > 0 {
-			h.need(e, s.posts[0].slot, s.posts[0].epoch)
+			h.needSo(e, s.posts[0].slot, s.posts[0].epoch)
 			s.posts = slices.Delete(s.posts, 0, 1)
 		}
 		s.waits.add(e)
 	case event.SemFailed:
-		h.needAll(e, s.waits)
+		for _, p := range s.waits {
+			h.needSo(e, p.slot, p.epoch)
+		}
 	}
 }
 

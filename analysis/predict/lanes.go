@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"math"
 	"sort"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -15,9 +16,11 @@ type lanes struct {
 	needTo []int32   // by event: of its slot's needs, those before this one are the event's or an earlier one's
 	object []int32   // by event: its lock or variable, dense
 	pair   []int32   // by event: of an acquire or a write, object and slot, dense
-	source []int32   // by event: of a read or update, the write that it saw, or one of the below
+	source []int32   // by event: of a read or update, the write that it saw, or one of the below; of a failed attempt at a lock, whichever if nobody is known who held it
+	until  []int32   // by event: of an acquire, the release, or more than any event
 	closes []int32   // by event: of a release, the acquire, or nobody
 	after  map[int32][]int32
+	value  map[int32]int32 // by object: what a semaphore holds at the beginning of the log
 	// How many there are of each.
 	objects, pairs int
 }
@@ -40,11 +43,11 @@ func (h *History) asLanes() *lanes {
 	n := len(h.log)
 	l := &lanes{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
-		source: make([]int32, n), closes: make([]int32, n), after: map[int32][]int32{},
+		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32][]int32{}, value: map[int32]int32{},
 	}
 	w := laneWalk{
 		lanes: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
-		open: map[event.ObjectID][]int32{}, sems: map[event.ObjectID]*semOps{}, vain: map[int32][]int32{}, sent: map[event.ObjectID]int32{},
+		open: map[event.ObjectID][]int32{}, sems: map[int32]semWalk{}, sent: map[event.ObjectID]int32{},
 	}
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
 	for i := range h.log {
@@ -71,15 +74,14 @@ type laneWalk struct {
 	paired map[[2]uint32]int32
 	write  map[event.ObjectID]int32
 	open   map[event.ObjectID][]int32
-	sems   map[event.ObjectID]*semOps
+	sems   map[int32]semWalk        // by object
 	sent   map[event.ObjectID]int32 // the latest message
-	vain   map[int32][]int32        // by acquire: the attempts that found the lock held by it
 }
 
-// semOps is the latest operation of each slot on a semaphore, and the last that failed.
-type semOps struct {
-	latest map[uint32]int32
-	failed int32
+// semWalk is how much a semaphore has more than at first, and whether that is recorded.
+type semWalk struct {
+	balance  int32
+	recorded bool
 }
 
 func (w *laneWalk) visit(i int32, x *entry) {
@@ -90,15 +92,17 @@ func (w *laneWalk) visit(i int32, x *entry) {
 	case event.Acquire, event.AcquireRead:
 		w.name(i, x)
 		w.open[x.Object] = append(w.open[x.Object], i)
+		w.until[i] = math.MaxInt32
 	case event.AcquireFailed:
-		if open := w.open[x.Object]; len(open) > 0 {
-			holder := open[len(open)-1]
-			w.vain[holder] = append(w.vain[holder], i)
-		}
+		w.name(i, x)
+		w.failed(i, x)
+	case event.Init:
+		w.initial(i, x)
 	case event.Release:
 		w.name(i, x)
 		w.release(i, x)
 	case event.SemPost, event.SemWait, event.SemFailed:
+		w.name(i, x)
 		w.semaphore(i, x)
 	case event.Send:
 		if last, known := w.sent[x.Object]; known {
@@ -156,29 +160,42 @@ func (w *laneWalk) release(i int32, x *entry) {
 			break
 		}
 	}
-	w.closes[i] = open[at]
-	w.after[i] = w.vain[open[at]]
+	w.closes[i], w.until[open[at]] = open[at], i
 	w.open[x.Object] = append(open[:at:at], open[at+1:]...)
 }
 
-// semaphore keeps the place of an attempt that failed among all other operations: the
-// value was 0 then.
+// failed notes whether a failed attempt at a lock needs one of those who hold it here, or
+// whether nobody is known who does.
+func (w *laneWalk) failed(i int32, x *entry) {
+	if w.source[i] = initially; len(w.open[x.Object]) == 0 {
+		w.source[i] = whichever
+	}
+}
+
+// mostCounted bounds what is believed of a semaphore's recorded value.
+const mostCounted = 1 << 30
+
+func (w *laneWalk) initial(i int32, x *entry) {
+	if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
+		w.name(i, x)
+		w.value[w.object[i]] = int32(min(x.Value, mostCounted))
+		w.sems[w.object[i]] = semWalk{recorded: true}
+	}
+}
+
+// semaphore finds the least value at first that explains the run, if none is recorded.
 func (w *laneWalk) semaphore(i int32, x *entry) {
-	s := w.sems[x.Object]
-	if s == nil {
-		s = &semOps{latest: map[uint32]int32{}, failed: -1}
-		w.sems[x.Object] = s
+	o := w.object[i]
+	s := w.sems[o]
+	switch x.Op {
+	case event.SemPost:
+		s.balance++
+	case event.SemWait:
+		s.balance--
 	}
-	if s.failed >= 0 {
-		w.after[i] = append(w.after[i], s.failed)
+	if w.sems[o] = s; !s.recorded {
+		w.value[o] = max(w.value[o], -s.balance)
 	}
-	if x.Op == event.SemFailed {
-		for _, j := range s.latest {
-			w.after[i] = append(w.after[i], j)
-		}
-		s.failed = i
-	}
-	s.latest[x.Slot] = i
 }
 
 // count is how many events a lane has up to an epoch.

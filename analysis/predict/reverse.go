@@ -125,7 +125,8 @@ func (r *reversal) try() bool {
 	}
 	base := r.base
 	for range 2 {
-		need, ok := r.necessary(base)
+		small, likely := r.necessary(base, false)
+		need, ok := r.necessary(base, true)
 		if !ok {
 			return false
 		}
@@ -133,9 +134,7 @@ func (r *reversal) try() bool {
 			r.cut, base = true, later
 			continue
 		}
-		small := *need
-		small.at, small.next = slices.Clone(need.at), slices.Clone(need.next)
-		if r.complete(&small) && r.beyondGaps(&small, base) == nil && r.schedule(base, small.at, small.at) {
+		if likely && r.complete(small) && r.beyondGaps(small, base) == nil && r.schedule(base, small.at, small.at) {
 			return true
 		}
 		return r.steps > 0 && r.schedule(base, need.at, r.farthest(base, need))
@@ -143,10 +142,12 @@ func (r *reversal) try() bool {
 	return false
 }
 
-// necessary is what must come before the chosen instances in every schedule. It
-// answers false if one of them does, or if they would not block each other.
-func (r *reversal) necessary(base []event.Epoch) (*closure, bool) {
-	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base))}
+// necessary is what must come before the chosen instances in every schedule, if free, or
+// else as semaphores and failed attempts were in this run: then what is small is likely to be a
+// schedule. It answers false if one of the instances must, or if they would not block each
+// other.
+func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
+	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base)), free: free}
 	for slot, upto := range base {
 		r.c.raise(uint32(slot), upto)
 	}
@@ -156,7 +157,7 @@ func (r *reversal) necessary(base []event.Epoch) (*closure, bool) {
 	if slices.ContainsFunc(r.chosen, r.c.has) {
 		return nil, false
 	}
-	r.free = true
+	r.free = r.free || free
 	return r.c, r.kind == finding.Race || r.ring()
 }
 

@@ -11,8 +11,9 @@ import (
 // write that it saw is the last one.
 //
 // It is a search in depth over what can be regretted: taking a lock that others want
-// too, writing over what others have yet to read. All else is done as soon as it can
-// be. A state that was left is not entered again.
+// too, taking from a semaphore, writing over what others have yet to read, giving up a lock
+// that an attempt is to find held, posting where one is to find nothing. All else is done as
+// soon as it can be. A state that was left is not entered again.
 type scheduler struct {
 	*lanes
 	must   []int32 // by slot: how many events it must run
@@ -24,6 +25,8 @@ type scheduler struct {
 	final  map[int32]bool
 	wanted []tally // by object: acquires and writes still to come
 	ofPair []int32 // by object and slot: likewise, up to the limit
+	value  []int32 // by object: of semaphores
+	vain   []int32 // by object: failed attempts at a lock or a semaphore still to come, up to the limit
 	reads  []tally // by write: reads of it still to come
 	blank  []tally // by variable: likewise, of what it held at first
 	trail  []move
@@ -48,7 +51,10 @@ func (l *lanes) newScheduler(base, must, limit []int32, steps int) *scheduler {
 	s := &scheduler{
 		lanes: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
 		final: map[int32]bool{}, wanted: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
-		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps,
+		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), vain: make([]int32, l.objects),
+	}
+	for o, v := range l.value {
+		s.value[o] = v
 	}
 	for v := range s.last {
 		s.last[v] = initially
@@ -84,7 +90,10 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 			t.must += n
 		}
 	}
-	if x.Op.IsAcquire() || x.Op.IsWrite() {
+	if x.Op == event.AcquireFailed || x.Op == event.SemFailed {
+		s.vain[s.object[i]] += n
+	}
+	if x.Op.IsAcquire() || x.Op.IsWrite() || x.Op == event.SemWait {
 		add(&s.wanted[s.object[i]], x.Op == event.AcquireRead)
 		s.ofPair[s.pair[i]] += n
 	}
@@ -232,6 +241,12 @@ func (s *scheduler) can(slot uint32) bool {
 	switch x.Op {
 	case event.Acquire, event.AcquireRead:
 		return s.free(i, x)
+	case event.AcquireFailed:
+		return s.fails(i)
+	case event.SemWait:
+		return s.value[s.object[i]] > 0
+	case event.SemFailed:
+		return s.value[s.object[i]] == 0
 	case event.Read:
 		return s.sees(i)
 	case event.Update:
@@ -249,6 +264,9 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 		from = s.needTo[s.of[slot][at-1]]
 	}
 	for _, n := range s.h.slots[slot].needs[from:s.needTo[i]] {
+		if n.so {
+			continue // can looks at the lock, or the semaphore, itself
+		}
 		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {
 			return false
 		}
@@ -281,6 +299,11 @@ func (s *scheduler) free(i int32, x *entry) bool {
 	return w.must+w.shared == 1
 }
 
+// fails tells whether somebody has a lock who had it in the run when an attempt failed.
+func (s *scheduler) fails(i int32) bool {
+	return s.source[i] == whichever || slices.ContainsFunc(s.open[s.object[i]], func(j int32) bool { return j < i && i < s.until[j] })
+}
+
 // sees tells whether a read would see what it saw in the run.
 func (s *scheduler) sees(i int32) bool {
 	switch want := s.source[i]; want {
@@ -309,8 +332,10 @@ func (s *scheduler) regrets(slot uint32) bool {
 	i, _ := s.next(slot)
 	o, alone := s.object[i], s.wanted[s.object[i]].may == s.ofPair[s.pair[i]]
 	switch x := &s.h.log[i]; x.Op {
-	case event.Acquire, event.AcquireRead:
+	case event.Acquire, event.AcquireRead, event.SemWait:
 		return !alone
+	case event.Release, event.SemPost:
+		return s.vain[o] > 0
 	case event.Write, event.Update:
 		readers := s.readers(s.last[o], o).may
 		if s.seesLast(i) {
@@ -333,6 +358,10 @@ func (s *scheduler) run(slot uint32) {
 		if at := slices.Index(s.open[o], s.closes[i]); at >= 0 {
 			s.open[o] = slices.Delete(s.open[o], at, at+1)
 		}
+	case x.Op == event.SemPost:
+		s.value[o]++
+	case x.Op == event.SemWait:
+		s.value[o]--
 	case x.Op.IsWrite():
 		m.before = s.last[o]
 		s.wrote(o, i)
@@ -353,6 +382,10 @@ func (s *scheduler) undo() {
 		s.open[o] = slices.Delete(s.open[o], at, at+1)
 	case x.Op == event.Release && s.closes[i] != nobody:
 		s.open[o] = append(s.open[o], s.closes[i])
+	case x.Op == event.SemPost:
+		s.value[o]--
+	case x.Op == event.SemWait:
+		s.value[o]++
 	case x.Op.IsWrite():
 		s.wrote(o, m.before)
 	}

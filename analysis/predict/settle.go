@@ -40,6 +40,9 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 			best = r
 		}
 	}
+	if best.Reason == exhausted {
+		h.unsettled++
+	}
 	if f.Reason == "" {
 		f.Reason = best.Reason
 	}

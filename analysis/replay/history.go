@@ -13,13 +13,16 @@ func history(s *suite.Suite) (*report.History, []string) {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if b.Thinned+b.Evicted > 0 {
-		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (--history, now %d)", b.Thinned, b.Evicted, b.Sections)
+		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.Thinned, b.Evicted, b.Sections)
 	}
 	if b.Accesses > 0 {
 		say("%d accesses were forgotten by the lockset analysis, for want of room: races with them may be missed", b.Accesses)
 	}
 	if b.Pairs > 0 {
 		say("%d races are in places beyond those that are kept of a variable", b.Pairs)
+	}
+	if b.Unsettled > 0 {
+		say("%d candidates are potential because the search for schedules in which critical sections change places ended at its budget: --confidence potential shows them, and a larger --reversals may settle them", b.Unsettled)
 	}
 	return (*report.History)(&b), notes
 }

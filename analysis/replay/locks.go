@@ -13,13 +13,13 @@ func locks(s *suite.Suite) (*report.Locks, []string) {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if n.BudgetHit {
-		say("the search for deadlocks ended at its budget, before all rings of locks were looked at: deadlocks may be missed (--cycle-budget)")
+		say("the search for deadlocks ended at its budget, before all rings of locks were looked at: deadlocks may be missed, and a larger --cycle-budget looks at more")
 	}
 	if n.LongerRings {
 		say("rings of locks of more threads than --max-cycle were not looked for")
 	}
 	if n.DroppedPatterns > 0 {
-		say("%d acquisitions were in nestings of locks for which there was no room: deadlocks may be missed (--max-patterns)", n.DroppedPatterns)
+		say("%d acquisitions were in nestings of locks for which there was no room: deadlocks may be missed, and a larger --max-patterns keeps more", n.DroppedPatterns)
 	}
 	if n.DroppedFindings > 0 {
 		say("%d rings of locks were found beyond those that are kept", n.DroppedFindings)

@@ -46,12 +46,13 @@ type jsonRun struct {
 }
 
 type jsonHistory struct {
-	Sections int    `json:"sections"`
-	Events   int    `json:"events"`
-	Thinned  uint64 `json:"sections_forgotten"`
-	Evicted  uint64 `json:"events_forgotten"`
-	Accesses uint64 `json:"accesses_forgotten"`
-	Pairs    uint64 `json:"races_dropped"`
+	Sections  int    `json:"sections"`
+	Events    int    `json:"events"`
+	Thinned   uint64 `json:"sections_forgotten"`
+	Evicted   uint64 `json:"events_forgotten"`
+	Accesses  uint64 `json:"accesses_forgotten"`
+	Pairs     uint64 `json:"races_dropped"`
+	Unsettled uint64 `json:"candidates_unsettled"`
 }
 
 type jsonLocks struct {

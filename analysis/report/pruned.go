@@ -19,7 +19,7 @@ type Pruned struct {
 	Evicted  bool
 	Objects  []Object
 	Evidence []Step
-	Count    int // candidates of the same message
+	Count    int // of candidates of the same message, and how often each was seen
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;
@@ -45,7 +45,7 @@ func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 	kept := r.Pruned[:0]
 	for _, p := range r.Pruned {
 		if last := len(kept) - 1; last >= 0 && kept[last].Kind == p.Kind && kept[last].Message == p.Message {
-			kept[last].Count++
+			kept[last].Count += p.Count
 			continue
 		}
 		kept = append(kept, p)
@@ -54,7 +54,7 @@ func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 }
 
 func (b *builder) pruned(p *finding.Pruned) Pruned {
-	out := Pruned{Kind: p.Kind, Why: p.Why, Evicted: p.Evicted, Evidence: b.steps(p.Evidence), Count: 1}
+	out := Pruned{Kind: p.Kind, Why: p.Why, Evicted: p.Evicted, Evidence: b.steps(p.Evidence), Count: max(1, int(p.Count))}
 	for _, id := range p.Objects {
 		out.Objects = append(out.Objects, *b.object(id))
 	}
@@ -99,6 +99,9 @@ func (n names) why(p *Pruned, reason string) string {
 	case finding.ParentGateLock:
 		return fmt.Sprintf("%s, held by a parent from its thread's creation until its join, keeps two of them apart", n.full(p.Lock))
 	case finding.CommonLock:
+		if len(p.Evidence) == 2 {
+			return fmt.Sprintf("%s is held at both, which lets one in at a time", n.full(p.Lock))
+		}
 		return fmt.Sprintf("%s is held whenever two of them could meet", n.full(p.Lock))
 	case finding.Ordered:
 		return n.orderedBy(p)

@@ -22,6 +22,7 @@ func dropped() []finding.Pruned {
 	joined.Evicted = true
 	return []finding.Pruned{
 		{Kind: finding.Race, Why: finding.CommonLock, Lock: till, Objects: pair.Objects},
+		{Kind: finding.Race, Why: finding.CommonLock, Lock: till, Objects: pair.Objects, Evidence: pair.Evidence, Count: 1200},
 		{Kind: finding.Race, Why: finding.Refuted, Reason: "no schedule\x1b leads there", Objects: pair.Objects, Evidence: pair.Evidence},
 		candidate(finding.OneThread, 0), candidate(finding.GateLock, queue), candidate(finding.GateLock, queue), candidate(finding.ParentGateLock, heapA),
 		joined, created, candidate(finding.Ordered, 0),

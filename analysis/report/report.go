@@ -108,6 +108,9 @@ type History struct {
 	Evicted  uint64 // likewise events, in sections or not
 	Accesses uint64 // last accesses that the lockset analysis forgot
 	Pairs    uint64 // races beyond those kept of a variable
+	// Unsettled are the candidates for which not all schedules were looked at in which
+	// critical sections change places.
+	Unsettled uint64
 }
 
 // Properties says what properties were checked, and on how many of the runs that the

@@ -44,7 +44,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Try {
 		info.Flags |= event.Try
 	}
-	info.Alone = site.Alone
+	info.Alone, info.TellsKind = site.Alone, site.TellsKind
 	if site.Timed {
 		info.Flags |= event.Timed
 	}

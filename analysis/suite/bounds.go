@@ -9,6 +9,9 @@ type Bounds struct {
 	Evicted  uint64 // likewise events, in sections or not
 	Accesses uint64 // last accesses that the lockset analysis forgot
 	Pairs    uint64 // races beyond those kept of a variable
+	// Unsettled are the candidates for which not all schedules were looked at in which
+	// critical sections change places, for want of steps (Options.Reversals).
+	Unsettled uint64
 }
 
 // Bounds gives what was kept and forgotten so far.
@@ -17,6 +20,7 @@ func (s *Suite) Bounds() Bounds {
 	return Bounds{
 		Sections: kept.Sections, Events: kept.Events, Thinned: s.history.Thinned(), Evicted: s.history.Evicted(),
 		Accesses: locks.EvictedAccesses, Pairs: locks.DroppedPairs + s.order.Stats().DroppedPairs,
+		Unsettled: s.history.Unsettled(),
 	}
 }
 

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -35,35 +36,39 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	return r
 }
 
-// unraced tells of the variables that several threads access, one of them writing,
-// without a race. Atomic accesses are no candidates.
+// unraced tells of the accesses by several threads, one of them writing, that are no race: of
+// those that a lock keeps apart by pairs of places, and of variables whose accesses are all
+// ordered. Atomic accesses are no candidates.
 func (s *Suite) unraced(races []finding.Finding) {
 	if !s.explain {
 		return
 	}
+	s.apart()
 	raced := map[event.ObjectID]bool{}
 	var exchanges map[event.ObjectID][2]uint64
 	for _, f := range races {
 		raced[f.Objects[0]] = true
 	}
 	for _, u := range s.eraser.Uses() {
-		if u.Threads < 2 || u.Writes == 0 || raced[u.Variable] || s.atomics[u.Variable] {
+		if u.Threads < 2 || u.Writes == 0 || raced[u.Variable] || s.atomics[u.Variable] || u.Conflicts {
 			continue
 		}
-		p := finding.Pruned{Kind: finding.Race, Objects: []event.ObjectID{u.Variable}}
-		switch {
-		case len(u.Guards) > 0:
-			p.Why, p.Lock = finding.CommonLock, u.Guards[0]
-		case !u.Conflicts:
-			p.Why = finding.Ordered
-			if exchanges == nil {
-				exchanges = s.history.Exchanges()
-			}
-			s.handed(&p, exchanges[u.Variable])
-		default:
-			continue
+		p := finding.Pruned{Kind: finding.Race, Why: finding.Ordered, Objects: []event.ObjectID{u.Variable}}
+		if exchanges == nil {
+			exchanges = s.history.Exchanges()
 		}
+		s.handed(&p, exchanges[u.Variable])
 		s.pruned = append(s.pruned, p)
+	}
+}
+
+// apart tells of the pairs of places that a lock keeps apart.
+func (s *Suite) apart() {
+	pairs, more := s.eraser.Apart()
+	s.pruned = append(s.pruned, pairs...)
+	if more > 0 {
+		reason := fmt.Sprintf("%d times more accesses were kept apart by a lock, at more pairs of places than are listed", more)
+		s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 	}
 }
 

@@ -69,7 +69,7 @@ func New(o Options) *Suite {
 			s.pruned = append(s.pruned, p)
 		}
 	}
-	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain})
+	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain, Apart: o.Explain})
 	s.order = happensbefore.New(happensbefore.Options{})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
@@ -101,6 +101,10 @@ func (s *Suite) Event(e *event.Event) {
 		s.atomics[e.Object] = true
 	}
 	s.history.Event(e)
+	if e.Op == event.AcquireAgain {
+		s.goodlock.Event(e)
+		return // it changes nothing for the others
+	}
 	s.order.Event(e)
 	s.eraser.Event(e)
 	s.goodlock.Event(e)

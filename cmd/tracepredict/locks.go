@@ -16,10 +16,12 @@ type lockFlags struct {
 	classes     bool
 }
 
+var rwlockPolicies = map[string]goodlock.Policy{"auto": goodlock.AsMade, "reader": goodlock.ReaderPreferring, "writer": goodlock.WriterPreferring}
+
 func (f *lockFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are no findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
-	fs.StringVar(&f.rwlocks, "rwlock-policy", "reader", "whom read-write locks prefer when a writer waits: `reader|writer`; with writer, readers wait behind it")
+	fs.StringVar(&f.rwlocks, "rwlock-policy", "auto", "whom read-write locks prefer when a writer waits: `auto|reader|writer`; with writer, readers wait behind it, with auto as each lock's kind has it, which is read from its memory")
 	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, "end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, 4194304")
@@ -27,8 +29,8 @@ func (f *lockFlags) register(cmd *cobra.Command) {
 }
 
 func (f *lockFlags) check() error {
-	if f.rwlocks != "reader" && f.rwlocks != "writer" {
-		return usage("--rwlock-policy %s: it is reader or writer", f.rwlocks)
+	if _, known := rwlockPolicies[f.rwlocks]; !known {
+		return usage("--rwlock-policy %s: it is auto, reader or writer", f.rwlocks)
 	}
 	if f.maxCycle < 0 || f.maxCycle == 1 {
 		return usage("--max-cycle %d: it is at least 2, or 0 for no limit", f.maxCycle)
@@ -43,9 +45,5 @@ func (f *lockFlags) check() error {
 }
 
 func (f *lockFlags) locks() goodlock.Options {
-	policy := goodlock.ReaderPreferring
-	if f.rwlocks == "writer" {
-		policy = goodlock.WriterPreferring
-	}
-	return goodlock.Options{Policy: policy, MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
+	return goodlock.Options{Policy: rwlockPolicies[f.rwlocks], MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
 }

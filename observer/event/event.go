@@ -52,7 +52,10 @@ const (
 	Write  // of a variable
 	Update // read-modify-write of a variable; indivisible only with flag Atomic
 
-	Acquire       // exclusive: mutex, spin lock, write side of a rwlock
+	// Acquire is exclusive: of a mutex, a spin lock, the write side of a rwlock. With
+	// HasValue, Value is the rwlock's kind: one of PreferReader and its kin. The first
+	// Acquire or AcquireRead of a rwlock has it, if it is known.
+	Acquire
 	AcquireRead   // shared: read side of a rwlock
 	AcquireFailed // a try that failed, or a wait for the lock that timed out; with HasValue it was refused, and Value is the error number
 	Release       // either side
@@ -112,7 +115,19 @@ const (
 	UseDestroyed  // Object was destroyed, not made again, and is used; if Inferred, it may have been made again by no call
 	DetachAgain   // a detach of Peer, which was detached or joined before
 
+	// AcquireAgain: the thread reads a rwlock again that it reads already, and no
+	// longer waits for that. It is within the thread's AcquireRead, and orders nothing.
+	AcquireAgain
+
 	NumOps
+)
+
+// The kinds of a rwlock, as glibc numbers them (PTHREAD_RWLOCK_PREFER_READER_NP and so
+// on): whether who wants to read waits behind a writer that waits. Only the last makes it.
+const (
+	PreferReader uint64 = iota
+	PreferWriter
+	PreferWriterNonrecursive
 )
 
 // Kind is the sort of an object.
@@ -252,7 +267,7 @@ var opNames = [NumOps]string{
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
-	"release-unheld", "join-failed", "use-destroyed", "detach-again",
+	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again",
 }
 
 // String gives the operation's name as the reports and traces spell it.

@@ -120,7 +120,7 @@ func tables(v any) ([]map[string]any, bool) {
 }
 
 // columns are the keys of a row.
-var columns = []string{"name", "operation", "kind", "object", "second", "shared", "success", "try", "timed", "unwinds"}
+var columns = []string{"name", "operation", "kind", "object", "second", "shared", "kind_at", "success", "try", "timed", "unwinds"}
 
 // rowParser reads one row.
 type rowParser struct {
@@ -140,6 +140,7 @@ func (r *rowParser) entry() Entry {
 		Object:  r.argument("object", 1),
 		Second:  r.argument("second", 0),
 		Shared:  r.argument("shared", 0),
+		KindAt:  r.offset("kind_at"),
 		Try:     r.boolean("try", false),
 		Timed:   r.boolean("timed", false),
 		Unwinds: r.boolean("unwinds", true),
@@ -290,6 +291,8 @@ func (r *rowParser) checkOperands(e Entry) {
 		r.failKey("", "a wait needs its mutex: add second = 2 (the number of that argument)")
 	case e.Second != 0 && e.Op != bpf.OpWait && e.Op != bpf.OpInit && e.Op != bpf.OpCreate:
 		r.failKey("second", "%s has no second operand: remove second", e.Op)
+	case e.KindAt != 0 && (e.Kind != KindRWLock || e.Op != bpf.OpAcquire && e.Op != bpf.OpAcquireRead):
+		r.failKey("kind_at", "only what acquires an rwlock can read its kind: remove kind_at")
 	case e.Second != 0 && e.Second == e.Object:
 		r.failKey("second", "object and second are the same argument, %d", e.Object)
 	case e.Shared != 0 && e.Op != bpf.OpInit:
@@ -337,6 +340,20 @@ func (r *rowParser) argument(key string, otherwise int) int {
 	if !ok || n < 1 || n > MaxArgument {
 		r.failKey(key, "%s is %s: write the number of an argument, 1 to %d (in a C++ method, this is 1)", key, show(v), MaxArgument)
 		return otherwise
+	}
+	return int(n)
+}
+
+// offset is a place in an object, 0 if none is given.
+func (r *rowParser) offset(key string) int {
+	v, ok := r.row[key]
+	if !ok {
+		return 0
+	}
+	n, ok := v.(int64)
+	if !ok || n < 1 || n > maxKindAt {
+		r.failKey(key, "%s is %s: write how many bytes from the object's beginning it is, 1 to %d", key, show(v), maxKindAt)
+		return 0
 	}
 	return int(n)
 }

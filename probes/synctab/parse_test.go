@@ -41,6 +41,8 @@ func TestParseErrors(t *testing.T) {
 		{"wait without mutex", "[[call]]\nname = 'f'\noperation = 'wait'\n", "a wait needs its mutex: add second = 2"},
 		{"second of acquire", "[[call]]\nname = 'f'\noperation = 'acquire'\nsecond = 2\n", "acquire has no second operand"},
 		{"shared of a lock", "[[call]]\nname = 'f'\noperation = 'acquire'\nshared = 2\n", "only an init says"},
+		{"kind of a mutex", "[[call]]\nname = 'f'\noperation = 'acquire'\nkind_at = 8\n", "remove kind_at"},
+		{"kind where nothing is", "[[call]]\nname = 'f'\noperation = 'acquire-read'\nkind_at = 0\n", "kind_at is 0: write how many bytes"},
 		{"same operand", "[[call]]\nname = 'f'\noperation = 'wait'\nsecond = 1\n", "the same argument"},
 		{"boolean in quotes", "[[call]]\nname = 'f'\noperation = 'acquire'\nunwinds = 'yes'\n", "write true or false, without quotes"},
 		{"after a list over lines", "[[call]]\nname = [\n 'f', # ] \"\n \"g]\\\"\",\n]\noperation = 1\n", "my.toml:6:1: operation is 1"},

@@ -53,6 +53,9 @@ func ParseKind(name string) (Kind, bool) {
 // arguments passed in registers on every architecture we know.
 const MaxArgument = 6
 
+// maxKindAt bounds Entry.KindAt, in bytes: no lock is that large.
+const maxKindAt = 4096
+
 // Entry is one row of the table: functions that do the same.
 type Entry struct {
 	// Names are linkage names, or demangled names without parameters.
@@ -67,6 +70,9 @@ type Entry struct {
 	// Shared, of an init, is the argument that is not 0 if other processes may use
 	// the object, and make it anew; 0 if there is none.
 	Shared int
+	// KindAt is how many bytes from its beginning a read-write lock has the 4 bytes that
+	// say whom it prefers, as glibc's (event.Acquire); 0 if it does not say.
+	KindAt int
 	// Success says when the operation had its effect, by the returned value.
 	Success bpf.Success
 	// Try: the call does not wait. Timed: it gives up after a while.

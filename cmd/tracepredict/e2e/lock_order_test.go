@@ -109,18 +109,53 @@ func TestBoundsOfLockOrder(t *testing.T) {
 	}
 }
 
-// Whether readers of one lock can block each other, the policy decides.
+// Whether readers of one lock can block each other, its kind decides, which is read from
+// its memory, or the policy.
 func TestReadersBehindAWriter(t *testing.T) {
 	needBPF(t)
-	program := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
-	trace := filepath.Join(t.TempDir(), "trace")
-	status, r := reported(t, "exec", "--record", trace, "--", program)
-	if status != 0 || len(r.Findings) != 0 {
-		t.Errorf("status %d, findings %v", status, r.Findings)
+	readers := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
+	again := build(t, "gcc", "lock_order/read_again.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
+	for name, tc := range map[string]struct {
+		program []string
+		queues  bool
+		sides   int
+	}{
+		"initialised for writers":  {[]string{readers}, true, 3},
+		"read again":               {[]string{again}, false, 2},
+		"read again, for writers":  {[]string{again, "2"}, true, 2},  // PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP
+		"read again, for both (1)": {[]string{again, "1"}, false, 2}, // PTHREAD_RWLOCK_PREFER_WRITER_NP
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "trace")
+			status, live := reported(t, append([]string{"exec", "--record", trace, "--"}, tc.program...)...)
+			wantQueue(t, "exec", status, live, tc.queues, tc.sides, "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said")
+			for policy, queues := range map[string]bool{"auto": tc.queues, "reader": false, "writer": true} {
+				status, r := reported(t, "analyze", "--rwlock-policy", policy, trace)
+				why := "as its memory said"
+				if policy == "writer" {
+					why = "--rwlock-policy writer"
+				}
+				wantQueue(t, policy, status, r, queues, tc.sides, why)
+			}
+		})
 	}
-	status, r = reported(t, "analyze", "--rwlock-policy", "writer", trace)
-	if status != 66 || len(r.Findings) != 1 || r.Findings[0].Kind != "deadlock" || r.Findings[0].Confidence != "potential" || len(r.Findings[0].Evidence) != 3 {
-		t.Errorf("status %d, findings %v", status, r.Findings)
+}
+
+// wantQueue wants the deadlock of a reader behind a writer, with its reason, or none.
+func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, sides int, why string) {
+	t.Helper()
+	if !queues {
+		if status != 0 || len(r.Findings) != 0 {
+			t.Errorf("%s: status %d, findings %+v", how, status, r.Findings)
+		}
+		return
+	}
+	if status != 66 || len(r.Findings) != 1 {
+		t.Errorf("%s: status %d, findings %+v", how, status, r.Findings)
+		return
+	}
+	if f := r.Findings[0]; f.Kind != "deadlock" || f.Confidence != "potential" || len(f.Evidence) != sides || !strings.Contains(f.Reason, why) {
+		t.Errorf("%s: %+v", how, f)
 	}
 }
 

@@ -94,8 +94,9 @@ static void alone(void)
 	release();
 #endif
 	MUST(pthread_rwlock_rdlock(&rw) == 0);
-	say("acquire-read rw"); /* twice by one thread: the outer one counts */
+	say("acquire-read rw"); /* twice by one thread: the outer one takes it */
 	MUST(pthread_rwlock_rdlock(&rw) == 0);
+	say("acquire-again rw");
 	MUST(pthread_rwlock_unlock(&rw) == 0);
 	release();
 }

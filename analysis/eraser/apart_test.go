@@ -1,0 +1,87 @@
+package eraser
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// apartOf gives the pairs that locks keep apart.
+func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
+	a := New(Options{Apart: true, EveryPair: true, History: 1000})
+	for i := range events {
+		a.Event(&events[i])
+	}
+	return a.Apart()
+}
+
+// Two places of one pair, thrice, and a third place.
+func TestApart(t *testing.T) {
+	locked := func(th event.ThreadID, op event.Op, p event.PlaceID) []event.Event {
+		return []event.Event{at(th, event.Acquire, l, 1), at(th, op, x, p), at(th, event.Release, l, 3)}
+	}
+	pairs, more := apartOf(twoTasks(slices.Concat(
+		locked(2, event.Write, 10), locked(3, event.Read, 11), locked(2, event.Write, 10), locked(3, event.Write, 12),
+		[]event.Event{at(3, event.Read, x, 13)})...)) // a race
+	type pair struct {
+		a, b  event.PlaceID
+		count uint64
+	}
+	var got []pair
+	for _, p := range pairs {
+		if p.Why != finding.CommonLock || p.Lock != l || p.Objects[0] != x || !slices.Equal(p.Evidence[0].Held, []event.ObjectID{l}) {
+			t.Errorf("%+v", p)
+		}
+		got = append(got, pair{p.Evidence[0].Place, p.Evidence[1].Place, p.Count})
+	}
+	want := []pair{{10, 11, 2}, {10, 12, 1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" || more != 0 {
+		t.Errorf("%d more, (-want +got):\n%s", more, diff)
+	}
+}
+
+// However many places there are, a thousand pairs are kept and the rest is counted.
+func TestApartIsBounded(t *testing.T) {
+	var body []event.Event
+	for i := range event.PlaceID(2 * maxApart) {
+		th := event.ThreadID(2 + i%2)
+		body = append(body, at(th, event.Acquire, l, 1), at(th, event.Write, x, 100+i), at(th, event.Release, l, 3))
+	}
+	if pairs, more := apartOf(twoTasks(body...)); len(pairs) != maxApart || more < maxApart {
+		t.Errorf("%d pairs, %d more", len(pairs), more)
+	}
+}
+
+// Pairs of places of conflicting accesses that nothing orders are races, or kept apart.
+func TestApartAgainstPlainModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := randomRun(rt)
+		accesses := accessesOf(events)
+		want, got := map[naivePair]bool{}, map[naivePair]bool{}
+		for j, y := range accesses {
+			for _, x := range accesses[:j] {
+				free := x
+				free.all, free.exclusive = nil, nil
+				if naiveRace(free, y) && !naiveRace(x, y) {
+					want[naivePair{x.Object, keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}] = true
+				}
+			}
+		}
+		pairs, _ := apartOf(events)
+		for _, p := range pairs {
+			x, y := evidence(rt, accesses, p.Evidence[0].Seq), evidence(rt, accesses, p.Evidence[1].Seq)
+			if !slices.Contains(x.all, p.Lock) || !slices.Contains(y.all, p.Lock) || naiveRace(x, y) || y.Before(x.Slot, x.Epoch) {
+				rt.Fatalf("%+v is not kept apart by %d", p.Evidence, p.Lock)
+			}
+			got[naivePair{p.Objects[0], keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}] = true
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(naivePair{}, pairKey{})); diff != "" {
+			rt.Fatalf("-want +got:\n%s", diff)
+		}
+	})
+}
