@@ -33,6 +33,7 @@ const (
 	fixed
 	null
 	unknown
+	scaled // a number, times by, plus at: see scaling
 )
 
 // value is what a register holds.
@@ -40,6 +41,7 @@ type value struct {
 	kind kind
 	typ  *typ
 	at   int64 // into the object or frame, or the address
+	by   int64 // of scaled
 }
 
 const numRegs = 32
@@ -77,8 +79,8 @@ type flow struct {
 	blocks []block
 	stubs  map[uint64]string
 	slots  map[uint64]uint64 // of the global offset table: the address in each
-	// certain: what lies behind an object is not taken for another of its type, nor is
-	// an address followed to which an index is added.
+	// certain: what lies behind an object is not taken for another of its type, nor is an
+	// address followed to which something is added that may lead to another member.
 	certain bool
 	// fresh, if not nil, gives what the instruction at an address loads, or the call
 	// there returns, where that is not known: a type of its own.
@@ -277,6 +279,7 @@ func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 func (f *flow) step(s *state, in *insn.Inst) {
 	loaded := f.loaded(s, in)
 	sum, element := f.sum(s, in), f.indexing(s, in)
+	into, product, scales := f.scaling(s, in)
 	f.stores(s, in)
 	sp := s.regs[f.sp]
 	f.clobber(s, in)
@@ -296,6 +299,9 @@ func (f *flow) step(s *state, in *insn.Inst) {
 	if loaded.kind != unreached && in.ValueReg != f.sp {
 		s.regs[in.ValueReg] = loaded
 	}
+	if scales {
+		s.regs[into] = product
+	}
 	if in.Kind == insn.Call {
 		if t := f.result(in.Target); t != nil {
 			s.regs[resultRegister] = value{kind: object, typ: t}
@@ -314,10 +320,12 @@ func (f *flow) unlike(s *state, in *insn.Inst) {
 	switch {
 	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
 		if s.regs[resultRegister].kind == unknown {
+			s.forget(f.fresh(in.Addr))
 			s.regs[resultRegister] = value{kind: object, typ: f.fresh(in.Addr)}
 		}
 	case in.Known && in.NMem == 1 && in.Mem[0].Read && in.Mem[0].Size == 8 && in.ValueReg < numRegs && in.ValueReg != f.sp && in.Writes.Has(in.ValueReg):
 		if s.regs[in.ValueReg].kind == unknown {
+			s.forget(f.fresh(in.Addr))
 			s.regs[in.ValueReg] = value{kind: object, typ: f.fresh(in.Addr)}
 		}
 	}
@@ -604,7 +612,7 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 		v := value{kind: unknown}
 		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {
 			v = f.get(s, in.ValueReg, in.Addr)
-			if d := f.declared(at, in.Addr); v.kind == unknown && d.kind == object {
+			if d := f.declared(at, in.Addr); (v.kind == unknown || v.kind == scaled) && d.kind == object {
 				s.regs[in.ValueReg], v = d, d // what is kept in a variable is of its type
 			}
 		}

@@ -79,3 +79,22 @@ func TestLockClasses(t *testing.T) {
 		}
 	}
 }
+
+// What is found by an index in an array of the heap is a member of the elements' type.
+func TestLocksInArraysOfTheHeap(t *testing.T) {
+	needBPF(t)
+	for level, slot := range map[string]string{
+		"-O0": "0x (mutex first seen in both at jobs.c:25)", // the index is added before the array's place in the structure
+		"-O1": "struct table.slots[].guard (0x)",
+		"-O2": "struct table.slots[].guard (0x)",
+	} {
+		_, r := reported(t, "exec", "--", build(t, "gcc", "jobs.c", "-g", level, "-pthread"))
+		pair := []string{slot, "struct shard.lock (0x)"}
+		slices.Sort(pair)
+		want := []string{strings.Join(pair, ", "), "struct job.mu (0x), struct job.mu (0x)"}
+		slices.Sort(want)
+		if got := lockNames(r); !slices.Equal(got, want) {
+			t.Errorf("compiled by %s locks are called\n%s\nwant\n%s", level, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package field
+
+import (
+	"debug/dwarf"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// TestTotal: sums of numbers that nobody knows and of addresses, as the elements of arrays
+// are found by.
+func TestTotal(t *testing.T) {
+	f := &flow{p: &program{db: &database{types: map[dwarf.Offset]*typ{}}}}
+	job, i, j := &typ{shape: structure, size: 40}, &typ{source: true}, &typ{source: true}
+	times := func(n *typ, by int64) term { return term{value{kind: scaled, typ: n, by: by}, 1} }
+	jobs := term{value{kind: object, typ: job, at: 8}, 1}
+	for _, tt := range []struct {
+		name  string
+		add   int64
+		terms []term
+		want  value
+	}{
+		{"4 i + i", 0, []term{times(i, 4), times(i, 1)}, value{kind: scaled, typ: i, by: 5}},
+		{"8 (5 i)", 3, []term{{times(i, 5).value, 8}}, value{kind: scaled, typ: i, by: 40, at: 3}},
+		{"8 i - i", 0, []term{times(i, 8), {times(i, 1).value, -1}}, value{kind: scaled, typ: i, by: 7}},
+		{"i + j", 0, []term{times(i, 40), times(j, 40)}, value{kind: unknown}},
+		{"&jobs[i]", 0, []term{jobs, times(i, 40)}, value{kind: object, typ: job, at: 8}},
+		{"&jobs[i + 1]", 40, []term{jobs, times(i, 40)}, value{kind: object, typ: job, at: 8}},
+		{"&jobs[i - 1]", -40, []term{times(i, 40), jobs}, value{kind: object, typ: job, at: 8}},
+		{"&jobs[i + j]", 0, []term{times(i, 40), jobs, times(j, 80)}, value{kind: object, typ: job, at: 8}},
+		{"somewhere in jobs", 0, []term{jobs, times(i, 8)}, value{kind: unknown}},
+		{"two addresses", 0, []term{jobs, jobs}, value{kind: unknown}},
+		{"an address subtracted", 0, []term{times(i, 40), {jobs.value, -1}}, value{kind: unknown}},
+		{"too large a factor", 0, []term{times(i, maxScale)}, value{kind: unknown}},
+		{"what is not known", 0, []term{{value{kind: unknown}, 1}, jobs}, value{kind: unknown}},
+	} {
+		if got := f.total(tt.add, tt.terms...); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestForget: what was made of a number is not mixed with what is made of the next.
+func TestForget(t *testing.T) {
+	n := &typ{source: true}
+	s := state{spills: []spill{{at: -16, val: value{kind: scaled, typ: n, by: 3}}, {at: -8, val: value{kind: frame}}}}
+	s.regs[insn.RAX] = value{kind: scaled, typ: n, by: 4}
+	s.regs[insn.RDX] = value{kind: object, typ: n}
+	s.forget(n)
+	if s.regs[insn.RAX].kind != unknown || s.regs[insn.RDX].kind != object || len(s.spills) != 1 || s.spills[0].at != -8 {
+		t.Errorf("kept %+v %+v %+v", s.regs[insn.RAX], s.regs[insn.RDX], s.spills)
+	}
+}
