@@ -124,7 +124,7 @@ struct pending_call {
 /* Places seen. Chains under one site and caller are told apart by the depth of
  * the stack, which is the same for the same chain in each thread; and those of one
  * depth by the return addresses further out, where there seem to be some. */
-#define OUTER_WORDS 4
+#define OUTER_WORDS 8
 struct place_key {
 	__u64 caller;
 	__u64 depth;

@@ -76,9 +76,9 @@ type TracepredictKnownPlace struct {
 	Words  uint8
 	Pad    uint8
 	Hits   uint16
-	At     [4]uint16
+	At     [8]uint16
 	_      [4]byte
-	Word   [4]uint64
+	Word   [8]uint64
 }
 
 type TracepredictLostLine struct {

@@ -84,7 +84,7 @@ func TestLockClasses(t *testing.T) {
 func TestLocksInArraysOfTheHeap(t *testing.T) {
 	needBPF(t)
 	for level, slot := range map[string]string{
-		"-O0": "0x (mutex first seen in both at jobs.c:25)", // the index is added before the array's place in the structure
+		"-O0": "0x (mutex first seen in both at jobs.c:26)", // the index is added before the array's place in the structure
 		"-O1": "struct table.slots[].guard (0x)",
 		"-O2": "struct table.slots[].guard (0x)",
 	} {

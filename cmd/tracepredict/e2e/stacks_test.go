@@ -141,14 +141,15 @@ func waitFor(t *testing.T, from io.Reader, text string) {
 func TestChainsOfWrappers(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {
-			r := observe(t, build(t, "gcc", "stacks/wrapped.c", "-g", level, "-pthread"), options{Watch: []string{"counter"}})
-			locked, written := chainsOf(r, event.Acquire), chainsOf(r, event.Write)
+			r := observe(t, build(t, "gcc", "stacks/wrapped.c", "-g", level, "-fno-ipa-icf", "-pthread"), options{Watch: []string{"counter"}})
+			locked, written := chainsOf(r, event.Acquire), slices.Concat(chainsOf(r, event.Write), chainsOf(r, event.Update))
 			for _, caller := range []string{"first begin_first", "second begin_second", "first main", "second main", "third main"} {
 				for _, wrappers := range []string{"lock_1", "lock_1 lock_2", "lock_1 lock_2 lock_3"} {
 					wantChains(t, locked, "pthread_mutex_lock "+wrappers+" "+caller)
 				}
 				wantChains(t, written, "count "+caller)
 			}
+			locked = slices.DeleteFunc(locked, func(c string) bool { return !strings.Contains(c, "lock_1") }) // of the dynamic loader
 			if len(locked) != 15 || len(written) != 5 {
 				t.Errorf("there are more chains than the program has:\n%s\n%s", strings.Join(locked, "\n"), strings.Join(written, "\n"))
 			}

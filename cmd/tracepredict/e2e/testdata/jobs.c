@@ -18,6 +18,7 @@ struct table {
 };
 
 static struct job *jobs;
+static volatile int at = 2;
 
 static void both(pthread_mutex_t *m, pthread_mutex_t *n)
 {
@@ -48,19 +49,18 @@ __attribute__((noinline)) static void use_back(struct table *t, unsigned i, unsi
 static void *forth(void *t)
 {
 	use_jobs(1, 1);
-	use_table(t, index, index);
+	use_table(t, at, at);
 	return 0;
 }
 
 static volatile int turn; // no order that anybody sees
-static volatile int index = 2;
 
 static void *back(void *t)
 {
 	while (!turn)
 		sched_yield();
 	use_jobs(2, 0);
-	use_back(t, index, index);
+	use_back(t, at, at);
 	return 0;
 }
 
