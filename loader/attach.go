@@ -9,14 +9,12 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/tracepredict/tracepredict/bpf"
 )
 
 // Attach observes a running process until ctx ends or the process does; it
 // goes on undisturbed. Tasks, if not nil, is called before the first record
 // with the threads that live already; started when all probes are in.
-func Attach(ctx context.Context, pid int, opts Options, tasks func([]bpf.TaskLine), started func(*Session)) (Result, error) {
+func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), started func(*Session)) (Result, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
@@ -103,16 +101,13 @@ func (s *Session) holdFound() {
 	<-done
 }
 
-func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
+func (s *Session) attachAll(tasks func([]Task)) error {
 	if err := s.tracer.AddTarget(s.PID()); err != nil {
 		return err
 	}
 	lines, err := s.tracer.Tasks()
 	if err != nil {
 		return err
-	}
-	if tasks != nil {
-		tasks(lines)
 	}
 	if s.keeper != nil && len(lines) > 1 {
 		if err := s.tracer.crowd(); err != nil {
@@ -121,6 +116,9 @@ func (s *Session) attachAll(tasks func([]bpf.TaskLine)) error {
 	}
 	if err := s.sync(s.PID()); err != nil {
 		return err
+	}
+	if tasks != nil {
+		tasks(s.withStarts(lines))
 	}
 	return s.ready()
 }

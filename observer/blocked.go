@@ -80,6 +80,7 @@ type Block struct {
 	Flags     event.Flags
 	Peer      uint32   // kernel's id of the thread that it waits for the end of
 	Stack     []uint64 // its calling chain, innermost first
+	Start     uint64   // address of its start routine, as the chain tells; 0: it does not
 	// Holds are addresses of mutexes that others wait for and that it holds by
 	// what stands in them: it may have taken them before the observation began.
 	Holds []uint64
@@ -90,25 +91,43 @@ type Block struct {
 // are no other events.
 func (o *Observer) Blocked(at uint64, all []Block) {
 	o.now = max(o.now, at)
+	waits := make([]waiter, len(all))
+	for i, b := range all { // first: what one holds may be named by where another waits for it
+		waits[i] = o.waiter(b)
+	}
 	for i, b := range all {
-		r := bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Place: uint32(o.found(b))}
-		t := o.thread(&r)
+		r, t, obj := &waits[i].record, waits[i].thread, waits[i].object
 		o.holds(t, b)
-		var obj *object
-		if b.Addr != 0 {
-			obj = o.object(t, &r, b.Kind)
-		}
 		var peer event.ThreadID
 		if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
 			peer = u.id
 		}
-		e := o.begin(t, &r, event.Blocked)
+		e := o.begin(t, r, event.Blocked)
 		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Ring: b.Ring, Handlers: b.Handlers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
 		if obj != nil {
 			e.Object, e.Kind = obj.id, obj.kind
 		}
 		o.send()
 	}
+}
+
+// waiter is a Block with what it speaks of made known.
+type waiter struct {
+	record bpf.Record
+	thread *thread
+	object *object // nil without an address
+}
+
+func (o *Observer) waiter(b Block) waiter {
+	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Place: uint32(o.foundPlace(b))}}
+	w.thread = o.thread(&w.record)
+	if info := o.names.threads[w.thread.id]; info != nil && info.Start == 0 && b.TID != b.TGID {
+		info.Start = b.Start
+	}
+	if b.Addr != 0 {
+		w.object = o.object(w.thread, &w.record, b.Kind)
+	}
+	return w
 }
 
 // holds tells what a thread holds that waits.
@@ -139,8 +158,8 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, place event.PlaceID
 // kernel count theirs from 1.
 const foundPlaces = 1 << 31
 
-// found keeps the calling chain of a thread that waits, and numbers it; 0 without one.
-func (o *Observer) found(b Block) event.PlaceID {
+// foundPlace keeps the calling chain of a thread that waits, and numbers it; 0 without one.
+func (o *Observer) foundPlace(b Block) event.PlaceID {
 	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
 		return 0
 	}

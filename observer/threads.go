@@ -67,10 +67,7 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 	}
 	t := o.threads[r.Tid]
 	if t == nil {
-		t = o.newThread(Thread{TID: r.Tid, TGID: r.Tgid})
-		o.begin(t, r, event.Begin)
-		o.ev.Flags, o.ev.Place = event.Inferred, 0
-		o.send()
+		t = o.found(r, Thread{TID: r.Tid, TGID: r.Tgid})
 	}
 	o.last, *near = t, t
 	return t
@@ -97,8 +94,26 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
 
 // AddTask makes a thread known that lived when observation began.
 func (o *Observer) AddTask(l bpf.TaskLine) {
+	o.AddStarted(l, 0)
+}
+
+// AddStarted is AddTask of a thread whose start routine is known.
+func (o *Observer) AddStarted(l bpf.TaskLine, start uint64) {
 	r := bpf.Record{Tid: l.Tid, Tgid: l.Tgid}
-	o.setPointer(o.thread(&r), l.ThreadPointer)
+	t := o.threads[l.Tid]
+	if t == nil {
+		t = o.found(&r, Thread{TID: l.Tid, TGID: l.Tgid, Start: start})
+	}
+	o.setPointer(t, l.ThreadPointer)
+}
+
+// found makes a thread known that lived before.
+func (o *Observer) found(r *bpf.Record, info Thread) *thread {
+	t := o.newThread(info)
+	o.begin(t, r, event.Begin)
+	o.ev.Flags, o.ev.Place = event.Inferred, 0
+	o.send()
+	return t
 }
 
 // setPointer gives a thread its thread pointer. It answers which ended thread can

@@ -349,7 +349,7 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 		}
 		b := observer.Block{
 			TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
-			Stack: stack, Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
+			Stack: stack, Start: h.start(t.line, stack), Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
 		}
 		if t.wait.Kind == futex.Thread {
 			b.Peer = w.peers[t.wait.Owner]

@@ -2,6 +2,8 @@ package resolve
 
 import (
 	"encoding/binary"
+	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
@@ -65,6 +67,43 @@ func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 		}
 	}
 	return futex.Wait{}
+}
+
+// start gives the address of the routine with which a thread began: the function that
+// the C library called, whose own frames are the outermost of the chain; 0 if the chain
+// does not reach that far.
+func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
+	pid, i := int(l.Tgid), len(stack)
+	for i > 0 && h.beginsThreads(pid, stack[0], stack[i-1]) {
+		i--
+	}
+	if i == 0 || i == len(stack) {
+		return 0
+	}
+	seg, ok := h.Threads.Segment(pid, stack[i-1])
+	if !ok {
+		return 0
+	}
+	fn, ok := seg.Module.Bin.FunctionAt(stack[i-1] - seg.Bias - 1)
+	if !ok {
+		return 0
+	}
+	return fn.Lo + seg.Bias
+}
+
+// beginsThreads tells whether an outer frame is of the C library, as the innermost is;
+// where both are in one file with the program, by the function's name.
+func (h *Hangs) beginsThreads(pid int, inner, pc uint64) bool {
+	seg, ok := h.Threads.Segment(pid, pc)
+	own, ok2 := h.Threads.Segment(pid, inner)
+	if !ok || !ok2 || seg.Module != own.Module {
+		return false
+	}
+	if seg.Module != h.Threads.Segments(pid)[0].Module {
+		return true
+	}
+	name := strings.TrimLeft(seg.Module.Bin.FunctionName(pc-seg.Bias-1), "_")
+	return slices.Contains([]string{"start_thread", "clone", "clone3", "start", "start_c11"}, name)
 }
 
 // maxInLibrary is how many frames a wait has within the C library, at most.

@@ -10,6 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/field"
+	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -63,6 +64,9 @@ type passed struct {
 // passedAt names what is passed at a place.
 func (r *Resolver) passedAt(p event.PlaceID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
+	if st.Found != nil {
+		return r.passedWaiting(int(st.TGID), st.Found, kind)
+	}
 	site := r.process.Site(st.Site)
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
 		return variable.Named{}
@@ -75,9 +79,38 @@ func (r *Resolver) passedAt(p event.PlaceID, kind event.Kind) variable.Named {
 	if !ok || pcs[0]-seg.Bias != site.At {
 		return variable.Named{}
 	}
-	what := passed{module: seg.Module, function: site.At, argument: site.Argument}
-	for i, n := 1, 0; i < len(pcs) && n < maxPassed; n++ {
-		seg, ok := r.process.Segment(int(st.TGID), pcs[i])
+	return r.through(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
+}
+
+// passedWaiting names what a thread waits at that was found to wait: what it passed to
+// the function of the C library that it waits in.
+func (r *Resolver) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
+	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
+		seg, ok := r.process.Segment(pid, pcs[i])
+		lib, ok2 := r.process.Segment(pid, pcs[i-1])
+		if !ok || !ok2 {
+			break
+		}
+		name := seg.Module.Bin.CalledBefore(pcs[i] - seg.Bias)
+		argument := futex.Argument(name, futexKinds[kind])
+		if argument == 0 {
+			continue
+		}
+		for _, f := range lib.Module.Bin.Lookup(name) { // each version of it
+			if named := r.through(pid, pcs[i:], passed{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
+				return named
+			}
+		}
+		break
+	}
+	return variable.Named{}
+}
+
+// through follows what is passed to a function back through the functions that only pass
+// it on; pcs are the return addresses behind the function's own frame.
+func (r *Resolver) through(pid int, pcs []uint64, what passed) variable.Named {
+	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
+		seg, ok := r.process.Segment(pid, pcs[i])
 		if !ok {
 			break
 		}

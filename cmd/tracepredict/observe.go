@@ -561,9 +561,9 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	res, err := loader.Attach(ctx, pid, opts, func(ts []bpf.TaskLine) {
+	res, err := loader.Attach(ctx, pid, opts, func(ts []loader.Task) {
 		for _, t := range ts {
-			r.observer.AddTask(t)
+			r.observer.AddStarted(t.TaskLine, t.Start)
 		}
 	}, func(s *loader.Session) {
 		r.started(s, program)

@@ -32,3 +32,13 @@ func (f *File) CalledBefore(addr uint64) string {
 	}
 	return ""
 }
+
+// FunctionName names the function that has addr in its extent; "" if no symbol stands
+// where that begins.
+func (f *File) FunctionName(addr uint64) string {
+	fn, ok := f.FunctionAt(addr)
+	if !ok {
+		return ""
+	}
+	return f.functionNamed(fn.Lo)
+}

@@ -308,6 +308,18 @@ var functions = map[string]function{
 // Waits reports whether In knows a function.
 func Waits(name string) bool { return functions[name].kind != Unknown }
 
+// Argument gives which argument of a function of the C library, counted from 1, is an
+// object of a kind at which a thread waits within it; 0 if none is.
+func Argument(name string, kind Kind) int {
+	switch f := functions[name]; {
+	case f.kind == Cond && kind == Mutex:
+		return 2 // taken again
+	case f.kind == Unknown || f.kind == Thread || f.kind != kind:
+		return 0
+	}
+	return 1
+}
+
 // In says what a call waits for whose object nobody knows, from the function of the C
 // library that made it. The stack pointer sp tells words on the caller's own stack,
 // where musl has threads wait that share a condition or a barrier.

@@ -18,6 +18,7 @@ func hangsFixture(t testing.TB, compiler string) string {
 // hung are the ways to hang, and what is found.
 var hung = []struct{ kind, found, sentence string }{
 	{"abba", "observed deadlock of a, b", "block each other for ever: "},
+	{"heap", "observed deadlock of struct account.mu, struct account.mu", "T2 holds 'struct account.mu' at "},
 	{"ring", "observed deadlock of a, b, c", "T2, T3 and T4 block each other for ever: "},
 	{"write", "observed deadlock of a, table", "waits for 'table'"},
 	{"read", "observed deadlock of a, table", "waits to read 'table'"},
@@ -105,6 +106,9 @@ func wantHungBefore(t *testing.T, program, kind, sentence string) {
 	if !strings.Contains(told, "tracepredict: the program hangs: ") || !strings.Contains(told, sentence) {
 		t.Errorf("told: %s", told)
 	}
+	if kind == "heap" && (!strings.Contains(told, "T2 clerk T3 auditor") || !strings.Contains(told, "waits for struct account.mu in")) {
+		t.Errorf("threads or locks without names: %s", told)
+	}
 }
 
 // musl's default mutexes do not know who owns them, nor do its conditions stand where
@@ -114,8 +118,9 @@ func TestHangBeforeWithMusl(t *testing.T) {
 	program := hangsFixture(t, "musl-gcc")
 	for kind, sentence := range map[string]string{
 		"abba":  "T2 waits for 'b' at hangs.c:32, while T3 waits for 'a' at hangs.c:38",
-		"lost":  "T2 waits to be woken at hangs.c:108",
-		"items": "T3 waits for 'items' at hangs.c:113",
+		"heap":  "T2 waits for 'struct account.mu' at 0x",
+		"lost":  "T2 waits to be woken at hangs.c:143",
+		"items": "T3 waits for 'items' at hangs.c:148",
 	} {
 		t.Run(kind, func(t *testing.T) { wantHungBefore(t, program, kind, sentence) })
 	}

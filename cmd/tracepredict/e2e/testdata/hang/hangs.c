@@ -38,6 +38,42 @@ static void *b_then_a(void *p) {
 	pthread_mutex_lock(&a);
 	return p;
 }
+// Two accounts on the heap, whose locks no variable holds.
+struct account {
+	long balance;
+	pthread_mutex_t mu;
+};
+struct order {
+	struct account *from, *to;
+};
+static void transfer(struct account *from, struct account *to) {
+	pthread_mutex_lock(&from->mu);
+	pthread_barrier_wait(&met);
+	pthread_mutex_lock(&to->mu);
+	from->balance--, to->balance++;
+}
+static void *clerk(void *p) {
+	struct order *o = p;
+	transfer(o->from, o->to);
+	return p;
+}
+static void *auditor(void *p) {
+	struct order *o = p;
+	transfer(o->from, o->to);
+	return p;
+}
+static struct account *opened(void) {
+	struct account *account = calloc(1, sizeof *account);
+	pthread_mutex_init(&account->mu, NULL);
+	return account;
+}
+static void accounts(void) {
+	struct account *a = opened(), *b = opened();
+	struct order *orders = calloc(2, sizeof *orders);
+	orders[0] = (struct order){a, b}, orders[1] = (struct order){b, a};
+	pthread_create(&made[threads++], NULL, clerk, &orders[0]);
+	pthread_create(&made[threads++], NULL, auditor, &orders[1]);
+}
 static void *b_then_c(void *p) {
 	pthread_mutex_lock(&b);
 	pthread_barrier_wait(&met);
@@ -132,6 +168,8 @@ int main(int argc, char **argv) {
 	sem_init(&items, 0, 0);
 	if (is("abba") || is("part") || is("threads"))
 		start(a_then_b), start(b_then_a);
+	else if (is("heap"))
+		accounts();
 	else if (is("ring"))
 		start(a_then_b), start(b_then_c), start(c_then_a);
 	else if (is("limit"))
