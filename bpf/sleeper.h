@@ -11,7 +11,7 @@
 struct sleeper {
 	__u32 tid, tgid;
 	__u32 own_tid; /* in the thread's own PID namespace: what the C library writes into locks */
-	__u32 asleep;  /* it waits for an event, and a signal would wake it */
+	__u32 state;   /* the kernel's: 0 it may run, bit 0 it waits and a signal would wake it, bit 1 nothing but the event would, bits 2 and 3 it is stopped */
 	__s64 call;    /* number of the system call; -1 in user space */
 	__u64 thread_pointer;
 	__u64 switches;	/* how often it gave up the processor */
@@ -95,7 +95,7 @@ int list_sleepers(struct bpf_iter__task *ctx)
 	level = BPF_CORE_READ(pid, level);
 	own = (void *)pid + bpf_core_field_offset(pid->numbers) + level * bpf_core_type_size(struct upid);
 	line.own_tid = BPF_CORE_READ(own, nr);
-	line.asleep = BPF_CORE_READ(of, __state) & 1; /* TASK_INTERRUPTIBLE */
+	line.state = BPF_CORE_READ(of, __state);
 	line.thread_pointer = THREAD_POINTER(task);
 	line.switches = BPF_CORE_READ(of, nvcsw) + BPF_CORE_READ(of, nivcsw);
 	saved_registers(&line, (void *)bpf_task_pt_regs(task));

@@ -191,7 +191,7 @@ type TracepredictSleeper struct {
 	Tid           uint32
 	Tgid          uint32
 	OwnTid        uint32
-	Asleep        uint32
+	State         uint32
 	Call          int64
 	ThreadPointer uint64
 	Switches      uint64

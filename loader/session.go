@@ -56,6 +56,9 @@ type Options struct {
 	// Messages: what threads hand each other through the kernel (pipes, sockets,
 	// eventfds, futexes) is recorded too.
 	Messages bool
+	// Look: no probe is put in. What the threads are doing can be asked (Sleepers), and
+	// there are no records of what they do.
+	Look bool
 	// Follow: the processes that the program forks are observed too, and what they
 	// execute, until the first process ends.
 	Follow bool
@@ -136,7 +139,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	plan := opts.Plan
 	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Enough, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.LetGo.Enough, opts.Messages
 	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
-	opts.Tracer.NoPlaces = !plan.Atomics
+	opts.Tracer.NoPlaces, opts.Tracer.Look = !plan.Atomics, opts.Look
 	tracer, err := NewTracer(opts.Tracer)
 	if err != nil {
 		return nil, err
@@ -518,7 +521,9 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if mod.Plan, err = p.planner.Plan(mod.Bin); err != nil {
+	if s.opts.Look {
+		mod.Plan = &probes.Plan{}
+	} else if mod.Plan, err = p.planner.Plan(mod.Bin); err != nil {
 		return nil, err
 	}
 	for _, n := range mod.Plan.Notes {

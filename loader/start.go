@@ -190,7 +190,7 @@ func (s *Session) ready() error {
 	for _, m := range s.first.modules {
 		calls += m.Plan.Calls + m.Plan.Methods
 	}
-	if calls == 0 {
+	if calls == 0 && !s.opts.Look {
 		return errNothingToSee(s.first.modules)
 	}
 	s.running, s.began = true, time.Now()

@@ -36,6 +36,8 @@ type TracerOptions struct {
 	NoPlaces bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
+	// Look leaves out all programs but those that say what threads are doing.
+	Look bool
 	// Messages records the system calls by which threads hand each other messages.
 	// Each system call of the machine then pays for looking whose it is.
 	Messages bool
@@ -162,6 +164,11 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	}
 	if !opts.Messages {
 		names = append(names, "on_call_in", "on_call_out")
+	}
+	for name := range spec.Programs {
+		if opts.Look && name != "list_tasks" && name != "list_sleepers" {
+			names = append(names, name)
+		}
 	}
 	for _, name := range names {
 		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}

@@ -77,6 +77,7 @@ type Block struct {
 	Handlers  bool       // likewise
 	Addr      uint64     // of what it waits for; 0: unknown, or a thread
 	Kind      event.Kind // of that, where no event has told
+	Readers   int        // likewise
 	Flags     event.Flags
 	Peer      uint32   // kernel's id of the thread that it waits for the end of
 	Stack     []uint64 // its calling chain, innermost first
@@ -98,17 +99,43 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 	for i, b := range all {
 		r, t, obj := &waits[i].record, waits[i].thread, waits[i].object
 		o.holds(t, b)
-		var peer event.ThreadID
-		if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
-			peer = u.id
-		}
+		peer := o.peer(b)
 		e := o.begin(t, r, event.Blocked)
-		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Ring: b.Ring, Handlers: b.Handlers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
+		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Ring: b.Ring, Handlers: b.Handlers, Readers: b.Readers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
 		if obj != nil {
 			e.Object, e.Kind = obj.id, obj.kind
 		}
 		o.send()
 	}
+}
+
+// Sighting is what a Block speaks of, by the numbers of the run.
+type Sighting struct {
+	Thread event.ThreadID
+	Object event.ObjectID // 0 without an address
+	Peer   event.ThreadID // 0 without one
+	Place  event.PlaceID  // 0 without a chain
+}
+
+// Seen makes known what Blocks speak of, without events of it.
+func (o *Observer) Seen(at uint64, all []Block) []Sighting {
+	o.now = max(o.now, at)
+	out := make([]Sighting, len(all))
+	for i, b := range all {
+		w := o.waiter(b)
+		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.PlaceID(w.record.Place)}
+		if w.object != nil {
+			out[i].Object = w.object.id
+		}
+	}
+	return out
+}
+
+func (o *Observer) peer(b Block) event.ThreadID {
+	if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
+		return u.id
+	}
+	return 0
 }
 
 // waiter is a Block with what it speaks of made known.

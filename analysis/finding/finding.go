@@ -69,6 +69,9 @@ type Step struct {
 	HeldAt []event.PlaceID
 	// Blocked marks a last step of a deadlock witness: the thread waits here.
 	Blocked bool
+	// Readers: of a wait for a read-write lock, how many threads have it for reading
+	// where it is not known which.
+	Readers int
 	// Truth is which propositions of the property hold after the step, for steps at
 	// which it reads them; else nil.
 	Truth []Truth

@@ -68,7 +68,7 @@ func step(e *event.Event) finding.Step {
 
 func (a *Analysis) blocked(e *event.Event) {
 	s, attempt := step(e), e.Attempt()
-	s.Op, s.Blocked = attempt.Op, true
+	s.Op, s.Blocked, s.Readers = attempt.Op, true, attempt.Readers
 	for _, h := range a.held[e.Thread] {
 		s.Held, s.HeldAt = append(s.Held, h.Object), append(s.HeldAt, h.Place)
 	}

@@ -150,7 +150,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 	for _, s := range in {
 		step := Step{
 			Seq: s.Seq, Time: s.Time, Thread: s.Thread, Op: s.Op, Flags: s.Flags,
-			Peer: s.Peer, Value: s.Value, Stack: b.stack(s.Place), Blocked: s.Blocked,
+			Peer: s.Peer, Value: s.Value, Stack: b.stack(s.Place), Blocked: s.Blocked, Readers: s.Readers,
 			Truth: each(s.Truth, func(t finding.Truth) finding.Truth { return finding.Truth{Name: clean(t.Name), Holds: t.Holds} }),
 		}
 		if s.Object != 0 {

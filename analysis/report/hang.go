@@ -49,7 +49,18 @@ func waitsFor(s Step) string {
 	case s.Op == event.BarrierArrive:
 		return "waits at " + quoted(s.Object)
 	}
-	return "waits for " + quoted(s.Object)
+	return "waits for " + quoted(s.Object) + readers(s)
+}
+
+// readers says that a lock is held for reading by threads of which only the number is known.
+func readers(s Step) string {
+	switch s.Readers {
+	case 0:
+		return ""
+	case 1:
+		return ", which one reader holds (which thread, memory does not keep)"
+	}
+	return fmt.Sprintf(", which %d readers hold (which threads, memory does not keep)", s.Readers)
 }
 
 // nobody says a hang that is no ring: of all threads, or of one whose lock is left.

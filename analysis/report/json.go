@@ -166,6 +166,7 @@ type jsonStep struct {
 	Timed     bool           `json:"timed,omitempty"`
 	Inferred  bool           `json:"inferred,omitempty"`
 	Blocked   bool           `json:"blocked,omitempty"`
+	Readers   int            `json:"readers,omitempty"` // unknown ones, of the lock that is waited for
 	jsonChain
 	Held []jsonHeld `json:"held"`
 	// Propositions says which propositions of the property hold after the step.
@@ -211,6 +212,9 @@ func WriteJSON(w io.Writer, r Report) error {
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
 	list(out, "findings", r.Findings, e.finding)
+	if r.Doing != nil {
+		list(out, "threads", r.Doing, e.doing)
+	}
 	if r.Stats != nil {
 		out.member("stats", toJSONStats(r))
 	}
@@ -309,6 +313,7 @@ func (e *encoder) toJSONStep(s Step, chain func(Stack) jsonChain) jsonStep {
 		jsonChain: chain(s.Stack),
 		Held:      each(s.Held, func(h Held) jsonHeld { return jsonHeld{e.describe(h.Object), chain(h.Stack)} }),
 	}
+	out.Readers = s.Readers
 	if s.Object != nil {
 		out.Object = e.describe(*s.Object)
 	}

@@ -223,6 +223,9 @@ type Report struct {
 	// asked for. See Explain.
 	Pruned    []Pruned
 	Explained bool
+	// Doing is what the threads were found at, of a report of a moment; see AddSeen. Nil of
+	// one of a run.
+	Doing []Doing
 	// Generated: the findings have suppressions, which were asked for.
 	Generated bool
 
@@ -332,6 +335,7 @@ type Step struct {
 	Stack   Stack
 	Held    []Held // in order of acquisition
 	Blocked bool   // the thread waits here for ever
+	Readers int    // of a wait for a read-write lock: how many threads have it for reading, where it is not known which
 	Truth   []finding.Truth
 }
 

@@ -3,6 +3,9 @@ package report
 // Stacks calls visit with each call chain of the findings; chains that several
 // share come again.
 func (r *Report) Stacks(visit func(Stack)) {
+	for i := range r.Doing {
+		r.Doing[i].Step.stacks(visit)
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		for j := range f.Objects {

@@ -45,10 +45,15 @@ const (
 // and what it rests on. Plain ASCII but for names.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
-	p.head(r)
+	if r.Doing != nil {
+		p.lookHead(r)
+	} else {
+		p.head(r)
+	}
 	for i := range r.Findings {
 		p.finding(i+1, &r.Findings[i])
 	}
+	p.doing(r)
 	p.watched(r)
 	p.pruned(r)
 	p.hidden(r)

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/hang"
+	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
@@ -54,7 +55,13 @@ type Hangs struct {
 	Observer *observer.Observer
 	// Told is called after the events of new hangs, between two records.
 	Told func()
+	// Looked, if not nil, is called once, between two records: when it has been told
+	// whether threads hang that did when Watch was called, or after a few looks if that
+	// stays open. It gets what each thread was found at.
+	Looked func([]report.Seen)
 
+	looks  int
+	doing  []doing         // at the last look, if Looked wants it
 	events uint64          // as of the last look
 	last   map[string]bool // what the last look found, see signature
 	told   map[string]bool
@@ -102,7 +109,7 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Still(h.events) }) }) {
 		return 0, false
 	}
-	if !still && len(h.last) == 0 {
+	if !still && len(h.last) == 0 && h.Looked == nil {
 		return hangEvery, true
 	}
 	var lines []bpf.Sleeper
@@ -125,37 +132,50 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 			sure = append(sure, w)
 		}
 	}
-	if len(sure) > 0 {
-		return hangEvery, h.tell(sure)
+	if len(sure) > 0 && !h.tell(sure) {
+		return 0, false
 	}
-	if len(found) > len(h.told) {
+	open := len(found) > len(h.told)
+	if h.looks++; h.Looked != nil && (!open || h.looks == maxOpenLooks) && !h.sightings() {
+		return 0, false
+	}
+	if open {
 		return hangConfirm, true
 	}
 	return hangEvery, true
 }
 
+// maxOpenLooks is how often is looked, at most, before Looked is called.
+const maxOpenLooks = 5
+
 // tell makes events of hangs.
 func (h *Hangs) tell(sure []waits) bool {
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail for this clock
+	at := monotonic()
 	all := make([][]observer.Block, 0, len(sure))
 	for _, w := range sure {
 		all = append(all, h.blocks(w))
 	}
 	return h.Threads.Between(func() {
 		for _, blocks := range all {
-			h.Observer.Blocked(uint64(now.Nano()), blocks)
+			h.Observer.Blocked(at, blocks)
 		}
 		h.Told()
 	})
 }
 
+func monotonic() uint64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // cannot fail for this clock
+	return uint64(now.Nano())
+}
+
 // waiting is a thread that sleeps in futex(2).
 type waiting struct {
-	line bpf.Sleeper
-	call futex.Call
-	wait futex.Wait
-	cond uint64 // the condition that events say it waits on
+	line  bpf.Sleeper
+	call  futex.Call
+	wait  futex.Wait
+	cond  uint64 // the condition that events say it waits on
+	known int    // readers of the lock that events told of
 }
 
 // waits are those of one hang.
@@ -208,6 +228,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	memory := h.memory(tgid, p)
 	var all []waiting
 	others := false
+	h.doing = nil
 	for _, l := range lines {
 		w, ok := asleep(l)
 		if ok {
@@ -218,6 +239,9 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 		}
 		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
 			others = true // another process may end it
+			if h.Looked != nil {
+				h.doing = append(h.doing, doing{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
+			}
 			continue
 		}
 		all = append(all, w)
@@ -225,6 +249,9 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	s := hang.Snapshot{Others: others}
 	for i := range all {
 		s.Waits = append(s.Waits, p.wait(&all[i], all))
+		if h.Looked != nil {
+			h.doing = append(h.doing, doing{waiting: all[i], futex: true, needs: s.Waits[i].Needs, kernel: p.kernel})
+		}
 	}
 	var out []waits
 	for _, g := range hang.Find(s) {
@@ -249,12 +276,19 @@ const harmless = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) |
 
 // asleep gives the futex that a thread sleeps on.
 func asleep(l bpf.Sleeper) (waiting, bool) {
-	if l.Asleep == 0 || l.Call != unix.SYS_FUTEX {
-		return waiting{}, false
+	if l.State&stateWaits == 0 || l.Call != unix.SYS_FUTEX {
+		return waiting{line: l}, false
 	}
 	c, ok := futex.Decode(arguments(&l))
 	return waiting{line: l, call: c}, ok
 }
+
+// Bits of a thread's state in the kernel (include/linux/sched.h).
+const (
+	stateWaits   = 1     // TASK_INTERRUPTIBLE
+	stateAsleep  = 1 | 2 // or TASK_UNINTERRUPTIBLE
+	stateStopped = 4 | 8 // __TASK_STOPPED, __TASK_TRACED
+)
 
 func (h *Hangs) memory(tgid uint32, p *parties) futex.Memory {
 	return futex.Memory{
@@ -327,6 +361,7 @@ func (p *parties) wait(w *waiting, all []waiting) hang.Wait {
 		for _, l := range p.reader[w.wait.Object] {
 			need(l.TID)
 		}
+		w.known = len(p.reader[w.wait.Object])
 	}
 	out.Any = len(out.Needs) == 0
 	return out
@@ -343,26 +378,33 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 	}
 	out := make([]observer.Block, 0, len(w.threads))
 	for _, t := range w.threads {
-		stack := h.stack(t.line)
-		if t.wait.Kind == futex.Unknown && t.cond == 0 {
-			t.wait = h.inCall(t, stack)
-		}
-		b := observer.Block{
-			TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
-			Stack: stack, Start: h.start(t.line, stack), Holds: owned[t.line.Tid], Ring: w.ring, Handlers: w.handlers,
-		}
-		if t.wait.Kind == futex.Thread {
-			b.Peer = w.peers[t.wait.Owner]
-		}
-		if t.cond != 0 && b.Addr == 0 {
-			b.Addr, b.Kind = t.cond, event.KindCond // musl's threads wait at words on their stacks
-		}
-		if t.call.Timed {
-			b.Flags |= event.Timed
-		}
+		b := h.block(t, w.peers)
+		b.Holds, b.Ring, b.Handlers = owned[t.line.Tid], w.ring, w.handlers
 		out = append(out, b)
 	}
 	return out
+}
+
+// block says what one thread waits for, with its calling chain.
+func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.Block {
+	stack := h.stack(t.line)
+	if t.wait.Kind == futex.Unknown && t.cond == 0 {
+		t.wait = h.inCall(t, stack)
+	}
+	b := observer.Block{
+		TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
+		Stack: stack, Start: h.start(t.line, stack), Readers: max(0, t.wait.Readers-t.known),
+	}
+	if t.wait.Kind == futex.Thread {
+		b.Peer = peers[t.wait.Owner]
+	}
+	if t.cond != 0 && b.Addr == 0 {
+		b.Addr, b.Kind = t.cond, event.KindCond // musl's threads wait at words on their stacks
+	}
+	if t.call.Timed {
+		b.Flags |= event.Timed
+	}
+	return b
 }
 
 func attempt(t waiting) event.Op {

@@ -33,3 +33,6 @@ func registers(l *bpf.Sleeper) unwind.Regs {
 	}
 	return regs
 }
+
+// callName names a system call.
+func callName(number uint32) string { return inKernel(number).Function }

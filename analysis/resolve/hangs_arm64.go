@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"fmt"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/unwind"
@@ -25,4 +27,17 @@ func registers(l *bpf.Sleeper) unwind.Regs {
 		regs.Set(i, l.Regs[i])
 	}
 	return regs
+}
+
+// callName names a system call: those that idle threads sleep in, by their numbers of
+// include/uapi/asm-generic/unistd.h.
+func callName(number uint32) string {
+	names := map[uint32]string{
+		22: "epoll_pwait", 63: "read", 64: "write", 65: "readv", 72: "pselect6", 73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep",
+		115: "clock_nanosleep", 133: "rt_sigsuspend", 137: "rt_sigtimedwait", 202: "accept", 207: "recvfrom", 212: "recvmsg", 242: "accept4", 260: "wait4",
+	}
+	if name := names[number]; name != "" {
+		return name + "(2)"
+	}
+	return fmt.Sprintf("system call %d", number)
 }

@@ -49,7 +49,7 @@ const theProcess = 10
 // pthread_mutex_lock.
 func sleeper(tid uint32, word uint64, switches uint64) bpf.Sleeper {
 	const privateWait = 128
-	l := bpf.Sleeper{Tid: tid, Tgid: theProcess, OwnTid: tid, Asleep: 1, Call: unix.SYS_FUTEX, Switches: switches}
+	l := bpf.Sleeper{Tid: tid, Tgid: theProcess, OwnTid: tid, State: 1, Call: unix.SYS_FUTEX, Switches: switches}
 	setArguments(&l, [4]uint64{word, privateWait, 2})
 	return l
 }
@@ -78,7 +78,7 @@ func TestHangsAreConfirmed(t *testing.T) {
 		return []bpf.Sleeper{sleeper(theProcess, right, n), sleeper(11, left, 1)}
 	}
 	awake := both(1)
-	awake[0].Asleep = 0
+	awake[0].State = 0
 	ring := owned(map[uint64]uint32{left: theProcess, right: 11})
 	for _, c := range []struct {
 		name   string

@@ -35,7 +35,8 @@ type hangTeller struct {
 	stderr io.Writer
 	stop   chan struct{}
 	busy   sync.WaitGroup
-	told   int // of the findings; of the goroutine that reads records
+	looked func([]report.Seen) // nil: nobody wants to know what the threads are at when the observation begins
+	told   int                 // of the findings; of the goroutine that reads records
 }
 
 func newHangTeller(r *observation, stderr io.Writer) *hangTeller {
@@ -44,14 +45,25 @@ func newHangTeller(r *observation, stderr io.Writer) *hangTeller {
 
 // start begins to look, when there is a session.
 func (h *hangTeller) start() {
-	watch := resolve.Hangs{Threads: h.run.session, Observer: h.run.observer, Told: h.tell}
-	h.busy.Go(func() { watch.Watch(h.stop) })
+	h.watch(resolve.Hangs{Threads: h.run.session, Observer: h.run.observer, Told: h.tell, Looked: h.looked})
+}
+
+// watch looks until end is called.
+func (h *hangTeller) watch(by resolve.Hangs) {
+	h.busy.Go(func() { by.Watch(h.stop) })
 }
 
 // end returns when nobody looks any more.
 func (h *hangTeller) end() {
 	close(h.stop)
 	h.busy.Wait()
+}
+
+// standing says in a line what the threads of a process are at that was found.
+func (h *hangTeller) standing(seen []report.Seen) {
+	var rep report.Report
+	rep.AddSeen(seen, &liveNames{h.run})
+	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.Standing(rep.Doing))
 }
 
 // tell prints the hangs that are new.

@@ -546,6 +546,13 @@ func calledAs(pid int, program string) string {
 	return comm + ", " + program
 }
 
+// addTasks makes the threads known that live already.
+func (r *observation) addTasks(ts []loader.Task) {
+	for _, t := range ts {
+		r.observer.AddStarted(t.TaskLine, t.Start)
+	}
+}
+
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	r, err := newRun(f, a.stderr, true)
 	if err != nil {
@@ -561,11 +568,8 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	res, err := loader.Attach(ctx, pid, opts, func(ts []loader.Task) {
-		for _, t := range ts {
-			r.observer.AddStarted(t.TaskLine, t.Start)
-		}
-	}, func(s *loader.Session) {
+	res, err := loader.Attach(ctx, pid, opts, r.addTasks, func(s *loader.Session) {
+		r.hangs.looked = r.hangs.standing
 		r.started(s, program)
 		r.observer.StartAt(monotonic())
 		r.figures.begin()

@@ -13,18 +13,24 @@ type Attempt struct {
 	Ring bool
 	// Handlers: a signal handler of the program might end the wait.
 	Handlers bool
+	// Readers: of a read-write lock that is waited for, how many threads have it for
+	// reading by what stands in it, where it is not known which; at most 65535.
+	Readers int
 }
 
 // The bits of a Value; the operation is below them.
 const (
 	attemptRing      = 1 << 8
 	attemptHandlers  = 1 << 9
-	attemptFollowing = 16
+	attemptFollowing = 16 // 32 bits
+	attemptReaders   = 48
 )
+
+const maxReaders = 1<<16 - 1
 
 // Value makes the Value of a Blocked.
 func (a Attempt) Value() uint64 {
-	v := uint64(a.Following)<<attemptFollowing | uint64(a.Op)
+	v := uint64(min(a.Readers, maxReaders))<<attemptReaders | uint64(a.Following)<<attemptFollowing | uint64(a.Op)
 	if a.Ring {
 		v |= attemptRing
 	}
@@ -38,6 +44,6 @@ func (a Attempt) Value() uint64 {
 func (e *Event) Attempt() Attempt {
 	return Attempt{
 		Op: Op(e.Value), Following: int(e.Value >> attemptFollowing & (1<<32 - 1)),
-		Ring: e.Value&attemptRing != 0, Handlers: e.Value&attemptHandlers != 0,
+		Readers: int(e.Value >> attemptReaders), Ring: e.Value&attemptRing != 0, Handlers: e.Value&attemptHandlers != 0,
 	}
 }

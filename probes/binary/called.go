@@ -25,7 +25,7 @@ func (f *File) CalledBefore(addr uint64) string {
 			return name
 		}
 		if in.Kind == insn.Call {
-			if name := f.functionNamed(in.Target); name != "" {
+			if name := f.shortestName(in.Target); name != "" {
 				return name
 			}
 		}
@@ -40,5 +40,18 @@ func (f *File) FunctionName(addr uint64) string {
 	if !ok {
 		return ""
 	}
-	return f.functionNamed(fn.Lo)
+	return f.shortestName(fn.Lo)
+}
+
+// shortestName gives the shortest name that a function has which begins at addr, as
+// pthread_join of ___pthread_join; "" if none does.
+func (f *File) shortestName(addr uint64) string {
+	symbols := f.Symbols()
+	best := ""
+	for i := searchSymbol(symbols, addr); i < len(symbols) && symbols[i].Addr == addr; i++ {
+		if s := &symbols[i]; (s.Kind == Func || s.Kind == IFunc) && (best == "" || len(s.Name) < len(best)) {
+			best = s.Name
+		}
+	}
+	return best
 }

@@ -11,6 +11,7 @@ package futex
 
 import (
 	"encoding/binary"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -75,6 +76,9 @@ type Wait struct {
 	// the Thread, by the kernel's id in the process's own namespace; 0 if that is not
 	// written there.
 	Owner uint32
+	// Readers is how many threads have the RWLock for reading. Who they are is written
+	// nowhere.
+	Readers int
 }
 
 // Memory is the process's memory.
@@ -142,8 +146,24 @@ func known(c Call, m Memory, kind Kind, at uint64) Wait {
 		w.Owner = mutexOwner(c, m, at)
 	case RWLock:
 		w.Read, w.Owner = glibcRW(c, m, at)
+		w.Readers = readers(c, m, at)
 	}
 	return w
+}
+
+// readers counts who has a lock for reading: in glibc's first word from bit 3 on, unless
+// its bit 0 says that a writer's turn is; in musl's the low 31 bits, of which all say that
+// a writer has it.
+func readers(c Call, m Memory, at uint64) int {
+	now, ok := m.word(at)
+	n := now >> 3
+	if !c.bits { // musl
+		n = now & muslWriter
+	}
+	if !ok || c.bits && now&1 != 0 || n == muslWriter || n >= maxTID {
+		return 0
+	}
+	return int(n)
 }
 
 const (
@@ -183,7 +203,9 @@ const (
 	// muslType are the bits of _m_type that say the type: 0 is normal.
 	muslType  = 15
 	muslTypes = 15 | 0x80 | 8
-	muslBusy  = 16 // EBUSY, in a normal mutex
+	// muslWriter in the word of a lock says that it is held for writing.
+	muslWriter = 1<<31 - 1
+	muslBusy   = 16 // EBUSY, in a normal mutex
 )
 
 // glibcMutex takes the word for that of a mutex of glibc that nobody told of.
@@ -305,13 +327,23 @@ var functions = map[string]function{
 	"pthread_join":         {kind: Thread}, "pthread_timedjoin_np": {kind: Thread}, "pthread_clockjoin_np": {kind: Thread}, "thrd_join": {kind: Thread},
 }
 
+// functionOf knows a function by any of its names: within the C library these begin with
+// underscores.
+func functionOf(name string) (function, bool) {
+	f, ok := functions[strings.TrimLeft(name, "_")]
+	return f, ok
+}
+
 // Waits reports whether In knows a function.
-func Waits(name string) bool { return functions[name].kind != Unknown }
+func Waits(name string) bool {
+	_, ok := functionOf(name)
+	return ok
+}
 
 // Argument gives which argument of a function of the C library, counted from 1, is an
 // object of a kind at which a thread waits within it; 0 if none is.
 func Argument(name string, kind Kind) int {
-	switch f := functions[name]; {
+	switch f, _ := functionOf(name); {
 	case f.kind == Cond && kind == Mutex:
 		return 2 // taken again
 	case f.kind == Unknown || f.kind == Thread || f.kind != kind:
@@ -324,7 +356,7 @@ func Argument(name string, kind Kind) int {
 // library that made it. The stack pointer sp tells words on the caller's own stack,
 // where musl has threads wait that share a condition or a barrier.
 func In(name string, c Call, m Memory, sp uint64) Wait {
-	f, ok := functions[name]
+	f, ok := functionOf(name)
 	if !ok {
 		return Wait{}
 	}
@@ -350,6 +382,7 @@ func In(name string, c Call, m Memory, sp uint64) Wait {
 		} else if c.bits {
 			w.Object -= glibcPhase
 		}
+		w.Readers = readers(c, m, w.Object)
 	}
 	return w
 }

@@ -71,7 +71,11 @@ func TestOf(t *testing.T) {
 		{"no thread descriptor", [4]uint64{at + 0x2d0, sharedBits, 12}, words{at + 0x2d0: 12}, nil, Wait{}},
 		{"musl's join", [4]uint64{at + 56, privateWait, muslJoinable}, words{at + 56: muslJoinable, at + 48: 12, at: at}, nil, Wait{Kind: Thread, Owner: 12}},
 		{"a reader behind a writer", [4]uint64{at + 8, privateBits, 3}, words{at: 10, at + 8: 3, at + 24: 11}, nil, Wait{Kind: RWLock, Object: at, Read: true, Owner: 11}},
-		{"a writer behind readers", [4]uint64{at + 8, privateBits, 2}, words{at: 10, at + 8: 2}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at}},
+		{"a writer behind readers", [4]uint64{at + 8, privateBits, 2}, words{at: 10, at + 8: 2}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at, Readers: 1}},
+		{"a writer behind readers, and readers behind it", [4]uint64{at + 8, privateBits, 2}, words{at: 3<<3 | 2 | 4, at + 8: 2}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at, Readers: 3}},
+		{"a writer's turn: who reads waits", [4]uint64{at + 12, privateBits, 3}, words{at: 3<<3 | 3, at + 12: 3}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at}},
+		{"a writer behind musl's readers", [4]uint64{at, privateWait, 2 | waiters}, words{at: 2 | waiters}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at, Readers: 2}},
+		{"behind musl's writer", [4]uint64{at, privateWait, muslWriter | waiters}, words{at: muslWriter | waiters}, map[uint64]Kind{at: RWLock}, Wait{Kind: RWLock, Object: at}},
 		{"a second writer", [4]uint64{at + 12, privateBits, 3}, words{at + 12: 3, at + 24: 11}, nil, Wait{Kind: RWLock, Object: at, Owner: 11}},
 		{"a known condition", [4]uint64{at + 44, privateBits, 0}, words{}, map[uint64]Kind{at: Cond}, Wait{Kind: Cond, Object: at}},
 		{"a known semaphore", [4]uint64{at, privateBits, 0}, words{}, map[uint64]Kind{at: Semaphore}, Wait{Kind: Semaphore, Object: at}},
@@ -158,4 +162,20 @@ func FuzzOf(f *testing.F) {
 		In("pthread_cond_wait", call, m, addr)
 		In("pthread_barrier_wait", call, m, 0)
 	})
+}
+
+// Which argument is the object; a condition's mutex, taken again, is the second.
+func TestArgument(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		kind Kind
+		want int
+	}{
+		{"pthread_mutex_lock", Mutex, 1}, {"___pthread_mutex_lock", Mutex, 1}, {"pthread_cond_wait", Cond, 1}, {"pthread_cond_wait", Mutex, 2},
+		{"pthread_mutex_lock", RWLock, 0}, {"pthread_join", Thread, 0}, {"printf", Mutex, 0}, {"", Unknown, 0},
+	} {
+		if got := Argument(c.name, c.kind); got != c.want {
+			t.Errorf("%s, %d: %d, want %d", c.name, c.kind, got, c.want)
+		}
+	}
 }

@@ -1,7 +1,12 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,17 +51,27 @@ func wantHang(t *testing.T, program, kind, found, sentence string) {
 	tool := startTool(t, childOptions{}, "exec", "--on-hang=kill", "--format", "json", "--output", report, "--record", trace, "--", program, kind)
 	tool.want(128 + int(unix.SIGKILL))
 	r := readReport(t, report)
-	wantSummary(t, r, found)
+	wantHangSummary(t, r, found)
 	told := strings.Join(strings.Fields(tool.err.String()), " ")
 	if !strings.HasPrefix(told, "tracepredict: the program hangs: ") || !strings.Contains(told, sentence) {
 		t.Errorf("told: %s", told)
 	}
 	_, again := reported(t, "analyze", trace)
-	wantSummary(t, again, found)
+	wantHangSummary(t, again, found)
 	if len(again.Findings) == 1 && len(r.Findings) == 1 && again.Findings[0].Fingerprint != r.Findings[0].Fingerprint {
 		t.Error("the trace gives another finding")
 	}
 }
+
+// wantHangSummary is wantSummary without the addresses of what lies on the heap.
+func wantHangSummary(t *testing.T, r jsonReport, found string) {
+	t.Helper()
+	if got := heapAddress.ReplaceAllString(r.summary(), ""); got != found {
+		t.Errorf("findings: %q, want %q", got, found)
+	}
+}
+
+var heapAddress = regexp.MustCompile(` \(0x[0-9a-f]+\)`)
 
 // Two threads hang while the first goes on, and the program ends as it likes.
 func TestHangOfSomeThreads(t *testing.T) {
@@ -119,8 +134,8 @@ func TestHangBeforeWithMusl(t *testing.T) {
 	for kind, sentence := range map[string]string{
 		"abba":  "T2 waits for 'b' at hangs.c:32, while T3 waits for 'a' at hangs.c:38",
 		"heap":  "T2 waits for 'struct account.mu' at 0x",
-		"lost":  "T2 waits to be woken at hangs.c:143",
-		"items": "T3 waits for 'items' at hangs.c:148",
+		"lost":  "T2 waits to be woken at hangs.c:144",
+		"items": "T3 waits for 'items' at hangs.c:149",
 	} {
 		t.Run(kind, func(t *testing.T) { wantHungBefore(t, program, kind, sentence) })
 	}
@@ -154,4 +169,92 @@ func TestIdleIsNoHang(t *testing.T) {
 			child.want(128 + int(unix.SIGKILL))
 		})
 	}
+}
+
+// hang says at once what each thread of a process is at, whatever it was built with, and
+// disturbs none.
+func TestHangCommand(t *testing.T) {
+	needBPF(t)
+	static := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-static") }
+	stripped := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-s") }
+	cpp := func() string { return build(t, "g++", "hang/hangs.cc", "-O1", "-std=c++20", "-pthread") }
+	glibc := func() string { return hangsFixture(t, "gcc") }
+	musl := func() string { return hangsFixture(t, "musl-gcc") }
+	for _, c := range []struct {
+		name, kind string
+		program    func() string
+		status     int
+		want       []string
+	}{
+		{"heap", "heap", glibc, 66, []string{"a hang in", "2 wait for locks", "T2 holds 'struct account.mu' at 0x", "T2 clerk: waits for 'struct account.mu' at 0x", ", which T3 holds", "T1 main thread: waits for T2 to end"}},
+		{"static", "heap", static, 66, []string{"T2 holds 'struct account.mu' at 0x", "T3 auditor: waits for 'struct account.mu'"}},
+		{"stripped", "heap", stripped, 66, []string{"T2 holds the mutex 0x", "and waits for the mutex 0x"}},
+		{"musl", "heap", musl, 66, []string{"T2 clerk: waits for 'struct account.mu' at 0x"}},
+		{"C++", "mutex", cpp, 66, []string{"T2 holds 'shop::Desk.mu' at 0x", "shop::swap"}},
+		{"C++ shared", "shared", cpp, 66, []string{"block each other", "waits to read 'shop::Table.mu' at 0x", "holds 'shop::Desk.mu' at 0x"}},
+		{"readers", "write", glibc, 66, []string{"waits for 'table', which one reader holds (which thread, memory does not keep)"}},
+		{"readers of musl", "write", musl, 66, []string{"which one reader holds"}},
+		{"idle", "idle", glibc, 0, []string{"no hang in", "no thread waits for a lock; 3 threads: 1 in read(2)", "T1 main thread: is in read(2)", "T2 executive: waits on 'news'", "T3 takes: waits for 'items'"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			child := startChild(t, childOptions{}, c.program(), c.kind)
+			pid := lineNumber(t, child, "ready ")
+			awaitAsleep(t, pid)
+			tool := startTool(t, childOptions{}, "hang", strconv.Itoa(pid))
+			tool.want(c.status)
+			told := strings.Join(strings.Fields(tool.err.String()), " ")
+			for _, want := range c.want {
+				if !strings.Contains(told, want) {
+					t.Errorf("no %q in: %s", want, told)
+				}
+			}
+			child.signal(unix.SIGKILL)
+			child.want(128 + int(unix.SIGKILL))
+		})
+	}
+}
+
+// awaitAsleep returns when all threads of a process sleep.
+func awaitAsleep(t *testing.T, pid int) {
+	t.Helper()
+	poll(t, "sleep of all threads", func() bool {
+		states := threadStates(pid, "State")
+		return len(states) > 1 && !slices.ContainsFunc(states, func(s string) bool { return !strings.HasPrefix(s, "S") })
+	})
+}
+
+// The JSON form has a line for each thread.
+func TestHangCommandJSON(t *testing.T) {
+	needBPF(t)
+	child := startChild(t, childOptions{}, hangsFixture(t, "gcc"), "abba")
+	pid := lineNumber(t, child, "ready ")
+	awaitAsleep(t, pid)
+	out := filepath.Join(t.TempDir(), "report.json")
+	tool := startTool(t, childOptions{}, "hang", "--format", "json", "--output", out, strconv.Itoa(pid))
+	tool.want(66)
+	var r struct {
+		Threads []struct {
+			Thread    int    `json:"thread"`
+			Start     string `json:"start"`
+			State     string `json:"state"`
+			Operation string `json:"operation"`
+			Object    string `json:"object"`
+			Peer      int    `json:"peer"`
+			By        []int  `json:"held_by"`
+		} `json:"threads"`
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprintf("%+v", r.Threads)
+	const want = "[{Thread:1 Start: State:asleep Operation:join Object: Peer:2 By:[]} {Thread:2 Start:a_then_b State:asleep Operation:acquire Object:b Peer:0 By:[3]} {Thread:3 Start:b_then_a State:asleep Operation:acquire Object:a Peer:0 By:[2]}]"
+	if got != want {
+		t.Errorf("threads %s, want %s", got, want)
+	}
+	child.signal(unix.SIGKILL)
+	child.want(128 + int(unix.SIGKILL))
 }

@@ -46,7 +46,7 @@ struct account {
 struct order {
 	struct account *from, *to;
 };
-static void transfer(struct account *from, struct account *to) {
+static __attribute__((noinline)) void transfer(struct account *from, struct account *to) {
 	pthread_mutex_lock(&from->mu);
 	pthread_barrier_wait(&met);
 	pthread_mutex_lock(&to->mu);

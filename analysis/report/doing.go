@@ -1,0 +1,271 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Seen is what a thread of a process was found at.
+type Seen struct {
+	Thread event.ThreadID
+	// Stopped: by a signal or a debugger. Else, without Op or Call, it runs.
+	Stopped bool
+	Call    string   // the system call that it sleeps in, as read(2); "" if it does not
+	Op      event.Op // what it attempts in that: Acquire, AcquireRead, Wait, SemWait, BarrierArrive, Join; None if that is not known
+	Object  event.ObjectID
+	Peer    event.ThreadID // whose end it waits for
+	Timed   bool           // it gives up after a time limit
+	Place   event.PlaceID
+	By      []event.ThreadID // who has what it waits for, as far as that is known
+	Ended   bool             // who had it has ended
+	Readers int              // how many threads have the lock for reading, where it is not known which
+}
+
+// Doing is a Seen with names.
+type Doing struct {
+	Thread  Thread
+	Step    Step // Op, Object, Peer, Flags, Stack
+	Stopped bool
+	Call    string
+	By      []event.ThreadID
+	Ended   bool
+}
+
+// AddSeen adds what the threads of the process were found at, in the order of threads.
+// The report is then one of a moment, not of a run.
+func (r *Report) AddSeen(seen []Seen, names Resolver) {
+	b := newBuilder(names)
+	r.Doing = []Doing{}
+	for _, s := range seen {
+		d := Doing{
+			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: clean(s.Call), By: s.By, Ended: s.Ended,
+			Step: Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Stack: b.stack(s.Place), Readers: s.Readers},
+		}
+		if s.Object != 0 {
+			d.Step.Object = b.object(s.Object)
+		}
+		if s.Timed {
+			d.Step.Flags = event.Timed
+		}
+		r.Doing = append(r.Doing, d)
+	}
+	slices.SortStableFunc(r.Doing, func(a, b Doing) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
+}
+
+// phrase says what the thread does: "waits for 'm', which T2 holds".
+func (d *Doing) phrase() string {
+	switch {
+	case d.Step.Op != event.None:
+		text := waitsFor(d.Step)
+		if len(d.By) > 0 && d.Step.Op != event.Join {
+			text += ", which " + threadNumbers(d.By, len(d.By)) + map[bool]string{true: " holds", false: " hold"}[len(d.By) == 1]
+		}
+		if d.Ended {
+			text += ", and the thread that held it has ended"
+		}
+		if d.Step.Flags&event.Timed != 0 {
+			text += ", for a limited time"
+		}
+		return text
+	case d.Stopped:
+		return "is stopped"
+	case d.Call != "":
+		return "is in " + d.Call
+	}
+	return "runs"
+}
+
+// sort is what the thread does, of one and of several: what threads are counted by.
+func (d *Doing) sort() (one, many string) {
+	switch op := d.Step.Op; {
+	case op.IsAcquire():
+		return "waits for a lock", "wait for locks"
+	case op == event.Wait && d.Step.Object == nil:
+		return "waits to be woken", "wait to be woken"
+	case op == event.Wait:
+		return "waits on a condition", "wait on conditions"
+	case op == event.SemWait:
+		return "waits for a semaphore", "wait for semaphores"
+	case op == event.BarrierArrive:
+		return "waits at a barrier", "wait at barriers"
+	case op == event.Join:
+		return "waits for a thread to end", "wait for threads to end"
+	case d.Stopped:
+		return "is stopped", "are stopped"
+	case d.Call != "":
+		return "in " + d.Call, "in " + d.Call
+	}
+	return "runs", "run"
+}
+
+// Standing counts what threads were found at: "no thread waits for a lock; 4 threads: 1 in
+// epoll_wait(2), 3 wait on conditions".
+func Standing(all []Doing) string {
+	counts, order, locks := map[string]int{}, []Doing(nil), 0
+	for _, d := range all {
+		_, key := d.sort()
+		if counts[key]++; counts[key] == 1 {
+			order = append(order, d)
+		}
+		if d.Step.Op.IsAcquire() {
+			locks++
+		}
+	}
+	var parts []string
+	for _, d := range order {
+		one, many := d.sort()
+		parts = append(parts, counted(uint64(counts[many]), one, many))
+	}
+	threads := counted(uint64(len(all)), "thread", "threads") + ": " + strings.Join(parts, ", ")
+	if locks == 0 {
+		return "no thread waits for a lock; " + threads
+	}
+	return threads
+}
+
+// lookHead is the head of a report of a moment.
+func (p *printer) lookHead(r Report) {
+	style, verdict := p.style.title, "no hang in"
+	if len(r.Findings) > 0 {
+		style, verdict = p.style.bad, "a hang in"
+		if r.Findings[0].Confidence == finding.Potential {
+			verdict = "perhaps a hang in"
+		}
+	}
+	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, path.Base(r.Run.Program), r.Run.PID, Standing(r.Doing)))
+	for _, note := range r.Run.Notes {
+		p.para(p.style.warn, 2, 4, "note: "+note)
+	}
+}
+
+// maxDoing is how many different things that threads do the text shows.
+const maxDoing = 50
+
+// doing lists the threads, those that do the same in the same places together, and who
+// waits for a lock first.
+func (p *printer) doing(r Report) {
+	groups := alikeDoing(r.Doing)
+	for i, g := range groups {
+		p.out.WriteByte('\n')
+		if i == maxDoing {
+			p.para(itself, 3, 5, fmt.Sprintf("and %s more, see --format json", counted(uint64(len(groups)-i), "group of threads", "groups of threads")))
+			return
+		}
+		p.para(p.style.title, 3, 5, who(g)+": "+eachOf(len(g))+g[0].phrase())
+		if s := g[0].Step.Stack; len(s.Frames) > 0 {
+			p.indented(p.stack(s, p.width-3))
+		}
+	}
+}
+
+// eachOf is said before what several threads do.
+func eachOf(n int) string {
+	if n > 1 {
+		return "each "
+	}
+	return ""
+}
+
+// who is "T1 main thread", "T2, T3 and 5 more (worker)".
+func who(g []Doing) string {
+	if len(g) == 1 {
+		return g[0].Thread.label()
+	}
+	ids := each(g, func(d Doing) event.ThreadID { return d.Thread.ID })
+	text := threadNumbers(ids, len(ids))
+	if name := cmp.Or(g[0].Thread.Start, g[0].Thread.Name); name != "" {
+		text += " (" + name + ")"
+	}
+	return text
+}
+
+func alikeDoing(all []Doing) [][]Doing {
+	var groups [][]Doing
+	at := map[string]int{}
+	for _, d := range all {
+		key := d.key()
+		i, ok := at[key]
+		if !ok {
+			i = len(groups)
+			at[key], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], d)
+	}
+	slices.SortStableFunc(groups, func(a, b []Doing) int {
+		return boolRank(!a[0].Step.Op.IsAcquire()) - boolRank(!b[0].Step.Op.IsAcquire())
+	})
+	return groups
+}
+
+func boolRank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// key is equal for threads that do the same: whose own condition it is that each of a pool
+// waits on makes no difference, but which lock it is does.
+func (d *Doing) key() string {
+	_, sort := d.sort()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s|%s|%t|%v|%t", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended)
+	if o := d.Step.Object; o != nil {
+		name := o.Name
+		if o.Anonymous || o.numbered {
+			name = ""
+		}
+		fmt.Fprintf(&b, "|%s|%s", o.Kind, name)
+		if d.Step.Op.IsAcquire() {
+			fmt.Fprintf(&b, "|%x", o.Addr)
+		}
+	}
+	for _, f := range d.Step.Stack.Frames {
+		fmt.Fprintf(&b, "|%s:%s:%d:%x", f.Module, f.Function, f.Line, f.Offset)
+	}
+	return b.String()
+}
+
+type jsonDoing struct {
+	Thread    event.ThreadID   `json:"thread"`
+	TID       uint32           `json:"tid"`
+	Name      string           `json:"name"`
+	Start     string           `json:"start"`
+	Main      bool             `json:"main"`
+	State     string           `json:"state"`     // "running", "stopped", "asleep"
+	Call      string           `json:"call"`      // the system call that it sleeps in
+	Operation string           `json:"operation"` // what it attempts in it; "" if that is not known
+	Object    string           `json:"object,omitempty"`
+	Peer      event.ThreadID   `json:"peer,omitempty"`
+	Timed     bool             `json:"timed"`
+	By        []event.ThreadID `json:"held_by"`
+	Ended     bool             `json:"holder_ended"`
+	Readers   int              `json:"readers,omitempty"`
+	jsonChain
+}
+
+func (e *encoder) doing(d Doing) jsonDoing {
+	out := jsonDoing{
+		Thread: d.Thread.ID, TID: d.Thread.TID, Name: d.Thread.Name, Start: d.Thread.Start, Main: d.Thread.Main, State: "running",
+		Call: d.Call, Peer: d.Step.Peer, Timed: d.Step.Flags&event.Timed != 0, By: each(d.By, itself), Ended: d.Ended,
+		Readers: d.Step.Readers, jsonChain: e.chains.side(d.Step.Stack),
+	}
+	if d.Stopped {
+		out.State = "stopped"
+	} else if d.Call != "" {
+		out.State = "asleep"
+	}
+	if d.Step.Op != event.None {
+		out.Operation = d.Step.Op.String()
+	}
+	if d.Step.Object != nil {
+		out.Object = e.describe(*d.Step.Object)
+	}
+	return out
+}

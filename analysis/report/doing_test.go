@@ -1,0 +1,78 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// What threads do is counted by its sort, in the order of threads.
+func TestStanding(t *testing.T) {
+	at := func(op event.Op, object bool) Doing {
+		d := Doing{Step: Step{Op: op}}
+		if object {
+			d.Step.Object = &Object{Name: "x"}
+		}
+		return d
+	}
+	in := Doing{Call: "epoll_wait(2)"}
+	for _, c := range []struct {
+		all  []Doing
+		want string
+	}{
+		{[]Doing{in}, "no thread waits for a lock; 1 thread: 1 in epoll_wait(2)"},
+		{[]Doing{in, at(event.Wait, true), at(event.Wait, true), at(event.Wait, false)}, "no thread waits for a lock; 4 threads: 1 in epoll_wait(2), 2 wait on conditions, 1 waits to be woken"},
+		{[]Doing{at(event.Join, false), at(event.Acquire, true), at(event.AcquireRead, true), {}}, "4 threads: 1 waits for a thread to end, 2 wait for locks, 1 runs"},
+		{[]Doing{{Stopped: true}, {Stopped: true}, at(event.SemWait, true), at(event.BarrierArrive, true)}, "no thread waits for a lock; 4 threads: 2 are stopped, 1 waits for a semaphore, 1 waits at a barrier"},
+	} {
+		if got := Standing(c.all); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Threads that do the same in the same place stand together, who waits for a lock first,
+// with who has it; of a pool each may have a condition of its own, but not another lock.
+func TestDoingIsGrouped(t *testing.T) {
+	worker := func(id event.ThreadID, s Step) Doing {
+		s.Stack = Stack{Frames: []event.Frame{{Function: "take", File: "queue.c", Line: 41}}}
+		return Doing{Thread: Thread{ID: id, Start: "worker"}, Step: s}
+	}
+	own := func(addr uint64) *Object {
+		return &Object{Name: "0x1", Anonymous: true, Kind: event.KindCond, Addr: addr}
+	}
+	lock := func(name string, addr uint64) *Object { return &Object{Name: name, Kind: event.KindMutex, Addr: addr} }
+	r := Report{Run: Run{Program: "/bin/server", PID: 7}, Doing: []Doing{
+		{Thread: Thread{ID: 1, Main: true}, Call: "read(2)"},
+		worker(2, Step{Op: event.Wait, Object: own(8)}), worker(3, Step{Op: event.Wait, Object: own(16)}),
+		worker(4, Step{Op: event.Acquire, Object: lock("m", 24)}), worker(5, Step{Op: event.Acquire, Object: lock("n", 32), Flags: event.Timed}),
+		worker(6, Step{Op: event.Acquire, Object: lock("table", 40), Readers: 2}), {Thread: Thread{ID: 7, Name: "idle"}},
+	}}
+	r.Doing[3].By, r.Doing[4].Ended = []event.ThreadID{1}, true
+	var out strings.Builder
+	if err := WriteText(&out, r, TextOptions{Width: 200}); err != nil {
+		t.Fatal(err)
+	}
+	const want = `tracepredict: no hang in server (pid 7): 7 threads: 1 in read(2), 2 wait on conditions, 3 wait for locks, 1 runs
+
+   T4 worker: waits for 'm', which T1 holds
+     #0 take queue.c:41
+
+   T5 worker: waits for 'n', and the thread that held it has ended, for a limited time
+     #0 take queue.c:41
+
+   T6 worker: waits for 'table', which 2 readers hold (which threads, memory does not keep)
+     #0 take queue.c:41
+
+   T1 main thread: is in read(2)
+
+   T2 and T3 (worker): each waits on the condition 0x1
+     #0 take queue.c:41
+
+   T7 idle: runs
+`
+	if got := out.String(); got != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+func (a *app) hangCommand() *cobra.Command {
+	var f observeFlags
+	f.register(&cobra.Command{}) // what else there is has its default
+	f.confidence = string(finding.Potential)
+	cmd := &cobra.Command{
+		Use:   "hang [flags] PID",
+		Short: "Say at once whether a running program hangs, and what each thread waits for",
+		Long: `hang looks at a running process, says whether threads of it block each other for ever, and lists what each
+thread is doing: what lock it waits for and who holds that, or in which system call it sleeps, with its calls. It puts no
+probe in, stops no thread, and ends within about a second. The report goes to standard error.
+
+Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 2 for wrong usage.`,
+		Example: `  sudo tracepredict hang $(pidof server)
+  sudo tracepredict hang --format json 4711`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pid, err := strconv.Atoi(args[0])
+			if err != nil || pid <= 0 {
+				return usage("%s is no process id", args[0])
+			}
+			return a.hang(cmd.Context(), &f, pid)
+		},
+	}
+	fs := cmd.Flags()
+	f.suppressFlags.register(cmd)
+	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
+	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
+	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there is a hang")
+	return cmd
+}
+
+// hang looks at a process once.
+func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
+	r, err := newRun(f, a.stderr, true)
+	if err != nil {
+		return err
+	}
+	if err := loader.CheckPID(pid); err != nil {
+		return err
+	}
+	program, err := loader.Executable(pid)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	defer stop()
+	opts := r.options()
+	opts.Look, opts.Lossy = true, true
+	var seen []report.Seen
+	look := resolve.Hangs{Observer: r.observer, Told: func() {}, Looked: func(all []report.Seen) { seen = all; stop() }}
+	_, err = loader.Attach(ctx, pid, opts, r.addTasks, func(s *loader.Session) {
+		r.session, look.Threads = s, s
+		r.hangs.watch(look)
+	})
+	if err != nil {
+		return err
+	}
+	r.hangs.end()
+	return a.tellLook(r, program, seen)
+}
+
+// tellLook prints what a look found.
+func (a *app) tellLook(r *observation, program string, seen []report.Seen) error {
+	names := resolve.New(r.session, r.observer)
+	run := report.Run{Program: program, PID: r.session.PID(), Threads: len(seen), Duration: time.Since(r.session.Began()), Notes: r.session.Notes()}
+	rep := report.Build(run, r.suite.Hangs(), names)
+	rep.AddSeen(seen, names)
+	shown, err := r.printer.print(rep)
+	if shown > 0 {
+		a.status = r.flags.findings
+	}
+	if err != nil {
+		_ = r.printer.close()
+		return err
+	}
+	return r.printer.close()
+}
