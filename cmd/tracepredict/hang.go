@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/loader"
 )
 
 // What --on-hang does.
@@ -107,6 +109,9 @@ func (h *hangTeller) finish(f *finding.Finding) error {
 	s, pid := h.run.session, 0
 	if t, ok := h.run.observer.ThreadInfo(f.Threads[0]); ok {
 		pid = int(t.TGID)
+	}
+	if h.run.flags.onHang == hangCore {
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(loader.CorePlace(cmp.Or(pid, s.PID()))))
 	}
 	switch {
 	case pid != 0 && pid != s.PID(): // a child: it alone hangs

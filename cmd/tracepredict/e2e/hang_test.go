@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"debug/elf"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -188,7 +189,7 @@ func TestHangCommand(t *testing.T) {
 	}{
 		{"heap", "heap", glibc, 66, []string{"a hang in", "2 wait for locks", "T2 holds 'struct account.mu' at 0x", "T2 clerk: waits for 'struct account.mu' at 0x", ", which T3 holds", "T1 main thread: waits for T2 to end"}},
 		{"static", "heap", static, 66, []string{"T2 holds 'struct account.mu' at 0x", "T3 auditor: waits for 'struct account.mu'"}},
-		{"stripped", "heap", stripped, 66, []string{"T2 holds the mutex 0x", "and waits for the mutex 0x"}},
+		{"stripped", "heap", stripped, 66, []string{"a hang in", "T2 holds the mutex first seen in ", " and waits for "}},
 		{"musl", "heap", musl, 66, []string{"T2 clerk: waits for 'struct account.mu' at 0x"}},
 		{"C++", "mutex", cpp, 66, []string{"T2 holds 'shop::Desk.mu' at 0x", "shop::swap"}},
 		{"C++ shared", "shared", cpp, 66, []string{"block each other", "waits to read 'shop::Table.mu' at 0x", "holds 'shop::Desk.mu' at 0x"}},
@@ -212,6 +213,63 @@ func TestHangCommand(t *testing.T) {
 			child.want(128 + int(unix.SIGKILL))
 		})
 	}
+}
+
+// --on-hang=core leaves a core dump where it says, with all threads.
+func TestHangCore(t *testing.T) {
+	needBPF(t)
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.HasPrefix(string(pattern), "|") || strings.HasPrefix(string(pattern), "@") {
+		t.Skipf("core dumps become no files here: core_pattern is %q (%v)", pattern, err)
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil || limit.Max == 0 {
+		t.Skipf("core dumps are not allowed here: the hard limit is %d (%v)", limit.Max, err)
+	}
+	dir := t.TempDir()
+	program := hangsFixture(t, "gcc")
+	tool := startTool(t, childOptions{Dir: dir}, "exec", "--on-hang=core", "--", program, "abba")
+	tool.want(128 + int(unix.SIGABRT))
+	_, told, _ := strings.Cut(tool.err.String(), "tracepredict: core dump: ")
+	place, _, _ := strings.Cut(told, "\n")
+	files, err := filepath.Glob(place)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("core dumps at %q: %q, %v; told: %s", place, files, err, tool.err.String())
+	}
+	core, err := elf.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer core.Close()
+	defer os.Remove(files[0])
+	if n := threadsOfCore(t, core); core.Type != elf.ET_CORE || n != 3 {
+		t.Errorf("%s of %d threads, want a core of 3", core.Type, n)
+	}
+}
+
+// threadsOfCore counts the notes that have registers of a thread.
+func threadsOfCore(t *testing.T, core *elf.File) int {
+	t.Helper()
+	const prStatus = 1
+	n := 0
+	for _, p := range core.Progs {
+		if p.Type != elf.PT_NOTE {
+			continue
+		}
+		notes := make([]byte, p.Filesz)
+		if _, err := p.ReadAt(notes, 0); err != nil {
+			t.Fatal(err)
+		}
+		for len(notes) >= 12 {
+			name, desc, kind := core.ByteOrder.Uint32(notes), core.ByteOrder.Uint32(notes[4:]), core.ByteOrder.Uint32(notes[8:])
+			if kind == prStatus {
+				n++
+			}
+			size := 12 + (int(name)+3)&^3 + (int(desc)+3)&^3
+			notes = notes[min(size, len(notes)):]
+		}
+	}
+	return n
 }
 
 // awaitAsleep returns when all threads of a process sleep.
