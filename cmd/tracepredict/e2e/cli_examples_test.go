@@ -72,6 +72,9 @@ func asExpected(r jsonReport, source string) []expectedFinding {
 	found := []expectedFinding{}
 	for _, f := range r.Findings {
 		e := expectedFinding{Kind: f.Kind, Rule: f.Rule, Property: f.Property, Confidence: f.confidence(), Objects: slices.Clone(f.Objects)}
+		for i, o := range e.Objects {
+			e.Objects[i] = heapAddress.ReplaceAllString(o, "")
+		}
 		for _, step := range f.Evidence {
 			e.Functions = append(e.Functions, ownFunction(step, source))
 		}

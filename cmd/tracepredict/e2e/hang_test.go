@@ -11,8 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
 // hangsFixture comes to a stop in the way that its argument says.
@@ -213,6 +217,64 @@ func TestHangCommand(t *testing.T) {
 			child.want(128 + int(unix.SIGKILL))
 		})
 	}
+}
+
+// What a quiet run predicts and what a busy one meets, after it was predicted there too, is
+// one finding.
+func TestHangIsOneFinding(t *testing.T) {
+	needBPF(t)
+	program := example(t, "hang")
+	_, quiet := reported(t, "exec", "--", program)
+	wantHangSummary(t, quiet, "predicted deadlock of struct account.mu, struct account.mu")
+	report := filepath.Join(t.TempDir(), "report.json")
+	startTool(t, childOptions{}, "exec", "--on-hang=kill", "--format", "json", "--output", report, "--", program, "busy").want(128 + int(unix.SIGKILL))
+	busy := readReport(t, report)
+	wantHangSummary(t, busy, "observed deadlock of struct account.mu, struct account.mu")
+	if len(quiet.Findings) == 1 && len(busy.Findings) == 1 && quiet.Findings[0].Fingerprint != busy.Findings[0].Fingerprint {
+		t.Error("the prediction and what came about have different fingerprints")
+	}
+}
+
+// BenchmarkHangTold measures how long after the last record of threads that block each
+// other the hang is told, by the clock of the records.
+func BenchmarkHangTold(b *testing.B) {
+	needBPF(b)
+	program, file := hangsFixture(b, "gcc"), filepath.Join(b.TempDir(), "trace")
+	var worst, sum time.Duration
+	for b.Loop() {
+		startTool(b, childOptions{}, "exec", "--on-hang=kill", "--record", file, "--", program, "abba").want(128 + int(unix.SIGKILL))
+		took := toldAfter(b, file)
+		worst, sum = max(worst, took), sum+took
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(sum.Milliseconds())/float64(b.N), "ms-until-told")
+	b.ReportMetric(float64(worst.Milliseconds()), "ms-at-worst")
+}
+
+// toldAfter is the time of the first Blocked since the last event before the hang.
+func toldAfter(tb testing.TB, name string) time.Duration {
+	tb.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	src, err := trace.NewReader(f, name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var e event.Event
+	last := uint64(0)
+	for err = src.Next(&e); err == nil; err = src.Next(&e) {
+		if e.Op == event.Blocked {
+			return time.Duration(e.Time - last)
+		}
+		if e.Op != event.Holds {
+			last = e.Time
+		}
+	}
+	tb.Fatalf("no hang in the trace: %v", err)
+	return 0
 }
 
 // --on-hang=core leaves a core dump where it says, with all threads.
