@@ -22,7 +22,7 @@ func history(s *suite.Suite) (*report.History, []string) {
 		say("%d races are in places beyond those that are kept of a variable", b.Pairs)
 	}
 	if b.Unsettled > 0 {
-		say("%d candidates are potential because the search for schedules in which critical sections change places ended at its budget: --confidence potential shows them, and a larger --reversals may settle them", b.Unsettled)
+		say("the search for schedules in which critical sections change places ended at its budget; what it did not settle is potential (%d): --confidence potential shows it, and a larger --reversals may settle it", b.Unsettled)
 	}
 	return (*report.History)(&b), notes
 }

@@ -109,6 +109,15 @@ func TestBoundsOfLockOrder(t *testing.T) {
 	}
 }
 
+// So is the end of the search for schedules in which critical sections change places.
+func TestBoundOfReversals(t *testing.T) {
+	needBPF(t)
+	_, r := pruned(t, "errand", "--reversals", "1")
+	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, "a larger --reversals may settle it") || len(r.Findings) != 1 || r.Findings[0].Confidence != "potential" {
+		t.Errorf("notes %q, findings %+v", notes, r.Findings)
+	}
+}
+
 // Whether readers of one lock can block each other, its kind decides, which is read from
 // its memory, or the policy.
 func TestReadersBehindAWriter(t *testing.T) {
