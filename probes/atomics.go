@@ -39,6 +39,7 @@ func (p *Planner) atomics(b *builder) error {
 	if !p.opts.Atomics || RuntimeLibrary(f.Name()) {
 		return nil
 	}
+	b.tells = true
 	limit := uint64(maxLibraryText)
 	if p.files[0] == f {
 		limit = maxProgramText

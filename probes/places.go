@@ -29,6 +29,11 @@ type Place struct {
 // has hundreds.
 const maxPlaces = 2048
 
+// maxPlacesText is the size of code, in bytes, in which places are looked for: those of
+// a library of cryptography take a fifth of a second, and without them nothing that it
+// might order is predicted in the many programs that have it.
+const maxPlacesText = 8 << 20
+
 // tellPlaces plans a probe for each place of the file that synchronises unobserved, or
 // none if one place cannot be told of: then what the others tell changes nothing.
 func (b *builder) tellPlaces() error {
@@ -63,10 +68,10 @@ func (b *builder) tellPlaces() error {
 // not all known, or where a probe could do harm.
 func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
 	f := b.plan.File
-	if !b.swept || f.Restartable() {
+	if !b.tells || f.Restartable() || f.TextSize() > maxPlacesText {
 		return nil, false, nil
 	}
-	if !f.ImportsOrdering() {
+	if b.swept && !f.ImportsOrdering() {
 		return b.indivisible, true, nil
 	}
 	u, err := b.unseen()

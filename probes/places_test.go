@@ -27,6 +27,9 @@ __attribute__((noinline)) long raw(int *p) { long r; __asm__ volatile ("lock inc
 #ifdef RSEQ
 __attribute__((section("__rseq_cs"), used)) static long sequences[4];
 #endif
+#ifdef MORE
+__asm__ (".text\n.type more, @function\nmore: .fill " MORE ", 1, 0x90\n ret\n.size more, . - more\n");
+#endif
 int main(int argc, char **argv) { (void)argv; int x[2] = {0}; add(x); direct(); plain(x); return swap(x) + argc; }
 `
 
@@ -45,6 +48,8 @@ func TestPlaces(t *testing.T) {
 		{"calls too", []string{"-DFUTEX"}, Options{Atomics: true}, slices.Concat(base, []string{"system call in wake"})},
 		{"a system call", []string{"-DSYSCALL"}, Options{Atomics: true}, nil},
 		{"restartable sequences", []string{"-DRSEQ"}, Options{Atomics: true}, nil},
+		{"much code", []string{"-DMORE=\"3000000\""}, Options{Atomics: true}, base},
+		{"too much code", []string{"-DMORE=\"9000000\""}, Options{Atomics: true}, nil},
 		{"the C library in it", []string{"-static"}, Options{Atomics: true}, nil},
 	}
 	for _, tt := range tests {
