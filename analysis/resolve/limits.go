@@ -153,7 +153,7 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	st := o.Stats()
 	add(lost.Pending, "%d calls could not be followed to their return")
 	add(lost.Stacks+lost.Places, "%d places have no calling chain")
-	add(lost.Cut, "%d calling chains may be cut short: so many places were new at a time that the ring buffer had no room for their stacks")
+	add(lost.Cut, "%d calling chains may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
 	add(st.Untold, "%d accesses that a hardware watchpoint saw were made by code that does not tell read from write: taken for a write where the value had changed")
 	add(lost.Blocks, "%d blocks of memory were allocated while too many were followed: that they were freed was not seen")
 	add(st.Contradicted, "%d reads saw another value than the last write recorded: they carry no order")
