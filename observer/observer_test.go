@@ -626,7 +626,7 @@ func TestThreads(t *testing.T) {
 			T4 release A1 inferred
 			T4 end`, &Stats{}},
 		{"another process", `
-			11 fork 60 process`, ``, &Stats{}},
+			11 fork 60 process`, ``, &Stats{Children: 1}},
 		{"the first thread leaves", `
 			1 exit
 			11 acquire A
