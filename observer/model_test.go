@@ -20,7 +20,9 @@ type model struct {
 	events  []string
 
 	threads []*mthread
-	ids     map[byte]int // of the objects that live, by name
+	ids     map[byte]int  // of the objects that live, by name
+	graves  map[byte]int  // those that a call made and a call destroyed
+	made    map[byte]bool // by a call
 	nextID  int
 	owner   map[byte]*mthread
 	readers map[byte][]*mthread
@@ -57,7 +59,7 @@ type mjoin struct {
 }
 
 func newModel(t *rapid.T) *model {
-	m := &model{t: t, ids: map[byte]int{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
+	m := &model{t: t, ids: map[byte]int{}, graves: map[byte]int{}, made: map[byte]bool{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
 	first := &mthread{id: 1, tid: 1, depth: map[byte]int{}}
 	m.threads = []*mthread{first}
 	m.record(first, bpf.OpNone, 0, bpf.Record{})
@@ -159,7 +161,16 @@ func (m *model) lock(th *mthread, name byte) {
 		m.say("T%d acquire-failed %s", th.id, m.obj(name))
 	default:
 		m.record(th, bpf.OpAcquire, name, bpf.Record{})
+		m.reused(th, name)
 		m.take(th, name, 1, "")
+	}
+}
+
+// reused tells of an rwlock that was made by a call, destroyed by one, and not made again
+// by one: its initialiser may have been assigned, which no probe sees.
+func (m *model) reused(th *mthread, name byte) {
+	if m.ids[name] == 0 && m.graves[name] != 0 && kindOf(name) == "rwlock" {
+		m.say("T%d use-destroyed %c%d inferred", th.id, name, m.graves[name])
 	}
 }
 
@@ -179,6 +190,7 @@ func (m *model) readLock(th *mthread, name byte) {
 		m.say("T%d acquire-again %s", th.id, m.obj(name))
 		return
 	}
+	m.reused(th, name)
 	m.readers[name], th.depth[name] = append(m.readers[name], th), 1
 	th.held = append(th.held, name)
 	m.say("T%d acquire-read %s", th.id, m.obj(name))
@@ -355,16 +367,26 @@ func (m *model) remake(th *mthread, name byte) {
 		m.record(th, bpf.OpDestroy, name, bpf.Record{})
 		if m.ids[name] != 0 {
 			m.say("T%d destroy %s", th.id, m.obj(name))
-			delete(m.ids, name)
+			m.bury(name, m.made[name])
 		}
 		return
 	}
 	if m.ids[name] != 0 {
 		m.say("T%d destroy %s inferred", th.id, m.obj(name))
-		delete(m.ids, name)
+		m.bury(name, false)
 	}
+	m.made[name] = true
 	m.record(th, bpf.OpInit, name, bpf.Record{})
 	m.say("T%d init %s =0", th.id, m.obj(name))
+}
+
+func (m *model) bury(name byte, calls bool) {
+	m.graves[name] = 0
+	if calls {
+		m.graves[name] = m.ids[name]
+	}
+	m.made[name] = false
+	delete(m.ids, name)
 }
 
 // TestModel: records of well-formed runs mean what the machine did.
