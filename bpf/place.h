@@ -55,23 +55,36 @@ static __noinline int leads_out(__u64 word)
 	return word >= 1 << 16 && word < USER_END && after_call(word);
 }
 
-/* Finds where on the stack the return addresses further out are. */
-static __noinline int find_outer(struct known_place *k, __u64 caller, __u64 sp)
+struct outer_search {
+	struct known_place *k;
+	__u64 caller, sp;
+	__u32 n;
+};
+
+/* Looks at the i-th word of the stack. 1 ends the search. */
+static int look_outer(__u64 i, struct outer_search *s)
 {
 	__u64 word;
-	__u32 n = 0;
+	__u32 n = s->n;
 
-	for (__u32 i = 0; i < OUTER_SEARCHED; i++) {
-		if (n >= OUTER_WORDS || bpf_probe_read_user(&word, sizeof(word), (void *)(sp + 8 * i)))
-			break;
-		if (word == caller || word - sp < OUTER_SEARCHED * 8 || !leads_out(word))
-			continue;
-		k->at[n & (OUTER_WORDS - 1)] = 8 * i;
-		k->word[n & (OUTER_WORDS - 1)] = word;
-		n++;
-	}
-	k->words = n;
+	if (n >= OUTER_WORDS || bpf_probe_read_user(&word, sizeof(word), (void *)(s->sp + 8 * i)))
+		return 1;
+	if (word == s->caller || word - s->sp < OUTER_SEARCHED * 8 || !leads_out(word))
+		return 0;
+	s->k->at[n & (OUTER_WORDS - 1)] = 8 * i;
+	s->k->word[n & (OUTER_WORDS - 1)] = word;
+	s->n = n + 1;
 	return 0;
+}
+
+/* Finds where on the stack the return addresses further out are. By bpf_loop: the verifier
+ * takes more than a second for a loop that it has to follow through. */
+static __always_inline void find_outer(struct known_place *k, __u64 caller, __u64 sp)
+{
+	struct outer_search s = {.k = k, .caller = caller, .sp = sp};
+
+	bpf_loop(OUTER_SEARCHED, look_outer, &s, 0);
+	k->words = s.n;
 }
 
 /* Reads the words; returns whether they are as they were. */
