@@ -117,11 +117,15 @@ type Sighting struct {
 	Place  event.PlaceID  // 0 without a chain
 }
 
-// Seen makes known what Blocks speak of, without events of it.
+// Seen makes known what Blocks speak of, without events of it. A thread that is not known
+// has ended since, and must not come back: its Sighting is empty.
 func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 	o.now = max(o.now, at)
 	out := make([]Sighting, len(all))
 	for i, b := range all {
+		if o.threads[b.TID] == nil {
+			continue
+		}
 		w := o.waiter(b)
 		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.PlaceID(w.record.Place)}
 		if w.object != nil {

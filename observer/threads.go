@@ -94,17 +94,19 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
 
 // AddTask makes a thread known that lived when observation began.
 func (o *Observer) AddTask(l bpf.TaskLine) {
-	o.AddStarted(l, 0)
+	r := bpf.Record{Tid: l.Tid, Tgid: l.Tgid}
+	o.setPointer(o.thread(&r), l.ThreadPointer)
 }
 
-// AddStarted is AddTask of a thread whose start routine is known.
-func (o *Observer) AddStarted(l bpf.TaskLine, start uint64) {
-	r := bpf.Record{Tid: l.Tid, Tgid: l.Tgid}
+// SetStart tells where a thread of AddTask began, if it has not ended since.
+func (o *Observer) SetStart(l bpf.TaskLine, start uint64) {
 	t := o.threads[l.Tid]
-	if t == nil {
-		t = o.found(&r, Thread{TID: l.Tid, TGID: l.Tgid, Start: start})
+	if t == nil || t.tp != l.ThreadPointer {
+		return
 	}
-	o.setPointer(t, l.ThreadPointer)
+	if info := o.names.threads[t.id]; info != nil && info.Start == 0 {
+		info.Start = start
+	}
 }
 
 // found makes a thread known that lived before.

@@ -33,9 +33,11 @@ func (h *Hangs) sightings() bool {
 		for i, b := range blocks {
 			ids[b.TID] = found[i].Thread
 		}
-		seen := make([]report.Seen, len(all))
+		seen := make([]report.Seen, 0, len(all))
 		for i, d := range all {
-			seen[i] = d.seen(&blocks[i], found[i], ids)
+			if found[i].Thread != 0 {
+				seen = append(seen, d.seen(&blocks[i], found[i], ids))
+			}
 		}
 		looked(seen)
 	})

@@ -549,7 +549,11 @@ func calledAs(pid int, program string) string {
 // addTasks makes the threads known that live already.
 func (r *observation) addTasks(ts []loader.Task) {
 	for _, t := range ts {
-		r.observer.AddStarted(t.TaskLine, t.Start)
+		if t.Start == 0 {
+			r.observer.AddTask(t.TaskLine)
+		} else {
+			r.observer.SetStart(t.TaskLine, t.Start)
+		}
 	}
 }
 
