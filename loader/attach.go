@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-
 // Attach observes a running process until ctx ends or the process does; it
 // goes on undisturbed. Tasks, if not nil, is called before the first record
 // with the threads that live already, and then with those of which the C library tells

@@ -47,12 +47,12 @@ __attribute__((noinline)) static void set(bool b, char c, int n, enum mode m, do
 
 static void *first(void *unused) {
 	set(true, 'a', -3, OPEN, 0.5, (struct node *)0x1000);
-	milliseconds(200);
+	milliseconds(600);
 	return unused;
 }
 
 static void *second(void *unused) {
-	milliseconds(100);
+	milliseconds(400);
 	set(false, '\n', 6, SHUT, -2.25, NULL);
 	return unused;
 }
