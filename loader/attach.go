@@ -13,8 +13,7 @@ import (
 
 // Attach observes a running process until ctx ends or the process does; it
 // goes on undisturbed. Tasks, if not nil, is called before the first record
-// with the threads that live already, and then with those of which the C library tells
-// where they began; started when all probes are in.
+// with the threads that live already; started when all probes are in.
 func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), started func(*Session)) (Result, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -109,9 +108,6 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 	lines, err := s.tracer.Tasks()
 	if err != nil {
 		return err
-	}
-	if tasks != nil { // before any probe: a thread that ends meanwhile must not come back
-		tasks(bare(lines))
 	}
 	if s.keeper != nil && len(lines) > 1 {
 		if err := s.tracer.crowd(); err != nil {

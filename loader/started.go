@@ -61,19 +61,12 @@ func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 	return out, true
 }
 
-func bare(lines []bpf.TaskLine) []Task {
+// withStarts adds where each thread began, as far as the C library tells.
+func (s *Session) withStarts(lines []bpf.TaskLine) []Task {
 	tasks := make([]Task, len(lines))
+	known := map[uint32]*descriptor{}
 	for i, l := range lines {
 		tasks[i].TaskLine = l
-	}
-	return tasks
-}
-
-// withStarts gives the threads of which the C library tells where they began.
-func (s *Session) withStarts(lines []bpf.TaskLine) []Task {
-	var tasks []Task
-	known := map[uint32]*descriptor{}
-	for _, l := range lines {
 		d, asked := known[l.Tgid]
 		if !asked {
 			d = s.descriptor(int(l.Tgid))
@@ -88,7 +81,7 @@ func (s *Session) withStarts(lines []bpf.TaskLine) []Task {
 		}
 		start := binary.LittleEndian.Uint64(b[:])
 		if _, code := s.Segment(int(l.Tgid), start); code {
-			tasks = append(tasks, Task{TaskLine: l, Start: start})
+			tasks[i].Start = start
 		}
 	}
 	return tasks

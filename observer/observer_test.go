@@ -902,7 +902,7 @@ func TestOthers(t *testing.T) {
 // TestInfos: what reports ask for.
 func TestInfos(t *testing.T) {
 	l := newListener()
-	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32})
+	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32}, 0)
 	for _, r := range parseRecords(t, two+`
 		11 init A place=3
 		12 acquire B place=4

@@ -54,7 +54,7 @@ func FuzzRawRecords(f *testing.F) {
 			case 0xfe:
 				o.Stack(&bpf.StackRecord{Place: r.Place, Site: r.Site, Caller: r.Object})
 			case 0xff:
-				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object})
+				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object}, 0)
 			default:
 				o.Record(&r)
 			}

@@ -92,21 +92,14 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
 	return Thread{}, false
 }
 
-// AddTask makes a thread known that lived when observation began.
-func (o *Observer) AddTask(l bpf.TaskLine) {
-	r := bpf.Record{Tid: l.Tid, Tgid: l.Tgid}
-	o.setPointer(o.thread(&r), l.ThreadPointer)
-}
-
-// SetStart tells where a thread of AddTask began, if it has not ended since.
-func (o *Observer) SetStart(l bpf.TaskLine, start uint64) {
+// AddTask makes a thread known that lived when observation began; start is the address of
+// its start routine, 0 if that is not known.
+func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	t := o.threads[l.Tid]
-	if t == nil || t.tp != l.ThreadPointer {
-		return
+	if t == nil {
+		t = o.found(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, Thread{TID: l.Tid, TGID: l.Tgid, Start: start})
 	}
-	if info := o.names.threads[t.id]; info != nil && info.Start == 0 {
-		info.Start = start
-	}
+	o.setPointer(t, l.ThreadPointer)
 }
 
 // found makes a thread known that lived before.

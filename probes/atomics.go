@@ -36,10 +36,9 @@ const (
 // earlier files that it refers to.
 func (p *Planner) atomics(b *builder) error {
 	f := b.plan.File
-	if !p.opts.Atomics || RuntimeLibrary(f.Name()) {
+	if !b.handMade() {
 		return nil
 	}
-	b.tells = true
 	limit := uint64(maxLibraryText)
 	if p.files[0] == f {
 		limit = maxProgramText
@@ -73,6 +72,11 @@ func (p *Planner) atomics(b *builder) error {
 	p.atomic = append(p.atomic, own...)
 	b.plan.Atomics = own
 	return nil
+}
+
+// handMade reports whether hand-made synchronisation is looked for in the file.
+func (b *builder) handMade() bool {
+	return b.opts.Atomics && !RuntimeLibrary(b.plan.File.Name())
 }
 
 // elementNotes says which atomic elements of arrays may be accessed unseen.

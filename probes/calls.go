@@ -33,7 +33,6 @@ type builder struct {
 
 	indivisible []binary.UnseenSite // indivisible instructions,
 	swept       bool                // of all code
-	tells       bool                // hand-made synchronisation is asked for, and not left out in this file
 }
 
 // call is a function of the file that the table knows.

@@ -68,7 +68,7 @@ func (b *builder) tellPlaces() error {
 // not all known, or where a probe could do harm.
 func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
 	f := b.plan.File
-	if !b.tells || f.Restartable() || f.TextSize() > maxPlacesText {
+	if !b.handMade() || f.Restartable() || f.TextSize() > maxPlacesText {
 		return nil, false, nil
 	}
 	if b.swept && !f.ImportsOrdering() {

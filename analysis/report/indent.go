@@ -8,7 +8,7 @@ import "bytes"
 // whole, where json.Indent judges each byte, and so takes a tenth of the time; a
 // report is mostly strings.
 func indentJSON(dst, src []byte, prefix string) []byte {
-	depth := 0
+	depth, flat := 0, 0 // so far what is begun stands on one line
 	for i := 0; i < len(src); i++ {
 		switch c := src[i]; c {
 		case '"':
@@ -16,19 +16,26 @@ func indentJSON(dst, src []byte, prefix string) []byte {
 			dst = append(dst, src[i:end]...)
 			i = end - 1
 		case '{', '[':
+			dst = append(dst, c)
 			if end := flatEnd(src[i:]); end > 0 {
-				dst = appendFlat(dst, src[i:i+end])
-				i += end - 1
+				flat = i + end
 				continue
 			}
-			dst = append(dst, c)
 			depth++
 			dst = newLine(dst, prefix, depth)
 		case '}', ']':
-			depth--
-			dst = append(newLine(dst, prefix, depth), c)
+			if i >= flat {
+				depth--
+				dst = newLine(dst, prefix, depth)
+			}
+			dst = append(dst, c)
 		case ',':
-			dst = newLine(append(dst, c), prefix, depth)
+			dst = append(dst, c)
+			if i < flat {
+				dst = append(dst, ' ')
+			} else {
+				dst = newLine(dst, prefix, depth)
+			}
 		case ':':
 			dst = append(dst, ": "...)
 		default:
@@ -54,22 +61,6 @@ func flatEnd(s []byte) int {
 			return i + 1
 		}
 	}
-}
-
-func appendFlat(dst, src []byte) []byte {
-	for i := 0; i < len(src); i++ {
-		switch c := src[i]; c {
-		case '"':
-			end := i + stringEnd(src[i:])
-			dst = append(dst, src[i:end]...)
-			i = end - 1
-		case ',', ':':
-			dst = append(dst, c, ' ')
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst
 }
 
 const spaces = "                                                                "

@@ -97,7 +97,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	defer closeTrace()
 	own := startUsage()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked(), Explain: f.explain},
+		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain},
 		LockClasses: f.classes,
 		Bind:        func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.wants.raced(name, nil) },

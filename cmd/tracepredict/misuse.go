@@ -12,19 +12,20 @@ import (
 
 // misuseFlags say which rules of misuse are looked at.
 type misuseFlags struct {
-	misuse string
+	misuse  string
+	checked misuse.Options // of it, by check
 }
 
 func (f *misuseFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.misuse, "misuse", "on", "look for misuse of the threads' interface (docs/misuse.md): `on|off|-RULE,...`; -RULE,-RULE is all rules but these")
 }
 
-func (f *misuseFlags) check() error {
-	_, err := f.rules()
+func (f *misuseFlags) check() (err error) {
+	f.checked, err = f.rules()
 	return err
 }
 
-// rules says which rules are looked at. The flag has been checked.
+// rules says which rules are looked at.
 func (f *misuseFlags) rules() (misuse.Options, error) {
 	switch f.misuse {
 	case "on":
@@ -44,10 +45,4 @@ func (f *misuseFlags) rules() (misuse.Options, error) {
 		o.Except = append(o.Except, finding.Rule(name))
 	}
 	return o, nil
-}
-
-// checked is rules, of a flag that has been checked.
-func (f *misuseFlags) checked() misuse.Options {
-	o, _ := f.rules()
-	return o
 }

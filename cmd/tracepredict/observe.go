@@ -247,7 +247,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
-		OnDeadlock: r.deadlocks(stderr), Misuse: f.checked(),
+		OnDeadlock: r.deadlocks(stderr), Misuse: f.checked,
 	})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
@@ -549,11 +549,7 @@ func calledAs(pid int, program string) string {
 // addTasks makes the threads known that live already.
 func (r *observation) addTasks(ts []loader.Task) {
 	for _, t := range ts {
-		if t.Start == 0 {
-			r.observer.AddTask(t.TaskLine)
-		} else {
-			r.observer.SetStart(t.TaskLine, t.Start)
-		}
+		r.observer.AddTask(t.TaskLine, t.Start)
 	}
 }
 
