@@ -63,7 +63,7 @@ func fake(events, lost, toolCPU float64) *page {
 	}
 	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
 	ws := []written{{"text", 0.2, 3}, {"json", 0.9, 140}}
-	return &page{checked: k, unbounded: minUnbounded, reports: ws, chains: named{1, 200}, lockGraph: 0.2, ordered: minOrdered, results: []result{
+	return &page{checked: k, unbounded: minUnbounded, reports: ws, chains: named{1, 200}, hang: told{500, 700}, lockGraph: 0.2, ordered: minOrdered, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }
@@ -218,6 +218,19 @@ func TestParseChains(t *testing.T) {
 		t.Error("too much memory is enough")
 	}
 	if r := chainsRequirement(named{}); r.met {
+		t.Error("what was not measured is met")
+	}
+}
+
+func TestParseTold(t *testing.T) {
+	got := parseTold("BenchmarkHangTold-2   	       5	         0 ns/op	       702.0 ms-at-worst	       576.2 ms-until-told\n")
+	if r := hangRequirement(got); !r.met || r.measured != "576 on average, 702 at worst" {
+		t.Errorf("%+v of %+v", r, got)
+	}
+	if r := hangRequirement(told{900, 1001}); r.met {
+		t.Error("too late is in time")
+	}
+	if r := hangRequirement(told{}); r.met {
 		t.Error("what was not measured is met")
 	}
 }

@@ -122,8 +122,12 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	hang, err := hangBenchmark()
+	if err != nil {
+		return false, err
+	}
 	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, reach: reach, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, chains: chains, ordered: ordered}
+	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, reach: reach, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, chains: chains, hang: hang, ordered: ordered}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)

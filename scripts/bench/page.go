@@ -30,6 +30,7 @@ type page struct {
 	unbounded []unbounded
 	reports   []written
 	chains    named
+	hang      told
 	lockGraph float64 // seconds
 	ordered   float64 // events a second through happens-before
 }
@@ -126,7 +127,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)
 	rs = append(rs, lockRequirement(p.lockGraph))
-	rs = append(rs, chainsRequirement(p.chains))
+	rs = append(rs, chainsRequirement(p.chains), hangRequirement(p.hang))
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs
