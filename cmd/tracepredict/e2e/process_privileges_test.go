@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -228,6 +229,11 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 
 func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 	needRoot(t)
+	if signal.Ignored(unix.SIGHUP) { // under nohup, and the program would inherit that
+		caught := make(chan os.Signal, 1)
+		signal.Notify(caught, unix.SIGHUP)
+		defer signal.Stop(caught)
+	}
 	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGHUP} {
 		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "rounds.c"))
 		x.waitLine("sum ")

@@ -24,9 +24,13 @@ struct {
 	unsigned long wide : 40;
 } all;
 
-static void milliseconds(long n) {
-	struct timespec t = {n / 1000, n % 1000 * 1000000};
-	nanosleep(&t, NULL);
+/* A plain flag keeps the order, which any other schedule may miss. */
+static volatile int turn;
+
+static void await(int mine) {
+	struct timespec t = {0, 1000000};
+	while (turn != mine)
+		nanosleep(&t, NULL);
 }
 
 __attribute__((noinline)) static void set(bool b, char c, int n, enum mode m, double d, struct node *p) {
@@ -47,13 +51,15 @@ __attribute__((noinline)) static void set(bool b, char c, int n, enum mode m, do
 
 static void *first(void *unused) {
 	set(true, 'a', -3, OPEN, 0.5, (struct node *)0x1000);
-	milliseconds(600);
+	turn = 1;
+	await(2);
 	return unused;
 }
 
 static void *second(void *unused) {
-	milliseconds(400);
+	await(1);
 	set(false, '\n', 6, SHUT, -2.25, NULL);
+	turn = 2;
 	return unused;
 }
 
