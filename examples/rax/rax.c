@@ -28,9 +28,11 @@ static struct event event2 = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZE
 static struct object objects[PAIRS];
 static long updates = 500;
 static atomic_int over, ended;
+static volatile int waiting; // somebody waits, or is about to with the lock held
 
 static void wait_for_event(struct event *e) {
 	pthread_mutex_lock(&e->lock);
+	waiting = 1;
 	pthread_cond_wait(&e->changed, &e->lock);
 	pthread_mutex_unlock(&e->lock);
 }
@@ -94,7 +96,8 @@ int main(int argc, char **argv) {
 		updates = atol(argv[1]);
 	if (pthread_create(&p, NULL, planner, NULL))
 		return 1;
-	nanosleep(&nap, NULL); // the Planner looks first: which of the two does is chance, without
+	while (!waiting) // the Planner looks first: which of the two does is chance, without
+		nanosleep(&nap, NULL);
 	if (pthread_create(&x, NULL, executive, NULL))
 		return 1;
 	for (int i = 0; i < 2 * PAIRS; i++) {

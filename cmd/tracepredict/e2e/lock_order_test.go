@@ -175,7 +175,7 @@ func TestRAX(t *testing.T) {
 	c := startTool(t, childOptions{}, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
 	c.want(66)
 	whole := strings.Join(strings.Fields(c.err.String()), " ")
-	for _, want := range []string{"in news at rax.c:47", "other threads: T1 main thread created T2; 40 have nothing to do with it"} {
+	for _, want := range []string{"in news at rax.c:49", "other threads: T1 main thread created T2; 40 have nothing to do with it"} {
 		if !strings.Contains(whole, want) {
 			t.Errorf("no %q in\n%s", want, c.err.String())
 		}
