@@ -67,6 +67,8 @@ type Step struct {
 	Held   []event.ObjectID // locks held before the step, in order of acquisition
 	// HeldAt[i] is where Held[i] was acquired.
 	HeldAt []event.PlaceID
+	// HeldRead has bit i set where Held[i] is known to be held for reading; of the first 64.
+	HeldRead uint64
 	// Blocked marks a last step of a deadlock witness: the thread waits here.
 	Blocked bool
 	// Readers: of a wait for a read-write lock, how many threads have it for reading

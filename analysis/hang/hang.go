@@ -10,7 +10,7 @@ import (
 // Analysis makes findings of Holds and Blocked events: the hangs of the run. Memory
 // is bounded by the hangs, of which maxFindings are kept, and by the conditions that live.
 type Analysis struct {
-	held    map[event.ThreadID][]finding.Step // of the hang that is being told of
+	held    map[event.ThreadID][]finding.Step // of the hang that is being told of; Op says how
 	steps   []finding.Step
 	waits   map[event.ObjectID]int          // threads in waits on a condition
 	signals map[event.ObjectID]finding.Step // the last of each condition on which nobody waited then
@@ -33,7 +33,7 @@ func (a *Analysis) Event(e *event.Event) {
 	switch e.Op {
 	case event.Holds:
 		if held := a.held[e.Thread]; len(held) < maxHeld && (len(held) > 0 || len(a.held) < maxSides) {
-			a.held[e.Thread] = append(held, step(e))
+			a.held[e.Thread] = append(held, holding(e))
 		}
 	case event.Blocked:
 		a.blocked(e)
@@ -66,11 +66,21 @@ func step(e *event.Event) finding.Step {
 	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Place: e.Place}
 }
 
+// holding is how a lock is held: Acquire, or AcquireRead.
+func holding(e *event.Event) finding.Step {
+	s := step(e)
+	s.Op = event.Op(e.Value)
+	return s
+}
+
 func (a *Analysis) blocked(e *event.Event) {
 	s, attempt := step(e), e.Attempt()
 	s.Op, s.Blocked, s.Readers = attempt.Op, true, attempt.Readers
-	for _, h := range a.held[e.Thread] {
+	for i, h := range a.held[e.Thread] {
 		s.Held, s.HeldAt = append(s.Held, h.Object), append(s.HeldAt, h.Place)
+		if h.Op == event.AcquireRead {
+			s.HeldRead |= 1 << i
+		}
 	}
 	if len(a.steps) < maxSides {
 		a.steps = append(a.steps, s)

@@ -19,6 +19,12 @@ func holdsLock(t event.ThreadID, o event.ObjectID) event.Event {
 	return event.Event{Op: event.Holds, Thread: t, Object: o, Kind: event.KindMutex, Place: event.PlaceID(10*uint32(t) + uint32(o)), Value: uint64(event.Acquire), Flags: event.HasValue}
 }
 
+func holdsToRead(t event.ThreadID, o event.ObjectID) event.Event {
+	e := holdsLock(t, o)
+	e.Value = uint64(event.AcquireRead)
+	return e
+}
+
 func blockedAt(t event.ThreadID, o event.ObjectID, a event.Attempt) event.Event {
 	return event.Event{Op: event.Blocked, Thread: t, Object: o, Value: a.Value(), Flags: event.HasValue}
 }
@@ -35,18 +41,18 @@ func analyse(events ...event.Event) []finding.Finding {
 func TestRing(t *testing.T) {
 	got := analyse(
 		holdsLock(1, left), blockedAt(1, right, event.Attempt{Op: event.Acquire, Following: 1, Ring: true}),
-		holdsLock(2, right), blockedAt(2, left, event.Attempt{Op: event.AcquireRead, Ring: true}),
+		holdsLock(2, right), holdsToRead(2, left+10), blockedAt(2, left, event.Attempt{Op: event.AcquireRead, Ring: true}),
 		holdsLock(3, left), blockedAt(3, left, event.Attempt{Op: event.Acquire, Ring: true}),
 	)
 	want := []finding.Finding{{
 		Kind: finding.Deadlock, Confidence: finding.Observed, Objects: []event.ObjectID{right, left}, Threads: []event.ThreadID{1, 2}, Count: 1,
 		Evidence: []finding.Step{
 			{Seq: 2, Thread: 1, Op: event.Acquire, Object: right, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{11}, Blocked: true},
-			{Seq: 4, Thread: 2, Op: event.AcquireRead, Object: left, Held: []event.ObjectID{right}, HeldAt: []event.PlaceID{22}, Blocked: true},
+			{Seq: 5, Thread: 2, Op: event.AcquireRead, Object: left, Held: []event.ObjectID{right, left + 10}, HeldAt: []event.PlaceID{22, 31}, HeldRead: 2, Blocked: true},
 		},
 	}, {
 		Kind: finding.Misuse, Rule: finding.Relock, Confidence: finding.Observed, Objects: []event.ObjectID{left}, Threads: []event.ThreadID{3}, Count: 1,
-		Evidence: []finding.Step{{Seq: 6, Thread: 3, Op: event.Acquire, Object: left, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{31}, Blocked: true}},
+		Evidence: []finding.Step{{Seq: 7, Thread: 3, Op: event.Acquire, Object: left, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{31}, Blocked: true}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

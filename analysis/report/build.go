@@ -160,7 +160,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 			step.Text = clean(step.Object.form().Text(s.Value))
 		}
 		for i, id := range s.Held {
-			held := Held{Object: *b.object(id)}
+			held := Held{Object: *b.object(id), Read: i < 64 && s.HeldRead>>i&1 != 0}
 			if i < len(s.HeldAt) {
 				held.Stack = b.stack(s.HeldAt[i])
 			}

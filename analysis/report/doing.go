@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -138,7 +139,7 @@ func (p *printer) lookHead(r Report) {
 			verdict = "perhaps a hang in"
 		}
 	}
-	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, path.Base(r.Run.Program), r.Run.PID, Standing(r.Doing)))
+	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, cmp.Or(r.Run.Called, path.Base(r.Run.Program)), r.Run.PID, Standing(r.Doing)))
 	for _, note := range r.Run.Notes {
 		p.para(p.style.warn, 2, 4, "note: "+note)
 	}
@@ -157,7 +158,7 @@ func (p *printer) doing(r Report) {
 			p.para(itself, 3, 5, fmt.Sprintf("and %s more, see --format json", counted(uint64(len(groups)-i), "group of threads", "groups of threads")))
 			return
 		}
-		p.para(p.style.title, 3, 5, who(g)+": "+eachOf(len(g))+g[0].phrase())
+		p.para(p.style.title, 3, 5, who(g)+tids(g)+": "+eachOf(len(g))+g[0].phrase())
 		if s := g[0].Step.Stack; len(s.Frames) > 0 {
 			p.indented(p.stack(s, p.width-3))
 		}
@@ -183,6 +184,28 @@ func who(g []Doing) string {
 		text += " (" + name + ")"
 	}
 	return text
+}
+
+// maxTIDs is how many of the kernel's ids of a group the text shows.
+const maxTIDs = 8
+
+// tids is ", tid 4153", as ps, top and debuggers know a thread; "" where that is not known.
+func tids(g []Doing) string {
+	var all []string
+	for _, d := range g {
+		if d.Thread.TID != 0 {
+			all = append(all, strconv.Itoa(int(d.Thread.TID)))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) == 1:
+		return ", tid " + all[0]
+	case len(all) > maxTIDs:
+		return fmt.Sprintf(", tids %s and %d more", strings.Join(all[:maxTIDs], " "), len(all)-maxTIDs)
+	}
+	return ", tids " + strings.Join(all, " ")
 }
 
 func alikeDoing(all []Doing) [][]Doing {

@@ -50,13 +50,15 @@ func TestDoingIsGrouped(t *testing.T) {
 		worker(6, Step{Op: event.Acquire, Object: lock("table", 40), Readers: 2}), {Thread: Thread{ID: 7, Name: "idle"}},
 	}}
 	r.Doing[3].By, r.Doing[4].Ended = []event.ThreadID{1}, true
+	r.Run.Called = "redis-server, server"
+	r.Doing[1].Thread.TID, r.Doing[2].Thread.TID, r.Doing[3].Thread.TID = 4152, 4153, 4154
 	var out strings.Builder
 	if err := WriteText(&out, r, TextOptions{Width: 200}); err != nil {
 		t.Fatal(err)
 	}
-	const want = `tracepredict: no hang in server (pid 7): 7 threads: 1 in read(2), 2 wait on conditions, 3 wait for locks, 1 runs
+	const want = `tracepredict: no hang in redis-server, server (pid 7): 7 threads: 1 in read(2), 2 wait on conditions, 3 wait for locks, 1 runs
 
-   T4 worker: waits for 'm', which T1 holds
+   T4 worker, tid 4154: waits for 'm', which T1 holds
      #0 take queue.c:41
 
    T5 worker: waits for 'n', and the thread that held it has ended, for a limited time
@@ -67,7 +69,7 @@ func TestDoingIsGrouped(t *testing.T) {
 
    T1 main thread: is in read(2)
 
-   T2 and T3 (worker): each waits on the condition 0x1
+   T2 and T3 (worker), tids 4152 4153: each waits on the condition 0x1
      #0 take queue.c:41
 
    T7 idle: runs

@@ -175,6 +175,7 @@ type jsonStep struct {
 
 type jsonHeld struct {
 	Object string `json:"object"`
+	Read   bool   `json:"for_reading,omitempty"`
 	jsonChain
 }
 
@@ -311,7 +312,7 @@ func (e *encoder) toJSONStep(s Step, chain func(Stack) jsonChain) jsonStep {
 		Atomic: s.Flags&event.Atomic != 0, Kernel: s.Flags&event.Kernel != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
 		Inferred: s.Flags&event.Inferred != 0, Blocked: s.Blocked,
 		jsonChain: chain(s.Stack),
-		Held:      each(s.Held, func(h Held) jsonHeld { return jsonHeld{e.describe(h.Object), chain(h.Stack)} }),
+		Held:      each(s.Held, func(h Held) jsonHeld { return jsonHeld{e.describe(h.Object), h.Read, chain(h.Stack)} }),
 	}
 	out.Readers = s.Readers
 	if s.Object != nil {

@@ -62,6 +62,7 @@ type Resolver interface {
 // Run is what was observed.
 type Run struct {
 	Program  string // its path
+	Called   string // how people know it, where that is not its file's name; of a report of a moment
 	PID      int
 	Events   uint64 // recorded
 	Lost     uint64 // known to have been lost; 0 by default
@@ -342,5 +343,6 @@ type Step struct {
 // Held is a lock held, and where it was acquired.
 type Held struct {
 	Object Object
+	Read   bool // it is known to be held for reading
 	Stack  Stack
 }

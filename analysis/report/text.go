@@ -353,7 +353,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
 	for _, h := range s.Held {
-		lines = append(lines, p.placed("holds "+p.object(&h.Object), ", locked in", h.Stack, width)...)
+		lines = append(lines, p.placed("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
 	}
 	does := p.does(s)
 	if f.Kind == finding.Deadlock {
@@ -367,6 +367,13 @@ func (p *printer) side(f *Finding, i, width int) []string {
 }
 
 // placed is what a thread does, with its stack where there is one.
+func forReading(h Held) string {
+	if h.Read {
+		return " for reading"
+	}
+	return ""
+}
+
 func (p *printer) placed(what, in string, s Stack, width int) []string {
 	if len(s.Frames) == 0 {
 		return wrap(what, width, 0, 2)

@@ -29,12 +29,26 @@ func (r *Resolver) named(info *report.ObjectInfo, o observer.Object) {
 	}
 	m := r.member(o)
 	info.Member, info.Class = m.Name, m.Class
+	if info.Member == "" {
+		info.Name = r.inModule(int(o.TGID), info.Addr)
+	}
 	if f := report.OwnFrame(r.Frames(o.Init)); info.Class == "" && f.Function != "" {
 		info.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
 		if f.File != "" && f.Line > 0 {
 			info.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
 		}
 	}
+}
+
+// inModule says where in a module's own data an object lies, as module+0x…, for one that no symbol
+// tells of; "" if it is elsewhere, on the heap or a stack.
+func (r *Resolver) inModule(pid int, addr uint64) string {
+	for _, seg := range slices.Backward(r.process.Segments(pid)) {
+		if linked := addr - seg.Bias; seg.Module.Bin.IsData(linked) {
+			return fmt.Sprintf("%s+%#x", path.Base(seg.Module.Path), linked)
+		}
+	}
+	return ""
 }
 
 // variable names what lies at an address of the process in a variable of static

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -38,11 +38,15 @@ type hangTeller struct {
 	stop   chan struct{}
 	busy   sync.WaitGroup
 	looked func([]report.Seen) // nil: nobody wants to know what the threads are at when the observation begins
-	told   int                 // of the findings; of the goroutine that reads records
+	// attached: the program is not ours to end.
+	attached bool
+	// Of the goroutine that reads records: how many findings have been told, and whether it was said what could end the program.
+	told    int
+	advised bool
 }
 
-func newHangTeller(r *observation, stderr io.Writer) *hangTeller {
-	return &hangTeller{run: r, stderr: stderr, stop: make(chan struct{})}
+func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller {
+	return &hangTeller{run: r, attached: attached, stderr: stderr, stop: make(chan struct{})}
 }
 
 // start begins to look, when there is a session.
@@ -61,8 +65,13 @@ func (h *hangTeller) end() {
 	h.busy.Wait()
 }
 
-// standing says in a line what the threads of a process are at that was found.
+// standing says in a line what the threads of a process are at that was found, where some
+// of them wait for locks and nothing was told yet of why.
 func (h *hangTeller) standing(seen []report.Seen) {
+	forLock := func(s report.Seen) bool { return s.Op.IsAcquire() }
+	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
+		return
+	}
 	var rep report.Report
 	rep.AddSeen(seen, &liveNames{h.run})
 	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.Standing(rep.Doing))
@@ -98,6 +107,7 @@ func (h *hangTeller) tell() {
 // act ends the program, where that is asked for.
 func (h *hangTeller) act(f *finding.Finding) {
 	if h.run.flags.onHang == hangReport {
+		h.advise()
 		return
 	}
 	if err := h.finish(f); err != nil {
@@ -105,23 +115,32 @@ func (h *hangTeller) act(f *finding.Finding) {
 	}
 }
 
+// advise says, once, that a program that tracepredict started goes on hanging: who reads that in the
+// log of a job which does not end wants to know how it would.
+func (h *hangTeller) advise() {
+	if h.attached || h.advised {
+		return
+	}
+	h.advised = true
+	fmt.Fprintln(h.stderr, "tracepredict: the program is left as it is; --on-hang kill or core ends one that hangs")
+}
+
 func (h *hangTeller) finish(f *finding.Finding) error {
-	s, pid := h.run.session, 0
+	s := h.run.session
+	pid, sig := s.PID(), unix.SIGKILL
 	if t, ok := h.run.observer.ThreadInfo(f.Threads[0]); ok {
 		pid = int(t.TGID)
 	}
 	if h.run.flags.onHang == hangCore {
-		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(loader.CorePlace(cmp.Or(pid, s.PID()))))
+		sig = unix.SIGABRT
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(loader.CorePlace(pid)))
 	}
+	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {
-	case pid != 0 && pid != s.PID(): // a child: it alone hangs
-		sig := unix.SIGKILL
-		if h.run.flags.onHang == hangCore {
-			sig = unix.SIGABRT
-		}
+	case pid != s.PID(): // a child: it alone hangs
 		return unix.Kill(pid, sig)
-	case h.run.flags.onHang == hangCore:
+	case sig == unix.SIGABRT:
 		return s.DumpCore()
 	}
-	return s.Signal(unix.SIGKILL)
+	return s.Signal(sig)
 }

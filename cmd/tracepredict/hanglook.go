@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -80,6 +81,9 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 func (a *app) tellLook(r *observation, program string, seen []report.Seen) error {
 	names := resolve.New(r.session, r.observer)
 	run := report.Run{Program: program, PID: r.session.PID(), Threads: len(seen), Duration: time.Since(r.session.Began()), Notes: r.session.Notes()}
+	if apart := nameApart(run.PID, program); apart != "" {
+		run.Called = report.Plain(apart + ", " + filepath.Base(program))
+	}
 	rep := report.Build(run, r.suite.Hangs(), names)
 	rep.AddSeen(seen, names)
 	shown, err := r.printer.print(rep)

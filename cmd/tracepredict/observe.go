@@ -287,7 +287,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		options.Declare = func() []observer.Declared { return resolve.Declared(r.initial()) }
 	}
 	r.observer = observer.New(options)
-	r.hangs = newHangTeller(r, stderr)
+	r.hangs = newHangTeller(r, attached, stderr)
 	if r.record != nil {
 		r.record.Observe(r.observer)
 	}
@@ -538,12 +538,20 @@ func processByFlag(_ *cobra.Command, args []string) error {
 // calledAs is how people know a process: by the name that the kernel has for it, and by
 // its file too where that is called otherwise, as redis-server is, which links to another.
 func calledAs(pid int, program string) string {
+	if comm := nameApart(pid, program); comm != "" {
+		return comm + ", " + program
+	}
+	return program
+}
+
+// nameApart is the name that the kernel has for a process, if its file is called otherwise; else "".
+func nameApart(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	comm := strings.TrimSpace(string(name))
-	if err != nil || comm == "" || strings.HasPrefix(filepath.Base(program), comm) {
-		return program
+	if err != nil || strings.HasPrefix(filepath.Base(program), comm) {
+		return ""
 	}
-	return comm + ", " + program
+	return comm
 }
 
 // addTasks makes the threads known that live already.
