@@ -3,7 +3,6 @@ package depend
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,16 +36,8 @@ type wantCase struct {
 
 func readCases(t *testing.T) map[string]*eventtest.Case {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/cases/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
 	cases := map[string]*eventtest.Case{}
-	for _, p := range paths {
-		c, err := eventtest.ReadCase(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range eventtest.Cases(t, "testdata/cases/*.json") {
 		cases[c.Name] = c
 	}
 	return cases

@@ -2,7 +2,6 @@ package eraser
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -11,6 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
+
+const casesPattern = "testdata/cases/*.json"
 
 type wantAccess struct {
 	Event      int      `json:"event"`
@@ -34,22 +35,6 @@ type wantCase struct {
 	Races    []string      `json:"races_over_all_interleavings"`
 }
 
-func readCases(t *testing.T) []*eventtest.Case {
-	paths, err := filepath.Glob("testdata/cases/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	var cases []*eventtest.Case
-	for _, p := range paths {
-		c, err := eventtest.ReadCase(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
-
 func expectation(t *testing.T, c *eventtest.Case) wantCase {
 	var w wantCase
 	if err := json.Unmarshal(c.Expect, &w); err != nil {
@@ -63,7 +48,7 @@ func expectation(t *testing.T, c *eventtest.Case) wantCase {
 func TestCasesPlain(t *testing.T) {
 	leaves := map[string]Leave{"any": LeaveOnAny, "write": LeaveOnWrite}
 	seeds := map[string]Seed{"shared": SeedShared, "first": SeedFirst}
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
 			if len(w.Accesses) == 0 {
@@ -133,7 +118,7 @@ var hidden = map[string]string{"fig1_value_race": "v2.x"}
 // With the must-order no case gives a false alarm, and of the warnings of the
 // paper's algorithm none that is real is lost.
 func TestCasesPruned(t *testing.T) {
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		if w.Races == nil {
 			continue
@@ -157,7 +142,7 @@ func TestCasesPruned(t *testing.T) {
 // Without the state machine's forgiveness every race of the cases is reported
 // that M leaves open, and still no false alarm.
 func TestCasesEveryPair(t *testing.T) {
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		if w.Races == nil {
 			continue

@@ -17,6 +17,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
+const casesPattern = "testdata/cases/*.json"
+
 type wantNode struct {
 	Lock     string     `json:"lock"`
 	Children []wantNode `json:"children"`
@@ -44,30 +46,6 @@ type wantCase struct {
 	Differs      bool                  `json:"figure_9_differs"`
 	Printed      map[string][]wantNode `json:"trees_by_figure_9"`
 	PrintedPairs []wantPair            `json:"pairs_by_figure_9_trees"`
-}
-
-func readCases(t *testing.T) []*eventtest.Case {
-	paths, err := filepath.Glob("testdata/cases/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	var cases []*eventtest.Case
-	for _, p := range paths {
-		c, err := eventtest.ReadCase(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(c.Executions) == 0 {
-			cases = append(cases, c)
-			continue
-		}
-		for i := range c.Executions {
-			x := &c.Executions[i]
-			x.Name = fmt.Sprintf("%s_%d", c.Name, i)
-			cases = append(cases, x)
-		}
-	}
-	return cases
 }
 
 func expectation(t *testing.T, c *eventtest.Case) wantCase {
@@ -146,7 +124,7 @@ func wantRings(cycles [][][2]string) []string {
 // The trees of Figure 9 (with releases in any order), the rings, and among
 // them the pairs of Figure 10.
 func TestCasesPlain(t *testing.T) {
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
 			checkTrees(t, c, w)
@@ -238,7 +216,7 @@ func flatten(out map[string]bool, path string, nodes []wantNode) {
 // With the must-order every deadlock of the cases is found, and where there is
 // none, nothing is reported.
 func TestCasesPruned(t *testing.T) {
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
 			a := run(Options{History: 1000}, c.Events)

@@ -48,7 +48,7 @@ func paths(trees map[event.ThreadID]*naiveNode, names *eventtest.Names) map[stri
 // of that: other trees than ours, and pairs that are not those that can block.
 func TestWhereFigure9GoesWrong(t *testing.T) {
 	differ := 0
-	for _, c := range readCases(t) {
+	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		if !w.Differs {
 			continue

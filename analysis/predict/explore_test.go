@@ -284,11 +284,11 @@ func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 
 // small makes a trace that can be enumerated.
 func small(seed uint64, full bool) *machine {
-	c := seeded(seed)
+	c := eventtest.Seeded(seed)
 	m := newMachine(c, full)
 	m.nesting = seed%4 != 0
-	for range c.between(12, 40, "events") {
-		m.step(c, oneOf(c, m.live, "thread"))
+	for range c.Between(12, 40, "events") {
+		m.step(c, eventtest.OneOf(c, m.live, "thread"))
 	}
 	return m
 }

@@ -16,7 +16,7 @@ import (
 func TestHeldIsWhatIsHeld(t *testing.T) {
 	forgot := 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 300, rapid.Bool().Draw(t, "full"))
+		m := draw(eventtest.Drawn(t), 300, rapid.Bool().Draw(t, "full"))
 		eventtest.Stamp(m.out)
 		h := New(Options{Sections: rapid.IntRange(2, 8).Draw(t, "sections"), Events: rapid.IntRange(16, 200).Draw(t, "kept")})
 		now := map[uint32]map[event.ObjectID]bool{}

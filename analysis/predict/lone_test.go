@@ -43,7 +43,7 @@ func (h *History) sorted() *History {
 func TestLoneIsThePlainWay(t *testing.T) {
 	late := 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 200, rapid.Bool().Draw(t, "full"))
+		m := draw(eventtest.Drawn(t), 200, rapid.Bool().Draw(t, "full"))
 		for i := range m.out {
 			if e := &m.out[i]; (e.Op == event.Release || e.Op.IsAcquire()) && rapid.IntRange(0, 15).Draw(t, "other") == 0 {
 				e.Thread = rapid.SampledFrom(m.live).Draw(t, "thread")

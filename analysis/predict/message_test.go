@@ -24,10 +24,10 @@ type pipe struct {
 const pipeRoom = 4
 
 // message sends, or receives what there is.
-func (m *machine) message(c choices, id event.ThreadID) {
-	p, n := m.pipe, c.between(1, 3, "bytes")
+func (m *machine) message(c eventtest.Choices, id event.ThreadID) {
+	p, n := m.pipe, c.Between(1, 3, "bytes")
 	switch {
-	case c.yes("send"):
+	case c.Yes("send"):
 		if len(p.content)+n <= pipeRoom {
 			m.sends(id, n)
 		}
@@ -101,11 +101,11 @@ func (m *machine) mayMessage(before []int, i int) bool {
 func TestPredictedMessagesArrive(t *testing.T) {
 	count := map[Verdict]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawn(t)
+		c := eventtest.Drawn(t)
 		m := newMachine(c, false)
 		m.pipe = &pipe{got: map[int][]int{}, size: map[int]int{}, sender: map[int]int{}}
-		for range c.between(10, 70, "events") {
-			m.step(c, oneOf(c, m.live, "thread"))
+		for range c.Between(10, 70, "events") {
+			m.step(c, eventtest.OneOf(c, m.live, "thread"))
 		}
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {

@@ -71,11 +71,11 @@ func offline(events []event.Event, o Options) map[string]bool {
 func TestOnlineIsOffline(t *testing.T) {
 	count := 0
 	for seed := range uint64(3000) {
-		c := seeded(seed)
+		c := eventtest.Seeded(seed)
 		m := newMachine(c, seed%3 == 0)
 		m.nesting = true
-		for range c.between(20, 120, "events") {
-			m.step(c, oneOf(c, m.live, "thread"))
+		for range c.Between(20, 120, "events") {
+			m.step(c, eventtest.OneOf(c, m.live, "thread"))
 		}
 		eventtest.Stamp(m.out)
 		o := Options{Reversals: -1}
@@ -99,10 +99,10 @@ func TestOnlineIsOffline(t *testing.T) {
 // TestOnlineForgets: with next to no memory nothing is told that is not so with all.
 func TestOnlineForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newMachine(drawn(t), rapid.Bool().Draw(t, "full"))
+		m := newMachine(eventtest.Drawn(t), rapid.Bool().Draw(t, "full"))
 		m.nesting = true
 		for range rapid.IntRange(20, 150).Draw(t, "events") {
-			m.step(drawn(t), oneOf(drawn(t), m.live, "thread"))
+			m.step(eventtest.Drawn(t), eventtest.OneOf(eventtest.Drawn(t), m.live, "thread"))
 		}
 		eventtest.Stamp(m.out)
 		o := Options{Sections: rapid.IntRange(2, 4).Draw(t, "sections"), Events: rapid.IntRange(16, 130).Draw(t, "kept"), Reversals: -1}

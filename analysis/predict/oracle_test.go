@@ -2,7 +2,6 @@ package predict
 
 import (
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -30,25 +29,6 @@ const (
 	theOnce
 	lockBrief // comes to be and is destroyed
 )
-
-// choices makes the random choices of a trace.
-type choices struct{ pick func(n int, what string) int } // from 0 to n-1
-
-// drawn makes choices that a failing test can make smaller.
-func drawn(t *rapid.T) choices {
-	return choices{func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }}
-}
-
-// seeded makes the choices that belong to a number.
-func seeded(seed uint64) choices {
-	r := rand.New(rand.NewPCG(seed, 0))
-	return choices{func(n int, _ string) int { return r.IntN(n) }}
-}
-
-func (c choices) between(low, high int, what string) int { return low + c.pick(high-low+1, what) }
-func (c choices) yes(what string) bool                   { return c.pick(2, what) == 1 }
-
-func oneOf[T any](c choices, s []T, what string) T { return s[c.pick(len(s), what)] }
 
 // machine makes random traces of runs that can happen.
 type machine struct {
@@ -84,20 +64,20 @@ const (
 	dead
 )
 
-func newMachine(c choices, full bool) *machine {
+func newMachine(c eventtest.Choices, full bool) *machine {
 	m := &machine{
 		live: []event.ThreadID{1}, next: 2, held: map[event.ObjectID][]event.ThreadID{}, asleep: map[event.ThreadID]int{},
 		match: map[int]int{}, leaving: map[event.ThreadID]bool{}, roundOf: map[int]int{}, full: full, awaiting: map[event.ThreadID]bool{},
 	}
-	if full && c.yes("initial") {
-		m.initial = c.between(0, 2, "value")
+	if full && c.Yes("initial") {
+		m.initial = c.Between(0, 2, "value")
 		m.sem = m.initial
 		m.emit(event.Event{Thread: 1, Op: event.Init, Object: theSem, Kind: event.KindSemaphore, Flags: event.HasValue, Value: uint64(m.initial)})
 	}
 	if full {
 		m.emit(event.Event{Thread: 1, Op: event.Init, Object: theBarrier, Kind: event.KindBarrier, Flags: event.HasValue, Value: 2})
 	}
-	for range c.between(1, 2, "children") {
+	for range c.Between(1, 2, "children") {
 		m.fork(1)
 	}
 	return m
@@ -116,15 +96,15 @@ func (m *machine) fork(by event.ThreadID) {
 }
 
 // draw makes a trace of up to n events.
-func draw(c choices, n int, full bool) *machine {
+func draw(c eventtest.Choices, n int, full bool) *machine {
 	m := newMachine(c, full)
-	for range c.between(n/2, n, "events") {
-		m.step(c, oneOf(c, m.live, "thread"))
+	for range c.Between(n/2, n, "events") {
+		m.step(c, eventtest.OneOf(c, m.live, "thread"))
 	}
 	return m
 }
 
-func (m *machine) step(c choices, id event.ThreadID) {
+func (m *machine) step(c eventtest.Choices, id event.ThreadID) {
 	switch {
 	case m.awaiting[id]:
 		m.wake(c, id)
@@ -137,7 +117,7 @@ func (m *machine) step(c choices, id event.ThreadID) {
 	}
 }
 
-func (m *machine) wake(c choices, id event.ThreadID) {
+func (m *machine) wake(c eventtest.Choices, id event.ThreadID) {
 	since := m.asleep[id]
 	at := slices.IndexFunc(m.sent, func(j int) bool { return j > since })
 	flags := event.Flags(0)
@@ -154,24 +134,24 @@ func (m *machine) wake(c choices, id event.ThreadID) {
 	}
 }
 
-func (m *machine) act(c choices, id event.ThreadID) {
+func (m *machine) act(c eventtest.Choices, id event.ThreadID) {
 	kinds := 9
 	if m.full {
 		kinds = 21
 	}
-	if m.pipe != nil && c.between(0, 2, "message") == 0 {
+	if m.pipe != nil && c.Between(0, 2, "message") == 0 {
 		m.message(c, id)
 		return
 	}
-	k := c.between(0, kinds-1, "what")
-	if m.nesting && c.yes("nest") {
+	k := c.Between(0, kinds-1, "what")
+	if m.nesting && c.Yes("nest") {
 		k = 0
 	}
 	switch k {
 	case 0, 1, 2, 3, 4:
-		m.lock(c, id, lockA+event.ObjectID(c.between(0, 3, "lock")))
+		m.lock(c, id, lockA+event.ObjectID(c.Between(0, 3, "lock")))
 	case 5, 6:
-		m.emit(event.Event{Thread: id, Op: oneOf(c, []event.Op{event.Read, event.Write}, "access"), Object: varX + event.ObjectID(c.between(0, 1, "var"))})
+		m.emit(event.Event{Thread: id, Op: eventtest.OneOf(c, []event.Op{event.Read, event.Write}, "access"), Object: varX + event.ObjectID(c.Between(0, 1, "var"))})
 	case 7:
 		m.endOrFork(c, id)
 	case 8:
@@ -182,11 +162,11 @@ func (m *machine) act(c choices, id event.ThreadID) {
 		m.emit(event.Event{Thread: id, Op: event.Wait, Object: theCond})
 		m.asleep[id], m.awaiting[id] = len(m.out)-1, true
 	case 13, 14:
-		m.sent = append(m.sent, m.emit(event.Event{Thread: id, Op: oneOf(c, []event.Op{event.Signal, event.Broadcast}, "notify"), Object: theCond}))
+		m.sent = append(m.sent, m.emit(event.Event{Thread: id, Op: eventtest.OneOf(c, []event.Op{event.Signal, event.Broadcast}, "notify"), Object: theCond}))
 	case 15:
 		m.arrive(id)
 	case 16, 17:
-		op := oneOf(c, []event.Op{event.Read, event.Write, event.Update}, "atomic")
+		op := eventtest.OneOf(c, []event.Op{event.Read, event.Write, event.Update}, "atomic")
 		m.emit(event.Event{Thread: id, Op: op, Object: theAtomic, Kind: event.KindVariable, Flags: event.Atomic})
 	case 18:
 		m.once(id)
@@ -205,13 +185,13 @@ func (m *machine) once(id event.ThreadID) {
 }
 
 // lifetime makes lockBrief, uses it or, once nobody holds it, destroys it.
-func (m *machine) lifetime(c choices, id event.ThreadID) {
+func (m *machine) lifetime(c eventtest.Choices, id event.ThreadID) {
 	switch {
 	case m.brief == unborn:
 		m.brief = alive
 		m.emit(event.Event{Thread: id, Op: event.Init, Object: lockBrief, Kind: event.KindMutex})
 	case m.brief == dead:
-	case len(m.held[lockBrief]) == 0 && c.between(0, 3, "destroy") == 0:
+	case len(m.held[lockBrief]) == 0 && c.Between(0, 3, "destroy") == 0:
 		m.brief = dead
 		m.emit(event.Event{Thread: id, Op: event.Destroy, Object: lockBrief, Kind: event.KindMutex})
 	default:
@@ -230,7 +210,7 @@ func (m *machine) arrive(id event.ThreadID) {
 	}
 }
 
-func (m *machine) lock(c choices, id event.ThreadID, lock event.ObjectID) {
+func (m *machine) lock(c eventtest.Choices, id event.ThreadID, lock event.ObjectID) {
 	holders := m.held[lock]
 	e := event.Event{Thread: id, Object: lock, Kind: event.KindMutex}
 	if lock == lockRW {
@@ -242,7 +222,7 @@ func (m *machine) lock(c choices, id event.ThreadID, lock event.ObjectID) {
 		m.emit(e)
 		return
 	}
-	read := lock == lockRW && c.yes("shared")
+	read := lock == lockRW && c.Yes("shared")
 	if len(holders) == 0 || (read && m.shared) {
 		e.Op = event.Acquire
 		if lock == lockRW {
@@ -251,7 +231,7 @@ func (m *machine) lock(c choices, id event.ThreadID, lock event.ObjectID) {
 		if read {
 			e.Op = event.AcquireRead
 		}
-		switch c.between(0, 7, "try") {
+		switch c.Between(0, 7, "try") {
 		case 0:
 			e.Flags = event.Try
 		case 1:
@@ -267,30 +247,30 @@ func (m *machine) lock(c choices, id event.ThreadID, lock event.ObjectID) {
 	}
 }
 
-func (m *machine) endOrFork(c choices, id event.ThreadID) {
+func (m *machine) endOrFork(c eventtest.Choices, id event.ThreadID) {
 	holding := slices.ContainsFunc(slices.Collect(maps.Values(m.held)), func(h []event.ThreadID) bool { return slices.Contains(h, id) })
-	if m.next < 5 && (holding || len(m.live) == 1 || c.yes("fork")) {
+	if m.next < 5 && (holding || len(m.live) == 1 || c.Yes("fork")) {
 		m.fork(id)
 		return
 	}
-	if !holding && len(m.live) > 1 && c.yes("end") {
+	if !holding && len(m.live) > 1 && c.Yes("end") {
 		m.emit(event.Event{Thread: id, Op: event.End})
 		m.live = slices.DeleteFunc(slices.Clone(m.live), func(x event.ThreadID) bool { return x == id })
 		m.ended = append(m.ended, id)
 	}
 }
 
-func (m *machine) join(c choices, id event.ThreadID) {
+func (m *machine) join(c eventtest.Choices, id event.ThreadID) {
 	if len(m.ended) > 0 {
 		m.emit(event.Event{Thread: id, Op: event.Join, Peer: m.ended[0]})
 		m.ended = m.ended[1:]
 	}
 }
 
-func (m *machine) semaphore(c choices, id event.ThreadID) {
+func (m *machine) semaphore(c eventtest.Choices, id event.ThreadID) {
 	e := event.Event{Thread: id, Object: theSem, Kind: event.KindSemaphore, Op: event.SemPost}
 	switch {
-	case c.yes("post"):
+	case c.Yes("post"):
 		m.sem++
 	case m.sem > 0:
 		e.Op = event.SemWait
@@ -587,7 +567,7 @@ func TestPredictedCanHappen(t *testing.T) {
 	}
 	count := map[outcome]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 80, true)
+		m := draw(eventtest.Drawn(t), 80, true)
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
 			count[outcome{kind, r.Verdict}]++
@@ -672,7 +652,7 @@ func (m *machine) plainVerdict(last []int) bool {
 // deadlock, where shared locks are about).
 func TestClosureIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 70, false)
+		m := draw(eventtest.Drawn(t), 70, false)
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{Reversals: -1}), func(kind finding.Kind, p Pattern, r Result) {
 			want := m.plainAny(kind, p, nil)
@@ -706,7 +686,7 @@ func (m *machine) plainAny(kind finding.Kind, p Pattern, chosen []int) bool {
 func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 60, rapid.Bool().Draw(t, "full"))
+		m := draw(eventtest.Drawn(t), 60, rapid.Bool().Draw(t, "full"))
 		seq := m.walk(t)
 		kind, last := m.end(t, seq)
 		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.ringed(seq, last) || m.ringed(seq, reversed(last)))))
@@ -812,7 +792,7 @@ func TestForgettingIsNeverFalse(t *testing.T) {
 	type outcome struct{ full, small Verdict }
 	count := map[outcome]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		m := draw(drawn(t), 120, rapid.Bool().Draw(t, "full"))
+		m := draw(eventtest.Drawn(t), 120, rapid.Bool().Draw(t, "full"))
 		eventtest.Stamp(m.out)
 		o := Options{Sections: rapid.IntRange(2, 4).Draw(t, "sections"), Events: rapid.IntRange(16, 130).Draw(t, "kept")}
 		all := record(m.out, Options{})

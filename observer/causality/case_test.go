@@ -2,7 +2,6 @@ package causality_test
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -70,19 +69,11 @@ func (r *ranges) byThread(v causality.Clock, threads []event.ThreadID) []uint32 
 
 func executions(t *testing.T) map[string][]eventtest.Execution {
 	t.Helper()
-	paths, err := filepath.Glob("../lattice/testdata/jmpax/*.json")
-	if err != nil || len(paths) < 30 {
-		t.Fatalf("%d cases: %v", len(paths), err)
+	xs := eventtest.Executions(t, "../lattice/testdata/jmpax/*.json")
+	if len(xs) < 30 {
+		t.Fatalf("%d cases", len(xs))
 	}
-	out := map[string][]eventtest.Execution{}
-	for _, p := range paths {
-		xs, err := eventtest.ReadExecutions(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[filepath.Base(p)] = xs
-	}
-	return out
+	return xs
 }
 
 func TestClocksOfTheCases(t *testing.T) {

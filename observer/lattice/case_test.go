@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -140,25 +139,8 @@ func checkWitness(t *testing.T, v *lattice.Violation) {
 	}
 }
 
-func executions(t *testing.T, pattern string) map[string][]eventtest.Execution {
-	t.Helper()
-	paths, err := filepath.Glob("testdata/jmpax/" + pattern)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	out := map[string][]eventtest.Execution{}
-	for _, p := range paths {
-		xs, err := eventtest.ReadExecutions(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[filepath.Base(p)] = xs
-	}
-	return out
-}
-
 func TestLatticesOfTheCases(t *testing.T) {
-	for name, xs := range executions(t, "*.json") {
+	for name, xs := range eventtest.Executions(t, "testdata/jmpax/*.json") {
 		if strings.HasPrefix(name, "cone_") || name == "theorem1_random.json" {
 			continue
 		}
@@ -282,7 +264,7 @@ func windowsOf(t *testing.T, x *eventtest.Execution) []wantedWindow {
 
 func TestCones(t *testing.T) {
 	rules := map[string]lattice.Rule{"repaired": lattice.Repaired, "centred": lattice.Centred}
-	for name, xs := range executions(t, "cone_*.json") {
+	for name, xs := range eventtest.Executions(t, "testdata/jmpax/cone_*.json") {
 		for _, w := range windowsOf(t, &xs[0]) {
 			if rule, ok := rules[w.Rule]; ok {
 				t.Run(fmt.Sprintf("%s w=%d l=%d %s", name, w.W, w.L, w.Rule), func(t *testing.T) {

@@ -221,7 +221,7 @@ func (c *printedCone) ids(ms []message) []string {
 // differs from it here differs for these reasons.
 func TestConesAsPrinted(t *testing.T) {
 	windows, stuck, lost := 0, 0, 0
-	for name, xs := range executions(t, "cone_*.json") {
+	for name, xs := range eventtest.Executions(t, "testdata/jmpax/cone_*.json") {
 		x := &xs[0]
 		names, props := propertiesOf(t, x)
 		for _, w := range windowsOf(t, x) {
@@ -362,7 +362,7 @@ func TestRunsOfTheCases(t *testing.T) {
 		}
 	}
 	counted, variants := 0, 0
-	for name, xs := range executions(t, "*.json") {
+	for name, xs := range eventtest.Executions(t, "testdata/jmpax/*.json") {
 		if len(xs) > 1 || strings.HasPrefix(name, "cone_") {
 			continue
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -132,4 +134,36 @@ func number(n *json.Number) (*uint64, error) {
 	}
 	u := uint64(v)
 	return &u, nil
+}
+
+// Cases reads the worked examples of the files that match a pattern, at least one. Of
+// a file that holds many runs each is a case, by the file's name and its number.
+func Cases(tb testing.TB, pattern string) []*Case {
+	tb.Helper()
+	var cases []*Case
+	for _, path := range matches(tb, pattern) {
+		c, err := ReadCase(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for i := range c.Executions {
+			x := &c.Executions[i]
+			x.Name = fmt.Sprintf("%s_%d", c.Name, i)
+			cases = append(cases, x)
+		}
+		if len(c.Executions) == 0 {
+			cases = append(cases, c)
+		}
+	}
+	return cases
+}
+
+// matches gives the files of a pattern, of which there must be some.
+func matches(tb testing.TB, pattern string) []string {
+	tb.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) == 0 {
+		tb.Fatalf("no cases of %s: %v", pattern, err)
+	}
+	return paths
 }

@@ -1,7 +1,8 @@
 // Package eventtest turns hand-written traces into events, for the tests of
 // analyses: STD lines, as package std reads them, and the JSON of worked examples.
 // Out come events as the observer would give them: stamped by the clocks of the
-// must-order, outermost lock levels only, condition waits split. It is for tests
+// must-order, outermost lock levels only, condition waits split. Random runs are made
+// by choices that a test can shrink (Choices, World) or by a number (RandomRun). It is for tests
 // alone: what it cannot read it refuses, but of the examples it does not judge
 // whether they are feasible.
 package eventtest

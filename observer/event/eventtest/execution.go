@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -170,4 +172,19 @@ func (x *Execution) vary(text []byte, variants []json.RawMessage) error {
 		x.Variants = append(x.Variants, Variant{*other, head.Label, head.ReadClock, v})
 	}
 	return nil
+}
+
+// Executions reads the executions of the files that match a pattern, at least one, by
+// the file's name.
+func Executions(tb testing.TB, pattern string) map[string][]Execution {
+	tb.Helper()
+	out := map[string][]Execution{}
+	for _, path := range matches(tb, pattern) {
+		xs, err := ReadExecutions(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		out[filepath.Base(path)] = xs
+	}
+	return out
 }

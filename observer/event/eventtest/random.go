@@ -195,3 +195,18 @@ func (p *program) threads(t event.ThreadID) {
 func (p *program) holds(t event.ThreadID) bool {
 	return slices.Contains(p.holders[Mutex], t) || slices.Contains(p.holders[RWLock], t)
 }
+
+// Impossible makes an event of each four bytes: a run that no program can have had, as a
+// damaged trace may hold.
+func Impossible(data []byte) []event.Event {
+	var events []event.Event
+	for ; len(data) >= 4; data = data[4:] {
+		seq := uint64(len(events) + 1)
+		events = append(events, event.Event{
+			Seq: seq, Thread: event.ThreadID(data[0] % 6), Op: event.Op(data[1]), Object: event.ObjectID(data[2] % 8),
+			Peer: event.ThreadID(data[2] % 6), Flags: event.Flags(data[3]), Slot: uint32(data[0] % 6), Epoch: event.Epoch(seq),
+			Must: make([]event.Epoch, data[3]%8),
+		})
+	}
+	return events
+}
