@@ -45,6 +45,8 @@ const (
 	OpConstruct
 	OpDestruct
 	OpUnseen
+	OpConsistent
+	OpCancel
 
 	numOps
 )
@@ -55,6 +57,7 @@ var opNames = [numOps]string{
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
+	"consistent", "cancel",
 }
 
 // String gives the operation's name, as tables of calls and plans spell it.

@@ -55,6 +55,8 @@ enum op {
 	OP_DESTRUCT,	/* a destructor has returned: likewise what it ended */
 	OP_UNSEEN,	/* the thread is, or just was, at a place that synchronises unobserved: object is the
 			 * place's number; with result 1 its probe is to be removed, and later hits are not told */
+	OP_CONSISTENT,	/* pthread_mutex_consistent was entered */
+	OP_CANCEL,	/* pthread_cancel was entered: object is the pthread_t */
 };
 
 /* What threads hand each other messages through. */

@@ -688,12 +688,13 @@ static __always_inline __u8 *held(struct slot *slot, __u64 lock)
 	return &slot->held[lock * 0x9e3779b97f4a7c15ULL >> (64 - HELD_BITS)];
 }
 
-/* A lock was taken. A count that is full stays so. */
-static __always_inline void takes(struct slot *slot, struct site *site, __u64 lock)
+/* A lock was taken. A count that is full stays so. Where one that its last owner died with
+ * is given up matters, so it does not count. */
+static __always_inline void takes(struct slot *slot, struct site *site, __u64 lock, __s64 result)
 {
 	__u8 *count;
 
-	if (!slot || (site->op != OP_ACQUIRE && site->op != OP_ACQUIRE_READ))
+	if (!slot || (site->success == SUCCESS_ZERO && (__s32)result) || (site->op != OP_ACQUIRE && site->op != OP_ACQUIRE_READ))
 		return;
 	count = held(slot, lock);
 	if (*count != 255)
@@ -744,7 +745,7 @@ static __always_inline void leave(struct pt_regs *ctx, struct who *w, struct slo
 	r->op = site->op;
 	r->flags = REC_LEAVE;
 	if (succeeded(site->success, result))
-		takes(slot, site, call.object);
+		takes(slot, site, call.object, result);
 	else
 		r->flags |= REC_FAILED;
 	r->pad = 0;
@@ -895,7 +896,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	if (site->second_from == FROM_MEMORY)
 		second = kind_of(site, object);
 	if (succeeded(site->success, result))
-		takes(slot, site, object);
+		takes(slot, site, object, result);
 	else
 		flags |= REC_FAILED;
 	emit(ctx, site, index, w, object, second, 0, flags, sp, place_of(ctx, site, index, sp, w, slot), result);

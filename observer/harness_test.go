@@ -31,10 +31,11 @@ var testSites = []SiteInfo{
 	{Variable: "x", Flags: event.Atomic},
 	{Variable: "x", Shift: 3, Mask: 0x1f},
 	{Kind: event.KindRWLock, TellsKind: true},
+	{Kind: event.KindMutex, TellsDead: true}, {Kind: event.KindCond, TellsDead: true},
 }
 
 var siteNames = map[string]uint32{
-	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "none": 0,
+	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "none": 0,
 }
 
 var usualSite = map[bpf.Op]string{

@@ -10,6 +10,7 @@ type hold struct {
 	obj   *object
 	depth int
 	place event.PlaceID // where it was taken
+	dead  bool          // its last owner died with it, and nobody made it consistent
 }
 
 // waiting is a condition wait under way.
@@ -66,6 +67,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 		op = event.AcquireRead
 	}
 	o.take(t, r, obj, op, info.Flags, 1)
+	o.inherits(t, r, obj)
 }
 
 // readAgain tells of a rwlock that its reader reads again: where readers wait behind
@@ -162,6 +164,7 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 		return
 	}
 	if h.depth--; h.depth == 0 {
+		o.tellInconsistent(t, r, h, 0)
 		o.letGo(t, r, obj, 0)
 		t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
 	}
@@ -201,6 +204,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
+		o.tellInconsistent(t, r, h, event.InCondWait)
 		o.letGo(t, r, w.mutex, event.InCondWait)
 	} else {
 		o.tellUnheld(t, r, w.mutex, w.cond)
@@ -221,7 +225,9 @@ func (o *Observer) waited(t *thread, r *bpf.Record) {
 		case r.Result == errNotOwner:
 			o.woken(t, r, 0) // an error-checking mutex: it did not wait, nor take it
 		default:
+			mutex := t.wait.mutex
 			o.wake(t, r, wakeFlags(r.Result))
+			o.inherits(t, r, mutex)
 		}
 		return
 	}

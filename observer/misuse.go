@@ -13,10 +13,11 @@ import (
 
 // Numbers of errors by which calls are refused.
 const (
-	errNotOwner = 1  // EPERM
-	errNoThread = 3  // ESRCH
-	errInvalid  = 22 // EINVAL
-	errDeadlock = 35 // EDEADLK
+	errNotOwner = 1   // EPERM
+	errNoThread = 3   // ESRCH
+	errInvalid  = 22  // EINVAL
+	errDeadlock = 35  // EDEADLK
+	errDead     = 130 // EOWNERDEAD: the call has succeeded
 )
 
 // unlocked is the last release of a thread, or what it has detached last.
@@ -103,6 +104,66 @@ func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 		return
 	}
 	o.emitOn(t, r, op, o.object(t, r, event.KindCond))
+}
+
+// inherits serves the return of a call by which t may have a mutex whose last owner died
+// with it.
+func (o *Observer) inherits(t *thread, r *bpf.Record, obj *object) {
+	if r.Result != errDead || !o.site(r).TellsDead {
+		return
+	}
+	if h := t.holding(obj); h != nil {
+		h.dead = true
+	}
+}
+
+// madeConsistent serves pthread_mutex_consistent.
+func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
+	obj := o.objectIf(t.process, r.Object)
+	if obj == nil || obj.holder == nil {
+		return
+	}
+	if h := obj.holder.holding(obj); h != nil {
+		h.dead = false
+	}
+}
+
+// tellInconsistent says that t is about to give back a mutex that it should have made
+// consistent before.
+func (o *Observer) tellInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
+	if !h.dead || h.obj.handed || o.stats.Holed > 0 {
+		return
+	}
+	h.dead = false
+	e := o.begin(t, r, event.ReleaseInconsistent)
+	e.Object, e.Kind, e.Flags = h.obj.id, h.obj.kind, flags
+	o.send()
+}
+
+// cancels serves a request to cancel a thread.
+func (o *Observer) cancels(t *thread, r *bpf.Record) {
+	if u := t.process.byPointer(r.Object, r.Time); u != nil {
+		u.cancelled = true
+	}
+}
+
+// leftWait serves the end of a thread, of its own, that was not seen to return from a wait
+// on a condition. If it was cancelled, that took the mutex again, and no record since
+// says that a cleanup handler gave it back. It may also have ended by a system call
+// of a signal handler's, where nobody cancelled it.
+func (o *Observer) leftWait(t *thread, r *bpf.Record) {
+	w := t.wait
+	if w == nil || !t.cancelled || t.ended || t.holed || w.mutex.holder != nil || w.mutex.gone || w.mutex.handed {
+		return
+	}
+	o.woken(t, r, event.Inferred|event.TimedOut)
+	o.evict(w.mutex, event.Acquire)
+	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, place: event.PlaceID(w.place)})
+	w.mutex.holder = t
+	e := o.begin(t, nil, event.Acquire)
+	e.Object, e.Kind, e.Place = w.mutex.id, w.mutex.kind, event.PlaceID(w.place)
+	e.Value, e.Flags = event.Cancelled, event.Inferred|event.InCondWait|event.HasValue
+	o.send()
 }
 
 // pageSize is what the addresses of named semaphores are a multiple of: sem_open maps

@@ -199,6 +199,81 @@ func TestMisuse(t *testing.T) {
 			T2 wake C1 A2
 			T3 acquire A2
 			T3 release A2`, &Stats{}},
+		{"a mutex whose owner died: unlocked, made consistent by then, waited with, had in a wait, and by a call of whose results nothing is known", `
+			11 acquire A result=130 kind=robust
+			11 release A
+			11 acquire A result=130 kind=robust
+			11 consistent A
+			11 release A
+			11 acquire A result=130 kind=robust
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave result=130 kind=waits
+			11 release A
+			11 acquire A result=130
+			11 release A
+			11 consistent B`, `
+			T2 acquire A1
+			T2 release-inconsistent A1
+			T2 release A1
+			T2 acquire A1
+			T2 release A1
+			T2 acquire A1
+			T2 release-inconsistent A1 in-wait
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1
+			T2 acquire A1 in-wait
+			T2 release-inconsistent A1
+			T2 release A1
+			T2 acquire A1
+			T2 release A1`, &Stats{}},
+		{"cancelled in a wait, and ended there", `
+			11 acquire A
+			11 wait C with=A sp=90
+			12 cancel p1
+			11 exit
+			12 join p1 entered=9`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1 timed-out inferred
+			T2 acquire A1 =1 in-wait inferred
+			T2 release A1 inferred
+			T2 end
+			T3 join T2`, &Stats{}},
+		{"cancelled in a wait, and joined before its end was told of", `
+			11 wait C with=A sp=90
+			12 cancel p1
+			12 join p1 entered=9`, `
+			T2 release-unheld A2 C1 in-wait
+			T2 wait C1 A2
+			T2 wake C1 A2 timed-out inferred
+			T2 acquire A2 =1 in-wait inferred
+			T2 release A2 inferred
+			T2 end inferred
+			T3 join T2`, &Stats{}},
+		{"cancelled in a wait, and ended with its process, or while another has the mutex; ended in a wait, and not cancelled", `
+			11 acquire A
+			11 wait C with=A sp=90
+			12 acquire A
+			12 cancel p1
+			11 exit
+			12 wait C with=A
+			1 cancel p2
+			12 exit 0 process
+			1 wait C with=A
+			1 exit`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 acquire A1
+			T2 end
+			T3 release A1 in-wait
+			T3 wait C2 A1
+			T3 end =0
+			T1 release-unheld A1 C2 in-wait
+			T1 wait C2 A1
+			T1 end`, nil},
 		{"locked again by its owner", `
 			11 acquire A
 			11 acquire A failed result=35`, `

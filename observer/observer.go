@@ -61,6 +61,8 @@ type SiteInfo struct {
 	// TellsKind: the value of an acquisition's record is 1 + the kind of the read-write
 	// lock (event.Acquire), 0 if that could not be read.
 	TellsKind bool
+	// TellsDead: the call returns EOWNERDEAD where the mutex's last owner died with it.
+	TellsDead bool
 	// Func is what is known of the function, at a site of its calls.
 	Func *event.Func
 	// Sync, if not nil, says that the access synchronises.
@@ -308,7 +310,9 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		o.onceCall(t, r)
 	case bpf.OpInit, bpf.OpDestroy:
 		o.lifetime(t, r)
-	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask:
+	case bpf.OpConsistent:
+		o.madeConsistent(t, r)
+	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		o.accessed(t, r)
@@ -333,7 +337,7 @@ func (o *Observer) StartAt(t uint64) { o.from = t }
 // ofThreads reports whether an operation tells of threads, or of what was lost.
 func ofThreads(op bpf.Op) bool {
 	switch op {
-	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpExec, bpf.OpTask, bpf.OpHole:
+	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask, bpf.OpHole:
 		return true
 	}
 	return false

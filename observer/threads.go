@@ -22,19 +22,20 @@ type Thread struct {
 
 // thread is a living thread, or one that has ended and can still be joined.
 type thread struct {
-	latest   *block // that it allocated
-	moving   *block // that it is in realloc with
-	movingAt uint64
-	process  *process
-	id       event.ThreadID
-	tid      uint32
-	tp       uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	born     uint64  // time of its creation; 0 before observation
-	previous *thread // that had the thread pointer before and may still be joined
-	ended    bool
-	detached bool
-	holed    bool   // events of it were lost
-	seen     uint64 // the number of the last event when its last record had been taken
+	latest    *block // that it allocated
+	moving    *block // that it is in realloc with
+	movingAt  uint64
+	process   *process
+	id        event.ThreadID
+	tid       uint32
+	tp        uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	born      uint64  // time of its creation; 0 before observation
+	previous  *thread // that had the thread pointer before and may still be joined
+	ended     bool
+	detached  bool
+	cancelled bool   // pthread_cancel was called for it
+	holed     bool   // events of it were lost
+	seen      uint64 // the number of the last event when its last record had been taken
 
 	held []hold
 	wait *waiting
@@ -161,6 +162,9 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	case bpf.OpFork:
 		o.forked(t, r)
 	case bpf.OpExit:
+		if r.Flags&bpf.RecProcess == 0 {
+			o.leftWait(t, r)
+		}
 		o.end(t, r)
 	case bpf.OpJoin:
 		if r.Flags&bpf.RecFailed == 0 {
@@ -170,6 +174,8 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 		}
 	case bpf.OpDetach:
 		o.detaches(t, r)
+	case bpf.OpCancel:
+		o.cancels(t, r)
 	case bpf.OpExec:
 		o.executed(t, r)
 	}
@@ -304,6 +310,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	if u == p.leader {
 		p.leader = nil // nobody is joined twice
 	}
+	o.leftWait(u, r)
 	o.end(u, nil) // the kernel may tell of its exit after the join has returned
 	o.retire(u)
 	o.begin(t, r, event.Join).Peer = u.id

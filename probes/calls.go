@@ -267,6 +267,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	if e.Op == bpf.OpRelease {
 		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released, but where it was not held
 	}
+	s.TellsDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
 	if !e.Unwinds {
 		s.BPF.Flags |= bpf.SiteLeaf
 	}

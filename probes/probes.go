@@ -64,6 +64,7 @@ type Site struct {
 	Try       bool
 	Timed     bool
 	TellsKind bool // an acquisition that records of what kind the read-write lock is
+	TellsDead bool // a call of the C library whose result is EOWNERDEAD where the mutex's last owner died with it
 	Alone     bool // a wait that does not let its mutex go by a call that is probed too
 	Atomic    bool
 	// Argument is the number of the argument that is the object, from 1, of a call

@@ -23,6 +23,9 @@ const (
 	WaitNotHeld Rule = "wait-not-held"
 	// WaitTwoMutexes: threads wait on one condition with two mutexes at the same time.
 	WaitTwoMutexes Rule = "wait-two-mutexes"
+	// UnlockInconsistent: a robust mutex whose last owner died with it is unlocked, and
+	// nobody made it consistent: nobody can lock it any more.
+	UnlockInconsistent Rule = "unlock-inconsistent"
 	// ExitHolding: a thread ends while it holds a lock that is not robust.
 	ExitHolding Rule = "exit-holding"
 	// JoinDetached: a detached thread is joined.
@@ -42,7 +45,7 @@ const (
 // Rules gives all rules, as docs/misuse.md lists them.
 func Rules() []Rule {
 	return []Rule{
-		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, ExitHolding,
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, UnlockInconsistent, ExitHolding,
 		JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

@@ -170,7 +170,7 @@ func (a *Analysis) kept(t *thread) []hold {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.dropped), func(h hold) bool {
-		return h.handed || a.special[h.taken.object] || h.taken.flags&event.Inferred != 0
+		return h.handed || a.special[h.taken.object] || h.taken.flags&(event.Inferred|event.HasValue) == event.Inferred
 	})
 }
 

@@ -144,6 +144,10 @@ func (a *Analysis) Event(e *event.Event) {
 		a.unheld(t, e)
 	case event.UseDestroyed:
 		a.usedDestroyed(e)
+	case event.ReleaseInconsistent:
+		if i := t.holding(e.Object); i >= 0 {
+			a.report(finding.UnlockInconsistent, stepOf(e), t.held[i].step(t))
+		}
 	case event.Wait, event.Wake, event.Signal, event.Broadcast:
 		a.condition(t, e)
 	case event.BarrierArrive, event.BarrierDepart:

@@ -112,6 +112,26 @@ func TestRules(t *testing.T) {
 			1 release m inferred
 			1 acquire m
 			1 release m`, []string{"unlock-by-other 2 1"}},
+		{"unlocked, and waited with, though not consistent", `
+			1 acquire m
+			1 release-inconsistent m
+			1 release m
+			1 acquire m
+			1 release-inconsistent m in-wait
+			1 release m in-wait
+			1 wait c m`, []string{"unlock-inconsistent 2 1", "unlock-inconsistent 5 4"}},
+		{"ended in a wait that took the mutex again", `
+			2 wait c m
+			2 wake c m inferred timed-out
+			2 acquire m inferred in-wait =1
+			2 release m inferred
+			2 end`, []string{"exit-holding 5 3"}},
+		{"ended after a wait that may have taken the mutex again", `
+			2 wait c m
+			2 wake c m inferred timed-out
+			2 acquire m inferred in-wait
+			2 release m inferred
+			2 end`, nil},
 		{"relock", `
 			1 acquire m
 			1 acquire-failed m =35

@@ -26,6 +26,8 @@ func (n names) misuse(f *Finding) string {
 		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
 	case finding.UseDestroyed:
 		return fmt.Sprintf("%s uses %s%s, which %s destroyed%s", who, what, at, n.holder(f), n.opposite(f, " at %s", ""))
+	case finding.UnlockInconsistent:
+		return fmt.Sprintf("%s unlocks %s%s without making it consistent, though its last owner died with it%s", who, what, at, n.opposite(f, ", when it locked it at %s", ""))
 	case finding.WaitNotHeld:
 		return n.waitNotHeld(f, who, at)
 	case finding.WaitTwoMutexes:
@@ -40,11 +42,7 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 	peer := thread(f, wrong.Peer).label()
 	switch f.Rule {
 	case finding.ExitHolding:
-		lock := "a lock"
-		if len(f.Evidence) > 1 {
-			lock = quoted(f.Evidence[1].Object)
-		}
-		return fmt.Sprintf("%s ends while it holds %s%s", who, lock, n.opposite(f, ", locked at %s", ""))
+		return n.exitHolding(f, who)
 	case finding.JoinDetached:
 		if len(f.Evidence) > 1 && f.Evidence[1].Op == event.Fork {
 			return fmt.Sprintf("%s joins %s%s, which was made detached%s", who, peer, at, n.opposite(f, " at %s", ""))
@@ -67,6 +65,17 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 		return fmt.Sprintf("%s, made by %s%s, has ended, and nobody joined or detached it", peer, who, at)
 	}
 	return n.other(f)
+}
+
+func (n names) exitHolding(f *Finding, who string) string {
+	if len(f.Evidence) < 2 {
+		return who + " ends while it holds a lock"
+	}
+	text, taken := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
+	if taken.Op == event.Acquire && taken.Flags&event.Inferred != 0 {
+		return text + n.opposite(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")
+	}
+	return text + n.opposite(f, ", locked at %s", "")
 }
 
 func (n names) waitNotHeld(f *Finding, who, at string) string {

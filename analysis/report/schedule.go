@@ -239,7 +239,7 @@ func verbs(o event.Op) string {
 		return "locks"
 	case event.AcquireRead:
 		return "read-locks"
-	case event.ReleaseUnheld:
+	case event.ReleaseUnheld, event.ReleaseInconsistent:
 		return "unlocks"
 	case event.JoinFailed:
 		return "fails to join"

@@ -44,7 +44,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Try {
 		info.Flags |= event.Try
 	}
-	info.Alone, info.TellsKind = site.Alone, site.TellsKind
+	info.Alone, info.TellsKind, info.TellsDead = site.Alone, site.TellsKind, site.TellsDead
 	if site.Timed {
 		info.Flags |= event.Timed
 	}

@@ -54,7 +54,8 @@ const (
 
 	// Acquire is exclusive: of a mutex, a spin lock, the write side of a rwlock. With
 	// HasValue, Value is the rwlock's kind: one of PreferReader and its kin. The first
-	// Acquire or AcquireRead of a rwlock has it, if it is known.
+	// Acquire or AcquireRead of a rwlock has it, if it is known. An inferred Acquire of a
+	// mutex has Cancelled where it is certain, since its thread was cancelled in a wait.
 	Acquire
 	AcquireRead   // shared: read side of a rwlock
 	AcquireFailed // a try that failed, or a wait for the lock that timed out; with HasValue it was refused, and Value is the error number
@@ -119,6 +120,11 @@ const (
 	// longer waits for that. It is within the thread's AcquireRead, and orders nothing.
 	AcquireAgain
 
+	// ReleaseInconsistent, like ReleaseUnheld and its kin: the thread is about to give back
+	// a robust mutex whose last owner died with it, and which nobody made consistent; with
+	// InCondWait in a wait on a condition.
+	ReleaseInconsistent
+
 	NumOps
 )
 
@@ -129,6 +135,10 @@ const (
 	PreferWriter
 	PreferWriterNonrecursive
 )
+
+// Cancelled is the value of an inferred Acquire of a mutex that is certain: the thread was
+// cancelled in a wait on a condition, which took the mutex again, and ended.
+const Cancelled uint64 = 1
 
 // Kind is the sort of an object.
 type Kind uint8
@@ -248,7 +258,9 @@ func (e *Event) Before(slot uint32, epoch Epoch) bool {
 func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 
 // IsMisuse reports whether the event tells of a broken rule, and of nothing else.
-func (o Op) IsMisuse() bool { return o >= ReleaseUnheld && o <= DetachAgain }
+func (o Op) IsMisuse() bool {
+	return o >= ReleaseUnheld && o <= DetachAgain || o == ReleaseInconsistent
+}
 
 // IsWrite reports whether the event changes a variable.
 func (o Op) IsWrite() bool { return o == Write || o == Update }
@@ -267,7 +279,7 @@ var opNames = [NumOps]string{
 	"barrier-arrive", "barrier-depart", "sem-post", "sem-wait", "sem-failed",
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
-	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again",
+	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
 }
 
 // String gives the operation's name as the reports and traces spell it.

@@ -394,6 +394,8 @@ var operations = map[bpf.Op]operation{
 	bpf.OpCreate:       {kinds: []Kind{KindThread}},
 	bpf.OpJoin:         {kinds: []Kind{KindThread}, returns: true},
 	bpf.OpDetach:       {kinds: []Kind{KindThread}},
+	bpf.OpConsistent:   {kinds: []Kind{KindMutex}},
+	bpf.OpCancel:       {kinds: []Kind{KindThread}},
 }
 
 func operationNames() []string {

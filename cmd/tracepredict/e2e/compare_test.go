@@ -10,7 +10,6 @@ import (
 
 // knownMisses are programs of scripts/compare whose defect is not found, and why.
 var knownMisses = map[string]string{
-	"cancel":          "how a cancelled wait ends is not recorded, so the mutex is not known to be held again",
 	"condition_any":   "potential: a reference count of the library's, inlined, may order any two events",
 	"fork_held":       "nothing says that a fork may come while the lock is held",
 	"future":          "potential: a future is atomic instructions through pointers",
@@ -21,7 +20,6 @@ var knownMisses = map[string]string{
 	"own_spin_abba":   "a lock made of atomic instructions is not known to be one without --sync",
 	"pool":            "one thread writes and another only reads, which makes no candidate where the run's locks order the two",
 	"publication":     "on x86-64 the code of a relaxed store is that of one that releases",
-	"robust":          "pthread_mutex_consistent is not observed",
 	"shared_memory":   "only global and static variables are watched without --watch-field",
 	"signal_lock":     "nothing says that the signal may come while the lock is held",
 	"swap":            "only global and static variables are watched without --watch-field",

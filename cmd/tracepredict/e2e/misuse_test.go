@@ -13,7 +13,7 @@ import (
 // The last ends the process.
 var misuseCases = [][2]string{
 	{"unlock_not_held", "unlock-not-held"}, {"unlock_rwlock", "unlock-not-held"}, {"unlock_c11", "unlock-not-held"}, {"unlock_by_other", "unlock-by-other"},
-	{"relock", "relock"}, {"relock_rwlock", "relock"}, {"destroy_held", "destroy-held"}, {"wait_two_mutexes", "wait-two-mutexes"},
+	{"unlock_inconsistent", "unlock-inconsistent"}, {"wait_inconsistent", "unlock-inconsistent"}, {"exit_cancelled", "exit-holding"}, {"relock", "relock"}, {"relock_rwlock", "relock"}, {"destroy_held", "destroy-held"}, {"wait_two_mutexes", "wait-two-mutexes"},
 	{"wait_not_held", "wait-not-held"}, {"use_destroyed", "use-destroyed"}, {"exit_holding", "exit-holding"}, {"join_detached", "join-detached"},
 	{"join_made_detached", "join-detached"}, {"join_twice", "join-twice"}, {"join_self", "join-self"}, {"detach_twice", "detach-twice"}, {"detach_joined", "detach-twice"}, {"never_joined", "never-joined"},
 	{"signal_destroyed", "use-destroyed"}, {"wait_destroyed", "use-destroyed"}, {"post_destroyed", "use-destroyed"}, {"barrier_destroyed", "use-destroyed"},

@@ -68,7 +68,7 @@ func TestOwnerDead(t *testing.T) {
 					"init plain": 1, "acquire plain": 2, "release plain": 1,
 					"init tried": 1, "acquire tried": 1, "acquire tried try": 1, "release tried": 1,
 					"init recursive": 1, "acquire recursive": 2, "release recursive": 1,
-					"init lost": 1, "acquire lost": 2, "acquire-failed lost": 1, "release lost": 1,
+					"init lost": 1, "acquire lost": 2, "acquire-failed lost": 1, "release lost": 1, "release-inconsistent lost": 1,
 				}
 				got := r.tally(t)
 				for name := range got {

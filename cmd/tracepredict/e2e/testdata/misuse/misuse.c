@@ -381,6 +381,61 @@ static void exit_robust(void)
 	pthread_mutex_unlock(&made);
 }
 
+static void inherit(void)
+{
+	make(PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST);
+	finish(start(robust_keeper));
+}
+
+static void unlock_inconsistent(void)
+{
+	inherit();
+	pthread_mutex_lock(&made); /* other unlock_inconsistent */
+	if (fine)
+		pthread_mutex_consistent(&made);
+	pthread_mutex_unlock(&made); /* wrong unlock_inconsistent */
+}
+
+static void wait_inconsistent(void)
+{
+	struct timespec past = {0};
+
+	inherit();
+	pthread_mutex_lock(&made); /* other wait_inconsistent */
+	if (fine)
+		pthread_mutex_consistent(&made);
+	pthread_cond_timedwait(&ready, &made, &past); /* wrong wait_inconsistent */
+	if (fine)
+		pthread_mutex_unlock(&made);
+}
+
+static void let_go(void *mutex)
+{
+	if (fine)
+		pthread_mutex_unlock(mutex);
+}
+
+static void *cancelled(void *arg)
+{
+	pthread_mutex_lock(&spare);
+	pthread_cleanup_push(let_go, &spare);
+	sem_post(&here);
+	for (;;)
+		pthread_cond_wait(&ready, &spare); /* other exit_cancelled */
+	pthread_cleanup_pop(0);
+	return arg;
+}
+
+static void exit_cancelled(void)
+{
+	pthread_t t = start(cancelled);
+
+	sem_wait(&here);
+	pthread_cancel(t);
+	finish(t);
+	pthread_mutex_init(&spare, NULL);
+}
+
 /* The end of the process is no end of a thread. */
 static void *holder(void *arg)
 {
@@ -511,7 +566,7 @@ static const struct {
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
-	CASE(exit_holding), CASE(exit_robust), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
+	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
 	CASE(never_joined), CASE(never_ended),
 };
 
