@@ -138,7 +138,7 @@ func site(s Stack) string {
 	case f.File == "" || f.Line == 0:
 		return fmt.Sprintf("%s %s+%#x", moduleName(f), name, f.Offset)
 	case name != "" && f.Start > 0 && f.Line >= f.Start:
-		return fmt.Sprintf("%s %s+%d", name, path.Base(f.File), f.Line-f.Start)
+		return fmt.Sprintf("%s %s+%d", lambdaName(name), path.Base(f.File), f.Line-f.Start)
 	}
 	return fmt.Sprintf("%s %s:%d", name, path.Base(f.File), f.Line)
 }
@@ -158,6 +158,25 @@ func functionName(name string) string {
 		return short[:i] // the parameters of a template's instance
 	}
 	return short
+}
+
+// lambdaName leaves of a lambda the function around it, from which its lines are counted and
+// which tells it apart with them: compilers number lambdas, and where one was inlined, its number is not known.
+func lambdaName(name string) string {
+	const call = "}::operator()"
+	if !strings.Contains(name, "{lambda") || !strings.Contains(name, call) {
+		return name
+	}
+	parts := strings.Split(emptied(name, '{', '}', "lambda"), call)
+	for i := range parts[1:] { // between two calls, and behind the last, are parameters
+		if _, inner, ok := strings.Cut(parts[i+1], "::{"); ok {
+			parts[i+1] = "::{" + inner
+		} else {
+			parts[i+1] = ""
+		}
+	}
+	parts[0] = strings.Replace(parts[0], " const::{", "::{", 1)
+	return strings.Join(parts, call)
 }
 
 // moduleName is a module's file without the version: libz.so of libz.so.1.3.

@@ -158,6 +158,32 @@ func TestFunctionNames(t *testing.T) {
 	}
 }
 
+// TestLambdasOfTwoBuilds: where a lambda was inlined, the compiler's number of it is not known.
+func TestLambdasOfTwoBuilds(t *testing.T) {
+	as := func(name string) string {
+		return changed(func(f *event.Frame, _ *ObjectInfo) { f.Function = name })
+	}
+	for numbered, inlined := range map[string]string{
+		"run()::{lambda()#2}::operator()() const":                                                "run()::{lambda}::operator()",
+		"run<T>()::{lambda(run<T>()::{lambda()#1}, int)#1}::operator()(auto, int) const":         "run<U>()::{lambda}::operator()",
+		"A::f(int)::{lambda(int)#1}::operator()(int) const::{lambda()#1}::operator()() const":    "A::f(int)::{lambda}::operator()::{lambda}::operator()",
+		"A::f() const::{lambda(int)#1}::operator()(int) const::{lambda()#3}::operator()() const": "A::f()::{lambda}::operator()::{lambda}::operator()",
+	} {
+		if as(numbered) != as(inlined) {
+			t.Errorf("%s and %s are two: %q, %q", numbered, inlined, lambdaName(functionName(numbered)), lambdaName(functionName(inlined)))
+		}
+	}
+	if as("run()::{lambda}::operator()") == as("walk()::{lambda}::operator()") {
+		t.Error("lambdas of two functions are one")
+	}
+	bare := func(name string) string {
+		return changed(func(f *event.Frame, _ *ObjectInfo) { f.Function, f.File, f.Line, f.Start = name, "", 0, 0 })
+	}
+	if bare("run()::{lambda()#1}::operator()() const") == bare("run()::{lambda()#2}::operator()() const") {
+		t.Error("without lines, two lambdas of a function are one")
+	}
+}
+
 func TestModuleNames(t *testing.T) {
 	for path, want := range map[string]string{
 		"/opt/shop":                 "shop",

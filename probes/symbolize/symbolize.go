@@ -24,7 +24,7 @@ type Frame struct {
 	Linkage  string // the name as linked, or Function where there is none
 	File     string // source file with its compilation directory; "" if unknown
 	Line     int    // from 1; 0 if unknown
-	Start    int    // the line that the function's definition begins on; 0 if unknown
+	Start    int    // the line that the function's definition begins on, of a lambda the one around it; 0 if unknown
 	Module   string // the binary's name
 	// Offset is the distance in bytes from the start of the (outermost)
 	// function's part that contains the address. If Function is "", it is the
@@ -189,7 +189,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	if outer := frames[len(frames)-1]; outer.linkage == "" {
 		last.Function, last.Linkage, last.Offset = base.Function, base.Linkage, base.Offset
 	} else if outer.plain && mangled(base.Linkage) && addr-base.Offset == outer.start {
-		// A lambda: its entry says operator() and no more.
+		// A lambda: its entry says operator() and no more, its symbol also which one.
 		last.Function, last.Linkage = base.Function, base.Linkage
 	} else if name, ok := t.symbols.exported(outer.start, outer.linkage); ok {
 		last.Function, last.Linkage = plain(name), name

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 
 	elffile "github.com/tracepredict/tracepredict/probes/binary"
 )
@@ -21,9 +22,10 @@ type parsedUnit struct {
 	sequences []sequence // by lo
 	calls     []call     // functions, and the calls that were inlined into them, these after those
 	ranges    [][2]uint64
-	pieces    []piece                 // of functions, by lo
-	names     map[dwarf.Offset]linked // that were looked up, of calls
-	asked     int                     // when, by debugInfo.asked
+	pieces    []piece                       // of functions, by lo
+	names     map[dwarf.Offset]linked       // that were looked up, of calls
+	around    map[dwarf.Offset]dwarf.Offset // of a function in a class in a function: the outer one
+	asked     int                           // when, by debugInfo.asked
 }
 
 // linked is a function's linked name; plain if that is only the source's, for its
@@ -31,7 +33,9 @@ type parsedUnit struct {
 type linked struct {
 	name     string
 	plain    bool
-	declared int // the line of its definition; 0 if unknown
+	declared int          // the line of its definition; 0 if unknown
+	source   string       // the source's name
+	named    dwarf.Offset // the entry that has it
 }
 
 // row is a row of the line table: where a line starts.
@@ -219,7 +223,8 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 	at := d.data.Reader()
 	r := elffile.NewEntries(at, int(u.End-u.Entry))
 	left := maxSpans
-	parents := []int32{} // the enclosing call at each depth; -1 is none
+	parents := []int32{}      // the enclosing call at each depth; -1 is none
+	outer := []dwarf.Offset{} // and the enclosing function; 0 is none
 	for {
 		e, ok := s.Next()
 		switch {
@@ -231,17 +236,18 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 			if len(parents) <= 1 {
 				return nil
 			}
-			parents = parents[:len(parents)-1]
+			parents, outer = parents[:len(parents)-1], outer[:len(outer)-1]
 			continue
 		}
-		self := int32(-1)
+		self, scope := int32(-1), dwarf.Offset(0)
 		if len(parents) > 0 {
+			scope = p.enter(e, outer[len(outer)-1])
 			if self, err = p.visit(d, r, at, e, parents[len(parents)-1], &left); err != nil {
 				return wrap("functions", err)
 			}
 		}
-		if e.Children && !(codeless(e) && s.SkipChildren(e)) {
-			parents = append(parents, self)
+		if e.Children && !(codeless(e, scope != 0) && s.SkipChildren(e)) {
+			parents, outer = append(parents, self), append(outer, scope)
 		} else if len(parents) == 0 {
 			return nil
 		}
@@ -262,11 +268,29 @@ func (d *debugInfo) skimmer(u elffile.Unit) *elffile.Skimmer {
 	return elffile.NewSkimmer(d.info, u, shapes)
 }
 
+// enter gives the function that encloses the children of an entry, and notes the one
+// around it where there is: a lambda's operator() stands in a class in that.
+func (p *parsedUnit) enter(e elffile.Skimmed, outer dwarf.Offset) dwarf.Offset {
+	if e.Tag != dwarf.TagSubprogram {
+		return outer
+	}
+	if outer != 0 {
+		if p.around == nil {
+			p.around = map[dwarf.Offset]dwarf.Offset{}
+		}
+		p.around[e.Offset] = outer
+	}
+	return e.Offset
+}
+
 // codeless reports whether no code is described below an entry: types, of which C++
-// programs have more than of all else, and functions that are only declared.
-func codeless(e elffile.Skimmed) bool {
+// programs have more than of all else, and functions that are only declared. Only the
+// types in a function may have code: GCC describes that of a lambda there.
+func codeless(e elffile.Skimmed, inFunction bool) bool {
 	switch e.Tag {
-	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
+	case dwarf.TagStructType, dwarf.TagClassType:
+		return !inFunction
+	case dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagArrayType, dwarf.TagSubroutineType:
 		return true
 	case dwarf.TagSubprogram:
 		return e.Declared
@@ -415,11 +439,39 @@ func covers(ranges [][2]uint64, addr uint64) bool {
 func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
 	n, known := p.names[entry]
 	if !known {
-		n.name, n.plain, n.declared = d.linkage(entry)
+		n = d.linkage(entry)
+		if n.isLambda() {
+			n = p.lambda(d, n)
+		}
 		if p.names == nil {
 			p.names = map[dwarf.Offset]linked{}
 		}
 		p.names[entry] = n
+	}
+	return n
+}
+
+// isLambda reports whether the function is a lambda's: of no other is the line unknown that
+// it is on.
+func (n linked) isLambda() bool { return n.source == "operator()" && n.declared == 0 }
+
+// lambda gives a lambda's function, of which the entry says operator() and maybe the linked
+// name, the first line of the function around it, of which it is part, and its name if it has none.
+func (p *parsedUnit) lambda(d *debugInfo, n linked) linked {
+	outer, name := n, ""
+	for range maxOrigins { // a lambda may be in a lambda
+		at, ok := p.around[outer.named]
+		if !ok {
+			return n
+		}
+		outer, name = d.linkage(at), "::{lambda}::operator()"+name
+		if !outer.isLambda() {
+			break
+		}
+	}
+	n.declared = outer.declared
+	if n.plain {
+		n.name = strings.TrimSuffix(plain(outer.name), " const") + name
 	}
 	return n
 }
@@ -433,36 +485,37 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // linkage gives the linked name of a function's entry, or of the one that it
 // stands for; its plain name if it has no other, "" if it has none at all. Declared is
-// the line that the nearest of these entries gives, 0 if none does.
-func (d *debugInfo) linkage(at dwarf.Offset) (name string, plain bool, declared int) {
+// the line that the nearest of these entries gives.
+func (d *debugInfo) linkage(at dwarf.Offset) (n linked) {
 	defer func() { _ = recover() }() // a damaged reference: the name so far
-	plain = true
+	n.plain = true
 	r := d.data.Reader()
 	for range maxOrigins {
 		r.Seek(at)
 		e, err := r.Next()
 		if err != nil || e == nil {
-			return name, true, declared
+			return n
 		}
-		if n, ok := e.Val(dwarf.AttrDeclLine).(int64); ok && declared == 0 && n > 0 && n < 1<<31 {
-			declared = int(n)
+		if line, ok := e.Val(dwarf.AttrDeclLine).(int64); ok && n.declared == 0 && line > 0 && line < 1<<31 {
+			n.declared = int(line)
+		}
+		if s, ok := e.Val(dwarf.AttrName).(string); ok && n.source == "" {
+			n.name, n.source, n.named = s, s, at
 		}
 		for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := e.Val(a).(string); ok && s != "" {
-				return s, false, declared
+				n.name, n.plain = s, false
+				return n
 			}
-		}
-		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
-			name = s
 		}
 		next, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {
 			next, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
 		}
 		if !ok {
-			return name, true, declared
+			return n
 		}
 		at = next
 	}
-	return name, true, declared
+	return n
 }
