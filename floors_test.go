@@ -40,7 +40,7 @@ var floors = []floor{
 	{"analysis/finding", []string{"observer/event"}, "a finding speaks of events alone"},
 	{"analysis/report", []string{"analysis/finding", "observer/event"}, "the report prints findings and decides nothing"},
 	{"analysis/resolve", []string{"analysis/finding", "analysis/report", "bpf", "loader", "observer", "observer/event", "observer/trace", "probes", "probes/*", "analysis/hang"}, "resolve joins the process with the report"},
-	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event"}, "what is suppressed is found by the names of the report"},
+	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"analysis/report", "observer/event"}, "a timeline has the names of reports"},
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/event"}, "what is told while a program runs has the names of reports"},
 	{"analysis/bind", []string{"analysis/finding", "analysis/property", "analysis/report", "analysis/spec", "analysis/spec/syntax", "analysis/stats", "observer/event", "probes/method"}, "a specification is bound to a run by names"},

@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // suspect is a finding as patterns are compared with it.
@@ -54,7 +55,7 @@ func (c *suspect) chain(s report.Stack) chain {
 
 func namesOf(f event.Frame) names {
 	n := names{function: f.Function, bare: f.Function, module: f.Module, file: f.File}
-	if i := parameters(f.Function); i > 0 {
+	if i := spelling.LastList(f.Function); i > 0 {
 		n.bare = f.Function[:i]
 	}
 	if f.Function == "" && f.Module != "" {
@@ -64,24 +65,6 @@ func namesOf(f event.Frame) names {
 		n.line = fmt.Sprintf("%s:%d", f.File, f.Line)
 	}
 	return n
-}
-
-// parameters is where the parameter list of a demangled name begins, 0 if it has none:
-// at the parenthesis that the last one closes.
-func parameters(name string) int {
-	end := strings.LastIndexByte(name, ')')
-	depth := 0
-	for i := end; i >= 0; i-- {
-		switch name[i] {
-		case ')':
-			depth++
-		case '(':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return 0
 }
 
 func (r *rule) matches(c *suspect) bool {
@@ -97,14 +80,14 @@ func (k kindPattern) matches(f *report.Finding) bool {
 		return true
 	}
 	if f.Kind == finding.Misuse {
-		return glob(k.qualifier, string(f.Rule))
+		return spelling.Glob(k.qualifier, string(f.Rule))
 	}
-	return glob(k.qualifier, f.Property)
+	return spelling.Glob(k.qualifier, f.Property)
 }
 
 func (r *rule) matchesObjects(c *suspect) bool {
 	for _, p := range r.object {
-		if !slices.ContainsFunc(c.objects, func(name string) bool { return glob(p, name) }) {
+		if !slices.ContainsFunc(c.objects, func(name string) bool { return spelling.Glob(p, name) }) {
 			return false
 		}
 	}
@@ -164,7 +147,7 @@ func (run frames) at(c chain) bool {
 func (p framePattern) matches(n *names) bool {
 	switch p.what {
 	case function:
-		return n.function != "" && (glob(p.pattern, n.function) || glob(p.pattern, n.bare))
+		return n.function != "" && (spelling.Glob(p.pattern, n.function) || spelling.Glob(p.pattern, n.bare))
 	case module:
 		return pathGlob(p.pattern, n.module)
 	}
@@ -177,14 +160,14 @@ func pathGlob(pattern, path string) bool {
 	if path == "" {
 		return false
 	}
-	if glob(pattern, path) {
+	if spelling.Glob(pattern, path) {
 		return true
 	}
 	if strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "*") {
 		return false
 	}
 	for i := range len(path) {
-		if path[i] == '/' && glob(pattern, path[i+1:]) {
+		if path[i] == '/' && spelling.Glob(pattern, path[i+1:]) {
 			return true
 		}
 	}
@@ -192,27 +175,3 @@ func pathGlob(pattern, path string) bool {
 }
 
 func isLiteral(pattern string) bool { return !strings.ContainsAny(pattern, "*?") }
-
-// glob matches all of text: * stands for any bytes, also none and slashes, ? for one
-// byte. It goes back only to the last star, so it takes at most the product of both
-// lengths.
-func glob(pattern, text string) bool {
-	p, t := 0, 0
-	star, resume := -1, 0
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, resume = p, t
-			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[t]):
-			p++
-			t++
-		case star >= 0:
-			resume++
-			p, t = star+1, resume
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}

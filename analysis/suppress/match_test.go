@@ -1,24 +1,12 @@
 package suppress
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-)
 
-// TestGlobIsWhatItStandsFor as a regular expression.
-func TestGlobIsWhatItStandsFor(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		pattern := rapid.StringMatching(`[ab*?]{0,10}`).Draw(t, "pattern")
-		text := rapid.StringMatching(`[ab]{0,12}`).Draw(t, "text")
-		want := regexp.MustCompile("^" + strings.NewReplacer("*", ".*", "?", ".").Replace(pattern) + "$").MatchString(text)
-		if got := glob(pattern, text); got != want {
-			t.Fatalf("%q of %q: %v", pattern, text, got)
-		}
-	})
-}
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // matchesSomewhere is the plain model of follow: each way to place the runs is tried.
 func matchesSomewhere(runs []frames, c chain) bool {
@@ -64,11 +52,7 @@ func TestParametersAreToldApart(t *testing.T) {
 		"(anonymous namespace)::f(std::pair<A()>)": "(anonymous namespace)::f",
 		"a)b": "a)b",
 	} {
-		got := name
-		if i := parameters(name); i > 0 {
-			got = name[:i]
-		}
-		if got != want {
+		if got := namesOf(event.Frame{Function: name}).bare; got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -1,6 +1,12 @@
 package spelling
 
-import "testing"
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
 
 func TestGlob(t *testing.T) {
 	for _, c := range []struct {
@@ -14,4 +20,16 @@ func TestGlob(t *testing.T) {
 			t.Errorf("Glob(%q, %q) = %v", c.pattern, c.text, got)
 		}
 	}
+}
+
+// TestGlobIsWhatItStandsFor as a regular expression.
+func TestGlobIsWhatItStandsFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := rapid.StringMatching(`[ab*?]{0,10}`).Draw(t, "pattern")
+		text := rapid.StringMatching(`[ab]{0,12}`).Draw(t, "text")
+		want := regexp.MustCompile("^" + strings.NewReplacer("*", ".*", "?", ".").Replace(pattern) + "$").MatchString(text)
+		if got := Glob(pattern, text); got != want {
+			t.Fatalf("%q of %q: %v", pattern, text, got)
+		}
+	})
 }

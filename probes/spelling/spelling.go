@@ -1,5 +1,5 @@
-// Package spelling tells how far a name that a person wrote is from one that
-// exists, so that an error can offer the one that was meant.
+// Package spelling compares names as text: how far one that a person wrote is from one
+// that exists, so that an error can offer it, and whether one fits a pattern.
 package spelling
 
 // maxName bounds what is compared of a name, in bytes: the cost grows with the square.

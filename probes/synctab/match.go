@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // Match finds the entry of a function by its linkage name (without symbol
@@ -97,22 +98,10 @@ func withoutParameters(name string) string {
 // parameterList finds the bracket that opens the last list at the outermost
 // level, provided that no name follows it; -1 if there is none.
 func parameterList(name string) int {
-	end := strings.LastIndexByte(name, ')')
-	if end < 0 || strings.Contains(name[end:], "::") {
+	if strings.Contains(name[strings.LastIndexByte(name, ')')+1:], "::") {
 		return -1
 	}
-	depth := 0
-	for i := end; i >= 0; i-- {
-		switch name[i] {
-		case ')':
-			depth++
-		case '(':
-			if depth--; depth == 0 {
-				return i
-			}
-		}
-	}
-	return -1
+	return spelling.LastList(name)
 }
 
 func isHex(s string) bool {
