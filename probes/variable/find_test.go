@@ -123,13 +123,31 @@ func TestFindC(t *testing.T) {
 	}
 }
 
+// refusal is why a name that was asked for is no variable to be watched.
+type refusal struct {
+	name   string
+	reason Reason
+	want   string // part of the message
+}
+
+func checkRefused(t *testing.T, f *bin.File, refusals []refusal) {
+	t.Helper()
+	for _, tt := range refusals {
+		_, err := Find(f, tt.name)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%q: got %v", tt.name, err)
+			continue
+		}
+		if e.Reason != tt.reason || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: reason %d, %v", tt.name, e.Reason, err)
+		}
+	}
+}
+
 func TestFindErrors(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O0"}, []string{"a.c", "sub/b.c"}, cSources)
-	tests := []struct {
-		name   string
-		reason Reason
-		want   string
-	}{
+	checkRefused(t, f, []refusal{
 		{"hist", NotFound, "hits"},
 		{"conter_word", NotFound, "did you mean counter_word?"},
 		{"xyzzy_nothing_like_it", NotFound, "no global or static variable has that name"},
@@ -148,18 +166,7 @@ func TestFindErrors(t *testing.T) {
 		{"", BadName, "the name is empty"},
 		{":x", BadName, "no file before the colon"},
 		{"a::::b", BadName, "empty"},
-	}
-	for _, tt := range tests {
-		_, err := Find(f, tt.name)
-		var e *Error
-		if !errors.As(err, &e) {
-			t.Errorf("%q: got %v", tt.name, err)
-			continue
-		}
-		if e.Reason != tt.reason || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: reason %d, %v", tt.name, e.Reason, err)
-		}
-	}
+	})
 }
 
 // Every name that an ambiguity offers can be given, and means one variable.

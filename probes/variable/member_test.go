@@ -2,7 +2,6 @@ package variable
 
 import (
 	"encoding/binary"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -199,11 +198,7 @@ func TestTypesOfMembers(t *testing.T) {
 
 func TestPathErrors(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O0"}, []string{"m.c"}, map[string]string{"m.c": memberSource})
-	tests := []struct {
-		name   string
-		reason Reason
-		want   string
-	}{
+	checkRefused(t, f, []refusal{
 		{"server", WrongType, "type struct server: name a member; did you mean server.pad[0], server.stats.hits, "},
 		{"server.stats", WrongType, "did you mean server.stats.hits, server.stats.load, server.stats.turns?"},
 		{"server.stats.hist", NotFound, "type struct stats has no member hist; did you mean server.stats.hits?"},
@@ -223,18 +218,7 @@ func TestPathErrors(t *testing.T) {
 		{"*server", BadName, "it is an expression"},
 		{"sevrer.stop", NotFound, "did you mean server.stop?"},
 		{"server.xyzzy", NotFound, "did you mean server.pad, server.stats, "},
-	}
-	for _, tt := range tests {
-		_, err := Find(f, tt.name)
-		var e *Error
-		if !errors.As(err, &e) {
-			t.Errorf("%q: got %v", tt.name, err)
-			continue
-		}
-		if e.Reason != tt.reason || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: reason %d, %v", tt.name, e.Reason, err)
-		}
-	}
+	})
 }
 
 const cppMembers = `#include <atomic>
