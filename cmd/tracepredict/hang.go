@@ -88,7 +88,7 @@ func (h *hangTeller) tell() {
 		}
 	}
 	h.told = len(all)
-	rep := report.Build(report.Run{}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
+	rep := report.Build(report.Run{Processes: h.processes()}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
 	}
@@ -102,6 +102,19 @@ func (h *hangTeller) tell() {
 			return
 		}
 	}
+}
+
+// processes are those that are observed, where there are several: a hang is of one of them.
+func (h *hangTeller) processes() []report.Process {
+	all := h.run.session.Processes()
+	if len(all) < 2 {
+		return nil
+	}
+	out := make([]report.Process, 0, len(all))
+	for _, p := range all {
+		out = append(out, report.Process{PID: p.PID, Program: p.Program})
+	}
+	return out
 }
 
 // act ends the program, where that is asked for.

@@ -86,6 +86,7 @@ func (a *app) tellLook(r *observation, program string, seen []report.Seen) error
 	}
 	rep := report.Build(run, r.suite.Hangs(), names)
 	rep.AddSeen(seen, names)
+	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
 	shown, err := r.printer.print(rep)
 	if shown > 0 {
 		a.status = r.flags.findings

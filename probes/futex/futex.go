@@ -198,6 +198,8 @@ const (
 	glibcPhase   = 8  // __wrphase_futex
 	glibcWriters = 12 // __writers_futex
 	glibcWriter  = 24 // __cur_writer
+	// glibcReadersSleep is PTHREAD_RWLOCK_RWAITING of __readers, which the other words never have.
+	glibcReadersSleep = 4
 	// glibcKinds are the bits of __kind: type, robust, PI, PP, shared, elision.
 	glibcKinds = 0x3 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200
 	// muslType are the bits of _m_type that say the type: 0 is normal.
@@ -376,15 +378,22 @@ func In(name string, c Call, m Memory, sp uint64) Wait {
 	case Cond:
 		w.Object = c.Addr - condOffset(c.Addr, m)
 	case RWLock:
-		w.Object = c.Addr
-		if off := c.Addr % 8; c.bits && !f.read && off == 4 {
-			w.Object -= glibcWriters
-		} else if c.bits {
-			w.Object -= glibcPhase
-		}
+		w.Object = c.Addr - rwOffset(c, f.read)
 		w.Readers = readers(c, m, w.Object)
 	}
 	return w
+}
+
+// rwOffset is how far in a read-write lock the word is on which a thread sleeps: musl has one; of glibc's
+// that of readers behind writers that go first is __readers, in which a bit says that they sleep there.
+func rwOffset(c Call, read bool) uint64 {
+	switch {
+	case !c.bits, read && c.Value&glibcReadersSleep != 0:
+		return 0
+	case !read && c.Addr%8 == 4:
+		return glibcWriters
+	}
+	return glibcPhase
 }
 
 // glibcBarrier takes the word for __current_round of a barrier: behind it stand how

@@ -114,21 +114,25 @@ func TestIn(t *testing.T) {
 		function string
 		op       uint64
 		word     uint64
+		value    uint64
 		words    words
 		sp       uint64
 		want     Wait
 	}{
-		{"pthread_cond_wait", privateBits, at + 44, words{at + 20: 2}, sp, Wait{Kind: Cond, Object: at}},
-		{"pthread_cond_wait", privateBits, at + 32, words{}, sp, Wait{Kind: Cond, Object: at}}, // since 2.41
-		{"pthread_cond_wait", privateWait, at, words{}, at - 64, Wait{Kind: Cond}},             // musl: on the stack
-		{"sem_wait", privateBits, at, words{}, sp, Wait{Kind: Semaphore, Object: at}},
-		{"pthread_barrier_wait", privateWait, at + 4, words{at + 8: 3}, sp, Wait{Kind: Barrier, Object: at}},
-		{"pthread_barrier_wait", privateWait, at + 4, words{}, sp, Wait{Kind: Barrier}},
-		{"pthread_rwlock_rdlock", privateBits, at + 8, words{}, sp, Wait{Kind: RWLock, Object: at, Read: true}},
-		{"pthread_rwlock_wrlock", privateBits, at + 12, words{}, sp, Wait{Kind: RWLock, Object: at}},
-		{"puts", privateWait, at, words{}, sp, Wait{}},
+		{"pthread_cond_wait", privateBits, at + 44, 0, words{at + 20: 2}, sp, Wait{Kind: Cond, Object: at}},
+		{"pthread_cond_wait", privateBits, at + 32, 0, words{}, sp, Wait{Kind: Cond, Object: at}}, // since 2.41
+		{"pthread_cond_wait", privateWait, at, 0, words{}, at - 64, Wait{Kind: Cond}},             // musl: on the stack
+		{"sem_wait", privateBits, at, 0, words{}, sp, Wait{Kind: Semaphore, Object: at}},
+		{"pthread_barrier_wait", privateWait, at + 4, 0, words{at + 8: 3}, sp, Wait{Kind: Barrier, Object: at}},
+		{"pthread_barrier_wait", privateWait, at + 4, 0, words{}, sp, Wait{Kind: Barrier}},
+		{"pthread_rwlock_rdlock", privateBits, at + 8, 0, words{}, sp, Wait{Kind: RWLock, Object: at, Read: true}},
+		{"pthread_rwlock_rdlock", privateBits, at + 8, 3, words{}, sp, Wait{Kind: RWLock, Object: at, Read: true}},
+		{"pthread_rwlock_rdlock", privateBits, at, 1<<3 | 4, words{}, sp, Wait{Kind: RWLock, Object: at, Read: true}}, // behind a writer
+		{"pthread_rwlock_wrlock", privateBits, at + 8, 2, words{}, sp, Wait{Kind: RWLock, Object: at}},
+		{"pthread_rwlock_wrlock", privateBits, at + 12, 0, words{}, sp, Wait{Kind: RWLock, Object: at}},
+		{"puts", privateWait, at, 0, words{}, sp, Wait{}},
 	} {
-		call, _ := Decode([4]uint64{c.word, c.op, 0})
+		call, _ := Decode([4]uint64{c.word, c.op, c.value})
 		if diff := cmp.Diff(c.want, In(c.function, call, c.words.memory(nil), c.sp)); diff != "" {
 			t.Errorf("%s at %#x: %s", c.function, c.word, diff)
 		}

@@ -92,6 +92,20 @@ func TestHangOfSomeThreads(t *testing.T) {
 	wantSummary(t, readReport(t, report), "observed deadlock of a, b")
 }
 
+// With --follow the process that hangs is named, and is the one that is ended.
+func TestHangOfAChild(t *testing.T) {
+	needBPF(t)
+	tool := startTool(t, childOptions{}, "exec", "--follow", "--on-hang=kill", "--output", os.DevNull, "--", "/bin/sh", "-c", hangsFixture(t, "gcc")+" abba; exit 7")
+	pid := lineNumber(t, tool, "ready ")
+	tool.want(7)
+	told := strings.Join(strings.Fields(tool.err.String()), " ")
+	for _, want := range []string{fmt.Sprintf("(pid %d)", pid), fmt.Sprintf("tracepredict: ending process %d with SIGKILL, as --on-hang kill says", pid)} {
+		if !strings.Contains(told, want) {
+			t.Errorf("no %q in: %s", want, told)
+		}
+	}
+}
+
 // Threads of which one gives up in an hour are told of, and not killed.
 func TestHangThatEndsByItself(t *testing.T) {
 	needBPF(t)
