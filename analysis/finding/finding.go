@@ -135,6 +135,8 @@ type Finding struct {
 	Depends []Dependency
 	Partial bool
 	Count   int // how many instances were merged into this one, at least 1
+	// By are the threads of all these instances, where they may be more than Threads.
+	By []event.ThreadID
 }
 
 // Doubted makes the predicted findings that may be wrong all the same potential ones,

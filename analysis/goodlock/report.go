@@ -3,6 +3,7 @@ package goodlock
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -109,6 +110,17 @@ func threadKey(ring []*pattern, choice []*instance, start int) string {
 		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].id))
 	}
 	return string(b)
+}
+
+// by gives the threads of all sets that were merged.
+func (r *report) by() []event.ThreadID {
+	all := map[event.ThreadID]struct{}{}
+	for key := range r.threads {
+		for b := []byte(key); len(b) > 0; b = b[4+8:] {
+			all[event.ThreadID(binary.LittleEndian.Uint32(b))] = struct{}{}
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 func (x *instance) step(p *pattern, m moment) finding.Step {
@@ -224,6 +236,9 @@ func (r *report) finding() finding.Finding {
 		Confidence: finding.Potential,
 		Evidence:   r.steps,
 		Count:      max(1, len(r.threads)),
+	}
+	if len(r.threads) > 1 {
+		f.By = r.by()
 	}
 	switch {
 	case r.queued != "":

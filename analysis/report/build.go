@@ -113,6 +113,7 @@ func (b *builder) finding(f finding.Finding) candidate {
 	for _, id := range mentioned(&f) {
 		out.Mentioned = append(out.Mentioned, b.thread(id))
 	}
+	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)
 	out.Fingerprint = fingerprint(&out)

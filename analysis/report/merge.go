@@ -44,6 +44,9 @@ func join(group []candidate) Finding {
 		for _, s := range c.raw.Evidence {
 			threads[s.Thread] = true
 		}
+		for _, t := range c.raw.By {
+			threads[t] = true
+		}
 		key := instanceKey(c.raw)
 		if !seen[key] && i > 0 && len(best.Others) < maxOthers {
 			best.Others = append(best.Others, c.instance())

@@ -90,6 +90,44 @@ func ofLibrary(f event.Frame) bool {
 	return false
 }
 
+// startRoutines are those of the C++ library, with which every thread of std::thread starts.
+var startRoutines = []string{"libstdc++.so", "libc++.so", "execute_native_thread_routine", "std::", "void* std::"}
+
+// nameThreads names threads that start in the C++ library by the program's function that
+// this calls, the outermost one of what is known of them.
+func (f *Finding) nameThreads() {
+	runs := map[event.ThreadID]string{}
+	for _, steps := range f.steps() {
+		for i := range steps {
+			if t := steps[i].Thread; runs[t] == "" {
+				runs[t] = outermost(steps[i].Stack.Frames)
+			}
+		}
+	}
+	for _, threads := range [][]Thread{f.Threads, f.Mentioned} {
+		for i := range threads {
+			t := &threads[i]
+			library := slices.ContainsFunc(startRoutines, func(s string) bool { return strings.HasPrefix(t.Start, s) })
+			if runs[t.ID] != "" && library {
+				t.Start = runs[t.ID]
+			}
+		}
+	}
+}
+
+// outermost is the program's function that the library called first; "" if the chain does not
+// begin in the library, or has no such function.
+func outermost(frames []event.Frame) string {
+	i := len(frames) - 1
+	for i >= 0 && ofLibrary(frames[i]) {
+		i--
+	}
+	if i < 0 || i == len(frames)-1 {
+		return ""
+	}
+	return frames[i].Function
+}
+
 // FrameName is the function, or module and offset where there is none.
 func FrameName(f event.Frame) string {
 	switch {

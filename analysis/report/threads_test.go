@@ -1,0 +1,43 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// TestThreadsOfStdThread: they all start in one function of the C++ library, which says nothing.
+func TestThreadsOfStdThread(t *testing.T) {
+	library := event.Frame{Module: "/usr/lib/libstdc++.so.6", Offset: 0xd4490}
+	invoke := event.Frame{Function: "void std::__invoke_impl<void, f>(f)", File: "/usr/include/c++/12/bits/invoke.h", Line: 61}
+	chain := func(outer ...event.Frame) []event.Frame {
+		return append([]event.Frame{src("sell", "/src/desk.cc", 26), src("serve", "/src/desk.cc", 40)}, outer...)
+	}
+	for _, c := range []struct {
+		start, want string
+		frames      []event.Frame
+	}{
+		{"libstdc++.so.6+0xd4490", "serve", chain(invoke, library)},
+		{"execute_native_thread_routine", "serve", chain(invoke, library)},
+		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", chain()}, // cut short: serve may be called by another
+		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", []event.Frame{invoke, library}},
+		{"work", "work", chain(invoke, library)},
+	} {
+		f := Finding{Evidence: []Step{{Thread: 2, Stack: newStack(c.frames)}}, Threads: []Thread{{ID: 2, Start: c.start}}, Mentioned: []Thread{{ID: 2, Start: c.start}, {ID: 1, Main: true}}}
+		f.nameThreads()
+		if d := cmp.Diff([]string{c.want, c.want, ""}, []string{f.Threads[0].Start, f.Mentioned[0].Start, f.Mentioned[1].Start}); d != "" {
+			t.Errorf("%s: %s", c.start, d)
+		}
+	}
+}
+
+// TestThreadsOfAllInstances: an analysis that merges instances says whose they were.
+func TestThreadsOfAllInstances(t *testing.T) {
+	f := finding.Finding{Kind: finding.Deadlock, Count: 6, Evidence: []finding.Step{{Seq: 1, Thread: 2}, {Seq: 2, Thread: 3}}, By: []event.ThreadID{2, 3, 4, 5}}
+	if got := Build(Run{}, []finding.Finding{f}, nil).Findings[0]; got.ThreadCount != 4 || got.Count != 6 {
+		t.Errorf("seen %d times by %d threads, not 6 by 4", got.Count, got.ThreadCount)
+	}
+}
