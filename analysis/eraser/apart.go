@@ -8,37 +8,83 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxApart bounds the pairs of places that Apart gives, of all variables together.
+// maxApart bounds the pairs of places that locks keep apart, and those that are ordered,
+// of all variables together.
 const maxApart = 1000
 
-// apartKey says which accesses that a lock keeps apart are one candidate.
+// apartKey says which accesses are one candidate. The lock is 0 if they are ordered.
 type apartKey struct {
 	variable, lock event.ObjectID
 	places         pairKey
 }
 
-// apart collects the pairs of accesses that nothing but a lock keeps apart. Nil
-// collects nothing.
+// apart collects the pairs of accesses that are no race. Nil collects nothing.
 type apart struct {
+	locked, ordered kept
+	latest          access // for its room
+}
+
+// kept is the candidates of one reason, and how many accesses were of others.
+type kept struct {
 	pairs map[apartKey]*finding.Pruned
 	more  uint64
+}
+
+func newApart() *apart {
+	return &apart{locked: kept{pairs: map[apartKey]*finding.Pruned{}}, ordered: kept{pairs: map[apartKey]*finding.Pruned{}}}
+}
+
+// again counts one more of a candidate and gives it; nil if it is new. Room says whether it
+// can be kept then.
+func (k *kept) again(key apartKey) (known *finding.Pruned, room bool) {
+	if c := k.pairs[key]; c != nil {
+		c.Count++
+		return c, true
+	}
+	if len(k.pairs) >= maxApart {
+		k.more++
+		return nil, false
+	}
+	return nil, true
 }
 
 // add takes x and e, which hold locks that exclude one another.
 func (p *apart) add(sets *table, x *access, t *thread, e *event.Event) {
 	k := apartKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].lock(), keyOf(x, e)}
-	if c := p.pairs[k]; c != nil {
-		c.Count++
+	if known, room := p.locked.again(k); known != nil || !room {
 		return
 	}
-	if len(p.pairs) >= maxApart {
-		p.more++
-		return
-	}
-	p.pairs[k] = &finding.Pruned{
+	p.locked.pairs[k] = &finding.Pruned{
 		Kind: finding.Race, Why: finding.CommonLock, Lock: k.lock, Objects: []event.ObjectID{e.Object},
 		Evidence: steps(x, t, e), Count: 1,
 	}
+}
+
+// order takes x and e if they would conflict, were x not before e in every schedule.
+func (p *apart) order(x *access, t *thread, e *event.Event) {
+	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || x.flags&e.Flags&event.Atomic != 0 {
+		return
+	}
+	k := apartKey{variable: e.Object, places: keyOf(x, e)}
+	known, room := p.ordered.again(k)
+	switch {
+	case known != nil:
+		p.latest.version = ^t.version // whatever it is, the locks are not copied yet
+		p.latest.take(t, e)
+		x.fill(&known.Evidence[0], e.Object)
+		p.latest.fill(&known.Evidence[1], e.Object)
+	case room:
+		p.ordered.pairs[k] = &finding.Pruned{
+			Kind: finding.Race, Why: finding.Ordered, Objects: []event.ObjectID{e.Object}, Evidence: steps(x, t, e), Count: 1,
+		}
+	}
+}
+
+// fill makes x the step, in its room.
+func (x *access) fill(s *finding.Step, object event.ObjectID) {
+	held, heldAt := append(s.Held[:0], x.held...), append(s.HeldAt[:0], x.heldAt...)
+	*s = x.bare(object)
+	s.Held, s.HeldAt = held, heldAt
 }
 
 // Apart gives the pairs of places at which two threads access a variable, one of them
@@ -50,13 +96,27 @@ func (a *Analysis) Apart() (pairs []finding.Pruned, more uint64) {
 	if a.apart == nil {
 		return nil, 0
 	}
-	for _, c := range a.apart.pairs {
+	return a.apart.locked.sorted()
+}
+
+// Ordered gives likewise the pairs of places of which the one access came before the other
+// in every schedule, by their latest accesses. By is left out. At other times the
+// same two places may race, or be kept apart by a lock.
+func (a *Analysis) Ordered() (pairs []finding.Pruned, more uint64) {
+	if a.apart == nil {
+		return nil, 0
+	}
+	return a.apart.ordered.sorted()
+}
+
+func (k *kept) sorted() (pairs []finding.Pruned, more uint64) {
+	for _, c := range k.pairs {
 		pairs = append(pairs, *c)
 	}
 	slices.SortFunc(pairs, func(x, y finding.Pruned) int {
 		return cmp.Or(cmp.Compare(x.Evidence[1].Seq, y.Evidence[1].Seq), cmp.Compare(x.Evidence[0].Seq, y.Evidence[0].Seq), cmp.Compare(x.Lock, y.Lock))
 	})
-	return pairs, a.apart.more
+	return pairs, k.more
 }
 
 // remember adds what is still named.
@@ -64,10 +124,12 @@ func (p *apart) remember(n *event.Names) {
 	if p == nil {
 		return
 	}
-	for _, c := range p.pairs {
-		n.Object(c.Lock)
-		for i := range c.Evidence {
-			c.Evidence[i].Remember(n)
+	for _, k := range []*kept{&p.locked, &p.ordered} {
+		for _, c := range k.pairs {
+			n.Object(c.Lock)
+			for i := range c.Evidence {
+				c.Evidence[i].Remember(n)
+			}
 		}
 	}
 }

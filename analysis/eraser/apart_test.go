@@ -57,6 +57,44 @@ func TestApartIsBounded(t *testing.T) {
 	}
 }
 
+// Pairs of places of which one access comes first in every schedule are ordered, if nothing
+// else is known of them.
+func TestOrderedAgainstPlainModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		events := randomRun(rt)
+		accesses := accessesOf(events)
+		pair := func(x, y naiveAccess) naivePair {
+			return naivePair{x.Object, keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}
+		}
+		a := New(Options{Apart: true, EveryPair: true, History: 1000})
+		for i := range events {
+			a.Event(&events[i])
+		}
+		got := naivePairs(accesses)
+		apart, _ := a.Apart()
+		ordered, _ := a.Ordered()
+		for _, p := range slices.Concat(apart, ordered) {
+			x, y := evidence(rt, accesses, p.Evidence[0].Seq), evidence(rt, accesses, p.Evidence[1].Seq)
+			if p.Why == finding.Ordered && (!naiveOrdered(x, y) || !slices.Equal(slices.Sorted(slices.Values(p.Evidence[1].Held)), slices.Sorted(slices.Values(y.all)))) {
+				rt.Fatalf("%+v is not ordered", p.Evidence)
+			}
+			got[pair(x, y)] = true
+		}
+		for j, y := range accesses {
+			for _, x := range accesses[:j] {
+				if naiveOrdered(x, y) && !got[pair(x, y)] {
+					rt.Fatalf("%+v and %+v are not told of", x, y)
+				}
+			}
+		}
+	})
+}
+
+func naiveOrdered(x, y naiveAccess) bool {
+	return x.Object == y.Object && x.Thread != y.Thread && (x.Op.IsWrite() || y.Op.IsWrite()) &&
+		x.Flags&y.Flags&event.Atomic == 0 && y.Before(x.Slot, x.Epoch)
+}
+
 // Pairs of places of conflicting accesses that nothing orders are races, or kept apart.
 func TestApartAgainstPlainModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -99,7 +99,8 @@ type Options struct {
 	MaxPairs int
 	// Uses keeps account of how threads use each variable; see Analysis.Uses.
 	Uses bool
-	// Apart collects the pairs of accesses that a lock keeps apart; see Analysis.Apart.
+	// Apart collects the pairs of accesses that a lock keeps apart, or that are ordered; see
+	// Analysis.Apart and Ordered.
 	Apart bool
 	// OnAccess, if not nil, is told the verdict of each access. The verdict
 	// is valid during the call only.
@@ -158,7 +159,7 @@ func New(opts Options) *Analysis {
 	}
 	var pairs *apart
 	if opts.Apart {
-		pairs = &apart{pairs: map[apartKey]*finding.Pruned{}}
+		pairs = newApart()
 	}
 	return &Analysis{
 		opts:    opts,

@@ -69,10 +69,14 @@ func steps(x *access, t *thread, e *event.Event) []finding.Step {
 }
 
 func (x *access) step(object event.ObjectID) finding.Step {
-	return finding.Step{
-		Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object,
-		Place: x.place, Value: x.value, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
-	}
+	s := x.bare(object)
+	s.Held, s.HeldAt = slices.Clone(x.held), slices.Clone(x.heldAt)
+	return s
+}
+
+// bare is the step without the locks held.
+func (x *access) bare(object event.ObjectID) finding.Step {
+	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Place: x.place, Value: x.value}
 }
 
 // reports gives what is known against a variable. Without a warning of the

@@ -150,7 +150,11 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			}
 			continue
 		}
-		if guarded && !a.opts.Uses && !a.opts.Apart || !a.conflict(x, e) {
+		if guarded && !a.opts.Uses && !a.opts.Apart {
+			continue
+		}
+		if !a.conflict(x, e) {
+			a.apart.order(x, t, e)
 			continue
 		}
 		if a.opts.Uses {

@@ -22,8 +22,8 @@ func (a *Analysis) explain() {
 		if s.tuples, possible = 0, false; !gated(ring) {
 			s.choose(0)
 		}
-		if possible {
-			return
+		if possible || s.steps < 0 {
+			return // it can be, or nobody knows
 		}
 		if told++; told <= maxExplained {
 			a.opts.Explain(a.pruned(ring))
@@ -42,6 +42,9 @@ func (a *Analysis) explainLimits(s *search, told int) {
 		tell("the search for rings of locks ended after %d steps, at rings of %d threads", a.opts.Budget, s.length)
 	} else if s.deeper {
 		tell("rings of more than %d threads were not looked for", a.opts.MaxThreads)
+	}
+	if n := a.stats.DroppedPatterns; n > 0 {
+		tell("%d acquisitions were in nestings of locks for which there was no room", n)
 	}
 	if told > maxExplained {
 		tell("%d more rings were dropped", told-maxExplained)

@@ -3,6 +3,7 @@ package goodlock
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -200,9 +201,21 @@ func TestExplainLimits(t *testing.T) {
 		{Options{}, nil},
 		{Options{MaxThreads: 2}, []string{"rings of more than 2 threads were not looked for"}},
 		{Options{Budget: 1}, []string{"the search for rings of locks ended after 1 steps, at rings of 2 threads"}},
+		{Options{MaxPatterns: 1}, []string{"2 acquisitions were in nestings of locks for which there was no room"}},
 	} {
 		if got, _ := explained(tc.opts, ring); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
+		}
+	}
+	// Where the budget ends within a ring, nobody knows whether it can be.
+	two := slices.Concat(fork(1, 2), fork(1, 3), nest(2, a, b), nest(3, b, a))
+	for budget := 1; ; budget++ {
+		got, findings := explained(Options{Budget: budget}, two)
+		if findings == 1 {
+			break
+		}
+		if len(got) != 1 || !strings.HasPrefix(got[0], "the search for rings of locks ended") {
+			t.Fatalf("budget %d: %q", budget, got)
 		}
 	}
 }

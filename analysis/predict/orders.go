@@ -89,30 +89,3 @@ func (h *History) creation(of event.ThreadID) finding.Step {
 func stepOf(e *entry) finding.Step {
 	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value}
 }
-
-// Exchanges gives, of each variable, the latest two accesses that follow each other and
-// are by two threads, one of them writing, by Seq.
-func (h *History) Exchanges() map[event.ObjectID][2]uint64 {
-	last := map[event.ObjectID]*entry{}
-	out := map[event.ObjectID][2]uint64{}
-	for i := range h.log {
-		e := &h.log[i]
-		if !e.Op.IsAccess() || h.gone(e) {
-			continue
-		}
-		if x := last[e.Object]; x != nil && x.Thread != e.Thread && (x.Op.IsWrite() || e.Op.IsWrite()) {
-			out[e.Object] = [2]uint64{x.Seq, e.Seq}
-		}
-		last[e.Object] = e
-	}
-	return out
-}
-
-// Step is the event of that Seq, as evidence; Op is None if it is forgotten.
-func (h *History) Step(seq uint64) finding.Step {
-	x := h.entry(seq)
-	if x == nil || h.gone(x) {
-		return finding.Step{}
-	}
-	return stepOf(x)
-}

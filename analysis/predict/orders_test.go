@@ -62,21 +62,3 @@ func TestOrders(t *testing.T) {
 		})
 	}
 }
-
-// TestExchanges: of a variable the last time that it went from one thread to another.
-func TestExchanges(t *testing.T) {
-	f := newFeed(Options{})
-	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
-	f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
-	w := f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
-	r := f.add(event.Event{Thread: 2, Op: event.Read, Object: varX})
-	f.add(event.Event{Thread: 1, Op: event.Read, Object: varX}) // two reads exchange nothing
-	f.add(event.Event{Thread: 1, Op: event.Read, Object: varX + 1})
-	got := f.h.Exchanges()
-	if len(got) != 1 || got[varX] != [2]uint64{w, r} {
-		t.Errorf("%v, want %v of one variable", got, [2]uint64{w, r})
-	}
-	if s := f.h.Step(w); s.Op != event.Write || s.Thread != 1 || f.h.Step(99).Op != event.None {
-		t.Errorf("step %+v", s)
-	}
-}

@@ -36,52 +36,46 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	return r
 }
 
-// unraced tells of the accesses by several threads, one of them writing, that are no race: of
-// those that a lock keeps apart by pairs of places, and of variables whose accesses are all
-// ordered. Atomic accesses are no candidates.
+// unraced tells of the pairs of places at which several threads access a variable, one of
+// them writing, that are no race: those that a lock keeps apart, and those of which each
+// access comes after the others.
 func (s *Suite) unraced(races []finding.Finding) {
 	if !s.explain {
 		return
 	}
-	s.apart()
-	raced := map[event.ObjectID]bool{}
-	var exchanges map[event.ObjectID][2]uint64
-	for _, f := range races {
-		raced[f.Objects[0]] = true
+	told := map[places]bool{}
+	for i := range races {
+		told[placesOf(&races[i])] = true
 	}
-	for _, u := range s.eraser.Uses() {
-		if u.Threads < 2 || u.Writes == 0 || raced[u.Variable] || s.atomics[u.Variable] || u.Conflicts {
+	s.apart(told)
+	pairs, more := s.eraser.Ordered()
+	for _, p := range pairs {
+		if told[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] {
 			continue
 		}
-		p := finding.Pruned{Kind: finding.Race, Why: finding.Ordered, Objects: []event.ObjectID{u.Variable}}
-		if exchanges == nil {
-			exchanges = s.history.Exchanges()
-		}
-		s.handed(&p, exchanges[u.Variable])
+		s.ordered(&p)
 		s.pruned = append(s.pruned, p)
 	}
+	s.unlisted(more, "came one after the other in every schedule")
 }
 
 // apart tells of the pairs of places that a lock keeps apart.
-func (s *Suite) apart() {
+func (s *Suite) apart(told map[places]bool) {
 	pairs, more := s.eraser.Apart()
-	s.pruned = append(s.pruned, pairs...)
-	if more > 0 {
-		reason := fmt.Sprintf("%d times more accesses were kept apart by a lock, at more pairs of places than are listed", more)
-		s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
+	for _, p := range pairs {
+		told[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
 	}
+	s.pruned = append(s.pruned, pairs...)
+	s.unlisted(more, "were kept apart by a lock")
 }
 
-// handed names two accesses that follow each other, and what orders them, if that is
-// still known.
-func (s *Suite) handed(p *finding.Pruned, accesses [2]uint64) {
-	x, y := s.history.Step(accesses[0]), s.history.Step(accesses[1])
-	if x.Op == event.None || y.Op == event.None {
+// unlisted tells how many more accesses there were for which a list had no room.
+func (s *Suite) unlisted(more uint64, were string) {
+	if more == 0 {
 		return
 	}
-	if by := s.history.Orders(x.Seq, y.Seq); by.Op != event.None {
-		p.By, p.Evidence = by, []finding.Step{x, y}
-	}
+	reason := fmt.Sprintf("%d times more accesses %s, at more pairs of places than are listed", more, were)
+	s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 }
 
 // ordered names what puts one side of a ring before another where it is no creation

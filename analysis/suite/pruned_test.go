@@ -20,7 +20,7 @@ func TestPruned(t *testing.T) {
 	for name, want := range map[string][]string{
 		"01_simple_ww":                nil,
 		"02_locked":                   {"race common-lock"},
-		"08_fork_join_safe":           {"race ordered by join"},
+		"08_fork_join_safe":           {"race ordered by fork", "race ordered by join"},
 		"d01_abba":                    nil,
 		"d02_gatelock":                {"deadlock gate-lock"},
 		"d21_bcc_example_joined":      {"deadlock ordered by join"},

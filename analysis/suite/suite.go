@@ -56,20 +56,19 @@ type Suite struct {
 	misuse   *misuse.Analysis
 	explain  bool
 	pruned   []finding.Pruned
-	atomics  map[event.ObjectID]bool // variables with atomic accesses, to explain
 }
 
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.Judges})
-	s := &Suite{explain: o.Explain, atomics: map[event.ObjectID]bool{}, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
+	s := &Suite{explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.ordered(&p)
 			s.pruned = append(s.pruned, p)
 		}
 	}
-	s.eraser = eraser.New(eraser.Options{Uses: o.Uses || o.Explain, Apart: o.Explain})
+	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, Apart: o.Explain})
 	s.order = happensbefore.New(happensbefore.Options{})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
@@ -96,9 +95,6 @@ func (s *Suite) Event(e *event.Event) {
 	s.misuse.Event(e)
 	if e.Op.IsMisuse() {
 		return // likewise
-	}
-	if s.explain && e.Flags&event.Atomic != 0 && e.Op.IsAccess() {
-		s.atomics[e.Object] = true
 	}
 	s.history.Event(e)
 	if e.Op == event.AcquireAgain {

@@ -106,6 +106,9 @@ func TestBoundsOfLockOrder(t *testing.T) {
 		if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, want) || r.Run.LockOrder.Complete {
 			t.Errorf("%s: lock order %+v, notes %q", flag, r.Run.LockOrder, notes)
 		}
+		if len(r.Pruned) != 1 || r.Pruned[0].Why != "budget" {
+			t.Errorf("%s: pruned %+v", flag, r.Pruned)
+		}
 	}
 }
 
