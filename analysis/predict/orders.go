@@ -12,8 +12,11 @@ import (
 // message that is waited for. Op is None if nothing does, or it is forgotten.
 func (h *History) Orders(a, b uint64) finding.Step {
 	x, y := h.find(a), h.find(b)
-	if x == nil || y == nil || x.Slot == y.Slot {
+	if x == nil || y == nil || x.Thread == y.Thread {
 		return finding.Step{}
+	}
+	if x.Slot == y.Slot {
+		return h.ending(x.Thread) // before the slot was another thread's
 	}
 	if at := h.learns(y.Slot, y.Epoch, x); at != 0 {
 		return h.bringer(x, y.Slot, at)
@@ -77,9 +80,14 @@ func (h *History) reads(l *lanes, at int32, x *event.Event) bool {
 	return w.Slot == x.Slot && w.Epoch >= x.Epoch || h.learns(w.Slot, w.Epoch, x) != 0
 }
 
-func (h *History) creation(of event.ThreadID) finding.Step {
+func (h *History) creation(of event.ThreadID) finding.Step { return h.of(event.Fork, of) }
+
+func (h *History) ending(of event.ThreadID) finding.Step { return h.of(event.Join, of) }
+
+// of is the fork or join of a thread; Op is None if it is forgotten.
+func (h *History) of(op event.Op, thread event.ThreadID) finding.Step {
 	for i := range h.log {
-		if e := &h.log[i]; e.Op == event.Fork && e.Peer == of {
+		if e := &h.log[i]; e.Op == op && e.Peer == thread {
 			return stepOf(e)
 		}
 	}

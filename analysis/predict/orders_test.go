@@ -43,6 +43,13 @@ func TestOrders(t *testing.T) {
 			f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 3})
 			return a, f.nest(3, lockB)
 		}, event.Fork, 1},
+		{"a join, and a thread in the slot of that which ended", func(f *feed) (a, b uint64) {
+			a = f.nest(2, lockA)
+			f.add(event.Event{Thread: 2, Op: event.End})
+			f.add(event.Event{Thread: 1, Op: event.Join, Peer: 2})
+			f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 3})
+			return a, f.nest(3, lockB)
+		}, event.Join, 1},
 		{"a post", func(f *feed) (a, b uint64) {
 			f.add(event.Event{Thread: 2, Op: event.Init, Object: theSem, Kind: event.KindSemaphore, Flags: event.HasValue})
 			a = f.nest(1, lockA)

@@ -23,7 +23,8 @@ type Pruned struct {
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;
-// those that read the same are one.
+// those that read the same are one. Two places where accesses race, or that a lock keeps
+// apart, are not told again as ordered, as they may be in another call chain.
 func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 	b := newBuilder(names)
 	r.Explained = true
@@ -36,6 +37,7 @@ func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 		p := &r.Pruned[i]
 		p.Message = n.dropped(p, clean(ps[i].Reason))
 	}
+	n.dropTold(r)
 	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {
 		if x.Kind != y.Kind {
 			return rank(kinds, x.Kind) - rank(kinds, y.Kind)
@@ -51,6 +53,37 @@ func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
 		kept = append(kept, p)
 	}
 	r.Pruned = kept
+}
+
+// dropTold drops the ordered pairs of accesses of which there is more to tell.
+func (n names) dropTold(r *Report) {
+	told := map[string]bool{}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Kind == finding.Race {
+			told[n.pair(f.Objects, f.Evidence)] = true
+		}
+	}
+	for i := range r.Pruned {
+		if p := &r.Pruned[i]; p.Why == finding.CommonLock {
+			told[n.pair(p.Objects, p.Evidence)] = true
+		}
+	}
+	r.Pruned = slices.DeleteFunc(r.Pruned, func(p Pruned) bool {
+		return p.Kind == finding.Race && p.Why == finding.Ordered && told[n.pair(p.Objects, p.Evidence)]
+	})
+}
+
+// pair names two places of accesses, in either order.
+func (n names) pair(objects []Object, sides []Step) string {
+	var out []string
+	for _, x := range sides {
+		out = append(out, access(x)+n.in(x.Stack))
+	}
+	slices.Sort(out)
+	for i := range objects {
+		out = append(out, n.full(&objects[i]))
+	}
+	return strings.Join(out, "; ")
 }
 
 func (b *builder) pruned(p *finding.Pruned) Pruned {

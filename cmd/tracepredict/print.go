@@ -38,7 +38,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call chains in full")
 	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
-	fs.IntVar(&f.history, "history", 0, "critical sections `N` kept for each lock and thread, to predict from (1000 if 0), and events in proportion; what is forgotten is counted and told")
+	fs.IntVar(&f.history, "history", 0, "critical sections `N` kept for each lock and thread, to predict from (1000 if 0, at least 2), and events in proportion; what is forgotten is counted and told")
 	fs.IntVar(&f.reversals, "reversals", 0, "steps `N` that may be spent on schedules in which critical sections of a lock change places; 0 is the default, 16777216, and -1 looks for none")
 }
 
