@@ -20,7 +20,8 @@ import (
 // Session.mu.
 type process struct {
 	pid      int
-	program  string // path
+	program  string // path of what it runs
+	began    string // path of what it ran first
 	planner  *probes.Planner
 	limited  bool               // the planner knows how many watchpoints there are
 	modules  map[FileID]*Module // of the program that it runs now
@@ -67,6 +68,17 @@ func (s *Session) Processes() []Process {
 		ps = append(ps, Process{PID: p.pid, Program: p.program})
 	}
 	return ps
+}
+
+// Became is the path of what the first process ran last, where that is not what it
+// ran first: as sh -c 'exec ./server' becomes the server; else "".
+func (s *Session) Became() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.first.program == s.first.began {
+		return ""
+	}
+	return s.first.program
 }
 
 // of gives the process with a kernel's id, the latest if several have had it;
@@ -228,11 +240,14 @@ func (s *Session) life(r *bpf.Record) {
 	}
 }
 
-// remaining notes which processes are left to themselves, and what no program
-// had that was to be watched.
+// remaining notes which processes are left to themselves, what no program
+// had that was to be watched, and that the first became one that has nothing to observe.
 func (s *Session) remaining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.nothingToSee(); err != nil && s.first.program != s.first.began {
+		s.note(err.Error())
+	}
 	if !s.opts.Follow {
 		return
 	}

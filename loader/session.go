@@ -12,6 +12,7 @@
 package loader
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -362,7 +363,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.program = exe
+	p.program, p.began = exe, cmp.Or(p.began, exe)
 	s.limitWatchpoints(p)
 	// The program before its libraries: it is searched for variables first.
 	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })

@@ -186,15 +186,24 @@ func (s *Session) ready() error {
 	if err := errors.Join(missing, unfit); err != nil {
 		return &UsageError{Err: err}
 	}
-	calls := 0
-	for _, m := range s.first.modules {
-		calls += m.Plan.Calls + m.Plan.Methods
-	}
-	if calls == 0 && !s.opts.Look {
-		return errNothingToSee(s.first.modules)
+	if err := s.nothingToSee(); err != nil {
+		return err
 	}
 	s.running, s.began = true, time.Now()
 	return nil
+}
+
+// nothingToSee is an error if the program has no call that could be observed; nil if it has.
+func (s *Session) nothingToSee() error {
+	for _, m := range s.first.modules {
+		if m.Plan.Calls+m.Plan.Methods > 0 {
+			return nil
+		}
+	}
+	if s.opts.Look {
+		return nil
+	}
+	return errNothingToSee(s.first.modules)
 }
 
 // UsageError is a fault of what the user asked for.

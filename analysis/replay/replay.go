@@ -211,7 +211,7 @@ func Run(s trace.Summary) report.Run {
 	for _, e := range s.Executed {
 		executed = append(executed, report.Executed{Place: e.Place, Threads: threadsOf(e.Hits), Left: e.Left > 0})
 	}
-	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Cut: s.Cut, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
+	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, Became: s.Became, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Cut: s.Cut, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
 }
 
 // Doubt gives, for suite.Finish, why a finding of the run may be wrong

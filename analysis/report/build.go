@@ -37,7 +37,7 @@ func Build(run Run, fs []finding.Finding, r Resolver) Report {
 	for i := range fs {
 		built = append(built, b.finding(canonical(fs[i])))
 	}
-	run.Program = clean(run.Program)
+	run.Program, run.Became = clean(run.Program), clean(run.Became)
 	run.Notes = cleanAll(run.Notes)
 	rep := Report{Run: run, Findings: merge(built)}
 	n := newNames(rep)

@@ -257,7 +257,7 @@ func toJSONConfidence(r Report) jsonConfidence {
 func toJSONRun(r Run) jsonRun {
 	processes := each(r.Processes, func(p Process) jsonProcess { return jsonProcess(p) })
 	if len(processes) == 0 {
-		processes = append(processes, jsonProcess{PID: r.PID, Program: r.Program})
+		processes = append(processes, jsonProcess{PID: r.PID, Program: cmp.Or(r.Became, r.Program)})
 	}
 	return jsonRun{
 		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,

@@ -63,6 +63,7 @@ type Resolver interface {
 type Run struct {
 	Program  string // its path
 	Called   string // how people know it, where that is not its file's name; of a report of a moment
+	Became   string // path of what it ran last, where that is another
 	PID      int
 	Events   uint64 // recorded
 	Lost     uint64 // known to have been lost; 0 by default

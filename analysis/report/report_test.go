@@ -595,6 +595,25 @@ func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 	}
 }
 
+// A run of a wrapper that becomes another program is that program's.
+func TestHeadlineOfAProgramThatBecameAnother(t *testing.T) {
+	run := shopRun()
+	run.Program, run.Became = "/usr/bin/sh", "/opt/shop"
+	r := Build(run, nil, shopTable())
+	want := "tracepredict: no findings in shop (pid 4242, started as sh): "
+	if got := text(t, r, TextOptions{}); !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := string(writeJSON(t, r)); !strings.Contains(got, `"program": "/usr/bin/sh"`) || !strings.Contains(got, `"program": "/opt/shop"`) {
+		t.Errorf("JSON:\n%s", got)
+	}
+	r.Run.Processes = make([]Process, 3)
+	want = strings.Replace(want, "sh):", "sh) and 2 processes from it:", 1)
+	if got := text(t, r, TextOptions{Width: 160}); !strings.HasPrefix(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestShortName(t *testing.T) {
 	for _, c := range []struct {
 		in    string

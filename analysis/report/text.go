@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"path"
@@ -194,15 +195,30 @@ func summary(r Report) string {
 			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
 		}
 	}
-	program := path.Base(r.Run.Program)
-	if r.Run.PID != 0 { // an imported trace has none
-		program = fmt.Sprintf("%s (pid %d)", program, r.Run.PID)
-	}
+	program := observed(r.Run)
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
 	if r.Run.Duration > 0 { // what is imported or cut short has none
 		figures = append(figures, seconds(r.Run.Duration))
 	}
 	return fmt.Sprintf("tracepredict: %s in %s: %s, %s", verdict(r), program, strings.Join(figures, ", "), lost)
+}
+
+// observed is "shop (pid 12)", "server (pid 12, started as sh)", or "make (pid 12) and 3
+// processes from it".
+func observed(r Run) string {
+	program := path.Base(cmp.Or(r.Became, r.Program))
+	if r.PID == 0 { // an imported trace has none
+		return program
+	}
+	started := ""
+	if r.Became != "" {
+		started = ", started as " + path.Base(r.Program)
+	}
+	program = fmt.Sprintf("%s (pid %d%s)", program, r.PID, started)
+	if n := len(r.Processes); n > 1 {
+		program += fmt.Sprintf(" and %s from it", counted(uint64(n-1), "process", "processes"))
+	}
+	return program
 }
 
 // verdict is "1 deadlock, 2 races predicted; 1 race potential".

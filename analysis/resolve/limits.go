@@ -103,7 +103,7 @@ func CheckIn(s *loader.Session, tgid, index uint32) uint64 {
 // its result, that is what was lost, and what nobody saw.
 func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Summary {
 	st := o.Stats()
-	sum := trace.Summary{PID: s.PID(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
+	sum := trace.Summary{PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if ps := s.Processes(); len(ps) > 1 {
 		for _, p := range ps {
 			sum.Processes = append(sum.Processes, trace.Process(p))

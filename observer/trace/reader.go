@@ -104,9 +104,7 @@ func (r *Reader) header() error {
 	case n == 0 || !IsTrace(b[:n]):
 		return r.wrong(errors.New("this is not a trace"))
 	case err == io.ErrUnexpectedEOF:
-		r.cut = &Cut{Dropped: int64(n)}
-		r.err = io.EOF
-		return nil
+		return r.wrong(errNothing)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", r.name, err)
 	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
@@ -321,7 +319,14 @@ func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	return h, r.buf, nil
 }
 
+// errNothing is about a file that ends before its first block does: to report no
+// findings in it would be to say something of a run of which nothing is known.
+var errNothing = errors.New("the trace is cut short before anything of the run is in it")
+
 func (r *Reader) cutHere(dropped int) error {
+	if r.start == headerSize {
+		return r.wrong(errNothing)
+	}
 	r.cut = &Cut{After: max(r.seq, 1) - 1, Offset: r.start, Dropped: int64(dropped)}
 	return io.EOF
 }

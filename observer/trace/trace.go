@@ -68,7 +68,10 @@ type Hit struct {
 // Summary is what is known of a run as a whole. The first block has as much of
 // it as is known then; the whole stands at the end.
 type Summary struct {
-	Program  string        `json:"program"` // its path
+	Program string `json:"program"` // its path
+	// Became is the path of what its first process ran last, where that is not Program:
+	// a wrapper runs another program in its place. "" where it is.
+	Became   string        `json:"became,omitempty"`
 	PID      int           `json:"pid"`
 	Events   uint64        `json:"events"`       // recorded
 	Lost     uint64        `json:"lost"`         // known to have been lost

@@ -461,6 +461,9 @@ func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 	if status != 66 {
 		t.Errorf("exit status %d", status)
 	}
+	if p := r.Run.Processes; filepath.Base(r.Run.Program) != "setarch" || len(p) != 1 || !strings.Contains(filepath.Base(p[0].Program), "execs.c") {
+		t.Errorf("program %s, processes %v", r.Run.Program, p)
+	}
 }
 
 // A program that becomes one that cannot be observed goes on.
@@ -469,6 +472,9 @@ func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
 	launch := processFixture(t, "launch.c")
 	c := startTool(t, childOptions{Stdin: strings.NewReader("")}, "exec", "--", launch, processFixture(t, "echo.c", "-static", "-s"), "7")
 	c.want(7)
+	if text := strings.Join(strings.Fields(c.err.String()), " "); !strings.Contains(text, "started as "+filepath.Base(launch)) || !strings.Contains(text, "is static and stripped") {
+		t.Errorf("the report does not say what cannot be observed: %s", text)
+	}
 	script := filepath.Join(t.TempDir(), "script")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 5\n"), 0o755); err != nil {
 		t.Fatal(err)
