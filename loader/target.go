@@ -172,7 +172,7 @@ func vanished(pid int, status map[string]string) error {
 
 func notYours(pid int, status map[string]string) error {
 	c := readCircumstances()
-	remedy := fmt.Sprintf("observe it as root: sudo %s attach -p %d", c.self, pid)
+	remedy := fmt.Sprintf("run the same command as root: sudo %s ...", c.self)
 	owner, _, _ := strings.Cut(status["Uid"], "\t")
 	what := fmt.Sprintf("process %d (%s) belongs to %s", pid, status["Name"], userName(owner))
 	if owner == strconv.Itoa(os.Getuid()) {

@@ -87,7 +87,7 @@ func same(from, to string) bool {
 // createOutput opens what a trace is written to.
 func createOutput(name, form string) (*os.File, error) {
 	if name != standard {
-		return os.Create(name)
+		return createFile("write the trace", name)
 	}
 	if form == "trace" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("standard output is a terminal; pipe it, or give a file")

@@ -190,6 +190,9 @@ func (f *observeFlags) check() error {
 	if err := f.reportFlags.check(); err != nil {
 		return err
 	}
+	if f.record == standard && f.output == standard {
+		return usage("--record - and --output -: only one of them can go to standard output")
+	}
 	if f.order != "" && f.order != "io" {
 		return usage("--order %s: it is io", f.order)
 	}
@@ -244,6 +247,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	outliveReaders()
 	r := &observation{flags: f}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,

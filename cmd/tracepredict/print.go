@@ -33,7 +33,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
-	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
+	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error; - is standard output")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call chains in full")
@@ -70,14 +70,15 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 		return nil, err
 	}
 	p := &printer{flags: f, std: std}
-	if f.output != "" {
-		file, err := os.Create(f.output)
-		if err != nil {
-			return nil, fmt.Errorf("--output: %w", err)
-		}
-		p.out = file
+	var err error
+	switch f.output {
+	case "":
+	case standard:
+		p.out, err = standardOutput()
+	default:
+		p.out, err = createFile("--output", f.output)
 	}
-	return p, nil
+	return p, err
 }
 
 // print sends the whole report in one write, so that the program's own output

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
@@ -39,22 +38,16 @@ func newRecording(name string) (*recording, error) {
 
 func createTrace(name string) (*os.File, error) {
 	if name != standard {
-		file, err := os.Create(name)
-		if err != nil {
-			return nil, fmt.Errorf("--record: %w", err)
-		}
-		return file, nil
+		return createFile("--record", name)
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("--record -: standard output is a terminal; pipe it to tracepredict analyze -, or into a file")
 	}
-	// By another descriptor than 1, where a closed pipe is an error like any
-	// other and does not end the tool.
-	fd, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	file, err := standardOutput()
 	if err != nil {
 		return nil, fmt.Errorf("--record -: %w", err)
 	}
-	return os.NewFile(uintptr(fd), "standard output"), nil
+	return file, nil
 }
 
 // finish writes the end of the trace.

@@ -166,3 +166,26 @@ func TestTraceDamaged(t *testing.T) {
 		t.Error(c.err.String())
 	}
 }
+
+// TestReportReaderGone: who read the tool's messages through a pipe has gone, as head
+// does; the run is observed to its end all the same, and its trace is whole.
+func TestReportReaderGone(t *testing.T) {
+	needBPF(t)
+	file := filepath.Join(t.TempDir(), "run.trace")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	c := startTool(t, childOptions{Stderr: w}, "exec", "--record", file, "--", example(t, "shop"))
+	w.Close()
+	c.want(125)
+	if !strings.Contains(c.out.String(), "tickets left") {
+		t.Error("the program did not end by itself")
+	}
+	analyze := startTool(t, childOptions{}, "analyze", file)
+	analyze.want(66)
+	if !strings.Contains(analyze.err.String(), "nothing lost") {
+		t.Error("the trace is not whole")
+	}
+}

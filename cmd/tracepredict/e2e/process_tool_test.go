@@ -97,6 +97,7 @@ type childOptions struct {
 	Env    []string  // in addition
 	Stdin  io.Reader // default: a pipe, child.in
 	Stdout *os.File  // default: child.out
+	Stderr *os.File  // default: child.err
 	Group  bool      // it leads a process group of its own
 }
 
@@ -118,6 +119,9 @@ func startChild(t testing.TB, opts childOptions, args ...string) *child {
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
 	if opts.Stdout != nil {
 		c.cmd.Stdout = opts.Stdout
+	}
+	if opts.Stderr != nil {
+		c.cmd.Stderr = opts.Stderr
 	}
 	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: opts.Group}
 	if c.cmd.Stdin = opts.Stdin; opts.Stdin == nil {
