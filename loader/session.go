@@ -349,15 +349,17 @@ func (s *Session) sync(pid int) error {
 
 // attachNew is sync; it gives the modules that have got probes.
 func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
-	maps, err := readMaps(pid)
-	if err != nil {
-		return nil, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.of(pid)
 	if s.over {
 		return nil, nil
+	}
+	// Read under the lock: else it may be of the program before an execve, and be taken
+	// for what the one after it has mapped.
+	maps, err := readMaps(pid)
+	if err != nil {
+		return nil, err
 	}
 	exe, err := Executable(p.pid)
 	if err != nil {

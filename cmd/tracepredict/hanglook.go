@@ -60,7 +60,7 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	defer stop()
 	opts := r.options()
 	opts.Look, opts.Lossy = true, true

@@ -574,7 +574,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := loader.CheckPID(pid); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	defer stop()
 	program, err := loader.Executable(pid)
 	if err != nil {
