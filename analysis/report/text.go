@@ -183,6 +183,11 @@ func callCount(c Calls) string {
 	return text
 }
 
+// Headline is the verdict in one line: what was found and in what.
+func Headline(r Report) string {
+	return fmt.Sprintf("tracepredict: %s in %s", verdict(r), observed(r.Run))
+}
+
 // summary is the verdict: what was found, where, in how much.
 func summary(r Report) string {
 	lost := "nothing lost"
@@ -195,12 +200,11 @@ func summary(r Report) string {
 			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
 		}
 	}
-	program := observed(r.Run)
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
 	if r.Run.Duration > 0 { // what is imported or cut short has none
 		figures = append(figures, seconds(r.Run.Duration))
 	}
-	return fmt.Sprintf("tracepredict: %s in %s: %s, %s", verdict(r), program, strings.Join(figures, ", "), lost)
+	return fmt.Sprintf("%s: %s, %s", Headline(r), strings.Join(figures, ", "), lost)
 }
 
 // observed is "shop (pid 12)", "server (pid 12, started as sh)", or "make (pid 12) and 3

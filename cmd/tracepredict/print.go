@@ -89,7 +89,12 @@ func (p *printer) print(rep report.Report) (int, error) {
 	if p.flags.generate {
 		rep = suppress.Generate(rep)
 	}
-	return len(rep.Findings), p.write(rep)
+	err := p.write(rep)
+	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
+		// Else the log of a job that failed by them would not say why.
+		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Plain(p.flags.output))
+	}
+	return len(rep.Findings), err
 }
 
 func (p *printer) write(rep report.Report) error {
