@@ -162,7 +162,7 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 func (b *builder) censusNotes(c *variable.Census, left int) {
 	name := b.plan.File.Name()
 	if c.Objects == 0 {
-		b.note("%s has neither debug information nor symbols of its data: --watch-shared has nothing to watch in it; compile with -g, do not strip it, or install its debug symbols", name)
+		b.note("neither debug information nor symbols tell of a global or static variable of %s: --watch-shared has nothing to watch in it; if there are some, compile with -g, do not strip it, or install its debug symbols", name)
 	}
 	if n := len(c.Escaped); n > 0 {
 		b.note("the addresses of %d variables of %s are taken (%s): accesses through pointers are not seen", n, name, some(c.Escaped))

@@ -13,16 +13,16 @@ var knownMisses = map[string]string{
 	"condition_any":   "potential: a reference count of the library's, inlined, may order any two events",
 	"fork_held":       "nothing says that a fork may come while the lock is held",
 	"future":          "potential: a future is atomic instructions through pointers",
-	"heap_counter":    "only global and static variables are watched without --watch-field",
+	"heap_counter":    "--watch-shared watches global and static variables alone",
 	"hidden_by_count": "every schedule that leads there gives a read another writer",
 	"latch":           "potential: the count of waiters in the library's wait is not observed",
 	"openmp":          "potential: libgomp synchronises unobserved",
 	"own_spin_abba":   "a lock made of atomic instructions is not known to be one without --sync",
 	"pool":            "one thread writes and another only reads, which makes no candidate where the run's locks order the two",
 	"publication":     "on x86-64 the code of a relaxed store is that of one that releases",
-	"shared_memory":   "only global and static variables are watched without --watch-field",
+	"shared_memory":   "--watch-shared watches global and static variables alone",
 	"signal_lock":     "nothing says that the signal may come while the lock is held",
-	"swap":            "only global and static variables are watched without --watch-field",
+	"swap":            "--watch-shared watches global and static variables alone",
 }
 
 // knownAlarms are innocent programs of which something is said, and why.
