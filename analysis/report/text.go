@@ -386,7 +386,6 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	return lines
 }
 
-// placed is what a thread does, with its stack where there is one.
 func forReading(h Held) string {
 	if h.Read {
 		return " for reading"
@@ -394,6 +393,7 @@ func forReading(h Held) string {
 	return ""
 }
 
+// placed is what a thread does, with its stack where there is one.
 func (p *printer) placed(what, in string, s Stack, width int) []string {
 	if len(s.Frames) == 0 {
 		return wrap(what, width, 0, 2)
