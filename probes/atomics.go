@@ -110,7 +110,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 		return nil, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 	}
 	b.indivisible, b.swept = code.Sites, whole
-	names := b.symbols()
+	names, typed := b.symbols(), len(all)
 	for _, s := range code.Sites {
 		if m := s.Mem; m.Fixed && !m.Segment && f.IsData(m.Addr) && !b.inTable(s.Func) {
 			all = append(all, atomicAt(f, names, m.Addr, m.Size))
@@ -118,6 +118,9 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	if whole { // to follow registers through so many functions would take seconds
 		all = append(all, b.hinted(names, code.Hints)...)
+	}
+	if holdsLibrary(f) {
+		all = slices.Concat(all[:typed], slices.DeleteFunc(all[typed:], implementation))
 	}
 	p.watchedElements(b, all)
 	all = p.distinct(all)
@@ -153,6 +156,19 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 		b.note("the guards of %d static objects of %s are not observed: that their making comes before all use is then not known", left, f.Name())
 	}
 	return vars
+}
+
+// holdsLibrary tells a static program that holds its C library.
+func holdsLibrary(f *binary.File) bool { return f.Static() && len(f.Lookup("__libc_start_main")) > 0 }
+
+// implementation tells a variable by its name as the C library's own: C reserves names
+// with an underscore in front, at file scope, for the implementation (C11, 7.1.3). In
+// such names of glibc's and musl's are the list of stacks and the number of threads, which would
+// order the end of one thread before the creation of the next. C++ and Rust begin with
+// _Z and _R what they mangle. A program's own variable of such a name is synchronisation that is
+// not observed, as behind a pointer.
+func implementation(v variable.Variable) bool {
+	return strings.HasPrefix(v.Name, "_") && !strings.HasPrefix(v.Name, "_Z") && !strings.HasPrefix(v.Name, "_R")
 }
 
 // watchedElements says which arrays are not observed because some of their elements

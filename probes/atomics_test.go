@@ -159,6 +159,29 @@ func TestAtomicsOfRuntime(t *testing.T) {
 	}
 }
 
+// In a static program what the C library synchronises with is known by its reserved names;
+// a program's own atomic variable has any name.
+func TestAtomicsOfStaticProgram(t *testing.T) {
+	got := planned(plan(t, build(t, "gcc", `
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int _served;
+static int spin;
+static void *serve(void *arg) { atomic_fetch_add(&_served, 1); __atomic_exchange_n(&spin, 1, __ATOMIC_ACQUIRE); return arg; }
+int main(void) { pthread_t t; return pthread_create(&t, 0, serve, 0) || pthread_join(t, 0) || _served - 1; }
+`, "-O1", "-g", "-static", "-pthread"), Options{Atomics: true}))
+	for _, want := range []string{"serve update _served", "serve update spin"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	for _, g := range got {
+		if name := g[strings.LastIndex(g, " ")+1:]; name[0] == '_' && name != "_served" {
+			t.Errorf("observed in the C library: %s", g)
+		}
+	}
+}
+
 func TestRuntimeLibrary(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/lib/x86_64-linux-gnu/libc.so.6": true, "/lib/ld-musl-x86_64.so.1": true, "/lib64/ld-linux-x86-64.so.2": true, "/usr/lib/libstdc++.so.6.0.30": true,

@@ -40,5 +40,5 @@ func (d *Deadlocks) Take(f *finding.Finding) {
 	}
 	d.told[text] = true
 	// What cannot be written is missed by nobody: the report has all.
-	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the full report follows at the end)\n", text)
+	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the full report, with what is doubtful about it, follows at the end)\n", text)
 }

@@ -17,7 +17,7 @@ func TestEachDeadlockIsTold(t *testing.T) {
 	}
 	d.Take(&f)
 	d.Take(&f)
-	want := `tracepredict: deadlock predicted: T2 and T3 can block each other for ever: T2 holds 'a' and waits for 'b' at x.c:21, while T3 holds 'b' and waits for 'a' at x.c:31 (the full report follows at the end)
+	want := `tracepredict: deadlock predicted: T2 and T3 can block each other for ever: T2 holds 'a' and waits for 'b' at x.c:21, while T3 holds 'b' and waits for 'a' at x.c:31 (the full report, with what is doubtful about it, follows at the end)
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

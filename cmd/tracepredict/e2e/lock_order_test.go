@@ -194,3 +194,21 @@ func TestRAX(t *testing.T) {
 		t.Errorf("%+v", r.Findings)
 	}
 }
+
+// TestDeadlockOfStaticPrograms: the variables by which a C library in the program counts threads
+// and keeps their stacks order nothing, but what else it does makes the finding potential.
+func TestDeadlockOfStaticPrograms(t *testing.T) {
+	for _, c := range []struct{ name, compiler, flags, want string }{
+		{"glibc", "gcc", "", "predicted deadlock of a, b"},
+		{"glibc, static", "gcc", "-static", "potential deadlock of a, b"},
+		{"musl, static", "musl-gcc", "-static", "potential deadlock of a, b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			needBPF(t)
+			program := build(t, c.compiler, "apart.c", append(strings.Fields(c.flags), "-O1", "-g", "-pthread")...)
+			if _, r := reported(t, "exec", "--", program); r.summary() != c.want {
+				t.Errorf("%s, not %s", r.summary(), c.want)
+			}
+		})
+	}
+}

@@ -66,7 +66,7 @@ func TestPlacesOnHeap(t *testing.T) {
 		flags            []string
 		variable, place  string
 	}{
-		{"g++", "places.cc", []string{"-O2", "-pthread"}, "tally", "atomic instruction in operator() at places.cc:"},
+		{"g++", "places.cc", []string{"-O2", "-pthread"}, "tally", "atomic instruction in main::{lambda}::operator() at places.cc:"},
 		{"rustc", "places.rs", []string{"-O"}, "TALLY", "atomic instruction in places::main::{{closure}} at places.rs:"},
 	} {
 		t.Run(c.compiler, func(t *testing.T) {
