@@ -12,14 +12,14 @@ import (
 // log.
 type lanes struct {
 	h      *History
-	of     [][]int32 // by slot: its events
-	needTo []int32   // by event: of its slot's needs, those before this one are the event's or an earlier one's
-	object []int32   // by event: its lock or variable, dense
-	pair   []int32   // by event: of an acquire or a write, object and slot, dense
-	source []int32   // by event: of a read or update, the write that it saw, or one of the below; of a failed attempt at a lock, whichever if nobody is known who held it
-	until  []int32   // by event: of an acquire, the release, or more than any event
-	closes []int32   // by event: of a release, the acquire, or nobody
-	after  map[int32][]int32
+	of     [][]int32       // by slot: its events
+	needTo []int32         // by event: of its slot's needs, those before this one are the event's or an earlier one's
+	object []int32         // by event: its lock or variable, dense
+	pair   []int32         // by event: of an acquire or a write, object and slot, dense
+	source []int32         // by event: of a read or update, the write that it saw, or one of the below; of a failed attempt at a lock, whichever if nobody is known who held it
+	until  []int32         // by event: of an acquire, the release, or more than any event
+	closes []int32         // by event: of a release, the acquire, or nobody
+	after  map[int32]int32 // by event: of a message, the one before it in its channel
 	value  map[int32]int32 // by object: what a semaphore holds at the beginning of the log
 	// How many there are of each.
 	objects, pairs int
@@ -43,7 +43,7 @@ func (h *History) asLanes() *lanes {
 	n := len(h.log)
 	l := &lanes{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
-		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32][]int32{}, value: map[int32]int32{},
+		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
 	}
 	w := laneWalk{
 		lanes: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
@@ -106,7 +106,7 @@ func (w *laneWalk) visit(i int32, x *entry) {
 		w.semaphore(i, x)
 	case event.Send:
 		if last, known := w.sent[x.Object]; known {
-			w.after[i] = []int32{last}
+			w.after[i] = last
 		}
 		w.sent[x.Object] = i
 	}

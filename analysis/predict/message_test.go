@@ -120,3 +120,35 @@ func TestPredictedMessagesArrive(t *testing.T) {
 		t.Errorf("verdicts %v: the test shows nothing", count)
 	}
 }
+
+// TestMessagesKeepTheirOrder: of two messages in a channel the one that was sent first stays
+// first, also where one between them is left out.
+func TestMessagesKeepTheirOrder(t *testing.T) {
+	const lock, data = 1, 5
+	send := func(thread event.ThreadID, before uint64) event.Event {
+		return event.Event{Thread: thread, Op: event.Send, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: before}
+	}
+	events := []event.Event{
+		{Thread: 1, Op: event.Fork, Peer: 2},
+		{Thread: 1, Op: event.Fork, Peer: 3},
+		{Thread: 3, Op: event.Acquire, Object: lock},
+		send(2, 0),
+		{Thread: 2, Op: event.Receive, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: 1},
+		send(2, 1), // in no schedule that is asked for
+		send(1, 2), // waits for the receive, by what comes next
+		send(1, 3), send(1, 4),
+		{Thread: 1, Op: event.Sent, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: 1},
+		{Thread: 3, Op: event.Read, Object: data},
+		{Thread: 3, Op: event.Release, Object: lock},
+		{Thread: 1, Op: event.Acquire, Object: lock},
+		{Thread: 1, Op: event.Release, Object: lock},
+		{Thread: 1, Op: event.Write, Object: data},
+	}
+	for i := range events {
+		events[i].Seq = uint64(i + 1)
+	}
+	eventtest.Stamp(events)
+	if r := record(events, Options{}).Race(11, 15); r.Verdict != Predicted {
+		t.Errorf("%s: %s", r.Verdict, r.Reason)
+	}
+}

@@ -271,11 +271,17 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 			return false
 		}
 	}
-	for _, j := range s.after[i] {
+	return s.sent(i)
+}
+
+// sent tells whether of the messages before i's in its channel the last one of the schedule has
+// been sent; those before that one have been then.
+func (s *scheduler) sent(i int32) bool {
+	for j, ok := s.after[i]; ok; j, ok = s.after[j] {
 		x := &s.h.log[j]
-		at, end := s.at[x.Slot], s.limit[x.Slot]
-		if at < end && s.of[x.Slot][at] <= j && s.of[x.Slot][end-1] >= j {
-			return false
+		at, end, of := s.at[x.Slot], s.limit[x.Slot], s.of[x.Slot]
+		if end > 0 && of[end-1] >= j {
+			return at == end || of[at] > j
 		}
 	}
 	return true
