@@ -352,12 +352,16 @@ func (h *History) tidy() {
 
 // evict makes room in the log: what trim forgot, then the oldest quarter or more.
 func (h *History) evict() {
-	h.update()
+	h.enterOf(0)
+	if h.crowded {
+		h.update()
+	}
 	h.tidy()
 	h.sweep()
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
 	}
+	h.recount()
 }
 
 // sweep drops the events of the log that lie in gaps.
@@ -424,7 +428,7 @@ func (h *History) cutAt(n int) {
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)
 	h.calm = 0
-	h.reindex()
+	h.outdated = true
 }
 
 // cutSlots moves the slots' cuts behind some events. It answers with the waits among

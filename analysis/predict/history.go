@@ -17,8 +17,9 @@ type History struct {
 	locks  map[event.ObjectID]*lockHistory // see update
 	recent []*lockSlot                     // by slot and lock: a table in front of locks
 	pairs  int                             // lockSlots in use
-	behind int                             // acquires since locks were last brought up to date
+	behind int                             // acquires, of locks that may have too many, since locks were last brought up to date
 	batch  int                             // so many at most
+	enough int                             // sections of a lock and slot: more are too many
 	sems   map[event.ObjectID]*semHistory
 	bars   map[event.ObjectID]*barHistory
 	chans  map[event.ObjectID]*chanHistory
@@ -38,6 +39,8 @@ type History struct {
 	witnesses execution.Tally
 	unsettled uint64 // answers for want of them
 	untidy    bool   // lists still name sections that lie in gaps
+	outdated  bool   // locks still name sections of before a cut, and are made anew when next asked
+	crowded   bool   // locks may have too many
 
 	spare []*lockSlot // not in use
 	full  []*lockSlot // scratch of update
@@ -51,6 +54,7 @@ func New(o Options) *History {
 	return &History{
 		opt:    o,
 		batch:  min(max(o.stride(), leastBatch), mostBatch),
+		enough: o.Sections + o.stride(),
 		recent: make([]*lockSlot, fewRecent),
 		locks:  map[event.ObjectID]*lockHistory{},
 		sems:   map[event.ObjectID]*semHistory{},
@@ -137,6 +141,8 @@ type slotHistory struct {
 	known int           // so many of held are in History.locks
 	gaps  []gap         // by epoch: forgotten blocks
 	stale stale         // of held
+
+	counts [1 << countBits]uint32 // of held and the lone section, at least: by a digest of the lock
 }
 
 // lone is the open section of a slot while it is the only one and nothing but
@@ -201,7 +207,7 @@ func (h *History) Event(e *event.Event) {
 			h.enter(e.Slot)
 			h.acquire(s, e)
 		}
-		h.behind++
+		h.count(s, e.Object)
 	case event.Release:
 		if l := &h.lone[e.Slot]; l.acquire != 0 && l.lock == e.Object && l.thread == e.Thread {
 			s.passed(l, e)

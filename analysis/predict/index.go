@@ -5,9 +5,14 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // The sections of each lock are what questions and trim look at. An event enters its
 // section in the list of its slot, which is near; the locks, of which there may be
 // thousands, are brought up to date for many events at once, so that the memory that
-// they are in is waited for together.
+// they are in is waited for together. That is done when a question is asked, or when a
+// lock may have more sections than are kept: of a run in which neither happens most
+// sections are forgotten before their locks ever hear of them.
 
-// The bounds of how many acquires locks may be behind.
+// Each slot counts its sections, locks that share a count together.
+const countBits = 8
+
+// The bounds of how many acquires of locks that may have too many they may be behind.
 const leastBatch, mostBatch = 16, 1 << 10
 
 // The table of recently used locks and slots grows with their number between these
@@ -40,10 +45,37 @@ type stay struct {
 	shared  bool
 }
 
+// count counts a section that begins. Behind are only those whose lock may have too many.
+func (h *History) count(s *slotHistory, lock event.ObjectID) {
+	n := &s.counts[uint64(lock)*0x9e3779b97f4a7c15>>(64-countBits)]
+	if int(*n) <= h.enough {
+		*n++
+		return
+	}
+	h.behind++
+	h.crowded = true
+}
+
+// recount counts what the slots have kept.
+func (h *History) recount() {
+	h.crowded = false
+	for _, s := range h.slots {
+		clear(s.counts[:])
+		for i := range s.held {
+			h.count(s, s.held[i].lock)
+		}
+	}
+	h.behind = 0
+}
+
 // update brings the locks up to date, and forgets what there is too much of.
 func (h *History) update() {
 	h.behind = 0
 	h.enterOf(0)
+	renew := h.outdated
+	if h.outdated = false; renew {
+		h.empty()
+	}
 	h.full = h.full[:0]
 	for slot, s := range h.slots {
 		for s.known < len(s.held) {
@@ -53,6 +85,9 @@ func (h *History) update() {
 	}
 	for _, l := range h.full {
 		h.trim(h.slots[l.slot], l)
+	}
+	if renew {
+		h.forgetLocks()
 	}
 }
 
@@ -71,11 +106,10 @@ func (h *History) place(slot uint32, sections []section) {
 			near[i] = h.lockSlot(slot, sections[i].lock)
 		}
 	}
-	enough := h.opt.Sections + h.opt.stride()
 	for i := range sections {
 		l, x := near[i], &sections[i]
 		l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
-		if n := len(h.full); l.live() > enough && (n == 0 || h.full[n-1] != l) {
+		if n := len(h.full); l.live() > h.enough && (n == 0 || h.full[n-1] != l) {
 			h.full = append(h.full, l)
 		}
 	}
@@ -132,8 +166,8 @@ const noSlot = ^uint32(0)
 // maxSpare bounds the lists that wait to be used again.
 const maxSpare = 1 << 12
 
-// reindex makes the locks anew from what the slots have kept.
-func (h *History) reindex() {
+// empty has the locks know of no section, to be made anew from what the slots have kept.
+func (h *History) empty() {
 	for _, l := range h.locks {
 		for _, ls := range l.slots {
 			ls.sections, ls.keep, ls.stale = ls.sections[:0], 0, stale{}
@@ -145,7 +179,9 @@ func (h *History) reindex() {
 	for _, s := range h.slots {
 		s.known = 0
 	}
-	h.update()
+}
+
+func (h *History) forgetLocks() {
 	for id, l := range h.locks {
 		if h.forgetLock(l) {
 			delete(h.locks, id)
