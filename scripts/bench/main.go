@@ -90,45 +90,41 @@ func run(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	stages, err := goBenchmarks(c)
-	if err != nil {
+	p := page{config: c, machine: figures.Machine(), results: results, stores: stores}
+	if err := p.withoutKernel(); err != nil {
 		return false, err
 	}
-	replays, err := replayBenchmarks(c)
-	if err != nil {
+	if p.hang, err = hangBenchmark(); err != nil {
 		return false, err
 	}
-	reach, err := reachBenchmarks(c)
-	if err != nil {
-		return false, err
-	}
-	properties, whole, err := latticeBenchmarks(c)
-	if err != nil {
-		return false, err
-	}
-	reports, err := reportBenchmarks(c)
-	if err != nil {
-		return false, err
-	}
-	graph, err := lockBenchmarks(c)
-	if err != nil {
-		return false, err
-	}
-	ordered, err := orderBenchmark(c)
-	if err != nil {
-		return false, err
-	}
-	chains, err := chainsBenchmark()
-	if err != nil {
-		return false, err
-	}
-	hang, err := hangBenchmark()
-	if err != nil {
-		return false, err
-	}
-	machine := figures.Machine()
-	p := page{config: c, machine: machine, results: results, stores: stores, stages: stages, replays: replays, reach: reach, checked: properties, unbounded: whole, reports: reports, lockGraph: graph, chains: chains, hang: hang, ordered: ordered}
 	text, met := p.render()
 	fmt.Print(text)
 	return met, marks.Write(filepath.Clean(c.output), newPage, text)
+}
+
+// withoutKernel measures what needs no probes.
+func (p *page) withoutKernel() (err error) {
+	if p.stages, err = goBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.replays, err = replayBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.reach, err = reachBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.checked, p.unbounded, err = latticeBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.reports, err = reportBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.lockGraph, err = lockBenchmarks(p.config); err != nil {
+		return err
+	}
+	if p.ordered, err = orderBenchmark(p.config); err != nil {
+		return err
+	}
+	p.chains, err = chainsBenchmark()
+	return err
 }
