@@ -8,7 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // code is the test's own binary as it would lie in a process, and two sites.
@@ -20,7 +20,7 @@ type code struct {
 
 func newCode(t testing.TB) *code {
 	t.Helper()
-	file, err := binary.Open("/proc/self/exe")
+	file, err := elf.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}

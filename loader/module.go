@@ -10,7 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
@@ -20,7 +20,7 @@ import (
 type Module struct {
 	ID   FileID
 	Path string // as the process names it
-	Bin  *binary.File
+	Bin  *elf.File
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
@@ -59,7 +59,7 @@ func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error)
 		return nil, fmt.Errorf("look at %s: %w", m.Path, err)
 	}
 	root, name := openRoot(pid)
-	bin, err := binary.NewWith(f, st.Size(), m.Path, binary.Options{Root: name, Path: m.Path})
+	bin, err := elf.NewWith(f, st.Size(), m.Path, elf.Options{Root: name, Path: m.Path})
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -221,7 +221,7 @@ func (m *Module) systemCalls() map[uint64]string {
 			return // told with the report
 		}
 		for _, site := range unseen.Sites {
-			if site.What == binary.UnseenSyscall {
+			if site.What == elf.UnseenSyscall {
 				m.calls[site.Addr] = site.Callee
 			}
 		}

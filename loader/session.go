@@ -30,7 +30,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -232,13 +232,13 @@ func (s *Session) SiteModule(index uint32) string {
 }
 
 // Patterns lists the patterns of functions that were asked for.
-func (s *Session) Patterns() []method.Pattern { return s.opts.Plan.On }
+func (s *Session) Patterns() []function.Pattern { return s.opts.Plan.On }
 
 // Unmatched lists those of them that no file of the first process has anything of.
-func (s *Session) Unmatched() []method.Pattern {
+func (s *Session) Unmatched() []function.Pattern {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []method.Pattern
+	var out []function.Pattern
 	for _, i := range s.first.planner.Unmatched() {
 		out = append(out, s.opts.Plan.On[i])
 	}

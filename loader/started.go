@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 

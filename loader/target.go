@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // The sentinels that errors about what is to be observed answer to with
@@ -30,7 +30,7 @@ var (
 
 // CheckPID says why a process cannot be observed: nil if it can. Other errors
 // are *NeedError with a remedy; they are a sentinel of this package, or wrap a
-// *binary.Error about the program that the process runs.
+// *elf.Error about the program that the process runs.
 func CheckPID(pid int) error {
 	if pid <= 0 {
 		return &NeedError{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Kind: ErrNoProcess}
@@ -195,14 +195,14 @@ func userName(uid string) string {
 // checkBinary opens the file at path as the planner will, and compares its
 // architecture with this machine's.
 func checkBinary(path string) error {
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	if arch := f.Arch().String(); arch != runtime.GOARCH {
-		return &binary.Error{
-			Path: path, Kind: binary.ErrArch, Offset: -1,
+		return &elf.Error{
+			Path: path, Kind: elf.ErrArch, Offset: -1,
 			Reason: fmt.Sprintf("is a program for %s, and this is %s", arch, runtime.GOARCH),
 			Remedy: "observe it on a machine of its kind, or build it for this one",
 		}
@@ -213,7 +213,7 @@ func checkBinary(path string) error {
 // ResolveProgram finds the program that exec is to run: as env(1) does, a name
 // without a slash is sought in the directories of PATH. Errors are *ExitError:
 // 127 if there is none, 126 if it cannot be run or observed; the causes are
-// those of the operating system or *binary.Error.
+// those of the operating system or *elf.Error.
 func ResolveProgram(name string) (string, error) {
 	path, err := findProgram(name)
 	if err != nil {
@@ -325,7 +325,7 @@ func checkRunnable(path string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, binary.ErrNotELF):
+	case errors.Is(err, elf.ErrNotELF):
 		return explainScript(path, err)
 	case errors.Is(err, os.ErrPermission):
 		return &NeedError{What: path + " may be executed but not read, and its code must be read to place probes", Remedy: "run tracepredict with sudo", Err: err}
@@ -350,7 +350,7 @@ func explainScript(path string, err error) error {
 	return &NeedError{
 		What:   fmt.Sprintf("%s is a script, run by %q, and has no code of its own to observe", path, line),
 		Remedy: fmt.Sprintf("observe its interpreter: tracepredict exec -- %s; or name the program that the script starts", strings.Join(words, " ")),
-		Kind:   binary.ErrNotELF,
+		Kind:   elf.ErrNotELF,
 	}
 }
 

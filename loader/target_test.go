@@ -15,7 +15,7 @@ import (
 	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
 
-	elfbinary "github.com/tracepredict/tracepredict/probes/binary"
+	elfbinary "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // wantNeed checks that err is a *NeedError of a kind whose text has all words.

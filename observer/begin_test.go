@@ -29,7 +29,7 @@ func TestBegin(t *testing.T) {
 	for _, name := range replaced {
 		reflect.ValueOf(&got).Elem().FieldByName(name).SetZero()
 	}
-	want := event.Event{Time: 7, Thread: 5, Place: 9, Op: event.Signal}
+	want := event.Event{Time: 7, Thread: 5, Stack: 9, Op: event.Signal}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -101,7 +101,7 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 		o.holds(t, b)
 		peer := o.peer(b)
 		e := o.begin(t, r, event.Blocked)
-		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Ring: b.Ring, Handlers: b.Handlers, Readers: b.Readers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
+		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Cycle: b.Ring, Handlers: b.Handlers, Readers: b.Readers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
 		if obj != nil {
 			e.Object, e.Kind = obj.id, obj.kind
 		}
@@ -114,7 +114,7 @@ type Sighting struct {
 	Thread event.ThreadID
 	Object event.ObjectID // 0 without an address
 	Peer   event.ThreadID // 0 without one
-	Place  event.PlaceID  // 0 without a chain
+	Place  event.StackID  // 0 without a chain
 }
 
 // Seen makes known what Blocks speak of, without events of it. A thread that is not known
@@ -127,7 +127,7 @@ func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 			continue
 		}
 		w := o.waiter(b)
-		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.PlaceID(w.record.Place)}
+		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.StackID(w.record.Place)}
 		if w.object != nil {
 			out[i].Object = w.object.id
 		}
@@ -178,9 +178,9 @@ func (o *Observer) holds(t *thread, b Block) {
 	}
 }
 
-func (o *Observer) held(t *thread, obj *object, op event.Op, place event.PlaceID) {
+func (o *Observer) held(t *thread, obj *object, op event.Op, place event.StackID) {
 	e := o.begin(t, nil, event.Holds)
-	e.Object, e.Kind, e.Place = obj.id, obj.kind, place
+	e.Object, e.Kind, e.Stack = obj.id, obj.kind, place
 	e.Value, e.Flags = uint64(op), event.HasValue|event.Inferred
 	o.send()
 }
@@ -190,12 +190,12 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, place event.PlaceID
 const foundPlaces = 1 << 31
 
 // foundPlace keeps the calling chain of a thread that waits, and numbers it; 0 without one.
-func (o *Observer) foundPlace(b Block) event.PlaceID {
+func (o *Observer) foundPlace(b Block) event.StackID {
 	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
 		return 0
 	}
 	o.foundPlaces++
-	id := event.PlaceID(foundPlaces + o.foundPlaces)
+	id := event.StackID(foundPlaces + o.foundPlaces)
 	o.stacks[id] = Stack{TGID: b.TGID, Found: b.Stack}
 	return id
 }

@@ -191,7 +191,7 @@ func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *chan
 }
 
 func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
-	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Variable: channelNames[kind], First: event.PlaceID(r.Place), FirstThread: t.id}
+	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Variable: channelNames[kind], First: event.StackID(r.Place), FirstThread: t.id}
 	if kind == bpf.ChannelPipe {
 		obj.Variable = fmt.Sprintf("pipe:[%d]", r.Object)
 	}

@@ -24,7 +24,7 @@ func (o *Observer) declare(t *thread, r *bpf.Record) {
 		v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 		t.process.vars[d.Addr] = v
 		e := o.begin(t, r, event.Init)
-		e.Object, e.Kind, e.Flags, e.Value, e.Place = v.id, v.kind, event.Inferred|event.HasValue, d.Value, 0
+		e.Object, e.Kind, e.Flags, e.Value, e.Stack = v.id, v.kind, event.Inferred|event.HasValue, d.Value, 0
 		o.send()
 	}
 }

@@ -14,7 +14,7 @@ import (
 // block is an allocated block of memory.
 type block struct {
 	size   uint64
-	place  event.PlaceID // where it was allocated
+	place  event.StackID // where it was allocated
 	thread event.ThreadID
 }
 
@@ -97,7 +97,7 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 		return
 	}
 	o.endWithin(t, h, r.Object, r.Value)
-	b := &block{size: r.Value, place: event.PlaceID(r.Place), thread: t.id}
+	b := &block{size: r.Value, place: event.StackID(r.Place), thread: t.id}
 	h.blocks.put(r.Object, b)
 	t.latest = b
 }

@@ -9,7 +9,7 @@ import (
 type hold struct {
 	obj   *object
 	depth int
-	place event.PlaceID // where it was taken
+	place event.StackID // where it was taken
 	dead  bool          // its last owner died with it, and nobody made it consistent
 }
 
@@ -94,7 +94,7 @@ func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.evict(obj, op)
 	obj.handed = false
-	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.PlaceID(r.Place)})
+	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.StackID(r.Place)})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)
 	} else {
@@ -261,7 +261,7 @@ func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
-	e.Place = event.PlaceID(w.place)
+	e.Stack = event.StackID(w.place)
 	o.send()
 	return w
 }

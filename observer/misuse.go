@@ -158,10 +158,10 @@ func (o *Observer) leftWait(t *thread, r *bpf.Record) {
 	}
 	o.woken(t, r, event.Inferred|event.TimedOut)
 	o.evict(w.mutex, event.Acquire)
-	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, place: event.PlaceID(w.place)})
+	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, place: event.StackID(w.place)})
 	w.mutex.holder = t
 	e := o.begin(t, nil, event.Acquire)
-	e.Object, e.Kind, e.Place = w.mutex.id, w.mutex.kind, event.PlaceID(w.place)
+	e.Object, e.Kind, e.Stack = w.mutex.id, w.mutex.kind, event.StackID(w.place)
 	e.Value, e.Flags = event.Cancelled, event.Inferred|event.InCondWait|event.HasValue
 	o.send()
 }

@@ -15,8 +15,8 @@ type Object struct {
 	Variable    string      // name of a watched variable
 	Array       string      // name of the array whose element it is, of one that is watched as a whole
 	Form        *event.Form // how its values are written; nil if unknown
-	Init        event.PlaceID
-	First       event.PlaceID // where it was first seen
+	Init        event.StackID
+	First       event.StackID // where it was first seen
 	FirstThread event.ThreadID
 }
 
@@ -88,7 +88,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
 		kind, sure = k, true
 	}
-	id := o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.PlaceID(r.Place), FirstThread: t.id})
+	id := o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Place), FirstThread: t.id})
 	if old := t.process.objects[addr]; old != nil {
 		old.gone = true
 	}
@@ -144,7 +144,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
 	obj.madeBy, obj.madeSp, obj.made, obj.doubted, obj.private = t, r.Sp, true, doubted, r.Entered == 0
-	o.names.objects[obj.id].Init = event.PlaceID(r.Place)
+	o.names.objects[obj.id].Init = event.StackID(r.Place)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue

@@ -151,7 +151,7 @@ type Observer struct {
 	recent    [recentObjects]*object
 	processes map[uint32]*process
 	names     names
-	stacks    map[event.PlaceID]Stack
+	stacks    map[event.StackID]Stack
 
 	foundPlaces uint32 // of threads that were found to wait; see Blocked
 
@@ -185,7 +185,7 @@ func New(opts Options) *Observer {
 		threads:   map[uint32]*thread{},
 		processes: map[uint32]*process{},
 		names:     newNames(opts.Sinks),
-		stacks:    map[event.PlaceID]Stack{},
+		stacks:    map[event.StackID]Stack{},
 		channels:  newChannels(opts.Attached),
 		places:    map[uint64]*Executed{},
 		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
@@ -215,12 +215,12 @@ const maxStacks = 1 << 16
 // Stack takes what is known of a place; loader.Handler.
 func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) < maxStacks {
-		o.stacks[event.PlaceID(s.Place)] = Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
+		o.stacks[event.StackID(s.Place)] = Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
 	}
 }
 
 // StackOf gives what is known of a place, and whether it was recorded.
-func (o *Observer) StackOf(p event.PlaceID) (Stack, bool) {
+func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
 	s, ok := o.stacks[p]
 	return s, ok
 }
@@ -349,13 +349,13 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 	// Field by field: the clocks fill the rest. To write the whole would go
 	// through the collector's barrier.
 	e := &o.ev
-	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Place = o.now, 0, t.id, 0, 0, 0, 0
+	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Stack = o.now, 0, t.id, 0, 0, 0, 0
 	e.Op, e.Kind, e.Flags = op, event.KindUnknown, 0
 	if e.Func != 0 {
 		e.Func, e.Args = 0, nil
 	}
 	if r != nil {
-		e.Place = event.PlaceID(r.Place)
+		e.Stack = event.StackID(r.Place)
 	}
 	return e
 }

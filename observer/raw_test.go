@@ -58,7 +58,7 @@ func FuzzRawRecords(f *testing.F) {
 			default:
 				o.Record(&r)
 			}
-			o.StackOf(event.PlaceID(r.Value))
+			o.StackOf(event.StackID(r.Value))
 			o.ObjectInfo(event.ObjectID(r.Value))
 			o.ThreadInfo(event.ThreadID(r.Value))
 		}

@@ -13,7 +13,7 @@ type Thread struct {
 	TID     uint32 // the kernel's id, which may have been used again since
 	TGID    uint32
 	Parent  event.ThreadID // 0 if it lived when observation began
-	Created event.PlaceID  // where its creator called
+	Created event.StackID  // where its creator called
 	Start   uint64         // address of its start routine; 0 if unknown
 	// Unsure is the number of the last event up to which the thread may have
 	// held locks that nobody saw it take: it lived when observation began.
@@ -44,7 +44,7 @@ type thread struct {
 	joined   uint64 // thread pointer of the last that it joined
 	joinedAt uint64 // time when that call was entered
 
-	created  event.PlaceID // of the pthread_create under way
+	created  event.StackID // of the pthread_create under way
 	start    uint64
 	joinable bool // it certainly makes a thread that can be joined
 
@@ -107,7 +107,7 @@ func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 func (o *Observer) found(r *bpf.Record, info Thread) *thread {
 	t := o.newThread(info)
 	o.begin(t, r, event.Begin)
-	o.ev.Flags, o.ev.Place = event.Inferred, 0
+	o.ev.Flags, o.ev.Stack = event.Inferred, 0
 	o.send()
 	return t
 }
@@ -158,7 +158,7 @@ func (o *Observer) unlink(t *thread) {
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpCreate:
-		t.created, t.start, t.joinable = event.PlaceID(r.Place), r.Value, byDefault(r.Object)
+		t.created, t.start, t.joinable = event.StackID(r.Place), r.Value, byDefault(r.Object)
 	case bpf.OpFork:
 		o.forked(t, r)
 	case bpf.OpExit:
@@ -203,13 +203,13 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	u.born = r.Time
 	gone := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
-	e.Peer, e.Place = u.id, t.created
+	e.Peer, e.Stack = u.id, t.created
 	if t.joinable && tgid == r.Tgid {
 		e.Flags = event.Joinable
 	}
 	t.created, t.start, t.joinable = 0, 0, false
 	o.send()
-	o.begin(u, r, event.Begin).Place = 0
+	o.begin(u, r, event.Begin).Stack = 0
 	o.send()
 	if tgid != r.Tgid {
 		u.process.forked, u.process.lent = true, r.Flags&bpf.RecShared != 0
@@ -243,7 +243,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 // over says that t has ended and forgets what only a living thread needs.
 func (o *Observer) over(t *thread, r *bpf.Record) {
 	o.settle(t)
-	o.begin(t, r, event.End).Place = 0
+	o.begin(t, r, event.End).Stack = 0
 	switch {
 	case r == nil:
 		o.ev.Flags = event.Inferred

@@ -151,7 +151,7 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Array: info.array, Form: info.Form,
-		First: event.PlaceID(r.Place), FirstThread: t.id}
+		First: event.StackID(r.Place), FirstThread: t.id}
 	if e := info.Elements; e != nil {
 		obj.Variable = e.name(r.Object - o.checked(t, r, e.Addr))
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/method"
 )
 
 const armProgram = `
@@ -35,7 +35,7 @@ void _start(void)
 `
 
 // buildARM links a program for arm64.
-func buildARM(t *testing.T, flags ...string) *binary.File {
+func buildARM(t *testing.T, flags ...string) *elf.File {
 	t.Helper()
 	if _, err := exec.LookPath("ld.lld"); err != nil {
 		t.Skip("ld.lld is not installed (Debian: lld)")
@@ -47,9 +47,9 @@ func buildARM(t *testing.T, flags ...string) *binary.File {
 // accesses that it makes, each at an instruction of its function; what x86-64 alone
 // has is not chosen.
 func TestPlanARM64(t *testing.T) {
-	var on []method.Pattern
+	var on []function.Pattern
 	for _, text := range []string{"call queue_put(q, v)", "return queue_put -> r"} {
-		p, err := method.Parse(text)
+		p, err := function.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

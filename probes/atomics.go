@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -159,7 +159,7 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 }
 
 // holdsLibrary tells a static program that holds its C library.
-func holdsLibrary(f *binary.File) bool { return f.Static() && len(f.Lookup("__libc_start_main")) > 0 }
+func holdsLibrary(f *elf.File) bool { return f.Static() && len(f.Lookup("__libc_start_main")) > 0 }
 
 // implementation tells a variable by its name as the C library's own: C reserves names
 // with an underscore in front, at file scope, for the implementation (C11, 7.1.3). In
@@ -186,10 +186,10 @@ func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
 
 // hinted gives, of the places that may be changed through a register, those that
 // certainly are.
-func (b *builder) hinted(names *symbolize.Table, hints []binary.Hint) (vars []variable.Variable) {
+func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []variable.Variable) {
 	var queries []variable.Query
 	for len(hints) > 0 && len(queries) < maxAtomics {
-		n, functions := 0, []binary.Range(nil)
+		n, functions := 0, []elf.Range(nil)
 		for ; n < len(hints) && hints[n].Addr == hints[0].Addr && hints[n].Size == hints[0].Size; n++ {
 			functions = append(functions, hints[n].Func)
 		}
@@ -207,12 +207,12 @@ func (b *builder) hinted(names *symbolize.Table, hints []binary.Hint) (vars []va
 }
 
 // inTable tells a function of the table: what it does is known from its calls.
-func (b *builder) inTable(fn binary.Range) bool {
+func (b *builder) inTable(fn elf.Range) bool {
 	_, ok := b.known[fn.Lo]
 	return ok
 }
 
-func (b *builder) unseen() (binary.Unseen, error) {
+func (b *builder) unseen() (elf.Unseen, error) {
 	if b.plan.unseen == nil {
 		u, err := b.plan.File.UnseenSync()
 		if err != nil {
@@ -224,7 +224,7 @@ func (b *builder) unseen() (binary.Unseen, error) {
 }
 
 // atomicAt is what is known of an atomic variable from the code alone.
-func atomicAt(f *binary.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
+func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
 	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true}
 	name, off, ok := names.Data(addr)
 	switch {

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -32,7 +32,7 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 func planFile(b *testing.B, path string, table synctab.Table) {
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}

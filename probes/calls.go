@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -31,8 +31,8 @@ type builder struct {
 	cover  *Coverage      // of the atomic array that is planned; nil of others
 	places map[uint64]int // sites at an address, of variables that nobody named
 
-	indivisible []binary.UnseenSite // indivisible instructions,
-	swept       bool                // of all code
+	indivisible []elf.UnseenSite // indivisible instructions,
+	swept       bool             // of all code
 }
 
 // call is a function of the file that the table knows.
@@ -83,9 +83,9 @@ func (b *builder) calls() error {
 // address once.
 func (b *builder) match() []call {
 	byAddr := map[uint64]call{}
-	var long binary.Demangling
+	var long elf.Demangling
 	for _, s := range b.plan.File.Symbols() {
-		if s.Kind != binary.Func || s.Addr == 0 {
+		if s.Kind != elf.Func || s.Addr == 0 {
 			continue
 		}
 		plain := ""
@@ -102,7 +102,7 @@ func (b *builder) match() []call {
 		}
 	}
 	if long.Refused > 0 {
-		b.note("%d functions have names of more than %d bytes, or too many long ones: if they are synchronisation calls, they are not seen", long.Refused, binary.MaxMangled)
+		b.note("%d functions have names of more than %d bytes, or too many long ones: if they are synchronisation calls, they are not seen", long.Refused, elf.MaxMangled)
 	}
 	calls := make([]call, 0, len(byAddr))
 	for _, c := range byAddr {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -51,7 +51,7 @@ func (p *Planner) unresolvedFields() []error {
 
 // watchFields plans the probes of the fields that are watched, and of the
 // lifetimes of what has them.
-func (p *Planner) watchFields(b *builder, f *binary.File) error {
+func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	for _, w := range p.fields {
 		fd, ok, err := field.Find(f, w.spec)
 		var wrong *field.Error

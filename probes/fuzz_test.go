@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
@@ -27,7 +27,7 @@ func FuzzPlan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which byte, program []byte, entries bool) {
 		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
-		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "patched", binary.Options{DebugDirs: []string{}})
+		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "patched", elf.Options{DebugDirs: []string{}})
 		if err != nil {
 			return
 		}
@@ -57,7 +57,7 @@ func TestPlanSaysWhatCouldNotBeRead(t *testing.T) {
 	f := elftest.Debug([]byte{0x90, 0xc3}, 0x10000)
 	f.Sections = append(f.Sections, elftest.Section{Name: ".eh_frame", Size: 1 << 39})
 	b := f.Bytes()
-	file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", binary.Options{DebugDirs: []string{}})
+	file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", elf.Options{DebugDirs: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}

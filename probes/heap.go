@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -76,7 +76,7 @@ func allocatorNamed(name string) (allocator, bool) {
 func (b *builder) heap(least int64) error {
 	at := map[uint64]string{}
 	for _, s := range b.plan.File.Symbols() {
-		if s.Kind != binary.Func || s.Addr == 0 {
+		if s.Kind != elf.Func || s.Addr == 0 {
 			continue
 		}
 		if _, ok := allocatorNamed(s.Name); ok && (at[s.Addr] == "" || s.Name < at[s.Addr]) {

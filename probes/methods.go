@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/method"
 )
 
 // IsCall reports whether the site is one of a function that was asked for: its
@@ -22,7 +22,7 @@ func (s *Site) IsCall() bool {
 
 // methods plans the probes of the functions that patterns ask for.
 func (b *builder) methods(p *Planner) error {
-	found, err := method.Find(b.plan.File, b.opts.On)
+	found, err := function.Find(b.plan.File, b.opts.On)
 	if err != nil {
 		return err
 	}
@@ -63,12 +63,12 @@ type methods struct {
 	followed map[uint64]bool      // functions whose return is seen, by address
 	jumps    []cheapsite.TailJump // by which they end
 	silent   map[string]int       // inlined copies whose return is not seen, by function
-	returns  []*method.Function   // whose returns are asked for
+	returns  []*function.Function // whose returns are asked for
 	ends     map[uint64]int64     // places behind copies that have a probe → its distance of the stack pointer
 }
 
-func (m *methods) function(fn *method.Function) error {
-	calls, returns := fn.Life != method.Lives, false
+func (m *methods) function(fn *function.Function) error {
+	calls, returns := fn.Life != function.Lives, false
 	for _, i := range fn.On {
 		if m.opts.On[i].Return {
 			returns = true
@@ -112,10 +112,10 @@ func (m *methods) function(fn *method.Function) error {
 
 // exits gives where control goes when it leaves an inlined copy; nil if it cannot be
 // told there that it comes of the copy.
-func (m *methods) exits(fn *method.Function) []cheapsite.CopyExit {
+func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 	for _, other := range m.returns {
-		if other != fn && other.Inlined && slices.ContainsFunc(other.Ranges, func(r binary.Range) bool {
-			return slices.ContainsFunc(fn.Ranges, func(own binary.Range) bool { return own.Lo < r.Hi && r.Lo < own.Hi })
+		if other != fn && other.Inlined && slices.ContainsFunc(other.Ranges, func(r elf.Range) bool {
+			return slices.ContainsFunc(fn.Ranges, func(own elf.Range) bool { return own.Lo < r.Hi && r.Lo < own.Hi })
 		}) {
 			return nil // one in the other
 		}
@@ -128,8 +128,8 @@ func (m *methods) exits(fn *method.Function) []cheapsite.CopyExit {
 		if sp, ok := m.ends[x.At]; ok && sp != x.SPDelta {
 			return nil
 		}
-		if slices.ContainsFunc(m.returns, func(other *method.Function) bool {
-			return other.Inlined && slices.ContainsFunc(other.Ranges, func(r binary.Range) bool { return r.Contains(x.At) && other != fn })
+		if slices.ContainsFunc(m.returns, func(other *function.Function) bool {
+			return other.Inlined && slices.ContainsFunc(other.Ranges, func(r elf.Range) bool { return r.Contains(x.At) && other != fn })
 		}) {
 			return nil // the next begins there
 		}
@@ -138,7 +138,7 @@ func (m *methods) exits(fn *method.Function) []cheapsite.CopyExit {
 }
 
 // endCopy plans the probes of the places behind an inlined copy.
-func (m *methods) endCopy(fn *method.Function, exits []cheapsite.CopyExit) error {
+func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) error {
 	for _, x := range exits {
 		if _, done := m.ends[x.At]; done {
 			continue
@@ -162,15 +162,15 @@ func (m *methods) endCopy(fn *method.Function, exits []cheapsite.CopyExit) error
 
 // beginsCopy reports whether an inlined copy whose return is seen begins there.
 func (m *methods) beginsCopy(addr uint64) bool {
-	return slices.ContainsFunc(m.returns, func(fn *method.Function) bool { return fn.Inlined && fn.Addr == addr })
+	return slices.ContainsFunc(m.returns, func(fn *function.Function) bool { return fn.Inlined && fn.Addr == addr })
 }
 
 // entry plans the probe of a function's entry; ok is false if there can be none.
-func (m *methods) entry(fn *method.Function, action bpf.Action) (ok bool, err error) {
+func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err error) {
 	want := cheapsite.Want{At: fn.Addr, Sense: cheapsite.Entry, Stop: m.stop}
 	if fn.Inlined && action != bpf.ActionEmit { // before its end
 		want.Stop = func(addr uint64) bool {
-			return m.stop(addr) || !slices.ContainsFunc(fn.Ranges, func(r binary.Range) bool { return r.Contains(addr) })
+			return m.stop(addr) || !slices.ContainsFunc(fn.Ranges, func(r elf.Range) bool { return r.Contains(addr) })
 		}
 	}
 	want.Reads = want.Reads.With(m.arch.SP())
@@ -201,10 +201,10 @@ func (m *methods) entry(fn *method.Function, action bpf.Action) (ok bool, err er
 	return true, nil
 }
 
-var operandFrom = [...]bpf.Operand{method.Nowhere: bpf.FromNowhere, method.Reg: bpf.FromReg, method.Stack: bpf.FromStack, method.Const: bpf.FromImm, method.Memory: bpf.FromMemory}
+var operandFrom = [...]bpf.Operand{function.Nowhere: bpf.FromNowhere, function.Reg: bpf.FromReg, function.Stack: bpf.FromStack, function.Const: bpf.FromImm, function.Memory: bpf.FromMemory}
 
-func reading(set insn.RegSet, o method.Operand) insn.RegSet {
-	if o.From == method.Reg || o.From == method.Memory {
+func reading(set insn.RegSet, o function.Operand) insn.RegSet {
+	if o.From == function.Reg || o.From == function.Memory {
 		return set.With(o.Reg)
 	}
 	return set
@@ -212,7 +212,7 @@ func reading(set insn.RegSet, o method.Operand) insn.RegSet {
 
 // leaves plans the probes of a function's returns, and of the jumps by which it
 // leaves for code whose return is not known.
-func (m *methods) leaves(fn *method.Function) error {
+func (m *methods) leaves(fn *function.Function) error {
 	exits, err := m.image.Returns(fn.Addr)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (m *methods) tails() error {
 }
 
 // leave plans one of them.
-func (m *methods) leave(fn *method.Function, at uint64, where cheapsite.Site, result bpf.Operand, err error) error {
+func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result bpf.Operand, err error) error {
 	if err != nil || m.done[at] {
 		return err
 	}

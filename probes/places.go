@@ -8,8 +8,8 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
@@ -21,7 +21,7 @@ type Place struct {
 	Addr   uint64 // where the probe sits
 	Offset uint64 // of Addr in the file
 	Class  cheapsite.Class
-	What   binary.UnseenKind
+	What   elf.UnseenKind
 	Why    string // one line for people
 }
 
@@ -66,7 +66,7 @@ func (b *builder) tellPlaces() error {
 
 // ordering lists the places of the file that synchronise; ok is false where they are
 // not all known, or where a probe could do harm.
-func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
+func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 	f := b.plan.File
 	if !b.handMade() || f.Restartable() || f.TextSize() > maxPlacesText {
 		return nil, false, nil
@@ -83,7 +83,7 @@ func (b *builder) ordering() (sites []binary.UnseenSite, ok bool, err error) {
 // taken, so that the bytes behind it run in the copy too (measured: in a static
 // program's brk they store relative to rip, and it dies of SIGSEGV), and a clone's
 // child goes on there (SIGTRAP).
-func (b *builder) teller(s binary.UnseenSite, taken func(uint64) bool) (Place, bool) {
+func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool) {
 	where, ok := b.image.Passed(s.Addr, taken)
 	if !ok {
 		return Place{}, false
@@ -94,12 +94,12 @@ func (b *builder) teller(s binary.UnseenSite, taken func(uint64) bool) (Place, b
 
 // Observed answers which of the places that synchronise by themselves are observed
 // all the same: by probes of accesses, or as part of a function of the table.
-func (p *Plan) Observed() func(binary.UnseenSite) bool {
+func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
 		at[site.At] = at[site.At] || !site.IsCall() && !site.Partly
 	}
-	return func(s binary.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
+	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }
 
 // Describe names a place: "atomic instruction in push at queue.cc:12", and by its

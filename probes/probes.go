@@ -19,9 +19,9 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -29,9 +29,9 @@ import (
 
 // Options say what to observe.
 type Options struct {
-	Table synctab.Table    // the synchronisation calls
-	Watch []string         // names of variables, and of fields: "state of struct conn"
-	On    []method.Pattern // functions whose calls and returns are events
+	Table synctab.Table      // the synchronisation calls
+	Watch []string           // names of variables, and of fields: "state of struct conn"
+	On    []function.Pattern // functions whose calls and returns are events
 	// Objects are names of locks and of other objects of any type, which reports shall
 	// call so where their addresses are met. Nothing is probed for them.
 	Objects []string
@@ -105,15 +105,15 @@ type Site struct {
 	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the
 	// variable's.
 	Watchpoint bool
-	Function   string           // that contains At
-	Method     *method.Function // that is entered here; nil elsewhere
-	Signature  bpf.Signature    // with Method
-	Why        string           // one line for people
+	Function   string             // that contains At
+	Method     *function.Function // that is entered here; nil elsewhere
+	Signature  bpf.Signature      // with Method
+	Why        string             // one line for people
 }
 
 // Plan is what to probe in one file.
 type Plan struct {
-	File      *binary.File
+	File      *elf.File
 	Sites     []Site // sorted by Addr, then in program order
 	Variables []variable.Variable
 	// Shared are the variables that Options.Shared found.
@@ -137,7 +137,7 @@ type Plan struct {
 	// Methods counts the places where functions that were asked for are entered.
 	Methods int
 
-	unseen *binary.Unseen   // nil until asked for
+	unseen *elf.Unseen      // nil until asked for
 	source *symbolize.Table // likewise
 	named  map[string]*variable.Variable
 	fields []variable.Variable // of types, without an address
@@ -164,8 +164,8 @@ func (p *Plan) name() {
 }
 
 // Unseen is the ordering in the file's own code that no call of the table makes;
-// see binary.File.UnseenSync. It is looked for once.
-func (p *Plan) Unseen() (binary.Unseen, error) {
+// see elf.File.UnseenSync. It is looked for once.
+func (p *Plan) Unseen() (elf.Unseen, error) {
 	b := builder{plan: p}
 	return b.unseen()
 }
@@ -186,7 +186,7 @@ type Planner struct {
 	fields    []*watched
 	bad       error // of the names
 	opts      Options
-	files     []*binary.File
+	files     []*elf.File
 	found     map[string]variable.Variable
 	located   map[string]variable.Variable // of Options.Objects
 	failed    map[string]error             // the latest reason why a name is not found
@@ -196,7 +196,7 @@ type Planner struct {
 	chosen    map[string]bool              // of these, watched by hardware
 
 	matched []bool   // by pattern of Options.On
-	misfits []string // likewise; see method.NotFound
+	misfits []string // likewise; see function.NotFound
 }
 
 // NewPlanner makes a planner.
@@ -222,7 +222,7 @@ func (p *Planner) Unresolved() error {
 			}
 		}
 		for _, i := range p.Unmatched() {
-			errs = append(errs, &method.NotFound{Pattern: p.opts.On[i], Near: method.Near(p.files, p.opts.On[i]), Misfit: p.misfits[i]})
+			errs = append(errs, &function.NotFound{Pattern: p.opts.On[i], Near: function.Near(p.files, p.opts.On[i]), Misfit: p.misfits[i]})
 		}
 	}
 	return errors.Join(errs...)
@@ -233,7 +233,7 @@ func (p *Planner) Unresolved() error {
 func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.found) }
 
 // Plan makes the plan of one more file.
-func (p *Planner) Plan(f *binary.File) (*Plan, error) {
+func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if p.bad != nil {
 		return nil, p.bad
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
 // build compiles one source text and opens the program.
-func build(t testing.TB, compiler, source string, flags ...string) *binary.File {
+func build(t testing.TB, compiler, source string, flags ...string) *elf.File {
 	t.Helper()
 	if _, err := exec.LookPath(compiler); err != nil {
 		t.Skipf("%s is not installed (Debian: gcc, musl-tools)", compiler)
@@ -37,9 +37,9 @@ func build(t testing.TB, compiler, source string, flags ...string) *binary.File 
 	return open(t, filepath.Join(dir, "program"))
 }
 
-func open(t testing.TB, path string) *binary.File {
+func open(t testing.TB, path string) *elf.File {
 	t.Helper()
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func table(t testing.TB) synctab.Table {
 	return tab
 }
 
-func plan(t testing.TB, f *binary.File, opts Options) *Plan {
+func plan(t testing.TB, f *elf.File, opts Options) *Plan {
 	t.Helper()
 	opts.Table = table(t)
 	p, err := NewPlanner(opts).Plan(f)
@@ -118,7 +118,7 @@ int main(int argc, char **argv) { return calls[argc] == argv; }
 `
 
 // glibc opens the machine's own C library.
-func glibc(t *testing.T) *binary.File {
+func glibc(t *testing.T) *elf.File {
 	for _, path := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6"} {
 		if _, err := os.Stat(path); err == nil {
 			return open(t, path)
@@ -144,10 +144,10 @@ func calls(p *Plan) map[uint64]Site {
 // TestOutcomes: a mutex that nobody else holds is locked past one emulated
 // probe, and no uretprobe, in each C library here; with EntrySites past those.
 func TestOutcomes(t *testing.T) {
-	for name, file := range map[string]func(*testing.T) *binary.File{
+	for name, file := range map[string]func(*testing.T) *elf.File{
 		"glibc":        glibc,
-		"static glibc": func(t *testing.T) *binary.File { return build(t, "gcc", everything, "-static") },
-		"static musl":  func(t *testing.T) *binary.File { return build(t, "musl-gcc", everything, "-static") },
+		"static glibc": func(t *testing.T) *elf.File { return build(t, "gcc", everything, "-static") },
+		"static musl":  func(t *testing.T) *elf.File { return build(t, "musl-gcc", everything, "-static") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := file(t)
@@ -185,12 +185,12 @@ func TestOutcomes(t *testing.T) {
 func TestCalls(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		file     func(*testing.T) *binary.File
+		file     func(*testing.T) *elf.File
 		wrappers []string // must observe nothing
 	}{
 		{"glibc", glibc, []string{"mtx_lock", "mtx_unlock", "mtx_trylock", "cnd_signal", "thrd_detach"}},
-		{"static glibc", func(t *testing.T) *binary.File { return build(t, "gcc", everything, "-static") }, []string{"mtx_lock"}},
-		{"static musl", func(t *testing.T) *binary.File { return build(t, "musl-gcc", everything, "-static") }, []string{"mtx_unlock"}},
+		{"static glibc", func(t *testing.T) *elf.File { return build(t, "gcc", everything, "-static") }, []string{"mtx_lock"}},
+		{"static musl", func(t *testing.T) *elf.File { return build(t, "musl-gcc", everything, "-static") }, []string{"mtx_unlock"}},
 	} {
 		for _, entries := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/entries=%v", c.name, entries), func(t *testing.T) {
@@ -206,12 +206,12 @@ func testCalls(t *testing.T, p *Plan, entries bool, wrappers []string) {
 	versions := map[string]bool{} // of which one is planned
 	tab := table(t)
 	for _, s := range p.File.Symbols() {
-		if _, ok := tab.Match(s.Name, ""); !ok || s.Kind != binary.Func || s.Addr == 0 {
+		if _, ok := tab.Match(s.Name, ""); !ok || s.Kind != elf.Func || s.Addr == 0 {
 			continue
 		}
 		matched[s.Addr] = true
 		// An old version may only call today's.
-		if !slices.ContainsFunc(p.File.Lookup(s.Name), func(v binary.Symbol) bool { return planned[v.Addr].Function != "" }) {
+		if !slices.ContainsFunc(p.File.Lookup(s.Name), func(v elf.Symbol) bool { return planned[v.Addr].Function != "" }) {
 			missing[s.Name] = true
 		} else {
 			versions[s.Name] = true

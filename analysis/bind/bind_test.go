@@ -18,7 +18,7 @@ func (w world) Object(id event.ObjectID) report.ObjectInfo {
 	return report.ObjectInfo{Name: w[id], Kind: event.KindVariable, Form: &event.Form{Class: event.FormSigned, Bits: 32}}
 }
 func (world) Thread(id event.ThreadID) report.ThreadInfo { return report.ThreadInfo{ID: id} }
-func (world) Frames(event.PlaceID) []event.Frame         { return nil }
+func (world) Frames(event.StackID) []event.Frame         { return nil }
 func (world) Func(event.FuncID) event.Func               { return event.Func{} }
 
 // check runs a specification over writes of one thread.

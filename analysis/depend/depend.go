@@ -134,7 +134,7 @@ func (g *Graph) Event(e *event.Event) {
 func (g *Graph) fork(e *event.Event) {
 	g.thread(e.Thread)
 	if c := g.thread(e.Peer); c != nil && c.born.Op == event.None {
-		c.born = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Place: e.Place}
+		c.born = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Place: e.Stack}
 	}
 }
 
@@ -160,7 +160,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 func (u *use) take(fresh role, e *event.Event) {
 	const supplies = writes | signals
 	if fresh&supplies != 0 || fresh&takes != 0 && u.supply.Op == event.None {
-		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Place: e.Place}
+		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Place: e.Stack}
 	}
 	u.roles |= fresh
 }

@@ -22,14 +22,14 @@ func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 
 // Two places of one pair, thrice, and a third place.
 func TestApart(t *testing.T) {
-	locked := func(th event.ThreadID, op event.Op, p event.PlaceID) []event.Event {
+	locked := func(th event.ThreadID, op event.Op, p event.StackID) []event.Event {
 		return []event.Event{at(th, event.Acquire, l, 1), at(th, op, x, p), at(th, event.Release, l, 3)}
 	}
 	pairs, more := apartOf(twoTasks(slices.Concat(
 		locked(2, event.Write, 10), locked(3, event.Read, 11), locked(2, event.Write, 10), locked(3, event.Write, 12),
 		[]event.Event{at(3, event.Read, x, 13)})...)) // a race
 	type pair struct {
-		a, b  event.PlaceID
+		a, b  event.StackID
 		count uint64
 	}
 	var got []pair
@@ -48,7 +48,7 @@ func TestApart(t *testing.T) {
 // However many places there are, a thousand pairs are kept and the rest is counted.
 func TestApartIsBounded(t *testing.T) {
 	var body []event.Event
-	for i := range event.PlaceID(2 * maxApart) {
+	for i := range event.StackID(2 * maxApart) {
 		th := event.ThreadID(2 + i%2)
 		body = append(body, at(th, event.Acquire, l, 1), at(th, event.Write, x, 100+i), at(th, event.Release, l, 3))
 	}
@@ -64,7 +64,7 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 		events := randomRun(rt)
 		accesses := accessesOf(events)
 		pair := func(x, y naiveAccess) naivePair {
-			return naivePair{x.Object, keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}
+			return naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}
 		}
 		a := New(Options{Apart: true, EveryPair: true, History: 1000})
 		for i := range events {
@@ -106,7 +106,7 @@ func TestApartAgainstPlainModel(t *testing.T) {
 				free := x
 				free.all, free.exclusive = nil, nil
 				if naiveRace(free, y) && !naiveRace(x, y) {
-					want[naivePair{x.Object, keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}] = true
+					want[naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
 				}
 			}
 		}
@@ -116,7 +116,7 @@ func TestApartAgainstPlainModel(t *testing.T) {
 			if !slices.Contains(x.all, p.Lock) || !slices.Contains(y.all, p.Lock) || naiveRace(x, y) || y.Before(x.Slot, x.Epoch) {
 				rt.Fatalf("%+v is not kept apart by %d", p.Evidence, p.Lock)
 			}
-			got[naivePair{p.Objects[0], keyOf(&access{place: x.Place, op: x.Op}, &y.Event)}] = true
+			got[naivePair{p.Objects[0], keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(naivePair{}, pairKey{})); diff != "" {
 			rt.Fatalf("-want +got:\n%s", diff)

@@ -236,7 +236,7 @@ type thread struct {
 
 type heldLock struct {
 	m     member
-	place event.PlaceID
+	place event.StackID
 	set   setID // of the locks up to this one
 }
 
@@ -268,7 +268,7 @@ func (a *Analysis) acquire(e *event.Event) {
 	if t.find(e.Object) >= 0 {
 		return
 	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place})
+	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Stack})
 	t.version++
 }
 
@@ -327,7 +327,7 @@ const maxDead = 64
 // the same two places.
 func (a *Analysis) bury(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
-	k := keyOf(&access{place: x.Place, op: x.Op}, &event.Event{Place: y.Place, Op: y.Op})
+	k := keyOf(&access{place: x.Place, op: x.Op}, &event.Event{Stack: y.Place, Op: y.Op})
 	d := a.dead[k]
 	if d == nil {
 		d = &dead{}

@@ -29,8 +29,8 @@ const (
 	m event.ObjectID = 9
 )
 
-func at(t event.ThreadID, op event.Op, o event.ObjectID, p event.PlaceID) event.Event {
-	return event.Event{Thread: t, Op: op, Object: o, Place: p}
+func at(t event.ThreadID, op event.Op, o event.ObjectID, p event.StackID) event.Event {
+	return event.Event{Thread: t, Op: op, Object: o, Stack: p}
 }
 
 func TestFinding(t *testing.T) {
@@ -48,7 +48,7 @@ func TestFinding(t *testing.T) {
 		Threads: []event.ThreadID{3, 2},
 		Evidence: []finding.Step{
 			{Seq: 12, Time: 99, Thread: 3, Op: event.Write, Flags: event.HasValue, Object: x, Place: 31, Value: 5,
-				Held: []event.ObjectID{l}, HeldAt: []event.PlaceID{30}},
+				Held: []event.ObjectID{l}, HeldAt: []event.StackID{30}},
 			{Seq: 14, Thread: 2, Op: event.Write, Object: x, Place: 25},
 		},
 		Count: 2,
@@ -106,7 +106,7 @@ func TestLifetime(t *testing.T) {
 // What bounds memory is counted.
 func TestBounds(t *testing.T) {
 	var body []event.Event
-	for p := event.PlaceID(1); p <= 10; p++ {
+	for p := event.StackID(1); p <= 10; p++ {
 		body = append(body, at(2, event.Write, x, p), at(3, event.Write, x, 100+p))
 	}
 	a := run(Options{History: 4, MaxPairs: 5}, twoTasks(body...))

@@ -11,7 +11,7 @@ import (
 // schedule may do otherwise, it is one.
 func TestHandover(t *testing.T) {
 	const s, c, b, o event.ObjectID = 20, 21, 22, 23
-	write := func(th event.ThreadID) event.Event { return at(th, event.Write, x, event.PlaceID(th)) }
+	write := func(th event.ThreadID) event.Event { return at(th, event.Write, x, event.StackID(th)) }
 	op := func(th event.ThreadID, op event.Op, o event.ObjectID) event.Event { return at(th, op, o, 1) }
 	told := func(o event.ObjectID, k event.Kind, n uint64) event.Event {
 		return event.Event{Thread: 1, Op: event.Init, Object: o, Kind: k, Value: n, Flags: event.HasValue}

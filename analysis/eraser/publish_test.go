@@ -27,7 +27,7 @@ func TestPublication(t *testing.T) {
 		if op.IsAccess() {
 			kind = event.KindField
 		}
-		return event.Event{Op: op, Thread: thread, Object: object, Kind: kind, Place: event.PlaceID(10*uint32(thread) + uint32(op))}
+		return event.Event{Op: op, Thread: thread, Object: object, Kind: kind, Stack: event.StackID(10*uint32(thread) + uint32(op))}
 	}
 	begin := []event.Event{
 		{Op: event.Begin, Thread: 1}, {Op: event.Fork, Thread: 1, Peer: 2}, {Op: event.Begin, Thread: 2}, {Op: event.Fork, Thread: 1, Peer: 3}, {Op: event.Begin, Thread: 3},
@@ -69,7 +69,7 @@ func TestObjectsThatComeAndGo(t *testing.T) {
 			must := []event.Epoch{0, 0}
 			must[slot] = event.Epoch(i + 1)
 			a.Event(&event.Event{Seq: 3*i + uint64(slot) + 1, Op: event.Write, Kind: event.KindField, Thread: event.ThreadID(slot + 1), Object: id,
-				Place: event.PlaceID(slot + 1), Slot: slot, Epoch: event.Epoch(i + 1), Must: must})
+				Stack: event.StackID(slot + 1), Slot: slot, Epoch: event.Epoch(i + 1), Must: must})
 		}
 		a.Event(&event.Event{Seq: 3*i + 3, Op: event.Destroy, Kind: event.KindField, Flags: event.Inferred, Thread: 1, Object: id})
 	}

@@ -10,12 +10,12 @@ import (
 
 // pairKey says which pairs are one finding: those of the same two places.
 type pairKey struct {
-	placeA, placeB event.PlaceID
+	placeA, placeB event.StackID
 	opA, opB       event.Op
 }
 
 func keyOf(x *access, e *event.Event) pairKey {
-	k := pairKey{x.place, e.Place, x.op, e.Op}
+	k := pairKey{x.place, e.Stack, x.op, e.Op}
 	if k.placeB < k.placeA || k.placeB == k.placeA && k.opB < k.opA {
 		return pairKey{k.placeB, k.placeA, k.opB, k.opA}
 	}

@@ -52,9 +52,9 @@ type access struct {
 	value   uint64
 	flags   event.Flags
 	op      event.Op
-	place   event.PlaceID
+	place   event.StackID
 	held    []event.ObjectID
-	heldAt  []event.PlaceID
+	heldAt  []event.StackID
 }
 
 func (a *Analysis) access(e *event.Event) {
@@ -206,7 +206,7 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 
 // is reports whether e would take the place of x.
 func (x *access) is(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Place &&
+	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Stack &&
 		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.version || x.sameHeld(t))
 }
 
@@ -246,7 +246,7 @@ func (x *access) take(t *thread, e *event.Event) {
 	x.thread, x.set, x.version = e.Thread, t.set, t.version
 	x.slot, x.epoch = e.Slot, e.Epoch
 	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
-	x.flags, x.op, x.place = e.Flags, e.Op, e.Place
+	x.flags, x.op, x.place = e.Flags, e.Op, e.Stack
 }
 
 // keep gives room for one more access, the oldest one's if need be.

@@ -62,11 +62,11 @@ type Step struct {
 	Flags  event.Flags
 	Object event.ObjectID
 	Peer   event.ThreadID // of fork, join
-	Place  event.PlaceID
+	Place  event.StackID
 	Value  uint64           // with event.HasValue in Flags
 	Held   []event.ObjectID // locks held before the step, in order of acquisition
 	// HeldAt[i] is where Held[i] was acquired.
-	HeldAt []event.PlaceID
+	HeldAt []event.StackID
 	// HeldRead has bit i set where Held[i] is known to be held for reading; of the first 64.
 	HeldRead uint64
 	// Blocked marks a last step of a deadlock witness: the thread waits here.

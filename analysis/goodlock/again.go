@@ -13,7 +13,7 @@ type again struct {
 	stretch uint64 // thread.stretch
 	thread  event.ThreadID
 	lock    event.ObjectID // the one wanted
-	place   event.PlaceID
+	place   event.StackID
 	modes   uint16 // a bit for each lock held, outermost lowest, and then of the wanted one: it is shared
 	depth   uint16 // of held
 	held    [maxAgain]taken
@@ -22,7 +22,7 @@ type again struct {
 
 type taken struct {
 	lock  event.ObjectID
-	place event.PlaceID
+	place event.StackID
 }
 
 // maxAgain is how many locks may be held around one that is found again.
@@ -32,7 +32,7 @@ const maxAgain = 3
 const fewAgain, mostAgain = 1 << 8, 1 << 18
 
 // fill describes the acquisition that t has just made; false if it is too deep.
-func (g *again) fill(t *thread, place event.PlaceID) bool {
+func (g *again) fill(t *thread, place event.StackID) bool {
 	above := t.above()
 	if len(above) == 0 || len(above) > maxAgain {
 		return false
@@ -126,7 +126,7 @@ func (a *Analysis) stretch(t *thread) {
 // seen adds an acquisition to the instance that it is one more of, if that is near.
 func (a *Analysis) seen(t *thread, e *event.Event) bool {
 	var g again
-	if !g.fill(t, e.Place) {
+	if !g.fill(t, e.Stack) {
 		return false
 	}
 	near := a.again.find(&g)
@@ -147,7 +147,7 @@ func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) 
 		a.again.grow(2 * n)
 	}
 	g := again{x: x}
-	if g.fill(t, e.Place) {
+	if g.fill(t, e.Stack) {
 		a.again.add(&g)
 	}
 }

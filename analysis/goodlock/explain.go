@@ -119,14 +119,14 @@ func (a *Analysis) between(x *instance, i moment, y *instance, j moment) finding
 type link struct {
 	op        event.Op // None: not seen
 	by        event.ThreadID
-	place     event.PlaceID
+	place     event.StackID
 	slot      uint32
 	epoch     event.Epoch
 	seq, time uint64
 }
 
 func linkOf(e *event.Event) link {
-	return link{op: e.Op, by: e.Thread, place: e.Place, slot: e.Slot, epoch: e.Epoch, seq: e.Seq, time: e.Time}
+	return link{op: e.Op, by: e.Thread, place: e.Stack, slot: e.Slot, epoch: e.Epoch, seq: e.Seq, time: e.Time}
 }
 
 func (l link) step(of event.ThreadID) finding.Step {

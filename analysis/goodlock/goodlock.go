@@ -220,7 +220,7 @@ type thread struct {
 type heldLock struct {
 	m     member
 	node  *node // of the path up to this lock
-	place event.PlaceID
+	place event.StackID
 	seq   uint64 // of the acquire: names the critical section
 }
 
@@ -288,7 +288,7 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if t.find(e.Object) >= 0 {
 		return
 	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Place, seq: e.Seq})
+	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Stack, seq: e.Seq})
 	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.held) > 1 || a.queues(e)) {
 		a.wanted(t, e)
 	}

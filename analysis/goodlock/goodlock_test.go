@@ -25,8 +25,8 @@ func trace(parts ...[]event.Event) []event.Event {
 	events := slices.Concat(parts...)
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
-		if events[i].Place == 0 && events[i].Op.IsAcquire() {
-			events[i].Place = event.PlaceID(100*uint64(events[i].Thread) + uint64(events[i].Object))
+		if events[i].Stack == 0 && events[i].Op.IsAcquire() {
+			events[i].Stack = event.StackID(100*uint64(events[i].Thread) + uint64(events[i].Object))
 		}
 	}
 	eventtest.Stamp(events)
@@ -82,9 +82,9 @@ func TestFinding(t *testing.T) {
 		Kind: finding.Deadlock, Confidence: finding.Potential,
 		Objects: []event.ObjectID{a, b, c}, Threads: []event.ThreadID{3, 2, 4},
 		Evidence: []finding.Step{
-			{Seq: 8, Thread: 3, Op: event.Acquire, Object: a, Place: 311, Held: []event.ObjectID{c}, HeldAt: []event.PlaceID{313}},
-			{Seq: 12, Thread: 2, Op: event.Acquire, Object: b, Place: 212, Held: []event.ObjectID{a}, HeldAt: []event.PlaceID{211}},
-			{Seq: 17, Thread: 4, Op: event.Acquire, Object: c, Place: 413, Held: []event.ObjectID{b, g}, HeldAt: []event.PlaceID{412, 419}},
+			{Seq: 8, Thread: 3, Op: event.Acquire, Object: a, Place: 311, Held: []event.ObjectID{c}, HeldAt: []event.StackID{313}},
+			{Seq: 12, Thread: 2, Op: event.Acquire, Object: b, Place: 212, Held: []event.ObjectID{a}, HeldAt: []event.StackID{211}},
+			{Seq: 17, Thread: 4, Op: event.Acquire, Object: c, Place: 413, Held: []event.ObjectID{b, g}, HeldAt: []event.StackID{412, 419}},
 		},
 		Count: 1,
 	}}
@@ -136,10 +136,10 @@ func TestTimedIsNoted(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	at := func(events []event.Event, place event.PlaceID) []event.Event {
+	at := func(events []event.Event, place event.StackID) []event.Event {
 		for i := range events {
 			if events[i].Op == event.Fork || events[i].Op == event.Join {
-				events[i].Place = place
+				events[i].Stack = place
 			}
 		}
 		return events
@@ -386,7 +386,7 @@ func TestBudget(t *testing.T) {
 	}
 	events := slices.Concat(parts...)
 	for i := range events {
-		events[i].Place = 1 // all in one loop
+		events[i].Stack = 1 // all in one loop
 	}
 	x := run(Options{Budget: 2000000, MaxFindings: 100}, trace(events))
 	f := x.Finish()

@@ -179,7 +179,7 @@ func checkFindings(rt *rapid.T, a *Analysis, events []event.Event, some bool) {
 				rt.Fatalf("evidence %+v is not event %+v", s, w.Event)
 			}
 			for k, h := range w.held {
-				if s.Held[k] != h.lock || s.HeldAt[k] != events[h.seq-1].Place {
+				if s.Held[k] != h.lock || s.HeldAt[k] != events[h.seq-1].Stack {
 					rt.Fatalf("evidence %+v does not hold %+v", s, w.held)
 				}
 			}

@@ -29,9 +29,9 @@ const hits = 4
 type instance struct {
 	thread      *thread
 	segment     uint64
-	place       event.PlaceID
+	place       event.StackID
 	held        []event.ObjectID // in order of acquisition
-	heldAt      []event.PlaceID
+	heldAt      []event.StackID
 	slot        uint32
 	clock       *clock
 	first, last moment
@@ -74,7 +74,7 @@ func (a *Analysis) wanted(t *thread, e *event.Event) {
 	}
 	x := a.room(p)
 	*x = instance{
-		thread: t, segment: t.segment, place: e.Place, held: n.parent.path, heldAt: x.heldAt[:0],
+		thread: t, segment: t.segment, place: e.Stack, held: n.parent.path, heldAt: x.heldAt[:0],
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
 	}
 	for _, h := range t.above() {
@@ -109,7 +109,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 
 // nesting is the acquisition that the thread has just made, as evidence.
 func nesting(t *thread, e *event.Event) finding.Step {
-	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Place}
+	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Stack}
 	for _, h := range t.above() {
 		s.Held, s.HeldAt = append(s.Held, h.m.lock()), append(s.HeldAt, h.place)
 	}
@@ -262,7 +262,7 @@ func (p *pattern) find(t *thread, e *event.Event) *instance {
 }
 
 func (x *instance) is(t *thread, e *event.Event) bool {
-	if x.thread != t || x.segment != t.segment || x.place != e.Place || x.clock != t.clock {
+	if x.thread != t || x.segment != t.segment || x.place != e.Stack || x.clock != t.clock {
 		return false
 	}
 	for i, h := range t.above() {

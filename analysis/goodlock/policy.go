@@ -37,7 +37,7 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 	if e.Flags&(event.Try|event.Inferred) != 0 || !a.prefersWriters(e.Object) {
 		return
 	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, true), place: e.Place, seq: e.Seq})
+	t.held = append(t.held, heldLock{m: memberOf(e.Object, true), place: e.Stack, seq: e.Seq})
 	a.wanted(t, e)
 	t.held = t.held[:len(t.held)-1]
 	t.placed = min(t.placed, len(t.held))

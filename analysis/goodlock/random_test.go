@@ -22,14 +22,14 @@ func newWorld(rt *rapid.T, lifo bool) *world {
 	return w
 }
 
-func (w *world) acquire(t event.ThreadID, place event.PlaceID) {
+func (w *world) acquire(t event.ThreadID, place event.StackID) {
 	l := event.ObjectID(w.Between(1, w.locks, "lock"))
 	op := eventtest.OneOf(w.Choices, []event.Op{event.Acquire, event.Acquire, event.Acquire, event.AcquireRead}, "mode")
 	flags := eventtest.OneOf(w.Choices, []event.Flags{0, 0, 0, 0, 0, event.Try, event.Timed}, "flags")
 	if w.lifo {
 		op, flags = event.Acquire, 0
 	}
-	w.Acquire(event.Event{Thread: t, Op: op, Object: l, Place: place, Flags: flags})
+	w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: place, Flags: flags})
 }
 
 func (w *world) release(t event.ThreadID) {
@@ -60,7 +60,7 @@ func (w *world) step() {
 	case 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16:
 		w.release(t)
 	default:
-		w.acquire(t, event.PlaceID(w.Between(1, 3, "place")))
+		w.acquire(t, event.StackID(w.Between(1, 3, "place")))
 	}
 }
 

@@ -94,7 +94,7 @@ func ringKey(ring []*pattern, choice []*instance, start int) string {
 }
 
 // takenAt gives where the instance took a lock that it holds.
-func (x *instance) takenAt(lock event.ObjectID) event.PlaceID {
+func (x *instance) takenAt(lock event.ObjectID) event.StackID {
 	if i := slices.Index(x.held, lock); i >= 0 {
 		return x.heldAt[i]
 	}

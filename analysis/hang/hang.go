@@ -63,7 +63,7 @@ func Wants(op event.Op) bool {
 }
 
 func step(e *event.Event) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Place: e.Place}
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Place: e.Stack}
 }
 
 // holding is how a lock is held: Acquire, or AcquireRead.
@@ -100,7 +100,7 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 	if last.Handlers {
 		f.Confidence, f.Reason = finding.Potential, "the program has signal handlers, and one of them may end a wait"
 	}
-	if !last.Ring {
+	if !last.Cycle {
 		f.Nobody = true
 		f.Lost = a.lost()
 	}
@@ -111,7 +111,7 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 		}
 		f.Bounded = f.Bounded || s.Flags&event.Timed != 0
 	}
-	if s := a.steps[0]; len(a.steps) == 1 && last.Ring && s.Op.IsAcquire() && slices.Contains(s.Held, s.Object) {
+	if s := a.steps[0]; len(a.steps) == 1 && last.Cycle && s.Op.IsAcquire() && slices.Contains(s.Held, s.Object) {
 		f.Kind, f.Rule = finding.Misuse, finding.Relock
 	}
 	return f

@@ -16,7 +16,7 @@ const (
 )
 
 func holdsLock(t event.ThreadID, o event.ObjectID) event.Event {
-	return event.Event{Op: event.Holds, Thread: t, Object: o, Kind: event.KindMutex, Place: event.PlaceID(10*uint32(t) + uint32(o)), Value: uint64(event.Acquire), Flags: event.HasValue}
+	return event.Event{Op: event.Holds, Thread: t, Object: o, Kind: event.KindMutex, Stack: event.StackID(10*uint32(t) + uint32(o)), Value: uint64(event.Acquire), Flags: event.HasValue}
 }
 
 func holdsToRead(t event.ThreadID, o event.ObjectID) event.Event {
@@ -40,19 +40,19 @@ func analyse(events ...event.Event) []finding.Finding {
 
 func TestRing(t *testing.T) {
 	got := analyse(
-		holdsLock(1, left), blockedAt(1, right, event.Attempt{Op: event.Acquire, Following: 1, Ring: true}),
-		holdsLock(2, right), holdsToRead(2, left+10), blockedAt(2, left, event.Attempt{Op: event.AcquireRead, Ring: true}),
-		holdsLock(3, left), blockedAt(3, left, event.Attempt{Op: event.Acquire, Ring: true}),
+		holdsLock(1, left), blockedAt(1, right, event.Attempt{Op: event.Acquire, Following: 1, Cycle: true}),
+		holdsLock(2, right), holdsToRead(2, left+10), blockedAt(2, left, event.Attempt{Op: event.AcquireRead, Cycle: true}),
+		holdsLock(3, left), blockedAt(3, left, event.Attempt{Op: event.Acquire, Cycle: true}),
 	)
 	want := []finding.Finding{{
 		Kind: finding.Deadlock, Confidence: finding.Observed, Objects: []event.ObjectID{right, left}, Threads: []event.ThreadID{1, 2}, Count: 1,
 		Evidence: []finding.Step{
-			{Seq: 2, Thread: 1, Op: event.Acquire, Object: right, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{11}, Blocked: true},
-			{Seq: 5, Thread: 2, Op: event.AcquireRead, Object: left, Held: []event.ObjectID{right, left + 10}, HeldAt: []event.PlaceID{22, 31}, HeldRead: 2, Blocked: true},
+			{Seq: 2, Thread: 1, Op: event.Acquire, Object: right, Held: []event.ObjectID{left}, HeldAt: []event.StackID{11}, Blocked: true},
+			{Seq: 5, Thread: 2, Op: event.AcquireRead, Object: left, Held: []event.ObjectID{right, left + 10}, HeldAt: []event.StackID{22, 31}, HeldRead: 2, Blocked: true},
 		},
 	}, {
 		Kind: finding.Misuse, Rule: finding.Relock, Confidence: finding.Observed, Objects: []event.ObjectID{left}, Threads: []event.ThreadID{3}, Count: 1,
-		Evidence: []finding.Step{{Seq: 7, Thread: 3, Op: event.Acquire, Object: left, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{31}, Blocked: true}},
+		Evidence: []finding.Step{{Seq: 7, Thread: 3, Op: event.Acquire, Object: left, Held: []event.ObjectID{left}, HeldAt: []event.StackID{31}, Blocked: true}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -29,7 +29,7 @@ type access struct {
 	seq     uint64
 	at      uint64 // ns
 	value   uint64
-	place   event.PlaceID
+	place   event.StackID
 	flags   event.Flags
 	op      event.Op
 	few     uint8            // of held
@@ -58,7 +58,7 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 // same reports whether e does what the latest access of the variable did, so that what
 // it races with, that one raced with already.
 func (x *access) same(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.op == e.Op && x.place == e.Place && x.changes == t.changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
+	return x.thread == e.Thread && x.op == e.Op && x.place == e.Stack && x.changes == t.changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
 }
 
 // again makes e what x stands for.
@@ -193,7 +193,7 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 // fill makes x the access e.
 func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
 	x.holds(v, t.held)
-	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Place, t.changes
+	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Stack, t.changes
 	x.again(c, t, e)
 }
 

@@ -26,14 +26,14 @@ func mixture(events int) []event.Event {
 		first, depth := r.IntN(mixLocks-3), 1+r.IntN(3)
 		for i := range depth {
 			l := event.ObjectID(1 + first + i)
-			run = append(run, event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindMutex, Place: 1})
+			run = append(run, event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindMutex, Stack: 1})
 			op := []event.Op{event.Read, event.Write}[r.IntN(2)]
 			for range again * r.IntN(2) {
-				run = append(run, event.Event{Thread: t, Op: op, Object: l + mixLocks, Kind: event.KindVariable, Place: 2 + event.PlaceID(op)})
+				run = append(run, event.Event{Thread: t, Op: op, Object: l + mixLocks, Kind: event.KindVariable, Stack: 2 + event.StackID(op)})
 			}
 		}
 		for i := range depth {
-			run = append(run, event.Event{Thread: t, Op: event.Release, Object: event.ObjectID(first + depth - i), Kind: event.KindMutex, Place: 9})
+			run = append(run, event.Event{Thread: t, Op: event.Release, Object: event.ObjectID(first + depth - i), Kind: event.KindMutex, Stack: 9})
 		}
 	}
 	return run
@@ -57,7 +57,7 @@ func stamped(run []event.Event) []event.Event {
 type brief struct {
 	thread event.ThreadID
 	object event.ObjectID
-	place  event.PlaceID
+	place  event.StackID
 	slot   uint32
 	epoch  event.Epoch
 	op     event.Op
@@ -68,14 +68,14 @@ func abridged(run []event.Event) []brief {
 	var out []brief
 	for i := range run {
 		e := &run[i]
-		out = append(out, brief{e.Thread, e.Object, e.Place, e.Slot, e.Epoch, e.Op, e.Kind})
+		out = append(out, brief{e.Thread, e.Object, e.Stack, e.Slot, e.Epoch, e.Op, e.Kind})
 	}
 	return out
 }
 
 func (b *brief) decode(e *event.Event) {
 	e.Seq++
-	e.Thread, e.Object, e.Place, e.Slot, e.Epoch, e.Op, e.Kind = b.thread, b.object, b.place, b.slot, b.epoch, b.op, b.kind
+	e.Thread, e.Object, e.Stack, e.Slot, e.Epoch, e.Op, e.Kind = b.thread, b.object, b.place, b.slot, b.epoch, b.op, b.kind
 }
 
 // cpu is the time that this thread has been running, which says more than a clock on

@@ -180,7 +180,7 @@ type thread struct {
 
 type heldLock struct {
 	lock  event.ObjectID
-	place event.PlaceID
+	place event.StackID
 }
 
 // knows reports whether the event comes before the thread's next one.

@@ -95,7 +95,7 @@ func (l *lock) destroy(c *pool, t *thread, guessed bool) {
 // take and give keep account of the locks that a thread holds.
 func (t *thread) take(e *event.Event) {
 	if t.find(e.Object) < 0 {
-		t.held = append(t.held, heldLock{e.Object, e.Place})
+		t.held = append(t.held, heldLock{e.Object, e.Stack})
 		t.changes++
 	}
 }

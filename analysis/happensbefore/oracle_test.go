@@ -107,7 +107,7 @@ func plainRun(r *rand.Rand, n int) []event.Event {
 	owner, readers := map[event.ObjectID]event.ThreadID{}, map[event.ThreadID]bool{}
 	live, ended, next, posts := []event.ThreadID{1}, []event.ThreadID{}, event.ThreadID(2), 0
 	emit := func(e event.Event) {
-		e.Seq, e.Place = uint64(len(run)+1), event.PlaceID(len(run)+1)
+		e.Seq, e.Stack = uint64(len(run)+1), event.StackID(len(run)+1)
 		run = append(run, e)
 	}
 	emit(event.Event{Thread: 1, Op: event.Init, Object: sem, Kind: event.KindSemaphore, Flags: event.HasValue})

@@ -10,15 +10,15 @@ import (
 
 // pair says which races are one finding: those of the same two places.
 type pair struct {
-	placeA, placeB event.PlaceID
+	placeA, placeB event.StackID
 	opA, opB       event.Op
 }
 
 func pairOf(x *access, e *event.Event) pair {
-	if e.Place < x.place || e.Place == x.place && e.Op < x.op {
-		return pair{e.Place, x.place, e.Op, x.op}
+	if e.Stack < x.place || e.Stack == x.place && e.Op < x.op {
+		return pair{e.Stack, x.place, e.Op, x.op}
 	}
-	return pair{x.place, e.Place, x.op, e.Op}
+	return pair{x.place, e.Stack, x.op, e.Op}
 }
 
 // report is the races of one pair of places on one variable.
@@ -73,7 +73,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	}
 	var y access
 	y.holds(v, t.held)
-	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Place, e.Seq, e.Time, e.Value, e.Flags
+	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
 	r = &report{
 		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
 		unsure: a.unsure || (x.flags|e.Flags)&event.AfterHole != 0,

@@ -54,7 +54,7 @@ const (
 // key tells findings apart.
 type key struct {
 	rule         finding.Rule
-	place, other event.PlaceID
+	place, other event.StackID
 	object       event.ObjectID
 }
 
@@ -75,7 +75,7 @@ type thread struct {
 type taking struct {
 	seq, time uint64
 	object    event.ObjectID
-	place     event.PlaceID
+	place     event.StackID
 	flags     event.Flags
 	op        event.Op
 	handed    bool // another thread has unlocked it
@@ -92,7 +92,7 @@ type step struct {
 	with      event.ObjectID // of a wait the mutex
 	thread    event.ThreadID
 	peer      event.ThreadID
-	place     event.PlaceID
+	place     event.StackID
 	op        event.Op
 	flags     event.Flags
 }
@@ -114,7 +114,7 @@ func New(o Options) *Analysis {
 }
 
 func stepOf(e *event.Event) step {
-	return step{seq: e.Seq, time: e.Time, object: e.Object, with: e.Object2, thread: e.Thread, peer: e.Peer, place: e.Place, op: e.Op, flags: e.Flags}
+	return step{seq: e.Seq, time: e.Time, object: e.Object, with: e.Object2, thread: e.Thread, peer: e.Peer, place: e.Stack, op: e.Op, flags: e.Flags}
 }
 
 func (s step) finding() finding.Step {
@@ -135,7 +135,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
-		t.held = append(t.held, taking{seq: e.Seq, time: e.Time, object: e.Object, place: e.Place, flags: e.Flags, op: e.Op})
+		t.held = append(t.held, taking{seq: e.Seq, time: e.Time, object: e.Object, place: e.Stack, flags: e.Flags, op: e.Op})
 	case event.Release:
 		a.release(t, e)
 	case event.AcquireFailed:

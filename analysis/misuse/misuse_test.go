@@ -32,7 +32,7 @@ func tell(t testing.TB, text string) []string {
 	a := New(Options{})
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		e := parse(t, strings.Fields(line))
-		e.Seq, e.Place = uint64(i+1), event.PlaceID(i+1)
+		e.Seq, e.Stack = uint64(i+1), event.StackID(i+1)
 		a.Event(&e)
 		a.Remember(event.NewNames())
 	}
@@ -401,7 +401,7 @@ func TestRules(t *testing.T) {
 func TestOnce(t *testing.T) {
 	a := New(Options{})
 	for seq := range uint64(3 * maxFound) {
-		a.Event(&event.Event{Seq: seq + 1, Thread: 1, Op: event.ReleaseUnheld, Kind: event.KindMutex, Object: event.ObjectID(seq/2 + 1), Place: 7})
+		a.Event(&event.Event{Seq: seq + 1, Thread: 1, Op: event.ReleaseUnheld, Kind: event.KindMutex, Object: event.ObjectID(seq/2 + 1), Stack: 7})
 	}
 	found := a.Finish()
 	total := 0
@@ -438,7 +438,7 @@ func TestAnyEvents(t *testing.T) {
 			for seq := range uint64(400) {
 				e := event.Event{
 					Seq: seq + 1, Thread: event.ThreadID(r.IntN(5) + 1), Op: event.Op(r.IntN(int(event.NumOps))), Object: event.ObjectID(r.IntN(6)), Object2: event.ObjectID(r.IntN(6)),
-					Peer: event.ThreadID(r.IntN(6)), Kind: event.Kind(r.IntN(12)), Flags: event.Flags(r.IntN(1 << 13)), Value: uint64(r.IntN(40)), Place: event.PlaceID(r.IntN(9)),
+					Peer: event.ThreadID(r.IntN(6)), Kind: event.Kind(r.IntN(12)), Flags: event.Flags(r.IntN(1 << 13)), Value: uint64(r.IntN(40)), Stack: event.StackID(r.IntN(9)),
 				}
 				if e.Op != event.Hole {
 					a.Event(&e)

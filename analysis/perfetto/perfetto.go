@@ -36,7 +36,7 @@ type Writer struct {
 	opts    Options
 	any     bool // an element has been written
 	buf     []byte
-	places  map[event.PlaceID]arguments
+	places  map[event.StackID]arguments
 	now     int64
 	timed   bool  // the events so far had times
 	base    int64 // ns, of the run's clock
@@ -82,7 +82,7 @@ type argument struct {
 // New begins a timeline on out.
 func New(out io.Writer, opts Options) *Writer {
 	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{},
-		places: map[event.PlaceID]arguments{}}
+		places: map[event.StackID]arguments{}}
 	w.raw(`{"displayTimeUnit":"ns","traceEvents":[`)
 	name := path.Base(opts.Program)
 	if opts.Program == "" {
@@ -444,13 +444,13 @@ func (w *Writer) valueText(e *event.Event) string {
 
 // at says where an event happened.
 func (w *Writer) at(e *event.Event) arguments {
-	if w.opts.Names == nil || e.Place == 0 {
+	if w.opts.Names == nil || e.Stack == 0 {
 		return nil
 	}
-	if known, ok := w.places[e.Place]; ok {
+	if known, ok := w.places[e.Stack]; ok {
 		return known
 	}
-	f := report.OwnFrame(w.opts.Names.Frames(e.Place))
+	f := report.OwnFrame(w.opts.Names.Frames(e.Stack))
 	where := f.Function
 	if f.File != "" {
 		where = fmt.Sprintf("%s %s:%d", f.Function, path.Base(f.File), f.Line)
@@ -459,7 +459,7 @@ func (w *Writer) at(e *event.Event) arguments {
 	if where != "" {
 		args = arguments{{key: "at", text: where}}
 	}
-	w.places[e.Place] = args
+	w.places[e.Stack] = args
 	return args
 }
 

@@ -110,16 +110,16 @@ func (table) Thread(id event.ThreadID) report.ThreadInfo {
 	return report.ThreadInfo{ID: id, Main: id == 1, Start: map[event.ThreadID]string{2: "desk"}[id]}
 }
 
-func (table) Frames(event.PlaceID) []event.Frame {
+func (table) Frames(event.StackID) []event.Frame {
 	return []event.Frame{{Function: "pthread_mutex_lock", Module: "/lib/libc.so.6"}, {Function: "sell", File: "/src/shop.c", Line: 20}}
 }
 
 func TestTimeline(t *testing.T) {
 	events := []event.Event{
 		{Op: event.Begin, Thread: 1},
-		{Op: event.Fork, Thread: 1, Peer: 2, Place: 1, Time: 1000},
+		{Op: event.Fork, Thread: 1, Peer: 2, Stack: 1, Time: 1000},
 		{Op: event.Begin, Thread: 2, Time: 1100},
-		{Op: event.Acquire, Thread: 1, Object: 1, Time: 2000, Place: 1},
+		{Op: event.Acquire, Thread: 1, Object: 1, Time: 2000, Stack: 1},
 		{Op: event.Acquire, Thread: 1, Object: 2, Kind: event.KindMutex, Time: 3000},
 		{Op: event.Release, Thread: 1, Object: 1, Time: 4000},
 		{Op: event.Acquire, Thread: 2, Object: 1, Time: 4500},

@@ -259,13 +259,13 @@ type witness struct {
 // holds is the locks of a thread. Steps share the slices: they are never changed.
 type holds struct {
 	locks  []event.ObjectID
-	places []event.PlaceID
+	places []event.StackID
 }
 
 func (w *witness) step(e *event.Event) finding.Step {
 	h := w.held[e.Thread]
 	return finding.Step{
-		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value,
+		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Stack, Value: e.Value,
 		Held: h.locks, HeldAt: h.places,
 	}
 }
@@ -276,7 +276,7 @@ func (w *witness) add(e *event.Event) {
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
 		h := w.held[e.Thread]
-		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.places), e.Place)}
+		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.places), e.Stack)}
 	case event.Release:
 		w.release(e)
 	}

@@ -99,7 +99,7 @@ type entry struct {
 	Thread           event.ThreadID
 	Object, Object2  event.ObjectID
 	Peer             event.ThreadID
-	Place            event.PlaceID
+	Place            event.StackID
 	Slot             uint32
 	Epoch            event.Epoch
 	Flags            event.Flags
@@ -110,7 +110,7 @@ type entry struct {
 func (x *entry) event() event.Event {
 	return event.Event{
 		Seq: x.Seq, Time: x.Time, Value: x.Value, Thread: x.Thread, Object: x.Object, Object2: x.Object2, Peer: x.Peer,
-		Place: x.Place, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
+		Stack: x.Place, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
 	}
 }
 
@@ -126,7 +126,7 @@ func (h *History) keep(e *event.Event) {
 	h.log = h.log[:n+1]
 	x := &h.log[n]
 	x.Seq, x.Time, x.Value, x.Thread, x.Object, x.Object2, x.Peer = e.Seq, e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer
-	x.Place, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Place, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
+	x.Place, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Stack, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
 }
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.

@@ -30,15 +30,15 @@ func (program) Thread(id event.ThreadID) report.ThreadInfo {
 	return report.ThreadInfo{ID: id, Start: "worker"}
 }
 
-func (program) Frames(id event.PlaceID) []event.Frame {
+func (program) Frames(id event.StackID) []event.Frame {
 	return []event.Frame{{Function: "f", File: "/src/x.c", Line: int(id)}}
 }
 
-func nesting(thread event.ThreadID, place event.PlaceID, locks ...event.ObjectID) finding.Step {
+func nesting(thread event.ThreadID, place event.StackID, locks ...event.ObjectID) finding.Step {
 	held := locks[:len(locks)-1]
 	return finding.Step{
 		Thread: thread, Op: event.Acquire, Object: locks[len(held)], Place: place,
-		Held: held, HeldAt: slices.Repeat([]event.PlaceID{place - 1}, len(held)),
+		Held: held, HeldAt: slices.Repeat([]event.StackID{place - 1}, len(held)),
 	}
 }
 

@@ -231,7 +231,7 @@ func (a *Analysis) unseen(p *Property, observed bool) string {
 // place is where an event of the run was made, and by whom.
 func (a *Analysis) place(seq uint64) (k key) {
 	if e := a.history.find(seq); e != nil {
-		k.place, k.thread = e.Place, e.Thread
+		k.place, k.thread = e.Stack, e.Thread
 	}
 	return k
 }

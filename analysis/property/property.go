@@ -107,7 +107,7 @@ type Analysis struct {
 // key is what makes violations one finding.
 type key struct {
 	property int
-	place    event.PlaceID
+	place    event.StackID
 	thread   event.ThreadID
 }
 

@@ -55,7 +55,7 @@ func busyTrace(tb testing.TB, events int) []byte {
 
 type unnamed struct{}
 
-func (unnamed) Place(event.PlaceID) []event.Frame  { return nil }
+func (unnamed) Place(event.StackID) []event.Frame  { return nil }
 func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
 func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
 func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }

@@ -46,7 +46,7 @@ func TestThreadsWithoutEnd(t *testing.T) {
 // oneName gives everything the same name.
 type oneName string
 
-func (s oneName) Place(event.PlaceID) []event.Frame {
+func (s oneName) Place(event.StackID) []event.Frame {
 	return []event.Frame{{Function: string(s), File: string(s), Line: 7, Module: string(s)}}
 }
 func (s oneName) Object(event.ObjectID) trace.Object {
@@ -106,7 +106,7 @@ func FuzzReport(f *testing.F) {
 // eventOf makes an event of six bytes, of few values so that they meet.
 func eventOf(b []byte, seq uint64) *event.Event {
 	e := &event.Event{Seq: seq, Time: seq, Thread: event.ThreadID(b[0]%5 + 1), Op: event.Op(b[1]) % event.NumOps,
-		Object: event.ObjectID(b[2] % 6), Peer: event.ThreadID(b[3] % 6), Object2: event.ObjectID(b[3] / 64), Place: event.PlaceID(b[4] % 9), Kind: event.Kind(b[4] / 32)}
+		Object: event.ObjectID(b[2] % 6), Peer: event.ThreadID(b[3] % 6), Object2: event.ObjectID(b[3] / 64), Stack: event.StackID(b[4] % 9), Kind: event.Kind(b[4] / 32)}
 	e.Flags = event.Flags(binary.LittleEndian.Uint16(b[4:]) &^ 0xf)
 	e.Value = uint64(b[5] % 4)
 	return e

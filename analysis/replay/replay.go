@@ -243,7 +243,7 @@ type resolver struct{ names *trace.Names }
 func (r resolver) Func(id event.FuncID) event.Func { return r.names.Func(id) }
 
 // Frames implements report.Resolver.
-func (r resolver) Frames(id event.PlaceID) []event.Frame { return r.names.Place(id) }
+func (r resolver) Frames(id event.StackID) []event.Frame { return r.names.Place(id) }
 
 // Object implements report.Resolver.
 func (r resolver) Object(id event.ObjectID) report.ObjectInfo {

@@ -21,7 +21,7 @@ const (
 )
 
 func manyTable() table {
-	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.PlaceID][]event.Frame{}}
+	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.StackID][]event.Frame{}}
 	for i := range manyPlaces {
 		var frames []event.Frame
 		for d := range stackDepth {
@@ -29,10 +29,10 @@ func manyTable() table {
 				fmt.Sprintf("store::Table<std::__cxx11::basic_string<char>, store::Row<%d>, std::allocator<std::pair<int const, int>>>::visit_%d(std::function<void (int)>)", i%97, i),
 				fmt.Sprintf("/home/u/store/src/part%d/table%d.cc", d, i%300), 10+i%900))
 		}
-		t.places[event.PlaceID(i+1)] = stackOf(frames...)
+		t.places[event.StackID(i+1)] = stackOf(frames...)
 	}
 	for i := range manyObjects {
-		info := ObjectInfo{Addr: uint64(0x10000 + 64*i), Kind: event.KindMutex, Init: event.PlaceID(i + 1), First: event.PlaceID(i + 1), FirstThread: 1}
+		info := ObjectInfo{Addr: uint64(0x10000 + 64*i), Kind: event.KindMutex, Init: event.StackID(i + 1), First: event.StackID(i + 1), FirstThread: 1}
 		if i%2 == 0 {
 			info.Name, info.Kind = fmt.Sprintf("store::tables[%d].rows", i), event.KindVariable
 		}
@@ -49,7 +49,7 @@ func many(n int) []finding.Finding {
 	var fs []finding.Finding
 	for i := range n {
 		object := func(k int) event.ObjectID { return event.ObjectID(2*((i*7+k)%(manyObjects/2)) + 1 + i%2) }
-		place := func(k int) event.PlaceID { return event.PlaceID((i*2+k*3)%manyPlaces + 1) }
+		place := func(k int) event.StackID { return event.StackID((i*2+k*3)%manyPlaces + 1) }
 		step := func(k int) finding.Step {
 			return finding.Step{Seq: uint64(i*1000 + k), Thread: event.ThreadID(1 + (i+k)%manyThreads), Op: event.Acquire, Object: object(k), Place: place(k)}
 		}
@@ -62,7 +62,7 @@ func many(n int) []finding.Finding {
 			if i%2 == 0 {
 				side.Op, side.Value, side.Flags, side.Object = event.Write, uint64(k), event.HasValue, object(0)
 			} else {
-				side.Held, side.HeldAt = []event.ObjectID{object(1 - k)}, []event.PlaceID{place(9 + k)}
+				side.Held, side.HeldAt = []event.ObjectID{object(1 - k)}, []event.StackID{place(9 + k)}
 			}
 			f.Evidence = append(f.Evidence, side)
 			f.Threads, f.Objects = append(f.Threads, side.Thread), append(f.Objects, side.Object)

@@ -86,12 +86,12 @@ func rotate[T any](s []T, k int) []T {
 type builder struct {
 	resolver Resolver
 	objects  map[event.ObjectID]*Object
-	stacks   map[event.PlaceID]Stack
+	stacks   map[event.StackID]Stack
 	programs map[uint32]string // by process id, where there are several
 }
 
 func newBuilder(r Resolver) *builder {
-	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.PlaceID]Stack{}, programs: map[uint32]string{}}
+	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}}
 }
 
 func (b *builder) finding(f finding.Finding) candidate {
@@ -172,7 +172,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 	return out
 }
 
-func (b *builder) stack(id event.PlaceID) Stack {
+func (b *builder) stack(id event.StackID) Stack {
 	if id == 0 || b.resolver == nil {
 		return Stack{}
 	}

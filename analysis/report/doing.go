@@ -22,7 +22,7 @@ type Seen struct {
 	Object  event.ObjectID
 	Peer    event.ThreadID // whose end it waits for
 	Timed   bool           // it gives up after a time limit
-	Place   event.PlaceID
+	Place   event.StackID
 	By      []event.ThreadID // who has what it waits for, as far as that is known
 	Ended   bool             // who had it has ended
 	Readers int              // how many threads have the lock for reading, where it is not known which

@@ -9,10 +9,10 @@ import (
 
 // TestMisuseSentences: a sentence for each rule, also where the other side is not known.
 func TestMisuseSentences(t *testing.T) {
-	step := func(seq uint64, thread event.ThreadID, op event.Op, object event.ObjectID, at event.PlaceID) finding.Step {
+	step := func(seq uint64, thread event.ThreadID, op event.Op, object event.ObjectID, at event.StackID) finding.Step {
 		return finding.Step{Seq: seq, Thread: thread, Op: op, Object: object, Place: at}
 	}
-	peer := func(seq uint64, thread, peer event.ThreadID, op event.Op, at event.PlaceID) finding.Step {
+	peer := func(seq uint64, thread, peer event.ThreadID, op event.Op, at event.StackID) finding.Step {
 		return finding.Step{Seq: seq, Thread: thread, Op: op, Peer: peer, Place: at}
 	}
 	const front, back, mine = "T2 front_desk", "T3 back_desk", "T1 main thread"

@@ -15,7 +15,7 @@ import (
 // Names of philosophers' findings: place 1 is where the fork on the left is taken, 2 the one
 // on the right; forks are objects from 1, philosophers threads from 2.
 func tableOfPhilosophers(n int) table {
-	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.PlaceID][]event.Frame{
+	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.StackID][]event.Frame{
 		1: stackOf(within("dine", 24, 21)), 2: stackOf(within("dine", 25, 21)), 3: stackOf(within("lay", 33, 31)),
 		4: stackOf(within("dine_late", 44, 41)), 5: stackOf(within("dine_late", 45, 41)),
 	}}
@@ -37,13 +37,13 @@ func philosophers(n int, late ...int) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Predicted, Count: 1}
 	for i := range n {
 		left, right := event.ObjectID(i+1), event.ObjectID((i+1)%n+1)
-		at := event.PlaceID(1)
+		at := event.StackID(1)
 		if slices.Contains(late, i) {
 			at = 4
 		}
 		f.Objects, f.Threads = append(f.Objects, left), append(f.Threads, event.ThreadID(i+2))
 		f.Evidence = append(f.Evidence, finding.Step{Seq: uint64(10 * (i + 1)), Thread: event.ThreadID(i + 2), Op: event.Acquire,
-			Object: right, Place: at + 1, Held: []event.ObjectID{left}, HeldAt: []event.PlaceID{at}})
+			Object: right, Place: at + 1, Held: []event.ObjectID{left}, HeldAt: []event.StackID{at}})
 	}
 	return f
 }
@@ -104,7 +104,7 @@ func changed(change func(*event.Frame, *ObjectInfo)) string {
 	frame := event.Frame{Function: "Desk::sell(int)", File: "/home/u/desk.cc", Line: 26, Start: 20, Module: "/opt/shop/libdesk.so.1", Offset: 0x31}
 	object := ObjectInfo{Name: "desks[3].sold", Addr: 0x4000, Kind: event.KindVariable}
 	change(&frame, &object)
-	tab := table{objects: map[event.ObjectID]ObjectInfo{1: object}, places: map[event.PlaceID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
+	tab := table{objects: map[event.ObjectID]ObjectInfo{1: object}, places: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
 	f := finding.Finding{Kind: finding.Race, Objects: []event.ObjectID{1}, Evidence: []finding.Step{
 		{Seq: 1, Thread: 2, Op: event.Write, Object: 1, Place: 1}, {Seq: 2, Thread: 3, Op: event.Write, Object: 1, Place: 2}}}
 	return Build(Run{}, []finding.Finding{f}, tab).Findings[0].Fingerprint

@@ -33,7 +33,7 @@ type ObjectInfo struct {
 	Kind  event.Kind
 	// Init is where the object was initialised, First where it was first
 	// seen and FirstThread by whom; 0 if unknown.
-	Init, First event.PlaceID
+	Init, First event.StackID
 	Form        *event.Form // how values are written; nil: as numbers
 	FirstThread event.ThreadID
 }
@@ -45,7 +45,7 @@ type ThreadInfo struct {
 	Name    string // the kernel's name (comm)
 	Start   string // the start routine, "" if unknown
 	Parent  event.ThreadID
-	Created event.PlaceID // where Parent created it; 0 if unknown
+	Created event.StackID // where Parent created it; 0 if unknown
 	Main    bool          // the process's first thread
 	PID     uint32        // of its process
 }
@@ -56,7 +56,7 @@ type Resolver interface {
 	Object(event.ObjectID) ObjectInfo
 	Thread(event.ThreadID) ThreadInfo
 	// Frames gives a place's calling chain, innermost first.
-	Frames(event.PlaceID) []event.Frame
+	Frames(event.StackID) []event.Frame
 }
 
 // Run is what was observed.

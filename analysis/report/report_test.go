@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "renew the golden files")
 type table struct {
 	objects map[event.ObjectID]ObjectInfo
 	threads map[event.ThreadID]ThreadInfo
-	places  map[event.PlaceID][]event.Frame
+	places  map[event.StackID][]event.Frame
 	base    uint64
 }
 
@@ -42,7 +42,7 @@ func (t table) Object(id event.ObjectID) ObjectInfo {
 
 func (t table) Thread(id event.ThreadID) ThreadInfo { return t.threads[id] }
 
-func (t table) Frames(id event.PlaceID) []event.Frame {
+func (t table) Frames(id event.StackID) []event.Frame {
 	frames := slices.Clone(t.places[id])
 	for i := range frames {
 		frames[i].Addr += t.base
@@ -84,7 +84,7 @@ func shopTable() table {
 			3: {ID: 3, TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
 			4: {ID: 4, TID: 4245, Name: "größe-线程"},
 		},
-		places: map[event.PlaceID][]event.Frame{
+		places: map[event.StackID][]event.Frame{
 			1:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 20), src("front_desk", "/home/u/shop/shop.c", 41)),
 			2:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 22), src("front_desk", "/home/u/shop/shop.c", 41)),
 			3:  stackOf(lock, src("refund", "/home/u/shop/desk/shop.c", 30), src("back_desk", "/home/u/shop/desk/shop.c", 55)),
@@ -105,10 +105,10 @@ func shopRun() Run {
 }
 
 func deadlock(a, b event.ObjectID) finding.Finding {
-	wait := func(seq uint64, t event.ThreadID, want, held event.ObjectID, at, heldAt event.PlaceID) finding.Step {
+	wait := func(seq uint64, t event.ThreadID, want, held event.ObjectID, at, heldAt event.StackID) finding.Step {
 		return finding.Step{
 			Seq: seq, Thread: t, Op: event.Acquire, Object: want, Place: at,
-			Held: []event.ObjectID{held}, HeldAt: []event.PlaceID{heldAt},
+			Held: []event.ObjectID{held}, HeldAt: []event.StackID{heldAt},
 		}
 	}
 	f := finding.Finding{
@@ -135,7 +135,7 @@ func race() finding.Finding {
 		Kind: finding.Race, Confidence: finding.Potential, Reason: "the program orders threads by atomic operations that were not watched (3 in worker.c)",
 		Objects: []event.ObjectID{tickets}, Threads: []event.ThreadID{2, 3},
 		Evidence: []finding.Step{
-			{Seq: 8, Thread: 2, Op: event.Write, Object: tickets, Place: 5, Held: []event.ObjectID{ledger}, HeldAt: []event.PlaceID{1}, Value: 41, Flags: event.HasValue},
+			{Seq: 8, Thread: 2, Op: event.Write, Object: tickets, Place: 5, Held: []event.ObjectID{ledger}, HeldAt: []event.StackID{1}, Value: 41, Flags: event.HasValue},
 			{Seq: 18, Thread: 3, Op: event.Read, Object: tickets, Place: 6},
 		},
 		Count: 3,
@@ -422,7 +422,7 @@ func TestFingerprint(t *testing.T) {
 
 func TestRaceUnderAReadLock(t *testing.T) {
 	f := race()
-	f.Evidence[1].Held, f.Evidence[1].HeldAt = []event.ObjectID{ledger}, []event.PlaceID{3}
+	f.Evidence[1].Held, f.Evidence[1].HeldAt = []event.ObjectID{ledger}, []event.StackID{3}
 	if got := Build(Run{}, []finding.Finding{f}, shopTable()).Findings[0].Message; !strings.Contains(got, "shares only a read lock with") {
 		t.Error(got)
 	}
@@ -432,7 +432,7 @@ func TestSketchTakesTheLocksOfTheRing(t *testing.T) {
 	f := deadlock(ledger, till)
 	f.Witness, f.Confidence = nil, finding.Potential
 	f.Evidence[0].Held = []event.ObjectID{heapA, ledger}
-	f.Evidence[0].HeldAt = []event.PlaceID{7, 1}
+	f.Evidence[0].HeldAt = []event.StackID{7, 1}
 	var got []string
 	for _, s := range Build(Run{}, []finding.Finding{f}, shopTable()).Findings[0].Sketch {
 		got = append(got, fmt.Sprint("T", s.Thread, " ", s.Op, " ", s.Object.Name, " ", s.Blocked))
@@ -503,11 +503,11 @@ func drawFinding(t *rapid.T) finding.Finding {
 			Op:     event.Op(rapid.IntRange(0, int(event.NumOps)).Draw(t, "op")),
 			Flags:  event.Flags(rapid.IntRange(0, 127).Draw(t, "flags")),
 			Object: event.ObjectID(rapid.IntRange(0, 7).Draw(t, "object")),
-			Place:  event.PlaceID(rapid.IntRange(0, 12).Draw(t, "place")),
+			Place:  event.StackID(rapid.IntRange(0, 12).Draw(t, "place")),
 		}
 		for _, h := range held {
 			s.Held = append(s.Held, event.ObjectID(h))
-			s.HeldAt = append(s.HeldAt, event.PlaceID(h))
+			s.HeldAt = append(s.HeldAt, event.StackID(h))
 		}
 		return s
 	})
@@ -558,7 +558,7 @@ func TestAnyNamesHold(t *testing.T) {
 		tab := shopTable()
 		tab.objects[tickets] = ObjectInfo{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
 		tab.threads[2] = ThreadInfo{ID: 2, Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
-		for id := event.PlaceID(1); id < 8; id++ {
+		for id := event.StackID(1); id < 8; id++ {
 			tab.places[id] = []event.Frame{{
 				Function: word.Draw(rt, "function"), File: word.Draw(rt, "file"),
 				Line: rapid.IntRange(-1, 1<<40).Draw(rt, "line"), Module: word.Draw(rt, "module"),
@@ -665,7 +665,7 @@ func (h hostileNames) Thread(id event.ThreadID) ThreadInfo {
 	return ThreadInfo{ID: id, Name: string(h), Start: string(h), Created: 3}
 }
 
-func (h hostileNames) Frames(event.PlaceID) []event.Frame {
+func (h hostileNames) Frames(event.StackID) []event.Frame {
 	return []event.Frame{{Function: string(h), File: string(h), Line: 1, Module: string(h)}, {Module: string(h), Offset: 1}}
 }
 
@@ -674,7 +674,7 @@ func (h hostileNames) Frames(event.PlaceID) []event.Frame {
 func checkHostile(t *testing.T, name string) {
 	t.Helper()
 	side := func(id event.ThreadID) finding.Step {
-		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Place: 1, Held: []event.ObjectID{2}, HeldAt: []event.PlaceID{2}}
+		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Place: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
 	}
 	run := Run{Program: name, Notes: []string{name}, Events: 1}
 	fs := []finding.Finding{

@@ -4,15 +4,15 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 )
 
 // lives translates what a function does to its instance.
-var lives = [...]event.Life{method.Lives: event.Lives, method.Begins: event.Begins, method.Ends: event.Ends}
+var lives = [...]event.Life{function.Lives: event.Lives, function.Begins: event.Begins, function.Ends: event.Ends}
 
-// function says of a site at which a function is entered what events tell of it;
+// eventFunc says of a site at which a function is entered what events tell of it;
 // nil for others.
-func function(s *loader.Session, index uint32, site *probes.Site) *event.Func {
+func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	fn := site.Method
 	if fn == nil {
 		return nil

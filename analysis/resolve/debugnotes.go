@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/binary"
 	"github.com/tracepredict/tracepredict/probes/debugpkg"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // nameless is what a report's call chains lack of a module's names.
@@ -74,13 +74,13 @@ func rootOf(pid int) string {
 
 // debugNote says what a module lacks and where to have it from; why is the error of
 // its debug information.
-func debugNote(root string, bin *binary.File, file string, lacks nameless, why error) string {
+func debugNote(root string, bin *elf.File, file string, lacks nameless, why error) string {
 	what := "files and lines"
 	if lacks.functions {
 		what = "the names of functions"
 	}
 	text := fmt.Sprintf("%s of %s are not known", what, path.Base(file))
-	if !errors.Is(why, binary.ErrNoDWARF) {
+	if !errors.Is(why, elf.ErrNoDWARF) {
 		return fmt.Sprintf("%s: %v", text, why)
 	}
 	if pkg, err := debugpkg.Owner(root, file); err == nil && pkg != "" {

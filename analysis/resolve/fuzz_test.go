@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -22,7 +22,7 @@ func FuzzMember(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which byte, program []byte) {
 		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
-		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "patched", binary.Options{DebugDirs: []string{}})
+		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "patched", elf.Options{DebugDirs: []string{}})
 		if err != nil {
 			return
 		}

@@ -51,7 +51,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Atomic {
 		info.Flags |= event.Atomic
 	}
-	info.Func = function(s, index, site)
+	info.Func = eventFunc(s, index, site)
 	if site.Sync {
 		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}

@@ -28,7 +28,7 @@ const maxPassed = 8
 // member tells of what type's member, or on whose stack, an object is; "" if that is
 // not known. It is the same for all objects that were first seen at a place.
 func (r *Resolver) member(o observer.Object) variable.Named {
-	for _, p := range []event.PlaceID{o.Init, o.First} {
+	for _, p := range []event.StackID{o.Init, o.First} {
 		key := passing{p, o.Kind}
 		if p == 0 {
 			continue
@@ -47,7 +47,7 @@ func (r *Resolver) member(o observer.Object) variable.Named {
 
 // passing is a place where objects of a kind are passed to a function.
 type passing struct {
-	place event.PlaceID
+	place event.StackID
 	kind  event.Kind
 }
 
@@ -62,7 +62,7 @@ type passed struct {
 }
 
 // passedAt names what is passed at a place.
-func (r *Resolver) passedAt(p event.PlaceID, kind event.Kind) variable.Named {
+func (r *Resolver) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
 	if st.Found != nil {
 		return r.passedWaiting(int(st.TGID), st.Found, kind)

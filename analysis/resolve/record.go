@@ -27,7 +27,7 @@ type Recorder struct {
 	resolver *Resolver // valid once started is closed; nil if there was no start
 
 	// What has been written; of the Writer's goroutine until Drain.
-	frames  map[event.PlaceID][]event.Frame
+	frames  map[event.StackID][]event.Frame
 	objects map[event.ObjectID]objectName // those up to named that have a name
 	named   event.ObjectID
 	threads map[event.ThreadID]report.ThreadInfo
@@ -38,7 +38,7 @@ type Recorder struct {
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
 		seen: newSnapshot(), started: make(chan struct{}),
-		frames: map[event.PlaceID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]report.ThreadInfo{},
+		frames: map[event.StackID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]report.ThreadInfo{},
 	}
 	var err error
 	r.Writer, err = trace.NewWriter(out, trace.WriterOptions{Names: namer{r}, Start: r.atStart, Fresh: r.fresh})
@@ -83,7 +83,7 @@ func (r *Recorder) Remember(*event.Names) {}
 func (r *Recorder) fresh(e *event.Event) {
 	r.seen.mu.Lock()
 	defer r.seen.mu.Unlock()
-	r.seen.place(r.observed, e.Place)
+	r.seen.place(r.observed, e.Stack)
 	for _, id := range []event.ObjectID{e.Object, e.Object2} {
 		for id > r.seen.last {
 			r.seen.last++
@@ -109,7 +109,7 @@ func (r *Recorder) fresh(e *event.Event) {
 // snapshot is what the observer knew of the identifiers written so far.
 type snapshot struct {
 	mu      sync.Mutex // guards what follows
-	stacks  map[event.PlaceID]observer.Stack
+	stacks  map[event.StackID]observer.Stack
 	objects map[event.ObjectID]observer.Object // until they have been written
 	last    event.ObjectID                     // that was copied
 	threads []observer.Thread
@@ -117,11 +117,11 @@ type snapshot struct {
 }
 
 func newSnapshot() snapshot {
-	return snapshot{stacks: map[event.PlaceID]observer.Stack{}, objects: map[event.ObjectID]observer.Object{}}
+	return snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]observer.Object{}}
 }
 
 // place copies a calling chain; the observer changes none that it has.
-func (s *snapshot) place(o *observer.Observer, id event.PlaceID) {
+func (s *snapshot) place(o *observer.Observer, id event.StackID) {
 	if id == 0 {
 		return
 	}
@@ -133,7 +133,7 @@ func (s *snapshot) place(o *observer.Observer, id event.PlaceID) {
 }
 
 // StackOf implements Observed.
-func (s *snapshot) StackOf(p event.PlaceID) (observer.Stack, bool) {
+func (s *snapshot) StackOf(p event.StackID) (observer.Stack, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, ok := s.stacks[p]
@@ -168,7 +168,7 @@ func (s *snapshot) ThreadInfo(id event.ThreadID) (t observer.Thread, ok bool) {
 type namer struct{ r *Recorder }
 
 // Place implements trace.Namer.
-func (n namer) Place(id event.PlaceID) []event.Frame {
+func (n namer) Place(id event.StackID) []event.Frame {
 	return n.r.Frames(id)
 }
 
@@ -197,7 +197,7 @@ func (n namer) Func(id event.FuncID) event.Func {
 }
 
 // Frames implements report.Resolver, after Drain.
-func (r *Recorder) Frames(id event.PlaceID) []event.Frame {
+func (r *Recorder) Frames(id event.StackID) []event.Frame {
 	<-r.started
 	if frames, ok := r.frames[id]; ok || r.resolver == nil {
 		return frames

@@ -33,7 +33,7 @@ type Process interface {
 // Observed is what a Resolver must know of the run; an observer.Observer knows
 // it.
 type Observed interface {
-	StackOf(event.PlaceID) (observer.Stack, bool)
+	StackOf(event.StackID) (observer.Stack, bool)
 	ObjectInfo(event.ObjectID) (observer.Object, bool)
 	ThreadInfo(event.ThreadID) (observer.Thread, bool)
 }
@@ -65,7 +65,7 @@ func (r *Resolver) table(m *loader.Module) *symbolize.Table {
 }
 
 // Frames gives the calling chain of a place; report.Resolver.
-func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
+func (r *Resolver) Frames(p event.StackID) []event.Frame {
 	st, ok := r.observed.StackOf(p)
 	if !ok {
 		return nil
@@ -82,7 +82,7 @@ func (r *Resolver) Frames(p event.PlaceID) []event.Frame {
 
 // chain gives the calling chain of a place, from the instruction that the probe stands
 // for.
-func (r *Resolver) chain(p event.PlaceID, st observer.Stack) []uint64 {
+func (r *Resolver) chain(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
 	}

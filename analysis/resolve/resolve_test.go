@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
@@ -62,7 +62,7 @@ const bias = 0x7f0000000000
 // world is a program as it would lie in a process, and an observer.
 type world struct {
 	*process
-	file *binary.File
+	file *elf.File
 	o    *observer.Observer
 	r    *Resolver
 }
@@ -81,7 +81,7 @@ func newWorld(t *testing.T) *world {
 	if out, err := gcc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	f, err := binary.Open(filepath.Join(dir, "p"))
+	f, err := elf.Open(filepath.Join(dir, "p"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,10 +119,10 @@ func (w *world) afterCall(t *testing.T, name string) uint64 {
 	return 0
 }
 
-func (w *world) place(id uint32, site uint32, chain ...uint64) event.PlaceID {
+func (w *world) place(id uint32, site uint32, chain ...uint64) event.StackID {
 	w.o.Stack(&bpf.StackRecord{Place: id, Site: site})
 	w.chains[id] = chain
-	return event.PlaceID(id)
+	return event.StackID(id)
 }
 
 // where shortens frames to function and line.
@@ -180,7 +180,7 @@ func TestObjects(t *testing.T) {
 	}
 	for i, want := range []string{"counters[0]", "counters[1]", ""} {
 		got := w.r.Object(event.ObjectID(i + 1))
-		if got.Name != want || got.Kind != event.KindMutex || got.FirstThread != 1 || got.First != event.PlaceID(i+1) {
+		if got.Name != want || got.Kind != event.KindMutex || got.FirstThread != 1 || got.First != event.StackID(i+1) {
 			t.Errorf("object %d: %+v, want the name %q", i+1, got, want)
 		}
 	}

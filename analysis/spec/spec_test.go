@@ -9,7 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/golden"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 )
 
 // parse reads a specification that has to be right.
@@ -127,12 +127,12 @@ func TestPatternsAreThoseOfOn(t *testing.T) {
 		if len(on) != 1 {
 			t.Fatal(on)
 		}
-		got, err := method.Parse(on[0])
+		got, err := function.Parse(on[0])
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		want, err := method.Parse(text)
+		want, err := function.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

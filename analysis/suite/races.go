@@ -55,7 +55,7 @@ type places struct {
 }
 
 type place struct {
-	at event.PlaceID
+	at event.StackID
 	op event.Op
 }
 

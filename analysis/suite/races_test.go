@@ -134,7 +134,7 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 			run = eventtest.RandomSections(r, 30)
 		}
 		for i := range run {
-			run[i].Place = event.PlaceID(i + 1) // so that each race is one finding
+			run[i].Stack = event.StackID(i + 1) // so that each race is one finding
 			if run[i].Op.IsAccess() && run[i].Object == eventtest.ObjectX && seed%3 == 0 {
 				run[i].Flags |= event.Atomic
 			}
@@ -166,9 +166,9 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 func TestForgottenRaceIsObserved(t *testing.T) {
 	var run []event.Event
 	add := func(th event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
-		run = append(run, event.Event{Seq: uint64(len(run) + 1), Thread: th, Op: op, Object: o, Kind: k, Place: event.PlaceID(len(run)%1000 + 1)})
+		run = append(run, event.Event{Seq: uint64(len(run) + 1), Thread: th, Op: op, Object: o, Kind: k, Stack: event.StackID(len(run)%1000 + 1)})
 	}
-	run = append(run, event.Event{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Place: 1})
+	run = append(run, event.Event{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Stack: 1})
 	add(1, event.Write, 1, event.KindVariable)
 	add(2, event.Write, 1, event.KindVariable)
 	for i := range 1 << 18 {

@@ -168,7 +168,7 @@ func run(n int, round []reachEvent, sink reachSink) {
 			if x.acquire {
 				e.Op = event.Acquire
 			}
-			e.Place = event.PlaceID(x.lock)*2 + event.PlaceID(e.Op)
+			e.Stack = event.StackID(x.lock)*2 + event.StackID(e.Op)
 			feed()
 		}
 		n -= len(part)

@@ -81,7 +81,7 @@ func accessRun(rt *rapid.T) []event.Event {
 	var live, ended []event.ThreadID
 	var run []event.Event
 	emit := func(e event.Event) {
-		e.Place = event.PlaceID(len(run) + 1) // so that no two pairs are one finding
+		e.Stack = event.StackID(len(run) + 1) // so that no two pairs are one finding
 		run = append(run, e)
 	}
 	emit(event.Event{Thread: 1, Op: event.Begin})

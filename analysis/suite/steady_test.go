@@ -23,7 +23,7 @@ import (
 func lockHeavy(threads, accesses int) []event.Event {
 	var out []event.Event
 	add := func(t event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
-		out = append(out, event.Event{Thread: t, Op: op, Object: o, Kind: k, Place: event.PlaceID(o)})
+		out = append(out, event.Event{Thread: t, Op: op, Object: o, Kind: k, Stack: event.StackID(o)})
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for len(out) < 1<<16 {

@@ -28,7 +28,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
@@ -76,7 +76,7 @@ func (f *planFlags) options() (probes.Options, error) {
 		return opts, err
 	}
 	for _, text := range f.on {
-		p, err := method.Parse(text)
+		p, err := function.Parse(text)
 		if err != nil {
 			return opts, usage("--on %w", err)
 		}
@@ -109,7 +109,7 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 	}
 	opts.Objects = f.wants.Objects()
 	for _, text := range f.wants.Plan().On {
-		p, err := method.Parse(text)
+		p, err := function.Parse(text)
 		if err != nil {
 			return &loader.UsageError{Err: fmt.Errorf("%s: %w", f.spec.file, err)}
 		}
@@ -324,7 +324,7 @@ func (r *observation) function(id event.FuncID) event.Func {
 }
 
 // asked are patterns as events have them.
-func asked(patterns []method.Pattern) []event.On {
+func asked(patterns []function.Pattern) []event.On {
 	var out []event.On
 	for _, p := range patterns {
 		out = append(out, event.On{Pattern: p.Text, Return: p.Return})

@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/binary"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
@@ -49,7 +49,7 @@ func (a *app) sites(f *planFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	bin, err := binary.Open(name)
+	bin, err := elf.Open(name)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *app) sites(f *planFlags, name string) error {
 }
 
 // nothingIn says of a binary without a site where those are that it takes part in.
-func nothingIn(bin *binary.File) string {
+func nothingIn(bin *elf.File) string {
 	text := "nothing to observe in " + bin.Name() + " itself"
 	if libraries := bin.Needed(); len(libraries) > 0 {
 		return text + ": what it locks with is in its libraries (" + strings.Join(libraries, ", ") + "), whose sites are shown if you give their paths"
@@ -153,7 +153,7 @@ func observes(s probes.Site) string {
 }
 
 // signature says what is recorded of a function's calls: "call queue_put(q int*)".
-func signature(fn *method.Function) string {
+func signature(fn *function.Function) string {
 	text := "call " + fn.Name
 	if fn.Inlined {
 		text = "inlined " + text

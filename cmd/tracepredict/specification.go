@@ -17,7 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -128,7 +128,7 @@ func (s *specification) unblamed(err error, problems *syntax.List) (rest []error
 		list = e
 	case *variable.Error:
 		list = s.Missing(e.Name, e.Reasons())
-	case *method.NotFound:
+	case *function.NotFound:
 		list = s.Missing(e.Pattern.Text, e.Error())
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
@@ -193,7 +193,7 @@ func (n *liveNames) Object(id event.ObjectID) report.ObjectInfo { return n.resol
 func (n *liveNames) Thread(id event.ThreadID) report.ThreadInfo { return n.resolver().Thread(id) }
 
 // Frames implements report.Resolver.
-func (n *liveNames) Frames(id event.PlaceID) []event.Frame { return n.resolver().Frames(id) }
+func (n *liveNames) Frames(id event.StackID) []event.Frame { return n.resolver().Frames(id) }
 
 // Func implements bind.Namer.
 func (n *liveNames) Func(id event.FuncID) event.Func { return n.run.function(id) }

@@ -8,9 +8,9 @@ type Attempt struct {
 	// Following is how many threads of the same hang follow: their events stand one
 	// behind the other, each thread's Holds before its Blocked, and 0 ends them.
 	Following int
-	// Ring: each waits for the one that follows, the last for the first. Else all
+	// Cycle: each waits for the one that follows, the last for the first. Else all
 	// threads of the process wait, or one waits for a lock whose holder has ended.
-	Ring bool
+	Cycle bool
 	// Handlers: a signal handler of the program might end the wait.
 	Handlers bool
 	// Readers: of a read-write lock that is waited for, how many threads have it for
@@ -31,7 +31,7 @@ const maxReaders = 1<<16 - 1
 // Value makes the Value of a Blocked.
 func (a Attempt) Value() uint64 {
 	v := uint64(min(a.Readers, maxReaders))<<attemptReaders | uint64(a.Following)<<attemptFollowing | uint64(a.Op)
-	if a.Ring {
+	if a.Cycle {
 		v |= attemptRing
 	}
 	if a.Handlers {
@@ -44,6 +44,6 @@ func (a Attempt) Value() uint64 {
 func (e *Event) Attempt() Attempt {
 	return Attempt{
 		Op: Op(e.Value), Following: int(e.Value >> attemptFollowing & (1<<32 - 1)),
-		Readers: int(e.Value >> attemptReaders), Ring: e.Value&attemptRing != 0, Handlers: e.Value&attemptHandlers != 0,
+		Readers: int(e.Value >> attemptReaders), Cycle: e.Value&attemptRing != 0, Handlers: e.Value&attemptHandlers != 0,
 	}
 }

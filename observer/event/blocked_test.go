@@ -5,8 +5,8 @@ import "testing"
 // What an attempt says survives its Value.
 func TestAttempt(t *testing.T) {
 	for _, a := range []Attempt{
-		{}, {Op: Acquire, Following: 3, Ring: true}, {Op: Join, Handlers: true}, {Op: AcquireRead, Following: 1<<32 - 1, Readers: 1},
-		{Op: Wait, Ring: true, Handlers: true, Readers: maxReaders},
+		{}, {Op: Acquire, Following: 3, Cycle: true}, {Op: Join, Handlers: true}, {Op: AcquireRead, Following: 1<<32 - 1, Readers: 1},
+		{Op: Wait, Cycle: true, Handlers: true, Readers: maxReaders},
 	} {
 		e := Event{Value: a.Value()}
 		if got := e.Attempt(); got != a {

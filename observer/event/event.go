@@ -19,11 +19,11 @@ type ThreadID uint32
 // the same address has a new ObjectID. 0 is no object.
 type ObjectID uint32
 
-// PlaceID names a place in the program with its calling chain. 0 is unknown.
-type PlaceID uint32
+// StackID identifies the call stack at which a thread made an event. 0 is unknown.
+type StackID uint32
 
-// Frame is one level of the calling chain that a PlaceID stands for; chains are
-// innermost first.
+// Frame is one frame of the call stack that a StackID identifies. Stacks are
+// innermost frame first.
 type Frame struct {
 	Function string // demangled; "" if unknown
 	File     string // as in the debug information; "" if unknown
@@ -106,8 +106,8 @@ const (
 	ReceiveFailed // there was nothing to receive, and it did not wait
 
 	// What threads were found at when they had come to a stop; see package hang.
-	Holds   // Object is a lock that the thread holds then, taken at Place; Value is Acquire or AcquireRead
-	Blocked // the thread waits, at Place, and nothing that the process can still do will end that; Value: see Attempt
+	Holds   // Object is a lock that the thread holds then, acquired at Stack; Value is Acquire or AcquireRead
+	Blocked // the thread waits, at Stack, and nothing that the process can still do will end that; Value: see Attempt
 
 	// What breaks a rule of the threads' interface and changes nothing that is told of
 	// its object otherwise: it orders nothing. Each is told only where it is certain.
@@ -220,7 +220,7 @@ type Event struct {
 	Object  ObjectID
 	Object2 ObjectID // the mutex of Wait and Wake; of a ReleaseUnheld in a wait the condition; of a Return what its result points to
 	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain
-	Place   PlaceID
+	Stack   StackID
 	Op      Op
 	Kind    Kind // of Object
 	Flags   Flags

@@ -41,13 +41,13 @@ func (l *lockHeavy) next(e *event.Event) {
 	switch s.step {
 	case 0:
 		s.lock = event.ObjectID(1 + l.random(64))
-		e.Op, e.Object, e.Place = event.Acquire, s.lock, event.PlaceID(10+uint32(s.lock)%7)
+		e.Op, e.Object, e.Stack = event.Acquire, s.lock, event.StackID(10+uint32(s.lock)%7)
 	case 1:
 		l.counter[s.lock]++
-		e.Op, e.Object, e.Kind, e.Place = event.Update, 64+s.lock, event.KindVariable, event.PlaceID(20+uint32(s.lock)%7)
+		e.Op, e.Object, e.Kind, e.Stack = event.Update, 64+s.lock, event.KindVariable, event.StackID(20+uint32(s.lock)%7)
 		e.Flags, e.Value = event.HasValue, l.counter[s.lock]
 	case 2:
-		e.Op, e.Object, e.Place = event.Release, s.lock, event.PlaceID(30+uint32(s.lock)%7)
+		e.Op, e.Object, e.Stack = event.Release, s.lock, event.StackID(30+uint32(s.lock)%7)
 	}
 	s.step = (s.step + 1) % 3
 }

@@ -11,7 +11,7 @@ import (
 type key struct {
 	thread, peer    event.ThreadID
 	object, object2 event.ObjectID
-	place           event.PlaceID
+	place           event.StackID
 	op              event.Op
 	kind            event.Kind
 	flags           event.Flags
@@ -20,7 +20,7 @@ type key struct {
 }
 
 func keyOf(e *event.Event) key {
-	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Place, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
+	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Stack, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
 }
 
 // slots is how many kinds of event are known at once while writing.
@@ -57,7 +57,7 @@ type columns struct {
 	kind, index, times, values []byte
 
 	// What must have a name: places new to the file, and the highest numbers.
-	places  []event.PlaceID
+	places  []event.StackID
 	objects event.ObjectID
 	threads event.ThreadID
 	funcs   event.FuncID

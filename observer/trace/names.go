@@ -14,7 +14,7 @@ type nameWriter struct {
 	objects event.ObjectID // written up to
 	threads event.ThreadID
 	funcs   event.FuncID
-	places  map[event.PlaceID]bool // written
+	places  map[event.StackID]bool // written
 
 	index                       map[string]uint64 // of strings
 	str, place, object, thread  []byte
@@ -31,7 +31,7 @@ func newNameWriter(n Namer) nameWriter {
 	if n == nil {
 		n = &Names{}
 	}
-	return nameWriter{namer: n, places: map[event.PlaceID]bool{}, index: map[string]uint64{}}
+	return nameWriter{namer: n, places: map[event.StackID]bool{}, index: map[string]uint64{}}
 }
 
 // collect takes up what is new in c. Full is called when what has been
@@ -124,7 +124,7 @@ func (n *nameWriter) addFunc(id event.FuncID) {
 	n.fn = b
 }
 
-func (n *nameWriter) addPlace(id event.PlaceID) {
+func (n *nameWriter) addPlace(id event.StackID) {
 	if id == 0 || n.places[id] {
 		return
 	}
@@ -215,14 +215,14 @@ func appendCounted(b []byte, tag byte, content []byte, numbers ...uint64) []byte
 // while more is read. The zero value knows none.
 type Names struct {
 	mu      sync.RWMutex // guards what follows
-	places  map[event.PlaceID][]event.Frame
+	places  map[event.StackID][]event.Frame
 	objects []Object
 	threads []Thread
 	funcs   []event.Func
 }
 
 // Place gives the calling chain of a place, nil if it is unknown; Namer.
-func (n *Names) Place(id event.PlaceID) []event.Frame {
+func (n *Names) Place(id event.StackID) []event.Frame {
 	n.mu.RLock()
 	defer n.mu.RUnlock()
 	return n.places[id]
@@ -288,11 +288,11 @@ func (n *Names) Threads() int {
 }
 
 // SetPlace makes a place known, or known better.
-func (n *Names) SetPlace(id event.PlaceID, frames []event.Frame) {
+func (n *Names) SetPlace(id event.StackID, frames []event.Frame) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.places == nil {
-		n.places = map[event.PlaceID][]event.Frame{}
+		n.places = map[event.StackID][]event.Frame{}
 	}
 	n.places[id] = frames
 }

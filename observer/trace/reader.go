@@ -172,7 +172,7 @@ func (r *Reader) Next(e *event.Event) error {
 	}
 	e.Seq, e.Time = r.seq, r.time
 	e.Thread, e.Peer, e.Object, e.Object2 = k.key.thread, k.key.peer, k.key.object, k.key.object2
-	e.Place, e.Op, e.Kind, e.Flags = k.key.place, k.key.op, k.key.kind, k.key.flags
+	e.Stack, e.Op, e.Kind, e.Flags = k.key.place, k.key.op, k.key.kind, k.key.flags
 	e.Func, e.Args = k.key.fn, nil
 	if k.key.args > 0 {
 		for i := range k.key.args {
@@ -218,7 +218,7 @@ func (r *Reader) define() error {
 	r.object += unzigzag(c.uvarint())
 	k.object, k.object2 = event.ObjectID(r.object), event.ObjectID(c.number())
 	r.place += unzigzag(c.uvarint())
-	k.place = event.PlaceID(r.place)
+	k.place = event.StackID(r.place)
 	if k.op.IsCall() {
 		k.fn, k.args = event.FuncID(c.number()), c.byte()
 	}

@@ -15,7 +15,7 @@ type startWriter struct {
 }
 
 // add takes the frames of a place.
-func (w *startWriter) add(id event.PlaceID, frames []event.Frame) {
+func (w *startWriter) add(id event.StackID, frames []event.Frame) {
 	if !slices.ContainsFunc(frames, func(f event.Frame) bool { return f.Start > 0 }) {
 		return
 	}
@@ -43,7 +43,7 @@ var errStarts = errors.New("what the block says of functions' first lines is cut
 // starts reads the section, of places that are known.
 func (r *Reader) starts(c *cursor) error {
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		id := event.PlaceID(c.number())
+		id := event.StackID(c.number())
 		frames := r.names.Place(id)
 		if count := c.uvarint(); c.bad || count != uint64(len(frames)) {
 			return errStarts

@@ -24,7 +24,7 @@ type Object struct {
 	Addr        uint64 // in the process; 0 if unknown
 	Process     uint32 // the owning process, by its kernel id; 0: the only one
 	Kind        event.Kind
-	Init, First event.PlaceID // where it was initialised, and first seen; 0 if unknown
+	Init, First event.StackID // where it was initialised, and first seen; 0 if unknown
 	FirstThread event.ThreadID
 	Form        *event.Form // how the values of a variable are written; nil: as numbers
 }
@@ -34,7 +34,7 @@ type Thread struct {
 	TID     uint32 // the kernel's id; 0 in imported traces
 	TGID    uint32 // the id of its process
 	Parent  event.ThreadID
-	Created event.PlaceID // where Parent created it; 0 if unknown
+	Created event.StackID // where Parent created it; 0 if unknown
 	Start   string        // the start routine; "" if unknown
 	Name    string        // the kernel's name, or that of an imported trace
 	Main    bool          // the process's first thread
@@ -150,7 +150,7 @@ type Process struct {
 // Namer knows the names that a trace carries. An unknown identifier gives the
 // zero value. A Writer asks from a goroutine of its own, once for each.
 type Namer interface {
-	Place(event.PlaceID) []event.Frame // innermost first
+	Place(event.StackID) []event.Frame // innermost first
 	Object(event.ObjectID) Object
 	Thread(event.ThreadID) Thread
 	Func(event.FuncID) event.Func

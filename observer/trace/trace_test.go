@@ -84,12 +84,12 @@ func smallRun() run {
 	n.SetPlace(9, []event.Frame{{Module: "/opt/shop", Offset: 0x1130}})
 	e := []event.Event{
 		{Op: event.Begin, Thread: 1, Flags: event.Inferred},
-		{Op: event.Fork, Thread: 1, Peer: 2, Place: 9, Time: 1000},
+		{Op: event.Fork, Thread: 1, Peer: 2, Stack: 9, Time: 1000},
 		{Op: event.Begin, Thread: 2, Time: 900},
-		{Op: event.Acquire, Thread: 2, Object: 1, Kind: event.KindMutex, Place: 7, Time: 1100},
-		{Op: event.Update, Thread: 2, Object: 2, Kind: event.KindVariable, Place: 7, Time: 1200, Flags: event.HasValue, Value: 1<<64 - 1},
-		{Op: event.Read, Thread: 2, Object: 2, Kind: event.KindVariable, Place: 7, Time: 1201, Flags: event.HasValue | event.NoSource},
-		{Op: event.Release, Thread: 2, Object: 1, Kind: event.KindMutex, Place: 7, Time: 1300},
+		{Op: event.Acquire, Thread: 2, Object: 1, Kind: event.KindMutex, Stack: 7, Time: 1100},
+		{Op: event.Update, Thread: 2, Object: 2, Kind: event.KindVariable, Stack: 7, Time: 1200, Flags: event.HasValue, Value: 1<<64 - 1},
+		{Op: event.Read, Thread: 2, Object: 2, Kind: event.KindVariable, Stack: 7, Time: 1201, Flags: event.HasValue | event.NoSource},
+		{Op: event.Release, Thread: 2, Object: 1, Kind: event.KindMutex, Stack: 7, Time: 1300},
 		{Op: event.End, Thread: 2, Time: 1400},
 		{Op: event.Join, Thread: 1, Peer: 2, Time: 1<<64 - 1},
 	}
@@ -106,7 +106,7 @@ func callsRun() run {
 	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}},
 		Result: "int", Makes: true, Life: event.Ends, On: []event.On{{Pattern: "call queue_put(this, v)"}, {Pattern: "return queue_put", Return: true}}})
 	r.names.AddFunc(event.Func{Name: "idle"})
-	call := event.Event{Op: event.Call, Thread: 2, Object: 2, Kind: event.KindInstance, Func: 1, Place: 7, Args: []uint64{1 << 40, 1<<64 - 3}}
+	call := event.Event{Op: event.Call, Thread: 2, Object: 2, Kind: event.KindInstance, Func: 1, Stack: 7, Args: []uint64{1 << 40, 1<<64 - 3}}
 	back := call
 	back.Op, back.Object2, back.Flags, back.Value = event.Return, 1, event.HasValue, 1<<63
 	more := call
@@ -155,14 +155,14 @@ func compare(t testing.TB, want, got run) {
 			comparePlace(t, want, got, o.Init)
 			comparePlace(t, want, got, o.First)
 		}
-		comparePlace(t, want, got, e.Place)
+		comparePlace(t, want, got, e.Stack)
 		if diff := cmp.Diff(want.names.Func(e.Func), got.names.Func(e.Func)); diff != "" {
 			t.Errorf("function %d: %s", e.Func, diff)
 		}
 	}
 }
 
-func comparePlace(t testing.TB, want, got run, id event.PlaceID) {
+func comparePlace(t testing.TB, want, got run, id event.StackID) {
 	t.Helper()
 	if diff := cmp.Diff(fmt.Sprint(want.names.Place(id)), fmt.Sprint(got.names.Place(id))); diff != "" {
 		t.Errorf("place %d: %s", id, diff)
@@ -195,11 +195,11 @@ func TestRoundTrip(t *testing.T) {
 func randomRun(t *rapid.T) (run, []int) {
 	r := run{names: &Names{}}
 	text := rapid.SampledFrom([]string{"", "a", "b", "ü|\n", strings.Repeat("long", 300)})
-	place := rapid.Custom(func(t *rapid.T) event.PlaceID {
-		return event.PlaceID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "place"))
+	place := rapid.Custom(func(t *rapid.T) event.StackID {
+		return event.StackID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "place"))
 	})
 	word := rapid.Uint64()
-	for _, id := range []event.PlaceID{1, 2, 3, 77, 1<<32 - 1} {
+	for _, id := range []event.StackID{1, 2, 3, 77, 1<<32 - 1} {
 		var frames []event.Frame
 		for range rapid.IntRange(0, 3).Draw(t, "frames") {
 			frames = append(frames, event.Frame{Function: text.Draw(t, "function"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<31).Draw(t, "line"), Start: rapid.IntRange(0, 3).Draw(t, "start"),
@@ -228,7 +228,7 @@ func randomRun(t *rapid.T) (run, []int) {
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
 		seq += rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 5}).Draw(t, "step")
 		e := event.Event{Seq: seq, Time: word.Draw(t, "time"), Op: event.Op(rapid.IntRange(1, int(event.NumOps)-1).Draw(t, "op")),
-			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Place: place.Draw(t, "place"),
+			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Stack: place.Draw(t, "place"),
 			Thread: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "thread")), Peer: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "peer")),
 			Object: event.ObjectID(rapid.IntRange(1, nObjects).Draw(t, "object")), Object2: event.ObjectID(rapid.IntRange(0, nObjects).Draw(t, "object2"))}
 		if e.Flags&event.HasValue != 0 {
@@ -409,10 +409,10 @@ func TestManyNames(t *testing.T) {
 	want := run{names: &Names{}}
 	want.names.AddThread(Thread{})
 	for i := range 3000 {
-		place := event.PlaceID(i + 1)
+		place := event.StackID(i + 1)
 		want.names.AddObject(Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
 		want.names.SetPlace(place, []event.Frame{{Function: fmt.Sprint("f", i)}})
-		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Place: place})
+		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Stack: place})
 	}
 	got, _, err := read(write(t, want))
 	if err != nil {

@@ -50,7 +50,7 @@ type Writer struct {
 
 	block  uint64 // counts blocks; what is in known of another is not
 	known  []known
-	marked map[event.PlaceID]bool // places whose names have been asked for
+	marked map[event.StackID]bool // places whose names have been asked for
 
 	queue   chan *columns
 	free    chan *columns
@@ -80,7 +80,7 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("start the compression: %w", err)
 	}
 	w := &Writer{
-		cur: &columns{}, block: 1, known: make([]known, slots), marked: map[event.PlaceID]bool{}, queue: make(chan *columns, queued), free: make(chan *columns, queued+2),
+		cur: &columns{}, block: 1, known: make([]known, slots), marked: map[event.StackID]bool{}, queue: make(chan *columns, queued), free: make(chan *columns, queued+2),
 		drained: make(chan struct{}), end: make(chan *Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 		out: out, enc: enc, opts: opts, names: newNameWriter(opts.Names),
 	}
@@ -136,9 +136,9 @@ func (w *Writer) add(e *event.Event) {
 		}
 		*slot = known{block: w.block, key: k, index: c.kinds}
 		c.index = append(c.index, 0)
-		if e.Place != 0 && !w.marked[e.Place] {
-			w.marked[e.Place] = true
-			c.places = append(c.places, e.Place)
+		if e.Stack != 0 && !w.marked[e.Stack] {
+			w.marked[e.Stack] = true
+			c.places = append(c.places, e.Stack)
 		}
 	} else {
 		c.index = binary.AppendUvarint(c.index, slot.index)

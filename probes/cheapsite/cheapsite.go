@@ -17,7 +17,7 @@
 package cheapsite
 
 import (
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -29,9 +29,9 @@ type Code interface {
 	Bytes(addr uint64, n int) ([]byte, error)
 	// Functions gives the extents of functions, sorted and disjoint, from
 	// unwind tables or symbols.
-	Functions() []binary.Range
+	Functions() []elf.Range
 	// Text gives the executable sections, sorted.
-	Text() []binary.Range
+	Text() []elf.Range
 }
 
 // Class is what a hit costs.

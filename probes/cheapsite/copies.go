@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -22,7 +22,7 @@ type CopyExit struct {
 
 // CopyExits gives all places where control goes on behind an inlined copy that begins
 // at an address and has the code given. Why, if not "", says why they are not known.
-func (im *Image) CopyExits(at uint64, code []binary.Range) (exits []CopyExit, why string) {
+func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why string) {
 	e := im.extentAt(at)
 	if e == nil {
 		return nil, "its function's extent is not known"
@@ -56,7 +56,7 @@ func (im *Image) CopyExits(at uint64, code []binary.Range) (exits []CopyExit, wh
 // its code, by a direct jump or by falling through, but not to its beginning: where
 // the compiler knew what the copy would find out first. Instructions of others that are
 // mixed with the copy's own do not count, as long as nothing branches.
-func (im *Image) EntersElsewhere(at uint64, code []binary.Range) bool {
+func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 	c, found := &copyWalk{code: code}, false
 	falls, own := false, false // from the instruction before; from one of the copy's
 	if e := im.extentAt(at); e != nil {
@@ -76,14 +76,14 @@ func (im *Image) EntersElsewhere(at uint64, code []binary.Range) bool {
 type copyWalk struct {
 	im    *Image
 	at    uint64
-	code  []binary.Range
+	code  []elf.Range
 	sp    map[uint64]int64 // at the instructions of the copy, minus that at its beginning
 	exits map[uint64]int64 // likewise
 	gone  map[uint64]bool  // what may be executed behind it
 }
 
 func (c *copyWalk) inside(addr uint64) bool {
-	return slices.ContainsFunc(c.code, func(r binary.Range) bool { return r.Contains(addr) })
+	return slices.ContainsFunc(c.code, func(r elf.Range) bool { return r.Contains(addr) })
 }
 
 // next gives what may be executed after an instruction.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // TestCopyExits: copies from 0x1001 on, up to where each says.
@@ -29,10 +29,10 @@ func TestCopyExits(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := code(t, x.code)
-			ranges := []binary.Range{{Lo: base + 1, Hi: base + x.hi}}
+			ranges := []elf.Range{{Lo: base + 1, Hi: base + x.hi}}
 			switch x.name {
 			case "mixed": // the test between its jump and itself again
-				ranges = []binary.Range{{Lo: base + 1, Hi: base + 3}, {Lo: base + 5, Hi: base + 7}}
+				ranges = []elf.Range{{Lo: base + 1, Hi: base + 3}, {Lo: base + 5, Hi: base + 7}}
 			case "a loop inside":
 				c = code(t, "90 53 74fd 90 c3")
 			case "a landing pad":
@@ -47,15 +47,15 @@ func TestCopyExits(t *testing.T) {
 }
 
 func TestEntersElsewhere(t *testing.T) {
-	ranges := []binary.Range{{Lo: base + 2, Hi: base + 6}}
+	ranges := []elf.Range{{Lo: base + 2, Hi: base + 6}}
 	for text, want := range map[string]bool{"7402 85ff 85ff c3": true, "7400 85ff 85ff c3": false, "9090 85ff 74fc c3": false,
 		"9090 c3 90 85ff c3": true, "9090 85ff 90 85ff c3": false} {
 		ranges := ranges
 		switch text {
 		case "9090 c3 90 85ff c3":
-			ranges = []binary.Range{{Lo: base + 2, Hi: base + 3}, {Lo: base + 4, Hi: base + 6}}
+			ranges = []elf.Range{{Lo: base + 2, Hi: base + 3}, {Lo: base + 4, Hi: base + 6}}
 		case "9090 85ff 90 85ff c3":
-			ranges = []binary.Range{{Lo: base + 2, Hi: base + 4}, {Lo: base + 5, Hi: base + 7}}
+			ranges = []elf.Range{{Lo: base + 2, Hi: base + 4}, {Lo: base + 5, Hi: base + 7}}
 		}
 		if got := NewImage(code(t, text)).EntersElsewhere(base+2, ranges); got != want {
 			t.Errorf("%s: %v", text, got)

@@ -1,15 +1,15 @@
 package cheapsite
 
 import (
-	"debug/elf"
+	stdelf "debug/elf"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // What the rest of the project puts in.
-var _ Code = (*binary.File)(nil)
+var _ Code = (*elf.File)(nil)
 
 var rdi = insn.RegSet(0).With(insn.RDI)
 
@@ -45,7 +45,7 @@ func TestGlibc(t *testing.T) {
 		{"mtx_lock", Entry, true, "", false},
 	} {
 		s, ok := c.symbols[x.name]
-		if !ok || elf.ST_TYPE(s.Info) != elf.STT_FUNC {
+		if !ok || stdelf.ST_TYPE(s.Info) != stdelf.STT_FUNC {
 			t.Logf("%-24s not here", x.name)
 			continue
 		}
@@ -80,7 +80,7 @@ func TestGlibc(t *testing.T) {
 // same sites as the code held by this test.
 func TestBinaryFile(t *testing.T) {
 	c := openCode(t, glibc)
-	f, err := binary.Open(glibc)
+	f, err := elf.Open(glibc)
 	if err != nil {
 		t.Fatal(err)
 	}

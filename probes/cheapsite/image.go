@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -16,10 +16,10 @@ import (
 type Image struct {
 	code    Code
 	arch    insn.Arch
-	text    []binary.Range
+	text    []elf.Range
 	extents []extent
 	land    *landings
-	last    binary.Range      // the section last read from,
+	last    elf.Range         // the section last read from,
 	bytesOf []byte            // and its bytes
 	held    map[uint64][]byte // sections by where they begin; nil: not held
 	room    uint64            // for more of them, in bytes
@@ -42,7 +42,7 @@ const (
 
 // extent is the code of one function, or of a part split off one.
 type extent struct {
-	binary.Range
+	elf.Range
 	// untiled: its instructions, decoded one after the other, do not end at
 	// its end: there is data among them.
 	untiled bool
@@ -67,13 +67,13 @@ func NewImage(c Code) *Image {
 	for _, t := range im.text {
 		im.work += 4 * (t.Hi - t.Lo)
 	}
-	byLo := func(a, b binary.Range) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi)) }
+	byLo := func(a, b elf.Range) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi)) }
 	slices.SortFunc(im.text, byLo)
 	fs := slices.Clone(c.Functions())
 	slices.SortFunc(fs, byLo)
 	for _, f := range fs {
 		if t, ok := im.section(f.Lo); ok && f.Lo < f.Hi {
-			im.extents = append(im.extents, extent{Range: binary.Range{Lo: f.Lo, Hi: min(f.Hi, t.Hi)}})
+			im.extents = append(im.extents, extent{Range: elf.Range{Lo: f.Lo, Hi: min(f.Hi, t.Hi)}})
 		}
 	}
 	im.disjoin()
@@ -89,13 +89,13 @@ func (im *Image) disjoin() {
 }
 
 // section gives the executable section that holds addr.
-func (im *Image) section(addr uint64) (binary.Range, bool) {
-	i, ok := slices.BinarySearchFunc(im.text, addr, func(r binary.Range, a uint64) int { return cmp.Compare(r.Lo, a) })
+func (im *Image) section(addr uint64) (elf.Range, bool) {
+	i, ok := slices.BinarySearchFunc(im.text, addr, func(r elf.Range, a uint64) int { return cmp.Compare(r.Lo, a) })
 	if !ok {
 		i--
 	}
 	if i < 0 || !im.text[i].Contains(addr) {
-		return binary.Range{}, false
+		return elf.Range{}, false
 	}
 	return im.text[i], true
 }
@@ -132,7 +132,7 @@ func (im *Image) bytes(addr uint64, n int) ([]byte, error) {
 }
 
 // hold reads a section, if it can be had as a whole.
-func (im *Image) hold(t binary.Range) []byte {
+func (im *Image) hold(t elf.Range) []byte {
 	if im.last == t {
 		return im.bytesOf
 	}
@@ -181,7 +181,7 @@ func (im *Image) format(addr uint64) string {
 // sweep decodes r from its start, calling f with each instruction, which is good
 // until f returns, until f answers false, the bytes do not decode, or there is no work left. It answers whether the
 // instructions end exactly where r does.
-func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
+func (im *Image) sweep(r elf.Range, f func(*insn.Inst) bool) bool {
 	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
 	if err != nil {
 		return false
@@ -202,7 +202,7 @@ func (im *Image) sweep(r binary.Range, f func(*insn.Inst) bool) bool {
 
 // skim is sweep for who needs of the instructions no more than their steps, at a
 // tenth of the price; f gets the address, the step and the bytes from there on.
-func (im *Image) skim(r binary.Range, f func(at uint64, s insn.Step, code []byte) bool) bool {
+func (im *Image) skim(r elf.Range, f func(at uint64, s insn.Step, code []byte) bool) bool {
 	b, err := im.bytes(r.Lo, int(r.Hi-r.Lo))
 	if err != nil {
 		return false

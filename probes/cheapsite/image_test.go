@@ -1,32 +1,32 @@
 package cheapsite
 
 import (
-	"debug/elf"
+	stdelf "debug/elf"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // fileCode is an ELF file as Code.
 type fileCode struct {
-	sections []*elf.Section
+	sections []*stdelf.Section
 	data     [][]byte
-	text     []binary.Range
-	funcs    []binary.Range
-	symbols  map[string]elf.Symbol
+	text     []elf.Range
+	funcs    []elf.Range
+	symbols  map[string]stdelf.Symbol
 	marks    []uint64
 	arch     insn.Arch
 }
 
-func (c *fileCode) Arch() insn.Arch           { return c.arch }
-func (c *fileCode) Functions() []binary.Range { return c.funcs }
-func (c *fileCode) Text() []binary.Range      { return c.text }
-func (c *fileCode) Landmarks() []uint64       { return c.marks }
+func (c *fileCode) Arch() insn.Arch        { return c.arch }
+func (c *fileCode) Functions() []elf.Range { return c.funcs }
+func (c *fileCode) Text() []elf.Range      { return c.text }
+func (c *fileCode) Landmarks() []uint64    { return c.marks }
 
 func (c *fileCode) Bytes(addr uint64, n int) ([]byte, error) {
 	for i, s := range c.sections {
@@ -41,17 +41,17 @@ func (c *fileCode) Bytes(addr uint64, n int) ([]byte, error) {
 // openCode reads a file; its functions are those of the unwind tables.
 func openCode(t testing.TB, path string) *fileCode {
 	t.Helper()
-	f, err := elf.Open(path)
+	f, err := stdelf.Open(path)
 	if err != nil {
 		t.Skipf("no %s here: %v", path, err)
 	}
 	defer f.Close()
-	c := &fileCode{symbols: map[string]elf.Symbol{}, arch: insn.AMD64}
-	if f.Machine == elf.EM_AARCH64 {
+	c := &fileCode{symbols: map[string]stdelf.Symbol{}, arch: insn.AMD64}
+	if f.Machine == stdelf.EM_AARCH64 {
 		c.arch = insn.ARM64
 	}
 	for _, s := range f.Sections {
-		if s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NOBITS {
+		if s.Flags&stdelf.SHF_ALLOC == 0 || s.Type == stdelf.SHT_NOBITS {
 			continue
 		}
 		b, err := s.Data()
@@ -59,12 +59,12 @@ func openCode(t testing.TB, path string) *fileCode {
 			t.Fatal(err)
 		}
 		c.sections, c.data = append(c.sections, s), append(c.data, b)
-		if s.Flags&elf.SHF_EXECINSTR != 0 {
-			c.text = append(c.text, binary.Range{Lo: s.Addr, Hi: s.Addr + s.Size})
+		if s.Flags&stdelf.SHF_EXECINSTR != 0 {
+			c.text = append(c.text, elf.Range{Lo: s.Addr, Hi: s.Addr + s.Size})
 		}
 	}
 	c.addSymbols(f)
-	bf, err := binary.Open(path)
+	bf, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,11 +73,11 @@ func openCode(t testing.TB, path string) *fileCode {
 	return c
 }
 
-func (c *fileCode) addSymbols(f *elf.File) {
+func (c *fileCode) addSymbols(f *stdelf.File) {
 	static, _ := f.Symbols()
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(dynamic, static...) {
-		if elf.ST_TYPE(s.Info) != elf.STT_FUNC || s.Section == elf.SHN_UNDEF {
+		if stdelf.ST_TYPE(s.Info) != stdelf.STT_FUNC || s.Section == stdelf.SHN_UNDEF {
 			continue
 		}
 		c.marks = append(c.marks, s.Value)

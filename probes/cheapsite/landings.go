@@ -3,7 +3,7 @@ package cheapsite
 import (
 	"slices"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -141,7 +141,7 @@ func (im *Image) marks(addr uint64) bool {
 }
 
 // branch notes where a direct branch goes; false if it is none.
-func (c *collector) branch(at uint64, s insn.Step, from binary.Range) bool {
+func (c *collector) branch(at uint64, s insn.Step, from elf.Range) bool {
 	switch s.Kind {
 	case insn.Call:
 		c.called.add(s.Target)
@@ -167,18 +167,18 @@ func (c *collector) gaps() {
 				continue
 			}
 			if e.Lo > at {
-				c.everyOffset(binary.Range{Lo: at, Hi: e.Lo})
+				c.everyOffset(elf.Range{Lo: at, Hi: e.Lo})
 			}
 			at = e.Hi
 		}
 		if at < t.Hi {
-			c.everyOffset(binary.Range{Lo: at, Hi: t.Hi})
+			c.everyOffset(elf.Range{Lo: at, Hi: t.Hi})
 		}
 	}
 }
 
 // everyOffset notes the branches that could begin at any offset of r.
-func (c *collector) everyOffset(r binary.Range) {
+func (c *collector) everyOffset(r elf.Range) {
 	step := uint64(1)
 	if c.im.arch == insn.ARM64 {
 		step = 4
@@ -292,7 +292,7 @@ func (p partition) join(i, j int) { p[p.find(i)] = p.find(j) }
 // from jump tables, exceptions, other parts of a function. Open says that it
 // may arrive anywhere: an indirect jump is not understood, or the bytes are not
 // code alone.
-func (im *Image) Landings(r binary.Range) (at []uint64, open bool) {
+func (im *Image) Landings(r elf.Range) (at []uint64, open bool) {
 	l := im.landings()
 	i, _ := slices.BinarySearch(l.marks, r.Lo)
 	j, _ := slices.BinarySearch(l.marks, r.Hi)

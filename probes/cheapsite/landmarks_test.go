@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-var _ Landmarks = (*binary.File)(nil)
+var _ Landmarks = (*elf.File)(nil)
 
 // hidden is a file whose landmarks are not told.
 type hidden struct{ Code }
@@ -42,9 +42,9 @@ func TestLandmarksAskedOnce(t *testing.T) {
 }
 
 // openFile opens a program that a test has built.
-func openFile(t testing.TB, path string) *binary.File {
+func openFile(t testing.TB, path string) *elf.File {
 	t.Helper()
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -117,7 +117,7 @@ func testOutcomes(t *testing.T, text string, want Outcomes, why string) {
 // TestOutcomesOfGlibc: on the path of a lock that nobody else holds lies one
 // probe, emulated, in the C library of this machine.
 func TestOutcomesOfGlibc(t *testing.T) {
-	f, err := binary.Open(glibc)
+	f, err := elf.Open(glibc)
 	if err != nil {
 		t.Skip(err)
 	}
@@ -141,7 +141,7 @@ func TestOutcomesOfGlibc(t *testing.T) {
 }
 
 func BenchmarkOutcomes(b *testing.B) {
-	f, err := binary.Open(glibc)
+	f, err := elf.Open(glibc)
 	if err != nil {
 		b.Skip(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -18,7 +18,7 @@ type memCode struct {
 	base  uint64
 	code  []byte
 	data  []byte // at dataAt
-	funcs []binary.Range
+	funcs []elf.Range
 	marks []uint64
 }
 
@@ -27,11 +27,11 @@ const (
 	dataAt = 0x8000
 )
 
-func (c *memCode) Arch() insn.Arch           { return c.arch }
-func (c *memCode) Functions() []binary.Range { return c.funcs }
-func (c *memCode) Landmarks() []uint64       { return c.marks }
-func (c *memCode) Text() []binary.Range {
-	return []binary.Range{{Lo: c.base, Hi: c.base + uint64(len(c.code))}}
+func (c *memCode) Arch() insn.Arch        { return c.arch }
+func (c *memCode) Functions() []elf.Range { return c.funcs }
+func (c *memCode) Landmarks() []uint64    { return c.marks }
+func (c *memCode) Text() []elf.Range {
+	return []elf.Range{{Lo: c.base, Hi: c.base + uint64(len(c.code))}}
 }
 
 func (c *memCode) Bytes(addr uint64, n int) ([]byte, error) {
@@ -52,7 +52,7 @@ func code(t testing.TB, text string) *memCode {
 		part, gap, _ := strings.Cut(part, "/")
 		lo := base + uint64(len(c.code))
 		c.code = append(c.code, unhex(t, part)...)
-		c.funcs = append(c.funcs, binary.Range{Lo: lo, Hi: base + uint64(len(c.code))})
+		c.funcs = append(c.funcs, elf.Range{Lo: lo, Hi: base + uint64(len(c.code))})
 		c.code = append(c.code, unhex(t, gap)...)
 	}
 	return c
@@ -340,12 +340,12 @@ func TestWrapperOf(t *testing.T) {
 // TestLeadsBack: a jump from within is told from one from without.
 func TestLeadsBack(t *testing.T) {
 	im := NewImage(code(t, "85ff 90 75fd c3 | 90 c3"))
-	within := []binary.Range{{Lo: 0x1002, Hi: 0x1005}}
+	within := []elf.Range{{Lo: 0x1002, Hi: 0x1005}}
 	for _, x := range []struct {
 		at   uint64
-		from []binary.Range
+		from []elf.Range
 		want bool
-	}{{0x1002, within, true}, {0x1002, nil, false}, {0x1002, []binary.Range{{Lo: 0x1005, Hi: 0x1006}}, false}, {0x1000, within, false}, {0x9000, within, false}} {
+	}{{0x1002, within, true}, {0x1002, nil, false}, {0x1002, []elf.Range{{Lo: 0x1005, Hi: 0x1006}}, false}, {0x1000, within, false}, {0x9000, within, false}} {
 		if got := im.LeadsBack(x.at, x.from); got != x.want {
 			t.Errorf("LeadsBack(%#x, %v) = %v", x.at, x.from, got)
 		}

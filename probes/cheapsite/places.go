@@ -3,7 +3,7 @@ package cheapsite
 import (
 	"math/bits"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // places is a set of addresses in code: a bit for each, by pages.
@@ -16,7 +16,7 @@ type places struct {
 
 // placesIn are those in one section.
 type placesIn struct {
-	binary.Range
+	elf.Range
 	pages []*page // nil: none there
 }
 
@@ -29,7 +29,7 @@ const pageSize = 4096
 // more. Of more they have every address, so that nothing moves.
 const mostPages = 1 << 18
 
-func newPlaces(text []binary.Range) *places {
+func newPlaces(text []elf.Range) *places {
 	p := &places{left: mostPages}
 	for _, t := range text {
 		n := (t.Hi - t.Lo + pageSize - 1) / pageSize

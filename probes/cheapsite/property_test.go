@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -109,7 +109,7 @@ func drawProgram(t *rapid.T) *program {
 		}
 	}
 	p.code.code = append(p.code.code, 0xc3)
-	p.code.funcs = []binary.Range{{Lo: base, Hi: end + 1}}
+	p.code.funcs = []elf.Range{{Lo: base, Hi: end + 1}}
 	return p
 }
 
@@ -261,7 +261,7 @@ func FuzzImage(f *testing.F) {
 		}
 		cut := base + uint64(split)%uint64(len(b))
 		c := &memCode{arch: insn.AMD64, base: base, code: b, data: b,
-			funcs: []binary.Range{{Lo: base, Hi: cut}, {Lo: cut, Hi: base + uint64(len(b)) + 7}}}
+			funcs: []elf.Range{{Lo: base, Hi: cut}, {Lo: cut, Hi: base + uint64(len(b)) + 7}}}
 		if arm {
 			c.arch = insn.ARM64
 		}
@@ -288,7 +288,7 @@ func FuzzImage(f *testing.F) {
 }
 
 func BenchmarkLandingsOfFile(b *testing.B) {
-	f, err := binary.Open(glibc)
+	f, err := elf.Open(glibc)
 	if err != nil {
 		b.Skip(err)
 	}

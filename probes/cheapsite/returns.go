@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -140,12 +140,12 @@ func (w *walk) jump(in *insn.Inst, e *extent, when When) {
 
 // LeadsBack reports whether a direct jump from one of the ranges leads to at: then
 // what begins there is passed more often than it is begun.
-func (im *Image) LeadsBack(at uint64, from []binary.Range) bool {
+func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	found := false
 	if e := im.extentAt(at); e != nil {
 		im.sweep(e.Range, func(in *insn.Inst) bool {
 			jump := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == at
-			found = found || jump && slices.ContainsFunc(from, func(r binary.Range) bool { return r.Contains(in.Addr) })
+			found = found || jump && slices.ContainsFunc(from, func(r elf.Range) bool { return r.Contains(in.Addr) })
 			return !found
 		})
 	}

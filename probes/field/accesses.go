@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 

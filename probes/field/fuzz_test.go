@@ -4,7 +4,7 @@ import (
 	gobytes "bytes"
 	"testing"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )

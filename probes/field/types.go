@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // shape is what matters of a type here: what lies where in it.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sort"
 
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Debug information of a large program has hundreds of megabytes, of which a

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
@@ -21,10 +21,10 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func opened(t *testing.T, f *elftest.File) *binary.File {
+func opened(t *testing.T, f *elftest.File) *elf.File {
 	t.Helper()
 	b := f.Bytes()
-	file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "lying", binary.Options{DebugDirs: []string{}})
+	file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "lying", elf.Options{DebugDirs: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // A program of 100 MB with debug information, of 700 units of 100 functions, in
@@ -70,7 +70,7 @@ func BenchmarkChains(b *testing.B) {
 	if err != nil || st.Size() < largeBytes {
 		b.Fatalf("the program has %d bytes, %d wanted: %v", st.Size(), largeBytes, err)
 	}
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -87,8 +87,8 @@ func BenchmarkChains(b *testing.B) {
 	b.ReportMetric(float64(inlined), "inlined")
 }
 
-func nameChains(b *testing.B, path string, functions []binary.Range) (inlined int) {
-	f, err := binary.Open(path)
+func nameChains(b *testing.B, path string, functions []elf.Range) (inlined int) {
+	f, err := elf.Open(path)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Frame is one function of a call chain.
@@ -74,7 +74,7 @@ func WithoutDWARF() Option { return func(t *Table) { t.noDWARF = true } }
 // compilation unit is parsed when an address falls into it. Its methods may be
 // called concurrently.
 type Table struct {
-	f        *binary.File
+	f        *elf.File
 	module   string
 	maxUnits int
 	noDWARF  bool
@@ -88,7 +88,7 @@ type Table struct {
 }
 
 // New makes a table of the file, which must stay open while the table is used.
-func New(f *binary.File, opts ...Option) *Table {
+func New(f *elf.File, opts ...Option) *Table {
 	t := &Table{f: f, module: filepath.Base(f.Name()), maxUnits: math.MaxInt}
 	for _, o := range opts {
 		o(t)
@@ -97,7 +97,7 @@ func New(f *binary.File, opts ...Option) *Table {
 }
 
 // Err says why names are poorer than they might be: no debug information
-// (binary.ErrNoDWARF), or damage. Nil if nothing is missing so far.
+// (elf.ErrNoDWARF), or damage. Nil if nothing is missing so far.
 func (t *Table) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

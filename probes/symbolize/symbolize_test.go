@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
@@ -43,9 +43,9 @@ func build(t testing.TB, compiler, source string, flags ...string) string {
 	return out
 }
 
-func open(t testing.TB, path string) *binary.File {
+func open(t testing.TB, path string) *elf.File {
 	t.Helper()
-	f, err := binary.OpenWith(path, binary.Options{DebugDirs: []string{}})
+	f, err := elf.OpenWith(path, elf.Options{DebugDirs: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestFramesAreThoseOfAddr2line(t *testing.T) {
 }
 
 // sample gives up to n addresses spread over the functions.
-func sample(f *binary.File, n int) []uint64 {
+func sample(f *elf.File, n int) []uint64 {
 	total := uint64(0)
 	for _, r := range f.Functions() {
 		total += r.Hi - r.Lo
@@ -134,7 +134,7 @@ func sample(f *binary.File, n int) []uint64 {
 	return out
 }
 
-func compare(t *testing.T, path string, f *binary.File, table *Table, addrs []uint64) {
+func compare(t *testing.T, path string, f *elf.File, table *Table, addrs []uint64) {
 	t.Helper()
 	want := addr2line(t, path, addrs)
 	known, wrong := 0, 0
@@ -191,7 +191,7 @@ func names(frames []Frame) []string {
 }
 
 // chains gives the distinct chains of a function's addresses.
-func chains(t *testing.T, f *binary.File, table *Table, name string) [][]string {
+func chains(t *testing.T, f *elf.File, table *Table, name string) [][]string {
 	t.Helper()
 	syms := f.Lookup(name)
 	if len(syms) == 0 {
@@ -260,8 +260,8 @@ func TestDataNames(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			f := open(t, build(t, c.compiler, c.source, "-O0"))
 			table := New(f)
-			i := slices.IndexFunc(f.Symbols(), func(s binary.Symbol) bool {
-				return s.Kind == binary.Object && (s.Name == c.symbol || strings.HasSuffix(c.symbol, ".") && strings.HasPrefix(s.Name, c.symbol))
+			i := slices.IndexFunc(f.Symbols(), func(s elf.Symbol) bool {
+				return s.Kind == elf.Object && (s.Name == c.symbol || strings.HasSuffix(c.symbol, ".") && strings.HasPrefix(s.Name, c.symbol))
 			})
 			if i < 0 {
 				t.Fatalf("no symbol %s", c.symbol)
@@ -283,7 +283,7 @@ func TestWithoutDebugInformation(t *testing.T) {
 	path := build(t, "gcc", "inline.c", "-O2")
 	f := open(t, path)
 	table := New(f, WithModule("app"))
-	if !errors.Is(table.Err(), binary.ErrNoDWARF) {
+	if !errors.Is(table.Err(), elf.ErrNoDWARF) {
 		t.Errorf("error %v", table.Err())
 	}
 	worker := f.Lookup("worker")[0]
@@ -327,7 +327,7 @@ func TestFewUnitsKept(t *testing.T) {
 }
 
 func TestPublicNameOfGlibc(t *testing.T) {
-	f, err := binary.Open("/lib/x86_64-linux-gnu/libc.so.6")
+	f, err := elf.Open("/lib/x86_64-linux-gnu/libc.so.6")
 	if err != nil {
 		t.Skip("no glibc in the usual place")
 	}
@@ -378,7 +378,7 @@ func FuzzDamagedDWARF(f *testing.F) {
 		lo, hi := places[p][0], places[p][1]
 		pos := lo + int(at)%(hi-lo)
 		copy(b[pos:hi], patch)
-		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", binary.Options{DebugDirs: []string{}})
+		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "damaged", elf.Options{DebugDirs: []string{}})
 		if err != nil {
 			return
 		}
@@ -405,7 +405,7 @@ func FuzzPatched(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which byte, program []byte, any uint64) {
 		b := elftest.Patch(seeds[int(which)%len(seeds)], program)
-		file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "patched", binary.Options{DebugDirs: []string{}})
+		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "patched", elf.Options{DebugDirs: []string{}})
 		if err != nil {
 			return
 		}

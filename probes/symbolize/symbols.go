@@ -8,22 +8,22 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // symbolIndex finds the symbol of an address.
 type symbolIndex struct {
-	functions, objects []binary.Symbol // by address, the best name of each address first
-	stems              map[string]int  // objects by name without gcc's number
+	functions, objects []elf.Symbol   // by address, the best name of each address first
+	stems              map[string]int // objects by name without gcc's number
 }
 
-func indexSymbols(all []binary.Symbol) symbolIndex {
+func indexSymbols(all []elf.Symbol) symbolIndex {
 	x := symbolIndex{stems: map[string]int{}}
 	for _, s := range all {
 		switch s.Kind {
-		case binary.Func, binary.IFunc:
+		case elf.Func, elf.IFunc:
 			x.functions = append(x.functions, s)
-		case binary.Object:
+		case elf.Object:
 			x.objects = append(x.objects, s)
 		}
 	}
@@ -39,7 +39,7 @@ func indexSymbols(all []binary.Symbol) symbolIndex {
 
 // better orders by address, then the name that a user knows first: exported,
 // not local, with fewer underscores in front, short.
-func better(a, b binary.Symbol) int {
+func better(a, b elf.Symbol) int {
 	return cmp.Or(
 		cmp.Compare(a.Addr, b.Addr),
 		-cmp.Compare(btoi(a.Size > 0), btoi(b.Size > 0)),
@@ -74,9 +74,9 @@ func mangled(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPr
 const maxNested = 64
 
 // containing gives the symbol with the highest start that contains addr.
-func containing(symbols []binary.Symbol, addr uint64) *binary.Symbol {
+func containing(symbols []elf.Symbol, addr uint64) *elf.Symbol {
 	i := above(symbols, addr)
-	var best *binary.Symbol
+	var best *elf.Symbol
 	for n := 0; i > 0 && n < maxNested; n++ {
 		i--
 		s := &symbols[i]
@@ -91,13 +91,13 @@ func containing(symbols []binary.Symbol, addr uint64) *binary.Symbol {
 }
 
 // above gives the index of the first symbol that starts after addr.
-func above(symbols []binary.Symbol, addr uint64) int {
+func above(symbols []elf.Symbol, addr uint64) int {
 	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr > addr })
 }
 
 // function names code: a symbol that contains addr, else the nearest before it
 // in the same function. A nearer guess would be a lie in a stripped binary.
-func (x symbolIndex) function(addr uint64, f *binary.File) *binary.Symbol {
+func (x symbolIndex) function(addr uint64, f *elf.File) *elf.Symbol {
 	if s := containing(x.functions, addr); s != nil {
 		return s
 	}
@@ -133,7 +133,7 @@ func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
 	return name, name != ""
 }
 
-func (x symbolIndex) object(addr uint64) *binary.Symbol { return containing(x.objects, addr) }
+func (x symbolIndex) object(addr uint64) *elf.Symbol { return containing(x.objects, addr) }
 
 // dataName undoes what gcc does to a C function's static: "n" is "n.0". Where
 // several objects would then have one name, they keep their numbers.
@@ -162,7 +162,7 @@ var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lt
 
 // plain gives a linked name as the source has it.
 func plain(name string) string {
-	if !strings.HasPrefix(name, "_") || len(name) > binary.MaxMangled {
+	if !strings.HasPrefix(name, "_") || len(name) > elf.MaxMangled {
 		return withoutClone(name)
 	}
 	if s, err := demangle.ToString(name, demangle.NoClones, demangle.MaxLength(maxDemangled)); err == nil {

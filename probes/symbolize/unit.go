@@ -10,7 +10,7 @@ import (
 	"sort"
 	"strings"
 
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // parsedUnit is what is known of a compilation unit. There may be thousands, so what

@@ -1,7 +1,7 @@
 package unwind
 
 import (
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Bounds of an expression: that of a linkage table's entry, the longest in use,

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -18,7 +18,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frames(cfaRememberState, 0x44, cfaRestoreState), elftest.LE(uint8(1), uint8(0x1b), uint8(3), uint8(0x3b), uint32(0), uint32(1), uint32(0), uint32(24)), false, uint64(codeAt))
 	f.Add(entry(^uint32(0), uint8(3), uint8(0), uleb(1), uint8(0x78), uleb(rip), usual), []byte{}, true, uint64(codeAt))
 	f.Fuzz(func(t *testing.T, b, index []byte, debug bool, pc uint64) {
-		s := newSection(binary.CallFrames{Bytes: b, Debug: debug, Index: index})
+		s := newSection(elf.CallFrames{Bytes: b, Debug: debug, Index: index})
 		if e, ok := s.find(pc); ok && (e.lo >= e.hi || pc < e.lo || pc >= e.hi) {
 			t.Fatalf("[0x%x, 0x%x) found for 0x%x", e.lo, e.hi, pc)
 		}
@@ -26,7 +26,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatalf("%d entries in %d bytes", len(s.index), len(b))
 		}
 		for _, arch := range []insn.Arch{insn.AMD64, insn.ARM64} {
-			table := &Table{loaded: true, eh: s, debug: newSection(binary.CallFrames{}), rows: map[uint64]*Row{}, f: empty(t)}
+			table := &Table{loaded: true, eh: s, debug: newSection(elf.CallFrames{}), rows: map[uint64]*Row{}, f: empty(t)}
 			m := &Machine{Arch: arch, Find: func(pc uint64) (*Table, uint64, bool) { return table, 0, true },
 				Memory: func(addr uint64, size int) (uint64, bool) { return addr*0x9e3779b97f4a7c15>>40 ^ pc, addr%3 > 0 }}
 			regs := Regs{PC: pc}
@@ -40,9 +40,9 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-func empty(t testing.TB) *binary.File {
+func empty(t testing.TB) *elf.File {
 	b := elftest.Debug([]byte{0x90, 0xc3}, codeAt).Bytes()
-	file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "empty", binary.Options{DebugDirs: []string{}})
+	file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "empty", elf.Options{DebugDirs: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}

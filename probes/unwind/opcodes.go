@@ -1,7 +1,7 @@
 package unwind
 
 import (
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Call frame instructions: DWARF 5, section 7.24, and those of vendors.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -98,7 +98,7 @@ func compareWithReadelf(t *testing.T, path string) {
 	if len(out) == 0 { // it fails where a debug file is missing that we do not ask for
 		t.Fatalf("readelf %s: %v", path, err)
 	}
-	f, err := binary.Open(path)
+	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

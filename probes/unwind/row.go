@@ -1,7 +1,7 @@
 package unwind
 
 import (
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // ruleKind is how a register's value in the calling frame is found.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // section finds and reads the entries of a section of call frame information:

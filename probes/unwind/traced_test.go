@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	elffile "github.com/tracepredict/tracepredict/probes/binary"
+	elffile "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/unwind"

@@ -14,14 +14,14 @@ package unwind
 import (
 	"sync"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // Table answers for one binary. It reads the file when first asked, and keeps what
 // it worked out. Its methods may be called concurrently.
 type Table struct {
-	f *binary.File
+	f *elf.File
 
 	mu       sync.Mutex // guards all below; taken before those of the file
 	loaded   bool
@@ -37,7 +37,7 @@ const maxRows = 1 << 15
 // New makes a table of the file, which must stay open until the first question has
 // been answered, and longer if code shall be found that only .debug_frame knows. The
 // result is never nil; of a file without call frame information it knows no row.
-func New(f *binary.File) *Table {
+func New(f *elf.File) *Table {
 	return &Table{f: f, rows: map[uint64]*Row{}}
 }
 
@@ -82,7 +82,7 @@ func (t *Table) find(addr uint64) *Row {
 	return nil
 }
 
-func (t *Table) section(read func() (binary.CallFrames, error)) *section {
+func (t *Table) section(read func() (elf.CallFrames, error)) *section {
 	c, err := read()
 	if err != nil {
 		t.problems = append(t.problems, err)

@@ -2,12 +2,12 @@ package unwind
 
 import (
 	"bytes"
-	"debug/elf"
+	stdelf "debug/elf"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -57,11 +57,11 @@ func tableOf(t testing.TB, name string, content []byte, more ...elftest.Section)
 	f := elftest.Debug(code, codeAt)
 	s := elftest.Section{Name: name, Data: content}
 	if name == ".eh_frame" {
-		s.Flags, s.Addr = elf.SHF_ALLOC, frameAt
+		s.Flags, s.Addr = stdelf.SHF_ALLOC, frameAt
 	}
 	f.Sections = append(append(f.Sections, s), more...)
 	b := f.Bytes()
-	file, err := binary.NewWith(bytes.NewReader(b), int64(len(b)), "made", binary.Options{DebugDirs: []string{}})
+	file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "made", elf.Options{DebugDirs: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestForms(t *testing.T) {
 	ext := elftest.LE(^uint32(0), ^uint64(0), uint8(3), uint8(0), uleb(1), uint8(0x78), uleb(rip), usual)
 	debug64 := elftest.LE(^uint32(0), uint64(len(ext)-4), ext[4:])
 	fde64 := elftest.LE(uint64(0), uint64(codeAt), uint64(codeLen))
-	got := elftest.Section{Name: ".got", Flags: elf.SHF_ALLOC, Addr: 0x8000, Data: make([]byte, 8)}
+	got := elftest.Section{Name: ".got", Flags: stdelf.SHF_ALLOC, Addr: 0x8000, Data: make([]byte, 8)}
 	for _, c := range []struct {
 		name, section string
 		content       []byte
@@ -319,7 +319,7 @@ func TestNoCFI(t *testing.T) {
 	copy(code[0x10:], []byte{0xe8, 0, 0, 0, 0}) // call
 	copy(code[0x20:], []byte{0xff, 0x14, 0x25}) // call *disp32
 	b := elftest.Debug(code, codeAt).Bytes()
-	file, err := binary.New(bytes.NewReader(b), int64(len(b)), "made")
+	file, err := elf.New(bytes.NewReader(b), int64(len(b)), "made")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // MaxAtomicTyped bounds what AtomicTyped gives, but for the members of the last

@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 

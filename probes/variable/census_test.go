@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 const censusSource = `

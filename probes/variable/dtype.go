@@ -8,7 +8,7 @@ import (
 	"sort"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // typeInfo is what a type's description says of a variable of that type.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Find finds a variable of one file by name. See FindIn.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // build compiles sources (name → text) with a compiler and flags, in the order

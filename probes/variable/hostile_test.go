@@ -2,7 +2,7 @@ package variable
 
 import (
 	"bytes"
-	"debug/elf"
+	stdelf "debug/elf"
 	"errors"
 	"fmt"
 	"runtime"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -49,7 +49,7 @@ func entriesOf(t *testing.T, strings, body []byte) *bin.File {
 		[]byte{0},
 	)
 	f := elftest.Debug(bytes.Repeat([]byte{0x90}, 64), codeAt, "info", elftest.Unit4(0, append([]byte{aUnit}, body...)...), "abbrev", abbrev, "str", strings)
-	f.Segments = append(f.Segments, elftest.Segment{Flags: elf.PF_R | elf.PF_W, Addr: 0x20000, Data: make([]byte, 64)})
+	f.Segments = append(f.Segments, elftest.Segment{Flags: stdelf.PF_R | stdelf.PF_W, Addr: 0x20000, Data: make([]byte, 64)})
 	b := f.Bytes()
 	file, err := bin.NewWith(bytes.NewReader(b), int64(len(b)), "described", bin.Options{DebugDirs: []string{}})
 	if err != nil {
@@ -133,7 +133,7 @@ func TestFunctionTooLongToFollow(t *testing.T) {
 	mention := len(code) - 12
 	copy(code[mention:], elftest.LE(uint8(0x8b), uint8(0x05), uint32(0x200000-(codeAt+mention+6)))) // mov v(%rip), %eax
 	f := elftest.Debug(code, codeAt)
-	f.Segments = append(f.Segments, elftest.Segment{Flags: elf.PF_R | elf.PF_W, Addr: 0x200000, Data: make([]byte, 8)})
+	f.Segments = append(f.Segments, elftest.Segment{Flags: stdelf.PF_R | stdelf.PF_W, Addr: 0x200000, Data: make([]byte, 8)})
 	b := f.Bytes()
 	file, err := bin.NewWith(bytes.NewReader(b), int64(len(b)), "long", bin.Options{DebugDirs: []string{}})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // The index holds every variable of static storage that the debug information

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // A path leads from a variable to a part of it. At each step there is a type's

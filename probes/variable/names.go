@@ -11,7 +11,7 @@ import (
 	"sort"
 	"strings"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Named is what debug information calls an object of synchronisation.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 const lockFile = `#include <pthread.h>

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"sort"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Debug information comes in parts, each with offsets of its own (see
-// binary.Part). Here all have one space of offsets: the parts lie in it one after
+// elf.Part). Here all have one space of offsets: the parts lie in it one after
 // the other, the program's own first, and entries are put into it as they are
 // read, so that what refers to an entry names one, wherever it lies.
 

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )

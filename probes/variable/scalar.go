@@ -4,7 +4,7 @@ import (
 	"debug/dwarf"
 	"fmt"
 
-	bin "github.com/tracepredict/tracepredict/probes/binary"
+	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Scalar is a type that can be watched.

@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -48,7 +48,7 @@ func (c Class) String() string {
 type Variable struct {
 	Name   string // qualified, as in the source: "hits", "ns::Queue::depth", "func::count", "slots[3].state"
 	Symbol string // linkage name by which other binaries refer to it; "" if they cannot
-	File   *binary.File
+	File   *elf.File
 	Addr   uint64 // as linked
 	Size   int    // bytes: 1, 2, 4 or 8
 	Type   string // as the source names it, "struct node *"; without debug information "uint32"
@@ -70,10 +70,10 @@ type Variable struct {
 	DeclLine int    // 0 if unknown
 	// Whole is the variable that it is a member or element of, as linked; empty
 	// if it is one by itself. Symbol is the name of the whole.
-	Whole binary.Range
+	Whole elf.Range
 	// Reach are the addresses in Whole that lead to it when they are taken:
 	// the first of each structure that it is in, any of each array.
-	Reach []binary.Range
+	Reach []elf.Range
 	// Array, if not nil: it is each of the elements of an array, or the same member
 	// of each; Addr is that of the first. Name has [] for the subscripts.
 	Array *Array
@@ -103,11 +103,11 @@ func (v *Variable) begins(addr uint64) bool {
 }
 
 // around gives the whole that the variable is in, or is.
-func (v *Variable) around() binary.Range {
+func (v *Variable) around() elf.Range {
 	if v.Whole.Hi > v.Whole.Lo {
 		return v.Whole
 	}
-	return binary.Range{Lo: v.Addr, Hi: v.Addr + uint64(v.Size)}
+	return elf.Range{Lo: v.Addr, Hi: v.Addr + uint64(v.Size)}
 }
 
 // reached reports whether a pointer that holds addr can lead to the variable.
@@ -286,7 +286,7 @@ type Access struct {
 	// NoReg.
 	Callee string
 	Count  insn.Reg
-	Func   binary.Range // the function that contains it
+	Func   elf.Range // the function that contains it
 }
 
 // Result is what a binary's code does with a variable. All slices are sorted

@@ -11,7 +11,7 @@ package watchpoint
 import (
 	"fmt"
 
-	"github.com/tracepredict/tracepredict/probes/binary"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -66,7 +66,7 @@ type Access struct {
 // Before gives the access of the bytes [addr, addr+size) after which the
 // instruction pointer was ip; addr is 0 if it is not known. It is false if the
 // code does not tell: it has no function there, or the instruction is not modelled.
-func Before(f *binary.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
+func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
 	q := question{addr: addr, size: size, hint: hint}
 	if a, ok := q.repeated(f, ip); ok {
 		return a, true
@@ -150,7 +150,7 @@ func lastBefore(code []byte, start int) (last int, ok bool) {
 const maxFunction = 1 << 20
 
 // previous gives the instruction that ends at ip, and its code.
-func previous(f *binary.File, ip uint64) (insn.Inst, []byte, bool) {
+func previous(f *elf.File, ip uint64) (insn.Inst, []byte, bool) {
 	fn, ok := f.FunctionAt(ip - 1)
 	if !ok || ip-fn.Lo > maxFunction {
 		return insn.Inst{}, nil, false
@@ -181,7 +181,7 @@ type question struct {
 
 // repeated: between the turns of a repeated string instruction the instruction
 // pointer stays at it.
-func (q question) repeated(f *binary.File, ip uint64) (Access, bool) {
+func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 	if f.Arch() != insn.AMD64 || !q.hint.Source && !q.hint.Dest {
 		return Access{}, false
 	}

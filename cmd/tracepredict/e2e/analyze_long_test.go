@@ -77,7 +77,7 @@ func analyzeBusy(t *testing.T, events int) int64 {
 // unnamed gives no names.
 type unnamed struct{}
 
-func (unnamed) Place(event.PlaceID) []event.Frame  { return nil }
+func (unnamed) Place(event.StackID) []event.Frame  { return nil }
 func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
 func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
 func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/probes/method"
+	"github.com/tracepredict/tracepredict/probes/function"
 )
 
 // patterns reads patterns of functions.
-func patterns(t testing.TB, texts []string) []method.Pattern {
+func patterns(t testing.TB, texts []string) []function.Pattern {
 	t.Helper()
-	var out []method.Pattern
+	var out []function.Pattern
 	for _, text := range texts {
-		p, err := method.Parse(text)
+		p, err := function.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,11 +22,11 @@ func chainsOf(r *run, op event.Op) []string {
 	var out []string
 	for i := range r.Events {
 		e := &r.Events[i]
-		if e.Op != op || e.Place == 0 {
+		if e.Op != op || e.Stack == 0 {
 			continue
 		}
 		var chain []string
-		for _, f := range names.Frames(e.Place) {
+		for _, f := range names.Frames(e.Stack) {
 			function, _, _ := strings.Cut(f.Function, "(")
 			chain = append(chain, function)
 		}

@@ -35,7 +35,7 @@ func (r *run) accesses(s story, variable string) map[string][]string {
 			line += " atomic"
 		}
 		if e.Flags&event.Kernel != 0 {
-			line += " by " + frames(e.Place)[0].Function
+			line += " by " + frames(e.Stack)[0].Function
 		}
 		name := n.threads[e.Thread]
 		seen[name] = append(seen[name], line)

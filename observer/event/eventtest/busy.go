@@ -112,7 +112,7 @@ func (b *Busy) advance(t *busyThread) {
 func (b *Busy) take(lock event.ObjectID, op event.Op) {
 	b.holder[lock] = op == event.Acquire
 	b.e.Op, b.e.Object, b.e.Kind = op, lock, event.KindMutex
-	b.e.Place = event.PlaceID(uint32(lock)*4 + uint32(op)%4)
+	b.e.Stack = event.StackID(uint32(lock)*4 + uint32(op)%4)
 }
 
 func (b *Busy) access(lock event.ObjectID) {
@@ -121,5 +121,5 @@ func (b *Busy) access(lock event.ObjectID) {
 		b.e.Op = event.Write
 		b.value[lock]++
 	}
-	b.e.Value, b.e.Place = b.value[lock], event.PlaceID(uint32(lock)*4+3)
+	b.e.Value, b.e.Stack = b.value[lock], event.StackID(uint32(lock)*4+3)
 }

@@ -23,7 +23,7 @@ import (
 type Names struct {
 	Threads []string // by event.ThreadID
 	Objects []string // by event.ObjectID
-	Places  []string // by event.PlaceID
+	Places  []string // by event.StackID
 }
 
 // Thread finds a thread by its name, 0 if the trace has none of that name.
@@ -86,7 +86,7 @@ func namesOf(r *std.Reader, events []event.Event) *Names {
 		n.Objects = append(n.Objects, r.Names().Object(event.ObjectID(id)).Name)
 	}
 	for i := range events {
-		for id := event.PlaceID(len(n.Places)); id <= events[i].Place; id++ {
+		for id := event.StackID(len(n.Places)); id <= events[i].Stack; id++ {
 			n.Places = append(n.Places, std.Location(r.Names().Place(id)))
 		}
 	}

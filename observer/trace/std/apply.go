@@ -15,7 +15,7 @@ func (r *Reader) emit(t *thread, e event.Event) {
 }
 
 // apply turns a line into events, if a run can do what it says.
-func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error {
+func (r *Reader) apply(t *thread, op, operand string, place event.StackID) error {
 	if r.opts.Strict {
 		switch op {
 		case "acq", "rel", "r", "w", "fork", "join":
@@ -34,7 +34,7 @@ func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error
 	case "rel":
 		return r.release(t, operand, place)
 	case "r", "rd", "w", "wr":
-		e := event.Event{Op: event.Read, Kind: event.KindVariable, Object: r.object(r.vars, operand, event.KindVariable, t, place), Place: place}
+		e := event.Event{Op: event.Read, Kind: event.KindVariable, Object: r.object(r.vars, operand, event.KindVariable, t, place), Stack: place}
 		if op[0] == 'w' {
 			e.Op = event.Write
 		}
@@ -49,7 +49,7 @@ func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error
 	case "wait":
 		return r.wait(t, operand, released, place)
 	case "notify", "notifyAll":
-		e := event.Event{Op: event.Signal, Kind: event.KindCond, Object: r.object(r.conds, operand, event.KindCond, t, place), Place: place}
+		e := event.Event{Op: event.Signal, Kind: event.KindCond, Object: r.object(r.conds, operand, event.KindCond, t, place), Stack: place}
 		if op == "notifyAll" {
 			e.Op = event.Broadcast
 		}
@@ -60,7 +60,7 @@ func (r *Reader) apply(t *thread, op, operand string, place event.PlaceID) error
 	return nil
 }
 
-func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, place event.PlaceID) event.ObjectID {
+func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, place event.StackID) event.ObjectID {
 	id, ok := ids[name]
 	if !ok {
 		r.charge(name)
@@ -70,7 +70,7 @@ func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.K
 	return id
 }
 
-func (r *Reader) lock(t *thread, name string, place event.PlaceID) *lock {
+func (r *Reader) lock(t *thread, name string, place event.StackID) *lock {
 	l := r.locks[name]
 	if l == nil {
 		r.charge(name)
@@ -80,7 +80,7 @@ func (r *Reader) lock(t *thread, name string, place event.PlaceID) *lock {
 	return l
 }
 
-func (r *Reader) acquire(t *thread, name string, place event.PlaceID) error {
+func (r *Reader) acquire(t *thread, name string, place event.StackID) error {
 	l := r.lock(t, name, place)
 	switch {
 	case l.holder == t && r.opts.Strict:
@@ -93,7 +93,7 @@ func (r *Reader) acquire(t *thread, name string, place event.PlaceID) error {
 		return fmt.Errorf("%s takes %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
 	}
 	l.holder, l.depth, l.line = t, 1, r.at
-	e := event.Event{Op: event.Acquire, Kind: event.KindMutex, Object: l.id, Place: place}
+	e := event.Event{Op: event.Acquire, Kind: event.KindMutex, Object: l.id, Stack: place}
 	if t.mutex == l {
 		e.Flags, t.mutex = event.InCondWait, nil
 	}
@@ -101,7 +101,7 @@ func (r *Reader) acquire(t *thread, name string, place event.PlaceID) error {
 	return nil
 }
 
-func (r *Reader) release(t *thread, name string, place event.PlaceID) error {
+func (r *Reader) release(t *thread, name string, place event.StackID) error {
 	l := r.lock(t, name, place)
 	switch {
 	case l.holder == nil:
@@ -113,11 +113,11 @@ func (r *Reader) release(t *thread, name string, place event.PlaceID) error {
 		return nil
 	}
 	l.holder, t.released = nil, l
-	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Place: place})
+	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Stack: place})
 	return nil
 }
 
-func (r *Reader) fork(t *thread, name string, place event.PlaceID) error {
+func (r *Reader) fork(t *thread, name string, place event.StackID) error {
 	u := r.operandThread(name)
 	switch {
 	case u == t:
@@ -133,12 +133,12 @@ func (r *Reader) fork(t *thread, name string, place event.PlaceID) error {
 	info := r.names.Thread(u.id)
 	info.Parent, info.Created = t.id, place
 	r.names.SetThread(u.id, info)
-	r.emit(t, event.Event{Op: event.Fork, Peer: u.id, Place: place})
+	r.emit(t, event.Event{Op: event.Fork, Peer: u.id, Stack: place})
 	return nil
 }
 
 // join: a Java thread may be joined by many, which package event does not know.
-func (r *Reader) join(t *thread, name string, place event.PlaceID) error {
+func (r *Reader) join(t *thread, name string, place event.StackID) error {
 	u := r.operandThread(name)
 	if u == t {
 		return fmt.Errorf("%s joins itself", t.name)
@@ -150,25 +150,25 @@ func (r *Reader) join(t *thread, name string, place event.PlaceID) error {
 		return nil
 	}
 	u.joined = r.at
-	r.emit(t, event.Event{Op: event.Join, Peer: u.id, Place: place})
+	r.emit(t, event.Event{Op: event.Join, Peer: u.id, Stack: place})
 	return nil
 }
 
 // wait begins a condition wait; the line before released the mutex. The thread
 // wakes at its next line.
-func (r *Reader) wait(t *thread, name string, mutex *lock, place event.PlaceID) error {
+func (r *Reader) wait(t *thread, name string, mutex *lock, place event.StackID) error {
 	if t.waiting {
 		return fmt.Errorf("%s waits, and waits already", t.name)
 	}
 	t.waiting, t.mutex = true, mutex
 	t.cond = r.object(r.conds, name, event.KindCond, t, place)
-	r.emit(t, event.Event{Op: event.Wait, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Place: place})
+	r.emit(t, event.Event{Op: event.Wait, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: place})
 	return nil
 }
 
-func (r *Reader) wake(t *thread, place event.PlaceID) {
+func (r *Reader) wake(t *thread, place event.StackID) {
 	t.waiting = false
-	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Place: place})
+	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: place})
 }
 
 func (t *thread) mutexID() event.ObjectID {

@@ -43,7 +43,7 @@ type Reader struct {
 	locks   map[string]*lock
 	vars    map[string]event.ObjectID
 	conds   map[string]event.ObjectID
-	places  map[string]event.PlaceID
+	places  map[string]event.StackID
 	copy    []byte // the line at hand
 	stack   []byte // its location and stack
 
@@ -77,7 +77,7 @@ type lock struct {
 func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 	return &Reader{
 		in: bufio.NewReaderSize(in, maxLine), name: name, opts: opts, threads: map[string]*thread{}, locks: map[string]*lock{},
-		vars: map[string]event.ObjectID{}, conds: map[string]event.ObjectID{}, places: map[string]event.PlaceID{},
+		vars: map[string]event.ObjectID{}, conds: map[string]event.ObjectID{}, places: map[string]event.StackID{},
 	}
 }
 
@@ -301,7 +301,7 @@ func (r *Reader) operandThread(name string) *thread {
 }
 
 // place numbers a location with the stack that follows it.
-func (r *Reader) place(location []byte) (event.PlaceID, error) {
+func (r *Reader) place(location []byte) (event.StackID, error) {
 	r.stack = append(r.stack[:0], location...)
 	if err := r.eachStackLine(func(text []byte) {
 		r.stack = append(append(r.stack, '\n'), text...)
@@ -314,7 +314,7 @@ func (r *Reader) place(location []byte) (event.PlaceID, error) {
 	if id, ok := r.places[string(r.stack)]; ok {
 		return id, nil
 	}
-	id := event.PlaceID(len(r.places) + 1)
+	id := event.StackID(len(r.places) + 1)
 	r.places[string(r.stack)] = id
 	r.charge(string(r.stack))
 	var frames []event.Frame

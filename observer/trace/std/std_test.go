@@ -48,8 +48,8 @@ func describe(events []event.Event, n *trace.Names) string {
 		if e.Flags&event.InCondWait != 0 {
 			b.WriteString(" in-wait")
 		}
-		if e.Place != 0 {
-			fmt.Fprintf(&b, " at %s", Location(n.Place(e.Place)))
+		if e.Stack != 0 {
+			fmt.Fprintf(&b, " at %s", Location(n.Place(e.Stack)))
 		}
 		b.WriteByte('\n')
 	}
@@ -205,7 +205,7 @@ func TestFrames(t *testing.T) {
 		{{Function: "somewhere"}},
 	}
 	for i := range want {
-		if diff := cmp.Diff(want[i], r.Names().Place(events[i].Place)); diff != "" {
+		if diff := cmp.Diff(want[i], r.Names().Place(events[i].Stack)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -299,8 +299,8 @@ func TestLeftOut(t *testing.T) {
 	names.SetPlace(5, []event.Frame{{Function: "g"}})
 	var events []event.Event
 	for _, e := range []event.Event{
-		{Op: event.Begin}, {Op: event.Init, Object: 1}, {Op: event.AcquireRead, Object: 1}, {Op: event.Release, Object: 1}, {Op: event.Acquire, Object: 2, Place: 3},
-		{Op: event.Update, Object: 4, Flags: event.Atomic, Place: 4}, {Op: event.Release, Object: 2, Place: 5}, {Op: event.SemPost, Object: 7},
+		{Op: event.Begin}, {Op: event.Init, Object: 1}, {Op: event.AcquireRead, Object: 1}, {Op: event.Release, Object: 1}, {Op: event.Acquire, Object: 2, Stack: 3},
+		{Op: event.Update, Object: 4, Flags: event.Atomic, Stack: 4}, {Op: event.Release, Object: 2, Stack: 5}, {Op: event.SemPost, Object: 7},
 		{Op: event.Destroy, Object: 1}, {Op: event.Acquire, Object: 1}, {Op: event.Acquire, Object: 3}, {Op: event.Signal, Object: 9}, {Op: event.End},
 	} {
 		e.Thread = 1

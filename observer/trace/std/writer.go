@@ -36,7 +36,7 @@ type Writer struct {
 	objects   map[event.ObjectID]string
 	called    map[string]bool // names of threads
 	taken     map[string]int  // names; how many have been made of each
-	places    map[event.PlaceID]string
+	places    map[event.StackID]string
 	locations map[string]string // by their text
 	numbers   map[string]bool   // taken
 	next      int               // number of a location
@@ -63,7 +63,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 	}
 	return &Writer{
 		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, called: map[string]bool{}, taken: map[string]int{},
-		places: map[event.PlaceID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
+		places: map[event.StackID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
 	}
 }
 
@@ -150,7 +150,7 @@ func (w *Writer) condition(e *event.Event) {
 
 func (w *Writer) line(e *event.Event, op, operand string) {
 	// bufio keeps the first error for Flush.
-	for _, s := range [...]string{w.thread(e.Thread), "|", op, "(", operand, ")|", w.place(e.Place), "\n"} {
+	for _, s := range [...]string{w.thread(e.Thread), "|", op, "(", operand, ")|", w.place(e.Stack), "\n"} {
 		_, _ = w.out.WriteString(s)
 	}
 }
@@ -212,7 +212,7 @@ func (w *Writer) unique(base string) string {
 }
 
 // place gives the number of a location; 0 is unknown.
-func (w *Writer) place(id event.PlaceID) string {
+func (w *Writer) place(id event.StackID) string {
 	if id == 0 {
 		return "0"
 	}

@@ -1,0 +1,372 @@
+package elf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path"
+	"strings"
+)
+
+// maxExpansion bounds the size that a compressed section claims, as a multiple
+// of its size in the file, above maxUnasked bytes. Debug information compresses
+// two- to tenfold.
+const (
+	maxExpansion = 64
+	maxUnasked   = 16 << 20
+)
+
+// DWARF gives the debug information: the file's own, else that of the separate
+// file found by build identifier or by .gnu_debuglink. Errors answer to
+// ErrNoDWARF where there is none, to ErrDebugFile where what was found belongs
+// to another build. Sections are held in memory, uncompressed.
+//
+// The standard library's reader can panic on damaged data that it only meets
+// later: recover where you walk hostile input, and use Entries and LineReader.
+func (f *File) DWARF() (*dwarf.Data, error) {
+	f.dwarfOnce.Do(func() { f.dwarf, f.dwarfErr = f.loadDWARF() })
+	return f.dwarf, f.dwarfErr
+}
+
+func (f *File) loadDWARF() (*dwarf.Data, error) {
+	if f.hasDWARF() {
+		d, err := f.ownDWARF()
+		f.problem(f.supplementErr)
+		return d, err
+	}
+	d, err := f.debugFile()
+	if err != nil {
+		return nil, err
+	}
+	if d == nil || !d.hasDWARF() {
+		return nil, f.fail(ErrNoDWARF, noOffset, "has no debug information")
+	}
+	data, err := d.ownDWARF()
+	f.problem(d.supplementErr)
+	return data, err
+}
+
+func (f *File) hasDWARF() bool {
+	s := f.debugSection("info")
+	return s != nil && s.FileSize > 0
+}
+
+func (f *File) debugSection(name string) *elf.Section {
+	for _, s := range f.elf.Sections {
+		if s.Type != elf.SHT_NOBITS && (s.Name == ".debug_"+name || s.Name == ".zdebug_"+name) {
+			return s
+		}
+	}
+	return nil
+}
+
+// DebugSection gives the content of .debug_NAME, uncompressed, from where
+// DWARF takes it; nil if there is none. The slice is shared: do not change it.
+func (f *File) DebugSection(name string) ([]byte, error) {
+	f.DWARF() // its error is not ours: one section may be sound
+	from := f
+	if !f.hasDWARF() {
+		d, err := f.debugFile()
+		if err != nil {
+			return nil, err
+		}
+		if d == nil {
+			return nil, nil
+		}
+		from = d
+	}
+	if b, ok := from.sections[name]; ok {
+		return b, nil
+	}
+	s := from.debugSection(name)
+	if s == nil {
+		return nil, nil
+	}
+	return from.sectionData(s)
+}
+
+func (f *File) ownDWARF() (d *dwarf.Data, err error) {
+	defer f.guard("parse debug information", &err)
+	get := func(name string) []byte {
+		s := f.debugSection(name)
+		if s == nil || err != nil {
+			return nil
+		}
+		var b []byte
+		if b, err = f.sectionData(s); err == nil && !spend(&f.debugLeft, uint64(len(b))) {
+			err = f.fail(ErrTooLarge, int64(s.Offset), "more than %d bytes of debug information", uint64(maxDebug))
+		}
+		if err != nil {
+			return nil
+		}
+		f.sections[name] = b
+		return b
+	}
+	f.sections, f.debugLeft = map[string][]byte{}, maxDebug
+	for _, name := range dwarfSections {
+		get(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkSections(f.sections); err != nil {
+		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	}
+	f.joinSupplement()
+	if d, err = f.sections.data(); err != nil {
+		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	}
+	return d, nil
+}
+
+// dwarfSections are those that the standard library reads, and the type units.
+var dwarfSections = [...]string{"abbrev", "info", "line", "ranges", "str", "addr", "line_str", "str_offsets", "rnglists", "types"}
+
+func checkSections(s debugSections) error {
+	if err := checkUnits("info", s["info"], s["abbrev"]); err != nil {
+		return err
+	}
+	return checkUnits("types", s["types"], s["abbrev"])
+}
+
+// data gives sections that were judged to the standard library.
+func (s debugSections) data() (*dwarf.Data, error) {
+	d, err := dwarf.New(s["abbrev"], nil, nil, s["info"], s["line"], nil, s["ranges"], s["str"])
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
+		if b := s[name]; b != nil {
+			err = errors.Join(err, d.AddSection(".debug_"+name, b))
+		}
+	}
+	if b := s["types"]; b != nil {
+		err = errors.Join(err, d.AddTypes(".debug_types", b))
+	}
+	return d, err
+}
+
+// sectionData gives a section's content, uncompressed.
+func (f *File) sectionData(s *elf.Section) (b []byte, err error) {
+	defer f.guard("read section "+s.Name, &err)
+	if s.Flags&elf.SHF_COMPRESSED != 0 {
+		if err := f.checkExpansion(s, s.Size); err != nil {
+			return nil, err
+		}
+		if b, err = s.Data(); err != nil {
+			return nil, f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
+		}
+		return b, nil
+	}
+	if b, err = f.readUpTo(s.Offset, s.FileSize, maxDebug); err != nil {
+		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
+	}
+	if strings.HasPrefix(s.Name, ".zdebug_") {
+		return f.inflate(s, b)
+	}
+	return b, nil
+}
+
+// checkExpansion judges the size that a compressed section claims, before any
+// of it is uncompressed.
+func (f *File) checkExpansion(s *elf.Section, size uint64) error {
+	if size > maxUnasked && size/maxExpansion > s.FileSize || size > maxDebug {
+		return f.fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
+	}
+	return nil
+}
+
+// inflate undoes the compression of GNU's .zdebug sections, older than the ELF
+// standard's: "ZLIB", the size in 8 bytes big-endian, the stream.
+func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
+	if len(b) < 12 || string(b[:4]) != "ZLIB" {
+		return b, nil
+	}
+	n := binary.BigEndian.Uint64(b[4:])
+	bad := func(err error) error {
+		return f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
+	}
+	if err := f.checkExpansion(s, n); err != nil {
+		return nil, err
+	}
+	z, err := zlib.NewReader(bytes.NewReader(b[12:]))
+	if err != nil {
+		return nil, bad(err)
+	}
+	var out bytes.Buffer
+	if k, err := io.CopyN(&out, z, int64(n)); err != nil {
+		return nil, bad(fmt.Errorf("ends after %d of %d bytes: %w", k, n, err))
+	}
+	return out.Bytes(), nil
+}
+
+// DebugSymbols gives Symbols joined with the symbol table of the separate debug
+// file, where one is installed: a library's internal names. The list is valid
+// whatever the error, which says why a separate file could not be used. The
+// slice is shared: do not change it.
+func (f *File) DebugSymbols() ([]Symbol, error) {
+	f.debugSymbolsOnce.Do(f.loadDebugSymbols)
+	return f.debugSymbols, f.debugSymbolsErr
+}
+
+func (f *File) loadDebugSymbols() {
+	f.debugSymbols = f.Symbols()
+	if f.HasSymbols() {
+		return
+	}
+	d, err := f.debugFile()
+	if err != nil || d == nil {
+		f.debugSymbolsErr = err
+		return
+	}
+	more, err := d.staticSymbols()
+	if err != nil {
+		f.debugSymbolsErr = err
+		return
+	}
+	f.debugSymbols = mergeSymbols(f.Symbols(), more)
+}
+
+// DebugPath is the path of the separate debug file in use, or "".
+func (f *File) DebugPath() string {
+	if d, _ := f.debugFile(); d != nil {
+		return d.name
+	}
+	return ""
+}
+
+// debugFile opens the separate debug file; nil and no error if there is none.
+func (f *File) debugFile() (*File, error) {
+	f.separateOnce.Do(func() {
+		if !f.debug {
+			f.separate, f.separateErr = f.findDebugFile()
+		}
+	})
+	return f.separate, f.separateErr
+}
+
+// findDebugFile looks where gdb does (manual, "Separate Debug Files"). A file
+// of the wrong build is passed over and told only if no right one is found.
+func (f *File) findDebugFile() (*File, error) {
+	var errs []error
+	for _, c := range f.debugCandidates() {
+		d, err := f.tryDebugFile(c)
+		if err == nil {
+			return d, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// candidate is a place for a separate debug file. With a checksum, the whole
+// file must have it.
+type candidate struct {
+	path   string
+	hasCRC bool
+	crc    uint32
+}
+
+func (f *File) debugCandidates() []candidate {
+	dirs := f.opts.DebugDirs
+	if dirs == nil {
+		dirs = []string{"/usr/lib/debug"}
+	}
+	var out []candidate
+	if id := f.BuildID(); len(id) > 2 {
+		for _, d := range dirs {
+			out = append(out, candidate{path: path.Join(d, ".build-id", id[:2], id[2:]+".debug")})
+		}
+	}
+	name, crc, ok := f.debugLink()
+	if !ok || f.path == "" {
+		return out
+	}
+	dir := path.Dir(f.resolvedPath())
+	places := []string{dir, path.Join(dir, ".debug")}
+	for _, d := range dirs {
+		places = append(places, path.Join(d, dir))
+	}
+	for _, p := range places {
+		out = append(out, candidate{path.Join(p, name), true, crc})
+	}
+	return out
+}
+
+// resolvedPath is the file's path behind symbolic links, as the kernel tells
+// it of the descriptor; inside a root, the path as given.
+func (f *File) resolvedPath() string {
+	if file, ok := f.r.(*os.File); ok && f.opts.Root == "" {
+		p, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
+		if err == nil && path.IsAbs(p) {
+			return p
+		}
+	}
+	return f.path
+}
+
+// debugLink reads .gnu_debuglink: a file name, padding to 4 bytes, a CRC-32.
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
+	s := f.elf.Section(".gnu_debuglink")
+	if s == nil || s.Type == elf.SHT_NOBITS || s.FileSize > maxName {
+		return "", 0, false
+	}
+	b, err := f.sectionData(s)
+	if err != nil {
+		return "", 0, false
+	}
+	end := bytes.IndexByte(b, 0)
+	if end <= 0 {
+		return "", 0, false
+	}
+	name = string(b[:end])
+	at := align4(uint64(end) + 1)
+	if at+4 > uint64(len(b)) || strings.ContainsRune(name, '/') || name == ".." {
+		return "", 0, false
+	}
+	return name, f.order.Uint32(b[at:]), true
+}
+
+func (f *File) tryDebugFile(c candidate) (*File, error) {
+	d, err := openFile(c.path, f.opts, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.matches(d, c); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (f *File) matches(d *File, c candidate) error {
+	own, theirs := f.BuildID(), d.BuildID()
+	// Found by a checksum, one of the two may lack the identifier; by the
+	// identifier itself, neither.
+	if d.arch != f.arch || own != theirs && (!c.hasCRC || own != "" && theirs != "") {
+		return d.fail(ErrDebugFile, noOffset, "belongs to another build of %s (%s, not %s)", f.name, theirs, own)
+	}
+	if !c.hasCRC {
+		return nil
+	}
+	if d.size > maxChecksum {
+		return d.fail(ErrTooLarge, noOffset, "has %d bytes: the checksum that %s asks for is taken of %d at most", d.size, f.name, uint64(maxChecksum))
+	}
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, io.NewSectionReader(d.r, 0, int64(d.size))); err != nil {
+		return fmt.Errorf("checksum of %s: %w", d.name, err)
+	}
+	if sum.Sum32() != c.crc {
+		return d.fail(ErrDebugFile, noOffset, "has checksum %08x, %s asks for %08x", sum.Sum32(), f.name, c.crc)
+	}
+	return nil
+}

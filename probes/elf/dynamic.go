@@ -1,0 +1,270 @@
+package elf
+
+import (
+	"debug/elf"
+	"fmt"
+	"strings"
+)
+
+// dynamic is what the dynamic loader reads: found through PT_DYNAMIC, so that
+// it is there in files without section headers too.
+type dynamic struct {
+	present                           bool
+	needed                            []string
+	strings                           stringTable
+	symtab, versym, verdef, verneed   uint64
+	nverdef, nverneed                 uint64
+	hash, gnuHash                     uint64
+	jmprel, jmprelSize, rela, relaLen uint64
+	relr, relrLen, init, fini         uint64
+}
+
+// Tags of packed relative relocations, which debug/elf does not name.
+const (
+	dtRELRSZ elf.DynTag = 35
+	dtRELR   elf.DynTag = 36
+)
+
+// stringTable is an ELF string table; names are slices of it, not copies.
+type stringTable string
+
+// maxName bounds the search for a name's end. The longest C++ names in use are
+// some tens of KiB.
+const maxName = 1 << 16
+
+// at gives the string at offset i, or "" and false if there is none.
+func (t stringTable) at(i uint64) (string, bool) {
+	if i >= uint64(len(t)) {
+		return "", false
+	}
+	s := string(t[i:min(i+maxName, uint64(len(t)))])
+	end := strings.IndexByte(s, 0)
+	if end < 0 {
+		return "", false
+	}
+	return s[:end], true
+}
+
+// maxDynamic bounds the dynamic section, in bytes: programs have some tens of
+// entries, of 16 bytes each.
+const maxDynamic = 1 << 20
+
+func (f *File) loadDynamic() {
+	for _, p := range f.elf.Progs {
+		if p.Type == elf.PT_DYNAMIC {
+			if err := f.readDynamic(p); err != nil {
+				f.problem(fmt.Errorf("read dynamic section: %w", err))
+			}
+			return
+		}
+	}
+}
+
+func (f *File) readDynamic(p *elf.Prog) error {
+	b, err := f.readUpTo(p.Off, p.Filesz&^15, maxDynamic)
+	if err != nil {
+		return err
+	}
+	d := &f.dyn
+	d.present = true
+	var strtab, strsz uint64
+	var needed []uint64
+	fields := map[elf.DynTag]*uint64{
+		elf.DT_STRTAB: &strtab, elf.DT_STRSZ: &strsz, elf.DT_SYMTAB: &d.symtab,
+		elf.DT_VERSYM: &d.versym, elf.DT_VERDEF: &d.verdef, elf.DT_VERDEFNUM: &d.nverdef,
+		elf.DT_VERNEED: &d.verneed, elf.DT_VERNEEDNUM: &d.nverneed,
+		elf.DT_HASH: &d.hash, elf.DT_GNU_HASH: &d.gnuHash,
+		elf.DT_JMPREL: &d.jmprel, elf.DT_PLTRELSZ: &d.jmprelSize, elf.DT_RELA: &d.rela, elf.DT_RELASZ: &d.relaLen,
+		dtRELR: &d.relr, dtRELRSZ: &d.relrLen, elf.DT_INIT: &d.init, elf.DT_FINI: &d.fini,
+	}
+	for ; len(b) >= 16; b = b[16:] {
+		tag, val := elf.DynTag(f.order.Uint64(b)), f.order.Uint64(b[8:])
+		if tag == elf.DT_NULL {
+			break
+		}
+		if tag == elf.DT_NEEDED {
+			needed = append(needed, val)
+		} else if p := fields[tag]; p != nil {
+			*p = val
+		}
+	}
+	if strtab == 0 {
+		return nil
+	}
+	table, err := f.image(strtab, strsz)
+	if err != nil {
+		return fmt.Errorf("string table: %w", err)
+	}
+	d.strings = stringTable(table)
+	for _, n := range needed {
+		if name, ok := d.strings.at(n); ok && name != "" {
+			d.needed = append(d.needed, name)
+		}
+	}
+	return nil
+}
+
+// rest gives the loaded image from addr to the end of its segment's content, or
+// as much of it as is read at all.
+func (f *File) rest(addr uint64) ([]byte, error) { return f.image(addr, min(f.size, maxRead)) }
+
+// image gives n bytes of the loaded image, or what its segment has of them; an
+// error if that is none.
+func (f *File) image(addr, n uint64) ([]byte, error) {
+	s := f.segmentAt(addr)
+	if s == nil {
+		_, err := f.Offset(addr)
+		return nil, err
+	}
+	at := addr - s.addr
+	n = min(n, s.filesz-at)
+	if b := f.heldSegment(s); b != nil {
+		return b[at:][:n:n], nil
+	}
+	return f.read(s.off+at, n)
+}
+
+// dynsymCount finds the number of dynamic symbols, which no field states: from
+// the section header, else from a hash table, else from the relocations.
+func (f *File) dynsymCount() uint64 {
+	limit := f.available(f.dyn.symtab) / symSize
+	var n uint64
+	for _, s := range f.elf.Sections {
+		if s.Type == elf.SHT_DYNSYM && s.Addr == f.dyn.symtab {
+			n = s.Size / symSize
+		}
+	}
+	if n == 0 {
+		n = max(f.hashCount(), f.gnuHashCount())
+		for _, r := range f.relocations() {
+			n = max(n, uint64(r.sym)+1)
+		}
+	}
+	return min(n, limit)
+}
+
+func (f *File) hashCount() uint64 {
+	if f.dyn.hash == 0 {
+		return 0
+	}
+	b, err := f.exactly(f.dyn.hash, 8)
+	if err != nil {
+		return 0
+	}
+	return uint64(f.order.Uint32(b[4:]))
+}
+
+// gnuHashCount follows the chain of the last bucket to its end.
+func (f *File) gnuHashCount() uint64 {
+	at := f.dyn.gnuHash
+	if at == 0 {
+		return 0
+	}
+	head, err := f.exactly(at, 16)
+	if err != nil {
+		return 0
+	}
+	nbuckets, first, nbloom := uint64(f.order.Uint32(head)), uint64(f.order.Uint32(head[4:])), uint64(f.order.Uint32(head[8:]))
+	bucketsAt := at + 16 + 8*nbloom
+	buckets, err := f.image(bucketsAt, 4*nbuckets)
+	if err != nil {
+		return first
+	}
+	last := uint64(0)
+	for ; len(buckets) >= 4; buckets = buckets[4:] {
+		last = max(last, uint64(f.order.Uint32(buckets)))
+	}
+	if last < first {
+		return first
+	}
+	chain, err := f.rest(bucketsAt + 4*nbuckets + 4*(last-first))
+	if err != nil {
+		return first
+	}
+	for ; len(chain) >= 4; chain = chain[4:] {
+		last++
+		if f.order.Uint32(chain)&1 != 0 {
+			return last
+		}
+	}
+	return last
+}
+
+// versionNames maps version indexes to names, of the versions that the file
+// defines and of those that it needs. The base definition, which is the file's
+// own name, is no version.
+func (f *File) versionNames() map[uint16]string {
+	v := versionReader{f, map[uint16]string{}, maxVersions}
+	if err := v.records(f.dyn.verdef, f.dyn.nverdef, 20, 16, v.defined); err != nil {
+		f.problem(fmt.Errorf("read version definitions: %w", err))
+	}
+	if err := v.records(f.dyn.verneed, f.dyn.nverneed, 16, 12, v.needed); err != nil {
+		f.problem(fmt.Errorf("read needed versions: %w", err))
+	}
+	return v.names
+}
+
+// maxVersions is how many there can be: an index has 15 bits.
+const maxVersions = 1 << 15
+
+// versionReader reads chains of records whose relative offsets may be hostile:
+// they go forward only, and all chains together have left steps.
+type versionReader struct {
+	f     *File
+	names map[uint16]string
+	left  int
+}
+
+// records visits n records of size bytes each from address at on; nextAt is
+// where a record says how far the next is.
+func (v *versionReader) records(at, n, size, nextAt uint64, visit func(rec []byte)) error {
+	if at == 0 {
+		return nil
+	}
+	b, err := v.f.rest(at)
+	if err != nil {
+		return err
+	}
+	for ; n > 0 && v.left > 0 && uint64(len(b)) >= size; n-- {
+		v.left--
+		visit(b)
+		next := uint64(v.f.order.Uint32(b[nextAt:]))
+		if next == 0 || next > uint64(len(b)) {
+			return nil
+		}
+		b = b[next:]
+	}
+	return nil
+}
+
+// defined takes an Elf64_Verdef: its first auxiliary record has its name.
+func (v *versionReader) defined(rec []byte) {
+	const base = 1
+	order := v.f.order
+	aux := uint64(order.Uint32(rec[12:]))
+	if order.Uint16(rec[2:])&base == 0 && aux+8 <= uint64(len(rec)) {
+		v.name(order.Uint16(rec[4:]), order.Uint32(rec[aux:]))
+	}
+}
+
+// needed takes an Elf64_Verneed with all its auxiliary records.
+func (v *versionReader) needed(rec []byte) {
+	order := v.f.order
+	count, at := order.Uint16(rec[2:]), uint64(order.Uint32(rec[8:]))
+	for ; count > 0 && v.left > 0 && at+16 <= uint64(len(rec)); count-- {
+		v.left--
+		a := rec[at:]
+		v.name(order.Uint16(a[6:]), order.Uint32(a[8:]))
+		next := uint64(order.Uint32(a[12:]))
+		if next == 0 {
+			return
+		}
+		at += next
+	}
+}
+
+func (v *versionReader) name(index uint16, at uint32) {
+	if s, ok := v.f.dyn.strings.at(uint64(at)); ok {
+		v.names[index&0x7fff] = s
+	}
+}

@@ -1,0 +1,35 @@
+// Package elf opens ELF files as probes need them: symbols in every version,
+// function extents from unwind tables, code by address, file offsets for the
+// kernel, and debug information, from the file itself or from a separate one.
+// Input is hostile: every error names file and offset, nothing panics, and
+// allocation is bounded by the file's true size.
+package elf
+
+// SymbolKind is what a symbol stands for.
+type SymbolKind uint8
+
+// The kinds of symbol.
+const (
+	Func SymbolKind = iota
+	Object
+	TLS
+	IFunc
+)
+
+// Symbol is an entry of the symbol tables. The same address may have many.
+type Symbol struct {
+	Name    string // without version
+	Version string // "GLIBC_2.34", or ""
+	Addr    uint64 // virtual address as linked; before load bias
+	Size    uint64
+	Kind    SymbolKind
+	Local   bool
+	Dynamic bool   // from .dynsym, else from .symtab
+	Section string // ".bss", or ""
+}
+
+// Range is a range of addresses, [Lo, Hi).
+type Range struct{ Lo, Hi uint64 }
+
+// Contains reports whether addr is in the range.
+func (r Range) Contains(addr uint64) bool { return r.Lo <= addr && addr < r.Hi }

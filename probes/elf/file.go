@@ -1,0 +1,517 @@
+package elf
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Options says where a file and its debug information are looked for. The zero
+// value is this mount namespace and the system's debug directory.
+type Options struct {
+	// Root is the directory that paths are resolved in, symbolic links
+	// included: "/proc/PID/root" for a process of another mount namespace.
+	// "" is our own root. Needs Linux 5.6 (openat2).
+	Root string
+	// DebugDirs are the directories of separate debug files, inside Root;
+	// nil is /usr/lib/debug. Empty and not nil: none is looked for outside
+	// the file's own directory.
+	DebugDirs []string
+	// Path is where a file that is not opened by path lies inside Root; separate
+	// and split debug information is looked for beside it. "": nowhere.
+	Path string
+}
+
+// File is an open ELF file. Its methods may be called concurrently; Close may
+// not be called while another runs. Tables are read when first asked for.
+type File struct {
+	name   string // as the user or the target knows it
+	path   string // "" if not opened by path
+	opts   Options
+	r      io.ReaderAt
+	size   uint64
+	closer io.Closer
+	debug  bool // a separate debug file: its segments have no content
+
+	sectionless error // why the section headers are not looked at
+	elf         *elf.File
+	order       binary.ByteOrder
+	arch        insn.Arch
+	segments    []segment
+	interp      string
+	dyn         dynamic
+
+	mu       sync.Mutex // guards problems; taken last
+	problems []error
+	held     holding
+
+	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
+	framesOnce, landmarksOnce, linesOnce, mentionsOnce, pointersOnce sync.Once
+
+	symbols         []Symbol
+	undefined       []string
+	byName          map[string][]int32
+	functions       []Range
+	frame           frameTable
+	frameErr        error
+	landmarks       []uint64
+	mentions        []mention            // sorted by to; nil: no index
+	mentionable     Range                // addresses that the index knows
+	pointers        []Pointer            // to data, by To
+	named           map[string][]Pointer // to symbols
+	got             map[uint64]string
+	plt             map[uint64]string
+	dwarf           *dwarf.Data
+	dwarfErr        error
+	sections        debugSections // as loaded
+	joined          bool          // with those of a supplementary file
+	supplementErr   error         // why not, where there is one
+	debugLeft       uint64        // bytes that sections may still take
+	lines           lineCheck
+	kept            map[string][]byte // sections, where a part takes some of each; nil: not kept
+	separate        *File
+	separateErr     error
+	debugSymbols    []Symbol
+	debugSymbolsErr error
+}
+
+// segment is a PT_LOAD whose content was clamped to the file.
+type segment struct {
+	addr, off, filesz, memsz uint64
+	exec, write              bool
+}
+
+// Open opens the file at path. Errors are *Error or those of the operating
+// system; a script's names its interpreter.
+func Open(path string) (*File, error) { return OpenWith(path, Options{}) }
+
+// OpenWith opens the file at path inside opts.Root.
+func OpenWith(path string, opts Options) (*File, error) {
+	return openFile(path, opts, false)
+}
+
+func openFile(path string, opts Options, debug bool) (*File, error) {
+	file, err := openIn(opts.Root, path)
+	if err != nil {
+		return nil, fmt.Errorf("open binary: %w", err)
+	}
+	st, err := file.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = notRegular(path)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	f := &File{name: path, path: path, opts: opts, r: file, size: uint64(st.Size()), closer: file, debug: debug}
+	if err := f.load(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func notRegular(path string) error {
+	return &Error{Path: path, Kind: ErrNotELF, Offset: noOffset, Reason: "is not a regular file", Remedy: "name a program"}
+}
+
+// openIn opens path for reading without blocking on a FIFO; with a root,
+// symbolic links of the target cannot lead out of it.
+func openIn(root, path string) (*os.File, error) {
+	if root == "" {
+		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	}
+	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: root, Err: err}
+	}
+	defer unix.Close(dir)
+	// Resolved first, opened if it is a file: opening a device may do something.
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
+	at, err := unix.Openat2(dir, path, &how)
+	if err != nil {
+		return nil, &os.PathError{Op: "openat2", Path: filepath.Join(root, path), Err: err}
+	}
+	defer unix.Close(at)
+	var st unix.Stat_t
+	if err := unix.Fstat(at, &st); err != nil {
+		return nil, &os.PathError{Op: "fstat", Path: filepath.Join(root, path), Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, notRegular(path)
+	}
+	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", at), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: filepath.Join(root, path), Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// New reads an ELF file of size bytes from r; name stands for it in errors. r
+// stays the caller's to close.
+func New(r io.ReaderAt, size int64, name string) (*File, error) {
+	return NewWith(r, size, name, Options{})
+}
+
+// NewWith is New with options, which say where separate debug files are.
+func NewWith(r io.ReaderAt, size int64, name string, opts Options) (*File, error) {
+	if size < 0 {
+		return nil, &Error{Path: name, Kind: ErrTruncated, Offset: noOffset, Reason: "has a negative size"}
+	}
+	f := &File{name: name, path: opts.Path, opts: opts, r: r, size: uint64(size)}
+	if err := f.load(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close releases the file and its separate debug file. What was read from it
+// before stays usable.
+func (f *File) Close() error {
+	var err error
+	f.separateOnce.Do(func() { f.separateErr = ErrClosed })
+	if f.separate != nil {
+		err = f.separate.Close()
+	}
+	if f.closer != nil {
+		err = errors.Join(err, f.closer.Close())
+	}
+	return err
+}
+
+func (f *File) load() (err error) {
+	defer f.guard("read ELF header", &err)
+	h, err := f.header()
+	if err != nil {
+		return err
+	}
+	if err := f.checkTables(h); err != nil {
+		return err
+	}
+	if f.elf, err = f.parse(); err != nil {
+		return err
+	}
+	f.order = f.elf.ByteOrder
+	if err := f.loadSegments(); err != nil {
+		return err
+	}
+	if !f.debug {
+		f.loadDynamic()
+	}
+	return nil
+}
+
+// parse reads the headers. The kernel runs a program whose section headers are
+// nonsense, so we do without them where they do not parse.
+func (f *File) parse() (*elf.File, error) {
+	err := f.sectionless
+	if err == nil {
+		var e *elf.File
+		if e, err = elf.NewFile(io.NewSectionReader(f.r, 0, int64(f.size))); err == nil {
+			return e, nil
+		}
+	}
+	e, err2 := elf.NewFile(noSections{io.NewSectionReader(f.r, 0, int64(f.size))})
+	if err2 != nil {
+		return nil, f.fail(ErrMalformed, noOffset, "ELF headers: %v", err)
+	}
+	f.problem(f.fail(ErrMalformed, noOffset, "section headers are unreadable and were ignored: %v", err))
+	return e, nil
+}
+
+// noSections shows a file whose ELF header names no section table.
+type noSections struct{ r io.ReaderAt }
+
+func (n noSections) ReadAt(p []byte, off int64) (int, error) {
+	k, err := n.r.ReadAt(p, off)
+	blank := func(lo, hi int64) {
+		for i := max(lo, off); i < min(hi, off+int64(k)); i++ {
+			p[i-off] = 0
+		}
+	}
+	blank(40, 48) // e_shoff
+	blank(60, 64) // e_shnum, e_shstrndx
+	return k, err
+}
+
+func (f *File) loadSegments() error {
+	code := min(maxCode, f.size)
+	for _, p := range f.elf.Progs {
+		switch p.Type {
+		case elf.PT_LOAD:
+			if err := f.addSegment(p); err != nil {
+				return err
+			}
+			if p.Flags&elf.PF_X != 0 && !f.debug && !spend(&code, p.Filesz) {
+				return f.fail(ErrTooLarge, int64(p.Off), "more than %d bytes of code", min(maxCode, f.size))
+			}
+		case elf.PT_INTERP:
+			f.interp = f.readInterp(p)
+		}
+	}
+	return nil
+}
+
+func (f *File) addSegment(p *elf.Prog) error {
+	filesz := p.Filesz
+	if p.Off > f.size || filesz > f.size-p.Off {
+		if !f.debug {
+			return f.fail(ErrTruncated, int64(f.size), "a segment of %d bytes at 0x%x ends beyond the file's %d bytes", p.Filesz, p.Off, f.size)
+		}
+		filesz = 0
+	}
+	if p.Vaddr+p.Memsz < p.Vaddr || p.Vaddr+filesz < p.Vaddr {
+		return f.fail(ErrMalformed, noOffset, "a segment at address 0x%x wraps around", p.Vaddr)
+	}
+	f.segments = append(f.segments, segment{addr: p.Vaddr, off: p.Off, filesz: filesz, memsz: p.Memsz, exec: p.Flags&elf.PF_X != 0, write: p.Flags&elf.PF_W != 0})
+	return nil
+}
+
+func (f *File) readInterp(p *elf.Prog) string {
+	b, err := f.read(p.Off, min(p.Filesz, unix.PathMax))
+	if err != nil {
+		f.problem(fmt.Errorf("read PT_INTERP: %w", err))
+		return ""
+	}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// read gives n bytes at a file offset, and allocates only what the file has.
+func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, maxRead) }
+
+// readUpTo is read with another bound than maxRead.
+func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
+	if off > f.size || n > f.size-off {
+		return nil, f.fail(ErrTruncated, int64(min(off, f.size)), "%d bytes wanted at 0x%x, the file has %d", n, off, f.size)
+	}
+	if n > most {
+		return nil, f.fail(ErrTooLarge, int64(off), "%d bytes wanted at 0x%x, at most %d are read", n, off, most)
+	}
+	b := make([]byte, n)
+	k, err := f.r.ReadAt(b, int64(off))
+	if uint64(k) == n {
+		return b, nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil, f.fail(ErrTruncated, int64(off)+int64(k), "file ends early")
+	}
+	return nil, fmt.Errorf("read %s at 0x%x: %w", f.name, off, err)
+}
+
+func (f *File) problem(err error) {
+	if err == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.problems) < 32 {
+		f.problems = append(f.problems, err)
+	}
+}
+
+// Problems gives what could not be read so far (at most 32): a file can be
+// usable although its unwind tables, say, are damaged. Functions and symbols
+// may then be missing.
+func (f *File) Problems() []error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]error(nil), f.problems...)
+}
+
+// Arch is the architecture of the file's code.
+func (f *File) Arch() insn.Arch { return f.arch }
+
+// Name is the path, or the name given to New.
+func (f *File) Name() string { return f.name }
+
+// PIE reports whether the kernel chooses the load address: addresses of this
+// file need a load bias. True of shared libraries too.
+func (f *File) PIE() bool { return f.elf.Type == elf.ET_DYN }
+
+// Static reports whether the file needs neither a dynamic loader nor a library.
+func (f *File) Static() bool { return f.interp == "" && len(f.dyn.needed) == 0 }
+
+// Interp is the dynamic loader that the file asks for, or "".
+func (f *File) Interp() string { return f.interp }
+
+// Needed are the libraries (DT_NEEDED) in the file's order.
+func (f *File) Needed() []string { return append([]string(nil), f.dyn.needed...) }
+
+// Entry is the address of the first instruction, as linked.
+func (f *File) Entry() uint64 { return f.elf.Entry }
+
+// HasSymbols reports whether the file itself has a full symbol table.
+func (f *File) HasSymbols() bool {
+	s := f.elf.SectionByType(elf.SHT_SYMTAB)
+	return s != nil && s.FileSize >= 2*symSize
+}
+
+// IsGo reports whether Go's linker made the file, so that its locks are those of Go's
+// run-time system, which are no functions of the table.
+func (f *File) IsGo() bool { return f.elf.Section(".go.buildinfo") != nil }
+
+// maxBuildID is well above the 20 bytes of a SHA-1. maxNotes bounds the bytes
+// of notes looked through: a linked file has a few hundred.
+const (
+	maxBuildID = 64
+	maxNotes   = 1 << 20
+)
+
+// BuildID is the build identifier in lower-case hex, or "".
+func (f *File) BuildID() string {
+	left := uint64(maxNotes)
+	for _, s := range f.elf.Sections {
+		if s.Type == elf.SHT_NOTE {
+			if id := f.buildIDIn(s.Offset, s.FileSize, &left); id != "" {
+				return id
+			}
+		}
+	}
+	for _, p := range f.elf.Progs {
+		if p.Type == elf.PT_NOTE && !f.debug {
+			if id := f.buildIDIn(p.Off, p.Filesz, &left); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// buildIDIn looks through a table of notes.
+func (f *File) buildIDIn(off, n uint64, left *uint64) string {
+	const ntGNUBuildID = 3
+	n = min(n, *left)
+	*left -= n
+	b, err := f.read(off, n)
+	if err != nil {
+		return ""
+	}
+	for len(b) >= 12 {
+		nameLen, descLen, typ := uint64(f.order.Uint32(b)), uint64(f.order.Uint32(b[4:])), f.order.Uint32(b[8:])
+		descAt := 12 + align4(nameLen)
+		if descAt+descLen > uint64(len(b)) {
+			return ""
+		}
+		if typ == ntGNUBuildID && string(b[12:12+nameLen]) == "GNU\x00" && descLen > 0 && descLen <= maxBuildID {
+			return hex.EncodeToString(b[descAt : descAt+descLen])
+		}
+		b = b[min(descAt+align4(descLen), uint64(len(b))):]
+	}
+	return ""
+}
+
+func align4(n uint64) uint64 { return (n + 3) &^ 3 }
+
+// Text gives the executable sections, or the executable segments of a file
+// without section headers, sorted.
+func (f *File) Text() []Range {
+	var out []Range
+	for _, s := range f.elf.Sections {
+		if s.Flags&elf.SHF_EXECINSTR != 0 && s.Flags&elf.SHF_ALLOC != 0 && s.Size > 0 && s.Addr+s.Size > s.Addr {
+			out = append(out, Range{s.Addr, s.Addr + s.Size})
+		}
+	}
+	if len(out) == 0 {
+		for _, s := range f.segments {
+			if s.exec && s.filesz > 0 {
+				out = append(out, Range{s.addr, s.addr + s.filesz})
+			}
+		}
+	}
+	return splitUnion(out)
+}
+
+// TextSize is the number of bytes of code.
+func (f *File) TextSize() (n uint64) {
+	for _, r := range f.Text() {
+		n += r.Hi - r.Lo
+	}
+	return n
+}
+
+// Bytes gives up to n bytes of the loaded image at addr, as in the file: before
+// relocation; fewer where the segment's content ends. They may be shared: do not
+// change them. Errors answer to ErrAddress.
+func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
+	if n < 0 {
+		return nil, f.fail(ErrAddress, noOffset, "%d bytes wanted at address 0x%x", n, addr)
+	}
+	return f.image(addr, uint64(n))
+}
+
+// exactly is Bytes that gives n or fails.
+func (f *File) exactly(addr, n uint64) ([]byte, error) {
+	b, err := f.image(addr, n)
+	if err == nil && uint64(len(b)) < n {
+		return nil, f.fail(ErrAddress, noOffset, "no %d bytes at address 0x%x", n, addr)
+	}
+	return b, err
+}
+
+func (f *File) segmentAt(addr uint64) *segment {
+	for i := range f.segments {
+		if s := &f.segments[i]; s.addr <= addr && addr-s.addr < s.filesz {
+			return s
+		}
+	}
+	return nil
+}
+
+// available is the number of bytes from addr to the end of its segment's
+// content.
+func (f *File) available(addr uint64) uint64 {
+	if s := f.segmentAt(addr); s != nil {
+		return s.filesz - (addr - s.addr)
+	}
+	return 0
+}
+
+// Offset gives the file offset of a virtual address, as the kernel wants it of
+// a uprobe. Errors answer to ErrAddress.
+func (f *File) Offset(addr uint64) (uint64, error) {
+	s := f.segmentAt(addr)
+	if s == nil {
+		return 0, f.fail(ErrAddress, noOffset, "address 0x%x has no content in the file", addr)
+	}
+	return s.off + (addr - s.addr), nil
+}
+
+// Addr gives the virtual address of a file offset, the executable one where
+// segments share content. Errors answer to ErrAddress.
+func (f *File) Addr(offset uint64) (uint64, error) {
+	var found *segment
+	for i := range f.segments {
+		s := &f.segments[i]
+		if s.off <= offset && offset-s.off < s.filesz && (found == nil || s.exec && !found.exec) {
+			found = s
+		}
+	}
+	if found == nil {
+		return 0, f.fail(ErrAddress, int64(min(offset, 1<<62)), "offset is in no segment")
+	}
+	return found.addr + (offset - found.off), nil
+}
+
+// sectionName is for messages and symbols.
+func (f *File) sectionName(i int) string {
+	if i <= 0 || i >= len(f.elf.Sections) {
+		return ""
+	}
+	return strings.Clone(f.elf.Sections[i].Name)
+}

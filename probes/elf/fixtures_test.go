@@ -1,0 +1,106 @@
+package elf
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// need skips the test where a tool is not installed, with the remedy.
+func need(t testing.TB, tools ...string) {
+	t.Helper()
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (Debian: binutils, gcc, g++, musl-tools)", tool)
+		}
+	}
+}
+
+// run gives the standard output of a tool.
+func run(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	need(t, name)
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// build compiles a file of testdata and gives the program's path.
+func build(t testing.TB, compiler, source string, flags ...string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "prog")
+	args := append([]string{"-O2", "-o", out, filepath.Join("testdata", source)}, flags...)
+	run(t, compiler, append(args, "-pthread")...)
+	return out
+}
+
+func open(t testing.TB, path string) *File {
+	t.Helper()
+	return openWith(t, path, Options{})
+}
+
+func openWith(t testing.TB, path string, opts Options) *File {
+	t.Helper()
+	f, err := OpenWith(path, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// variant is a way to build a fixture.
+type variant struct {
+	name, compiler, source string
+	flags                  []string
+	static, pie            bool
+}
+
+func variants() []variant {
+	return []variant{
+		{"pie", "gcc", "sample.c", []string{"-pie", "-fPIE"}, false, true},
+		{"no-pie", "gcc", "sample.c", []string{"-no-pie"}, false, false},
+		{"static", "gcc", "sample.c", []string{"-static"}, true, false},
+		{"static-pie", "gcc", "sample.c", []string{"-static-pie", "-fPIE"}, true, true},
+		{"cet", "gcc", "sample.c", []string{"-fcf-protection=full", "-Wl,-z,ibtplt"}, false, true},
+		{"lazy", "gcc", "sample.c", []string{"-Wl,-z,lazy"}, false, true},
+		{"no-plt", "gcc", "sample.c", []string{"-fno-plt"}, false, true},
+		{"sysv-hash", "gcc", "sample.c", []string{"-Wl,--hash-style=sysv"}, false, true},
+		{"gnu-hash", "gcc", "sample.c", []string{"-Wl,--hash-style=gnu"}, false, true},
+		{"stripped", "gcc", "sample.c", []string{"-s"}, false, true},
+		{"c++", "g++", "sample.cc", []string{"-g"}, false, true},
+		{"c++-static", "g++", "sample.cc", []string{"-static"}, true, false},
+		{"musl", "musl-gcc", "sample.c", []string{"-static"}, true, false},
+		{"musl-dynamic", "musl-gcc", "sample.c", nil, false, true},
+	}
+}
+
+func eachVariant(t *testing.T, test func(t *testing.T, v variant, path string)) {
+	for _, v := range variants() {
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			need(t, v.compiler)
+			test(t, v, build(t, v.compiler, v.source, v.flags...))
+		})
+	}
+}
+
+// systemLibrary gives the path of glibc.
+func systemLibrary(t testing.TB) string {
+	t.Helper()
+	for _, p := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6"} {
+		if _, err := os.Stat(p); err == nil {
+			return p
+		}
+	}
+	t.Skip("no glibc found in the usual places")
+	return ""
+}

@@ -1,0 +1,181 @@
+package elf
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+const (
+	ehdrSize = 64
+	phdrSize = 56
+	shdrSize = 64
+)
+
+// header reads and judges the ELF header by hand, because "wrong" has many
+// reasons here that a user can act on.
+func (f *File) header() (*elf.Header64, error) {
+	head, err := f.read(0, min(f.size, 256))
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(head, []byte(elf.ELFMAG)) {
+		return nil, f.notELF(head)
+	}
+	if len(head) < ehdrSize {
+		return nil, f.fail(ErrTruncated, int64(len(head)), "ELF header ends early")
+	}
+	var order binary.ByteOrder = binary.LittleEndian
+	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
+		order = binary.BigEndian
+	}
+	machine := elf.Machine(order.Uint16(head[18:]))
+	if f.arch, err = f.archOf(head, machine); err != nil {
+		return nil, err
+	}
+	var h elf.Header64
+	if err := binary.Read(bytes.NewReader(head), order, &h); err != nil {
+		return nil, f.fail(ErrMalformed, 0, "ELF header: %v", err)
+	}
+	if f.debug {
+		return &h, nil // a .dwo file is an object file
+	}
+	return &h, f.checkType(elf.Type(h.Type))
+}
+
+func (f *File) notELF(head []byte) error {
+	e := f.fail(ErrNotELF, noOffset, "is not an ELF file")
+	e.Remedy = "name a native Linux program"
+	if !bytes.HasPrefix(head, []byte("#!")) {
+		return e
+	}
+	line, _, _ := strings.Cut(string(head[2:]), "\n")
+	words := strings.Fields(strings.ToValidUTF8(line, "?"))
+	e.Reason = "is a script without an interpreter"
+	if len(words) > 0 {
+		e.Interpreter = words[0]
+		e.Reason = fmt.Sprintf("is a script, run by %q", strings.Join(words, " "))
+		e.Remedy = fmt.Sprintf("observe the program that the script starts, or its interpreter: %s %s", words[0], f.name)
+	}
+	return e
+}
+
+func (f *File) archOf(head []byte, machine elf.Machine) (insn.Arch, error) {
+	class := elf.Class(head[elf.EI_CLASS])
+	little := elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2LSB
+	if class == elf.ELFCLASS64 && little {
+		switch machine {
+		case elf.EM_X86_64:
+			return insn.AMD64, nil
+		case elf.EM_AARCH64:
+			return insn.ARM64, nil
+		}
+	}
+	what := strings.TrimPrefix(machine.String(), "EM_")
+	switch {
+	case class == elf.ELFCLASS32:
+		what = "32-bit " + what
+	case class != elf.ELFCLASS64:
+		return 0, f.fail(ErrMalformed, elf.EI_CLASS, "unknown ELF class %d", head[elf.EI_CLASS])
+	case !little:
+		what = "big-endian " + what
+	}
+	e := f.fail(ErrArch, noOffset, "is a program for %s", what)
+	e.Remedy = "build it for 64-bit x86-64 or arm64"
+	return 0, e
+}
+
+func (f *File) checkType(t elf.Type) error {
+	switch t {
+	case elf.ET_EXEC, elf.ET_DYN:
+		return nil
+	case elf.ET_REL:
+		return f.fail(ErrType, noOffset, "is an object file, not linked yet")
+	case elf.ET_CORE:
+		e := f.fail(ErrType, noOffset, "is a core dump")
+		e.Remedy = "name the program that dumped it"
+		return e
+	}
+	return f.fail(ErrType, noOffset, "has unknown ELF type %d", t)
+}
+
+// checkTables bounds both header tables by the file, before anything sized by
+// them is allocated.
+func (f *File) checkTables(h *elf.Header64) error {
+	if h.Phnum > 0 && h.Phentsize != phdrSize {
+		return f.fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
+	}
+	if h.Phnum > maxSegments {
+		return f.fail(ErrMalformed, 56, "%d program headers, Linux takes %d", h.Phnum, maxSegments)
+	}
+	if err := f.checkTable("program headers", h.Phoff, uint64(h.Phnum), phdrSize); err != nil {
+		return err
+	}
+	if h.Shoff == 0 {
+		return nil
+	}
+	n := uint64(h.Shnum)
+	if n == 0 { // more than fit: the number is in the first one
+		if err := f.checkTable("section headers", h.Shoff, 1, shdrSize); err != nil {
+			return err
+		}
+		first, err := f.read(h.Shoff+32, 8)
+		if err != nil {
+			return err
+		}
+		n = binary.LittleEndian.Uint64(first)
+	}
+	if h.Shentsize != shdrSize {
+		return f.fail(ErrMalformed, 58, "section headers of %d bytes, want %d", h.Shentsize, shdrSize)
+	}
+	if n > maxSections {
+		return f.fail(ErrMalformed, int64(min(h.Shoff, f.size)), "%d section headers, at most %d are read", n, maxSections)
+	}
+	if err := f.checkTable("section headers", h.Shoff, n, shdrSize); err != nil {
+		return err
+	}
+	return f.checkSectionNames(h)
+}
+
+// checkSectionNames sees that the table of section names is plain bytes of the
+// file: the standard library would uncompress it to any size. Sections whose
+// names are out of bounds are done without.
+func (f *File) checkSectionNames(h *elf.Header64) error {
+	at, index := h.Shoff, uint64(h.Shstrndx)
+	if index == uint64(elf.SHN_XINDEX) { // in the first header's link
+		b, err := f.read(at+40, 4)
+		if err != nil {
+			return err
+		}
+		index = uint64(binary.LittleEndian.Uint32(b))
+	}
+	if index == 0 || index >= maxSections {
+		return nil // parse judges it
+	}
+	if at += index * shdrSize; at > f.size || f.size-at < shdrSize {
+		return nil
+	}
+	b, err := f.read(at, shdrSize)
+	if err != nil {
+		return err
+	}
+	flags, size := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[32:])
+	switch {
+	case elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0:
+		f.sectionless = f.fail(ErrMalformed, int64(at), "the section names are compressed")
+	case size > maxSectionNames || size > f.size:
+		f.sectionless = f.fail(ErrMalformed, int64(at), "%d bytes of section names, at most %d are read", size, min(maxSectionNames, f.size))
+	}
+	return nil
+}
+
+func (f *File) checkTable(what string, off, n, size uint64) error {
+	if off > f.size || n > (f.size-off)/size {
+		return f.fail(ErrTruncated, int64(f.size), "%s (%d at 0x%x) end beyond the file's %d bytes", what, n, off, f.size)
+	}
+	return nil
+}

@@ -1,0 +1,356 @@
+package elf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/probes/elftest"
+)
+
+// allocated gives the bytes that f allocates, what is freed again included.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+const codeAt = 0x10000
+
+func code(b []byte) elftest.Segment {
+	return elftest.Segment{Flags: elf.PF_R | elf.PF_X, Addr: codeAt, Data: b}
+}
+
+var someCode = bytes.Repeat([]byte{0x90}, 64)
+
+// debugFile is a program with debug sections.
+func debugFile(sections ...any) *elftest.File { return elftest.Debug(someCode, codeAt, sections...) }
+
+// compressed is a section of SHF_COMPRESSED that claims a size.
+func compressed(claim uint64, content []byte) []byte {
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	if _, err := z.Write(content); err != nil {
+		panic(err)
+	}
+	if err := z.Close(); err != nil {
+		panic(err)
+	}
+	return append(elftest.LE(uint32(elf.COMPRESS_ZLIB), uint32(0), claim, uint64(1)), b.Bytes()...)
+}
+
+// TestLyingFiles: what claims too much is an error that names the file and the
+// place, and costs next to nothing.
+func TestLyingFiles(t *testing.T) {
+	plain := elftest.File{Entry: codeAt, Segments: []elftest.Segment{code(someCode)}}
+	patched := func(at int, v any) []byte {
+		b := bytes.Clone(plain.Bytes())
+		copy(b[at:], elftest.LE(v))
+		return b
+	}
+	withSection := func(s elftest.Section) []byte {
+		f := plain
+		f.Sections = []elftest.Section{s}
+		return f.Bytes()
+	}
+	symtab := func(size uint64) []byte {
+		f := plain
+		f.Sections = []elftest.Section{{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 2, Size: size}, {Name: ".strtab", Type: elf.SHT_STRTAB, Data: []byte{0}}}
+		return f.Bytes()
+	}
+	dwarfOf := func(f *File) error { _, err := f.DWARF(); return err }
+	symbols := func(f *File) error { f.Symbols(); return errors.Join(f.Problems()...) }
+	bomb := make([]byte, 1<<20)
+	for _, c := range []struct {
+		name   string
+		file   []byte
+		length int64 // of the file, if it is sparse
+		ask    func(*File) error
+		want   string
+	}{
+		{"empty", nil, 0, nil, "is not an ELF file"},
+		{"header-cut", plain.Bytes()[:40], 0, nil, "ELF header ends early (at file offset 0x28)"},
+		{"program-headers-beyond", patched(32, uint64(1)<<63), 0, nil, "end beyond the file's"},
+		{"too-many-program-headers", patched(56, uint16(0xffff)), 0, nil, "65535 program headers, Linux takes 1170 (at file offset 0x38)"},
+		{"section-headers-beyond", patched(40, uint64(1)<<62), 0, nil, "end beyond the file's"},
+		{"many-section-headers", func() []byte {
+			b := patched(60, uint16(0))
+			shoff := binary.LittleEndian.Uint64(b[40:])
+			binary.LittleEndian.PutUint64(b[shoff+32:], 1<<32)
+			return b
+		}(), 1 << 40, nil, "4294967296 section headers, at most 131072 are read (at file offset 0x"},
+		{"segment-beyond", patched(64+32, uint64(1)<<63), 0, nil, ""},
+		{"segment-of-a-terabyte", patched(64+32, uint64(1)<<39), 1 << 40, nil, "more than 1073741824 bytes of code (at file offset 0x78)"},
+		{"segments-share-code", (&elftest.File{Segments: []elftest.Segment{code(someCode), {Flags: elf.PF_X, Addr: 0x20000, Off: 64, Filesz: 512}, {Flags: elf.PF_X, Addr: 0x30000, Off: 64, Filesz: 512}}}).Bytes(), 700, nil, "more than 700 bytes of code"},
+		{"symbols-of-2^63-bytes", symtab(1 << 63), 0, symbols, "section headers are unreadable"},
+		{"symbols-of-2^62-bytes", symtab(1 << 62), 0, symbols, "read symbol table: lying: 4611686018427387904 bytes wanted at 0x"},
+		{"symbols-of-a-terabyte", symtab(1 << 39), 1 << 40, symbols, "read symbol table: lying: 549755813888 bytes wanted at 0x"},
+		{"compressed-section-names", (&elftest.File{Names: elf.SHF_COMPRESSED, Segments: plain.Segments}).Bytes(), 0, symbols, "the section names are compressed"},
+		{"names-of-a-terabyte", func() []byte {
+			b := plain.Bytes()
+			shoff := binary.LittleEndian.Uint64(b[40:])
+			binary.LittleEndian.PutUint64(b[shoff+64+32:], 1<<39)
+			return b
+		}(), 1 << 40, symbols, "549755813888 bytes of section names, at most 16777216 are read (at file offset 0x"},
+		{"debug-section-of-a-terabyte", withSection(elftest.Section{Name: ".debug_info", Size: 1 << 39}), 1 << 40, dwarfOf, "549755813888 bytes wanted at 0x"},
+		{"zip-bomb", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1<<40, bomb)}), 0, dwarfOf, "bytes and claims 1099511627776 (at file offset 0xb8)"},
+		{"zip-bomb-that-says-so", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(maxUnasked+1<<20, bomb)}), 0, dwarfOf, "bytes and claims 17825792 (at file offset 0xb8)"},
+		{"zip-bomb-of-gnu", withSection(elftest.Section{Name: ".zdebug_info", Data: append([]byte("ZLIB\x00\x00\x01\x00\x00\x00\x00\x00"), compressed(0, bomb)[24:]...)}), 0, dwarfOf, "and claims 1099511627776 (at file offset 0xb8)"},
+		{"compressed-and-cut", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1000, make([]byte, 999))}), 0, dwarfOf, "section .debug_info: unexpected EOF (at file offset 0xb8)"},
+		{"unknown-compression", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: elftest.LE(uint32(77), uint32(0), uint64(9), uint64(1), uint64(0))}), 0, dwarfOf, "unknown compression type"},
+		{"endless-notes", withSection(elftest.Section{Name: ".note", Type: elf.SHT_NOTE, Size: 1 << 39}), 1 << 40, func(f *File) error { f.BuildID(); return nil }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			length := max(c.length, int64(len(c.file)))
+			var err error
+			n := allocated(func() {
+				var f *File
+				if f, err = NewWith(elftest.Sparse{Head: c.file, Length: length}, length, "lying", quiet); err == nil && c.ask != nil {
+					err = c.ask(f)
+				}
+			})
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lying: ")) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if n > 4<<20 {
+				t.Errorf("allocated %d bytes", n)
+			}
+		})
+	}
+}
+
+// TestLyingDebugInformation: structures that the standard library would read
+// out of all proportion are an error that names section and offset.
+func TestLyingDebugInformation(t *testing.T) {
+	wide := []byte{1, 0x11, 0}
+	for range maxAttributes + 1 {
+		wide = append(wide, 0x3f, 0x19) // DW_AT_external, DW_FORM_flag_present
+	}
+	wide = append(wide, 0, 0, 0)
+	var shared, manyUnits []byte
+	for range 20000 {
+		shared = append(shared, 1, 0x11, 0, 3, 8, 0, 0)
+	}
+	for i := range uint32(2000) {
+		manyUnits = append(manyUnits, elftest.Unit4(7*i)...)
+	}
+	overlong := append([]byte{1, 0x11, 0}, bytes.Repeat([]byte{0x80}, 12)...)
+	for _, c := range []struct {
+		name string
+		file *elftest.File
+		want string
+	}{
+		{"unit-too-long", debugFile("info", elftest.LE(uint32(100), uint32(0)), "abbrev", []byte{0}), "the unit at 0x0 of .debug_info has 100 bytes, the section 4 more"},
+		{"unit-too-short", debugFile("info", elftest.LE(uint32(0), uint32(3), uint32(0)), "abbrev", []byte{0}), "the unit at 0x4 of .debug_info has 3 bytes"},
+		{"unit-of-2^64", debugFile("info", elftest.LE(uint32(0xffffffff), ^uint64(0), uint64(0)), "abbrev", []byte{0}), "the unit at 0x0 of .debug_info has 18446744073709551615 bytes"},
+		{"too-many-attributes", debugFile("info", elftest.Unit4(0, 1), "abbrev", wide), "abbreviations at 0x0 of .debug_abbrev: malformed ELF file: more than 128 attributes in one"},
+		{"abbreviations-shared", debugFile("info", manyUnits, "abbrev", shared), "of .debug_abbrev: malformed ELF file: the tables of units overlap"},
+		{"overlong-number", debugFile("info", elftest.Unit4(0, 1), "abbrev", overlong), "a number of more than 64 bits"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := c.file.Bytes()
+			var err error
+			n := allocated(func() {
+				var f *File
+				if f, err = NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet); err == nil {
+					_, err = f.DWARF()
+				}
+			})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lying: ") {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if n > 4<<20 {
+				t.Errorf("allocated %d bytes", n)
+			}
+		})
+	}
+}
+
+// TestEntriesAreBounded: one long name that every entry refers to, and empty
+// entries without end.
+func TestEntriesAreBounded(t *testing.T) {
+	abbrev := []byte{1, 0x34, 0, 3, 0x0e, 0, 0, 0} // DW_TAG_variable, DW_AT_name, DW_FORM_strp
+	long := append(bytes.Repeat([]byte{'x'}, 1<<20), 0)
+	var entries []byte
+	for range 4096 {
+		entries = append(entries, 1, 0, 0, 0, 0)
+	}
+	for name, body := range map[string][]byte{"long-name": entries, "endless": append(make([]byte, 1<<17), 0x80)} {
+		t.Run(name, func(t *testing.T) {
+			b := debugFile("info", elftest.Unit4(0, body...), "abbrev", abbrev, "str", long).Bytes()
+			f, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d, err := f.DWARF()
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := allocated(func() {
+				es := NewEntries(d.Reader(), len(body))
+				for err == nil {
+					var e *dwarf.Entry
+					if e, err = es.Next(); e == nil && err == nil {
+						t.Error("no end was put to it")
+						return
+					}
+				}
+			})
+			if !strings.Contains(err.Error(), ".debug_info") || n > 64<<20 {
+				t.Errorf("%v; allocated %d bytes", err, n)
+			}
+		})
+	}
+}
+
+// TestFilesDefinedByPrograms: a line number program may name files too, each
+// joined with a long directory.
+func TestFilesDefinedByPrograms(t *testing.T) {
+	var program []byte
+	for range 20000 {
+		program = append(program, 0, 6, 3, 'a', 0, 1, 0, 0) // DW_LNE_define_file
+	}
+	header := elftest.LE(uint8(1), uint8(1), uint8(1), uint8(0xfb), uint8(14), uint8(1), strings.Repeat("d", 1<<16)+"\x00\x00", uint8(0))
+	rest := append(elftest.LE(uint16(4), uint32(len(header))), append(header, program...)...)
+	line := append(elftest.LE(uint32(len(rest))), rest...)
+	abbrev := []byte{1, 0x11, 0, 0x10, 0x17, 0, 0, 0} // DW_TAG_compile_unit, DW_AT_stmt_list, DW_FORM_sec_offset
+	b := debugFile("info", elftest.Unit4(0, 1, 0, 0, 0, 0), "abbrev", abbrev, "line", line).Bytes()
+	f, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := d.Reader().Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.LineReader(root); err == nil || !strings.Contains(err.Error(), "lying: line table header is damaged (at 0x0 of .debug_line)") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSymbolsThatShareOneName: a symbol table of 24 MB whose every symbol has
+// the same name of 64 KiB would be terabytes to compare.
+func TestSymbolsThatShareOneName(t *testing.T) {
+	long := append([]byte{0}, append(bytes.Repeat([]byte{'x'}, maxName-2), 0)...)
+	var table []byte
+	for i := range uint64(1 << 14) {
+		table = append(table, elftest.LE(uint32(1+i%64), uint8(elf.STT_FUNC), uint8(0), uint16(1), codeAt+i, uint64(0))...)
+	}
+	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{
+		{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 2, Data: table}, {Name: ".strtab", Type: elf.SHT_STRTAB, Data: long}}}
+	b := f.Bytes()
+	file, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(file.Symbols()); n == 0 || n > 64 {
+		t.Errorf("%d symbols", n)
+	}
+	if err := errors.Join(file.Problems()...); err == nil || !strings.Contains(err.Error(), "symbols share their names") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNamesWithoutEnd: a string table without NUL has no names.
+func TestNamesWithoutEnd(t *testing.T) {
+	table := elftest.LE(uint32(1), uint8(elf.STT_FUNC), uint8(0), uint16(1), uint64(codeAt), uint64(8))
+	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{
+		{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 2, Data: table}, {Name: ".strtab", Type: elf.SHT_STRTAB, Data: bytes.Repeat([]byte{'x'}, 1<<20)}}}
+	b := f.Bytes()
+	file, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(file.Symbols()); n != 0 {
+		t.Errorf("%d symbols", n)
+	}
+}
+
+// TestShrinkingFile: a file that is cut while it is read is an error that says
+// where, or a poorer answer; it is read, never mapped.
+func TestShrinkingFile(t *testing.T) {
+	path := build(t, "gcc", "sample.c", "-g")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	for _, reads := range []int{0, 1, 2, 3, 5, 8, 13, 21, 34} {
+		for _, left := range []int{0, 100, len(content) / 2} {
+			r := &elftest.Shrinking{Content: content, Reads: reads, Left: left}
+			f, err := NewWith(r, int64(len(content)), "shrinking", quiet)
+			if err == nil {
+				walk(f)
+				_, dwarfErr := f.DWARF()
+				err = errors.Join(append(f.Problems(), dwarfErr)...)
+			}
+			if err != nil {
+				said++
+			}
+			if err != nil && !strings.Contains(err.Error(), "shrinking") && !errors.Is(err, io.EOF) {
+				t.Errorf("after %d reads, %d bytes: %v", reads, left, err)
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("nothing was said")
+	}
+}
+
+// TestNoRegularFile: a FIFO does not block, a device is not read.
+func TestNoRegularFile(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Skipf("make a FIFO: %v", err)
+	}
+	for _, path := range []string{fifo, "/dev/zero", t.TempDir()} {
+		if _, err := Open(path); !errors.Is(err, ErrNotELF) || !strings.Contains(err.Error(), path+": is not a regular file") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestSparseFile: a terabyte that takes no room on the disk.
+func TestSparseFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sparse")
+	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{{Name: ".debug_info", Size: 1 << 39}, {Name: ".eh_frame", Size: 1 << 39}}}
+	if err := os.WriteFile(path, f.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skipf("make a sparse file: %v", err)
+	}
+	var err error
+	n := allocated(func() {
+		var file *File
+		if file, err = OpenWith(path, quiet); err == nil {
+			defer file.Close()
+			walk(file)
+			_, err = file.DWARF()
+			err = errors.Join(append(file.Problems(), err)...)
+		}
+	})
+	if err == nil || strings.Count(err.Error(), path) < 2 || strings.Count(err.Error(), "at file offset 0x") < 2 || !errors.Is(err, ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if n > 16<<20 {
+		t.Errorf("allocated %d bytes", n)
+	}
+}

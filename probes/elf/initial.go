@@ -1,0 +1,35 @@
+package elf
+
+// Initial gives what the file says that size bytes of data, at most 8, hold when
+// the program begins, little-endian; ok is false if the dynamic linker changes
+// them first, or the address is not of data.
+func (f *File) Initial(addr uint64, size int) (value uint64, ok bool) {
+	if size < 1 || size > 8 || !f.IsData(addr) || f.relocated(addr, uint64(size)) {
+		return 0, false
+	}
+	content := f.available(addr)
+	if content == 0 {
+		return 0, true // zeroed
+	}
+	b, err := f.exactly(addr, min(uint64(size), content))
+	if err != nil {
+		return 0, false
+	}
+	for i := len(b) - 1; i >= 0; i-- {
+		value = value<<8 | uint64(b[i])
+	}
+	return value, size < 8 || f.dyn.relr == 0 || value == 0
+}
+
+// Zeroed reports whether so many bytes of data are zero when the program begins; of
+// those that the file has the content of, that is not said.
+func (f *File) Zeroed(addr, size uint64) bool {
+	return size > 0 && addr+size > addr && f.IsData(addr) && f.IsData(addr+size-1) && f.available(addr) == 0 && f.available(addr+size-1) == 0 && !f.relocated(addr, size)
+}
+
+// relocated reports whether a relocation with an entry of its own touches the bytes.
+func (f *File) relocated(addr, size uint64) bool {
+	found := false
+	f.eachRelocation(func(r reloc) { found = found || r.offset < addr+size && addr < r.offset+8 })
+	return found
+}

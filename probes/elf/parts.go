@@ -1,0 +1,463 @@
+package elf
+
+import (
+	"debug/dwarf"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+)
+
+// Debug information may lie in several bodies. Type units of DWARF 4 have a
+// section of their own. With -gsplit-dwarf the program has skeletons alone, and
+// each unit lies in a .dwo file, or all in one package, the program's name with
+// .dwp behind it (DWARF 5, sections 7.3.2 and 7.3.5; for DWARF 4 the GNU
+// extension that they were made of). Each body has offsets of its own, and
+// refers to the others by signatures.
+
+// Part is one body of debug information. Offsets count from its own beginning.
+type Part struct {
+	Data  *dwarf.Data
+	Size  int // bytes of entries
+	Units []PartUnit
+	// Apart: units must be sought one by one, for what lies between them is no
+	// entry.
+	Apart bool
+	// Skeleton, of a unit that lies outside of the program, is its entry there; it
+	// has the line table, and AddrBase is where its addresses begin in .debug_addr.
+	Skeleton *dwarf.Entry
+	AddrBase int64
+}
+
+// PartUnit is a unit of a part: its first entry and its end, and for a type unit
+// the type and by which signature others refer to it.
+type PartUnit struct {
+	Entry, End, Type dwarf.Offset
+	Signature        uint64 // of a type; of a skeleton or split unit, their common number
+	kind             byte   // DW_UT_*: DWARF 5, section 7.5.1
+	version          uint16
+}
+
+// Kinds of unit.
+const (
+	unitType      = 2
+	unitSkeleton  = 4
+	unitSplit     = 5
+	unitSplitType = 6
+)
+
+// IsType reports whether the unit describes a type that others refer to.
+func (u PartUnit) IsType() bool { return u.kind == unitType || u.kind == unitSplitType }
+
+// maxParts bounds the files and type units of split debug information.
+const maxParts = 1 << 16
+
+// partUnits reads the headers of units; apart says that they are those of
+// .debug_types.
+func partUnits(b []byte, apart bool) []PartUnit {
+	order := binary.LittleEndian
+	var out []PartUnit
+	for at := 0; len(b)-at >= 12; {
+		n, word, body := uint64(order.Uint32(b[at:])), 4, at+4
+		if n == 0xffffffff {
+			n, word, body = order.Uint64(b[at+4:]), 8, at+12
+		}
+		if n == 0 {
+			at = body
+			continue
+		}
+		if n < 8 || n > uint64(len(b)-body) {
+			return out
+		}
+		u := PartUnit{version: order.Uint16(b[body:]), End: dwarf.Offset(body + int(n)), kind: 1}
+		header := body + 2 + word + 1
+		if u.version >= 5 {
+			u.kind, header = b[body+2], header+1
+		} else if apart {
+			u.kind = unitType
+		}
+		tail := 0
+		switch u.kind {
+		case unitSkeleton, unitSplit:
+			tail = 8
+		case unitType, unitSplitType:
+			tail = 8 + word
+		}
+		if header+tail < int(u.End) {
+			if tail > 0 {
+				u.Signature = order.Uint64(b[header:])
+			}
+			if tail > 8 {
+				u.Type = dwarf.Offset(uint64(at) + uint64(order.Uint32(b[header+8:])))
+			}
+			u.Entry = dwarf.Offset(header + tail)
+			out = append(out, u)
+		}
+		at = int(u.End)
+	}
+	return out
+}
+
+// DebugParts gives all bodies of the file's debug information, the program's own
+// first; where some cannot be had, missing are sentences that say so. The error
+// is that of DWARF.
+func (f *File) DebugParts() (parts []Part, missing []string, err error) {
+	d, err := f.DWARF()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.guard("parse debug information", &err)
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return nil, nil, err
+	}
+	parts = []Part{{Data: d, Size: len(info), Units: partUnits(info, false)}}
+	from := f
+	if !f.hasDWARF() {
+		from = f.separate
+	}
+	s := splitter{file: f, from: from, parts: parts}
+	s.types(from, "")
+	s.skeletons()
+	if s.pack != nil {
+		s.pack.file.Close() // what is needed of it has been read
+	}
+	if err := from.supplementErr; err != nil {
+		s.missing = append(s.missing, err.Error())
+	}
+	return s.parts, s.missing, nil
+}
+
+// splitter collects parts.
+type splitter struct {
+	file    *File // the program
+	from    *File // what has its debug information
+	parts   []Part
+	missing []string
+	lost    int // units whose file could not be had
+	pack    *dwarfPackage
+	packed  bool // the package has been looked for
+}
+
+// types adds the type units of DWARF 4.
+func (s *splitter) types(f *File, suffix string) {
+	for _, b := range f.sectionsOf("types" + suffix) {
+		if p, err := f.newPart(contributions{info: b}, suffix, true); err == nil && len(s.parts) < maxParts {
+			s.parts = append(s.parts, p)
+		}
+	}
+}
+
+// skeletons looks for the units that skeletons stand for.
+func (s *splitter) skeletons() {
+	main := s.parts[0]
+	r := main.Data.Reader()
+	for _, u := range main.Units {
+		if u.kind != unitSkeleton && u.version >= 5 {
+			continue
+		}
+		r.Seek(u.Entry)
+		e, err := r.Next()
+		if err != nil || e == nil {
+			continue
+		}
+		if name := dwoName(e); name != "" && len(s.parts) < maxParts {
+			if err := s.unit(u, e, name); err != nil {
+				s.lose(name, err)
+			}
+		}
+	}
+	if s.lost > 1 {
+		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.lost-1, s.file.name))
+	}
+}
+
+func (s *splitter) lose(name string, err error) {
+	if s.lost++; s.lost > 1 {
+		return
+	}
+	text := fmt.Sprintf("the debug information of %s in %s is not there: keep it where the compiler wrote it, or make %s.dwp", path.Base(s.file.name), name, path.Base(s.file.name))
+	if !errors.Is(err, os.ErrNotExist) {
+		text = fmt.Sprintf("the debug information of %s in %s is not read: %v", path.Base(s.file.name), name, err)
+	}
+	s.missing = append(s.missing, text)
+}
+
+// Attributes of GNU's split debug information for DWARF 4.
+const (
+	attrGNUDwoName  dwarf.Attr = 0x2130
+	attrGNUDwoID    dwarf.Attr = 0x2131
+	attrGNUAddrBase dwarf.Attr = 0x2133
+)
+
+func dwoName(e *dwarf.Entry) string {
+	for _, a := range []dwarf.Attr{dwarf.AttrDwoName, attrGNUDwoName} {
+		if name, ok := e.Val(a).(string); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// unit finds the unit of a skeleton: in the package, else in its own file.
+func (s *splitter) unit(u PartUnit, e *dwarf.Entry, name string) error {
+	id := u.Signature
+	if n, ok := e.Val(attrGNUDwoID).(int64); ok {
+		id = uint64(n)
+	}
+	base, ok := e.Val(dwarf.AttrAddrBase).(int64)
+	if !ok {
+		base, _ = e.Val(attrGNUAddrBase).(int64)
+	}
+	if !s.packed {
+		s.packed = true
+		s.openPackage()
+	}
+	if s.pack != nil {
+		if c, ok := s.pack.units[id]; ok {
+			p, err := s.pack.file.newPart(c, ".dwo", false)
+			if err != nil {
+				return err
+			}
+			p.Skeleton, p.AddrBase = e, base
+			s.parts = append(s.parts, p)
+			return nil
+		}
+	}
+	return s.ownFile(e, id, base, name)
+}
+
+// ownFile reads the .dwo file of a skeleton.
+func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) error {
+	dir, _ := e.Val(dwarf.AttrCompDir).(string)
+	var failed error
+	for _, at := range s.places(dir, name) {
+		d, err := openFile(at, s.file.opts, true)
+		if err != nil {
+			if failed == nil || errors.Is(failed, os.ErrNotExist) {
+				failed = err
+			}
+			continue
+		}
+		err = s.take(d, e, id, base)
+		d.Close() // what is needed of it has been read
+		if err == nil {
+			return nil
+		}
+		failed = err
+	}
+	return failed
+}
+
+// places are where a .dwo file may be: where the compiler wrote it, or beside the
+// program.
+func (s *splitter) places(dir, name string) []string {
+	var out []string
+	if path.IsAbs(name) {
+		out = append(out, name)
+	} else if path.IsAbs(dir) {
+		out = append(out, path.Join(dir, name))
+	}
+	if s.file.path != "" {
+		beside := path.Dir(s.file.resolvedPath())
+		out = append(out, path.Join(beside, name), path.Join(beside, path.Base(name)))
+	}
+	return out
+}
+
+// take adds the unit of a .dwo file, and the type units beside it.
+func (s *splitter) take(d *File, e *dwarf.Entry, id uint64, base int64) error {
+	d.kept = map[string][]byte{}
+	var all []Part
+	found := false
+	for _, info := range d.sectionsOf("info.dwo") {
+		p, err := d.newPart(contributions{info: info}, ".dwo", false)
+		if err != nil {
+			return err
+		}
+		if got, ok := p.id(); ok && got == id {
+			p.Skeleton, p.AddrBase, found = e, base, true
+		}
+		all = append(all, p)
+	}
+	if !found {
+		return d.fail(ErrDebugFile, noOffset, "belongs to another build of %s: it has no unit %016x", s.file.name, id)
+	}
+	s.parts = append(s.parts, all[:min(len(all), maxParts)]...)
+	s.types(d, ".dwo")
+	return nil
+}
+
+// id gives the number by which a skeleton names the split unit of a part.
+func (p *Part) id() (uint64, bool) {
+	for _, u := range p.Units {
+		switch {
+		case u.kind == unitSplit:
+			return u.Signature, true
+		case u.version < 5:
+			r := p.Data.Reader()
+			r.Seek(u.Entry)
+			if e, err := r.Next(); err == nil && e != nil {
+				n, ok := e.Val(attrGNUDwoID).(int64)
+				return uint64(n), ok
+			}
+		}
+	}
+	return 0, false
+}
+
+// partSection gives a section of debug information of this very file,
+// uncompressed; nil if there is none.
+func (f *File) partSection(name string) ([]byte, error) {
+	if b, ok := f.kept[name]; ok {
+		return b, nil
+	}
+	if b, ok := f.sections[name]; ok && f.joined {
+		return b, nil
+	}
+	s := f.debugSection(name)
+	if s == nil {
+		return nil, nil
+	}
+	b, err := f.sectionData(s)
+	if err == nil && f.kept != nil {
+		f.kept[name] = b
+	}
+	return b, err
+}
+
+// sectionsOf gives all sections of one name: a compiler puts each type unit into
+// one of its own. What cannot be read is left out.
+func (f *File) sectionsOf(name string) [][]byte {
+	if b, ok := f.sections[name]; ok && f.joined {
+		return [][]byte{b}
+	}
+	var out [][]byte
+	for _, s := range f.elf.Sections {
+		if s.Type == elf.SHT_NOBITS || s.Name != ".debug_"+name && s.Name != ".zdebug_"+name || len(out) == maxParts {
+			continue
+		}
+		if b, err := f.sectionData(s); err == nil && len(b) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// contributions are what one unit has of each section; nil is the whole.
+type contributions struct {
+	info, abbrev, strOffsets []byte
+	version                  uint16
+}
+
+// newPart makes a part of units and of the sections that they need; suffix is
+// that of the sections' names, apart says that the units are those of
+// .debug_types.
+func (f *File) newPart(c contributions, suffix string, apart bool) (p Part, err error) {
+	defer f.guard("parse debug information", &err)
+	get := func(have []byte, name string) []byte {
+		if have != nil || err != nil {
+			return have
+		}
+		var b []byte
+		b, err = f.partSection(name + suffix)
+		return b
+	}
+	abbrev, offsets := get(c.abbrev, "abbrev"), get(c.strOffsets, "str_offsets")
+	str := get(nil, "str")
+	if err != nil {
+		return p, err
+	}
+	section := "info"
+	if apart {
+		section = "types"
+	}
+	p = Part{Size: len(c.info), Units: partUnits(c.info, apart), Apart: apart}
+	if len(p.Units) == 0 {
+		return p, f.fail(ErrMalformed, noOffset, "debug information: no unit")
+	}
+	if err := checkUnits(section, c.info, abbrev); err != nil {
+		return p, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	}
+	if suffix != "" {
+		abbrev = plainForms(abbrev)
+		if p.Units[0].version >= 5 {
+			offsets = offsets[min(8, len(offsets)):] // behind the table's header
+		}
+	}
+	if p.Data, err = dwarf.New(abbrev, nil, nil, c.info, nil, nil, nil, str); err != nil {
+		return p, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	}
+	return p, p.Data.AddSection(".debug_str_offsets", offsets)
+}
+
+// forms are those of split units which the standard library does not read, or
+// resolves by sections that another file has, and the form of the same length
+// that gives the bare number. What they are numbers of, split units' readers look
+// up themselves.
+func plainForm(form uint64) (uint64, bool) {
+	const data1, data2, data4, udata, strx = 0x0b, 0x05, 0x06, 0x0f, 0x1a
+	switch form {
+	case 0x1f02: // GNU_str_index
+		return strx, true
+	case 0x1f01, 0x1b, 0x22, 0x23: // GNU_addr_index, addrx, loclistx, rnglistx
+		return udata, true
+	case 0x29: // addrx1
+		return data1, true
+	case 0x2a:
+		return data2, true
+	case 0x2c:
+		return data4, true
+	}
+	return 0, false
+}
+
+// plainForms gives a copy of abbreviations with plain forms; what does not parse
+// stays.
+func plainForms(abbrev []byte) []byte {
+	b := append([]byte(nil), abbrev...)
+	r := lineHeader{b: b}
+	for len(r.b) > 0 && !r.bad {
+		if r.uleb() == 0 {
+			continue
+		}
+		r.uleb() // tag
+		r.skip(1)
+		for !r.bad {
+			name := r.uleb()
+			at := len(b) - len(r.b)
+			form := r.uleb()
+			if name == 0 && form == 0 {
+				break
+			}
+			if form == implicitConst {
+				r.uleb()
+			}
+			if plain, ok := plainForm(form); ok && !r.bad {
+				putPadded(b[at:at+ulebLen(b[at:])], plain)
+			}
+		}
+	}
+	return b
+}
+
+// ulebLen gives the length of the number at the beginning of b.
+func ulebLen(b []byte) int {
+	for i, c := range b {
+		if c < 0x80 {
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+// putPadded writes a number into just so many bytes.
+func putPadded(b []byte, v uint64) {
+	for i := range b {
+		b[i] = byte(v&0x7f) | 0x80
+		v >>= 7
+	}
+	b[len(b)-1] &= 0x7f
+}

@@ -1,0 +1,72 @@
+package elf
+
+import (
+	"debug/dwarf"
+	"testing"
+)
+
+// TestSkimmer: passed over quickly, the entries of each unit are those that the
+// standard library reads.
+func TestSkimmer(t *testing.T) {
+	for _, v := range []struct {
+		compiler, source string
+		flags            []string
+	}{
+		{"gcc", "sample.c", []string{"-g"}}, {"gcc", "sample.c", []string{"-gdwarf-4"}}, {"gcc", "sample.c", []string{"-gdwarf-2"}},
+		{"gcc", "sample.c", []string{"-gdwarf-5", "-gdwarf64"}}, {"g++", "sample.cc", []string{"-g"}}, {"g++", "sample.cc", []string{"-g", "-gz"}},
+	} {
+		t.Run(v.source+v.flags[len(v.flags)-1], func(t *testing.T) {
+			need(t, v.compiler)
+			f := open(t, build(t, v.compiler, v.source, v.flags...))
+			data, err := f.DWARF()
+			if err != nil {
+				t.Fatal(err)
+			}
+			info, err := f.DebugSection("info")
+			if err != nil {
+				t.Fatal(err)
+			}
+			abbrev, err := f.DebugSection("abbrev")
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for _, u := range Units(info) {
+				n += skimUnit(t, data, info, abbrev, u)
+			}
+			if n < 100 {
+				t.Errorf("%d entries", n)
+			}
+		})
+	}
+}
+
+func skimUnit(t *testing.T, data *dwarf.Data, info, abbrev []byte, u Unit) (n int) {
+	_, read := ReadShapes(info, abbrev, u)
+	if read == nil {
+		t.Fatalf("no abbreviations of the unit at 0x%x", u.Start)
+	}
+	s := NewSkimmer(info, u, read())
+	r := data.Reader()
+	r.Seek(u.Entry)
+	for {
+		got, ok := s.Next()
+		if s.Failed() {
+			t.Fatalf("entry 0x%x fails", got.Offset)
+		}
+		if !ok {
+			return n
+		}
+		n++
+		want, err := r.Next()
+		if err != nil || want == nil || want.Tag != got.Tag || want.Tag != 0 && (want.Offset != got.Offset || want.Children != got.Children) {
+			t.Fatalf("%+v, want %+v, %v", got, want, err)
+		}
+		if declared, _ := want.Val(dwarf.AttrDeclaration).(bool); declared != got.Declared {
+			t.Fatalf("entry 0x%x: declared %v", got.Offset, got.Declared)
+		}
+		if at, _ := want.Val(dwarf.AttrSibling).(dwarf.Offset); int(at) != got.sibling {
+			t.Fatalf("entry 0x%x: sibling 0x%x, want 0x%x", got.Offset, got.sibling, at)
+		}
+	}
+}

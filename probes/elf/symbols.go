@@ -1,0 +1,262 @@
+package elf
+
+import (
+	"cmp"
+	"debug/elf"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+)
+
+const symSize = 24
+
+// rawSym is an Elf64_Sym.
+type rawSym struct {
+	name        uint32
+	info        byte
+	shndx       uint16
+	value, size uint64
+}
+
+func (f *File) rawSym(b []byte) rawSym {
+	return rawSym{
+		name: f.order.Uint32(b), info: b[4], shndx: f.order.Uint16(b[6:]),
+		value: f.order.Uint64(b[8:]), size: f.order.Uint64(b[16:]),
+	}
+}
+
+// Symbols gives the defined symbols of .symtab and .dynsym, sorted by address,
+// every version of each. A symbol of both tables is given once, as dynamic.
+// The slice is shared: do not change it.
+func (f *File) Symbols() []Symbol {
+	f.symbolsOnce.Do(f.loadSymbols)
+	return f.symbols
+}
+
+// Undefined gives the names of imported symbols, sorted, without versions. The
+// slice is shared: do not change it.
+func (f *File) Undefined() []string {
+	f.symbolsOnce.Do(f.loadSymbols)
+	return f.undefined
+}
+
+// Lookup gives every symbol of that name: all versions, all statics of the
+// name. Empty if there is none.
+func (f *File) Lookup(name string) []Symbol {
+	f.symbolsOnce.Do(f.loadSymbols)
+	var out []Symbol
+	for _, i := range f.byName[name] {
+		out = append(out, f.symbols[i])
+	}
+	return out
+}
+
+func (f *File) loadSymbols() {
+	dyn, undefined := f.dynamicSymbols()
+	static, err := f.staticSymbols()
+	f.problem(err)
+	f.symbols = mergeSymbols(dyn, static)
+	slices.Sort(undefined)
+	f.undefined = slices.Compact(undefined)
+	f.byName = make(map[string][]int32, len(f.symbols))
+	for i, s := range f.symbols {
+		f.byName[s.Name] = append(f.byName[s.Name], int32(i))
+	}
+}
+
+// mergeSymbols joins tables, sorted by address and name, dropping a symbol
+// that an earlier table has with the same name, version and address.
+func mergeSymbols(tables ...[]Symbol) []Symbol {
+	unsorted := slices.Concat(tables...)
+	// The numbers are sorted in place of the symbols, which are large to move; the
+	// number itself then decides between equals, as it would in a stable sort.
+	order := make([]int32, len(unsorted))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(i, j int32) int {
+		a, b := &unsorted[i], &unsorted[j]
+		switch {
+		case symbolLess(a, b):
+			return -1
+		case symbolLess(b, a):
+			return 1
+		}
+		return cmp.Compare(i, j)
+	})
+	all := make([]Symbol, len(order))
+	for i, n := range order {
+		all[i] = unsorted[n]
+	}
+	return slices.CompactFunc(all, func(a, b Symbol) bool {
+		return a.Addr == b.Addr && a.Name == b.Name && a.Version == b.Version && (a.Kind == TLS) == (b.Kind == TLS)
+	})
+}
+
+func symbolLess(a, b *Symbol) bool {
+	switch {
+	case a.Addr != b.Addr:
+		return a.Addr < b.Addr
+	case a.Name != b.Name:
+		return a.Name < b.Name
+	case a.Version != b.Version:
+		return a.Version < b.Version
+	}
+	return (a.Kind == TLS) != (b.Kind == TLS) && b.Kind == TLS
+}
+
+// dynamicSymbols reads .dynsym by way of PT_DYNAMIC.
+func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
+	if f.dyn.symtab == 0 {
+		return nil, nil
+	}
+	n := f.dynsymCount()
+	b, err := f.image(f.dyn.symtab, n*symSize)
+	if err != nil {
+		if n > 0 {
+			f.problem(fmt.Errorf("read dynamic symbols: %w", err))
+		}
+		return nil, nil
+	}
+	versions := f.symbolVersions(n)
+	left := nameBudget(len(f.dyn.strings))
+	for i := 0; len(b) >= symSize; i, b = i+1, b[symSize:] {
+		raw := f.rawSym(b)
+		name, ok := f.dyn.strings.at(uint64(raw.name))
+		if !ok || name == "" {
+			continue
+		}
+		if left -= len(name); left < 0 {
+			f.problem(f.fail(ErrMalformed, noOffset, "dynamic symbols share their names: only the first %d were read", i))
+			break
+		}
+		if elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
+			undefined = append(undefined, name)
+			continue
+		}
+		if s, ok := f.symbol(raw, name); ok {
+			s.Dynamic, s.Version = true, versions(i)
+			defined = append(defined, s)
+		}
+	}
+	return defined, undefined
+}
+
+// symbolVersions gives the version name of the i-th dynamic symbol.
+func (f *File) symbolVersions(n uint64) func(i int) string {
+	none := func(int) string { return "" }
+	if f.dyn.versym == 0 {
+		return none
+	}
+	b, err := f.image(f.dyn.versym, 2*n)
+	if err != nil {
+		f.problem(fmt.Errorf("read symbol versions: %w", err))
+		return none
+	}
+	names := f.versionNames()
+	return func(i int) string {
+		if 2*i+2 > len(b) {
+			return ""
+		}
+		return names[f.order.Uint16(b[2*i:])&0x7fff]
+	}
+}
+
+// staticSymbols reads .symtab.
+func (f *File) staticSymbols() ([]Symbol, error) {
+	s := f.elf.SectionByType(elf.SHT_SYMTAB)
+	if s == nil {
+		return nil, nil
+	}
+	if s.Link == 0 || int(s.Link) >= len(f.elf.Sections) {
+		return nil, f.fail(ErrMalformed, int64(s.Offset), "symbol table names section %d as its strings", s.Link)
+	}
+	b, err := f.read(s.Offset, s.FileSize)
+	if err != nil {
+		return nil, fmt.Errorf("read symbol table: %w", err)
+	}
+	strs := f.elf.Sections[s.Link]
+	if strs.Type != elf.SHT_STRTAB {
+		return nil, f.fail(ErrMalformed, int64(strs.Offset), "section %q is no string table", strs.Name)
+	}
+	text, err := f.read(strs.Offset, strs.FileSize)
+	if err != nil {
+		return nil, fmt.Errorf("read strings of symbol table: %w", err)
+	}
+	return f.parseSymtab(b, stringTable(text)), nil
+}
+
+func (f *File) parseSymtab(b []byte, names stringTable) []Symbol {
+	var out []Symbol
+	left := nameBudget(len(names))
+	for ; len(b) >= symSize; b = b[symSize:] {
+		raw := f.rawSym(b)
+		name, ok := names.at(uint64(raw.name))
+		if !ok || name == "" || elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
+			continue
+		}
+		if left -= len(name); left < 0 {
+			f.problem(f.fail(ErrMalformed, noOffset, "symbols share their names: only the first %d were read", len(out)))
+			break
+		}
+		if s, ok := f.symbol(raw, name); ok {
+			s.Name, s.Version = splitVersion(name)
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// splitVersion parts "name@@VERSION" and "name@VERSION", as the linker writes
+// versions into .symtab.
+func splitVersion(s string) (name, version string) {
+	i := strings.IndexByte(s, '@')
+	if i <= 0 {
+		return s, ""
+	}
+	return s[:i], strings.TrimPrefix(s[i+1:], "@")
+}
+
+// symbol judges one entry; absolute symbols, sections and files name nothing in
+// the image.
+func (f *File) symbol(raw rawSym, name string) (Symbol, bool) {
+	index := elf.SectionIndex(raw.shndx)
+	if index >= elf.SHN_LORESERVE && index != elf.SHN_XINDEX {
+		return Symbol{}, false
+	}
+	s := Symbol{Name: name, Addr: raw.value, Size: raw.size, Local: elf.ST_BIND(raw.info) == elf.STB_LOCAL}
+	if index != elf.SHN_XINDEX {
+		s.Section = f.sectionName(int(index))
+	}
+	switch elf.ST_TYPE(raw.info) {
+	case elf.STT_FUNC:
+		s.Kind = Func
+	case elf.STT_OBJECT, elf.STT_COMMON:
+		s.Kind = Object
+	case elf.STT_TLS:
+		s.Kind = TLS
+	case elf.STT_GNU_IFUNC:
+		s.Kind = IFunc
+	case elf.STT_NOTYPE: // hand-written assembly; "$x" and kin mark arm64 code and data
+		s.Kind = Func
+		return s, !strings.HasPrefix(name, "$") && f.executable(raw.value)
+	default:
+		return Symbol{}, false
+	}
+	return s, true
+}
+
+func (f *File) executable(addr uint64) bool {
+	for _, s := range f.segments {
+		if s.exec && s.addr <= addr && addr-s.addr < s.memsz {
+			return true
+		}
+	}
+	return false
+}
+
+// searchSymbol gives the index of the first symbol at addr or above.
+func searchSymbol(symbols []Symbol, addr uint64) int {
+	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr >= addr })
+}

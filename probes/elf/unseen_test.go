@@ -1,0 +1,60 @@
+package elf
+
+import (
+	"slices"
+	"testing"
+)
+
+// inFunction gives the kinds of sites in the function of that name.
+func inFunction(f *File, u Unseen, name string) map[UnseenKind][]string {
+	out := map[UnseenKind][]string{}
+	for _, s := range f.Lookup(name) {
+		for _, site := range u.Sites {
+			if site.Func.Contains(s.Addr) {
+				out[site.What] = append(out[site.What], site.Callee)
+			}
+		}
+	}
+	return out
+}
+
+func TestUnseenOrdering(t *testing.T) {
+	eachVariant(t, func(t *testing.T, v variant, path string) {
+		if v.source != "sample.c" || v.name == "stripped" {
+			t.Skip("another fixture")
+		}
+		f := open(t, path)
+		u, err := f.UnseenSync()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !v.static && len(u.Unknown) > 0 {
+			t.Errorf("not decoded: %v", u.Unknown)
+		}
+		if got := inFunction(f, u, "atomic_part"); len(got[UnseenAtomic]) != 1 {
+			t.Errorf("atomic_part: %v", got)
+		}
+		if got := inFunction(f, u, "by_hand"); len(got[UnseenSyscall]) != 1 {
+			t.Errorf("by_hand: %v", got)
+		}
+		if v.static {
+			return // syscall is code of its own there
+		}
+		if got := inFunction(f, u, "by_library"); !slices.Equal(got[UnseenSyscall], []string{"syscall"}) {
+			t.Errorf("by_library: %v", got)
+		}
+		if !slices.Equal(u.Imports, []string{"syscall"}) {
+			t.Errorf("imports: %v", u.Imports)
+		}
+	})
+}
+
+func TestNothingUnseen(t *testing.T) {
+	u, err := open(t, build(t, "gcc", "plain.c")).UnseenSync()
+	if err != nil || len(u.Sites)+len(u.Imports)+len(u.Unknown) != 0 {
+		t.Errorf("%+v, %v", u, err)
+	}
+	if _, ok := u.First(UnseenAtomic); ok || u.Count(UnseenSyscall) != 0 {
+		t.Error("found something in nothing")
+	}
+}

@@ -1,0 +1,360 @@
+package function
+
+import (
+	"debug/dwarf"
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Where the parameters of a function are when it is entered, by their types: the
+// System V ABI for x86-64, 3.2.3; the procedure call standard for arm64, 6.8. A
+// parameter that cannot be had still takes its registers from those behind it.
+
+// kind is how a value is passed.
+type kind uint8
+
+const (
+	unknownKind kind = iota
+	voidKind
+	integer  // in an integer register
+	floating // in a register that probes do not see
+	aggregate
+	inMemory // always on the stack
+	indirect // by its address
+)
+
+// word is what eight bytes of an aggregate hold.
+type word uint8
+
+const (
+	noWord word = iota
+	intWord
+	floatWord
+)
+
+// typ is what the calling convention must know of a type.
+type typ struct {
+	text    string
+	kind    kind
+	size    int64
+	signed  bool
+	pointer bool
+	align16 bool
+	words   [2]word // of an aggregate of at most 16 bytes
+	same    bool    // arm64: all its fields are floating
+}
+
+// maxTypeDepth bounds how deep in types is looked; maxTypeEntries how many entries
+// are read for one.
+const (
+	maxTypeDepth   = 32
+	maxTypeEntries = 1 << 12
+)
+
+// typeOf describes the type at an offset; 0 is void.
+func (d *debug) typeOf(off dwarf.Offset) typ {
+	d.left = maxTypeEntries
+	return d.typeAt(off, 0)
+}
+
+func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
+	if off == 0 {
+		return typ{text: "void", kind: voidKind}
+	}
+	e := d.entry(off)
+	if d.left--; e == nil || d.left < 0 || depth > maxTypeDepth {
+		return typ{text: "?"}
+	}
+	inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	name := text(e, dwarf.AttrName)
+	size, _ := e.Val(dwarf.AttrByteSize).(int64)
+	switch e.Tag {
+	case dwarf.TagBaseType:
+		return baseType(e, name, size)
+	case dwarf.TagEnumerationType:
+		return typ{text: tagged("enum", name), kind: integer, size: max(size, 1), signed: d.typeAt(inner, depth+1).signed}
+	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
+		mark := map[dwarf.Tag]string{dwarf.TagPointerType: " *", dwarf.TagReferenceType: " &", dwarf.TagRvalueReferenceType: " &&"}[e.Tag]
+		return typ{text: d.typeAt(inner, depth+1).text + mark, kind: integer, size: 8, pointer: true}
+	case dwarf.TagPtrToMemberType:
+		t := typ{text: "pointer to member", kind: integer, size: 8}
+		if to := d.entry(inner); to != nil && to.Tag == dwarf.TagSubroutineType {
+			t.kind, t.size, t.words = aggregate, 16, [2]word{intWord, intWord}
+		}
+		return t
+	case dwarf.TagTypedef:
+		t := d.typeAt(inner, depth+1)
+		t.text = name
+		return t
+	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		t := d.typeAt(inner, depth+1)
+		if e.Tag == dwarf.TagConstType {
+			t.text = "const " + t.text
+		}
+		return t
+	case dwarf.TagUnspecifiedType: // decltype(nullptr)
+		return typ{text: name, kind: integer, size: 8}
+	case dwarf.TagSubroutineType:
+		return typ{text: "function"}
+	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+		return d.structure(e, name, size, depth)
+	}
+	return typ{text: name}
+}
+
+func tagged(tag, name string) string { return strings.TrimSpace(tag + " " + name) }
+
+// baseType: encodings are those of DWARF 5, table 7.11.
+func baseType(e *dwarf.Entry, name string, size int64) typ {
+	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	t := typ{text: name, kind: integer, size: size}
+	switch encoding {
+	case 0x05, 0x06, 0x0d: // signed, signed char, signed fixed
+		t.signed = true
+	case 0x04, 0x0f: // float, decimal float
+		t.kind, t.same = floating, true
+		if size > 8 {
+			t.kind, t.align16 = inMemory, true // long double
+		}
+	case 0x03, 0x09: // complex, imaginary
+		t.kind, t.words, t.same = aggregate, [2]word{floatWord, noWord}, true
+		if size > 8 {
+			t.words[1] = floatWord
+		}
+		if size > 16 {
+			t.kind, t.align16 = inMemory, true
+		}
+		return t
+	}
+	if t.kind == integer && size > 8 { // __int128
+		t.kind, t.words, t.align16 = aggregate, [2]word{intWord, intWord}, true
+	}
+	return t
+}
+
+// byReference is what DW_AT_calling_convention says of a class that is passed by
+// its address (DWARF 5, table 7.28).
+const byReference = 4
+
+// structure classifies a structure by its fields.
+func (d *debug) structure(e *dwarf.Entry, name string, size int64, depth int) typ {
+	t := typ{text: tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[e.Tag], name), kind: aggregate, size: size, same: true}
+	if cc, _ := e.Val(dwarf.AttrCalling).(int64); cc == byReference {
+		t.kind = indirect
+		return t
+	}
+	if decl, _ := e.Val(dwarf.AttrDeclaration).(bool); decl {
+		t.kind = unknownKind
+		return t
+	}
+	if size > 16 {
+		t.kind = inMemory
+	}
+	d.fields(e, func(f *dwarf.Entry) {
+		at, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+		if bit, ok := f.Val(dwarf.AttrDataBitOffset).(int64); ok {
+			at = bit / 8
+		}
+		off, _ := f.Val(dwarf.AttrType).(dwarf.Offset)
+		d.field(&t, d.elementsOf(off, depth+1), at)
+	})
+	return t
+}
+
+// elementsOf describes a field's type; an array is an aggregate of its elements.
+func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
+	e := d.entry(off)
+	if e == nil || e.Tag != dwarf.TagArrayType {
+		return d.typeAt(off, depth)
+	}
+	inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	if depth > maxTypeDepth {
+		return typ{}
+	}
+	t := d.elementsOf(inner, depth+1)
+	n := int64(1)
+	for _, c := range d.counts(e) {
+		if c <= 0 || c > 16 {
+			c = 17
+		}
+		n = min(n*c, 17)
+	}
+	w := t.word()
+	return typ{kind: aggregate, size: t.size * n, same: t.same, words: [2]word{w, w}, align16: t.align16}
+}
+
+// word is what a scalar puts into its eight bytes.
+func (t *typ) word() word {
+	switch t.kind {
+	case integer:
+		return intWord
+	case floating:
+		return floatWord
+	case aggregate:
+		return max2(t.words[0], t.words[1])
+	}
+	return intWord
+}
+
+// max2: an integer beside a float makes both an integer.
+func max2(a, b word) word {
+	if a == intWord || b == intWord {
+		return intWord
+	}
+	return max(a, b)
+}
+
+// field merges a field at an offset into what its structure is.
+func (d *debug) field(t *typ, f typ, at int64) {
+	t.same = t.same && f.same
+	t.align16 = t.align16 || f.align16
+	switch {
+	case f.kind == indirect:
+		t.kind = indirect
+	case f.kind == unknownKind && t.kind == aggregate:
+		t.kind = unknownKind
+	case f.kind == inMemory && t.kind == aggregate:
+		t.kind = inMemory
+	}
+	for i := range t.words {
+		lo, hi := int64(i)*8, int64(i)*8+8
+		if at >= hi || at+max(f.size, 1) <= lo || f.kind == aggregate && f.size == 0 {
+			continue
+		}
+		w := f.word()
+		if f.kind == aggregate {
+			w = f.words[min(max(i-int(at/8), 0), 1)]
+		}
+		t.words[i] = max2(t.words[i], w)
+	}
+}
+
+// slots hands out the places of parameters, in order.
+type slots struct {
+	arch         insn.Arch
+	ints, floats int   // registers used
+	stack        int64 // where the next goes that is on the stack
+	lost         bool  // a parameter of unknown kind: nothing behind it is known
+	regs         []insn.Reg
+	floatsAtMost int
+}
+
+func newSlots(arch insn.Arch) *slots {
+	s := &slots{arch: arch, regs: registers(arch), floatsAtMost: 8}
+	if arch == insn.AMD64 {
+		s.stack = 8 // the return address
+	}
+	return s
+}
+
+// hidden takes the register of the address that a large result goes to. A long
+// double is returned in a register of its own.
+func (s *slots) hidden(result typ) {
+	large := result.kind == inMemory && (result.size > 16 || !result.align16) || result.kind == indirect
+	if large && s.arch == insn.AMD64 {
+		s.ints++
+	}
+}
+
+// next gives the place of a parameter, or says why it cannot be had.
+func (s *slots) next(t typ) (Operand, string) {
+	if s.lost {
+		return Operand{}, "a parameter before it is of a type that is not understood"
+	}
+	switch t.kind {
+	case integer:
+		return s.integer(t), ""
+	case indirect:
+		s.integer(typ{size: 8})
+		return Operand{}, fmt.Sprintf("a %s, which is passed by its address", t.text)
+	case floating:
+		if s.floats++; s.floats > s.floatsAtMost {
+			s.push(8, false)
+		}
+		return Operand{}, fmt.Sprintf("a %s, which is passed in a floating-point register", t.text)
+	case inMemory:
+		if s.arch == insn.ARM64 {
+			if t.size > 16 {
+				s.integer(typ{size: 8})
+			} else if s.floats++; s.floats > s.floatsAtMost {
+				s.push(t.size, true)
+			}
+		} else {
+			s.push(t.size, t.align16)
+		}
+		return Operand{}, fmt.Sprintf("a %s, which is passed by value", t.text)
+	case aggregate:
+		s.aggregate(t)
+		return Operand{}, fmt.Sprintf("a %s, which is passed by value", t.text)
+	}
+	s.lost = true
+	return Operand{}, "of a type that is not understood"
+}
+
+func (s *slots) integer(t typ) Operand {
+	o := Operand{Width: int(min(max(t.size, 1), 8))}
+	if t.signed {
+		o.Width = -o.Width
+	}
+	if s.ints < len(s.regs) {
+		o.From, o.Reg = Reg, s.regs[s.ints]
+		s.ints++
+		return o
+	}
+	o.From, o.Disp = Stack, s.push(8, false)
+	return o
+}
+
+// push gives the place of a parameter on the stack.
+func (s *slots) push(size int64, align16 bool) int64 {
+	base := int64(0)
+	if s.arch == insn.AMD64 {
+		base = 8
+	}
+	if align16 {
+		s.stack = base + (s.stack-base+15)&^15
+	}
+	at := s.stack
+	s.stack += (size + 7) &^ 7
+	return at
+}
+
+func (s *slots) aggregate(t typ) {
+	ints, floats := 0, 0
+	for _, w := range t.words {
+		switch w {
+		case intWord:
+			ints++
+		case floatWord:
+			floats++
+		}
+	}
+	if s.arch == insn.ARM64 {
+		s.aggregateARM(t)
+		return
+	}
+	switch {
+	case ints+floats == 0: // no field: no place
+	case s.ints+ints <= len(s.regs) && s.floats+floats <= s.floatsAtMost:
+		s.ints += ints
+		s.floats += floats
+	default:
+		s.push(t.size, t.align16)
+	}
+}
+
+// aggregateARM: floats alone go to floating-point registers, each its own.
+func (s *slots) aggregateARM(t typ) {
+	n := int(t.size+7) / 8
+	switch {
+	case t.same:
+		s.floats += max(n, 1)
+	case s.ints+n <= len(s.regs):
+		s.ints += n
+	default:
+		s.ints = len(s.regs)
+		s.push(t.size, t.align16)
+	}
+}

@@ -1,0 +1,286 @@
+package function
+
+import (
+	"bytes"
+	"cmp"
+	"debug/dwarf"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// described finds the functions that the debug information names, and says of all
+// what it knows of their parameters.
+func (x *finder) described() (err error) {
+	if !x.spoken() {
+		return nil
+	}
+	x.debug, err = newDebug(x.file)
+	if err != nil {
+		x.note("%v: functions are known by their symbols alone", err)
+	}
+	if x.debug == nil {
+		for i, p := range x.patterns {
+			if p.File != "" {
+				x.note("%q: %s has no debug information that says which file its functions are from", x.patterns[i].Text, x.file.Name())
+			}
+		}
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("read debug information of %s: damaged: %v", x.file.Name(), r)
+		}
+	}()
+	for _, s := range x.debug.subs {
+		x.sub(s)
+	}
+	x.removed()
+	return nil
+}
+
+// spoken reports whether the debug information has the words of any pattern: to
+// walk that of a C library takes long.
+func (x *finder) spoken() bool {
+	var texts [][]byte
+	for _, section := range []string{"str", "info"} {
+		b, err := x.file.DebugSection(section)
+		if err != nil {
+			return true // the walk says what is wrong
+		}
+		texts = append(texts, b)
+	}
+	return slices.ContainsFunc(x.words, func(need []string) bool {
+		return !slices.ContainsFunc(need, func(w string) bool {
+			return !bytes.Contains(texts[0], []byte(w)) && !bytes.Contains(texts[1], []byte(w))
+		})
+	})
+}
+
+// sub takes up one entry of a function.
+func (x *finder) sub(s *sub) {
+	if s.entry == 0 && !s.abstract || s.entry != 0 && !x.isCode(s.entry) {
+		return
+	}
+	chain := x.debug.chain(s)
+	names, linkage := x.debug.names(chain)
+	if fn := x.byAddr[s.entry]; fn != nil && !s.inlined && s.entry != 0 && x.chains[s.entry] == nil {
+		x.chains[s.entry] = chain
+	}
+	if names == nil {
+		return
+	}
+	if linkage != "" && x.typed && x.worth(linkage) {
+		names = append(names, forms(linkage, 3)...)
+	}
+	var on []int
+	best := 0
+	for i, p := range x.patterns {
+		if r := rank(p.Name, names); r > 0 && (p.File == "" || x.debug.inFile(chain, p.File)) {
+			on, best = append(on, i), max(best, r)
+		}
+	}
+	switch {
+	case len(on) == 0:
+	case s.entry == 0:
+		for _, i := range on {
+			x.abstract[i] = names[0]
+		}
+	case s.inlined:
+		x.inline(s, chain, names[0], on)
+	case x.clones[s.entry] >= clonePart:
+	default:
+		x.add(s.entry, names[0], on, best)
+		if x.chains[s.entry] == nil {
+			x.chains[s.entry] = chain
+		}
+	}
+}
+
+// inline makes a copy of a function known that is within another one.
+func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
+	fn := &Function{Name: name, Addr: s.entry, Inlined: true, On: on, Life: lifeOf(name)}
+	if slices.ContainsFunc(x.copies, func(c copied) bool { return c.fn.Addr == s.entry && c.fn.Name == name }) {
+		return
+	}
+	if e := x.debug.entry(s.off); e != nil {
+		if rs, err := x.debug.data.Ranges(e); err == nil {
+			for _, r := range rs {
+				fn.Ranges = append(fn.Ranges, elf.Range{Lo: r[0], Hi: r[1]})
+			}
+		}
+	}
+	x.copies = append(x.copies, copied{fn, chain})
+	for _, i := range on {
+		x.out.Matched[i] = true
+	}
+}
+
+// removed says which functions have no code at all.
+func (x *finder) removed() {
+	for i, name := range x.abstract {
+		if name != "" && !x.out.Matched[i] {
+			x.out.Matched[i] = true
+			x.note("%s has no code in %s: the compiler removed it, or inlined it where that cannot be told", name, x.file.Name())
+		}
+	}
+}
+
+// describe gives the operands of a function by its debug information; it leaves
+// out the patterns that name more parameters than it has.
+func (x *finder) describe(fn *Function, chain []*sub) {
+	ps, result := x.debug.params(chain)
+	where := x.places(fn, chain, ps, result)
+	this := -1
+	var explicit []int
+	for i, p := range ps {
+		switch {
+		case !p.artificial:
+			explicit = append(explicit, i)
+		case this < 0 && p.name == "this":
+			this = i
+		}
+	}
+	fn.On = slices.DeleteFunc(fn.On, func(i int) bool { return x.misfits(fn, i, ps, explicit, this) })
+	for _, i := range fn.On {
+		for n, name := range x.patterns[i].Params {
+			if name == "_" {
+				continue
+			}
+			index, at := n, this
+			if x.withThis(i) {
+				index--
+			}
+			if index >= 0 {
+				at = explicit[index]
+			}
+			x.take(fn, ps[at], where[at], index)
+		}
+	}
+	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
+	fn.Object = x.object(ps, where, this)
+	x.returned(fn, x.debug.typeOf(result))
+}
+
+func (x *finder) withThis(i int) bool {
+	ps := x.patterns[i].Params
+	return len(ps) > 0 && ps[0] == "this"
+}
+
+// misfits reports whether a pattern names parameters that the function lacks.
+func (x *finder) misfits(fn *Function, i int, ps []param, explicit []int, this int) bool {
+	n := len(x.patterns[i].Params)
+	if x.withThis(i) {
+		n--
+	}
+	if n <= len(explicit) && (this >= 0 || !x.withThis(i)) {
+		return false
+	}
+	var names []string
+	for _, p := range ps {
+		names = append(names, p.name)
+	}
+	x.misfit[i] = fmt.Sprintf("%s has the parameters (%s)", fn.Name, strings.Join(names, ", "))
+	return true
+}
+
+// place is where a parameter is, or why it is not had.
+type place struct {
+	Operand
+	typ typ
+	why string
+}
+
+// places gives those of all parameters at a function's entry.
+func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Offset) []place {
+	out := make([]place, len(ps))
+	at := newSlots(x.file.Arch())
+	at.hidden(x.debug.typeOf(result))
+	for i, p := range ps {
+		o := &out[i]
+		o.typ = x.debug.typeOf(p.typ)
+		o.Operand, o.why = at.next(o.typ)
+	}
+	changed := x.changed(fn, chain, ps, out)
+	for i, p := range ps {
+		switch o := &out[i]; {
+		case o.why != "":
+		case changed:
+			x.told(o, p, chain[0].in, fn.Addr)
+		case !hasPlace(p.entry):
+			o.Operand, o.why = Operand{}, unplaced
+		}
+	}
+	return out
+}
+
+// take binds a parameter.
+func (x *finder) take(fn *Function, p param, at place, index int) {
+	if slices.ContainsFunc(fn.Params, func(q Param) bool { return q.Index == index }) {
+		return
+	}
+	if at.why != "" && fn.Inlined {
+		x.lacking[[2]string{p.name, fn.Name}]++
+		return
+	}
+	if at.why != "" {
+		x.note("parameter %s of %s is not recorded: it is %s", p.name, fn.Name, at.why)
+		return
+	}
+	if len(fn.Params) == MaxParams {
+		x.note("parameter %s of %s is not recorded: at most %d are", p.name, fn.Name, MaxParams)
+		return
+	}
+	fn.Params = append(fn.Params, Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand})
+}
+
+// lacks says which parameters of inlined copies are not recorded.
+func (x *finder) lacks() {
+	byName := func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) }
+	for _, p := range slices.SortedFunc(maps.Keys(x.lacking), byName) {
+		x.note("parameter %s of %s is not recorded at %d of the places of %s where it is inlined: debug information does not tell it there", p[0], p[1], x.lacking[p], x.file.Name())
+	}
+}
+
+// object gives what a call is on: this, or the first pointer.
+func (x *finder) object(ps []param, where []place, this int) Operand {
+	if this >= 0 {
+		return where[this].Operand
+	}
+	for i := range ps {
+		if where[i].typ.pointer {
+			return where[i].Operand
+		}
+	}
+	return Operand{}
+}
+
+// returned says what a function returns.
+func (x *finder) returned(fn *Function, t typ) {
+	fn.ResultType = t.text
+	if t.kind == voidKind {
+		fn.ResultType = ""
+	}
+	if fn.Inlined {
+		return
+	}
+	if t.kind == integer {
+		fn.Makes = t.pointer
+		fn.Result = int(min(max(t.size, 1), 8))
+		if t.signed {
+			fn.Result = -fn.Result
+		}
+		return
+	}
+	if t.kind == voidKind {
+		return
+	}
+	for _, i := range fn.On {
+		if x.patterns[i].Return {
+			x.note("%s returns a %s: what it returns is not had", fn.Name, t.text)
+		}
+	}
+}

@@ -1,0 +1,420 @@
+package function
+
+import (
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// What the debug information of a file says of its functions: their names, where
+// they are, with the copies that were inlined, and where their parameters are.
+// Entries refer to each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5,
+// sections 2.13 and 3.3.8), and the one that is referred to may come later: a
+// first walk notes names and places alone, and what matches is looked at again.
+
+// scope is what encloses an entry.
+type scope struct {
+	parent *scope
+	name   string
+	unit   *unit
+	// sub is the function that the scope is; nil for others.
+	sub *sub
+}
+
+// unit is a compilation unit.
+type unit struct {
+	entry    *dwarf.Entry
+	name     string
+	low      uint64 // base of location lists
+	version5 int64  // loclists_base
+	files    []*dwarf.LineFile
+}
+
+// sub is an entry of a function: its declaration, its code, or a copy of it that
+// was inlined.
+type sub struct {
+	off, origin dwarf.Offset
+	in          *scope
+	name        string
+	linkage     string
+	entry       uint64 // 0: it has no code
+	inlined     bool
+	abstract    bool // the source of inlined copies
+	file        int64
+}
+
+// debug is the debug information of one file.
+type debug struct {
+	file  *elf.File
+	data  *dwarf.Data
+	subs  []*sub
+	byOff map[dwarf.Offset]*sub
+	loc   []byte // .debug_loc
+	locs  []byte // .debug_loclists
+	addrs []byte // .debug_addr
+	left  int    // entries that the description of a type may still take
+}
+
+// Bounds of what is kept.
+const (
+	maxSubs  = 1 << 22
+	maxChain = 8
+	maxText  = 4096
+)
+
+// newDebug walks the debug information of f; nil if it has none.
+func newDebug(f *elf.File) (d *debug, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			d, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
+		}
+	}()
+	data, err := f.DWARF()
+	if errors.Is(err, elf.ErrNoDWARF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d = &debug{file: f, data: data, byOff: map[dwarf.Offset]*sub{}}
+	info, err := f.DebugSection("info")
+	if err != nil {
+		return nil, err
+	}
+	for name, to := range map[string]*[]byte{"loc": &d.loc, "loclists": &d.locs, "addr": &d.addrs} {
+		if *to, err = f.DebugSection(name); err != nil {
+			return nil, err
+		}
+	}
+	return d, d.walk(len(info))
+}
+
+func (d *debug) walk(size int) error {
+	entries := elf.NewEntries(d.data.Reader(), size)
+	var stack []*scope
+	in := &scope{}
+	for {
+		e, err := entries.Next()
+		if err != nil {
+			return fmt.Errorf("read debug information: %w", err)
+		}
+		if e == nil {
+			return nil
+		}
+		inner := in
+		switch e.Tag {
+		case 0:
+			if len(stack) > 0 {
+				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
+			}
+			continue
+		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
+			stack = stack[:0]
+			inner = &scope{unit: newUnit(e)}
+			in = inner
+		case dwarf.TagNamespace, dwarf.TagModule:
+			name := text(e, dwarf.AttrName)
+			if name == "" {
+				name = strings.TrimSuffix(anonymous, "::")
+			}
+			inner = &scope{parent: in, name: name, unit: in.unit}
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			inner = &scope{parent: in, name: text(e, dwarf.AttrName), unit: in.unit}
+		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
+			s := d.add(e, in)
+			inner = &scope{parent: in, name: s.name, unit: in.unit, sub: s}
+			if len(d.subs) > maxSubs {
+				return fmt.Errorf("read debug information: more than %d functions", maxSubs)
+			}
+		}
+		if e.Children {
+			stack = append(stack, in)
+			in = inner
+		}
+	}
+}
+
+func newUnit(e *dwarf.Entry) *unit {
+	u := &unit{entry: e, name: text(e, dwarf.AttrName)}
+	u.low, _ = e.Val(dwarf.AttrLowpc).(uint64)
+	u.version5, _ = e.Val(dwarf.AttrLoclistsBase).(int64)
+	return u
+}
+
+// assembled reports whether a unit is of an assembler, which knows functions but no
+// parameters (DW_LANG_Mips_Assembler).
+func (u *unit) assembled() bool {
+	if u == nil {
+		return false
+	}
+	language, _ := u.entry.Val(dwarf.AttrLanguage).(int64)
+	return language == 0x8001
+}
+
+func text(e *dwarf.Entry, a dwarf.Attr) string {
+	s, _ := e.Val(a).(string)
+	return s[:min(len(s), maxText)]
+}
+
+func (d *debug) add(e *dwarf.Entry, in *scope) *sub {
+	s := &sub{off: e.Offset, in: in, name: text(e, dwarf.AttrName), linkage: text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
+	for _, a := range []dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
+		if off, ok := e.Val(a).(dwarf.Offset); ok {
+			s.origin = off
+			break
+		}
+	}
+	s.file, _ = e.Val(dwarf.AttrDeclFile).(int64)
+	s.entry = d.entryOf(e)
+	s.abstract = !s.inlined && e.Val(dwarf.AttrInline) != nil
+	d.subs = append(d.subs, s)
+	d.byOff[e.Offset] = s
+	return s
+}
+
+// entryOf gives the address where the code of an entry begins; 0 if it has none.
+func (d *debug) entryOf(e *dwarf.Entry) uint64 {
+	low, hasLow := e.Val(dwarf.AttrLowpc).(uint64)
+	switch at := e.Val(dwarf.AttrEntrypc).(type) {
+	case uint64:
+		return at
+	case int64:
+		if hasLow && at >= 0 {
+			return low + uint64(at)
+		}
+	}
+	if hasLow {
+		return low
+	}
+	if e.Val(dwarf.AttrRanges) == nil {
+		return 0
+	}
+	rs, err := d.data.Ranges(e)
+	if err != nil || len(rs) == 0 {
+		return 0
+	}
+	return rs[0][0]
+}
+
+// chain gives the entries that say what s is, itself first.
+func (d *debug) chain(s *sub) []*sub {
+	var out []*sub
+	for range maxChain {
+		out = append(out, s)
+		next := d.byOff[s.origin]
+		if s.origin == 0 || next == nil {
+			break
+		}
+		s = next
+	}
+	return out
+}
+
+// names gives the spellings of a function that a pattern may mean, its linked name
+// ("" if that says nothing), and the file that declares it.
+func (d *debug) names(chain []*sub) (names []string, linkage string) {
+	for _, s := range chain {
+		if s.linkage != "" && linkage == "" {
+			linkage = s.linkage
+		}
+	}
+	last := chain[len(chain)-1]
+	if last.name == "" {
+		return nil, linkage
+	}
+	full := last.name
+	for s, n := last.in, 0; s != nil && n < maxTypeDepth; s, n = s.parent, n+1 {
+		if s.name != "" {
+			full = s.name + "::" + full
+		}
+	}
+	names = append(names, full)
+	if bare := withoutArguments(full); bare != full {
+		names = append(names, bare)
+	}
+	return names, linkage
+}
+
+// withoutArguments leaves out the template arguments of a qualified name.
+func withoutArguments(name string) string {
+	if strings.Contains(name, "operator") {
+		return name
+	}
+	var b strings.Builder
+	depth := 0
+	for _, c := range name {
+		if c == '<' {
+			depth++
+		}
+		if depth == 0 {
+			b.WriteRune(c)
+		}
+		if c == '>' {
+			depth = max(depth-1, 0)
+		}
+	}
+	return b.String()
+}
+
+// inFile reports whether a function is declared in, or compiled from, the source
+// file that a pattern names: its whole path or the last parts of it.
+func (d *debug) inFile(chain []*sub, want string) bool {
+	for _, s := range chain {
+		if s.in == nil || s.in.unit == nil || s.file == 0 {
+			continue
+		}
+		if fits(d.source(s.in.unit, s.file), want) {
+			return true
+		}
+	}
+	return chain[0].in.unit != nil && fits(chain[0].in.unit.name, want) && !chain[0].inlined
+}
+
+func fits(have, want string) bool {
+	have, want = path.Clean(have), path.Clean(want)
+	return have == want || strings.HasSuffix(have, "/"+want)
+}
+
+func (d *debug) source(u *unit, i int64) string {
+	if u.files == nil {
+		u.files = []*dwarf.LineFile{}
+		if lr, err := d.file.LineReader(u.entry); err == nil && lr != nil {
+			u.files = lr.Files()
+		}
+	}
+	if i > 0 && i < int64(len(u.files)) && u.files[i] != nil {
+		return u.files[i].Name
+	}
+	return u.name
+}
+
+// entry reads the entry at an offset; nil if there is none.
+func (d *debug) entry(off dwarf.Offset) *dwarf.Entry {
+	if off == 0 {
+		return nil
+	}
+	r := d.data.Reader()
+	r.Seek(off)
+	e, err := r.Next()
+	if err != nil || e == nil || e.Tag == 0 {
+		return nil
+	}
+	return e
+}
+
+// maxChildren bounds the children of one entry that are looked at.
+const maxChildren = 1 << 12
+
+// children calls f with the children of an entry of the given tag.
+func (d *debug) children(e *dwarf.Entry, tag dwarf.Tag, f func(*dwarf.Entry)) {
+	if !e.Children {
+		return
+	}
+	r := d.data.Reader()
+	r.Seek(e.Offset)
+	if _, err := r.Next(); err != nil {
+		return
+	}
+	last := e.Offset
+	for range maxChildren {
+		c, err := r.Next()
+		if err != nil || c == nil || c.Tag == 0 || c.Offset <= last {
+			return
+		}
+		last = c.Offset
+		if c.Tag == tag {
+			f(c)
+		}
+		if c.Children {
+			r.SkipChildren()
+		}
+	}
+}
+
+// fields calls f with the fields and bases of a structure.
+func (d *debug) fields(e *dwarf.Entry, f func(*dwarf.Entry)) {
+	d.children(e, dwarf.TagInheritance, f)
+	d.children(e, dwarf.TagMember, func(m *dwarf.Entry) {
+		if static, _ := m.Val(dwarf.AttrExternal).(bool); !static {
+			f(m)
+		}
+	})
+}
+
+// counts gives the lengths of an array's dimensions.
+func (d *debug) counts(e *dwarf.Entry) []int64 {
+	var out []int64
+	d.children(e, dwarf.TagSubrangeType, func(s *dwarf.Entry) {
+		n, ok := s.Val(dwarf.AttrCount).(int64)
+		if bound, has := s.Val(dwarf.AttrUpperBound).(int64); !ok && has {
+			n = bound + 1
+		}
+		out = append(out, n)
+	})
+	return out
+}
+
+// param is a formal parameter.
+type param struct {
+	name       string
+	typ        dwarf.Offset
+	artificial bool // this
+	entry      *dwarf.Entry
+	origin     dwarf.Offset
+}
+
+// params gives the parameters of a function as its source has them, and of the
+// first entry of the chain, which has the code, where they are. Result is the
+// type's offset, 0 for none.
+func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
+	for _, s := range slices.Backward(chain) {
+		e := d.entry(s.off)
+		if e == nil {
+			continue
+		}
+		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
+			result = off
+		}
+		var own []param
+		d.children(e, dwarf.TagFormalParameter, func(c *dwarf.Entry) {
+			p := param{name: text(c, dwarf.AttrName), entry: c}
+			p.typ, _ = c.Val(dwarf.AttrType).(dwarf.Offset)
+			p.artificial, _ = c.Val(dwarf.AttrArtificial).(bool)
+			p.origin, _ = c.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+			own = append(own, p)
+		})
+		if ps == nil {
+			ps = own
+			continue
+		}
+		merge(ps, own)
+	}
+	return ps, result
+}
+
+// merge takes up what a nearer entry says of the parameters: it may lack some.
+func merge(ps, own []param) {
+	for i := range own {
+		j := slices.IndexFunc(ps, func(p param) bool { return own[i].origin != 0 && p.entry.Offset == own[i].origin })
+		if j < 0 && own[i].origin == 0 && len(own) == len(ps) {
+			j = i
+		}
+		if j < 0 {
+			continue
+		}
+		o := own[i]
+		if o.name != "" {
+			ps[j].name = o.name
+		}
+		if o.typ != 0 {
+			ps[j].typ = o.typ
+		}
+		ps[j].artificial = ps[j].artificial || o.artificial
+		ps[j].entry = o.entry
+	}
+}

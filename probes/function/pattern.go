@@ -1,0 +1,248 @@
+// Package function finds functions by the patterns that a user writes for their
+// calls (`call queue_put(q, _)`, “return `Queue::*` -> r“), and says where
+// each is entered and where its parameters and its instance are then.
+//
+// In go patterns and an open binary; out come its functions that match, each
+// address once, with the operands by the System V ABI from the parameters' types
+// in the debug information, or the argument registers without any. What cannot be
+// had (a float, a structure passed by value, a parameter that a clone of the
+// function lacks) is said by name in the notes. The package knows no probe and no
+// process; addresses are those of the file, before it is loaded anywhere.
+package function
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Pattern is one event to see: `call F(x, _)` or `return F(x) -> r`.
+type Pattern struct {
+	Text   string // as written
+	Return bool   // the return, else the call
+	File   string // of file.c:name, the source file; "" for any
+	Name   string // qualified name or glob: * is any text, ? any character
+	// Params are the names that bind parameters in order, "_" for none. A first
+	// "this" binds the instance of a method.
+	Params []string
+	Result string // the name that binds the result; ""
+}
+
+// MaxParams is how many parameters one pattern can bind.
+const MaxParams = 6
+
+// maxPattern bounds a pattern, in bytes.
+const maxPattern = 4096
+
+// Error is a pattern that cannot be read.
+type Error struct {
+	Pattern string
+	Column  int    // from 1, in characters
+	Want    string // what was expected, or what is wrong
+}
+
+// Error says where and what.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%q: column %d: %s", e.Pattern, e.Column, e.Want)
+}
+
+// parser reads a pattern.
+type parser struct {
+	text string
+	at   int
+}
+
+// Parse reads a pattern. Errors are of type *Error.
+func Parse(text string) (Pattern, error) {
+	p := &parser{text: text}
+	out := Pattern{Text: strings.TrimSpace(text)}
+	if len(text) > maxPattern {
+		return out, p.want("a pattern of at most %d bytes", maxPattern)
+	}
+	var err error
+	if out.Return, err = p.verb(); err != nil {
+		return out, err
+	}
+	if err = p.name(&out); err != nil {
+		return out, err
+	}
+	if out.Params, err = p.params(); err != nil {
+		return out, err
+	}
+	if out.Result, err = p.result(out.Return); err != nil {
+		return out, err
+	}
+	p.blanks()
+	if p.at < len(p.text) {
+		return out, p.want("expected nothing more%s", p.instead())
+	}
+	return out, nil
+}
+
+func (p *parser) want(format string, args ...any) error {
+	return &Error{Pattern: p.text, Column: utf8.RuneCountInString(p.text[:p.at]) + 1, Want: fmt.Sprintf(format, args...)}
+}
+
+// instead says what stands where something else was expected.
+func (p *parser) instead() string {
+	if p.at >= len(p.text) {
+		return ", and the pattern ends"
+	}
+	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+	return fmt.Sprintf(", not %q", r)
+}
+
+func (p *parser) blanks() {
+	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t') {
+		p.at++
+	}
+}
+
+// take passes over s if it stands here.
+func (p *parser) take(s string) bool {
+	p.blanks()
+	if !strings.HasPrefix(p.text[p.at:], s) {
+		return false
+	}
+	p.at += len(s)
+	return true
+}
+
+func (p *parser) verb() (returns bool, err error) {
+	p.blanks()
+	start := p.at
+	switch word := p.word(isName); word {
+	case "call":
+	case "return":
+		returns = true
+	default:
+		p.at = start
+		return false, p.want(`expected "call" or "return"`)
+	}
+	if p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '\t' && p.text[p.at] != '`' {
+		return false, p.want("expected a blank%s", p.instead())
+	}
+	return returns, nil
+}
+
+func (p *parser) word(of func(c byte) bool) string {
+	start := p.at
+	for p.at < len(p.text) && of(p.text[p.at]) {
+		p.at++
+	}
+	return p.text[start:p.at]
+}
+
+func isName(c byte) bool {
+	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
+}
+
+// isPath tells what may stand in a name without backquotes.
+func isPath(c byte) bool { return isName(c) || strings.IndexByte(".:[]*?~$", c) >= 0 }
+
+func (p *parser) name(out *Pattern) error {
+	p.blanks()
+	start := p.at
+	text := ""
+	if p.take("`") {
+		end := strings.IndexByte(p.text[p.at:], '`')
+		if end < 0 {
+			p.at = len(p.text)
+			return p.want("expected the closing ` of the name")
+		}
+		text = p.text[p.at : p.at+end]
+		p.at += end + 1
+	} else {
+		text = p.word(isPath)
+		if p.at < len(p.text) && strings.IndexByte("<>&!=+-/%^|,", p.text[p.at]) >= 0 && !strings.HasPrefix(p.text[p.at:], "->") {
+			return p.want("a name with %q is written in backquotes", p.text[p.at])
+		}
+	}
+	out.File, out.Name = splitFile(strings.TrimSpace(text))
+	if out.Name == "" {
+		p.at = start
+		return p.want("expected the name of a function%s", p.instead())
+	}
+	return nil
+}
+
+// splitFile parts file.c:name; the colons of a C++ name come in pairs.
+func splitFile(text string) (file, name string) {
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] != ':':
+		case i+1 < len(text) && text[i+1] == ':':
+			i++
+		default:
+			return text[:i], text[i+1:]
+		}
+	}
+	return "", text
+}
+
+func (p *parser) params() ([]string, error) {
+	if !p.take("(") {
+		return nil, nil
+	}
+	if p.take(")") {
+		return nil, nil
+	}
+	var names []string
+	bound := 0
+	for {
+		p.blanks()
+		start := p.at
+		name := p.word(isName)
+		switch {
+		case name == "" || name[0] >= '0' && name[0] <= '9':
+			p.at = start
+			return nil, p.want("expected a parameter's name, or _ for one that is not wanted%s", p.instead())
+		case name == "this" && len(names) > 0:
+			p.at = start
+			return nil, p.want("this is the first parameter of a method")
+		case name != "_" && contains(names, name):
+			p.at = start
+			return nil, p.want("two parameters are called %s", name)
+		case name != "_":
+			bound++
+		}
+		if bound > MaxParams {
+			p.at = start
+			return nil, p.want("at most %d parameters can be bound: write _ for the others", MaxParams)
+		}
+		names = append(names, name)
+		if p.take(")") {
+			return names, nil
+		}
+		if !p.take(",") {
+			return nil, p.want(`expected "," or ")"%s`, p.instead())
+		}
+	}
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *parser) result(returns bool) (string, error) {
+	if !p.take("->") {
+		return "", nil
+	}
+	if !returns {
+		p.at -= 2
+		return "", p.want("a call has no result: write return for it")
+	}
+	p.blanks()
+	start := p.at
+	name := p.word(isName)
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		p.at = start
+		return "", p.want("expected a name for the result%s", p.instead())
+	}
+	return name, nil
+}

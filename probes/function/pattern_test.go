@@ -1,0 +1,140 @@
+package function
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Pattern
+	}{
+		{"call f", Pattern{Name: "f"}},
+		{"  return\tf ", Pattern{Text: "return\tf", Return: true, Name: "f"}},
+		{"call queue_put(q, _)", Pattern{Name: "queue_put", Params: []string{"q", "_"}}},
+		{"call f()", Pattern{Name: "f"}},
+		{"return f(x,_,y) -> r", Pattern{Return: true, Name: "f", Params: []string{"x", "_", "y"}, Result: "r"}},
+		{"return queue_new->q", Pattern{Return: true, Name: "queue_new", Result: "q"}},
+		{"call Queue::*", Pattern{Name: "Queue::*"}},
+		{"call ns::Queue::~Queue(this)", Pattern{Name: "ns::Queue::~Queue", Params: []string{"this"}}},
+		{"call `operator<<`(s)", Pattern{Name: "operator<<", Params: []string{"s"}}},
+		{"call`f`", Pattern{Name: "f"}},
+		{"call `Queue<int, long>::put`", Pattern{Name: "Queue<int, long>::put"}},
+		{"call src/shop.c:sell", Pattern{}},
+		{"call shop.c:sell(n)", Pattern{File: "shop.c", Name: "sell", Params: []string{"n"}}},
+		{"call `src/shop.cc:ns::sell`", Pattern{File: "src/shop.cc", Name: "ns::sell"}},
+		{"call f(_, _, _, _, _, _, _, x)", Pattern{Name: "f", Params: []string{"_", "_", "_", "_", "_", "_", "_", "x"}}},
+	} {
+		got, err := Parse(c.text)
+		if c.want.Name == "" {
+			if err == nil {
+				t.Errorf("%q is taken: %+v", c.text, got)
+			}
+			continue
+		}
+		if c.want.Text == "" {
+			c.want.Text = strings.TrimSpace(c.text)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+		} else if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%q: %s", c.text, diff)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		column int
+		want   string
+	}{
+		{"", 1, `expected "call" or "return"`},
+		{"cal f", 1, `expected "call" or "return"`},
+		{"callf", 1, `expected "call" or "return"`},
+		{"call(f)", 5, "expected a blank, not '('"},
+		{"call", 5, "expected the name of a function, and the pattern ends"},
+		{"call (x)", 6, "expected the name of a function, not '('"},
+		{"call f(", 8, "expected a parameter's name, or _ for one that is not wanted, and the pattern ends"},
+		{"call f(x", 9, `expected "," or ")", and the pattern ends`},
+		{"call f(x y)", 10, `expected "," or ")", not 'y'`},
+		{"call f(1)", 8, "expected a parameter's name, or _ for one that is not wanted, not '1'"},
+		{"call f(x, x)", 11, "two parameters are called x"},
+		{"call f(x, this)", 11, "this is the first parameter of a method"},
+		{"call f(a,b,c,d,e,f,g)", 20, "at most 6 parameters can be bound: write _ for the others"},
+		{"call f -> r", 8, "a call has no result: write return for it"},
+		{"return f ->", 12, "expected a name for the result, and the pattern ends"},
+		{"return f -> r x", 15, "expected nothing more, not 'x'"},
+		{"call operator<<", 14, "a name with '<' is written in backquotes"},
+		{"call `operator<<", 17, "expected the closing ` of the name"},
+		{"call file.c:", 6, "expected the name of a function"},
+		{"call ü(", 8, "expected a parameter's name"},
+	} {
+		_, err := Parse(c.text)
+		var e *Error
+		if !errors.As(err, &e) {
+			t.Errorf("%q: %v", c.text, err)
+			continue
+		}
+		if e.Column != c.column || !strings.HasPrefix(e.Want, c.want) {
+			t.Errorf("%q: column %d: %s; want column %d: %s", c.text, e.Column, e.Want, c.column, c.want)
+		}
+	}
+}
+
+// FuzzParse: any text is a pattern or an error within it, and a pattern reads as
+// itself again.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"call f(x, _, y)", "return `operator<<`(s) -> r", "call a.c:f", "call Queue::*", "return f->\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := Parse(text)
+		if err != nil {
+			var e *Error
+			if !errors.As(err, &e) || e.Column < 1 || e.Column > len(text)+1 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		again, err := Parse(p.Text)
+		if err != nil {
+			t.Fatalf("%q, trimmed: %v", text, err)
+		}
+		if diff := cmp.Diff(p, again); diff != "" {
+			t.Fatal(diff)
+		}
+		rank(p.Name, []string{text})
+	})
+}
+
+func TestSplitClone(t *testing.T) {
+	for _, c := range []struct {
+		in, name string
+		kind     cloneKind
+	}{
+		{"f", "f", cloneNone}, {"f.isra.0", "f", cloneChanged}, {"f.constprop.0.isra.1", "f", cloneChanged}, {"f.part.0", "f", clonePart},
+		{"f.isra.0.cold", "f", cloneNoEntry}, {"f.cold.3", "f", cloneNoEntry}, {"f.lto_priv.0", "f", cloneSame}, {"f.avx2", "f", cloneSame}, {"f.resolver", "f", cloneNoEntry},
+		{"f.llvm.1234567", "f", cloneSame}, {"f.__uniq.123.llvm.45", "f", cloneSame}, {"f.argprom", "f", cloneChanged}, {"f.specialized.1", "f", cloneChanged},
+		{"f.argelim", "f", cloneChanged}, {"f.retelim", "f", cloneSame}, {"f.lto_priv.0.isra.0", "f", cloneChanged}, {"f.ifunc", "f", cloneNoEntry},
+		{"main.work", "main.work", cloneNone}, {"f.12", "f.12", cloneNone}, {".text", ".text", cloneNone},
+	} {
+		if name, kind := splitClone(c.in); name != c.name || kind != c.kind {
+			t.Errorf("%s: %s, %d", c.in, name, kind)
+		}
+	}
+}
+
+func TestLifeOf(t *testing.T) {
+	for name, want := range map[string]Life{
+		"f": Lives, "Queue::Queue": Begins, "Queue<int>::Queue": Begins, "ns::Queue<a::b>::~Queue": Ends, "Queue::put": Lives, "ns::f": Lives, "Queue::Queue<int>": Begins, "": Lives,
+	} {
+		if got := lifeOf(name); got != want {
+			t.Errorf("%q: %d, want %d", name, got, want)
+		}
+	}
+}
