@@ -86,7 +86,7 @@ func New(o Options) (*Run, error) {
 	return r, err
 }
 
-// variable tells which of the specification's variables an object is, -1 for none. A
+// variable returns which of the specification's variables an object is, -1 for none. A
 // name stands for the object that was met first: that of the first process.
 func (r *Run) variable(id event.ObjectID) int {
 	o := r.names.Object(id)
@@ -124,7 +124,7 @@ func (r *Run) Event(e *event.Event) {
 	}
 }
 
-// letters gives the letters of a property. How the program writes a variable is known
+// letters returns the letters of a property. How the program writes a variable is known
 // once it is met: when its initial value comes, or at its first access. Several cores may
 // ask for letters at once, but none while a variable is met.
 type letters struct {

@@ -39,7 +39,7 @@ func New(names func(event.FuncID) event.Func, patterns []event.On) *Counter {
 	return c
 }
 
-// count gives the index of a pattern's count.
+// count returns the index of a pattern's count.
 func (c *Counter) count(p event.On) int {
 	i, ok := c.index[p]
 	if !ok {
@@ -78,7 +78,7 @@ func (c *Counter) add(i int, object event.ObjectID) {
 	}
 }
 
-// of gives the counts of a function's events. Identifiers of functions are dense.
+// of returns the counts of a function's events. Identifiers of functions are dense.
 func (c *Counter) of(id event.FuncID) []int {
 	for int(id) >= len(c.funcs) {
 		var is []int
@@ -93,5 +93,5 @@ func (c *Counter) of(id event.FuncID) []int {
 // Remember implements observer.Rememberer: nothing is named.
 func (c *Counter) Remember(*event.Names) {}
 
-// Counts gives the counts so far, in the order of the patterns.
+// Counts returns the counts so far, in the order of the patterns.
 func (c *Counter) Counts() []Count { return c.counts }

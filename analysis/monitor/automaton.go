@@ -27,7 +27,7 @@ type Edge struct {
 	To    int
 }
 
-// NewAutomaton gives the automaton of these states, the first of which is the
+// NewAutomaton returns the automaton of these states, the first of which is the
 // initial one. There is an error if there is none, if there are more than
 // DefaultLimit, or if an edge leads nowhere.
 func NewAutomaton(states []AutomatonState) (*Automaton, error) {
@@ -47,7 +47,7 @@ func NewAutomaton(states []AutomatonState) (*Automaton, error) {
 	return &Automaton{states}, nil
 }
 
-// States gives the states, the initial one first.
+// States returns the states, the initial one first.
 func (a *Automaton) States() []AutomatonState { return a.states }
 
 // Start appends the initial state.
@@ -68,10 +68,10 @@ func (a *Automaton) Step(into []State, from State, l Letter) []State {
 	return into
 }
 
-// Bad tells whether the state is marked as a violation.
+// Bad reports whether the state is marked as a violation.
 func (a *Automaton) Bad(s State) bool { return a.states[s].Bad }
 
-// Propositions gives the propositions of the guards, bit i for proposition i.
+// Propositions returns the propositions of the guards, bit i for proposition i.
 func (a *Automaton) Propositions() uint64 {
 	var mask uint64
 	for _, s := range a.states {
@@ -82,7 +82,7 @@ func (a *Automaton) Propositions() uint64 {
 	return mask
 }
 
-// Unreachable gives the states that no word leads to, in order.
+// Unreachable returns the states that no word leads to, in order.
 func (a *Automaton) Unreachable() []int {
 	reached := make([]bool, len(a.states))
 	reached[0] = true

@@ -27,7 +27,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-// responses gives n independent properties at once, over 3n propositions.
+// responses returns n independent properties at once, over 3n propositions.
 func responses(n int) *ltl.Formula {
 	all := ltl.Constant(true)
 	for i := range n {

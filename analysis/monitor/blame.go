@@ -14,7 +14,7 @@ const (
 	partsTried = 256
 )
 
-// blame gives the operator without whose part in them the states of a too
+// blame returns the operator without whose part in them the states of a too
 // large automaton would be the fewest.
 func (b *builder) blame(states [][2]uint32, families func(uint32) []set) fmt.Stringer {
 	states = states[:min(len(states), blamed)]

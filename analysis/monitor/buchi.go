@@ -86,7 +86,7 @@ func (b *buchi) leadsToLive(states []uint32) bool {
 	return false
 }
 
-// fulfils tells whether no promise is made by all arcs within a component, and
+// fulfils reports whether no promise is made by all arcs within a component, and
 // there are such arcs.
 func (b *buchi) fulfils(states []uint32) bool {
 	within := make(map[uint32]bool, len(states))
@@ -112,7 +112,7 @@ func (b *buchi) fulfils(states []uint32) bool {
 	return false
 }
 
-// intersection gives what two sorted sets have in common.
+// intersection returns what two sorted sets have in common.
 func intersection(a, b []uint32) []uint32 {
 	var both []uint32
 	for len(a) > 0 && len(b) > 0 {

@@ -4,7 +4,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/decision"
 )
 
-// Determinise gives the smallest deterministic monitor of the same bad words,
+// Determinise returns the smallest deterministic monitor of the same bad words,
 // by the construction of subsets. A subset with a bad state is bad. The error
 // is a *SizeError.
 func (a *Automaton) Determinise(o Options) (*Deterministic, error) {

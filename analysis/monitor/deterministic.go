@@ -44,7 +44,7 @@ func (d *Deterministic) Step(into []State, from State, l Letter) []State {
 	return append(into, d.Next(from, l))
 }
 
-// Next gives the state after letter l. It allocates nothing.
+// Next returns the state after letter l. It allocates nothing.
 func (d *Deterministic) Next(from State, l Letter) State {
 	if len(d.table) > 0 {
 		return d.table[uint64(from)<<d.width|l>>d.shift&(1<<d.width-1)]
@@ -61,27 +61,27 @@ func (d *Deterministic) Next(from State, l Letter) State {
 	return at &^ isState
 }
 
-// Bad tells whether s is the bad state.
+// Bad reports whether s is the bad state.
 func (d *Deterministic) Bad(s State) bool { return s == d.bad }
 
-// States gives the number of states, the bad one included.
+// States returns the number of states, the bad one included.
 func (d *Deterministic) States() int { return len(d.roots) }
 
-// Choices gives the number of inner nodes of the decision diagrams.
+// Choices returns the number of inner nodes of the decision diagrams.
 func (d *Deterministic) Choices() int { return len(d.choices) }
 
-// Minimal tells whether no automaton with fewer states reads the same words
+// Minimal reports whether no automaton with fewer states reads the same words
 // as bad. It is false only for monitors so large that the time was bounded.
 func (d *Deterministic) Minimal() bool { return d.minimal }
 
-// Propositions gives the propositions that a step may look at, bit i for
+// Propositions returns the propositions that a step may look at, bit i for
 // proposition i.
 func (d *Deterministic) Propositions() uint64 { return d.mask }
 
-// CanBeViolated tells whether some word is bad.
+// CanBeViolated reports whether some word is bad.
 func (d *Deterministic) CanBeViolated() bool { return d.bad != noState }
 
-// ViolatedAtOnce tells whether every word is bad, by its first letter at the
+// ViolatedAtOnce reports whether every word is bad, by its first letter at the
 // latest.
 func (d *Deterministic) ViolatedAtOnce() bool {
 	return d.Bad(0) || d.roots[0] == isState|d.bad
@@ -117,7 +117,7 @@ type draft struct {
 	initial State
 }
 
-// finish gives the automaton, minimal if that takes no more than work steps.
+// finish returns the automaton, minimal if that takes no more than work steps.
 func (d *draft) finish(work int) *Deterministic {
 	m := newMinimiser(d)
 	minimal := m.refine(work)

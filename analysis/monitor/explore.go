@@ -60,7 +60,7 @@ func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Nod
 	return e, true
 }
 
-// draft gives the automaton that was explored, in which the states of those
+// draft returns the automaton that was explored, in which the states of those
 // keys are bad.
 func (e *exploration) draft(t *decision.Table, bad func(key uint32) bool) *draft {
 	d := &draft{table: decision.New(2*t.Len() + len(e.keys) + 1), bad: make([]bool, len(e.keys))}

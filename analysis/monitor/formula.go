@@ -48,7 +48,7 @@ func (e *FutureUnderPastError) Error() string {
 	return fmt.Sprintf("a future operator under a past one: %v in %v", e.Future, e.Past)
 }
 
-// FromLTL gives the monitor of a formula: it is in its bad state exactly when
+// FromLTL returns the monitor of a formula: it is in its bad state exactly when
 // no continuation of what was read satisfies the formula. Where the formula is
 // not a safety property the error is a *NotSafetyError, or, by o.Partial, the
 // monitor has the bad prefixes that there are, and unreported names the parts
@@ -103,7 +103,7 @@ func futureUnderPast(f *ltl.Formula) error {
 	return find(f)
 }
 
-// firstFuture gives the first part of f, which has one, that is a future
+// firstFuture returns the first part of f, which has one, that is a future
 // operator.
 func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 	for !f.Op.IsFuture() {
@@ -120,7 +120,7 @@ func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 // hopesTried bounds how many eventualities are looked at one by one.
 const hopesTried = 16
 
-// guilty gives the eventualities of a formula that is not safe each of which
+// guilty returns the eventualities of a formula that is not safe each of which
 // makes it so even if all others are weakened; all, if none does alone.
 func guilty(f *ltl.Formula, hopes []polar, limit int) []Eventuality {
 	var all, alone []Eventuality
@@ -142,7 +142,7 @@ func guilty(f *ltl.Formula, hopes []polar, limit int) []Eventuality {
 	return alone
 }
 
-// safeWithOnly tells whether the formula is a safety property when all its
+// safeWithOnly reports whether the formula is a safety property when all its
 // eventualities but one are weakened.
 func safeWithOnly(f *ltl.Formula, hope polar, limit int) bool {
 	b := newBuilder(f, limit, func(g *ltl.Formula) bool { return g != hope.formula })
@@ -205,12 +205,12 @@ func (p *pairs) number(a, b uint32) uint32 {
 	return n
 }
 
-// full tells whether a bound was met. What was made since is wrong.
+// full reports whether a bound was met. What was made since is wrong.
 func (b *builder) full() bool {
 	return b.table.Full() || b.spilled || b.sets.size > room(b.limit)
 }
 
-// build gives the states of the monitor that words lead to.
+// build returns the states of the monitor that words lead to.
 func (b *builder) build() (*exploration, error) {
 	b.goalOf(nothingRead, b.obligations(b.goal))
 	if !b.exploreGoals() {
@@ -259,7 +259,7 @@ func (b *builder) exploreGoals() bool {
 	return true
 }
 
-// macro gives the state of the monitor after a move.
+// macro returns the state of the monitor after a move.
 func (b *builder) macro(move [2]uint32) uint32 {
 	var next []set
 	for _, w := range b.sets.elements[move[1]] {
@@ -268,7 +268,7 @@ func (b *builder) macro(move [2]uint32) uint32 {
 	return b.macroOf(move[0], next)
 }
 
-// macroOf gives the state of the monitor in which one of the sets of wanted
+// macroOf returns the state of the monitor in which one of the sets of wanted
 // formulas is to be satisfied by the rest of the word.
 func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 	var live []uint32
@@ -286,7 +286,7 @@ func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 	return b.macros.number(m, b.sets.of(minimal(live, b.sets.within)))
 }
 
-// isLive tells whether some word satisfies the wanted formulas after a memory.
+// isLive reports whether some word satisfies the wanted formulas after a memory.
 // All that a state of the monitor leads to, its members lead to, so exploreGoals
 // has met it; what it has not met comes from a table that is full.
 func (b *builder) isLive(m memory, wants set) bool {
@@ -294,7 +294,7 @@ func (b *builder) isLive(m memory, wants set) bool {
 	return ok && int(goal) < len(b.buchi.live) && b.buchi.live[goal]
 }
 
-// macroEdges gives the edges of a state of the monitor.
+// macroEdges returns the edges of a state of the monitor.
 func (b *builder) macroEdges(key uint32) decision.Node {
 	if key == b.badKey || key == b.goodKey {
 		return b.table.Leaf(key)
@@ -307,7 +307,7 @@ func (b *builder) macroEdges(key uint32) decision.Node {
 	return b.reduce.Apply(b.move.Apply(b.past.after(m), n), b.table.Leaf(0))
 }
 
-// isSafety tells whether every word that violates the formula has a bad
+// isSafety reports whether every word that violates the formula has a bad
 // prefix: no word that the monitor, which was explored, never finds bad
 // satisfies the negation. The product of the monitor with the Büchi automaton
 // of the negation accepts such words.

@@ -113,7 +113,7 @@ func (m *minimiser) refine(work int) bool {
 	}
 }
 
-// overClasses gives for each node its function with classes for states: a ref
+// overClasses returns for each node its function with classes for states: a ref
 // into the choices, which hold equal functions once.
 func (m *minimiser) overClasses() (place []ref, choices []choice) {
 	place = make([]ref, len(m.nodes))
@@ -139,7 +139,7 @@ func (m *minimiser) overClasses() (place []ref, choices []choice) {
 	return place, choices
 }
 
-// quotient gives the automaton of the classes that can be reached. The bad
+// quotient returns the automaton of the classes that can be reached. The bad
 // states, which are never left, are one.
 func (m *minimiser) quotient(d *draft) *Deterministic {
 	m.uniteBad(d)
@@ -171,7 +171,7 @@ func (m *minimiser) uniteBad(d *draft) {
 	}
 }
 
-// number gives the automaton with its states, and the choices of their edges,
+// number returns the automaton with its states, and the choices of their edges,
 // in the order of a search in breadth.
 func number(choices []choice, rootOf []ref, initial, bad State) *Deterministic {
 	d := &Deterministic{bad: noState}

@@ -26,7 +26,7 @@ type Monitor interface {
 	// Step appends the states after letter l from a state; none means that the
 	// run of the automaton that was there ends, which is no violation.
 	Step(into []State, from State, l Letter) []State
-	// Bad tells whether a state is a violation. A bad state is never left.
+	// Bad reports whether a state is a violation. A bad state is never left.
 	Bad(s State) bool
 }
 

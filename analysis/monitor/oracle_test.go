@@ -33,7 +33,7 @@ type atom struct {
 	value  []bool // by part
 }
 
-// newOracle gives the oracle of a formula over n propositions.
+// newOracle returns the oracle of a formula over n propositions.
 func newOracle(f *ltl.Formula, n int) *oracle {
 	o := &oracle{place: map[*ltl.Formula]int{}, letters: 1 << n}
 	o.collect(f)
@@ -72,7 +72,7 @@ func (o *oracle) collect(f *ltl.Formula) {
 	o.parts = append(o.parts, f)
 }
 
-// atom gives the atom of a letter and guessed values for the temporal parts.
+// atom returns the atom of a letter and guessed values for the temporal parts.
 func (o *oracle) atom(l Letter, guess int) atom {
 	a := atom{l, make([]bool, len(o.parts))}
 	for i, p := range o.parts {
@@ -119,7 +119,7 @@ func (o *oracle) mayFollow(a, b atom) bool {
 	return true
 }
 
-// operands gives the values of a part's operands.
+// operands returns the values of a part's operands.
 func (o *oracle) operands(p *ltl.Formula, a atom) (l, r bool) {
 	l = a.value[o.place[p.Left]]
 	if p.Right != nil {
@@ -128,7 +128,7 @@ func (o *oracle) operands(p *ltl.Formula, a atom) (l, r bool) {
 	return l, r
 }
 
-// future gives what part i must be in a when b follows.
+// future returns what part i must be in a when b follows.
 func (o *oracle) future(p *ltl.Formula, i int, a, b atom) bool {
 	l, r := o.operands(p, a)
 	later := b.value[i]
@@ -146,7 +146,7 @@ func (o *oracle) future(p *ltl.Formula, i int, a, b atom) bool {
 	}
 }
 
-// past gives what part i must be in b after a.
+// past returns what part i must be in b after a.
 func (o *oracle) past(p *ltl.Formula, i int, a, b atom) bool {
 	l, r := o.operands(p, b)
 	before, was := a.value[i], a.value[o.place[p.Left]]
@@ -170,7 +170,7 @@ func (o *oracle) past(p *ltl.Formula, i int, a, b atom) bool {
 	}
 }
 
-// initial tells whether the past parts are as the first state has them.
+// initial reports whether the past parts are as the first state has them.
 func (o *oracle) initial(a atom) bool {
 	for i, p := range o.parts {
 		if !p.Op.IsPast() {
@@ -199,7 +199,7 @@ func (o *oracle) initial(a atom) bool {
 	return true
 }
 
-// fulfils tells whether a run may stay among these atoms for ever: every
+// fulfils reports whether a run may stay among these atoms for ever: every
 // future part that asks for something to come sees it come, or is not asked.
 func (o *oracle) fulfils(states []int) bool {
 	for i, p := range o.parts {
@@ -235,7 +235,7 @@ func (o *oracle) metAt(p *ltl.Formula, i int, a atom) bool {
 	}
 }
 
-// start gives the atoms before any letter that have the formula at that value:
+// start returns the atoms before any letter that have the formula at that value:
 // the initial ones, of which the first letter chooses.
 func (o *oracle) start(value bool) []int {
 	var states []int
@@ -247,7 +247,7 @@ func (o *oracle) start(value bool) []int {
 	return states
 }
 
-// read gives the atoms of the letter among states, and after the first letter
+// read returns the atoms of the letter among states, and after the first letter
 // of those that follow them.
 func (o *oracle) read(states []int, l Letter, first bool) []int {
 	if !first {
@@ -276,7 +276,7 @@ func (o *oracle) successors(states []int) []int {
 	return all
 }
 
-// bad tells whether no continuation of the word satisfies the formula.
+// bad reports whether no continuation of the word satisfies the formula.
 func (o *oracle) bad(word []Letter) bool {
 	states := o.start(true)
 	for i, l := range word {
@@ -285,7 +285,7 @@ func (o *oracle) bad(word []Letter) bool {
 	return len(states) == 0
 }
 
-// safety tells whether every word that violates the formula has a bad prefix:
+// safety reports whether every word that violates the formula has a bad prefix:
 // there is no fulfilling path that has it false, along which the set of atoms
 // that have it true never gets empty.
 func (o *oracle) safety() bool {
@@ -404,7 +404,7 @@ func (g *graph) circles(states, component []int) bool {
 	return false
 }
 
-// byFinish gives the states by when a search in depth leaves them, last first
+// byFinish returns the states by when a search in depth leaves them, last first
 // (Kosaraju).
 func (g *graph) byFinish() []int {
 	seen := make([]bool, len(g.next))
@@ -430,7 +430,7 @@ func (g *graph) byFinish() []int {
 	return order
 }
 
-// spread gives the states that edges lead to from s through those allowed.
+// spread returns the states that edges lead to from s through those allowed.
 func spread(edges [][]int, s int, allowed func(int) bool) []int {
 	seen := map[int]bool{s: true}
 	all := []int{s}
@@ -469,7 +469,7 @@ type evaluation struct {
 	position int
 }
 
-// newLasso gives the word. Each past operator can put off the repetition by
+// newLasso returns the word. Each past operator can put off the repetition by
 // the length of the loop and one, for each time that it is nested; each future
 // operator looks one horizon further, where all repeats.
 func newLasso(stem, loop []Letter, depth int) *lasso {
@@ -483,7 +483,7 @@ func (w *lasso) letter(i int) Letter {
 	return w.loop[(i-len(w.stem))%len(w.loop)]
 }
 
-// define gives the meaning of each operator by quantifiers over positions.
+// define returns the meaning of each operator by quantifiers over positions.
 func define(f *ltl.Formula, w *lasso, i int) bool {
 	end := max(i, w.horizon) + len(w.loop)
 	at := func(g *ltl.Formula) func(int) bool { return func(j int) bool { return holds(g, w, j) } }
@@ -549,7 +549,7 @@ func exists(from, to int, is func(int) bool) bool {
 	return false
 }
 
-// randomFormula gives a formula of about size operators over n propositions;
+// randomFormula returns a formula of about size operators over n propositions;
 // with no future operator under a past one.
 func randomFormula(r *rand.Rand, size, n int, past bool) *ltl.Formula {
 	if size <= 1 {

@@ -59,7 +59,7 @@ func newPast(t *decision.Table) *past {
 	return p
 }
 
-// node gives the node of a formula without future operators.
+// node returns the node of a formula without future operators.
 func (p *past) node(f *ltl.Formula) int {
 	if n, ok := p.done[f]; ok {
 		return n
@@ -102,7 +102,7 @@ func (p *past) keep(n int) {
 	}
 }
 
-// value gives the value of a node after a letter that is read with memory m.
+// value returns the value of a node after a letter that is read with memory m.
 func (p *past) value(n int, m memory) decision.Node {
 	values, ok := p.values[m]
 	if !ok {
@@ -115,7 +115,7 @@ func (p *past) value(n int, m memory) decision.Node {
 	return values[n]
 }
 
-// evaluate gives the value of a node from those of its operands and from the
+// evaluate returns the value of a node from those of its operands and from the
 // bits remembered, nil on the first state.
 func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.Node {
 	f := p.nodes[n]
@@ -204,7 +204,7 @@ func (p *past) recur(op ltl.Op, l, r decision.Node, before []bool, own func() bo
 	}
 }
 
-// after gives the memory after a letter that is read with memory m.
+// after returns the memory after a letter that is read with memory m.
 func (p *past) after(m memory) decision.Node {
 	if n, ok := p.next[m]; ok {
 		return n
@@ -224,14 +224,14 @@ type trie struct {
 	unique map[[2]uint32]uint32
 }
 
-// newTrie gives a trie in which number 0 is no string and 1 the empty one.
+// newTrie returns a trie in which number 0 is no string and 1 the empty one.
 func newTrie() trie {
 	return trie{parent: []uint32{0, 0}, bit: []bool{false, false}, unique: map[[2]uint32]uint32{}}
 }
 
 func (t *trie) root() uint32 { return 1 }
 
-// push gives the string with one bit more, 0 or 1.
+// push returns the string with one bit more, 0 or 1.
 func (t *trie) push(s, bit uint32) uint32 {
 	key := [2]uint32{s, bit}
 	n, ok := t.unique[key]
@@ -244,7 +244,7 @@ func (t *trie) push(s, bit uint32) uint32 {
 	return n
 }
 
-// bits gives the bits of a string of that length; nil for number 0.
+// bits returns the bits of a string of that length; nil for number 0.
 func (t *trie) bits(s uint32, length int) []bool {
 	if s == 0 {
 		return nil

@@ -16,7 +16,7 @@ const (
 	GoodWords
 )
 
-// FromERE gives the monitor of an extended regular expression. The error is a
+// FromERE returns the monitor of an extended regular expression. The error is a
 // *SizeError, or that of Check.
 func FromERE(r *ere.Regexp, reading Reading, o Options) (*Deterministic, error) {
 	if err := r.Check(); err != nil {
@@ -79,7 +79,7 @@ func hopeless(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
 // blameDepth bounds the search for the part of an expression to blame.
 const blameDepth = 12
 
-// largest gives the part of a too large expression that is to blame: the
+// largest returns the part of a too large expression that is to blame: the
 // deepest, on a way of too large parts, none of whose operands is too large
 // alone.
 func largest(r *ere.Regexp, limit int) *ere.Regexp {

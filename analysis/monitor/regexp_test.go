@@ -78,7 +78,7 @@ func lessOne(maximum int) int {
 	return maximum - 1
 }
 
-// randomExpression gives an expression of about size operators over n
+// randomExpression returns an expression of about size operators over n
 // propositions.
 func randomExpression(r *rand.Rand, size, n int) *ere.Regexp {
 	if size <= 1 {
@@ -110,7 +110,7 @@ func randomExpression(r *rand.Rand, size, n int) *ere.Regexp {
 	}
 }
 
-// allWords gives the words over n propositions of up to length letters,
+// allWords returns the words over n propositions of up to length letters,
 // shortest first.
 func allWords(n, length int) [][]Letter {
 	words := [][]Letter{{}}
@@ -124,7 +124,7 @@ func allWords(n, length int) [][]Letter {
 	return words
 }
 
-// readsAsBad tells whether a monitor is in a bad state after the word.
+// readsAsBad reports whether a monitor is in a bad state after the word.
 func readsAsBad(m Monitor, w []Letter) bool {
 	states := m.Start(nil)
 	for _, l := range w {
@@ -246,7 +246,7 @@ func TestRepetitionsOfRepetitions(t *testing.T) {
 	}
 }
 
-// boundAbove gives an upper bound for the lower one i%5.
+// boundAbove returns an upper bound for the lower one i%5.
 func boundAbove(i int) int {
 	if i/5 == 4 {
 		return ere.Unbounded

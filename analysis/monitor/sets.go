@@ -24,7 +24,7 @@ func newSets() *sets {
 	return s
 }
 
-// of gives the set of these elements, which it may reorder and keep.
+// of returns the set of these elements, which it may reorder and keep.
 func (s *sets) of(elements []uint32) set {
 	slices.Sort(elements)
 	elements = slices.Compact(elements)
@@ -52,7 +52,7 @@ func (s *sets) union(a, b set) set {
 	return s.of(append(slices.Clone(s.elements[a]), s.elements[b]...))
 }
 
-// within tells whether every element of a is in b.
+// within reports whether every element of a is in b.
 func (s *sets) within(a, b set) bool {
 	if a == b || a == noElements {
 		return true
@@ -69,7 +69,7 @@ func (s *sets) within(a, b set) bool {
 	return true
 }
 
-// minimal gives the elements that no other one is below, in order. below is a
+// minimal returns the elements that no other one is below, in order. below is a
 // partial order.
 func minimal(elements []uint32, below func(a, b uint32) bool) []uint32 {
 	slices.Sort(elements)

@@ -96,7 +96,7 @@ func (u *futures) want(w wanted, origin *ltl.Formula) uint32 {
 	return n
 }
 
-// hasFuture tells whether a future operator is in f.
+// hasFuture reports whether a future operator is in f.
 func hasFuture(f *ltl.Formula, done map[*ltl.Formula]bool) bool {
 	has, ok := done[f]
 	if !ok {
@@ -109,7 +109,7 @@ func hasFuture(f *ltl.Formula, done map[*ltl.Formula]bool) bool {
 	return has
 }
 
-// normal gives f, or its negation, in normal form. No future operator of f is
+// normal returns f, or its negation, in normal form. No future operator of f is
 // under a past one.
 func (u *futures) normal(f *ltl.Formula, negative bool, future map[*ltl.Formula]bool) uint32 {
 	key := polar{f, negative}
@@ -158,7 +158,7 @@ func (u *futures) junction(f *ltl.Formula, op ltl.Op, negative bool, l, r uint32
 	return u.want(wanted{op: op, left: l, right: r}, f)
 }
 
-// unending gives always or eventually l.
+// unending returns always or eventually l.
 func (u *futures) unending(f *ltl.Formula, negative bool, l uint32) uint32 {
 	never := u.want(wanted{op: ltl.False}, f)
 	if (f.Op == ltl.Always) != negative {
@@ -168,7 +168,7 @@ func (u *futures) unending(f *ltl.Formula, negative bool, l uint32) uint32 {
 	return u.want(wanted{op: u.hope(f, negative, ltl.Until, ltl.WeakUntil), left: ever, right: l}, f)
 }
 
-// unfoldable gives one of the binary operators; each is the dual of another.
+// unfoldable returns one of the binary operators; each is the dual of another.
 func (u *futures) unfoldable(f *ltl.Formula, negative bool, l, r uint32) uint32 {
 	op := f.Op
 	if negative {
@@ -193,7 +193,7 @@ func (u *futures) hope(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.O
 	return strong
 }
 
-// unfold gives the ways to satisfy a wanted formula by the next letter, read
+// unfold returns the ways to satisfy a wanted formula by the next letter, read
 // with memory m.
 func (u *futures) unfold(w uint32, m memory) decision.Node {
 	key := unfolding{w, m}
@@ -243,7 +243,7 @@ func (u *futures) later(w uint32, promise bool) decision.Node {
 	return u.now(u.obligations(w), promises)
 }
 
-// obligations gives w as a set, one formula for each part of a conjunction.
+// obligations returns w as a set, one formula for each part of a conjunction.
 func (u *futures) obligations(w uint32) set {
 	var parts []uint32
 	var open func(w uint32)
@@ -279,7 +279,7 @@ func (u *futures) way(w way) uint32 {
 	return n
 }
 
-// easier tells whether way a asks for no more than way b, in both parts. A run
+// easier reports whether way a asks for no more than way b, in both parts. A run
 // that always takes the easiest ways fulfils a promise when one that takes
 // others does.
 func (u *futures) easier(a, b uint32) bool {
@@ -320,7 +320,7 @@ func (u *futures) least(ways []uint32) set {
 	return u.sets.of(ways)
 }
 
-// unfoldAll gives the ways to satisfy all of a set of wanted formulas.
+// unfoldAll returns the ways to satisfy all of a set of wanted formulas.
 func (u *futures) unfoldAll(wants set, m memory) decision.Node {
 	key := unfolding{wants, m}
 	if n, ok := u.together[key]; ok {
@@ -334,7 +334,7 @@ func (u *futures) unfoldAll(wants set, m memory) decision.Node {
 	return n
 }
 
-// negate gives the negation of a wanted formula, weakened as that is.
+// negate returns the negation of a wanted formula, weakened as that is.
 func (u *futures) negate(w uint32) uint32 {
 	if n, ok := u.negated[w]; ok {
 		return n

@@ -2,7 +2,7 @@ package monitor
 
 import "slices"
 
-// ShortestBad gives a bad word of the fewest letters, in which a proposition
+// ShortestBad returns a bad word of the fewest letters, in which a proposition
 // whose value makes no difference does not hold. ok is false if there is
 // none; the word is empty if all words are bad.
 func (d *Deterministic) ShortestBad() (word []Letter, ok bool) {

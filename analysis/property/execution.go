@@ -45,7 +45,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	return steps[common:], nil
 }
 
-// arrange gives the positions of the events after the common part in an order in which
+// arrange returns the positions of the events after the common part in an order in which
 // those of the witness come as it says, each after all that comes before it by the clocks
 // full, of which every event is relevant.
 func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness, full *causality.Clocks) ([]int, error) {

@@ -59,7 +59,7 @@ func (a *Analysis) violation(v *lattice.Violation) {
 // maxTries bounds how often a witness is sought for one finding.
 const maxTries = 4
 
-// better tells whether a violation may say more than the finding that there is.
+// better reports whether a violation may say more than the finding that there is.
 func (a *Analysis) better(old *finding.Finding, v *lattice.Violation) bool {
 	if v.Observed {
 		return old.Confidence != finding.Observed
@@ -112,7 +112,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	return f, observed
 }
 
-// follows tells whether a witness is a beginning of the observed run: the lattice meets that
+// follows reports whether a witness is a beginning of the observed run: the lattice meets that
 // as one path of many, before it goes along the observed run alone.
 func (a *Analysis) follows(w *lattice.Witness) bool {
 	if len(w.Steps) == 0 {
@@ -148,7 +148,7 @@ func (a *Analysis) doubt(f *finding.Finding, reason string) {
 	}
 }
 
-// explain gives a finding about another run its evidence and its witness.
+// explain returns a finding about another run its evidence and its witness.
 func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
 	f.Observed = a.observed(p, w)
 	f.Evidence = a.sides(p, w, f.Observed)
@@ -162,7 +162,7 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 	a.tell(f.Witness, p, w.Steps)
 }
 
-// observed gives what the run did from the last common state to the last event of the
+// observed returns what the run did from the last common state to the last event of the
 // witness, as far as the property reads it.
 func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 	last := w.From
@@ -255,7 +255,7 @@ func moved(w *lattice.Witness, place func(seq uint64) key) []lattice.Step {
 // maxEvidence bounds the sides of a finding.
 const maxEvidence = 6
 
-// inverted tells whether step i has changed places with another.
+// inverted reports whether step i has changed places with another.
 func inverted(steps []lattice.Step, i int) bool {
 	for j := range steps {
 		if (j < i) != (steps[j].Seq < steps[i].Seq) && j != i {

@@ -90,7 +90,7 @@ func TestRunsOfSyncAreOfExclusionAreFeasible(t *testing.T) {
 	}
 }
 
-// unlocked tells whether event i may come after a run as far as locks go.
+// unlocked reports whether event i may come after a run as far as locks go.
 func unlocked(events []event.Event, run []int, i int) bool {
 	e := &events[i]
 	if e.Op != event.Acquire && e.Op != event.AcquireRead {

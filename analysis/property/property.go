@@ -43,10 +43,10 @@ type Options struct {
 	// Initial is what they held before the first event; nil: what an Init event before the
 	// first relevant one tells.
 	Initial []uint64
-	// Variable tells which of them an object is, -1 for none. It is asked once for each
+	// Variable returns which of them an object is, -1 for none. It is asked once for each
 	// object that is accessed.
 	Variable func(event.ObjectID) int
-	// Events tells which declared events an event of the run is (bit i: event i); nil:
+	// Events returns which declared events an event of the run is (bit i: event i); nil:
 	// there are none.
 	Events func(*event.Event) uint64
 	// Window is w, the most states that a level of the lattice keeps, 0 for no limit;
@@ -259,7 +259,7 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Stats tells how much of the lattice was explored so far.
+// Stats returns how much of the lattice was explored so far.
 func (a *Analysis) Stats() lattice.Stats {
 	if a.lattice == nil {
 		return lattice.Stats{}

@@ -178,7 +178,7 @@ func (k *knowledge) truth(x syntax.Expr) {
 	}
 }
 
-// class gives the type of a formula or of a value in it; false where it is not known.
+// class returns the type of a formula or of a value in it; false where it is not known.
 func (k *knowledge) class(x syntax.Expr) (Class, bool) {
 	switch x := x.(type) {
 	case *syntax.Paren:

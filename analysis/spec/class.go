@@ -22,13 +22,13 @@ const (
 
 var classNames = [...]string{"unknown", "int", "uint", "bool", "float", "enum", "ptr"}
 
-// String gives the type's name in specifications.
+// String returns the type's name in specifications.
 func (c Class) String() string { return classNames[c] }
 
 // signed reports whether values are computed with a sign.
 func (c Class) signed() bool { return c != Uint && c != Ptr }
 
-// classOf gives the type that a form stands for, and whether narrow values of it
+// classOf returns the type that a form stands for, and whether narrow values of it
 // keep their value with a sign.
 func classOf(f *event.Form) Class {
 	switch {
@@ -58,7 +58,7 @@ type value struct {
 	sign  bool
 }
 
-// valueOf gives how a variable's bits are read: by its form, else as declared, in 64
+// valueOf returns how a variable's bits are read: by its form, else as declared, in 64
 // bits.
 func valueOf(declared Class, f *event.Form) value {
 	if f == nil {
@@ -74,7 +74,7 @@ func valueOf(declared Class, f *event.Form) value {
 	return v
 }
 
-// load gives what reads the variable at a place in the values.
+// load returns what reads the variable at a place in the values.
 func (v value) load(at int) eval {
 	shift := 64 - uint(v.bits)
 	switch {

@@ -24,11 +24,11 @@ type node struct {
 
 // places says what names stand for in an expression.
 type places interface {
-	// place gives the value that a name reads, and where it is.
+	// place returns the value that a name reads, and where it is.
 	place(n syntax.Name) (at int, v value, ok bool)
-	// proposition gives the expression that a proposition's name stands for.
+	// proposition returns the expression that a proposition's name stands for.
 	proposition(n syntax.Name) (x syntax.Expr, ok bool)
-	// constant gives the value of an enumeration's constant, compared with a
+	// constant returns the value of an enumeration's constant, compared with a
 	// variable.
 	constant(n syntax.Name, with syntax.Expr) (v uint64, ok bool)
 	// missing reports a name that stands for nothing here.
@@ -358,7 +358,7 @@ func compare(op syntax.Operator, left, right Class) func(a, b uint64) bool {
 	return func(a, b uint64) bool { return order(a, left, b, right) >= 0 }
 }
 
-// order gives -1, 0 or 1.
+// order returns -1, 0 or 1.
 func order(a uint64, left Class, b uint64, right Class) int {
 	negA, negB := left.signed() && int64(a) < 0, right.signed() && int64(b) < 0
 	switch {

@@ -137,7 +137,7 @@ func (s *Spec) describeValues(d *Described, p *Property, e Example) {
 	}
 }
 
-// sizeText tells how large a monitor is.
+// sizeText returns how large a monitor is.
 func (m *Monitor) sizeText() string {
 	n := len(m.p.Propositions)
 	letters := "1 letter"
@@ -201,7 +201,7 @@ func (s *Spec) checkText(c Check) string {
 	return c.Analysis + "(" + strings.Join(names, ", ") + ")"
 }
 
-// Letters gives the letters of the bad prefix as specifications write them, by the
+// Letters returns the letters of the bad prefix as specifications write them, by the
 // propositions that hold.
 func (d *Described) Letters() []string {
 	out := make([]string, len(d.BadPrefix))

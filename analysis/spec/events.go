@@ -19,7 +19,7 @@ type Condition struct {
 // met. It allocates nothing.
 func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
 
-// Holds tells whether the event counts; one that meets a division by zero does not.
+// Holds reports whether the event counts; one that meets a division by zero does not.
 func (c *Condition) Holds(in []uint64) bool {
 	v, ok := c.run(in)
 	return ok && v != 0
@@ -149,7 +149,7 @@ func eventText(d *syntax.Event) string {
 	return at.Text()
 }
 
-// written gives the declared type of the value that an event binds.
+// written returns the declared type of the value that an event binds.
 func (r *resolver) written(e *Event) Class {
 	if e.Result < 0 || e.Var < 0 {
 		return Unknown
@@ -157,7 +157,7 @@ func (r *resolver) written(e *Event) Class {
 	return r.Vars[e.Var].Type
 }
 
-// bind gives the names that a pattern binds, and the pattern as --on takes it.
+// bind returns the names that a pattern binds, and the pattern as --on takes it.
 func (r *resolver) bind(e *Event, p *syntax.Pattern) {
 	methods := 0
 	for i, n := range p.Params {

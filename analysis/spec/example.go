@@ -27,7 +27,7 @@ type Example struct {
 	Event []int
 }
 
-// Example gives a shortest run that violates a property: in each step one variable is
+// Example returns a shortest run that violates a property: in each step one variable is
 // written, or one event comes. The values tried are those around the numbers that the
 // property names. Where they violate nothing, or there are too many, the example is
 // ShortestBad, which has no values; false if there is none.
@@ -137,7 +137,7 @@ func (x *search) step(from int, valuation uint32, state monitor.State, event int
 	}
 }
 
-// set gives the variables the values of a valuation.
+// set returns the variables the values of a valuation.
 func (x *search) set(valuation uint32) {
 	for i, c := range x.choices {
 		x.values[x.vars[i]] = c[valuation%uint32(len(c))]
@@ -145,7 +145,7 @@ func (x *search) set(valuation uint32) {
 	}
 }
 
-// writes gives the valuations that differ in one variable, and the same again.
+// writes returns the valuations that differ in one variable, and the same again.
 func (x *search) writes(valuation uint32) []uint32 {
 	var out []uint32
 	if len(x.choices) > 0 {
@@ -185,7 +185,7 @@ func (x *search) example(i int) Example {
 	return e
 }
 
-// candidates gives the values of a variable that are tried: 0, 1, and those around the
+// candidates returns the values of a variable that are tried: 0, 1, and those around the
 // numbers of the propositions that read it, and around their product.
 func (s *Spec) candidates(p *Property, v int) []uint64 {
 	class := s.Vars[v].Type

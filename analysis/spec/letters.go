@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Letters gives the letters of one property. Any number of goroutines may share it.
+// Letters returns the letters of one property. Any number of goroutines may share it.
 type Letters struct {
 	code   []step
 	faults atomic.Uint64
@@ -44,7 +44,7 @@ func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List)
 	return out, r.problems
 }
 
-// Letter gives the letter of a state: bit i tells whether proposition i holds.
+// Letter returns the letter of a state: bit i tells whether proposition i holds.
 // Values[i] is what s.Vars[i] holds, as event.Event gives it; bit i of events tells
 // whether the event was s.Events[i], and is 0 for the initial state. Values that the
 // property does not read may be anything. It keeps and allocates nothing. A division by

@@ -11,20 +11,20 @@ import (
 // Names tell what the identifiers of a run stand for.
 type Names struct {
 	Func func(event.FuncID) event.Func
-	// Object gives an object's name as in the source.
+	// Object returns an object's name as in the source.
 	Object func(event.ObjectID) string
-	// Thread gives a thread's start routine, its name, and whether it is the process's
+	// Thread returns a thread's start routine, its name, and whether it is the process's
 	// first.
 	Thread func(event.ThreadID) (start, name string, first bool)
-	// Variable tells which of Spec.Vars an object is, -1 for none; nil goes by the
+	// Variable returns which of Spec.Vars an object is, -1 for none; nil goes by the
 	// object's name.
 	Variable func(event.ObjectID) int
-	// Form tells how the program writes the values of a variable, by its place in
+	// Form returns how the program writes the values of a variable, by its place in
 	// Spec.Vars; nil, or a nil form, is as declared, in 64 bits.
 	Form func(int) *event.Form
 }
 
-// Matcher tells which declared events the events of a run are. It takes all events of
+// Matcher returns which declared events the events of a run are. It takes all events of
 // the run, in order. Its memory is bounded by living threads that have locals, and by
 // functions and living objects.
 type Matcher struct {
@@ -78,7 +78,7 @@ var matches = map[syntax.Op][]event.Op{
 	syntax.OpStart: {event.Begin}, syntax.OpEnd: {event.End}, syntax.OpFork: {event.Fork}, syntax.OpJoin: {event.Join},
 }
 
-// Events tells which declared events an event of the run is: bit i, s.Events[i], of those
+// Events returns which declared events an event of the run is: bit i, s.Events[i], of those
 // that properties mention. It allocates nothing for functions, objects and threads that
 // it has seen.
 func (m *Matcher) Events(e *event.Event) uint64 {
@@ -122,7 +122,7 @@ func (m *Matcher) Unmet() []Sync {
 	return out
 }
 
-// Variable tells which of Spec.Vars an object is; -1 for none.
+// Variable returns which of Spec.Vars an object is; -1 for none.
 func (m *Matcher) Variable(id event.ObjectID) int { return m.object(id).variable }
 
 func (m *Matcher) object(id event.ObjectID) object {
@@ -160,7 +160,7 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 }
 
-// callsOf gives the declared events that ask for a function, and where their bound
+// callsOf returns the declared events that ask for a function, and where their bound
 // names are among its recorded arguments.
 func (m *Matcher) callsOf(id event.FuncID) []call {
 	f := m.names.Func(id)
@@ -192,7 +192,7 @@ func (m *Matcher) operations(e *event.Event) {
 	}
 }
 
-// concerns tells whether an event is on what a declared one names.
+// concerns reports whether an event is on what a declared one names.
 func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	switch d.Op {
 	case syntax.OpRead, syntax.OpWrite:
@@ -205,7 +205,7 @@ func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	return d.Sync < 0 || m.object(e.Object).sync == d.Sync
 }
 
-// meant tells whether the thread and the condition are those of a declared event.
+// meant reports whether the thread and the condition are those of a declared event.
 func (m *Matcher) meant(d *Event, e *event.Event, c *call) bool {
 	if d.By >= 0 && !m.is(e.Thread, d.By) {
 		return false
@@ -329,7 +329,7 @@ func (m *Matcher) count(upTo event.ThreadID) {
 	}
 }
 
-// is tells whether a thread is of a type.
+// is reports whether a thread is of a type.
 func (m *Matcher) is(id event.ThreadID, of int) bool {
 	if of < 0 || id == 0 {
 		return false

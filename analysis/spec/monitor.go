@@ -91,7 +91,7 @@ func (p *Property) refused(err error) *syntax.Diagnostic {
 	return d
 }
 
-// where gives the place of a part of the property; the whole, where it is not known.
+// where returns the place of a part of the property; the whole, where it is not known.
 func (p *Property) where(part any) syntax.Span {
 	if at, ok := p.parts[part]; ok {
 		return at
@@ -169,7 +169,7 @@ func (m *Monitor) WriteDOT(w io.Writer) error {
 	return m.automaton.WriteDOT(w, m.p.Name, m.p.name)
 }
 
-// ShortestBad gives a word of the fewest letters that violates the property, as if
+// ShortestBad returns a word of the fewest letters that violates the property, as if
 // propositions were independent of each other; false if there is none. Propositions
 // whose value makes no difference do not hold in it.
 func (m *Monitor) ShortestBad() ([]monitor.Letter, bool) {

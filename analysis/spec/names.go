@@ -20,7 +20,7 @@ func SameName(path, name string) bool {
 	return path == name || bare == decimal(name) || fits(split(bare), split(name))
 }
 
-// Name tells which of Spec.Vars a variable of this name in the program is; -1 for none.
+// Name returns which of Spec.Vars a variable of this name in the program is; -1 for none.
 // One whose path says the whole name goes before one that leaves something out.
 func (s *Spec) Name(name string) int {
 	if name == "" {
@@ -35,7 +35,7 @@ func (s *Spec) Name(name string) int {
 // rawTypes are those that may stand behind a path.
 var rawTypes = []string{"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bool", "ptr"}
 
-// bareName gives a path without its file, line and type.
+// bareName returns a path without its file, line and type.
 func bareName(p string) string {
 	for {
 		i := single(p)

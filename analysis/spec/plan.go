@@ -17,7 +17,7 @@ type Plan struct {
 	Threads []int
 }
 
-// Plan gives what has to be probed for the properties and checks of a specification.
+// Plan returns what has to be probed for the properties and checks of a specification.
 // What is declared and used by none of them is not in it.
 func (s *Spec) Plan() Plan {
 	var p Plan
@@ -46,7 +46,7 @@ func (s *Spec) Plan() Plan {
 	return p
 }
 
-// Paths gives the variables to watch, in the words of --watch.
+// Paths returns the variables to watch, in the words of --watch.
 func (s *Spec) Paths() []string {
 	var out []string
 	for _, i := range s.Plan().Watch {
@@ -55,7 +55,7 @@ func (s *Spec) Paths() []string {
 	return out
 }
 
-// Objects gives the paths of the locks and their kin that events name, each once.
+// Objects returns the paths of the locks and their kin that events name, each once.
 func (s *Spec) Objects() []string {
 	var out []string
 	for _, i := range s.Plan().Syncs {
@@ -66,7 +66,7 @@ func (s *Spec) Objects() []string {
 	return out
 }
 
-// Asks tells whether an analysis is asked for: races, deadlocks or misuse.
+// Asks reports whether an analysis is asked for: races, deadlocks or misuse.
 func (s *Spec) Asks(analysis string) bool {
 	for _, c := range s.Checks {
 		if c.Analysis == analysis {
@@ -76,7 +76,7 @@ func (s *Spec) Asks(analysis string) bool {
 	return false
 }
 
-// String gives the thread type as it was declared.
+// String returns the thread type as it was declared.
 func (t *Thread) String() string {
 	switch t.Kind {
 	case syntax.ByStart:

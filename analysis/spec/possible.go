@@ -49,7 +49,7 @@ func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
 	return out
 }
 
-// constant tells whether a proposition holds in no valuation, or in all.
+// constant reports whether a proposition holds in no valuation, or in all.
 func (x *search) constant(bit int) (never, always bool) {
 	never, always = true, true
 	for v := range x.total {
@@ -63,7 +63,7 @@ func (x *search) constant(bit int) (never, always bool) {
 	return never, always
 }
 
-// badAtOnce tells whether every first state is bad.
+// badAtOnce reports whether every first state is bad.
 func (x *search) badAtOnce() bool {
 	for v := range x.total {
 		x.set(uint32(v))
@@ -80,7 +80,7 @@ func (x *search) badAtOnce() bool {
 	return true
 }
 
-// compares tells whether an expression is made of comparisons of variables of a declared
+// compares reports whether an expression is made of comparisons of variables of a declared
 // whole type with literals, and of variables that are true or false.
 func (s *Spec) compares(x syntax.Expr, depth int) bool {
 	switch x := x.(type) {
@@ -106,7 +106,7 @@ func (s *Spec) compares(x syntax.Expr, depth int) bool {
 	return false
 }
 
-// whole tells whether an expression is a variable of whole numbers.
+// whole reports whether an expression is a variable of whole numbers.
 func (s *Spec) whole(x syntax.Expr) bool {
 	id, ok := unparen(x).(*syntax.Ident)
 	if !ok {
@@ -116,7 +116,7 @@ func (s *Spec) whole(x syntax.Expr) bool {
 	return e.sort == varSort && (s.Vars[e.index].Type == Int || s.Vars[e.index].Type == Uint)
 }
 
-// literal tells whether an expression is a whole number that candidates are exact about.
+// literal reports whether an expression is a whole number that candidates are exact about.
 func literal(x syntax.Expr) bool {
 	x = unparen(x)
 	if n, ok := x.(*syntax.Unary); ok && n.Op == syntax.Negate {
@@ -126,7 +126,7 @@ func literal(x syntax.Expr) bool {
 	return ok && !n.Float && n.Int < math.MaxInt32
 }
 
-// exhaustive tells whether steps of the search are all that there are: a write of one
+// exhaustive reports whether steps of the search are all that there are: a write of one
 // variable, or one event that comes alone.
 func exhaustive(s *Spec, events []int) bool {
 	return len(events) == 0 || len(events) == 1 && s.Events[events[0]].Var < 0

@@ -55,7 +55,7 @@ func (b *body) mentions() {
 	b.p.Vars, b.p.Events = slices.Sorted(maps.Keys(vars)), slices.Sorted(maps.Keys(events))
 }
 
-// proposition gives the number of one with a text; make fills it in if it is new.
+// proposition returns the number of one with a text; make fills it in if it is new.
 func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition)) int {
 	if i, ok := b.index[text]; ok {
 		return i
@@ -74,7 +74,7 @@ func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition
 	return len(b.p.Propositions) - 1
 }
 
-// named gives the proposition that a name stands for: a declared one, an event, or a
+// named returns the proposition that a name stands for: a declared one, an event, or a
 // variable that is true or false.
 func (b *body) named(n syntax.Name) (int, bool) {
 	e, ok := b.names.entries[n.Text]
@@ -107,7 +107,7 @@ func (b *body) readBy(x syntax.Expr) []int {
 	return slices.Sorted(maps.Keys(vars))
 }
 
-// expression gives the proposition of an expression over the state.
+// expression returns the proposition of an expression over the state.
 func (b *body) expression(x syntax.Expr) (int, bool) {
 	before := len(b.problems)
 	c := compiler{places: &state{resolver: b.resolver}}
@@ -175,7 +175,7 @@ func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
 	return atom(b.expression(x))
 }
 
-// constant gives the truth of an expression that reads no variable.
+// constant returns the truth of an expression that reads no variable.
 func (b *body) constant(x syntax.Expr) (value, ok bool) {
 	names := false
 	walk(x, func(syntax.Name) { names = true })
@@ -259,7 +259,7 @@ func (b *body) regexps(parts []syntax.Regex) []*ere.Regexp {
 	return out
 }
 
-// cube gives a letter's literals as bits.
+// cube returns a letter's literals as bits.
 func (b *body) cube(x *syntax.Letter) ere.Cube {
 	var c ere.Cube
 	for _, l := range x.Literals {

@@ -152,7 +152,7 @@ func (r *resolver) props() {
 	}
 }
 
-// circular tells whether a proposition's definition comes back to it.
+// circular reports whether a proposition's definition comes back to it.
 func (r *resolver) circular(i int, above map[int]bool) bool {
 	if above[i] {
 		return true
@@ -190,7 +190,7 @@ func walk(x syntax.Expr, see func(syntax.Name)) {
 	}
 }
 
-// reads gives the variables that an expression reads, through propositions too.
+// reads returns the variables that an expression reads, through propositions too.
 func (r *resolver) reads(x syntax.Expr, into map[int]bool) {
 	r.readsFrom(x, into, map[int]bool{})
 }

@@ -50,7 +50,7 @@ func (t *table) add(name string, e entry) (before entry, ok bool) {
 	return e, true
 }
 
-// near gives what an unknown name may mean, among the names of a sort: one spelt
+// near returns what an unknown name may mean, among the names of a sort: one spelt
 // alike, or one whose path in the program begins so.
 func (t *table) near(name string, sorts ...sort) string {
 	var names []string

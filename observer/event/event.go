@@ -282,7 +282,7 @@ var opNames = [NumOps]string{
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
 }
 
-// String gives the operation's name as the reports and traces spell it.
+// String returns the operation's name as the reports and traces spell it.
 func (o Op) String() string {
 	if o < NumOps {
 		return opNames[o]
@@ -292,7 +292,7 @@ func (o Op) String() string {
 
 var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field", "channel"}
 
-// String gives the kind's name as the reports spell it.
+// String returns the kind's name as the reports spell it.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

@@ -25,8 +25,8 @@ func (n *Names) Object(id ObjectID) {
 	}
 }
 
-// Threads gives the threads of the set, which the caller does not change.
+// Threads returns the threads of the set, which the caller does not change.
 func (n *Names) Threads() map[ThreadID]struct{} { return n.threads }
 
-// Objects gives the objects of the set, which the caller does not change.
+// Objects returns the objects of the set, which the caller does not change.
 func (n *Names) Objects() map[ObjectID]struct{} { return n.objects }

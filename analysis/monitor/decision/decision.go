@@ -29,26 +29,26 @@ type Table struct {
 	call uint32
 }
 
-// New gives a table that holds up to limit nodes.
+// New returns a table that holds up to limit nodes.
 func New(limit int) *Table {
 	t := &Table{unique: map[node]Node{}, limit: max(limit, 1)}
 	t.Leaf(0)
 	return t
 }
 
-// Full tells whether the limit was met. Functions made since are wrong, and
+// Full reports whether the limit was met. Functions made since are wrong, and
 // are to be thrown away.
 func (t *Table) Full() bool { return t.full }
 
-// Len gives the number of nodes.
+// Len returns the number of nodes.
 func (t *Table) Len() int { return len(t.nodes) }
 
-// Leaf gives the constant function.
+// Leaf returns the constant function.
 func (t *Table) Leaf(value uint32) Node {
 	return t.intern(node{proposition: leaf, low: value})
 }
 
-// Choose gives the function that is low where the proposition does not hold
+// Choose returns the function that is low where the proposition does not hold
 // and high where it does. Both may ask later propositions alone.
 func (t *Table) Choose(proposition int, low, high Node) Node {
 	if low == high {
@@ -71,7 +71,7 @@ func (t *Table) intern(n node) Node {
 	return i
 }
 
-// Cube gives the function that is yes where all propositions of trues and none
+// Cube returns the function that is yes where all propositions of trues and none
 // of falses hold, else no.
 func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
 	if trues&falses != 0 {
@@ -89,17 +89,17 @@ func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
 	return f
 }
 
-// Ask gives what a node asks: the proposition, and the function where it does
+// Ask returns what a node asks: the proposition, and the function where it does
 // not hold and where it does. ok is false for a leaf.
 func (t *Table) Ask(f Node) (proposition int, low, high Node, ok bool) {
 	n := t.nodes[f]
 	return int(n.proposition), n.low, n.high, n.proposition != leaf
 }
 
-// Value gives the number of a leaf.
+// Value returns the number of a leaf.
 func (t *Table) Value(f Node) uint32 { return t.nodes[f].low }
 
-// Eval gives the function's value for a letter.
+// Eval returns the function's value for a letter.
 func (t *Table) Eval(f Node, letter uint64) uint32 {
 	for {
 		n := &t.nodes[f]
@@ -163,13 +163,13 @@ type Operation struct {
 // remembered bounds what an operation remembers.
 const remembered = 1 << 20
 
-// Operation gives the operation on functions of this table that apply is on
+// Operation returns the operation on functions of this table that apply is on
 // numbers. apply must give the same whenever it is asked the same.
 func (t *Table) Operation(apply func(a, b uint32) uint32) *Operation {
 	return &Operation{t, apply, map[[2]Node]Node{}}
 }
 
-// Apply gives the function whose value for each letter is the operation on the
+// Apply returns the function whose value for each letter is the operation on the
 // values of f and g.
 func (o *Operation) Apply(f, g Node) Node {
 	if o.table.full {
@@ -203,7 +203,7 @@ func cofactors(n node, f Node, proposition uint8) (low, high Node) {
 	return n.low, n.high
 }
 
-// Map gives the function whose value for each letter is that of change on the
+// Map returns the function whose value for each letter is that of change on the
 // value of f.
 func (t *Table) Map(f Node, change func(uint32) uint32) Node {
 	return t.Operation(func(a, _ uint32) uint32 { return change(a) }).Apply(f, t.Leaf(0))

@@ -7,7 +7,7 @@ import (
 
 const letters = 1 << 4
 
-// random gives a function of four propositions, and its values as they were
+// random returns a function of four propositions, and its values as they were
 // drawn.
 func random(t *Table, r *rand.Rand) (Node, [letters]uint32) {
 	var values [letters]uint32

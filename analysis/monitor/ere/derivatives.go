@@ -56,7 +56,7 @@ const (
 	operandsPerState = 64
 )
 
-// NewDerivatives gives Derivatives for a monitor of up to limit states.
+// NewDerivatives returns Derivatives for a monitor of up to limit states.
 func NewDerivatives(limit int) *Derivatives {
 	d := &Derivatives{
 		Table:  decision.New(nodesPerState*limit + 1<<16),
@@ -73,7 +73,7 @@ func NewDerivatives(limit int) *Derivatives {
 	return d
 }
 
-// Full tells whether a bound was met. What was made since is wrong, and is to
+// Full reports whether a bound was met. What was made since is wrong, and is to
 // be thrown away.
 func (d *Derivatives) Full() bool { return d.full || d.Table.Full() }
 
@@ -109,7 +109,7 @@ func (f form) key() string {
 	return string(b)
 }
 
-// Language gives the words that r matches. r has passed Check.
+// Language returns the words that r matches. r has passed Check.
 func (d *Derivatives) Language(r *Regexp) Language {
 	done := map[*Regexp]Language{}
 	var make func(r *Regexp) Language
@@ -153,10 +153,10 @@ func (d *Derivatives) normal(r *Regexp, operands []Language) Language {
 	}
 }
 
-// Nullable tells whether the word without letters is in the language.
+// Nullable reports whether the word without letters is in the language.
 func (d *Derivatives) Nullable(l Language) bool { return d.forms[l].nullable }
 
-// Matches tells whether the word is in the language.
+// Matches reports whether the word is in the language.
 func (d *Derivatives) Matches(l Language, word []uint64) bool {
 	for _, letter := range word {
 		l = d.Table.Eval(d.Derivative(l), letter)
@@ -171,7 +171,7 @@ func (d *Derivatives) letter(c Cube) Language {
 	return d.intern(form{op: Letter, cube: c})
 }
 
-// sequence gives first followed by then.
+// sequence returns first followed by then.
 func (d *Derivatives) sequence(first, then Language) Language {
 	switch {
 	case first == nothing || then == nothing:
@@ -195,7 +195,7 @@ func (d *Derivatives) sequence(first, then Language) Language {
 	return d.intern(form{op: Concat, operands: []Language{first, then}, nullable: d.Nullable(first) && d.Nullable(then)})
 }
 
-// flatten gives the operands of an associative, commutative and idempotent
+// flatten returns the operands of an associative, commutative and idempotent
 // operator, sorted, with those of its own kind opened.
 func (d *Derivatives) flatten(op Op, operands []Language) []Language {
 	var flat []Language
@@ -254,7 +254,7 @@ func (d *Derivatives) intersect(operands []Language) Language {
 	return d.intern(form{op: Intersection, operands: flat, nullable: nullable})
 }
 
-// holdsOpposites tells whether sorted operands hold the one that absorbs all
+// holdsOpposites reports whether sorted operands hold the one that absorbs all
 // others, or a language and its complement.
 func (d *Derivatives) holdsOpposites(sorted []Language, absorbing Language) bool {
 	for _, o := range sorted {
@@ -304,7 +304,7 @@ func (d *Derivatives) repeat(l Language, minimum, maximum int) Language {
 // timesLimit bounds the products of bounds, so that none overflows.
 const timesLimit = 1 << 40
 
-// flattens tells whether a repetition of a repetition allows every number of
+// flattens reports whether a repetition of a repetition allows every number of
 // times from the product of the minima to that of the maxima: the ranges for
 // each number of the outer one leave no gap between them.
 func flattens(innerMin, innerMax, outerMin, outerMax int) bool {

@@ -18,7 +18,7 @@ type Cube struct {
 	True, False uint64
 }
 
-// Matches tells whether the cube holds where exactly the propositions of
+// Matches reports whether the cube holds where exactly the propositions of
 // letter hold.
 func (c Cube) Matches(letter uint64) bool {
 	return letter&c.True == c.True && letter&c.False == 0
@@ -77,37 +77,37 @@ type Regexp struct {
 	Operands []*Regexp
 }
 
-// None gives the expression that matches no word.
+// None returns the expression that matches no word.
 func None() *Regexp { return &Regexp{Op: Empty} }
 
-// EmptyWord gives the expression that matches the word without letters.
+// EmptyWord returns the expression that matches the word without letters.
 func EmptyWord() *Regexp { return &Regexp{Op: Epsilon} }
 
-// One gives the expression of one letter.
+// One returns the expression of one letter.
 func One(c Cube) *Regexp { return &Regexp{Op: Letter, Cube: c} }
 
-// Sequence gives the concatenation of the operands.
+// Sequence returns the concatenation of the operands.
 func Sequence(operands ...*Regexp) *Regexp { return &Regexp{Op: Concat, Operands: operands} }
 
-// Either gives the union of the operands.
+// Either returns the union of the operands.
 func Either(operands ...*Regexp) *Regexp { return &Regexp{Op: Union, Operands: operands} }
 
-// Both gives the intersection of the operands.
+// Both returns the intersection of the operands.
 func Both(operands ...*Regexp) *Regexp { return &Regexp{Op: Intersection, Operands: operands} }
 
-// Not gives the complement of r: the words that it does not match.
+// Not returns the complement of r: the words that it does not match.
 func Not(r *Regexp) *Regexp { return &Regexp{Op: Complement, Operands: []*Regexp{r}} }
 
-// Star gives any number of r.
+// Star returns any number of r.
 func Star(r *Regexp) *Regexp { return Times(r, 0, Unbounded) }
 
-// Plus gives one or more of r.
+// Plus returns one or more of r.
 func Plus(r *Regexp) *Regexp { return Times(r, 1, Unbounded) }
 
-// Maybe gives r or the empty word.
+// Maybe returns r or the empty word.
 func Maybe(r *Regexp) *Regexp { return Times(r, 0, 1) }
 
-// Times gives from minimum to maximum of r; Unbounded for no maximum.
+// Times returns from minimum to maximum of r; Unbounded for no maximum.
 func Times(r *Regexp, minimum, maximum int) *Regexp {
 	return &Regexp{Op: Repeat, Min: minimum, Max: maximum, Operands: []*Regexp{r}}
 }
@@ -172,7 +172,7 @@ func checkBounds(minimum, maximum int) error {
 	return nil
 }
 
-// Propositions gives the propositions of the expression, bit i for
+// Propositions returns the propositions of the expression, bit i for
 // proposition i.
 func (r *Regexp) Propositions() uint64 {
 	var mask uint64
@@ -205,7 +205,7 @@ func (r *Regexp) Text(name func(int) string) string {
 	return b.String()
 }
 
-// binding gives how tight an operator binds, loosest first.
+// binding returns how tight an operator binds, loosest first.
 func (o Op) binding() int {
 	switch o {
 	case Union:

@@ -61,7 +61,7 @@ var spelling = [...]string{
 	Since: "since", WeakSince: "weak_since", Interval: "[,)", WeakInterval: "[,)w",
 }
 
-// String gives the operator as the specification language spells it.
+// String returns the operator as the specification language spells it.
 func (o Op) String() string {
 	if int(o) < len(spelling) {
 		return spelling[o]
@@ -69,7 +69,7 @@ func (o Op) String() string {
 	return "operator " + strconv.Itoa(int(o))
 }
 
-// Arity gives the number of operands: 0, 1 or 2.
+// Arity returns the number of operands: 0, 1 or 2.
 func (o Op) Arity() int {
 	switch {
 	case o <= Atom:
@@ -81,7 +81,7 @@ func (o Op) Arity() int {
 	}
 }
 
-// IsFuture tells whether the operator speaks of later states.
+// IsFuture reports whether the operator speaks of later states.
 func (o Op) IsFuture() bool {
 	switch o {
 	case Always, Eventually, Next, Until, WeakUntil, Release, StrongRelease:
@@ -90,7 +90,7 @@ func (o Op) IsFuture() bool {
 	return false
 }
 
-// IsPast tells whether the operator speaks of earlier states.
+// IsPast reports whether the operator speaks of earlier states.
 func (o Op) IsPast() bool {
 	switch o {
 	case Prev, Yesterday, WeakPrev, Once, Historically, Start, End, Since, WeakSince, Interval, WeakInterval:
@@ -108,7 +108,7 @@ type Formula struct {
 	Left, Right *Formula // nil beyond the operator's operands
 }
 
-// Constant gives true or false.
+// Constant returns true or false.
 func Constant(value bool) *Formula {
 	if value {
 		return &Formula{Op: True}
@@ -116,15 +116,15 @@ func Constant(value bool) *Formula {
 	return &Formula{Op: False}
 }
 
-// Proposition gives the formula that holds where proposition i does. An i
+// Proposition returns the formula that holds where proposition i does. An i
 // outside 0..63 is found by Check.
 func Proposition(i int) *Formula { return &Formula{Op: Atom, Atom: i} }
 
-// Unary gives the operator applied to f. An operator of another arity is found
+// Unary returns the operator applied to f. An operator of another arity is found
 // by Check.
 func Unary(o Op, f *Formula) *Formula { return &Formula{Op: o, Left: f} }
 
-// Binary gives the operator between f and g. An operator of another arity is
+// Binary returns the operator between f and g. An operator of another arity is
 // found by Check.
 func Binary(o Op, f, g *Formula) *Formula { return &Formula{Op: o, Left: f, Right: g} }
 
@@ -162,7 +162,7 @@ func (f *Formula) Check() error {
 	return check(f)
 }
 
-// Operands gives the operands, none, one or two.
+// Operands returns the operands, none, one or two.
 func (f *Formula) Operands() []*Formula {
 	switch f.Op.Arity() {
 	case 0:
@@ -174,7 +174,7 @@ func (f *Formula) Operands() []*Formula {
 	}
 }
 
-// Propositions gives the propositions of the formula, bit i for proposition i.
+// Propositions returns the propositions of the formula, bit i for proposition i.
 func (f *Formula) Propositions() uint64 {
 	var mask uint64
 	seen := map[*Formula]bool{}

@@ -141,7 +141,7 @@ func hasLogic(prefix []FlatOp) bool {
 	return false
 }
 
-// number tells whether an arranged expression is a number.
+// number reports whether an arranged expression is a number.
 func (a *arranger) number(x Expr) bool {
 	switch x := x.(type) {
 	case *Ident:
@@ -229,10 +229,10 @@ func (r *row) join(op FlatOp, x, y Expr) Expr {
 	return out
 }
 
-// word gives the operator as it was written.
+// word returns the operator as it was written.
 func (o FlatOp) word() string { return o.Span.Text() }
 
-// bare gives x if it is an operation of a sort without parentheses.
+// bare returns x if it is an operation of a sort without parentheses.
 func bare(x Expr, sort func(Operator) bool) (*Binary, bool) {
 	b, ok := x.(*Binary)
 	return b, ok && sort(b.Op)
@@ -257,5 +257,5 @@ func (a *arranger) comparisons(x, inner *Binary) {
 	a.errs = append(a.errs, d)
 }
 
-// SourceText gives the text of an expression as it was written, in one line.
+// SourceText returns the text of an expression as it was written, in one line.
 func SourceText(x interface{ Where() Span }) string { return x.Where().Text() }

@@ -27,7 +27,7 @@ type Text struct {
 // Decl is a declaration: *Include, *Var, *Sync, *Thread, *Event, *Prop, *Local,
 // *Property, *Check, *Typestate, *MTTL or *Scope.
 type Decl interface {
-	// Where gives the place of the declared name, or of the keyword.
+	// Where returns the place of the declared name, or of the keyword.
 	Where() Span
 }
 
@@ -56,7 +56,7 @@ const (
 
 var syncNames = [...]string{"lock", "cond", "sem", "barrier"}
 
-// String gives the keyword.
+// String returns the keyword.
 func (k SyncKind) String() string { return syncNames[k&3] }
 
 // Sync is a lock, a condition, a semaphore or a barrier: of the variable Path, or
@@ -123,7 +123,7 @@ var opNames = [...]string{
 	"call", "return", "acquire", "release", "wait", "signal", "broadcast", "post", "arrive", "read", "write", "start", "end", "fork", "join",
 }
 
-// String gives the word that begins the pattern.
+// String returns the word that begins the pattern.
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -259,46 +259,46 @@ type ScopeCheck struct {
 	Span    Span
 }
 
-// Where gives the place of the included file's name.
+// Where returns the place of the included file's name.
 func (d *Include) Where() Span { return d.File.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Var) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Sync) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Thread) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Event) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Prop) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Local) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Property) Where() Span { return d.Name.Span }
 
-// Where gives the place of the analysis' name.
+// Where returns the place of the analysis' name.
 func (d *Check) Where() Span { return d.Analysis.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Typestate) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *MTTL) Where() Span { return d.Name.Span }
 
-// Where gives the place of the name.
+// Where returns the place of the name.
 func (d *Scope) Where() Span { return d.Name.Span }
 
 // Expr is an expression or a formula: *Ident, *Number, *Bool, *Null, *Unary,
 // *Binary, *Interval, *At, *Count, *Quantified, *Paren, and *Flat until Arrange.
 type Expr interface {
-	// Where gives the place.
+	// Where returns the place.
 	Where() Span
 }
 
@@ -397,40 +397,40 @@ type FlatOp struct {
 	Span   Span
 }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Ident) Where() Span { return x.Name.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Number) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Bool) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Null) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Unary) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Binary) Where() Span { return Span{x.X.Where().Pos, x.Y.Where().End} }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Interval) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *At) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Count) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Quantified) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Paren) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Flat) Where() Span {
 	first, last := x.Terms[0], x.Terms[len(x.Terms)-1]
 	s := first.X.Where()
@@ -443,7 +443,7 @@ func (x *Flat) Where() Span {
 // Regex is an expression over letters: *Letter, *Cat, *Alt, *And, *Not, *Repeat,
 // *Epsilon or *Empty.
 type Regex interface {
-	// Where gives the place.
+	// Where returns the place.
 	Where() Span
 }
 
@@ -487,28 +487,28 @@ type Epsilon struct{ Span Span }
 // Empty is no word.
 type Empty struct{ Span Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Letter) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Cat) Where() Span { return spanOf(x.Parts) }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Alt) Where() Span { return spanOf(x.Parts) }
 
-// Where gives the place.
+// Where returns the place.
 func (x *And) Where() Span { return spanOf(x.Parts) }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Not) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Repeat) Where() Span { return Span{x.X.Where().Pos, x.End} }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Epsilon) Where() Span { return x.Span }
 
-// Where gives the place.
+// Where returns the place.
 func (x *Empty) Where() Span { return x.Span }
 
 func spanOf(parts []Regex) Span {

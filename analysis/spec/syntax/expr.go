@@ -30,7 +30,7 @@ func (p *parser) expr(in exprContext) Expr {
 	}
 }
 
-// infix tells whether an operator between operands stands here. A line that begins
+// infix reports whether an operator between operands stands here. A line that begins
 // with one goes on with the line before.
 func (p *parser) infix(in exprContext) (Operator, bool) {
 	switch p.tok.kind {
@@ -70,7 +70,7 @@ func (p *parser) term(in exprContext) (t Term) {
 	return t
 }
 
-// prefix tells whether an operator before an operand stands here.
+// prefix reports whether an operator before an operand stands here.
 func (p *parser) prefix(in exprContext) (Operator, bool) {
 	switch p.tok.kind {
 	case tokOp:

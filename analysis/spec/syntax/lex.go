@@ -182,7 +182,7 @@ func octal(digits string) bool {
 	return len(digits) > 1 && digits[0] == '0' && isDigit(digits[1]) && !strings.ContainsAny(digits, ".eE") || strings.HasPrefix(digits, "0o") || strings.HasPrefix(digits, "0O")
 }
 
-// inNumber tells whether the next byte belongs to the number that began at start:
+// inNumber reports whether the next byte belongs to the number that began at start:
 // signs do behind an exponent's letter, a dot before a digit or at the number's end.
 func (l *lexer) inNumber(start int) bool {
 	c := l.src.Text[l.at]

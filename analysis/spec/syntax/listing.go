@@ -74,7 +74,7 @@ func (p *parser) lockName() Text {
 	return Text{path, t.Span}
 }
 
-// quotedPattern gives the event its pattern. A lock that a condition names is
+// quotedPattern returns the event its pattern. A lock that a condition names is
 // declared for it.
 func (p *parser) quotedPattern(e *Event, on Text, lock *Text) Decl {
 	e.Pattern.Span = on.Span

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Nearest gives the name most like another: differing in case alone, or by few
+// Nearest returns the name most like another: differing in case alone, or by few
 // letters for its length; "" if there is none.
 func Nearest(name string, among []string) string {
 	best, least := "", 0
@@ -31,7 +31,7 @@ func Nearest(name string, among []string) string {
 	return best
 }
 
-// letters gives the letters of a name in their own order.
+// letters returns the letters of a name in their own order.
 func letters(name string) string {
 	b := []byte(name)
 	slices.Sort(b)

@@ -69,7 +69,7 @@ var operatorNames = [...]string{
 	"&", "|", "^", "~",
 }
 
-// String gives the spelling that printed formulas have.
+// String returns the spelling that printed formulas have.
 func (o Operator) String() string { return operatorNames[o] }
 
 // IsTemporal reports whether the operator looks at other states.

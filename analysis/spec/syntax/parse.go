@@ -118,7 +118,7 @@ func (p *parser) unexpected(what string, hint ...string) {
 	p.expected(what, hint...)
 }
 
-// stray tells whether the token begins the next declaration, though the present one
+// stray reports whether the token begins the next declaration, though the present one
 // is not whole: within parentheses it must not be indented.
 func (p *parser) stray() bool {
 	return p.tok.nl && p.beginsDeclaration() && (p.paren == 0 || p.src.Text[p.tok.off-1] == '\n')
@@ -132,12 +132,12 @@ func (p *parser) advance() token {
 	return t
 }
 
-// peek gives the token behind the present one.
+// peek returns the token behind the present one.
 func (p *parser) peek() token {
 	return p.peekAfter(p.tok)
 }
 
-// peekAfter gives the token behind t.
+// peekAfter returns the token behind t.
 func (p *parser) peekAfter(t token) token {
 	l := p.lexer
 	l.at = t.end
@@ -300,7 +300,7 @@ func (p *parser) skipDeclaration() {
 	}
 }
 
-// beginsDeclaration tells whether the token is a declaration's word with what
+// beginsDeclaration reports whether the token is a declaration's word with what
 // follows it.
 func (p *parser) beginsDeclaration() bool {
 	if p.tok.kind != tokName || !declarations[p.tok.text] {
@@ -517,7 +517,7 @@ func (p *parser) block(read func()) {
 	p.advance()
 }
 
-// unclosed tells whether a declaration that no block holds begins at a line's
+// unclosed reports whether a declaration that no block holds begins at a line's
 // first column.
 func (p *parser) unclosed() bool {
 	inside := p.tok.text == "property" || p.tok.text == "check" || p.tok.text == "event"

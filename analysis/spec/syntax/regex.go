@@ -43,7 +43,7 @@ func (p *parser) regexCat() Regex {
 	return &Cat{parts}
 }
 
-// regexFollows tells whether a further part stands here. Outside of parentheses a
+// regexFollows reports whether a further part stands here. Outside of parentheses a
 // newline ends the expression.
 func (p *parser) regexFollows() bool {
 	if p.tok.nl && p.paren == 0 || p.stray() {
@@ -82,7 +82,7 @@ func (p *parser) regexRepeat() Regex {
 	return x
 }
 
-// postfix tells whether a repetition stands here: { is one before a digit.
+// postfix reports whether a repetition stands here: { is one before a digit.
 func (p *parser) postfix() bool {
 	if p.tok.kind != tokOp || p.tok.nl && p.paren == 0 {
 		return false

@@ -59,7 +59,7 @@ func (p Pos) Column() int {
 	return utf8.RuneCountInString(p.Src.Text[p.Src.lines[p.Line()-1]:p.Off]) + 1
 }
 
-// String gives file:line:column.
+// String returns file:line:column.
 func (p Pos) String() string {
 	if !p.IsValid() {
 		return "-"
@@ -67,7 +67,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.Src.Name, p.Line(), p.Column())
 }
 
-// line gives the text of the line, and where in it the place is, in bytes.
+// line returns the text of the line, and where in it the place is, in bytes.
 func (p Pos) line() (text string, at int) {
 	start := p.Src.lines[p.Line()-1]
 	text, _, _ = strings.Cut(p.Src.Text[start:], "\n")
@@ -80,7 +80,7 @@ type Span struct {
 	End int // offset behind it
 }
 
-// Text gives what stands there, in one line.
+// Text returns what stands there, in one line.
 func (s Span) Text() string {
 	if !s.IsValid() {
 		return ""
@@ -116,7 +116,7 @@ var kindNames = [...]string{
 	"not-evaluated", "file", "doubtful",
 }
 
-// String gives the kind's name as `check --format json` spells it.
+// String returns the kind's name as `check --format json` spells it.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -133,7 +133,7 @@ type Diagnostic struct {
 	Notes   []string // further lines
 }
 
-// Error gives file:line:column and the message, in one line.
+// Error returns file:line:column and the message, in one line.
 func (d *Diagnostic) Error() string {
 	text := d.Message
 	if d.Warning {
@@ -148,7 +148,7 @@ func (d *Diagnostic) Error() string {
 // maxShown bounds the width of a source line that is shown.
 const maxShown = 120
 
-// Detail gives the message, the line with a caret below, and the notes.
+// Detail returns the message, the line with a caret below, and the notes.
 func (d *Diagnostic) Detail() string {
 	var b strings.Builder
 	b.WriteString(d.Error())
@@ -201,7 +201,7 @@ func printable(text string) string {
 // List is what is wrong with a specification, in the order of the text.
 type List []*Diagnostic
 
-// Error gives every entry with its line.
+// Error returns every entry with its line.
 func (l List) Error() string {
 	var b strings.Builder
 	for _, d := range l {

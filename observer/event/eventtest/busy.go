@@ -26,7 +26,7 @@ type busyThread struct {
 	nested bool
 }
 
-// NewBusy gives a run of so many threads, with an access in one of so many
+// NewBusy returns a run of so many threads, with an access in one of so many
 // sections; 0 for none.
 func NewBusy(threads, accesses int) *Busy {
 	return &Busy{accesses: uint64(accesses), random: 88172645463325252, threads: make([]busyThread, threads)}

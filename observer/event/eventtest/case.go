@@ -158,7 +158,7 @@ func Cases(tb testing.TB, pattern string) []*Case {
 	return cases
 }
 
-// matches gives the files of a pattern, of which there must be some.
+// matches returns the files of a pattern, of which there must be some.
 func matches(tb testing.TB, pattern string) []string {
 	tb.Helper()
 	paths, err := filepath.Glob(pattern)

@@ -34,7 +34,7 @@ func (n *Names) Object(name string) event.ObjectID { return event.ObjectID(index
 
 func index(s []string, name string) int { return max(0, slices.Index(s, name)) }
 
-// Stamp gives the events their clocks, each with a clock of its own so that it may
+// Stamp returns the events their clocks, each with a clock of its own so that it may
 // be kept: Must is the clock before the edge from the write that a read reads.
 func Stamp(events []event.Event) {
 	m := clock.New()
@@ -93,7 +93,7 @@ func namesOf(r *std.Reader, events []event.Event) *Names {
 	return n
 }
 
-// builder gives identifiers and splits what is more than one event.
+// builder returns identifiers and splits what is more than one event.
 type builder struct {
 	events  []event.Event
 	names   *Names

@@ -23,7 +23,7 @@ type guardedEdge struct {
 // Start appends the initial state.
 func (g *Guarded) Start(into []uint32) []uint32 { return append(into, g.start) }
 
-// Bad tells whether a state is the bad one.
+// Bad reports whether a state is the bad one.
 func (g *Guarded) Bad(s uint32) bool { return s == g.bad }
 
 // Step appends the states that follow.
@@ -50,7 +50,7 @@ type comparison struct {
 	constant int64
 }
 
-// Letter gives the atoms that hold of the values.
+// Letter returns the atoms that hold of the values.
 func (c Comparisons) Letter(values []uint64, _ uint64) (letter uint64) {
 	for i, x := range c {
 		a, b := int64(values[x.left]), x.constant

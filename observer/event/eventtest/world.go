@@ -33,7 +33,7 @@ func (w *World) Emit(e event.Event) {
 	w.Events = append(w.Events, e)
 }
 
-// Held gives the locks that a thread holds, in the order in which it took them. The
+// Held returns the locks that a thread holds, in the order in which it took them. The
 // slice is the world's.
 func (w *World) Held(t event.ThreadID) []event.ObjectID { return w.held[t] }
 

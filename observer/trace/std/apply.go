@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// emit gives an event of thread t.
+// emit returns an event of thread t.
 func (r *Reader) emit(t *thread, e event.Event) {
 	r.seq++
 	e.Seq, e.Thread = r.seq, t.id

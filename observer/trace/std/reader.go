@@ -81,13 +81,13 @@ func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 	}
 }
 
-// Names gives the names read so far; trace.Source.
+// Names returns the names read so far; trace.Source.
 func (r *Reader) Names() *trace.Names { return &r.names }
 
 // Line is the number of the line of the event last given, from 1.
 func (r *Reader) Line() int { return r.at }
 
-// Summary gives what the lines so far tell; trace.Source.
+// Summary returns what the lines so far tell; trace.Source.
 func (r *Reader) Summary() (s trace.Summary, whole bool) {
 	s = trace.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Unseen: r.rejoined}
 	for _, c := range []struct {
@@ -170,7 +170,7 @@ func (r *Reader) wrap(err error) error {
 // errRead marks errors of the input, which are no line's.
 var errRead = errors.New("read")
 
-// text gives the next line without its end; valid until the next call.
+// text returns the next line without its end; valid until the next call.
 func (r *Reader) text() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	if err == io.EOF && len(text) == 0 {

@@ -2,7 +2,7 @@
 // researchers publish traces: one event a line, thread|operation(operand)|location.
 //
 // The Reader takes the dialects met in the wild (docs/trace-format.md lists them)
-// and gives events as the observer would: outermost lock levels only, threads and
+// and returns events as the observer would: outermost lock levels only, threads and
 // objects numbered from 1 in order of appearance. It refuses, with the line's
 // number, what it does not know and what no run can have done: two holders of one
 // lock, a release by another than the holder, a thread that acts before its fork
@@ -25,10 +25,10 @@ type Error struct {
 	Err  error
 }
 
-// Error gives name, line and cause.
+// Error returns name, line and cause.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %v", e.Name, e.Line, e.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Dialect is a form of STD.
@@ -109,7 +109,7 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// Location gives the text of a location back, of the frames that a Reader made
+// Location returns the text of a location back, of the frames that a Reader made
 // of it; "" if there are none.
 func Location(frames []event.Frame) string {
 	if len(frames) == 0 {

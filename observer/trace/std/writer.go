@@ -21,7 +21,7 @@ type WriterOptions struct {
 	// Names are those of the run. Default nil: threads, locks and variables
 	// have numbers alone.
 	Names trace.Namer
-	// Location gives of a calling chain the text that tells locations apart:
+	// Location returns of a calling chain the text that tells locations apart:
 	// chains of equal text have one number. Default nil: the innermost frame.
 	Location func([]event.Frame) string
 }
@@ -211,7 +211,7 @@ func (w *Writer) unique(base string) string {
 	return name
 }
 
-// place gives the number of a location; 0 is unknown.
+// place returns the number of a location; 0 is unknown.
 func (w *Writer) place(id event.StackID) string {
 	if id == 0 {
 		return "0"
