@@ -1,7 +1,8 @@
-// Package bind binds a specification to a run: it tells which declarations the events
-// of the run are, and has the properties checked on all runs that their causality
-// allows. In go events, in trace order, and what names their identifiers stand for;
-// out come the findings of analysis/property. It reads no files and knows no process.
+// Package bind binds a specification to a run: it matches the events of the run with the
+// declarations of the specification, and has the properties checked on all runs that the
+// observed causality allows. In go events, in trace order, and the names of their
+// identifiers. Out come the findings of analysis/property. It reads no files and knows no
+// process.
 package bind
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Namer tells what identifiers stand for.
+// Namer names the threads, objects and functions of a run.
 type Namer interface {
 	report.Resolver
 	Func(event.FuncID) event.Func
@@ -32,13 +33,13 @@ type Options struct {
 	// Window and Queue are those of property.Options.
 	Window, Queue int
 	Exclusion     bool // as in property.Options
-	// Found is called for each finding as soon as it is known; nil is not.
+	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
 	// Latency is that of property.Options.
 	Latency *stats.Latency
 }
 
-// Run is a specification bound to one run; a finding.Analysis.
+// Run is a specification bound to one run. It implements finding.Analysis.
 type Run struct {
 	*property.Analysis
 	spec          *spec.Spec
@@ -47,7 +48,7 @@ type Run struct {
 	names         Namer
 	forms         []*event.Form    // of spec.Vars, as far as they were met
 	objects       []event.ObjectID // likewise
-	met           int              // how many were
+	met           int              // the number of variables whose object was met
 	others        int              // further objects of these names, in forked processes
 	threads       map[event.ThreadID]report.ThreadInfo
 	letters       []*letters
@@ -86,8 +87,8 @@ func New(o Options) (*Run, error) {
 	return r, err
 }
 
-// variable returns which of the specification's variables an object is, -1 for none. A
-// name stands for the object that was met first: that of the first process.
+// variable returns the index of the specification's variable that an object is, -1 for
+// none. A name stands for the object that was met first: that of the first process.
 func (r *Run) variable(id event.ObjectID) int {
 	o := r.names.Object(id)
 	if o.Kind != event.KindVariable {
@@ -106,7 +107,8 @@ func (r *Run) variable(id event.ObjectID) int {
 	return i
 }
 
-// thread tells of a thread what types are told by. It is asked at each event.
+// thread returns what the type of a thread depends on: its start routine, its name, and
+// whether it is the first thread. It is called at each event.
 func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
 	t, ok := r.threads[id]
 	if !ok {
@@ -116,7 +118,7 @@ func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
 	return t.Start, t.Name, t.Main
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
 	r.Analysis.Event(e)
 	if e.Op == event.End {
@@ -124,24 +126,24 @@ func (r *Run) Event(e *event.Event) {
 	}
 }
 
-// letters returns the letters of a property. How the program writes a variable is known
-// once it is met: when its initial value comes, or at its first access. Several cores may
-// ask for letters at once, but none while a variable is met.
+// letters computes the letters of a property. The form of a variable is known once the
+// variable is met: at its initial value, or at its first access. Several goroutines may
+// compute letters at once, but none while a variable is being met.
 type letters struct {
 	run      *Run
 	property *spec.Property
 	fitted   atomic.Pointer[fitted]
 }
 
-// fitted is what gives letters of variables in the forms that are known.
+// fitted computes letters from variables in the forms that are known.
 type fitted struct {
 	code     *spec.Letters // nil: the types do not fit the program
 	problems syntax.List
 	met      int // variables whose form is known
 }
 
-// Letter implements lattice.Labels. A property whose types do not fit the program has
-// letters without meaning: Problems says so.
+// Letter implements lattice.Labels. The letters of a property whose types do not fit the
+// program have no meaning; Unfit then returns an error.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	f := l.fitted.Load()
 	if f == nil || f.met != l.run.met {
@@ -155,8 +157,8 @@ func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	return f.code.Letter(values, events)
 }
 
-// Unfit says what of the specification does not fit the program that ran, so that the
-// properties were not checked; nil if all fits.
+// Unfit returns an error that names what of the specification does not fit the program
+// that ran, so that the properties were not checked. It is nil if everything fits.
 func (r *Run) Unfit() error {
 	var all syntax.List
 	for _, l := range r.letters {
@@ -170,7 +172,7 @@ func (r *Run) Unfit() error {
 	return fmt.Errorf("the properties were not checked: %w", all)
 }
 
-// Report says, for a report, how much was checked; nil of a nil Run.
+// Report returns, for a report, how much was checked; nil for a nil Run.
 func (r *Run) Report() *report.Properties {
 	if r == nil {
 		return nil
@@ -207,7 +209,7 @@ func (r *Run) Report() *report.Properties {
 	return out
 }
 
-// definition says what a property means.
+// definition returns the definition of a property, for a report.
 func (r *Run) definition(p *spec.Property) report.Definition {
 	d := report.Definition{Name: p.Name, Text: p.Text}
 	say := func(name, text string) {

@@ -1,7 +1,7 @@
-// Package calls counts the calls and returns that patterns asked for, and the
-// instances that they were on. Events go in, in order; out come counts, which say
-// of a run whether a pattern meant what its writer thought. It finds nothing
-// wrong. Memory is bounded by patterns and living instances.
+// Package calls counts the calls and returns that match the patterns of --on, and the
+// instances that they were made on. Events go in, in order. Out come counts, from which
+// the user sees whether a pattern matched what was meant. The package makes no findings.
+// Memory is bounded by the number of patterns and of live instances.
 package calls
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -11,7 +11,7 @@ type Count struct {
 	Pattern string // as written
 	Return  bool
 	Events  uint64
-	Objects uint64 // instances that these were on
+	Objects uint64 // instances that these were made on
 }
 
 // Counter counts. Make it with New.
@@ -23,14 +23,14 @@ type Counter struct {
 	seen   map[pair]struct{}
 }
 
-// pair is a living instance and a count that has it.
+// pair is a live instance and a count that includes it.
 type pair struct {
 	object event.ObjectID
 	count  int
 }
 
-// New makes a counter that asks names for the functions of events. The patterns
-// given come first in the result, also where nothing matches them.
+// New returns a counter that calls names for the functions of events. The given patterns
+// come first in the result, even those that nothing matches.
 func New(names func(event.FuncID) event.Func, patterns []event.On) *Counter {
 	c := &Counter{names: names, index: map[event.On]int{}, seen: map[pair]struct{}{}}
 	for _, p := range patterns {
@@ -39,7 +39,7 @@ func New(names func(event.FuncID) event.Func, patterns []event.On) *Counter {
 	return c
 }
 
-// count returns the index of a pattern's count.
+// count returns the index of a pattern's count, which it adds if it is new.
 func (c *Counter) count(p event.On) int {
 	i, ok := c.index[p]
 	if !ok {
@@ -50,7 +50,7 @@ func (c *Counter) count(p event.On) int {
 	return i
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (c *Counter) Event(e *event.Event) {
 	switch {
 	case e.Op.IsCall():
@@ -78,7 +78,7 @@ func (c *Counter) add(i int, object event.ObjectID) {
 	}
 }
 
-// of returns the counts of a function's events. Identifiers of functions are dense.
+// of returns the indices of the counts of a function's events. FuncIDs are dense.
 func (c *Counter) of(id event.FuncID) []int {
 	for int(id) >= len(c.funcs) {
 		var is []int
@@ -90,7 +90,7 @@ func (c *Counter) of(id event.FuncID) []int {
 	return c.funcs[id]
 }
 
-// Remember implements observer.Rememberer: nothing is named.
+// Remember implements observer.Rememberer. A Counter names nothing.
 func (c *Counter) Remember(*event.Names) {}
 
 // Counts returns the counts so far, in the order of the patterns.

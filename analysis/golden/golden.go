@@ -1,6 +1,6 @@
-// Package golden compares what tests get with files that hold what they want. It is for
-// tests alone. With -update behind a package's tests the files are written anew; the
-// difference is for people to review.
+// Package golden compares results of tests with golden files. It is only for tests. With
+// -update the tests of a package write their golden files again; people review the
+// difference.
 package golden
 
 import (
@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// Compare fails the test where got is not what the file holds.
+// Compare fails the test if got is not the content of the file.
 func Compare(t testing.TB, file, got string) {
 	t.Helper()
 	if *update {

@@ -11,22 +11,22 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-var errForgotten = errors.New("it begins before the part of the run that was kept")
+var errDiscarded = errors.New("it begins before the part of the run that was kept")
 
-// execution makes of a witness, which has relevant events alone, the steps of a whole
-// execution from there on: each event of the witness with all that must come before it.
-// It has them checked.
+// execution completes a witness, which has only relevant events, to the steps of a whole
+// execution: each event of the witness is preceded by all events that must happen before
+// it. The checker of executions has accepted the steps that it returns.
 func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	last := w.From
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
 	if a.history.find(last) == nil || w.From != 0 && a.history.find(w.From) == nil || w.From == 0 && a.history.cut {
-		return nil, errForgotten
+		return nil, errDiscarded
 	}
 	run := a.history.upTo(last)
 	common := a.history.at(w.From + 1)
-	order, err := arrange(run, a.history.mine, common, w, clocksOf(a.o.Exclusion))
+	order, err := arrange(run, a.history.relevant, common, w, clocksOf(a.o.Exclusion))
 	if err != nil {
 		return nil, err
 	}
@@ -45,9 +45,9 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	return steps[common:], nil
 }
 
-// arrange returns the positions of the events after the common part in an order in which
-// those of the witness come as it says, each after all that comes before it by the clocks
-// full, of which every event is relevant.
+// arrange returns the positions of the events after the common part, in an order that keeps
+// the order of the witness and in which each event follows all that precede it by the clocks
+// full, for which every event is relevant.
 func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness, full *causality.Clocks) ([]int, error) {
 	slots, clocks := make([]uint32, len(run)), make([]causality.Clock, len(run))
 	at := map[uint64]int{}
@@ -76,7 +76,7 @@ func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness,
 	return order, nil
 }
 
-// stepOf is an event as a step.
+// stepOf returns an event as a step.
 func stepOf(e *event.Event) finding.Step {
 	return finding.Step{
 		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// Why a violation on another run is no more than potential. Sentences for the user.
+// The reasons why a violation on another run is only potential. Sentences for the user.
 const (
 	holed     = "events of this run were lost, so what orders these may have been lost too"
 	unvalued  = "a write of a watched variable did not tell its value"
@@ -17,22 +17,22 @@ const (
 	unwitness = "no schedule could be made of it: %v"
 )
 
-// violation makes a finding of a violation, or counts it with one.
+// violation makes a finding of a violation, or counts it to the finding of the same key.
 func (a *Analysis) violation(v *lattice.Violation) {
 	if a.violated[v.Property] {
-		return // the observed run has shown it already
+		return // The observed run has shown it already.
 	}
 	k := key{property: v.Property}
 	e, ok := v.Event()
 	if ok {
-		k = a.place(e.Seq)
+		k = a.keyOf(e.Seq)
 		k.property = v.Property
 	}
 	a.violated[v.Property] = a.violated[v.Property] || v.Observed
 	old := a.findings[k]
 	switch {
 	case old == nil && !v.Observed && a.countOf(v.Property) >= maxFindings:
-		a.more++
+		a.omitted++
 		return
 	case old != nil && !a.better(old, v):
 		old.Count++
@@ -56,10 +56,11 @@ func (a *Analysis) violation(v *lattice.Violation) {
 	}
 }
 
-// maxTries bounds how often a witness is sought for one finding.
+// maxTries bounds the number of searches for a witness of one finding.
 const maxTries = 4
 
-// better reports whether a violation may say more than the finding that there is.
+// better reports whether a violation may lead to a finding of higher confidence than the
+// existing one.
 func (a *Analysis) better(old *finding.Finding, v *lattice.Violation) bool {
 	if v.Observed {
 		return old.Confidence != finding.Observed
@@ -76,8 +77,8 @@ func (a *Analysis) countOf(property int) (n int) {
 	return n
 }
 
-// finding describes a violation, and tells whether it is the observed run's; nil if it says
-// nothing new.
+// finding returns the finding of a violation, and whether the observed run itself shows it.
+// The finding is nil if an earlier state of its witness was bad already.
 func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed bool) {
 	p := &a.o.Properties[v.Property]
 	w, err := v.Witness()
@@ -112,15 +113,15 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	return f, observed
 }
 
-// follows reports whether a witness is a beginning of the observed run: the lattice meets that
-// as one path of many, before it goes along the observed run alone.
+// follows reports whether a witness is a prefix of the observed run. The lattice meets the
+// observed run as one path of many, before it follows that run alone.
 func (a *Analysis) follows(w *lattice.Witness) bool {
 	if len(w.Steps) == 0 {
 		return false
 	}
 	next := 0
 	for i := a.history.at(w.From + 1); i < a.history.at(w.Steps[len(w.Steps)-1].Seq+1); i++ {
-		if !a.history.mine[i] {
+		if !a.history.relevant[i] {
 			continue
 		}
 		if next == len(w.Steps) || w.Steps[next].Seq != a.history.events[i].Seq {
@@ -148,7 +149,7 @@ func (a *Analysis) doubt(f *finding.Finding, reason string) {
 	}
 }
 
-// explain returns a finding about another run its evidence and its witness.
+// explain fills in the evidence and the witness of a finding about another run.
 func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
 	f.Observed = a.observed(p, w)
 	f.Evidence = a.sides(p, w, f.Observed)
@@ -159,11 +160,11 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 		return
 	}
 	f.Witness = steps
-	a.tell(f.Witness, p, w.Steps)
+	a.addTruth(f.Witness, p, w.Steps)
 }
 
 // observed returns what the run did from the last common state to the last event of the
-// witness, as far as the property reads it.
+// witness, restricted to the events that the property reads.
 func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 	last := w.From
 	for i := range w.Steps {
@@ -172,7 +173,7 @@ func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 	var out []finding.Step
 	values := slices.Clone(w.Values)
 	for i := a.history.at(w.From + 1); i < a.history.at(last+1); i++ {
-		if !a.history.mine[i] {
+		if !a.history.relevant[i] {
 			continue
 		}
 		e, mask := &a.history.events[i], a.history.masks[i]
@@ -190,10 +191,10 @@ func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 	return out
 }
 
-// sides are the events of a witness that change places, and the one that violates the
-// property; then those of the run that it does without, and that would come later.
+// sides returns the events of a witness that are reordered, and the one that violates the
+// property; then the events of the run that the witness leaves out, which come later.
 func (a *Analysis) sides(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
-	out := a.steps(p, moved(w, a.place))
+	out := a.steps(p, moved(w, a.keyOf))
 	for _, s := range observed {
 		overtaken := !slices.ContainsFunc(w.Steps, func(w lattice.Step) bool { return w.Seq == s.Seq })
 		if overtaken && len(out) < maxEvidence {
@@ -203,7 +204,7 @@ func (a *Analysis) sides(p *Property, w *lattice.Witness, observed []finding.Ste
 	return out
 }
 
-// truth writes a letter as what holds.
+// truth returns which propositions hold in a letter.
 func (p *Property) truth(l lattice.Letter) []finding.Truth {
 	var out []finding.Truth
 	for bit, name := range p.Propositions {
@@ -212,7 +213,7 @@ func (p *Property) truth(l lattice.Letter) []finding.Truth {
 	return out
 }
 
-// unseen says what the finding rests on that was not seen.
+// unseen returns a sentence on what the finding depends on that was not seen, "" if nothing.
 func (a *Analysis) unseen(p *Property, observed bool) string {
 	switch {
 	case a.holes && !observed:
@@ -228,21 +229,21 @@ func (a *Analysis) unseen(p *Property, observed bool) string {
 	return ""
 }
 
-// place is where an event of the run was made, and by whom.
-func (a *Analysis) place(seq uint64) (k key) {
+// keyOf returns the call stack and the thread of an event of the run.
+func (a *Analysis) keyOf(seq uint64) (k key) {
 	if e := a.history.find(seq); e != nil {
-		k.place, k.thread = e.Stack, e.Thread
+		k.stack, k.thread = e.Stack, e.Thread
 	}
 	return k
 }
 
-// moved are the events of a witness that change places, and the one that violates the
-// property; of several at one place the last.
-func moved(w *lattice.Witness, place func(seq uint64) key) []lattice.Step {
+// moved returns the events of a witness that are reordered, and the one that violates the
+// property. Of several events of one key it returns the last.
+func moved(w *lattice.Witness, keyOf func(seq uint64) key) []lattice.Step {
 	var out []lattice.Step
 	seen := map[key]bool{}
 	for i := len(w.Steps) - 1; i >= 0 && len(out) < maxEvidence; i-- {
-		k := place(w.Steps[i].Seq)
+		k := keyOf(w.Steps[i].Seq)
 		if !seen[k] && (i == len(w.Steps)-1 || inverted(w.Steps, i)) {
 			seen[k] = true
 			out = append(out, w.Steps[i])
@@ -255,7 +256,7 @@ func moved(w *lattice.Witness, place func(seq uint64) key) []lattice.Step {
 // maxEvidence bounds the sides of a finding.
 const maxEvidence = 6
 
-// inverted reports whether step i has changed places with another.
+// inverted reports whether step i is reordered with another step.
 func inverted(steps []lattice.Step, i int) bool {
 	for j := range steps {
 		if (j < i) != (steps[j].Seq < steps[i].Seq) && j != i {
@@ -265,7 +266,7 @@ func inverted(steps []lattice.Step, i int) bool {
 	return false
 }
 
-// steps are the steps of a witness alone.
+// steps returns the steps of a witness alone, without the other events of an execution.
 func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
@@ -273,12 +274,13 @@ func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 			out = append(out, stepOf(e))
 		}
 	}
-	a.tell(out, p, in)
+	a.addTruth(out, p, in)
 	return out
 }
 
-// tell adds to the steps of an execution what holds after those of the witness.
-func (a *Analysis) tell(steps []finding.Step, p *Property, w []lattice.Step) {
+// addTruth adds to the steps of an execution which propositions hold after the steps of
+// the witness.
+func (a *Analysis) addTruth(steps []finding.Step, p *Property, w []lattice.Step) {
 	for i := range steps {
 		k := slices.IndexFunc(w, func(s lattice.Step) bool { return s.Seq == steps[i].Seq })
 		if k < 0 || !w[k].Reads {
@@ -288,7 +290,7 @@ func (a *Analysis) tell(steps []finding.Step, p *Property, w []lattice.Step) {
 	}
 }
 
-// name fills the threads and objects of a finding.
+// name fills in the threads and objects of a finding.
 func (a *Analysis) name(f *finding.Finding) {
 	for i := range f.Evidence {
 		s := &f.Evidence[i]

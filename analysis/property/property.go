@@ -2,24 +2,25 @@
 // allows: predictive monitoring (Sen, Roşu, Agha, "Online Efficient Predictive Safety
 // Analysis of Multithreaded Programs").
 //
-// In goes every event of a run; the caller says which are relevant (Options.Variable,
-// Options.Events) and gives, for each property, a monitor and the letters that it reads.
-// Clocks are those of observer/causality, the runs those of observer/lattice. Out come
-// findings: the observed run violates a property, or another does, with the run from
-// the last state that the two have in common. It knows nothing of specifications.
+// In goes every event of a run. The caller decides which events are relevant
+// (Options.Variable, Options.Events) and supplies, for each property, a monitor and the
+// letters that it reads. The vector clocks are those of observer/causality, and the runs are
+// the paths of observer/lattice. Out come findings: the observed run violates a property, or
+// another run does, shown from the last state that the two have in common. The package
+// knows nothing of specifications.
 //
 // # Trust
 //
-// A finding is predicted only if the plain monitor turns bad on the witness and
-// package execution, which knows the rules of locks, reads, waits and so on but no clocks,
-// executes it: all events of the run that the witness needs, in an order in which
-// those of the witness come as it says. Otherwise, or where part of the run was not
-// seen, it is potential, with the reason.
+// A finding is predicted only if the plain monitor reaches its bad state on the witness and
+// package execution accepts the witness: all events of the run that the witness needs, in an
+// order that keeps the order of the witness. Package execution knows the rules of locks,
+// reads, waits and so on, but no clocks. Otherwise, or where part of the run was not seen,
+// the finding is potential and has the reason.
 //
 // # Bounds
 //
-// Options.History events of the run and as many cuts are kept for witnesses; a property
-// has at most maxFindings findings, one for each place at which runs turn bad.
+// Options.History events of the run and as many cuts are kept for witnesses. A property
+// has at most maxFindings findings, one for each call stack at which runs become bad.
 package property
 
 import (
@@ -40,43 +41,44 @@ type Options struct {
 	Properties []Property
 	// Variables are the names of the variables that the letters speak of, by index.
 	Variables []string
-	// Initial is what they held before the first event; nil: what an Init event before the
-	// first relevant one tells.
+	// Initial holds the variables' values before the first event. With nil the values are
+	// those of the Init events that precede the first relevant event.
 	Initial []uint64
-	// Variable returns which of them an object is, -1 for none. It is asked once for each
-	// object that is accessed.
+	// Variable returns the index of the variable that an object is, -1 for none. It is
+	// called once for each object that is accessed.
 	Variable func(event.ObjectID) int
-	// Events returns which declared events an event of the run is (bit i: event i); nil:
-	// there are none.
+	// Events returns the set of declared events that an event of the run is (bit i: event
+	// i). With nil there are none.
 	Events func(*event.Event) uint64
-	// Window is w, the most states that a level of the lattice keeps, 0 for no limit;
-	// Queue is l, how many events wait until a level is closed, 0 for no limit.
+	// Window is w, the most states that a level of the lattice keeps; 0 is no limit.
+	// Queue is l, the number of events that wait until a level is closed; 0 is no limit.
 	Window, Queue int
-	// Exclusion lets sections of a lock change places, as a whole: the order of this run
-	// without the edges of locks. Takings and releases are steps of the lattice then.
+	// Exclusion allows whole critical sections of a lock to be reordered: the causality is
+	// then that of this run without the edges of locks, and acquires and releases are steps
+	// of the lattice.
 	Exclusion bool
-	// History is how many events of the run are kept for witnesses; default 65536.
+	// History is the number of events of the run that are kept for witnesses; default 65536.
 	History int
-	// Found is called for each finding as soon as it is made; nil is not.
+	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
 	// Judges judge witnesses; default execution.Observed.
 	Judges execution.Bench
-	// Latency is told when an event enters the lattice and how far this has been built;
+	// Latency records when an event enters the lattice and how many levels have been built;
 	// nil measures nothing.
 	Latency *stats.Latency
 }
 
-// MaxProperties is how many properties can be checked at once.
+// MaxProperties is the number of properties that can be checked at once.
 const MaxProperties = 64
 
 // Property is what is checked on every run.
 type Property struct {
 	Name    string
-	Message string // what its violation means, for the user; "" if nothing was said
+	Message string // what its violation means, for the user; "" if the specification has none
 	Monitor lattice.Monitor
 	Labels  lattice.Labels
-	// Variables are those, by index, whose writes make a letter, and Events the
-	// declared events that do.
+	// Variables are the indices of the variables whose writes make a letter. Events is the
+	// set of declared events that do.
 	Variables []int
 	Events    uint64
 	// Propositions are the names of the bits of a letter, for witnesses.
@@ -85,36 +87,37 @@ type Property struct {
 
 const defaultHistory = 1 << 16
 
-// Analysis is the properties of a run. It is a finding.Analysis.
+// Analysis checks properties of a run. It implements finding.Analysis.
 type Analysis struct {
 	o        Options
 	clocks   *causality.Clocks
-	lattice  *lattice.Lattice // nil until the first relevant event: initial values may come
+	lattice  *lattice.Lattice // nil until the first relevant event, since initial values may precede it
 	initial  []uint64
-	known    []bool // by variable: its initial value was told
+	known    []bool // by variable: its initial value was recorded
 	variable map[event.ObjectID]int
 	history  history
 	holes    bool
-	valued   bool // every write of a variable told its value
+	valued   bool // every write of a variable had its value
 	findings map[key]*finding.Finding
 	order    []key
 	violated []bool // by property: the observed run violates it
-	more     uint64 // violations beyond maxFindings
+	omitted  uint64 // violations beyond maxFindings
 
 	witnesses execution.Tally
 }
 
-// key is what makes violations one finding.
+// key identifies a finding: violations with equal keys are one finding.
 type key struct {
 	property int
-	place    event.StackID
+	stack    event.StackID
 	thread   event.ThreadID
 }
 
 // maxFindings bounds the findings of a property.
 const maxFindings = 16
 
-// New makes the analysis of a run that has not begun.
+// New returns the analysis of a run that has not begun. There is an error if there are
+// more than MaxProperties properties, or if the initial values are not one for each variable.
 func New(o Options) (*Analysis, error) {
 	if len(o.Properties) > MaxProperties {
 		return nil, fmt.Errorf("check %d properties at once: at most %d", len(o.Properties), MaxProperties)
@@ -148,21 +151,21 @@ func clocksOf(exclusion bool) *causality.Clocks {
 	return causality.New()
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
 	var events uint64
 	if a.o.Events != nil {
 		events = a.o.Events(e)
 	}
 	if e.Op.IsCall() && events == 0 {
-		return // it orders nothing
+		return // A call that no property mentions orders nothing.
 	}
 	if e.Op == event.Hole || e.Flags&event.AfterHole != 0 {
 		a.holes = true
 	}
 	v := a.variableOf(e)
 	if e.Op == event.Init && v >= 0 {
-		a.hold(v, e)
+		a.setInitial(v, e)
 	}
 	writes := v >= 0 && e.Op.IsWrite()
 	relevant := writes || events != 0
@@ -188,7 +191,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// locking is what the event does to a lock, where sections may change places.
+// locking returns what the event does to a lock, where critical sections may be reordered.
 func (a *Analysis) locking(e *event.Event) lattice.Locking {
 	if !a.o.Exclusion {
 		return lattice.NoLock
@@ -204,7 +207,7 @@ func (a *Analysis) locking(e *event.Event) lattice.Locking {
 	return lattice.NoLock
 }
 
-// variableOf is the index of the variable that the event is on, or -1.
+// variableOf returns the index of the variable that the event accesses, or -1.
 func (a *Analysis) variableOf(e *event.Event) int {
 	if e.Object == 0 || e.Kind != event.KindVariable && e.Kind != event.KindField || a.o.Variable == nil {
 		return -1
@@ -222,8 +225,8 @@ func (a *Analysis) variableOf(e *event.Event) int {
 	return v
 }
 
-// hold takes what a variable holds when observation begins.
-func (a *Analysis) hold(v int, e *event.Event) {
+// setInitial records the value of a variable at the beginning of observation.
+func (a *Analysis) setInitial(v int, e *event.Event) {
 	if e.Flags&event.HasValue != 0 && a.lattice == nil {
 		a.initial[v], a.known[v] = e.Value, true
 	}
@@ -244,8 +247,8 @@ func (a *Analysis) begin() {
 	a.lattice = lattice.New(o)
 }
 
-// Finish builds what is left of the lattice and gives the findings, in the order in
-// which they were made.
+// Finish builds the rest of the lattice and returns the findings in the order in which
+// they were made.
 func (a *Analysis) Finish() []finding.Finding {
 	if a.lattice == nil {
 		a.begin()
@@ -259,7 +262,7 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Stats returns how much of the lattice was explored so far.
+// Stats returns figures of the part of the lattice that was explored so far.
 func (a *Analysis) Stats() lattice.Stats {
 	if a.lattice == nil {
 		return lattice.Stats{}
@@ -267,12 +270,12 @@ func (a *Analysis) Stats() lattice.Stats {
 	return a.lattice.Stats()
 }
 
-// Witnesses counts those that were judged. One that is refused is an error of this
-// package, or of the clocks and the lattice.
+// Witnesses returns how many witnesses were accepted and refused. A refused witness is an
+// error of this package, of the clocks or of the lattice.
 func (a *Analysis) Witnesses() execution.Tally { return a.witnesses }
 
-// Notes are sentences, for the user, on what limits the answer: what the window left out
-// of the runs that were checked.
+// Notes returns sentences, for the user, on what limits the answer: what the window left
+// out of the runs that were checked.
 func (a *Analysis) Notes() []string {
 	s := a.Stats()
 	if len(a.o.Properties) == 0 {
@@ -288,13 +291,13 @@ func (a *Analysis) Notes() []string {
 	if n := a.clocks.Forced(); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d threads were taken to begin after others had ended, as in this run", n))
 	}
-	if a.more > 0 {
-		notes = append(notes, fmt.Sprintf("%d violations of properties at further places are not shown", a.more))
+	if a.omitted > 0 {
+		notes = append(notes, fmt.Sprintf("%d violations of properties at further places are not shown", a.omitted))
 	}
 	return notes
 }
 
-// leftOut says what the window left out of the lattice.
+// leftOut describes what the window left out of the lattice.
 func leftOut(s *lattice.Stats) string {
 	var parts []string
 	if s.Dropped > 0 {
@@ -306,7 +309,7 @@ func leftOut(s *lattice.Stats) string {
 	return strings.Join(parts, ", and ")
 }
 
-// Remember adds the threads and objects that findings may still name.
+// Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	a.history.remember(n)
 	for _, f := range a.findings {

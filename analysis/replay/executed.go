@@ -10,14 +10,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// What threads did unobserved may have ordered two sides of a finding if any thread was
-// at a place that synchronises before the later side. One is enough: who loads what an
-// exchange has stored does so by a plain instruction, which is no such place, and hands
-// it on to the side by what is observed. Only the first hit of a thread is known, so
-// that when it was there says nothing against.
+// Unobserved synchronisation may have ordered two sides of a finding if any thread executed
+// a synchronising instruction that is not observed before the later side. One thread is
+// enough: another thread may load what an atomic exchange stored by a plain instruction,
+// which is not recorded, and hand it on by observed synchronisation. Only the first hit of
+// each thread is known, so the time of that hit cannot exclude an order.
 
-// unseenOrder names the place, of those that may have ordered the sides of f, at which
-// most of its threads were; "" if there is none.
+// unseenOrder returns a sentence on the instruction, of those that may have ordered the
+// sides of f, that most threads of f executed. It is "" if there is none.
 func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
 	later := laterSide(f)
 	best, who := -1, -1
@@ -37,8 +37,8 @@ func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
 	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.Left > 0), e.Place)
 }
 
-// laterSide is the number of the last event that the finding rests on; of one without
-// any, all events may matter.
+// laterSide returns the Seq of the last event of the finding's evidence. Without evidence it
+// is the largest number, since all events may matter.
 func laterSide(f *finding.Finding) uint64 {
 	later := uint64(0)
 	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
@@ -52,8 +52,8 @@ func laterSide(f *finding.Finding) uint64 {
 	return later
 }
 
-// before lists the threads of the finding that were at a place before an event, and
-// says whether any thread may have been.
+// before returns the threads of the finding that executed an instruction before an event,
+// and reports whether any thread at all may have.
 func before(e *trace.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
 	any = e.Left != 0 && e.Left <= later
 	for _, h := range e.Hits {
@@ -79,7 +79,7 @@ func threadsOf(hits []trace.Hit) []event.ThreadID {
 	return ids
 }
 
-// names is "T1", "T1 and T2", "T1, T2 and perhaps others".
+// names returns "T1", "T1 and T2", "T1, T2 and perhaps others".
 func names(ids []event.ThreadID, others bool) string {
 	var words []string
 	for _, id := range ids {
@@ -97,7 +97,7 @@ func names(ids []event.ThreadID, others bool) string {
 	}
 }
 
-// maxExecutedNotes bounds the notes on such places; the JSON report has more.
+// maxExecutedNotes bounds the notes on such instructions; the JSON report has more.
 const maxExecutedNotes = 3
 
 func executedNotes(all []trace.Executed) []string {

@@ -7,7 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 )
 
-// history says what predictions could look back on, and what had been forgotten.
+// history returns which part of the run predictions were made from, and notes on what had
+// been discarded.
 func history(s *suite.Suite) (*report.History, []string) {
 	b := s.Bounds()
 	var notes []string

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 )
 
-// locks says how far the orders of locks were looked at, and what bounds left out.
+// locks returns how far the lock graph was searched, and notes on what bounds left out.
 func locks(s *suite.Suite) (*report.Locks, []string) {
 	n := s.Locks()
 	var notes []string

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// doubtMisuse makes findings potential that say that a thread does not hold a lock, where
-// calls were not seen to return: one of them may have taken it.
+// doubtMisuse makes findings that a thread does not hold a lock potential, where calls were
+// not seen to return: one of these calls may have acquired the lock.
 func doubtMisuse(found []finding.Finding, s trace.Summary) {
 	if s.Unfollowed == 0 {
 		return

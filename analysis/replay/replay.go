@@ -1,7 +1,7 @@
-// Package replay takes a recorded run to its report: events out of a trace,
-// clocks computed again, analyses, findings, names. From the same trace it
-// makes the same report, byte for byte; and where the run was observed live, that
-// of the live run. It knows neither how a trace is stored nor how a report is
+// Package replay makes the report of a recorded run: it reads events from a trace, computes
+// clocks again, runs the analyses and names what their findings speak of. The same trace
+// makes the same report, byte for byte, and a trace that was recorded live makes the report
+// of the live run. The package knows neither how a trace is stored nor how a report is
 // printed.
 package replay
 
@@ -21,22 +21,22 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// Sink takes the events of a run, in order. The event is reused.
+// Sink processes the events of a run, in order. The event is reused for the next call.
 type Sink interface {
 	Event(*event.Event)
 }
 
-// maxCells bounds the memory for clocks, of 4 bytes a cell: a trace of a
-// megabyte may have a hundred thousand threads that nobody ever joins, each of
-// which knows all others. It is looked at every so many events.
+// maxCells bounds the memory for vector clocks, in cells of 4 bytes: a trace of a megabyte
+// may have a hundred thousand threads that are never joined, each with a clock of all
+// others. The bound is checked once in checkEvery events.
 const (
 	maxCells   = 1 << 30
 	checkEvery = 1024
 )
 
-// Events hands all events of a source to sink, with the clocks of the
-// must-order, and gives their number. The error is the source's; what came
-// before it has been handed on. Nothing is allocated for each event.
+// Events passes all events of a source to sink, with the vector clocks of must-happen-before,
+// and returns their number. The error is the source's; the events before it have been passed
+// on. Nothing is allocated per event.
 func Events(src trace.Source, sink Sink) (uint64, error) { return events(src, sink, maxCells) }
 
 func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
@@ -57,16 +57,16 @@ func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
 	}
 }
 
-// Options say what is looked for in a run. The zero value is useful.
+// Options select what is looked for in a run. The zero value is useful.
 type Options struct {
 	Suite suite.Options
-	// LockClasses has deadlocks looked for between classes of locks too.
+	// LockClasses looks for deadlocks between lock classes too.
 	LockClasses bool
-	// Bind binds a specification to the run; nil, or a nil Run, is none.
+	// Bind binds a specification to the run. Nil, or a nil Run, means that there is none.
 	Bind func(bind.Namer) (*bind.Run, error)
-	// Raced tells whether races on a variable of this name matter; nil: all do.
+	// Raced reports whether races on a variable of this name are reported; nil reports all.
 	Raced func(name string) bool
-	// Stats has the report tell figures of the run: all that a recorded run has.
+	// Stats adds to the report all figures that a recorded run has.
 	Stats bool
 }
 
@@ -99,7 +99,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 		return report.Report{}, err
 	}
 	s := summaryOf(src, n)
-	if len(s.Calls) == 0 { // the trace was cut before it told
+	if len(s.Calls) == 0 { // The trace was cut before its counts.
 		s.Calls = Calls(counter)
 	}
 	names := Resolver(src.Names())
@@ -116,7 +116,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	return out, nil
 }
 
-// Build makes the report of a run whose findings are there.
+// Build returns the report of a run with its findings.
 func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names report.Resolver) report.Report {
 	run.AddLocks(locks(s))
 	run.AddHistory(history(s))
@@ -127,8 +127,8 @@ func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names rep
 	return rep
 }
 
-// Mistakes are notes on schedules that were found and that the checker of witnesses
-// refused, which should not be. Properties may be nil.
+// Mistakes returns notes on witnesses that were found and that the checker of executions
+// refused: each is an error of tracepredict. Properties may be nil.
 func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 	w := s.Witnesses()
 	if properties != nil {
@@ -159,7 +159,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum trace.Summary, names rep
 	return append(finding.Doubted(violated, doubt), found...), nil
 }
 
-// several hands events to all its sinks.
+// several is a Sink that passes events to all its sinks.
 type several []Sink
 
 func (all several) Event(e *event.Event) {
@@ -168,7 +168,7 @@ func (all several) Event(e *event.Event) {
 	}
 }
 
-// Calls are the counts of a counter as a trace has them.
+// Calls returns the counts of a counter in the form of a trace.
 func Calls(c *calls.Counter) []trace.Calls {
 	var out []trace.Calls
 	for _, n := range c.Counts() {
@@ -177,7 +177,7 @@ func Calls(c *calls.Counter) []trace.Calls {
 	return out
 }
 
-// cuttable is a source that may end before its end.
+// cuttable is a source whose trace may have been cut short.
 type cuttable interface{ Cut() *trace.Cut }
 
 func summaryOf(src trace.Source, events uint64) trace.Summary {
@@ -193,7 +193,7 @@ func summaryOf(src trace.Source, events uint64) trace.Summary {
 	return s
 }
 
-// Run is the summary of a run as a report has it.
+// Run returns the summary of a run in the form of a report.
 func Run(s trace.Summary) report.Run {
 	var processes []report.Process
 	for _, p := range s.Processes {
@@ -214,8 +214,8 @@ func Run(s trace.Summary) report.Run {
 	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, Became: s.Became, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Cut: s.Cut, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
 }
 
-// Doubt gives, for suite.Finish, why a finding of the run may be wrong
-// whatever its witness says.
+// Doubt returns a function for suite.Finish: it returns why a finding of the run may be
+// wrong even though it has a witness, "" if nothing of the run suggests that.
 func Doubt(s trace.Summary) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.Unsure {
@@ -234,7 +234,7 @@ func Doubt(s trace.Summary) func(*finding.Finding) string {
 	}
 }
 
-// Resolver gives a report the names of a trace.
+// Resolver returns the names of a trace for a report.
 func Resolver(n *trace.Names) report.Resolver { return resolver{n} }
 
 type resolver struct{ names *trace.Names }

@@ -15,7 +15,7 @@ func (r *Reader) emit(t *thread, e event.Event) {
 }
 
 // apply turns a line into events, if a run can do what it says.
-func (r *Reader) apply(t *thread, op, operand string, place event.StackID) error {
+func (r *Reader) apply(t *thread, op, operand string, stack event.StackID) error {
 	if r.opts.Strict {
 		switch op {
 		case "acq", "rel", "r", "w", "fork", "join":
@@ -26,30 +26,30 @@ func (r *Reader) apply(t *thread, op, operand string, place event.StackID) error
 	released := t.released
 	t.released = nil
 	if t.waiting && op != "wait" {
-		r.wake(t, place)
+		r.wake(t, stack)
 	}
 	switch op {
 	case "acq":
-		return r.acquire(t, operand, place)
+		return r.acquire(t, operand, stack)
 	case "rel":
-		return r.release(t, operand, place)
+		return r.release(t, operand, stack)
 	case "r", "rd", "w", "wr":
-		e := event.Event{Op: event.Read, Kind: event.KindVariable, Object: r.object(r.vars, operand, event.KindVariable, t, place), Stack: place}
+		e := event.Event{Op: event.Read, Kind: event.KindVariable, Object: r.object(r.vars, operand, event.KindVariable, t, stack), Stack: stack}
 		if op[0] == 'w' {
 			e.Op = event.Write
 		}
 		r.emit(t, e)
 	case "fork":
-		return r.fork(t, operand, place)
+		return r.fork(t, operand, stack)
 	case "join":
-		return r.join(t, operand, place)
+		return r.join(t, operand, stack)
 	case "req":
-		r.requests++ // the acquisition that follows says as much
-		r.lock(t, operand, place)
+		r.requests++ // The acquire that follows implies the request.
+		r.lock(t, operand, stack)
 	case "wait":
-		return r.wait(t, operand, released, place)
+		return r.wait(t, operand, released, stack)
 	case "notify", "notifyAll":
-		e := event.Event{Op: event.Signal, Kind: event.KindCond, Object: r.object(r.conds, operand, event.KindCond, t, place), Stack: place}
+		e := event.Event{Op: event.Signal, Kind: event.KindCond, Object: r.object(r.conds, operand, event.KindCond, t, stack), Stack: stack}
 		if op == "notifyAll" {
 			e.Op = event.Broadcast
 		}
@@ -60,28 +60,28 @@ func (r *Reader) apply(t *thread, op, operand string, place event.StackID) error
 	return nil
 }
 
-func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, place event.StackID) event.ObjectID {
+func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, stack event.StackID) event.ObjectID {
 	id, ok := ids[name]
 	if !ok {
 		r.charge(name)
-		id = r.names.AddObject(trace.Object{Name: name, Kind: kind, First: place, FirstThread: t.id})
+		id = r.names.AddObject(trace.Object{Name: name, Kind: kind, First: stack, FirstThread: t.id})
 		ids[name] = id
 	}
 	return id
 }
 
-func (r *Reader) lock(t *thread, name string, place event.StackID) *lock {
+func (r *Reader) lock(t *thread, name string, stack event.StackID) *lock {
 	l := r.locks[name]
 	if l == nil {
 		r.charge(name)
-		l = &lock{id: r.names.AddObject(trace.Object{Name: name, Kind: event.KindMutex, First: place, FirstThread: t.id})}
+		l = &lock{id: r.names.AddObject(trace.Object{Name: name, Kind: event.KindMutex, First: stack, FirstThread: t.id})}
 		r.locks[name] = l
 	}
 	return l
 }
 
-func (r *Reader) acquire(t *thread, name string, place event.StackID) error {
-	l := r.lock(t, name, place)
+func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
+	l := r.lock(t, name, stack)
 	switch {
 	case l.holder == t && r.opts.Strict:
 		return fmt.Errorf("%s takes %s, which it has since line %d", t.name, name, l.line)
@@ -93,7 +93,7 @@ func (r *Reader) acquire(t *thread, name string, place event.StackID) error {
 		return fmt.Errorf("%s takes %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
 	}
 	l.holder, l.depth, l.line = t, 1, r.at
-	e := event.Event{Op: event.Acquire, Kind: event.KindMutex, Object: l.id, Stack: place}
+	e := event.Event{Op: event.Acquire, Kind: event.KindMutex, Object: l.id, Stack: stack}
 	if t.mutex == l {
 		e.Flags, t.mutex = event.InCondWait, nil
 	}
@@ -101,8 +101,8 @@ func (r *Reader) acquire(t *thread, name string, place event.StackID) error {
 	return nil
 }
 
-func (r *Reader) release(t *thread, name string, place event.StackID) error {
-	l := r.lock(t, name, place)
+func (r *Reader) release(t *thread, name string, stack event.StackID) error {
+	l := r.lock(t, name, stack)
 	switch {
 	case l.holder == nil:
 		return fmt.Errorf("%s releases %s, which nobody has", t.name, name)
@@ -113,11 +113,11 @@ func (r *Reader) release(t *thread, name string, place event.StackID) error {
 		return nil
 	}
 	l.holder, t.released = nil, l
-	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Stack: place})
+	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Stack: stack})
 	return nil
 }
 
-func (r *Reader) fork(t *thread, name string, place event.StackID) error {
+func (r *Reader) fork(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
 	switch {
 	case u == t:
@@ -131,14 +131,15 @@ func (r *Reader) fork(t *thread, name string, place event.StackID) error {
 	}
 	u.forked = r.at
 	info := r.names.Thread(u.id)
-	info.Parent, info.Created = t.id, place
+	info.Parent, info.Created = t.id, stack
 	r.names.SetThread(u.id, info)
-	r.emit(t, event.Event{Op: event.Fork, Peer: u.id, Stack: place})
+	r.emit(t, event.Event{Op: event.Fork, Peer: u.id, Stack: stack})
 	return nil
 }
 
-// join: a Java thread may be joined by many, which package event does not know.
-func (r *Reader) join(t *thread, name string, place event.StackID) error {
+// join applies a join. Several threads may join one Java thread, for which package event
+// has no operation: the later joins are left out.
+func (r *Reader) join(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
 	if u == t {
 		return fmt.Errorf("%s joins itself", t.name)
@@ -150,25 +151,25 @@ func (r *Reader) join(t *thread, name string, place event.StackID) error {
 		return nil
 	}
 	u.joined = r.at
-	r.emit(t, event.Event{Op: event.Join, Peer: u.id, Stack: place})
+	r.emit(t, event.Event{Op: event.Join, Peer: u.id, Stack: stack})
 	return nil
 }
 
-// wait begins a condition wait; the line before released the mutex. The thread
-// wakes at its next line.
-func (r *Reader) wait(t *thread, name string, mutex *lock, place event.StackID) error {
+// wait begins a condition wait, whose mutex the line before has released. The thread wakes
+// at its next line.
+func (r *Reader) wait(t *thread, name string, mutex *lock, stack event.StackID) error {
 	if t.waiting {
 		return fmt.Errorf("%s waits, and waits already", t.name)
 	}
 	t.waiting, t.mutex = true, mutex
-	t.cond = r.object(r.conds, name, event.KindCond, t, place)
-	r.emit(t, event.Event{Op: event.Wait, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: place})
+	t.cond = r.object(r.conds, name, event.KindCond, t, stack)
+	r.emit(t, event.Event{Op: event.Wait, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: stack})
 	return nil
 }
 
-func (r *Reader) wake(t *thread, place event.StackID) {
+func (r *Reader) wake(t *thread, stack event.StackID) {
 	t.waiting = false
-	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: place})
+	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: stack})
 }
 
 func (t *thread) mutexID() event.ObjectID {

@@ -19,12 +19,12 @@ const (
 
 // ReaderOptions configure a Reader.
 type ReaderOptions struct {
-	// Strict takes nothing but what RAPID itself reads.
+	// Strict accepts only what RAPID itself reads.
 	Strict bool
 }
 
-// Reader reads an STD trace; a trace.Source. Memory is bounded by the threads,
-// objects and locations that the trace names.
+// Reader reads an STD trace. It implements trace.Source. Memory is bounded by the number of
+// threads, objects and locations that the trace names.
 type Reader struct {
 	in    *bufio.Reader
 	name  string
@@ -43,9 +43,9 @@ type Reader struct {
 	locks   map[string]*lock
 	vars    map[string]event.ObjectID
 	conds   map[string]event.ObjectID
-	places  map[string]event.StackID
+	stacks  map[string]event.StackID
 	copy    []byte // the line at hand
-	stack   []byte // its location and stack
+	text    []byte // the location and stack of the line at hand
 
 	blank, comments, transactions, requests, nested int
 	rejoined                                        string // why an order is missing; "" if none is
@@ -77,17 +77,17 @@ type lock struct {
 func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 	return &Reader{
 		in: bufio.NewReaderSize(in, maxLine), name: name, opts: opts, threads: map[string]*thread{}, locks: map[string]*lock{},
-		vars: map[string]event.ObjectID{}, conds: map[string]event.ObjectID{}, places: map[string]event.StackID{},
+		vars: map[string]event.ObjectID{}, conds: map[string]event.ObjectID{}, stacks: map[string]event.StackID{},
 	}
 }
 
-// Names returns the names read so far; trace.Source.
+// Names implements trace.Source: it returns the names read so far.
 func (r *Reader) Names() *trace.Names { return &r.names }
 
-// Line is the number of the line of the event last given, from 1.
+// Line returns the number, from 1, of the line of the event that Next last returned.
 func (r *Reader) Line() int { return r.at }
 
-// Summary returns what the lines so far tell; trace.Source.
+// Summary implements trace.Source: it summarises the lines so far.
 func (r *Reader) Summary() (s trace.Summary, whole bool) {
 	s = trace.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Unseen: r.rejoined}
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func (r *Reader) Next(e *event.Event) error {
 
 // line reads one line, and those of its stack.
 func (r *Reader) line() error {
-	text, err := r.text()
+	text, err := r.nextLine()
 	if err != nil {
 		return err
 	}
@@ -167,11 +167,11 @@ func (r *Reader) wrap(err error) error {
 	return &Error{Name: r.name, Line: r.at, Err: err}
 }
 
-// errRead marks errors of the input, which are no line's.
+// errRead marks errors of the input, which belong to no line.
 var errRead = errors.New("read")
 
-// text returns the next line without its end; valid until the next call.
-func (r *Reader) text() ([]byte, error) {
+// nextLine returns the next line without its end; valid until the next call.
+func (r *Reader) nextLine() ([]byte, error) {
 	text, err := r.in.ReadSlice('\n')
 	if err == io.EOF && len(text) == 0 {
 		return nil, io.EOF
@@ -187,7 +187,7 @@ func (r *Reader) text() ([]byte, error) {
 	return bytes.TrimSuffix(text, []byte("\n")), nil
 }
 
-// event takes a line apart.
+// event parses a line.
 func (r *Reader) event(text []byte) error {
 	if n := bytes.Count(text, []byte("|")) + 1; n != 3 {
 		return fmt.Errorf("%q has %d fields, want thread|operation(operand)|location", clip(text), n)
@@ -216,11 +216,11 @@ func (r *Reader) event(text []byte) error {
 	if err != nil {
 		return err
 	}
-	place, err := r.place(fields[2])
+	stack, err := r.stack(fields[2])
 	if err != nil {
 		return err
 	}
-	return r.apply(t, op, operand, place)
+	return r.apply(t, op, operand, stack)
 }
 
 func clip(text []byte) string {
@@ -300,25 +300,25 @@ func (r *Reader) operandThread(name string) *thread {
 	return t
 }
 
-// place numbers a location with the stack that follows it.
-func (r *Reader) place(location []byte) (event.StackID, error) {
-	r.stack = append(r.stack[:0], location...)
+// stack numbers a location with the stack that follows it.
+func (r *Reader) stack(location []byte) (event.StackID, error) {
+	r.text = append(r.text[:0], location...)
 	if err := r.eachStackLine(func(text []byte) {
-		r.stack = append(append(r.stack, '\n'), text...)
+		r.text = append(append(r.text, '\n'), text...)
 	}); err != nil {
 		return 0, err
 	}
-	if len(r.stack) == 0 {
+	if len(r.text) == 0 {
 		return 0, nil
 	}
-	if id, ok := r.places[string(r.stack)]; ok {
+	if id, ok := r.stacks[string(r.text)]; ok {
 		return id, nil
 	}
-	id := event.StackID(len(r.places) + 1)
-	r.places[string(r.stack)] = id
-	r.charge(string(r.stack))
+	id := event.StackID(len(r.stacks) + 1)
+	r.stacks[string(r.text)] = id
+	r.charge(string(r.text))
 	var frames []event.Frame
-	for i, text := range bytes.Split(r.stack, []byte("\n")) {
+	for i, text := range bytes.Split(r.text, []byte("\n")) {
 		switch {
 		case len(text) == 0:
 		case i == 0:
@@ -346,7 +346,7 @@ func (r *Reader) eachStackLine(take func([]byte)) error {
 		if err != nil || !isIndented(next) {
 			return nil // an error comes again with the next line
 		}
-		text, err := r.text()
+		text, err := r.nextLine()
 		if err != nil {
 			return err
 		}

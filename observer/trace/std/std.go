@@ -1,13 +1,13 @@
 // Package std reads and writes the STD text format of the RAPID tools, in which
 // researchers publish traces: one event a line, thread|operation(operand)|location.
 //
-// The Reader takes the dialects met in the wild (docs/trace-format.md lists them)
-// and returns events as the observer would: outermost lock levels only, threads and
-// objects numbered from 1 in order of appearance. It refuses, with the line's
-// number, what it does not know and what no run can have done: two holders of one
-// lock, a release by another than the holder, a thread that acts before its fork
-// or after it was joined. The Writer gives the same lines back. What the format
-// cannot carry it counts.
+// The Reader accepts the dialects of published traces (docs/trace-format.md lists them)
+// and returns events as the observer would: only the outermost level of a recursive lock,
+// threads and objects numbered from 1 in order of appearance. It refuses, with the number
+// of the line, what it does not know and what no run can have done: two holders of one
+// lock, a release by a thread that does not hold the lock, a thread that acts before its
+// fork or after it was joined. The Writer writes the same lines again, and counts what the
+// format cannot express.
 package std
 
 import (
@@ -48,8 +48,8 @@ const (
 // Dialects lists all, for messages and help.
 func Dialects() []Dialect { return []Dialect{Rapid, SPD, SUnhang} }
 
-// numbered is how the frame of a location that is a bare number is named, so
-// that a report reads well and the number can be had back.
+// numbered precedes the number in the function name of a location that is a bare number. A
+// report reads well with it, and the Writer finds the number again.
 const numbered = "location "
 
 // frameOf makes a frame of a location: a number, file:line, or any other text.
@@ -109,8 +109,8 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// Location returns the text of a location back, of the frames that a Reader made
-// of it; "" if there are none.
+// Location returns the text of a location from the frames that a Reader made of it; "" if
+// there are none.
 func Location(frames []event.Frame) string {
 	if len(frames) == 0 {
 		return ""

@@ -21,8 +21,8 @@ type WriterOptions struct {
 	// Names are those of the run. Default nil: threads, locks and variables
 	// have numbers alone.
 	Names trace.Namer
-	// Location returns of a calling chain the text that tells locations apart:
-	// chains of equal text have one number. Default nil: the innermost frame.
+	// Location returns the text that identifies the location of a call stack: call stacks
+	// of equal text have one number. Default nil: the innermost frame.
 	Location func([]event.Frame) string
 }
 
@@ -36,7 +36,7 @@ type Writer struct {
 	objects   map[event.ObjectID]string
 	called    map[string]bool // names of threads
 	taken     map[string]int  // names; how many have been made of each
-	places    map[event.StackID]string
+	stacks    map[event.StackID]string
 	locations map[string]string // by their text
 	numbers   map[string]bool   // taken
 	next      int               // number of a location
@@ -44,13 +44,13 @@ type Writer struct {
 	left      map[string]uint64
 }
 
-// reading is a read lock, which STD has no word for.
+// reading is a read lock that a thread holds. STD has no operation for it.
 type reading struct {
 	thread event.ThreadID
 	lock   event.ObjectID
 }
 
-// NewWriter writes to out. Close it.
+// NewWriter returns a Writer to out. The caller closes it.
 func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 	if opts.Dialect == "" {
 		opts.Dialect = Rapid
@@ -63,7 +63,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 	}
 	return &Writer{
 		out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]string{}, objects: map[event.ObjectID]string{}, called: map[string]bool{}, taken: map[string]int{},
-		places: map[event.StackID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
+		stacks: map[event.StackID]string{}, locations: map[string]string{}, numbers: map[string]bool{}, readers: map[reading]bool{}, left: map[string]uint64{},
 	}
 }
 
@@ -82,7 +82,7 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// Event writes the next event of the run. Errors are told by Close.
+// Event writes the next event of the run. Close returns the first error.
 func (w *Writer) Event(e *event.Event) {
 	switch e.Op {
 	case event.Acquire:
@@ -105,7 +105,7 @@ func (w *Writer) Event(e *event.Event) {
 		w.condition(e)
 	case event.Begin, event.End, event.Detach, event.Init:
 	case event.Destroy:
-		delete(w.objects, e.Object) // it does not come again
+		delete(w.objects, e.Object) // No later event has this ObjectID.
 	case event.Wake: // the acquisition that follows stands for it
 	default:
 		w.leave(e.Op.String() + " events")
@@ -150,7 +150,7 @@ func (w *Writer) condition(e *event.Event) {
 
 func (w *Writer) line(e *event.Event, op, operand string) {
 	// bufio keeps the first error for Flush.
-	for _, s := range [...]string{w.thread(e.Thread), "|", op, "(", operand, ")|", w.place(e.Stack), "\n"} {
+	for _, s := range [...]string{w.thread(e.Thread), "|", op, "(", operand, ")|", w.location(e.Stack), "\n"} {
 		_, _ = w.out.WriteString(s)
 	}
 }
@@ -200,7 +200,8 @@ func plain(name string) bool {
 	return name != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return c == ' ' || c == '|' || !unicode.IsPrint(c) })
 }
 
-// unique tells apart what has one name: a lock destroyed and made anew.
+// unique returns a name that no other object has: a lock that was destroyed and
+// initialised again has the same base name as its predecessor.
 func (w *Writer) unique(base string) string {
 	name := base
 	for w.taken[name] > 0 {
@@ -211,12 +212,12 @@ func (w *Writer) unique(base string) string {
 	return name
 }
 
-// place returns the number of a location; 0 is unknown.
-func (w *Writer) place(id event.StackID) string {
+// location returns the number of the location of a call stack; "0" is unknown.
+func (w *Writer) location(id event.StackID) string {
 	if id == 0 {
 		return "0"
 	}
-	if number, ok := w.places[id]; ok {
+	if number, ok := w.stacks[id]; ok {
 		return number
 	}
 	frames := w.opts.Names.Place(id)
@@ -230,12 +231,12 @@ func (w *Writer) place(id event.StackID) string {
 		}
 		w.locations[text], w.numbers[number] = number, true
 	}
-	w.places[id] = number
+	w.stacks[id] = number
 	return number
 }
 
-// Left says in a sentence what the format could not carry of the events so far;
-// "" if there is nothing.
+// Left returns a sentence on what the format could not express of the events so far; "" if
+// there is nothing.
 func (w *Writer) Left() string {
 	var all []string
 	for what, n := range w.left {
@@ -248,7 +249,7 @@ func (w *Writer) Left() string {
 	return "STD has no word for " + strings.Join(all, ", ") + ": they were left out, and with them the order that they make"
 }
 
-// Close writes what is left, and tells what went wrong since the beginning.
+// Close writes the rest and returns the first error of all writes.
 func (w *Writer) Close() error {
 	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("write the STD trace: %w", err)
