@@ -6,9 +6,9 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// Automaton is an automaton as a user gives it, non-deterministic: every edge
-// whose guard holds is taken. A state without such an edge is a run that ends;
-// a bad state is never left, whatever its edges.
+// Automaton is a non-deterministic automaton that a user writes: every edge whose guard
+// holds is followed. In a state without such an edge the run of the automaton ends. A bad
+// state is never left, whatever its edges.
 type Automaton struct {
 	states []AutomatonState
 }
@@ -17,7 +17,7 @@ type Automaton struct {
 type AutomatonState struct {
 	Name  string
 	Bad   bool
-	Final bool // an accepting state, for the reader and for drawings alone
+	Final bool // an accepting state; only shown to the reader, also in drawings
 	Edges []Edge
 }
 

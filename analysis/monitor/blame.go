@@ -7,15 +7,15 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// blamed bounds the states that are looked at to blame a part, and partsTried
-// the parts.
+// blamed bounds the states that are examined to find the part of a formula that makes an
+// automaton too large. partsTried bounds the parts.
 const (
 	blamed     = 20_000
 	partsTried = 256
 )
 
-// blame returns the operator without whose part in them the states of a too
-// large automaton would be the fewest.
+// blame returns the operator whose removal would merge the most states of an automaton
+// that is too large.
 func (b *builder) blame(states [][2]uint32, families func(uint32) []set) fmt.Stringer {
 	states = states[:min(len(states), blamed)]
 	best, fewest := fmt.Stringer(b.origins[b.goal]), len(states)+1

@@ -1,7 +1,7 @@
 package monitor
 
 // arc leads to a state of a generalised Büchi automaton, and makes promises:
-// a set of numbers. A run is accepted when it makes no promise for ever.
+// a set of numbers. A run is accepted when it makes no promise forever.
 type arc struct {
 	to       uint32
 	promises set
@@ -13,8 +13,8 @@ const accepting = 0
 
 // buchi finds the states of a generalised Büchi automaton from which some run
 // is accepted: those that reach a strongly connected component (Tarjan's
-// algorithm) which can be circled for ever without keeping a promise open, that
-// is, in which no promise is made by all arcs.
+// algorithm) in which a run can stay forever without keeping a promise open, that is, in
+// which no promise is made by all arcs.
 type buchi struct {
 	sets  *sets
 	arcs  [][]arc // by state
@@ -60,7 +60,7 @@ func (b *buchi) visit(s uint32) {
 	}
 }
 
-// component takes the component whose first state is s from the stack.
+// component removes from the stack the component whose first state is s.
 func (b *buchi) component(s uint32) {
 	at := len(b.stack) - 1
 	for b.stack[at] != s {

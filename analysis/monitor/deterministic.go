@@ -16,14 +16,14 @@ type Deterministic struct {
 	roots   []ref // by state
 	bad     State // or noState
 	minimal bool
-	mask    uint64 // the propositions that are asked
+	mask    uint64 // the propositions that some step depends on
 
 	shift uint8   // of the table's lowest proposition
 	width uint8   // propositions of the table
 	table []State // empty if there is none
 }
 
-// ref is where a step goes on: to a choice or, with isState, to a state.
+// ref is the target of a step: a choice or, with isState, a state.
 type ref = uint32
 
 const (
@@ -87,11 +87,11 @@ func (d *Deterministic) ViolatedAtOnce() bool {
 	return d.Bad(0) || d.roots[0] == isState|d.bad
 }
 
-// tableEntries bounds the table of a monitor: beyond, the diagrams are more
-// likely to stay in the caches.
+// tableEntries bounds the table of a monitor: diagrams are more likely to stay in the
+// processor's caches than a larger table.
 const tableEntries = 1 << 16
 
-// tabulate makes the table if the propositions lie side by side and are few.
+// tabulate makes the table if the propositions have adjacent numbers and are few.
 func (d *Deterministic) tabulate() {
 	if d.mask == 0 {
 		return

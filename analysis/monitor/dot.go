@@ -12,7 +12,7 @@ import (
 )
 
 // edgeCubes and stateCubes bound the cubes that are drawn on one edge and
-// looked at for one state; the rest is said by a number or by "…".
+// examined for one state; a number or "…" stands for the rest.
 const (
 	edgeCubes  = 8
 	stateCubes = 4096

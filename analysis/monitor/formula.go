@@ -27,7 +27,7 @@ func (e Eventuality) Text(name func(int) string) string {
 	return text
 }
 
-// NotSafetyError tells that a formula is not a safety property: some words
+// NotSafetyError reports that a formula is not a safety property: some words
 // violate it though none of their beginnings does.
 type NotSafetyError struct {
 	Eventuality // a part that makes it so
@@ -38,7 +38,7 @@ func (e *NotSafetyError) Error() string {
 	return fmt.Sprintf("not a safety property: no beginning of a run refutes %v", e.Eventuality)
 }
 
-// FutureUnderPastError tells that a future operator is under a past one.
+// FutureUnderPastError reports that a future operator is an operand of a past one.
 type FutureUnderPastError struct {
 	Future, Past *ltl.Formula
 }

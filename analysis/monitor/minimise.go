@@ -2,15 +2,15 @@ package monitor
 
 import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
 
-// minimisationWork bounds the nodes and states that are visited to make an
-// automaton minimal, some seconds' worth.
+// minimisationWork bounds the number of nodes and states that are visited to minimise an
+// automaton, which takes some seconds at most.
 const minimisationWork = 30_000_000
 
 // minimiser finds the equivalent states of a draft by Moore's refinement of
 // partitions, where the edges of a state are compared as diagrams over
 // classes.
 type minimiser struct {
-	nodes   []choice // below their users; low is the state of a leaf
+	nodes   []choice // each before the nodes that use it; low is the state of a leaf
 	roots   []uint32 // by state, into nodes
 	class   []State  // by state
 	classes int
@@ -43,9 +43,9 @@ func newMinimiser(d *draft) *minimiser {
 	return m
 }
 
-// distances puts the states into classes by how many letters it takes at least
-// to a bad state; those from which none is reached are the last class.
-// Equivalent states are in one class, and long chains then take few rounds.
+// distances puts the states into classes by the least number of letters that leads to a
+// bad state. States from which no bad state is reachable are the last class. Equivalent
+// states are in one class, and long sequences of states then take few rounds.
 func distances(d *draft) (class []State, classes int) {
 	before := make([][]State, len(d.roots))
 	class = make([]State, len(d.roots))
@@ -84,7 +84,7 @@ func distances(d *draft) (class []State, classes int) {
 }
 
 // refine splits the classes until equal classes have equal edges. When that
-// takes more than work visits, it gives up and makes each state a class.
+// takes more than work visits, it makes each state a class of its own.
 func (m *minimiser) refine(work int) bool {
 	for {
 		if work -= len(m.nodes) + len(m.roots); work < 0 {

@@ -1,13 +1,12 @@
 // Package monitor turns properties of runs into automata that read a run
-// letter by letter. A monitor enters a bad state exactly when what it has read
-// violates the property, and never leaves it. It knows propositions by number
-// alone: bit i of a letter tells whether proposition i holds.
+// letter by letter. A monitor enters a bad state exactly when the word read so far violates
+// the property, and never leaves it. Propositions are numbers: bit i of a letter is set if
+// proposition i holds.
 //
 // Temporal logic and extended regular expressions become a Deterministic; a
-// non-deterministic Automaton is taken as it is given. All of them are
-// complete when made and never change after, so that any number of goroutines
-// may step one monitor. What reads words needs no more than the interface
-// Monitor, which other formalisms can satisfy too.
+// non-deterministic Automaton is used as the user wrote it. Monitors are never changed once
+// made, so that any number of goroutines may step one monitor. Readers of words need only
+// the interface Monitor, which other formalisms can implement too.
 package monitor
 
 import "fmt"
@@ -15,7 +14,7 @@ import "fmt"
 // State is a state of a monitor. States are numbered densely from 0.
 type State = uint32
 
-// Letter is one state of the run: bit i tells whether proposition i holds.
+// Letter is one state of the run: bit i is set if proposition i holds.
 type Letter = uint64
 
 // Monitor reads words. It may be non-deterministic; then it is in a set of
@@ -30,15 +29,14 @@ type Monitor interface {
 	Bad(s State) bool
 }
 
-// DefaultLimit is how many states a monitor may have if the options do not
-// say.
+// DefaultLimit is the number of states that a monitor may have if Options.Limit is 0.
 const DefaultLimit = 100_000
 
-// SizeError tells that a monitor would have more states than the limit.
+// SizeError reports that a monitor would have more states than the limit.
 type SizeError struct {
 	Limit int
-	// Part is what made it grow: an *ltl.Formula or an *ere.Regexp, the very
-	// part of what was given; nil if no part can be blamed.
+	// Part is the part that makes the monitor too large: an *ltl.Formula or an
+	// *ere.Regexp, a pointer into the caller's tree; nil if no part alone does.
 	Part fmt.Stringer
 }
 

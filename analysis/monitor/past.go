@@ -8,10 +8,10 @@ import (
 // The past part of formulas is evaluated from state to state, as in Havelund
 // and Roşu, Synthesizing Monitors for Safety Properties: the value of a past
 // operator now follows from values now and from one value in the state before,
-// a bit for each operator. What is remembered of a state, those bits, is a
-// memory; which memory follows is a decision diagram over the next letter.
+// a bit for each operator. These bits are the memory of a state. The memory of the next
+// state is a decision diagram over the next letter.
 
-// memory is a number for what is remembered of the states read so far.
+// memory numbers the bits that are kept of the states read so far.
 type memory = uint32
 
 // pastNode is a formula without future operators, or one of its parts; equal
@@ -84,8 +84,8 @@ func (p *past) node(f *ltl.Formula) int {
 	return n
 }
 
-// keep remembers what the operator of node n needs of the state before: the
-// operand where it asks for that, else its own value.
+// keep marks what the operator of node n needs of the state before: the value of its
+// operand, or its own value.
 func (p *past) keep(n int) {
 	if !p.nodes[n].op.IsPast() {
 		return
@@ -163,8 +163,8 @@ func (p *past) constant(value bool) decision.Node {
 	return p.table.Leaf(0)
 }
 
-// edge evaluates the operators that look at their operand, now l, in the state
-// before.
+// edge evaluates the operators that depend on the value of their operand in the state
+// before; its value now is l.
 func (p *past) edge(f pastNode, l decision.Node, before []bool) decision.Node {
 	was := l // the past is stationary before the first state
 	if before != nil {
@@ -184,8 +184,8 @@ func (p *past) edge(f pastNode, l decision.Node, before []bool) decision.Node {
 	}
 }
 
-// recur evaluates the operators that follow from their own value in the state
-// before, which own gives.
+// recur evaluates the operators that follow from their own value in the state before,
+// which own returns.
 func (p *past) recur(op ltl.Op, l, r decision.Node, before []bool, own func() bool) decision.Node {
 	weak := op == ltl.Historically || op == ltl.WeakSince || op == ltl.WeakInterval
 	was := p.constant(weak)

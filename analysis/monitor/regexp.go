@@ -5,7 +5,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// Reading is what the words of an expression are.
+// Reading says which words are bad, given the words that an expression matches.
 type Reading uint8
 
 const (
@@ -33,8 +33,8 @@ func FromERE(r *ere.Regexp, reading Reading, o Options) (*Deterministic, error) 
 	return e.draft(d.Table, bad).finish(minimisationWork), nil
 }
 
-// exploreERE finds the derivatives of an expression. Where it matches the bad
-// words, nothing is looked for behind a match.
+// exploreERE finds the derivatives of an expression. With BadWords it does not explore
+// beyond a match.
 func exploreERE(r *ere.Regexp, reading Reading, limit int) (*exploration, *ere.Derivatives, bool) {
 	d := ere.NewDerivatives(limit)
 	from := d.Language(r)
@@ -47,8 +47,8 @@ func exploreERE(r *ere.Regexp, reading Reading, limit int) (*exploration, *ere.D
 	return e, d, ok
 }
 
-// hopeless tells of the languages that were explored which hold no word: those
-// from which no derivative is reached that holds the word without letters.
+// hopeless returns a function that reports whether an explored language is empty: no
+// derivative that contains the empty word is reachable from it.
 func hopeless(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
 	before := make([][]State, len(e.keys))
 	hope := make([]bool, len(e.keys))
@@ -76,12 +76,11 @@ func hopeless(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
 	return func(l ere.Language) bool { return !hope[e.index[l]] }
 }
 
-// blameDepth bounds the search for the part of an expression to blame.
+// blameDepth bounds the search for the part that makes an expression too large.
 const blameDepth = 12
 
-// largest returns the part of a too large expression that is to blame: the
-// deepest, on a way of too large parts, none of whose operands is too large
-// alone.
+// largest returns the part that makes an expression too large: the deepest part that is
+// too large alone although none of its operands is.
 func largest(r *ere.Regexp, limit int) *ere.Regexp {
 	for range blameDepth {
 		too := r

@@ -5,13 +5,12 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// The future part of formulas is unfolded by one step at a time, the tableau of
-// Couvreur, On-the-fly Verification of Linear Temporal Logic: f until g is g
-// now, or f now and f until g next, with the promise that g comes. A way to
-// satisfy a formula by the next letter is a pair: what must hold of the rest of
-// the word, and what was promised. A word satisfies the formula when some
-// sequence of ways exists that does not make a promise for ever. What must
-// hold is a set of formulas, and together with the memory of the past it is a
+// The future part of formulas is unfolded one step at a time, the tableau of Couvreur,
+// On-the-fly Verification of Linear Temporal Logic: f until g is g now, or f now and f until
+// g next, with the promise that g comes. A way to satisfy a formula by the next letter is a
+// pair: what must hold of the rest of the word, and what was promised. A word satisfies the
+// formula when some sequence of ways exists that makes no promise forever. What must hold is
+// a set of formulas, and together with the memory of the past it is a
 // state of a generalised Büchi automaton (see goal).
 
 // wanted is a formula in negation normal form with past parts as its
@@ -38,7 +37,7 @@ type futures struct {
 	unique  map[wanted]uint32
 	origins []*ltl.Formula // by wanted: a formula that it stands for
 	done    map[polar]uint32
-	weaken  func(*ltl.Formula) bool // tells of an eventuality whether it is to be a mere hope
+	weaken  func(*ltl.Formula) bool // reports whether an eventuality is weakened: it need not come true
 	hopes   []polar                 // eventualities, in the order met
 
 	sets                  *sets
@@ -67,8 +66,8 @@ type unfolding struct {
 // noWay is the set of ways to satisfy what is false.
 const noWay set = noElements
 
-// waysLimit bounds a set of ways, and comparisonsPerState how often ways are
-// compared in all, for each state that a monitor may have: some seconds' worth.
+// waysLimit bounds a set of ways. comparisonsPerState bounds the number of comparisons of
+// ways for each state that a monitor may have, which takes some seconds at most.
 const (
 	waysLimit           = 1024
 	comparisonsPerState = 2000
@@ -183,8 +182,7 @@ func (u *futures) unfoldable(f *ltl.Formula, negative bool, l, r uint32) uint32 
 	return u.want(wanted{op: op, left: l, right: r}, f)
 }
 
-// hope notes an eventuality, and gives its operator: the weak one if it is to
-// be weakened.
+// hope records an eventuality and returns its operator, the weak one if it is weakened.
 func (u *futures) hope(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.Op {
 	u.hopes = append(u.hopes, polar{f, negative})
 	if u.weaken(f) {
@@ -234,7 +232,7 @@ func (u *futures) unfoldNew(w uint32, m memory) decision.Node {
 	}
 }
 
-// later is to satisfy w by the rest of the word, with or without a promise.
+// later returns the way to satisfy w by the rest of the word, with or without a promise.
 func (u *futures) later(w uint32, promise bool) decision.Node {
 	promises := noElements
 	if promise {
@@ -279,9 +277,8 @@ func (u *futures) way(w way) uint32 {
 	return n
 }
 
-// easier reports whether way a asks for no more than way b, in both parts. A run
-// that always takes the easiest ways fulfils a promise when one that takes
-// others does.
+// easier reports whether way a requires no more than way b, in both parts. A run that
+// always takes the easiest ways fulfils a promise whenever a run that takes others does.
 func (u *futures) easier(a, b uint32) bool {
 	return u.sets.within(u.ways[a].next, u.ways[b].next) && u.sets.within(u.ways[a].promises, u.ways[b].promises)
 }

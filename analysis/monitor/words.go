@@ -55,7 +55,7 @@ func (d *Deterministic) successors(s State, visit func(l Letter, to State)) {
 	walk(d.roots[s], 0)
 }
 
-// cubes calls visit with each path of a state's diagram, until visit gives
+// cubes calls visit with each path of a state's diagram, until visit returns
 // false: where the propositions of trues and none of falses hold, the next
 // state is to. The paths cover every letter once.
 func (d *Deterministic) cubes(s State, visit func(trues, falses uint64, to State) bool) {

@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// The blocks whose analyses do not exist yet are checked as far as names and types go,
-// so that a file that has one is known to be whole.
+// Blocks whose analyses do not exist yet are checked for names and types, so that errors
+// in a file that contains one are found.
 
 func (r *resolver) blocks() {
 	for _, d := range r.Typestates {
@@ -84,7 +84,7 @@ func follow(states []syntax.State, index map[string]int, from int, reached []boo
 	}
 }
 
-// unknownAmong says that a name is none of a block's own.
+// unknownAmong reports an error: a name is none of those that a block declares.
 func (r *resolver) unknownAmong(n syntax.Name, what string, among map[string]int) {
 	text := fmt.Sprintf("there is no %s %q here", what, n.Text)
 	var names []string
@@ -267,7 +267,7 @@ func (k *knowledge) value(x syntax.Expr) {
 	}
 }
 
-// scope checks a scope's names: local properties and atoms are its own.
+// scope checks the names of a scope, which declares its own local properties and atoms.
 func (r *resolver) scope(d *syntax.Scope) {
 	r.find(d.Sync, eventSort)
 	locals, atoms := map[string]int{}, map[string]int{}
@@ -299,8 +299,8 @@ func (r *resolver) scope(d *syntax.Scope) {
 	}
 }
 
-// localProperty checks that its formula is over its events alone, and sync where it is
-// carried over scopes.
+// localProperty checks that its formula mentions only its own events, and sync where the
+// property is carried over scopes.
 func (r *resolver) localProperty(l *syntax.LocalProperty) {
 	r.find(l.Type, threadSort)
 	events := map[string]int{}
@@ -317,7 +317,7 @@ func (r *resolver) localProperty(l *syntax.LocalProperty) {
 	}
 }
 
-// own checks that a formula has no names but those of its block.
+// own checks that a formula mentions only names that its block declares.
 func (r *resolver) own(x syntax.Expr, what string, among map[string]int) {
 	walk(x, func(n syntax.Name) {
 		if _, ok := among[n.Text]; !ok {

@@ -11,7 +11,7 @@ type Class uint8
 
 // The types. Numbers are computed in 64 bits.
 const (
-	Unknown Class = iota // the debug information will tell
+	Unknown Class = iota // the debug information determines it
 	Int                  // with a sign
 	Uint
 	Bool
@@ -28,8 +28,8 @@ func (c Class) String() string { return classNames[c] }
 // signed reports whether values are computed with a sign.
 func (c Class) signed() bool { return c != Uint && c != Ptr }
 
-// classOf returns the type that a form stands for, and whether narrow values of it
-// keep their value with a sign.
+// classOf returns the type of the values of a form, and whether its narrow values are
+// sign-extended.
 func classOf(f *event.Form) Class {
 	switch {
 	case f == nil:
@@ -50,7 +50,7 @@ func classOf(f *event.Form) Class {
 	return Uint
 }
 
-// value is how the bits of a variable become a value: how many there are, and whether
+// value describes how the bits of a variable become a value: their number, and whether
 // they have a sign.
 type value struct {
 	class Class
@@ -66,7 +66,7 @@ func valueOf(declared Class, f *event.Form) value {
 	}
 	v := value{class: classOf(f), bits: min(max(f.Bits, 1), 64), sign: f.Class == event.FormSigned || f.Class == event.FormChar}
 	if v.class == Uint && v.bits < 64 {
-		v.class = Int // keeps its value, as C's promotion does
+		v.class = Int // Its values are preserved, as by C's integer promotion.
 	}
 	if v.class == Unknown {
 		v.class = declared
@@ -74,7 +74,7 @@ func valueOf(declared Class, f *event.Form) value {
 	return v
 }
 
-// load returns what reads the variable at a place in the values.
+// load returns a function that reads the variable at an index of the values.
 func (v value) load(at int) eval {
 	shift := 64 - uint(v.bits)
 	switch {

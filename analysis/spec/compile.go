@@ -8,13 +8,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// eval computes an expression over values by place. It is false if a division by
-// zero was met. It keeps nothing and allocates nothing, so that any number of
-// goroutines may share it.
+// eval computes an expression over values by index. It returns false if it met a division by
+// zero. It retains and allocates nothing, so that any number of goroutines may share it.
 type eval func(values []uint64) (uint64, bool)
 
-// node is an expression with its type; a Bool is a truth value, 0 or 1. While types are
-// being checked values may have no type yet, and then nothing is run.
+// node is an expression with its type. A Bool is 0 or 1. While types are being checked,
+// values may have no type yet, and then the expression is not run.
 type node struct {
 	class Class
 	run   eval
@@ -22,28 +21,28 @@ type node struct {
 	null  bool
 }
 
-// places says what names stand for in an expression.
+// places resolves the names of an expression.
 type places interface {
-	// place returns the value that a name reads, and where it is.
+	// place returns the value that a name reads, and its index.
 	place(n syntax.Name) (at int, v value, ok bool)
-	// proposition returns the expression that a proposition's name stands for.
+	// proposition returns the expression of a named proposition.
 	proposition(n syntax.Name) (x syntax.Expr, ok bool)
-	// constant returns the value of an enumeration's constant, compared with a
+	// constant returns the value of an enumeration's constant that is compared with a
 	// variable.
 	constant(n syntax.Name, with syntax.Expr) (v uint64, ok bool)
-	// missing reports a name that stands for nothing here.
+	// missing reports an error: a name has no meaning here.
 	missing(n syntax.Name)
-	// mismatch reports a type that does not fit.
+	// mismatch reports an error: a type does not fit.
 	mismatch(at syntax.Span, format string, args ...any)
 }
 
-// compiler makes expressions runnable, and reports what does not fit.
+// compiler compiles expressions and reports their type errors.
 type compiler struct {
 	places
 	depth int
 }
 
-// maxInlined bounds how deep propositions name one another.
+// maxInlined bounds the depth to which propositions mention one another.
 const maxInlined = 64
 
 var bad = node{class: Unknown, run: func([]uint64) (uint64, bool) { return 0, false }}
@@ -52,7 +51,7 @@ func constant(class Class, v uint64) node {
 	return node{class: class, run: func([]uint64) (uint64, bool) { return v, true }}
 }
 
-// truth compiles an expression that is to be true or false.
+// truth compiles an expression that must be true or false.
 func (c *compiler) truth(x syntax.Expr) node {
 	n := c.compile(x)
 	switch n.class {
@@ -176,7 +175,7 @@ func (c *compiler) sign(x *syntax.Unary) node {
 	}}
 }
 
-// number compiles an operand that is to be a number.
+// number compiles an operand that must be a number.
 func (c *compiler) number(x syntax.Expr, op syntax.Operator) node {
 	n := c.compile(x)
 	if n.class == Bool {
@@ -200,7 +199,8 @@ func (c *compiler) binary(x *syntax.Binary) node {
 	return bad
 }
 
-// lazy: as in C, the second operand is not computed where the first decides.
+// lazy compiles && and ||: as in C, the second operand is not computed where the first
+// decides.
 func (c *compiler) lazy(x *syntax.Binary) node {
 	left, right := c.truth(x.X).run, c.truth(x.Y).run
 	decides, result := uint64(0), uint64(0)
@@ -278,7 +278,7 @@ func unparen(x syntax.Expr) syntax.Expr {
 	}
 }
 
-// comparable reports values that cannot be compared.
+// comparable reports an error for values that cannot be compared.
 func (c *compiler) comparable(x *syntax.Binary, left, right node) {
 	for _, s := range [][2]node{{left, right}, {right, left}} {
 		a, b := s[0], s[1]
@@ -300,7 +300,7 @@ func (c *compiler) comparable(x *syntax.Binary, left, right node) {
 	}
 }
 
-// common is the type in which two values are compared or computed.
+// common returns the type in which two values are compared or computed.
 func common(a, b node) Class {
 	switch {
 	case a.class == Float || b.class == Float:
@@ -328,7 +328,8 @@ func asFloat(n node) node {
 	}}
 }
 
-// compare compares whole numbers by value, also one with a sign and one without.
+// compare returns a function that compares whole numbers by value, even if only one of
+// them has a sign.
 func compare(op syntax.Operator, left, right Class) func(a, b uint64) bool {
 	switch op {
 	case syntax.Equal:
@@ -367,7 +368,7 @@ func order(a uint64, left Class, b uint64, right Class) int {
 	case negB && !negA:
 		return 1
 	case a < b:
-		return -1 // of one sign the order of the bits is that of the values
+		return -1 // Bits of equal signs have the order of their values.
 	case a > b:
 		return 1
 	}

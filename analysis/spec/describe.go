@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Description is what `tracepredict check` tells of a specification. Its JSON form is
-// that of the command: fields are added, never changed or taken away.
+// Description is what `tracepredict check` prints of a specification. Its JSON form is that
+// of the command: fields are added, never changed or removed.
 type Description struct {
 	Problems     syntax.List `json:"-"`
 	Properties   []Described `json:"properties"`
@@ -24,7 +24,7 @@ type Description struct {
 	Threads      []string    `json:"threads"`       // declared thread types that events name
 }
 
-// Described is what is told of a property.
+// Described is the description of a property.
 type Described struct {
 	Name         string                 `json:"name"`
 	Message      string                 `json:"message"`
@@ -41,7 +41,7 @@ type Described struct {
 	Monitor      *Monitor               `json:"-"`
 }
 
-// DescribedProposition is a bit of the letters: its text is "" for an event.
+// DescribedProposition is a bit of the letters. Its text is "" for an event.
 type DescribedProposition struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
@@ -54,9 +54,8 @@ type DescribedValues struct {
 	Values []string `json:"values"`
 }
 
-// Describe makes the monitors of a specification, which may be nil where the problems
-// are errors, and tells what there is to tell. What is wrong with properties is added
-// to the problems.
+// Describe makes the monitors of a specification and describes them. The specification may
+// be nil where the problems are errors. Errors of properties are added to the problems.
 func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	d := &Description{Problems: problems, Properties: []Described{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
 	if s == nil {
@@ -161,7 +160,7 @@ func plural(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// moves tells what makes letters of a property.
+// moves describes which writes and events make letters of a property.
 func (s *Spec) moves(p *Property) string {
 	var parts []string
 	var names []string
@@ -271,8 +270,8 @@ func plainJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ForRun reads a specification that a run is to be held against: blocks that no analysis
-// evaluates yet are errors then, and so are properties without a monitor.
+// ForRun loads the specification of a run. Blocks that no analysis evaluates yet are errors
+// then, and so are properties without a monitor.
 func ForRun(name string, o Options, mo MonitorOptions) (*Spec, []*Monitor, syntax.List) {
 	s, problems := Load(name, o)
 	if s == nil {

@@ -7,29 +7,30 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Condition is an expression over what an event binds, the thread that did it, and that
-// thread's locals. It is shared freely between goroutines.
+// Condition is an expression over what an event binds, the event's thread, and that
+// thread's locals. Any number of goroutines may share it.
 type Condition struct {
 	run   eval
 	bound int
 }
 
-// Value computes it. In has the bound values in the order of Event.Bound, then tid, then
-// the thread's locals in the order of Spec.Locals. It is false if a division by zero was
-// met. It allocates nothing.
+// Value computes the condition. In has the bound values in the order of Event.Bound, then
+// tid, then the thread's locals in the order of Spec.Locals. It returns false if it met a
+// division by zero. It allocates nothing.
 func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
 
-// Holds reports whether the event counts; one that meets a division by zero does not.
+// Holds reports whether the condition is true. It is not if it divides by zero.
 func (c *Condition) Holds(in []uint64) bool {
 	v, ok := c.run(in)
 	return ok && v != 0
 }
 
-// Inputs is how many values Value wants before the locals: those bound, and tid.
+// Inputs returns the number of values that Value needs before the locals: those bound, and
+// tid.
 func (c *Condition) Inputs() int { return c.bound + 1 }
 
-// moment is what names stand for when an event happens. For what event binds nothing,
-// such as a local's first value, bound is empty.
+// moment resolves names at an event. Bound is empty where there is no event, as for the
+// initial value of a local.
 type moment struct {
 	*resolver
 	bound   []string
@@ -88,7 +89,7 @@ func (m *moment) mismatch(at syntax.Span, format string, args ...any) {
 	m.problem(syntax.TypeMismatch, at, format, args...)
 }
 
-// isNumber: what a pattern binds is one.
+// isNumber reports whether a name is a number: everything that a pattern binds is one.
 func (m *moment) isNumber(n syntax.Name) bool {
 	for _, b := range m.bound {
 		if b == n.Text {
@@ -137,7 +138,7 @@ func (r *resolver) event(i int, d *syntax.Event) {
 	}
 }
 
-// eventText is what an event is, as written.
+// eventText returns the declaration of an event as written.
 func eventText(d *syntax.Event) string {
 	at := d.Pattern.Span
 	if d.By != nil {
@@ -200,7 +201,7 @@ func onText(p *syntax.Pattern) string {
 	return b.String()
 }
 
-// object looks up what a pattern's operation is on.
+// object looks up the object of a pattern's operation.
 func (r *resolver) object(e *Event, p *syntax.Pattern) {
 	switch p.Op {
 	case syntax.OpRead, syntax.OpWrite:
@@ -236,7 +237,7 @@ func (r *resolver) findSync(n syntax.Name, kind syntax.SyncKind) int {
 	return e.index
 }
 
-// useEvent notes that an event matters, with what it speaks of.
+// useEvent marks an event as used, and everything that it mentions.
 func (r *resolver) useEvent(i int) {
 	e := &r.Events[i]
 	if e.Used {
@@ -252,7 +253,7 @@ func (r *resolver) useEvent(i int) {
 	for _, t := range []int{e.Thread, e.By} {
 		r.useThread(t)
 	}
-	if e.When != nil { // its locals hang on other events
+	if e.When != nil { // Its locals depend on other events.
 		for j := range r.Locals {
 			for _, c := range r.Locals[j].On {
 				r.useEvent(c.Event)
@@ -271,7 +272,7 @@ func (r *resolver) useThread(i int) {
 	}
 }
 
-// local resolves a variable of each thread.
+// local resolves a local variable of threads.
 func (r *resolver) local(i int, d *syntax.Local) {
 	l := &r.Locals[i]
 	m := &moment{resolver: r, literal: true}

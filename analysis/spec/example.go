@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Bounds of the search for an example with values: how many valuations are tried, and
-// how many pairs of valuation and monitor state.
+// Bounds of the search for an example with values: the number of valuations that are tried,
+// and of pairs of a valuation and a monitor state.
 const (
 	maxValuations = 1 << 12
 	maxVisited    = 1 << 18
@@ -19,18 +19,18 @@ const (
 // Example is a run that violates a property.
 type Example struct {
 	Letters []monitor.Letter
-	// Values are those of the property's Vars in each state; nil where only letters are
-	// known.
+	// Values are the values of the property's Vars in each state; nil where only the
+	// letters are known.
 	Values [][]uint64
-	// Event is what made each state: which of Spec.Events, or -1 for a write or the
-	// beginning.
+	// Event is, for each state, the index in Spec.Events of the event that made it; -1 for
+	// a write and for the initial state.
 	Event []int
 }
 
-// Example returns a shortest run that violates a property: in each step one variable is
-// written, or one event comes. The values tried are those around the numbers that the
-// property names. Where they violate nothing, or there are too many, the example is
-// ShortestBad, which has no values; false if there is none.
+// Example returns a shortest run that violates a property. In each step one variable is
+// written, or one event happens. The values tried are those around the numbers that the
+// property mentions. Where they violate nothing, or there are too many, the example is
+// ShortestBad, which has no values. It returns false if there is none.
 func (s *Spec) Example(p *Property, m *Monitor) (Example, bool) {
 	word, ok := m.ShortestBad()
 	if !ok || len(word) == 0 {
@@ -52,10 +52,10 @@ type search struct {
 	nodes   []visit
 	seen    map[[2]uint32]bool
 	total   int  // valuations
-	exact   bool // its steps are all that there are
+	exact   bool // its steps are all possible ones
 }
 
-// visit is a step of the search: a valuation by its number, and where it came from.
+// visit is a step of the search: a valuation by its number, and the step before it.
 type visit struct {
 	valuation uint32
 	state     monitor.State
@@ -76,8 +76,8 @@ func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
 	return x.example(at), true
 }
 
-// newSearch makes a search that has not begun; false if there are too many valuations, or
-// the property's letters hang on the program.
+// newSearch returns a search that has not begun; false if there are too many valuations, or
+// the property's letters depend on the program.
 func (s *Spec) newSearch(p *Property, m *Monitor) (*search, bool) {
 	letters, problems := s.Letters(p, nil)
 	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}, total: 1, exact: exhaustive(s, p.Events)}
@@ -94,8 +94,8 @@ func (s *Spec) newSearch(p *Property, m *Monitor) (*search, bool) {
 	return x, true
 }
 
-// run searches for a bad state, and gives the step that reaches it; whole tells whether
-// everything was searched that there is.
+// run searches for a bad state and returns the step that reaches it. Whole reports whether
+// the search was exhaustive.
 func (x *search) run(events []int) (at int, found, whole bool) {
 	for v := range x.total {
 		for _, start := range x.m.Start(nil) {
@@ -120,7 +120,7 @@ func (x *search) run(events []int) (at int, found, whole bool) {
 	return 0, false, x.exact
 }
 
-// step visits what follows from a state of the monitor by a letter.
+// step visits the states of the monitor that follow from a state by a letter.
 func (x *search) step(from int, valuation uint32, state monitor.State, event int) {
 	x.set(valuation)
 	var events uint64
@@ -137,7 +137,7 @@ func (x *search) step(from int, valuation uint32, state monitor.State, event int
 	}
 }
 
-// set returns the variables the values of a valuation.
+// set assigns the values of a valuation to the variables.
 func (x *search) set(valuation uint32) {
 	for i, c := range x.choices {
 		x.values[x.vars[i]] = c[valuation%uint32(len(c))]
@@ -145,7 +145,7 @@ func (x *search) set(valuation uint32) {
 	}
 }
 
-// writes returns the valuations that differ in one variable, and the same again.
+// writes returns the valuations that differ in one variable, and the valuation itself.
 func (x *search) writes(valuation uint32) []uint32 {
 	var out []uint32
 	if len(x.choices) > 0 {
@@ -186,7 +186,7 @@ func (x *search) example(i int) Example {
 }
 
 // candidates returns the values of a variable that are tried: 0, 1, and those around the
-// numbers of the propositions that read it, and around their product.
+// numbers in the propositions that read it, and around their product.
 func (s *Spec) candidates(p *Property, v int) []uint64 {
 	class := s.Vars[v].Type
 	if class == Bool {

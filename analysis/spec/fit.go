@@ -10,15 +10,15 @@ import (
 
 // Found is a variable of the program that is watched.
 type Found struct {
-	Path string      // that asked for it, as --watch takes it
+	Path string      // as given to --watch
 	Name string      // in the program, with all its scopes
-	Form *event.Form // how its values are written
+	Form *event.Form // the form of its values
 }
 
-// Fit holds the specification against the variables that were found in a program, by
-// the specification's paths and others, and gives what does not fit: types, constants of
-// enumerations, and names that events could not tell apart. What was not found is passed
-// over.
+// Fit compares the specification with the variables that were found in a program, by the
+// specification's paths and others. It returns what does not fit: types, constants of
+// enumerations, and names that events could not distinguish. Variables that were not found
+// are ignored.
 func (s *Spec) Fit(found []Found) syntax.List {
 	r := &resolver{Spec: s}
 	of := make([]*Found, len(s.Vars))
@@ -50,7 +50,7 @@ func (s *Spec) Fit(found []Found) syntax.List {
 	return s.Sorted(r.problems)
 }
 
-// distinct wants a variable to be known by its name, and to have one name only.
+// distinct checks that a variable is identified by its name, and has only one name.
 func (r *resolver) distinct(i int, of []*Found) {
 	v := &r.Vars[i]
 	for j := range i {
@@ -64,7 +64,7 @@ func (r *resolver) distinct(i int, of []*Found) {
 	}
 }
 
-// other wants a variable that is watched too not to be taken for a declared one.
+// other checks that a further watched variable cannot be mistaken for a declared one.
 func (r *resolver) other(f *Found, of []*Found) {
 	i := r.Name(f.Name)
 	if i >= 0 && of[i] != nil && of[i].Name != f.Name {
@@ -72,8 +72,8 @@ func (r *resolver) other(f *Found, of []*Found) {
 	}
 }
 
-// boundFloat: an expression over a value that is written is compiled before the
-// program is known, and floating point is computed otherwise than numbers.
+// boundFloat reports an error where an event binds a floating-point value: expressions over
+// bound values are compiled before the program is known, for whole numbers.
 func (r *resolver) boundFloat(e *Event, forms []*event.Form) {
 	if !e.Used || e.Var < 0 || e.Result < 0 || forms[e.Var] == nil {
 		return
@@ -83,7 +83,7 @@ func (r *resolver) boundFloat(e *Event, forms []*event.Form) {
 	}
 }
 
-// Sorted brings problems into the order of the text, each once.
+// Sorted returns the problems in the order of the text, without duplicates.
 func (s *Spec) Sorted(problems syntax.List) syntax.List {
 	said := map[string]bool{}
 	problems = slices.DeleteFunc(problems, func(d *syntax.Diagnostic) bool {
@@ -95,9 +95,9 @@ func (s *Spec) Sorted(problems syntax.List) syntax.List {
 	return kept
 }
 
-// Missing says, where the specification names it, that something of the program cannot
-// be had: a variable or a lock by its path, or a function by its pattern as --on takes it. It is
-// empty if the specification names nothing of the kind.
+// Missing returns errors, where the specification mentions it, for something that the
+// program does not have: a variable or a lock by its path, or a function by its pattern as
+// --on takes it. It is empty if the specification does not mention it.
 func (s *Spec) Missing(asked, why string) syntax.List {
 	var out syntax.List
 	say := func(at syntax.Span, text string) {

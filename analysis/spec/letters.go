@@ -20,10 +20,10 @@ type step struct {
 	bit   uint64
 }
 
-// Letters makes what computes a property's letters. Forms say, for each of s.Vars, how
-// its values are written in the program; nil, or a nil form, is what the specification
-// declares, in 64 bits. The problems are types and constants of enumerations that do
-// not fit the program.
+// Letters returns what computes a property's letters. Forms has, for each of s.Vars, the
+// form of its values in the program. Nil forms, or a nil form, mean the declared type, in
+// 64 bits. The problems are types and constants of enumerations that do not fit the
+// program.
 func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List) {
 	r := &resolver{Spec: s}
 	st := &state{resolver: r, forms: forms, bound: true}
@@ -44,11 +44,11 @@ func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List)
 	return out, r.problems
 }
 
-// Letter returns the letter of a state: bit i tells whether proposition i holds.
-// Values[i] is what s.Vars[i] holds, as event.Event gives it; bit i of events tells
-// whether the event was s.Events[i], and is 0 for the initial state. Values that the
-// property does not read may be anything. It keeps and allocates nothing. A division by
-// zero makes its proposition false, and is counted.
+// Letter returns the letter of a state: bit i is set if proposition i holds. Values[i] is the
+// value of s.Vars[i], as in event.Event. Bit i of events is set if the event was s.Events[i];
+// events is 0 for the initial state. Values that the property does not read may be anything.
+// Letter retains and allocates nothing. A division by zero makes its proposition false, and
+// is counted.
 func (l *Letters) Letter(values []uint64, events uint64) uint64 {
 	var letter uint64
 	for i := range l.code {
@@ -69,7 +69,7 @@ func (l *Letters) Letter(values []uint64, events uint64) uint64 {
 	return letter
 }
 
-// Faults counts the propositions that were false because of a division by zero.
+// Faults returns the number of propositions that were false because of a division by zero.
 func (l *Letters) Faults() uint64 { return l.faults.Load() }
 
 // declared checks the declared types of variables against their forms.

@@ -12,15 +12,15 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// maxFiles bounds the files of a specification, with those that it includes.
+// maxFiles bounds the number of files of a specification, including its includes.
 const maxFiles = 64
 
-// Options say where files are.
+// Options configure where files are read from.
 type Options struct {
 	// Open opens a file; nil is os.Open of regular files.
 	Open func(name string) (io.ReadCloser, error)
-	// Path are folders in which included files are looked for that are not beside
-	// the file that includes them; nil is none.
+	// Path lists folders in which included files are searched that are not beside the
+	// file that includes them; nil is none.
 	Path []string
 }
 
@@ -40,7 +40,7 @@ func Load(name string, o Options) (*Spec, syntax.List) {
 	return l.result(r)
 }
 
-// Parse reads a specification that is one text, without includes.
+// Parse reads a specification from one text, without includes.
 func Parse(name, text string) (*Spec, syntax.List) {
 	return Load(name, Options{Open: func(n string) (io.ReadCloser, error) {
 		if n != name {

@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Names tell what the identifiers of a run stand for.
+// Names resolves the identifiers of a run.
 type Names struct {
 	Func func(event.FuncID) event.Func
 	// Object returns an object's name as in the source.
@@ -16,17 +16,17 @@ type Names struct {
 	// Thread returns a thread's start routine, its name, and whether it is the process's
 	// first.
 	Thread func(event.ThreadID) (start, name string, first bool)
-	// Variable returns which of Spec.Vars an object is, -1 for none; nil goes by the
-	// object's name.
+	// Variable returns which of Spec.Vars an object is, -1 for none. With nil the object's
+	// name decides.
 	Variable func(event.ObjectID) int
-	// Form returns how the program writes the values of a variable, by its place in
-	// Spec.Vars; nil, or a nil form, is as declared, in 64 bits.
+	// Form returns the form of a variable's values in the program, by its index in
+	// Spec.Vars. With nil, or a nil form, it is as declared, in 64 bits.
 	Form func(int) *event.Form
 }
 
-// Matcher returns which declared events the events of a run are. It takes all events of
-// the run, in order. Its memory is bounded by living threads that have locals, and by
-// functions and living objects.
+// Matcher matches the events of a run with the declared events. It must see all events of
+// the run, in order. Its memory is bounded by the number of live threads that have locals,
+// of functions and of live objects.
 type Matcher struct {
 	s       *Spec
 	names   Names
@@ -44,17 +44,17 @@ type Matcher struct {
 	unknown uint64
 }
 
-// call is a declared event that a function's calls or returns may be.
+// call is a declared event that the calls or returns of a function may match.
 type call struct {
 	event  int
-	args   []int // for each bound name its place in Event.Args; -1: not recorded
+	args   []int // for each bound name its index in Event.Args; -1: not recorded
 	result int   // which of the bound names is the result; -1
 }
 
-// object is what the specification calls an object.
+// object holds the indices of an object in Spec.Vars and Spec.Syncs, -1 for none.
 type object struct{ variable, sync int }
 
-// NewMatcher makes a matcher for a run that has not begun.
+// NewMatcher returns a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
 		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars)), met: make([]bool, len(s.Syncs))}
@@ -68,7 +68,7 @@ func (s *Spec) NewMatcher(names Names) *Matcher {
 	return m
 }
 
-// matches are the operations that patterns match.
+// matches lists the operations that patterns match.
 var matches = map[syntax.Op][]event.Op{
 	syntax.OpCall: {event.Call}, syntax.OpReturn: {event.Return},
 	syntax.OpAcquire: {event.Acquire, event.AcquireRead}, syntax.OpRelease: {event.Release},
@@ -107,11 +107,12 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 	return mask
 }
 
-// Unknown counts events whose condition could not be told, since a parameter, a result
-// or a value was not recorded: they were taken as not meant.
+// Unknown returns the number of events whose condition could not be computed, since a
+// parameter, a result or a value was not recorded. They were treated as not matching.
 func (m *Matcher) Unknown() uint64 { return m.unknown }
 
-// Unmet are the locks and their kin that events name and of which there was no event.
+// Unmet returns the locks, conditions, semaphores and barriers that declared events mention
+// and of which the run had no event.
 func (m *Matcher) Unmet() []Sync {
 	var out []Sync
 	for i, l := range m.s.Syncs {
@@ -160,8 +161,8 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 }
 
-// callsOf returns the declared events that ask for a function, and where their bound
-// names are among its recorded arguments.
+// callsOf returns the declared events that match a function, with the indices of their
+// bound names among its recorded arguments.
 func (m *Matcher) callsOf(id event.FuncID) []call {
 	f := m.names.Func(id)
 	var out []call
@@ -192,7 +193,7 @@ func (m *Matcher) operations(e *event.Event) {
 	}
 }
 
-// concerns reports whether an event is on what a declared one names.
+// concerns reports whether an event is on the object that a declared event mentions.
 func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	switch d.Op {
 	case syntax.OpRead, syntax.OpWrite:
@@ -205,7 +206,7 @@ func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	return d.Sync < 0 || m.object(e.Object).sync == d.Sync
 }
 
-// meant reports whether the thread and the condition are those of a declared event.
+// meant reports whether the thread and the condition of a declared event match.
 func (m *Matcher) meant(d *Event, e *event.Event, c *call) bool {
 	if d.By >= 0 && !m.is(e.Thread, d.By) {
 		return false
@@ -243,7 +244,7 @@ func (m *Matcher) bind(d *Event, e *event.Event, c *call) (known bool) {
 	return true
 }
 
-// read makes the value that a write has told, the last input, one to compute with.
+// read converts the value of a write, the last input, to one that conditions compute with.
 func (m *Matcher) read(d *Event) {
 	if d.Var < 0 || m.names.Form == nil {
 		return
@@ -256,7 +257,7 @@ func (m *Matcher) read(d *Event) {
 	m.inputs[at], _ = r.load(m.inputs)
 }
 
-// reading is how a written value is read, as far as that is known.
+// reading describes how a written value is converted, once that is known.
 type reading struct {
 	form *event.Form
 	at   int
@@ -277,8 +278,8 @@ func (m *Matcher) localsOf(id event.ThreadID) []uint64 {
 	return l
 }
 
-// assign sets the locals that the matched events set, in the order written; each sees
-// what those before it have set.
+// assign sets the locals that the matched events set, in the order written. Each assignment
+// sees the results of those before it.
 func (m *Matcher) assign(e *event.Event) {
 	for i := range m.s.Locals {
 		for j := range m.s.Locals[i].On {
@@ -313,7 +314,8 @@ func (m *Matcher) callOf(e *event.Event, i int) *call {
 	return nil
 }
 
-// count numbers the threads of types of which one is named, in order of creation.
+// count numbers, in order of creation, the threads of those types of which the specification
+// mentions a single thread.
 func (m *Matcher) count(upTo event.ThreadID) {
 	for m.last < upTo {
 		m.last++

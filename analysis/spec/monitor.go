@@ -12,19 +12,20 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// MonitorOptions say how monitors are made. The zero value is useful.
+// MonitorOptions configure how monitors are made. The zero value is useful.
 type MonitorOptions struct {
-	// Limit is how many states a monitor may have; 0 is monitor.DefaultLimit.
+	// Limit is the number of states that a monitor may have; 0 is monitor.DefaultLimit.
 	Limit int
-	// Partial accepts formulas that are not safety properties, and names what their
-	// monitors never report.
+	// Partial accepts formulas that are not safety properties. Monitor.Unreported then names
+	// what their monitors never report.
 	Partial bool
 }
 
 // Monitor is the monitor of a property.
 type Monitor struct {
 	monitor.Monitor
-	// Unreported names the parts of a formula whose violation no run shows (Partial).
+	// Unreported names the parts of a formula whose violation no finite run shows (see
+	// MonitorOptions.Partial).
 	Unreported []string
 
 	deterministic *monitor.Deterministic // or else automaton
@@ -32,8 +33,8 @@ type Monitor struct {
 	p             *Property
 }
 
-// Monitor makes the monitor of a property. The problems are errors, and then there is
-// no monitor, or warn of a property that is never violated, or always.
+// Monitor makes the monitor of a property. If the problems have errors there is no monitor.
+// Warnings are about properties that no run violates, or every run.
 func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 	m := &Monitor{p: p}
 	var parts []monitor.Eventuality
@@ -64,7 +65,7 @@ func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 
 func (p *Property) name(i int) string { return p.Propositions[i].Name }
 
-// refused says where in the property it is that a monitor cannot be made of.
+// refused returns the error at the part of the property of which no monitor can be made.
 func (p *Property) refused(err error) *syntax.Diagnostic {
 	d := &syntax.Diagnostic{Kind: syntax.Syntax, Span: p.body, Message: fmt.Sprintf("property %q: %v", p.Name, err)}
 	var liveness *monitor.NotSafetyError
@@ -91,7 +92,7 @@ func (p *Property) refused(err error) *syntax.Diagnostic {
 	return d
 }
 
-// where returns the place of a part of the property; the whole, where it is not known.
+// where returns the span of a part of the property; that of the whole if it is not known.
 func (p *Property) where(part any) syntax.Span {
 	if at, ok := p.parts[part]; ok {
 		return at
@@ -109,7 +110,7 @@ func (p *Property) text(part fmt.Stringer) string {
 	return part.String()
 }
 
-// warnings tells of a property that no run violates, or every run.
+// warnings returns warnings about a property that no run violates, or every run.
 func (m *Monitor) warnings() syntax.List {
 	warn := func(kind syntax.Kind, format string) syntax.List {
 		return syntax.List{{Kind: kind, Warning: true, Span: m.p.body, Message: fmt.Sprintf(format, m.p.Name)}}
@@ -124,11 +125,12 @@ func (m *Monitor) warnings() syntax.List {
 	return nil
 }
 
-// subsets is how many subsets of its states an automaton may have for a warning.
+// subsets is the number of subsets of its states up to which an automaton is examined for
+// a warning.
 const subsets = 1000
 
-// violatedAtOnce reports whether every first state is bad. Of an automaton its subsets
-// tell; where they are too many, no warning is given.
+// violatedAtOnce reports whether every first state is bad. An automaton is determinised
+// first; if it has too many subsets there is no warning.
 func (m *Monitor) violatedAtOnce() bool {
 	if m.deterministic != nil {
 		return m.deterministic.ViolatedAtOnce()
@@ -137,7 +139,7 @@ func (m *Monitor) violatedAtOnce() bool {
 	return err == nil && d.ViolatedAtOnce()
 }
 
-// States counts the states.
+// States returns the number of states.
 func (m *Monitor) States() int {
 	if m.deterministic != nil {
 		return m.deterministic.States()
@@ -148,8 +150,8 @@ func (m *Monitor) States() int {
 // IsDeterministic reports whether the monitor is in one state at a time.
 func (m *Monitor) IsDeterministic() bool { return m.deterministic != nil }
 
-// Size counts what the transitions take: choices between two values of a proposition in
-// a deterministic monitor, edges in an automaton as given.
+// Size returns the size of the transitions: choices between two values of a proposition in
+// a deterministic monitor, edges in an automaton that the user wrote.
 func (m *Monitor) Size() int {
 	if m.deterministic != nil {
 		return m.deterministic.Choices()

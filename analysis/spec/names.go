@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// SameName reports whether a path, as --watch takes it (docs/variables.md), is that of
-// the object of this name, which has all its scopes and no file. A path may begin with
-// a file and a line (file.c:12:hits), end with a type (hits:u32), leave out enclosing
-// scopes, unnamed ones and the arguments of templates, and name a function's static
-// with a dot.
+// SameName reports whether a path, as --watch takes it (docs/variables.md), denotes the
+// object of this name. The name has all scopes and no file. The path may begin with a file
+// and a line (file.c:12:hits), end with a type (hits:u32), leave out enclosing scopes,
+// unnamed scopes and the arguments of templates, and name a function's static with a dot.
 func SameName(path, name string) bool {
 	if name == "" {
 		return false
@@ -21,7 +20,7 @@ func SameName(path, name string) bool {
 }
 
 // Name returns which of Spec.Vars a variable of this name in the program is; -1 for none.
-// One whose path says the whole name goes before one that leaves something out.
+// A variable whose path is the whole name precedes one whose path leaves something out.
 func (s *Spec) Name(name string) int {
 	if name == "" {
 		return -1
@@ -32,7 +31,7 @@ func (s *Spec) Name(name string) int {
 	return slices.IndexFunc(s.Vars, func(v Var) bool { return SameName(v.Path, name) })
 }
 
-// rawTypes are those that may stand behind a path.
+// rawTypes are the types that may follow the colon at the end of a path.
 var rawTypes = []string{"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bool", "ptr"}
 
 // bareName returns a path without its file, line and type.
@@ -50,13 +49,14 @@ func bareName(p string) string {
 	}
 }
 
-// isSource: what stands before the colon of a.c:u32 is a file, and u32 a variable.
+// isSource reports whether the part before a colon is a source file: in a.c:u32, u32 is a
+// variable.
 func isSource(p string) bool {
 	ext := path.Ext(p)
 	return slices.Contains([]string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".rs", ".so"}, ext) && single(p) < 0
 }
 
-// decimal writes an offset behind a name as names of objects have it.
+// decimal returns a path whose trailing offset is written as in the names of objects.
 func decimal(p string) string {
 	i := strings.LastIndexByte(p, '+')
 	if i <= 0 {
@@ -72,7 +72,7 @@ func decimal(p string) string {
 	return p[:i] + "+" + strconv.FormatUint(n, 10)
 }
 
-// single finds the first colon of a path that is not one of a pair, outside of
+// single returns the index of the first colon of a path that is not part of a :: and not in
 // brackets; -1 if there is none.
 func single(p string) int {
 	depth := 0
@@ -129,7 +129,7 @@ func fits(path, name []component) bool {
 		switch {
 		case sameText(path[i].text, name[j].text):
 			if i > 0 && j > 0 && path[i].sep == "::" && name[j].sep == "." {
-				return false // what a dot leads into is no scope
+				return false // A dot selects a member, not a scope.
 			}
 			i--
 		case !strings.HasPrefix(name[j].text, "(anonymous") || j == len(name)-1:
@@ -139,8 +139,8 @@ func fits(path, name []component) bool {
 	return i < 0 && (j < 0 || name[j+1].sep == "::")
 }
 
-// sameText compares a part of a path with one of a name; without the arguments of a
-// template it fits every instance.
+// sameText reports whether a part of a path fits a part of a name. Without the arguments of
+// a template it fits every instance.
 func sameText(want, have string) bool {
 	if want == have || strings.ReplaceAll(want, " ", "") == strings.ReplaceAll(have, " ", "") {
 		return true

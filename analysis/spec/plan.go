@@ -6,19 +6,19 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Plan is what has to be probed for a specification, and nothing else.
+// Plan lists what has to be probed for a specification.
 type Plan struct {
 	Watch []int    // which of Spec.Vars: their Path is what --watch takes
 	On    []string // patterns of functions, as --on takes them, each once
-	// Syncs are the locks and their kin that events name; calls of synchronisation are
-	// observed whatever the specification says.
+	// Syncs are the locks, conditions, semaphores and barriers that events mention. Their
+	// calls are observed with any specification.
 	Syncs []int
-	// Threads are the types of threads that events name.
+	// Threads are the types of threads that events mention.
 	Threads []int
 }
 
 // Plan returns what has to be probed for the properties and checks of a specification.
-// What is declared and used by none of them is not in it.
+// Declarations that none of them uses are left out.
 func (s *Spec) Plan() Plan {
 	var p Plan
 	for i, v := range s.Vars {
@@ -55,7 +55,8 @@ func (s *Spec) Paths() []string {
 	return out
 }
 
-// Objects returns the paths of the locks and their kin that events name, each once.
+// Objects returns the paths of the locks, conditions, semaphores and barriers that events
+// mention, each once.
 func (s *Spec) Objects() []string {
 	var out []string
 	for _, i := range s.Plan().Syncs {
@@ -66,7 +67,7 @@ func (s *Spec) Objects() []string {
 	return out
 }
 
-// Asks reports whether an analysis is asked for: races, deadlocks or misuse.
+// Asks reports whether the specification requests an analysis: races, deadlocks or misuse.
 func (s *Spec) Asks(analysis string) bool {
 	for _, c := range s.Checks {
 		if c.Analysis == analysis {

@@ -7,12 +7,13 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// A monitor knows nothing of values: that w > 30 implies w > 26 is beyond it. Where a
-// property compares whole numbers with literals alone, the values around the literals
-// (Spec.candidates) meet every case that there is, and what none of them does never happens.
+// A monitor knows propositions and no values: it does not know that w > 30 implies w > 26.
+// Where a property compares whole numbers only with literals, the values around the literals
+// (Spec.candidates) cover every case, and what holds for none of them never holds.
 
-// impossible warns of propositions that hold in no state or in all, and of a property that
-// values never violate, or always. Quiet is what the monitor was warned of already.
+// impossible returns warnings about propositions that hold in no state or in all states, and
+// about a property that no values violate, or all. Quiet means that the property has such a
+// warning already.
 func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
 	var out syntax.List
 	warn := func(kind syntax.Kind, at syntax.Span, format string, args ...any) {
@@ -126,8 +127,8 @@ func literal(x syntax.Expr) bool {
 	return ok && !n.Float && n.Int < math.MaxInt32
 }
 
-// exhaustive reports whether steps of the search are all that there are: a write of one
-// variable, or one event that comes alone.
+// exhaustive reports whether the steps of the search are all possible ones: a write of one
+// variable, or a single event.
 func exhaustive(s *Spec, events []int) bool {
 	return len(events) == 0 || len(events) == 1 && s.Events[events[0]].Var < 0
 }

@@ -15,8 +15,8 @@ type body struct {
 	*resolver
 	p     *Property
 	index map[string]int // of propositions, by their text
-	full  bool           // said already that there are too many
-	count int            // problems before
+	full  bool           // the error that there are too many is reported
+	count int            // the number of earlier problems
 }
 
 func (r *resolver) property(d *syntax.Property) {
@@ -39,7 +39,7 @@ func (r *resolver) property(d *syntax.Property) {
 	r.Properties = append(r.Properties, p)
 }
 
-// mentions gathers what moves the property's monitor.
+// mentions collects the variables and events that make letters of the property.
 func (b *body) mentions() {
 	vars, events := map[int]bool{}, map[int]bool{}
 	for _, p := range b.p.Propositions {
@@ -55,7 +55,8 @@ func (b *body) mentions() {
 	b.p.Vars, b.p.Events = slices.Sorted(maps.Keys(vars)), slices.Sorted(maps.Keys(events))
 }
 
-// proposition returns the number of one with a text; make fills it in if it is new.
+// proposition returns the number of the proposition with a text. If it is new, fill
+// completes it.
 func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition)) int {
 	if i, ok := b.index[text]; ok {
 		return i
@@ -74,8 +75,8 @@ func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition
 	return len(b.p.Propositions) - 1
 }
 
-// named returns the proposition that a name stands for: a declared one, an event, or a
-// variable that is true or false.
+// named returns the proposition of a name: a declared one, an event, or a variable that is
+// true or false.
 func (b *body) named(n syntax.Name) (int, bool) {
 	e, ok := b.names.entries[n.Text]
 	if !ok {
@@ -130,8 +131,7 @@ var ltlOps = map[syntax.Operator]ltl.Op{
 	syntax.Start: ltl.Start, syntax.End: ltl.End,
 }
 
-// formula makes a formula of an arranged expression; where something is wrong it has
-// true in its place.
+// formula makes a formula of an arranged expression. A part with an error becomes true.
 func (b *body) formula(x syntax.Expr) *ltl.Formula {
 	f := b.formulaOf(x)
 	if _, ok := b.p.parts[f]; !ok {
@@ -195,8 +195,8 @@ func atom(i int, ok bool) *ltl.Formula {
 	return ltl.Proposition(i)
 }
 
-// temporal finds a formula that looks at other states, or an event, in what is to be
-// an expression.
+// temporal returns the part of an expression over one state that is a temporal operator or
+// an event, nil if there is none.
 func (b *body) temporal(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {
 	case *syntax.Paren:

@@ -30,8 +30,8 @@ func (r *resolver) warn(kind syntax.Kind, at syntax.Span, format string, args ..
 	r.problem(kind, at, format, args...).Warning = true
 }
 
-// resolve goes over the declarations three times: names, what stands for itself, and
-// what speaks of it, so that a name may be used before its declaration.
+// resolve goes over the declarations three times: for names, for declarations that mention
+// no others, and for those that do, so that a name may be used before its declaration.
 func (r *resolver) resolve(decls []syntax.Decl) {
 	r.others = map[string]syntax.Span{}
 	for _, d := range decls {
@@ -58,7 +58,7 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	r.orderEvents()
 }
 
-// name declares a name for a thing of a sort.
+// name declares a name of a sort.
 func (r *resolver) name(n syntax.Name, s sort, index int, path string) {
 	if n.Text == "tid" || n.Text == "true" || n.Text == "false" || n.Text == "null" || n.Text == "_" {
 		r.problem(syntax.DeclaredTwice, n.Span, "%q has a meaning of its own and cannot be declared", n.Text)
@@ -122,7 +122,7 @@ func (r *resolver) declare(d syntax.Decl) {
 	}
 }
 
-// single wants a path to name one variable that no other declaration does.
+// single checks that a path names one variable, which no other declaration names.
 func (r *resolver) single(d *syntax.Var) {
 	if strings.Contains(strings.Join(strings.Fields(d.Path.Text), " "), " of ") {
 		r.problem(syntax.TypeMismatch, d.Path.Span, "%q is a field of every object of a type: a property reads one variable", d.Path.Text)
@@ -135,8 +135,8 @@ func (r *resolver) single(d *syntax.Var) {
 	}
 }
 
-// sync declares a lock and its kin. One that a condition in quotes names is the same
-// wherever it is named.
+// sync declares a lock, condition, semaphore or barrier. A quoted path denotes the same
+// object wherever it is used.
 func (r *resolver) sync(d *syntax.Sync) {
 	if before, ok := r.names.entries[d.Name.Text]; ok && strings.HasPrefix(d.Name.Text, "%") && before.sort == syncSort {
 		return
@@ -163,7 +163,7 @@ func (r *resolver) class(n *syntax.Name) Class {
 	return Unknown
 }
 
-// find looks up a name that has to be of a sort; -1 where it is not.
+// find returns the index of a name that must be of a sort; -1 if it is not.
 func (r *resolver) find(n syntax.Name, s sort) int {
 	e, ok := r.names.entries[n.Text]
 	switch {
@@ -177,8 +177,8 @@ func (r *resolver) find(n syntax.Name, s sort) int {
 	return -1
 }
 
-// unknown says that a name is not declared, unless its declaration may be one that
-// could not be read.
+// unknown reports that a name is not declared, unless some declarations could not be read
+// and its may be one of them.
 func (r *resolver) unknown(n syntax.Name, sorts ...sort) {
 	text := fmt.Sprintf("unknown name %q", n.Text)
 	if near := r.names.near(n.Text, sorts...); near != "" {
@@ -189,7 +189,7 @@ func (r *resolver) unknown(n syntax.Name, sorts ...sort) {
 	r.problem(syntax.UnknownName, n.Span, "%s", text)
 }
 
-// nthOf looks up of which type a single thread is one.
+// nthOf looks up the type of a single thread.
 func (r *resolver) nthOf(i int, decls []syntax.Decl) {
 	t := &r.Threads[i]
 	if t.Kind != syntax.NthOf {
@@ -206,7 +206,7 @@ func (r *resolver) nthOf(i int, decls []syntax.Decl) {
 	}
 }
 
-// check resolves what an analysis is asked for.
+// check resolves the declaration of an analysis.
 func (r *resolver) check(d *syntax.Check) {
 	c := Check{Analysis: d.Analysis.Text, Span: d.Analysis.Span}
 	for _, n := range d.Vars {
@@ -228,7 +228,7 @@ func (r *resolver) check(d *syntax.Check) {
 	r.Checks = append(r.Checks, c)
 }
 
-// unused warns of variables that nothing speaks of.
+// unused adds warnings about variables that nothing mentions.
 func (r *resolver) unused() {
 	if r.damaged || r.problems.HasErrors() {
 		return
@@ -240,7 +240,7 @@ func (r *resolver) unused() {
 	}
 }
 
-// orderEvents puts the events first that properties mention, so that each has a bit.
+// orderEvents moves the events that properties mention to the front, so that each has a bit.
 func (r *resolver) orderEvents() {
 	mentioned := make([]bool, len(r.Events))
 	for _, p := range r.Properties {
@@ -269,7 +269,7 @@ func (r *resolver) orderEvents() {
 	r.renumber(place)
 }
 
-// renumber follows events to their new places.
+// renumber replaces indices of events by their new ones.
 func (r *resolver) renumber(place []int) {
 	for name, e := range r.names.entries {
 		if e.sort == eventSort {

@@ -1,16 +1,16 @@
-// Package spec gives specifications (docs/specification.md) their meaning: it looks
-// up names, checks types, and makes of each property its propositions and its logic,
-// ready for a monitor, and of the whole what is to be probed.
+// Package spec resolves specifications (docs/specification.md): it looks up names, checks
+// types, makes the propositions and the logic of each property, ready for a monitor, and
+// lists what has to be probed.
 //
 // In goes the text of files; out comes a Spec, or everything that is wrong with them.
-// It takes events from nobody: who runs monitors gives Letters the values of the
-// variables, and the events that there were, as numbers.
+// It reads no events itself: whoever runs monitors passes the values of the variables, and
+// the events that happened, to Letters as numbers.
 //
 //	s, problems := spec.Load("valve.tps", spec.Options{})
 //	if problems.HasErrors() {
 //		return problems // with lines and carets
 //	}
-//	plan := s.Plan() // what --watch and --on would say
+//	plan := s.Plan() // as by --watch and --on
 //	for _, p := range s.Properties {
 //		m, problems := s.Monitor(p, spec.MonitorOptions{})
 //		letters, problems := s.Letters(p, forms) // forms from the debug information
@@ -26,8 +26,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// MaxPropositions is how many propositions a property can have, and MaxEvents how many
-// declared events the properties of a specification can mention.
+// MaxPropositions is the number of propositions that a property can have, and MaxEvents the
+// number of declared events that the properties of a specification can mention.
 const (
 	MaxPropositions = ltl.Atoms
 	MaxEvents       = 64
@@ -57,7 +57,7 @@ type Spec struct {
 type Var struct {
 	Name string
 	Path string // as --watch names it
-	Type Class  // as declared; Unknown where the debug information tells
+	Type Class  // as declared; Unknown where the debug information determines it
 	Span syntax.Span
 	At   syntax.Span // of Path
 	Used bool        // something mentions it
@@ -88,7 +88,7 @@ type Thread struct {
 // Event is a declared event.
 type Event struct {
 	Name  string
-	Text  string // its pattern, and what is asked of it, as written
+	Text  string // its pattern and conditions, as written
 	Op    syntax.Op
 	On    string   // of call and return: the pattern as --on takes it
 	Bound []string // the names that it binds, parameters first
@@ -99,7 +99,7 @@ type Event struct {
 	Sync   int // which of Spec.Syncs, else -1: any, or of another kind
 	Thread int // of start, end, fork and join: which of Spec.Threads, else -1
 	By     int // which of Spec.Threads; -1 for any thread
-	// When holds of the events that count; nil is all.
+	// When is the condition of events that match; nil is no condition.
 	When *Condition
 	Span syntax.Span
 	At   syntax.Span // of the pattern's function, or of its object
@@ -117,8 +117,8 @@ type Local struct {
 	Span  syntax.Span
 }
 
-// Clause is what an event does to locals: it is a state of its thread's own where Sets
-// is empty.
+// Clause is the effect of an event on the locals of its thread. Where Sets is empty, the
+// event only makes a state of its thread.
 type Clause struct {
 	Event int // which of Spec.Events
 	Sets  []Assign
@@ -138,7 +138,7 @@ type Prop struct {
 	Used bool
 }
 
-// Property is what must never happen, with its propositions by number.
+// Property is a property of a specification, with its propositions by number.
 type Property struct {
 	Name    string
 	Message string
@@ -166,7 +166,7 @@ type Proposition struct {
 	Vars  []int       // which of Spec.Vars it reads, ascending
 }
 
-// Check is an analysis that is asked for.
+// Check is an analysis that the specification requests.
 type Check struct {
 	Analysis string // races, deadlocks, misuse or atomicity
 	Vars     []int  // of races, which of Spec.Vars
@@ -179,8 +179,8 @@ const (
 	notEvaluated = " is checked for names and types but not evaluated yet"
 )
 
-// NotEvaluated names the blocks for which there is no analysis yet, as errors that a
-// run with them is to be refused with.
+// NotEvaluated returns an error for each block for which there is no analysis yet. A run
+// with such a specification is refused.
 func (s *Spec) NotEvaluated() syntax.List {
 	var out syntax.List
 	say := func(at syntax.Span, what string) {

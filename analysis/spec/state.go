@@ -5,8 +5,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// state is what names stand for in an expression over the state: declared variables
-// and propositions. With bound, the forms of the variables are known.
+// state resolves names in an expression over the state: declared variables and
+// propositions. With bound, the forms of the variables are known.
 type state struct {
 	*resolver
 	forms []*event.Form
@@ -29,7 +29,7 @@ func (s *state) place(n syntax.Name) (int, value, bool) {
 	return e.index, valueOf(s.Vars[e.index].Type, s.form(e.index)), true
 }
 
-// use notes that a variable's value matters.
+// use marks a variable as used.
 func (s *state) use(i int) {
 	if !s.bound {
 		s.Vars[i].Used = true
@@ -44,8 +44,8 @@ func (s *state) proposition(n syntax.Name) (syntax.Expr, bool) {
 	return s.Props[e.index].Expr, true
 }
 
-// constant takes a name that nothing declares for a constant of an enumeration, if it
-// is compared with a variable that may be one.
+// constant resolves an undeclared name as a constant of an enumeration, if it is compared
+// with a variable that may be an enumeration.
 func (s *state) constant(n syntax.Name, with syntax.Expr) (uint64, bool) {
 	id, ok := with.(*syntax.Ident)
 	if !ok {
@@ -81,7 +81,7 @@ func (s *state) boundConstant(n syntax.Name, at int) (uint64, bool) {
 	return v, true
 }
 
-// missing says why a name has no value in a state.
+// missing reports why a name has no value in a state.
 func (s *state) missing(n syntax.Name) {
 	e, ok := s.names.entries[n.Text]
 	switch {
@@ -102,7 +102,7 @@ func (s *state) mismatch(at syntax.Span, format string, args ...any) {
 	s.problem(syntax.TypeMismatch, at, format, args...)
 }
 
-// isNumber tells of a name whether it is a number, for what & and its kin mean.
+// isNumber reports whether a name is a number, which decides the meaning of & and |.
 func (r *resolver) isNumber(n syntax.Name) bool {
 	e, ok := r.names.entries[n.Text]
 	if !ok {
@@ -146,13 +146,13 @@ func (r *resolver) props() {
 			used[j] = r.Vars[j].Used
 		}
 		c.truth(r.Props[i].Expr)
-		for j := range r.Vars { // only a property that names it needs its variables
+		for j := range r.Vars { // Only a property that mentions it needs its variables.
 			r.Vars[j].Used = used[j]
 		}
 	}
 }
 
-// circular reports whether a proposition's definition comes back to it.
+// circular reports whether a proposition's definition leads back to itself.
 func (r *resolver) circular(i int, above map[int]bool) bool {
 	if above[i] {
 		return true

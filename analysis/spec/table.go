@@ -29,7 +29,7 @@ type entry struct {
 	sort  sort
 	index int // in the Spec's list of that sort
 	span  syntax.Span
-	path  string // of the program, to tell what was meant
+	path  string // of the program, for suggestions
 }
 
 // table holds the declared names.
@@ -40,7 +40,7 @@ type table struct {
 
 func newTable() *table { return &table{entries: map[string]entry{}} }
 
-// add declares a name, or gives the declaration that it has.
+// add declares a name, or returns its earlier declaration.
 func (t *table) add(name string, e entry) (before entry, ok bool) {
 	if old, dup := t.entries[name]; dup {
 		return old, false
@@ -50,8 +50,8 @@ func (t *table) add(name string, e entry) (before entry, ok bool) {
 	return e, true
 }
 
-// near returns what an unknown name may mean, among the names of a sort: one spelt
-// alike, or one whose path in the program begins so.
+// near returns a suggestion for an unknown name, among the names of a sort: one of similar
+// spelling, or one whose path in the program begins with it.
 func (t *table) near(name string, sorts ...sort) string {
 	var names []string
 	for _, n := range t.order {

@@ -10,7 +10,7 @@ package decision
 // numbers.
 type Node = uint32
 
-// leaf is the proposition of leaves, behind all that can be asked.
+// leaf is the proposition number of leaves, greater than all propositions.
 const leaf = 64
 
 type node struct {
@@ -36,8 +36,8 @@ func New(limit int) *Table {
 	return t
 }
 
-// Full reports whether the limit was met. Functions made since are wrong, and
-// are to be thrown away.
+// Full reports whether the limit was reached. Functions made since then are wrong, and
+// the caller must discard them.
 func (t *Table) Full() bool { return t.full }
 
 // Len returns the number of nodes.
@@ -49,7 +49,7 @@ func (t *Table) Leaf(value uint32) Node {
 }
 
 // Choose returns the function that is low where the proposition does not hold
-// and high where it does. Both may ask later propositions alone.
+// and high where it does. Both may depend only on later propositions.
 func (t *Table) Choose(proposition int, low, high Node) Node {
 	if low == high {
 		return low
@@ -89,8 +89,8 @@ func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
 	return f
 }
 
-// Ask returns what a node asks: the proposition, and the function where it does
-// not hold and where it does. ok is false for a leaf.
+// Ask returns the proposition that a node tests, the function where the proposition does
+// not hold, and the function where it does. ok is false for a leaf.
 func (t *Table) Ask(f Node) (proposition int, low, high Node, ok bool) {
 	n := t.nodes[f]
 	return int(n.proposition), n.low, n.high, n.proposition != leaf
@@ -115,7 +115,7 @@ func (t *Table) Eval(f Node, letter uint64) uint32 {
 }
 
 // Leaves calls visit once with each value that the function has for some
-// letter, until visit gives false. visit must not call Leaves.
+// letter, until visit returns false. visit must not call Leaves.
 func (t *Table) Leaves(f Node, visit func(value uint32) bool) {
 	if short := len(t.nodes) - len(t.seen); short > 0 {
 		t.seen = append(t.seen, make([]uint32, short)...)
@@ -136,7 +136,7 @@ func (t *Table) leaves(f Node, visit func(value uint32) bool) bool {
 	return t.leaves(n.low, visit) && t.leaves(n.high, visit)
 }
 
-// Paths calls visit with each path of the diagram, until visit gives false:
+// Paths calls visit with each path of the diagram, until visit returns false:
 // where the propositions of trues and none of falses hold, the function is
 // value. The paths cover every letter once.
 func (t *Table) Paths(f Node, visit func(trues, falses uint64, value uint32) bool) {
@@ -153,18 +153,18 @@ func (t *Table) Paths(f Node, visit func(trues, falses uint64, value uint32) boo
 }
 
 // Operation is a function of two numbers, applied to diagrams letter by letter.
-// It remembers what it did.
+// It caches its results.
 type Operation struct {
 	table *Table
 	apply func(a, b uint32) uint32
 	done  map[[2]Node]Node
 }
 
-// remembered bounds what an operation remembers.
-const remembered = 1 << 20
+// maxCached bounds the number of results that an operation caches.
+const maxCached = 1 << 20
 
 // Operation returns the operation on functions of this table that apply is on
-// numbers. apply must give the same whenever it is asked the same.
+// numbers. apply must be a pure function.
 func (t *Table) Operation(apply func(a, b uint32) uint32) *Operation {
 	return &Operation{t, apply, map[[2]Node]Node{}}
 }
@@ -189,7 +189,7 @@ func (o *Operation) Apply(f, g Node) Node {
 		low := o.Apply(fLow, gLow)
 		r = o.table.Choose(int(p), low, o.Apply(fHigh, gHigh))
 	}
-	if len(o.done) >= remembered {
+	if len(o.done) >= maxCached {
 		clear(o.done)
 	}
 	o.done[key] = r

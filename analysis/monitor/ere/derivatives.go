@@ -73,8 +73,8 @@ func NewDerivatives(limit int) *Derivatives {
 	return d
 }
 
-// Full reports whether a bound was met. What was made since is wrong, and is to
-// be thrown away.
+// Full reports whether a bound was reached. Languages made since then are wrong, and the
+// caller must discard them.
 func (d *Derivatives) Full() bool { return d.full || d.Table.Full() }
 
 func (d *Derivatives) intern(f form) Language {
@@ -328,8 +328,8 @@ func product(a, b int) int {
 	return a * b
 }
 
-// Derivative gives, for each letter, the language of the words that may follow
-// it: those w for which letter w is in l.
+// Derivative returns, for each letter, the language of the words that may follow the
+// letter: those words w for which letter·w is in l.
 func (d *Derivatives) Derivative(l Language) decision.Node {
 	if n, ok := d.done[l]; ok {
 		return n

@@ -200,7 +200,7 @@ func (f *Formula) String() string { return f.Text(nil) }
 
 // Text writes the formula in the specification language, with the given name
 // for each proposition (nil: p0, p1, …). It has the parentheses that the
-// language asks for, and some that only help the eye.
+// language requires, and some that only help the reader.
 func (f *Formula) Text(name func(int) string) string {
 	var b strings.Builder
 	f.write(&b, orNumbers(name))
