@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 type expected struct {
@@ -112,11 +114,7 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 }
 
 func TestExamplesSucceedAlone(t *testing.T) {
-	for _, tool := range []string{"make", "gcc", "g++"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: install make, gcc and g++ to run this test", tool)
-		}
-	}
+	testtool.Need(t, "make", "gcc", "g++")
 	out := t.TempDir()
 	if log, err := exec.Command("make", "OUT="+out, "CFLAGS=-O2 -g -Wall -Wextra -Werror -pthread -std=gnu11").CombinedOutput(); err != nil {
 		t.Fatalf("make: %v\n%s", err, log)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 func TestParseMaps(t *testing.T) {
@@ -98,9 +100,7 @@ func FuzzParseMaps(f *testing.F) {
 // TestBias: the bias of a program's code turns the address of a function as
 // linked into the one where it is.
 func TestBias(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed")
-	}
+	testtool.Need(t, "gcc")
 	for _, flags := range [][]string{{"-pie", "-fPIE"}, {"-no-pie"}, {"-static"}, {"-pie", "-fPIE", "-Wl,-z,noseparate-code"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) { testBias(t, flags) })
 	}

@@ -2,7 +2,6 @@ package probes
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -37,9 +37,7 @@ void _start(void)
 // buildARM links a program for arm64.
 func buildARM(t *testing.T, flags ...string) *elf.File {
 	t.Helper()
-	if _, err := exec.LookPath("ld.lld"); err != nil {
-		t.Skip("ld.lld is not installed (Debian: lld)")
-	}
+	testtool.Need(t, "ld.lld")
 	return build(t, "clang-19", armProgram, append([]string{"--target=aarch64-linux-gnu", "-nostdlib", "-ffreestanding", "-fuse-ld=lld", "-g", "-Wno-unused-command-line-argument"}, flags...)...)
 }
 

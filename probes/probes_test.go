@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -22,9 +23,7 @@ import (
 // build compiles one source text and opens the program.
 func build(t testing.TB, compiler, source string, flags ...string) *elf.File {
 	t.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skipf("%s is not installed (Debian: gcc, musl-tools)", compiler)
-	}
+	testtool.Need(t, compiler)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "program.c"), []byte(source), 0o644); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
 )
 
@@ -45,15 +46,12 @@ func BenchmarkAnalyze(b *testing.B) {
 // cache builds the program, and skips the benchmark where that or observing it cannot be.
 func cache(b *testing.B) string {
 	b.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		b.Skip("gcc is not installed")
-	}
+	testtool.Need(b, "gcc")
 	if os.Geteuid() != 0 {
 		b.Skip("observing needs privileges: run it as root")
 	}
 	program := filepath.Join(b.TempDir(), "cache")
-	if out, err := exec.Command(gcc, "-O2", "-pthread", "-o", program, "testdata/cache.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-O2", "-pthread", "-o", program, "testdata/cache.c").CombinedOutput(); err != nil {
 		b.Fatalf("build testdata/cache.c: %v\n%s", err, out)
 	}
 	return program

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -90,17 +91,14 @@ func (c *fileCode) addSymbols(f *stdelf.File) {
 // build compiles source with gcc and the flags given.
 func build(t testing.TB, name, source string, flags ...string) string {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc: install it to run this test")
-	}
+	testtool.Need(t, "gcc")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, name), filepath.Join(dir, "out")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	args := append(flags, "-o", exe, file, "-lpthread")
-	if out, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		t.Fatalf("gcc %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return exe

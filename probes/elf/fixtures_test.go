@@ -6,22 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-// need skips the test where a tool is not installed, with the remedy.
-func need(t testing.TB, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (Debian: binutils, gcc, g++, musl-tools)", tool)
-		}
-	}
-}
+	"github.com/tracepredict/tracepredict/internal/testtool"
+)
 
 // run gives the standard output of a tool.
 func run(t testing.TB, name string, args ...string) string {
 	t.Helper()
-	need(t, name)
+	testtool.Need(t, name)
 	cmd := exec.Command(name, args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	var stderr strings.Builder
@@ -87,7 +79,7 @@ func eachVariant(t *testing.T, test func(t *testing.T, v variant, path string)) 
 	for _, v := range variants() {
 		t.Run(v.name, func(t *testing.T) {
 			t.Parallel()
-			need(t, v.compiler)
+			testtool.Need(t, v.compiler)
 			test(t, v, build(t, v.compiler, v.source, v.flags...))
 		})
 	}

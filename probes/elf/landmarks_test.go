@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -50,7 +51,7 @@ func wantLandmarks(t *testing.T, f *File, what string, want map[uint64]string) {
 // labels, and the program without any symbols.
 func assembly(t *testing.T, compiler, source string, flags ...string) (text string, labels map[string]uint64, stripped *File) {
 	t.Helper()
-	need(t, compiler, "nm", "strip")
+	testtool.Need(t, compiler, "nm", "strip")
 	dir := t.TempDir()
 	asm, prog, bare := filepath.Join(dir, "a.s"), filepath.Join(dir, "prog"), filepath.Join(dir, "bare")
 	run(t, compiler, append(flags, "-O2", "-S", "-o", asm, filepath.Join("testdata", source))...)

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestPointers finds the words that hold an object's address, however the program
@@ -19,9 +21,7 @@ int main(void) { return *first + *third + *elsewhere; }
 	if err := os.WriteFile(filepath.Join(dir, "p.c"), []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("gcc is not installed: install it to run this test")
-	}
+	testtool.Need(t, "gcc")
 	for _, flags := range [][]string{{"-O0"}, {"-O0", "-no-pie", "-fno-pie"}, {"-O0", "-static"}, {"-O0", "-fPIC", "-shared"}, {"-O0", "-Wl,-z,pack-relative-relocs"}} {
 		out := filepath.Join(dir, "program")
 		cmd := exec.Command("gcc", append([]string{"-o", out, filepath.Join(dir, "p.c")}, flags...)...)

@@ -3,6 +3,8 @@ package elf
 import (
 	"debug/dwarf"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestSkimmer: passed over quickly, the entries of each unit are those that the
@@ -16,7 +18,7 @@ func TestSkimmer(t *testing.T) {
 		{"gcc", "sample.c", []string{"-gdwarf-5", "-gdwarf64"}}, {"g++", "sample.cc", []string{"-g"}}, {"g++", "sample.cc", []string{"-g", "-gz"}},
 	} {
 		t.Run(v.source+v.flags[len(v.flags)-1], func(t *testing.T) {
-			need(t, v.compiler)
+			testtool.Need(t, v.compiler)
 			f := open(t, build(t, v.compiler, v.source, v.flags...))
 			data, err := f.DWARF()
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
@@ -16,10 +17,7 @@ import (
 // file beside them; plain is the program as it was.
 func supplemented(t *testing.T, compile string, dwz ...string) (program, shared, plain string) {
 	t.Helper()
-	need(t, "gcc")
-	if _, err := os.Stat("/usr/bin/dwz"); err != nil {
-		t.Skip("dwz is not installed (Debian: dwz)")
-	}
+	testtool.Need(t, "gcc", "dwz")
 	program = build(t, "gcc", "plain.c", strings.Fields(compile)...)
 	other := build(t, "gcc", "plain.c", append(strings.Fields(compile), "-O0")...)
 	plain, shared = program+".plain", program+".shared"

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
@@ -42,9 +43,7 @@ func TestParse(t *testing.T) {
 
 func compile(t *testing.T, compiler, source string, flags ...string) *bin.File {
 	t.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skip(err)
-	}
+	testtool.Need(t, compiler)
 	out := filepath.Join(t.TempDir(), "program")
 	args := append([]string{"-g", "-o", out, filepath.Join("testdata", source)}, flags...)
 	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
@@ -140,28 +139,30 @@ func TestFindRefuses(t *testing.T) {
 // TestBits: where bit fields lie, in the words of each version of DWARF.
 func TestBits(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-gdwarf-3"}, {"gcc", "-gdwarf-4"}, {"gcc", "-gdwarf-5"}, {"clang-19", "-gdwarf-3"}, {"clang-19", "-gdwarf-5"}} {
-		f := compile(t, c.compiler, "bits.c", c.flags)
-		for name, want := range map[string]Field{
-			"kind of flags":  {Offset: 8, Size: 1, BitOffset: 0, BitSize: 3},
-			"level of flags": {Offset: 8, Size: 2, BitOffset: 4, BitSize: 9},
-			"wide of flags":  {Offset: 8, Size: 8, BitOffset: 13, BitSize: 40},
-			"after of flags": {Offset: 15, Size: 1},
-			"late of flags":  {Offset: 16, Size: 1, BitOffset: 0, BitSize: 1},
-			"deep of flags":  {Offset: 20, Size: 1, BitOffset: 5, BitSize: 2},
-		} {
-			spec, _, err := Parse(name)
-			if err != nil {
-				t.Fatal(err)
+		t.Run(c.compiler+c.flags, func(t *testing.T) {
+			f := compile(t, c.compiler, "bits.c", c.flags)
+			for name, want := range map[string]Field{
+				"kind of flags":  {Offset: 8, Size: 1, BitOffset: 0, BitSize: 3},
+				"level of flags": {Offset: 8, Size: 2, BitOffset: 4, BitSize: 9},
+				"wide of flags":  {Offset: 8, Size: 8, BitOffset: 13, BitSize: 40},
+				"after of flags": {Offset: 15, Size: 1},
+				"late of flags":  {Offset: 16, Size: 1, BitOffset: 0, BitSize: 1},
+				"deep of flags":  {Offset: 20, Size: 1, BitOffset: 5, BitSize: 2},
+			} {
+				spec, _, err := Parse(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, ok, err := Find(f, spec)
+				if err != nil || !ok {
+					t.Fatalf("%s: %v %v", name, ok, err)
+				}
+				want.Spec, want.Name, want.Type, want.TypeSize, want.Kinds = got.Spec, got.Name, got.Type, got.TypeSize, 1
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("%s %s, %s: %+v, want %+v", c.compiler, c.flags, name, got, want)
+				}
 			}
-			got, ok, err := Find(f, spec)
-			if err != nil || !ok {
-				t.Fatalf("%s: %v %v", name, ok, err)
-			}
-			want.Spec, want.Name, want.Type, want.TypeSize, want.Kinds = got.Spec, got.Name, got.Type, got.TypeSize, 1
-			if !reflect.DeepEqual(got, want) {
-				t.Errorf("%s %s, %s: %+v, want %+v", c.compiler, c.flags, name, got, want)
-			}
-		}
+		})
 	}
 }
 
@@ -169,31 +170,33 @@ func TestBits(t *testing.T) {
 // the destructor that frees are not among them.
 func TestLifetimes(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++-19"} {
-		f := compile(t, compiler, "lives.cc", "-O1")
-		spec, _, err := Parse("state of ns::Task<int>")
-		if err != nil {
-			t.Fatal(err)
-		}
-		fd, ok, err := Find(f, spec)
-		if err != nil || !ok {
-			t.Fatal(ok, err)
-		}
-		res, err := Accesses(f, fd)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]int{}
-		for _, l := range res.Lifetimes {
-			got[l.Name]++
-			if l.Size != 16 || l.Ends != (l.Name == "~Task") {
-				t.Errorf("%s: %+v", compiler, l)
+		t.Run(compiler, func(t *testing.T) {
+			f := compile(t, compiler, "lives.cc", "-O1")
+			spec, _, err := Parse("state of ns::Task<int>")
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if !reflect.DeepEqual(got, map[string]int{"Task": 2, "~Task": 1}) {
-			t.Errorf("%s: %v", compiler, got)
-		}
-		if !reflect.DeepEqual(res.Inlined, map[string]int{"inlining": 1}) {
-			t.Errorf("%s: inlined in %v", compiler, res.Inlined)
-		}
+			fd, ok, err := Find(f, spec)
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			res, err := Accesses(f, fd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]int{}
+			for _, l := range res.Lifetimes {
+				got[l.Name]++
+				if l.Size != 16 || l.Ends != (l.Name == "~Task") {
+					t.Errorf("%s: %+v", compiler, l)
+				}
+			}
+			if !reflect.DeepEqual(got, map[string]int{"Task": 2, "~Task": 1}) {
+				t.Errorf("%s: %v", compiler, got)
+			}
+			if !reflect.DeepEqual(res.Inlined, map[string]int{"inlining": 1}) {
+				t.Errorf("%s: inlined in %v", compiler, res.Inlined)
+			}
+		})
 	}
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/arch/arm64/arm64asm"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 func word(w uint32) []byte { return binary.LittleEndian.AppendUint32(nil, w) }
@@ -200,12 +202,11 @@ func TestObjdumpARM64(t *testing.T) {
 }
 
 func armObject(t *testing.T, flags string) string {
-	clang, err := exec.LookPath("clang-19")
-	if err != nil {
-		if clang, err = exec.LookPath("clang"); err != nil {
-			t.Skip("no clang: install it to compile for arm64")
-		}
+	clang := "clang-19"
+	if testtool.Missing(clang) != "" && testtool.Missing("clang") == "" {
+		clang = "clang"
 	}
+	testtool.Need(t, clang)
 	dir := t.TempDir()
 	src, obj := filepath.Join(dir, "a.c"), filepath.Join(dir, "a.o")
 	if err := os.WriteFile(src, []byte(armSource), 0o600); err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // snippet is one instruction between a set-up and a look at what it did.
@@ -210,16 +212,13 @@ ret
 // assemble builds a program, or skips.
 func assemble(t testing.TB, source string) string {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("no gcc: install it to run this test")
-	}
+	testtool.Need(t, "gcc")
 	dir := t.TempDir()
 	file, exe := filepath.Join(dir, "x.S"), filepath.Join(dir, "x")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(gcc, "-o", exe, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("gcc", "-o", exe, file).CombinedOutput(); err != nil {
 		t.Fatalf("assemble: %v\n%s", err, out)
 	}
 	return exe

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // dumped is one instruction as objdump sees it.
@@ -24,11 +26,8 @@ const mostDumped = 500_000
 // dump runs objdump over file and hands each instruction to f.
 func dump(t testing.TB, tool, file string, f func(dumped)) {
 	t.Helper()
-	path, err := exec.LookPath(tool)
-	if err != nil {
-		t.Skipf("no %s: install binutils to compare with it", tool)
-	}
-	cmd := exec.Command(path, "-d", "-w", "-z", "--insn-width=16", file)
+	testtool.Need(t, tool)
+	cmd := exec.Command(tool, "-d", "-w", "-z", "--insn-width=16", file)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

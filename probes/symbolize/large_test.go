@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -22,11 +23,7 @@ const (
 )
 
 func buildLarge(b *testing.B) string {
-	for _, tool := range []string{"gcc", "objcopy"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			b.Skipf("%s is not installed (Debian: gcc, binutils)", tool)
-		}
-	}
+	testtool.Need(b, "gcc", "objcopy")
 	dir := b.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(name string, args ...string) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -61,9 +62,7 @@ var fdeLine = regexp.MustCompile(`^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=[0-9a-f
 // TestReadelf compares every row with what readelf makes of it: of a library that
 // is there, and of programs as compilers leave them.
 func TestReadelf(t *testing.T) {
-	if _, err := exec.LookPath("readelf"); err != nil {
-		t.Skip("readelf is not installed (Debian: binutils)")
-	}
+	testtool.Need(t, "readelf")
 	var paths []string
 	for _, pattern := range []string{"/lib/*-linux-gnu/libc.so.6", "/lib/*-linux-gnu/libstdc++.so.6", "/lib/*-linux-gnu/ld-linux-*.so.*"} {
 		found, err := filepath.Glob(pattern)
@@ -74,7 +73,7 @@ func TestReadelf(t *testing.T) {
 			paths = append(paths, found[0])
 		}
 	}
-	if _, err := exec.LookPath("gcc"); err == nil {
+	if testtool.Missing("gcc") == "" {
 		for i, flags := range []string{"-O0", "-O1", "-O2 -fomit-frame-pointer", "-O3 -fno-omit-frame-pointer", "-O2 -fno-asynchronous-unwind-tables -g", "-O2 -fno-asynchronous-unwind-tables -g -gz"} {
 			out := filepath.Join(t.TempDir(), fmt.Sprintf("nested%d", i))
 			if msg, err := exec.Command("gcc", append(strings.Fields(flags), "-pthread", "-o", out, "testdata/nested.c")...).CombinedOutput(); err != nil {

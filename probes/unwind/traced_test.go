@@ -13,26 +13,17 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// need skips the test where a tool is not installed, with the remedy.
-func need(t testing.TB, tools ...string) {
-	t.Helper()
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (Debian: gcc, g++, binutils)", tool)
-		}
-	}
-}
-
 // build compiles a file of testdata and gives the program's path.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
-	need(t, compiler)
+	testtool.Need(t, compiler)
 	out := filepath.Join(t.TempDir(), strings.TrimSuffix(source, filepath.Ext(source)))
 	args := append([]string{"-o", out, filepath.Join("testdata", source), "-pthread"}, flags...)
 	if msg, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -353,9 +354,7 @@ func symbolRange(t testing.TB, f *bin.File, name string) bin.Range {
 // "# 404028 <counter>". Every one that is not a lea, a nop or a load of the
 // global offset table must be an access of ours, and no other.
 func TestAgreesWithObjdump(t *testing.T) {
-	if _, err := exec.LookPath("objdump"); err != nil {
-		t.Skip("objdump is not installed: install binutils")
-	}
+	testtool.Need(t, "objdump")
 	main := "int drive(int); int main(int argc, char **argv) { (void)argv; return drive(argc); }\n"
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O3", "-march=haswell"}, {"-O2", "-static"}} {
 		f := build(t, "gcc", append(flags, "-g"), []string{"x.c", "m.c"}, map[string]string{"x.c": accessSource, "m.c": main})
@@ -432,11 +431,7 @@ void loop(int n) { for (int i = 0; i < n; i++) { counter++; other(); } }
 }
 
 func TestARM64(t *testing.T) {
-	for _, tool := range []string{"aarch64-linux-gnu-as", "aarch64-linux-gnu-ld"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: install binutils-aarch64-linux-gnu", tool)
-		}
-	}
+	testtool.Need(t, "aarch64-linux-gnu-as", "aarch64-linux-gnu-ld")
 	tests := []snippet{
 		{"v", "adrp x0, v\nldr w1, [x0, :lo12:v]", "read 4 r1 via r0"},
 		{"v", "adrp x1, v\nadd x1, x1, :lo12:v\nstr w2, [x1]", "write 4 r2 via r1"},

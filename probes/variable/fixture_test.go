@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -19,9 +20,7 @@ func build(t testing.TB, compiler string, flags []string, names []string, source
 
 func buildIn(t testing.TB, dir, output, compiler string, flags []string, names []string, sources map[string]string) *bin.File {
 	t.Helper()
-	if _, err := exec.LookPath(compiler); err != nil {
-		t.Skipf("%s is not installed: install it to run this test", compiler)
-	}
+	testtool.Need(t, compiler)
 	args := append([]string{"-o", output}, names...)
 	args = append(args, flags...)
 	for _, n := range names {

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // command runs a tool in a folder; it skips where the tool is missing.
 func command(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("%s is not installed: install it to run this test", name)
-	}
+	testtool.Need(t, name)
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {

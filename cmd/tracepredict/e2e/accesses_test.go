@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -61,7 +62,7 @@ func TestAccessCorpus(t *testing.T) {
 // a file of its own.
 func sharedDebug(t *testing.T, one, two string) {
 	t.Helper()
-	needTool(t, "dwz")
+	testtool.Need(t, "dwz")
 	shared := filepath.Join(t.TempDir(), "shared.debug")
 	if out, err := exec.Command("dwz", "-q", "-M", shared, "-m", shared, one, two).CombinedOutput(); err != nil {
 		t.Fatalf("dwz: %v\n%s", err, out)
@@ -75,7 +76,7 @@ func corpus(t *testing.T, compiler, source string, flags []string) string {
 	if compiler != "rustc" {
 		return build(t, compiler, source, flags...)
 	}
-	needTool(t, compiler)
+	testtool.Need(t, compiler)
 	out := filepath.Join(t.TempDir(), "accesses")
 	args := append([]string{"-g", "-o", out, filepath.Join("testdata", source)}, flags...)
 	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
@@ -97,7 +98,7 @@ func stripped(t *testing.T, program string) string {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"objcopy", "--only-keep-debug", bare, debug}, {"strip", bare}, {"objcopy", "--add-gnu-debuglink=" + debug, bare}} {
-		needTool(t, args[0])
+		testtool.Need(t, args[0])
 		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}

@@ -4,13 +4,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestBuiltinSuppressions: all that is found in a static program, in the C library that it
 // holds, is known to be benign.
 func TestBuiltinSuppressions(t *testing.T) {
 	needBPF(t)
-	needTool(t, "gcc")
+	testtool.Need(t, "gcc")
 	program := filepath.Join(t.TempDir(), "library")
 	// Debug information would be the program's alone, and what has none would not be watched.
 	if out, err := exec.Command("gcc", "-static", "-O1", "-pthread", "-o", program, "testdata/library.c").CombinedOutput(); err != nil {

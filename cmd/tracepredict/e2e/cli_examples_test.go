@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // expectation is an examples/*/expected.json.
@@ -44,9 +46,7 @@ var buildExamples = sync.OnceValues(func() (string, error) {
 
 func example(t testing.TB, name string) string {
 	t.Helper()
-	for _, tool := range []string{"make", "gcc", "g++"} {
-		needTool(t, tool)
-	}
+	testtool.Need(t, "make", "gcc", "g++")
 	dir, err := buildExamples()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestMembersWhereverTheirTypesAre: a member is watched by name in a running
@@ -48,7 +50,7 @@ func fieldsProgram(t *testing.T, flags []string, then [][]string) string {
 		{"gcc", "-pthread", "-o", "fields", "one.o"},
 	}, then...)
 	for _, words := range commands {
-		needTool(t, words[0])
+		testtool.Need(t, words[0])
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

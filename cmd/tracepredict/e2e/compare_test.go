@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // knownMisses are programs of scripts/compare whose defect is not found, and why.
@@ -84,7 +86,7 @@ func compared(t *testing.T, file string, build []string) string {
 	if filepath.Ext(file) == ".cc" {
 		compiler, standard = "g++", "-std=c++20"
 	}
-	needTool(t, compiler)
+	testtool.Need(t, compiler)
 	out := filepath.Join(t.TempDir(), "program")
 	if err := compile(compiler, file, out, append([]string{standard, "-O1", "-pthread"}, build...)); err != nil {
 		t.Fatal(err)

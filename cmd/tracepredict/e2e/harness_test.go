@@ -22,6 +22,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -77,22 +78,11 @@ func needBPF(t testing.TB) {
 	}
 }
 
-// needTool skips the test where a compiler is not installed.
-func needTool(t testing.TB, name string) {
-	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("TRACEPREDICT_REQUIRE_BPF") == "1" {
-			t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: %v", err)
-		}
-		t.Skipf("%v: install it to run this test", err)
-	}
-}
-
 // build compiles testdata/source once and gives the path of the result. Flags
 // stand behind the source, so that libraries may be among them.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
-	needTool(t, compiler)
+	testtool.Need(t, compiler)
 	words := append([]string{compiler, source}, flags...)
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("/ ,=:$", r) {

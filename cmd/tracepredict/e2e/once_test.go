@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestFingerprintsOfOtherBuilds: builds that leave the functions involved as they are, and
 // place them elsewhere, show the same defects.
 func TestFingerprintsOfOtherBuilds(t *testing.T) {
 	needBPF(t)
-	needTool(t, "gcc")
+	testtool.Need(t, "gcc")
 	text, err := os.ReadFile("../../../examples/shop/shop.c")
 	if err != nil {
 		t.Fatal(err)

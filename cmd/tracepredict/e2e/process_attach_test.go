@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // attachTo starts the tool on a running program and waits until it observes.
@@ -287,7 +289,7 @@ func copyFile(t testing.TB, from, to string) {
 // needUnshare skips where no PID namespace can be made.
 func needUnshare(t testing.TB) {
 	t.Helper()
-	needTool(t, "unshare")
+	testtool.Need(t, "unshare")
 	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", "true")
 	if c.wait() != 0 {
 		t.Skipf("no PID namespaces here: %s", c.err.String())

@@ -2,20 +2,19 @@ package e2e
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // A debugger that was there first keeps its breakpoints, and we see what we
 // would without it. (One that comes later must leave first: docs/how-it-works.md.)
 func TestAttachBesideADebugger(t *testing.T) {
 	needBPF(t)
-	if _, err := exec.LookPath("gdb"); err != nil {
-		t.Skipf("%v: install gdb to run this test", err)
-	}
+	testtool.Need(t, "gdb")
 	server, pid := startServer(t)
 	gdb := startChild(t, childOptions{}, "gdb", "-nx", "-q", "-iex", "set debuginfod enabled off",
 		"-ex", "set confirm off", "-ex", "set pagination off", "-p", fmt.Sprint(pid))

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // twistFound is what two locks of testdata/process/twist.h come to.
@@ -165,7 +167,7 @@ func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 // it goes on where it was.
 func TestExecShellJobControl(t *testing.T) {
 	needBPF(t)
-	needTool(t, "bash")
+	testtool.Need(t, "bash")
 	master, slave := openTerminal(t)
 	c := &child{t: t, ended: make(chan struct{})}
 	c.cmd = terminalCommand(slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
@@ -287,7 +289,7 @@ func lineNumber(t testing.TB, c *child, prefix string) int {
 
 func TestExecAsAnotherUser(t *testing.T) {
 	needBPF(t)
-	needTool(t, "setpriv")
+	testtool.Need(t, "setpriv")
 	program := processFixture(t, "ident.c")
 	reference := startChild(t, childOptions{}, "setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups", program)
 	if reference.wait() != 0 {
@@ -455,7 +457,7 @@ func TestExecLeavesChildrenAlone(t *testing.T) {
 // something of the second.
 func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 	needBPF(t)
-	needTool(t, "setarch")
+	testtool.Need(t, "setarch")
 	status, r := reported(t, "exec", "--", "setarch", "-R", processFixture(t, "execs.c"), "thread")
 	wantSummary(t, r, twistFound)
 	if status != 66 {

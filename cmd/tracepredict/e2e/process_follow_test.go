@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
 )
 
@@ -77,7 +78,7 @@ func TestChildrenAreTold(t *testing.T) {
 // What they execute is observed as what it is: two programs, at the same addresses.
 func TestFollowPrograms(t *testing.T) {
 	needBPF(t)
-	needTool(t, "setarch")
+	testtool.Need(t, "setarch")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--follow", "--watch", "hits", "--confidence", "potential", "--format", "json", "--output", report, "--",
 		"setarch", "-R", "sh", "-c", `"$0" thread & "$1"; wait`, processFixture(t, "execs.c"), processFixture(t, "racer.c"))

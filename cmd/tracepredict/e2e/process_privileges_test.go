@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 const (
@@ -23,7 +25,7 @@ const (
 func needRoot(t testing.TB) {
 	t.Helper()
 	needBPF(t)
-	needTool(t, "setpriv")
+	testtool.Need(t, "setpriv")
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be other users")
 	}
@@ -42,7 +44,7 @@ func asNobody(caps string) []string {
 // toolWithFileCapabilities is a copy of the tool that has them from its file.
 func toolWithFileCapabilities(t testing.TB, caps string) string {
 	t.Helper()
-	needTool(t, "setcap")
+	testtool.Need(t, "setcap")
 	path := filepath.Join(nobodysDir(t), "tracepredict")
 	if out, err := exec.Command("cp", toolPath(t), path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -280,7 +282,7 @@ func TestPrivateProgram(t *testing.T) {
 // in maps than in stat.
 func TestProgramOnOverlay(t *testing.T) {
 	needRoot(t)
-	needTool(t, "unshare")
+	testtool.Need(t, "unshare")
 	dir := nobodysDir(t)
 	program := processFixture(t, "rounds.c")
 	script := `set -e

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // buildTool builds the tool itself, once.
@@ -34,7 +36,7 @@ var buildTool = sync.OnceValues(func() (string, error) {
 
 func toolPath(t testing.TB) string {
 	t.Helper()
-	needTool(t, "go")
+	testtool.Need(t, "go")
 	path, err := buildTool()
 	if err != nil {
 		t.Fatal(err)

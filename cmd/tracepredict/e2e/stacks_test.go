@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -100,7 +101,7 @@ func TestChainsStatic(t *testing.T) {
 // replaced are put back.
 func TestChainsThroughReturnProbes(t *testing.T) {
 	needBPF(t)
-	needTool(t, "bpftrace")
+	testtool.Need(t, "bpftrace")
 	program := build(t, "gcc", "stacks/stacks.c", omitting()...)
 	script := ""
 	for _, f := range []string{"nest", "compare", "deep", "main", "first", "run"} {
@@ -161,9 +162,10 @@ func TestChainsOfWrappers(t *testing.T) {
 // frame pointers, reach where the program or a thread begins.
 func TestChainsOfPackage(t *testing.T) {
 	needBPF(t)
+	testtool.Need(t, "pbzip2")
 	program, err := exec.LookPath("pbzip2")
 	if err != nil {
-		t.Skip("pbzip2 is not installed")
+		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, bytes.Repeat([]byte("some text, and more of it\n"), 20000), 0o644); err != nil {

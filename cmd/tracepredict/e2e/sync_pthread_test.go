@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -109,7 +110,7 @@ func TestThreadIDsUsedAgain(t *testing.T) {
 // runInNamespace runs the calling test alone in a new PID namespace.
 func runInNamespace(t *testing.T) {
 	t.Helper()
-	needTool(t, "unshare")
+	testtool.Need(t, "unshare")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +139,7 @@ func (r *run) tally(t *testing.T) map[string]int {
 // Nothing is missing from the very first lock, in a constructor, to the very
 // last, in a destructor.
 func TestCounts(t *testing.T) {
-	needTool(t, "gcc")
+	testtool.Need(t, "gcc")
 	library := build(t, "gcc", "countlib.c", "-shared", "-fPIC", "-pthread")
 	program := build(t, "gcc", "count.c", "-pthread", "-DWITH_LIBRARY", library)
 	eachSites(t, func(t *testing.T, opts options) {
