@@ -1,20 +1,20 @@
 package event
 
-// Attempt is what the Value of a Blocked says.
+// Attempt is what a blocked thread waits for, encoded in the Value of a Blocked.
 type Attempt struct {
 	// Op is what the thread attempts: Acquire, AcquireRead, Wait, SemWait,
 	// BarrierArrive, or Join of Peer.
 	Op Op
-	// Following is how many threads of the same hang follow: their events stand one
-	// behind the other, each thread's Holds before its Blocked, and 0 ends them.
+	// Following is the number of further threads of the same hang. The events of a hang
+	// follow each other, each thread's Holds before its Blocked, and 0 ends them.
 	Following int
 	// Cycle: each waits for the one that follows, the last for the first. Else all
 	// threads of the process wait, or one waits for a lock whose holder has ended.
 	Cycle bool
 	// Handlers: a signal handler of the program might end the wait.
 	Handlers bool
-	// Readers: of a read-write lock that is waited for, how many threads have it for
-	// reading by what stands in it, where it is not known which; at most 65535.
+	// Readers is the number of threads that hold the requested read-write lock for reading,
+	// as read from its memory, where these threads are not known; at most 65535.
 	Readers int
 }
 
@@ -28,7 +28,7 @@ const (
 
 const maxReaders = 1<<16 - 1
 
-// Value makes the Value of a Blocked.
+// Value returns the attempt encoded as the Value of a Blocked.
 func (a Attempt) Value() uint64 {
 	v := uint64(min(a.Readers, maxReaders))<<attemptReaders | uint64(a.Following)<<attemptFollowing | uint64(a.Op)
 	if a.Cycle {
@@ -40,7 +40,7 @@ func (a Attempt) Value() uint64 {
 	return v
 }
 
-// Attempt takes apart the Value of a Blocked.
+// Attempt decodes the Value of a Blocked.
 func (e *Event) Attempt() Attempt {
 	return Attempt{
 		Op: Op(e.Value), Following: int(e.Value >> attemptFollowing & (1<<32 - 1)),

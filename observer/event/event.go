@@ -1,22 +1,21 @@
-// Package event is the event model: what a thread did, to which object, in
-// which order. It is the ground floor that every analysis, the pipeline and
-// the trace files stand on, and it imports nothing of ours.
+// Package event is the event model: what a thread did, to which object, in which order.
+// Every analysis, the pipeline and the trace files depend on it, and it imports nothing of
+// this module.
 //
 // What goes in are facts of one run, already put right by the observer:
-// thread and object identifiers are dense and never used again within a run
-// (identity is address and lifetime), only the outermost level of a recursive
-// lock is an event, a condition wait is split into its parts, and failed
-// attempts are told from acquisitions. What it never knows: addresses of
-// probes, kernel thread ids, ELF files.
+// thread and object identifiers are dense and never used again within a run (identity is
+// address and lifetime), only the outermost level of a recursive lock is an event, a
+// condition wait is split into its parts, and failed attempts are distinct from acquires.
+// The package never knows addresses of probes, kernel thread ids or ELF files.
 package event
 
-// ThreadID names a thread of the run: 1 for the first thread seen, then in
-// order of creation. It is never used again, even if the kernel's id is.
+// ThreadID identifies a thread of the run: 1 for the first thread seen, then in order of
+// creation. It is never used again, even if the kernel's id is.
 type ThreadID uint32
 
-// ObjectID names an object (variable, lock, condition, …) by address and
-// lifetime: 1 for the first object seen. An object destroyed and made anew at
-// the same address has a new ObjectID. 0 is no object.
+// ObjectID identifies an object (variable, lock, condition, …) by address and lifetime: 1
+// for the first object seen. An object that is destroyed and initialised again at the same
+// address has a new ObjectID. 0 is no object.
 type ObjectID uint32
 
 // StackID identifies the call stack at which a thread made an event. 0 is unknown.
@@ -35,16 +34,16 @@ type Frame struct {
 	Addr     uint64 // in the process; differs between runs
 }
 
-// KernelModule is the module of what the kernel did; the function is then the system
-// call's name, as "read(2)".
+// KernelModule is the module of a frame for what the kernel did. The function is then the
+// name of the system call, as "read(2)".
 const KernelModule = "[kernel]"
 
-// Op is what the thread did.
+// Op is the operation of a thread.
 type Op uint8
 
-// The operations. The order of a run is the order of its events; each event
-// stands on the right side of its operation (an acquire after it succeeded, a
-// release before it happens).
+// The operations. The order of a run is the order of its events. Each event is recorded on
+// the right side of its operation: an acquire after it succeeded, a release before it
+// happens.
 const (
 	None Op = iota
 
@@ -53,12 +52,13 @@ const (
 	Update // read-modify-write of a variable; indivisible only with flag Atomic
 
 	// Acquire is exclusive: of a mutex, a spin lock, the write side of a rwlock. With
-	// HasValue, Value is the rwlock's kind: one of PreferReader and its kin. The first
-	// Acquire or AcquireRead of a rwlock has it, if it is known. An inferred Acquire of a
-	// mutex has Cancelled where it is certain, since its thread was cancelled in a wait.
+	// HasValue, Value is the rwlock's kind (PreferReader, PreferWriter or
+	// PreferWriterNonrecursive). The first Acquire or AcquireRead of a rwlock has it, if it
+	// is known. An inferred Acquire of a mutex has the Value Cancelled where it is certain,
+	// since its thread was cancelled in a wait.
 	Acquire
 	AcquireRead   // shared: read side of a rwlock
-	AcquireFailed // a try that failed, or a wait for the lock that timed out; with HasValue it was refused, and Value is the error number
+	AcquireFailed // a try that failed, or a request that timed out; with HasValue the call was refused, and Value is the error number
 	Release       // either side
 
 	Fork   // Object2 unused, Peer is the child
@@ -80,67 +80,67 @@ const (
 	SemWait
 	SemFailed // a try that failed, or timed out
 
-	OnceEnter // pthread_once was called, or a static guard asked for
+	OnceEnter // pthread_once was called, or the guard of a static variable was requested
 	OnceDone  // the initialiser has returned
 	OnceLeave // returned to a caller that did not run the initialiser
 
-	// Init: the object's lifetime begins. With HasValue, Value is what a semaphore or a
-	// variable holds, and how many threads a barrier takes; of a mutex it is 1 if it was
-	// made with attributes, by which it may be a robust one, and else 0.
+	// Init: the object's lifetime begins. With HasValue, Value is the value of a semaphore or
+	// a variable, or the number of threads of a barrier. For a mutex it is 1 if the mutex was
+	// initialised with attributes, which may make it a robust one, and else 0.
 	Init
 	Destroy // the object's lifetime ends
 
-	// Hole: as many events of the thread as Value says were lost here.
+	// Hole: Value events of the thread were lost here.
 	Hole
 
-	// A function that was asked for was entered, or returns to its caller.
-	Call   // Object is the instance, Args what was passed
+	// A function that matches a pattern of --on was entered, or returns to its caller.
+	Call   // Object is the instance, Args the arguments
 	Return // likewise, Args as at the entry; Value is the result, with HasValue; Object2 the instance that it points to
 
-	// Messages between threads, through the kernel. Object is the channel; its bytes
-	// are counted from its beginning.
-	Send          // before it happens; with HasValue no byte of it is before Value
-	Sent          // a send has returned that may have waited until there was room; it comes after the first Value Receive and Receiving of the channel, without HasValue after all so far
-	Receive       // after it happened; with HasValue its bytes are all before Value, else any may be its
-	Receiving     // the thread is within a receive, and may have had its bytes already
+	// Messages between threads, through the kernel. Object is the channel, whose bytes are
+	// numbered from its beginning.
+	Send          // before it happens; with HasValue all its bytes have numbers from Value on
+	Sent          // a send that may have waited for room has returned: it happens after the first Value events Receive and Receiving of the channel, without HasValue after all so far
+	Receive       // after it happened; with HasValue all its bytes have numbers below Value, else they may be any
+	Receiving     // the thread is within a receive, and may have received its bytes already
 	ReceiveFailed // there was nothing to receive, and it did not wait
 
-	// What threads were found at when they had come to a stop; see package hang.
-	Holds   // Object is a lock that the thread holds then, acquired at Stack; Value is Acquire or AcquireRead
-	Blocked // the thread waits, at Stack, and nothing that the process can still do will end that; Value: see Attempt
+	// The state of threads that hang; see package hang.
+	Holds   // Object is a lock that the thread holds, acquired at Stack; Value is Acquire or AcquireRead
+	Blocked // the thread waits, at Stack, and nothing that the process can still do ends the wait; Value: see Attempt
 
-	// What breaks a rule of the threads' interface and changes nothing that is told of
-	// its object otherwise: it orders nothing. Each is told only where it is certain.
-	ReleaseUnheld // the thread gives a lock up that it does not hold; with InCondWait in a wait on a condition, the next event
-	JoinFailed    // a join that was refused: Peer is who was to be joined, or was joined before, Value the error number
-	UseDestroyed  // Object was destroyed, not made again, and is used; if Inferred, it may have been made again by no call
-	DetachAgain   // a detach of Peer, which was detached or joined before
+	// Misuse: operations that break a rule of the threads' interface. They order nothing and
+	// do not change the state of their object. Each is recorded only where it is certain.
+	ReleaseUnheld // the thread releases a lock that it does not hold; with InCondWait in the wait on a condition that is the next event
+	JoinFailed    // a join that was refused: Peer is the thread to join, which may be joined already, Value the error number
+	UseDestroyed  // Object is used although it was destroyed and not initialised again; if Inferred, it may have been initialised without a call
+	DetachAgain   // a detach of Peer, which was detached or joined already
 
-	// AcquireAgain: the thread reads a rwlock again that it reads already, and no
-	// longer waits for that. It is within the thread's AcquireRead, and orders nothing.
+	// AcquireAgain: a thread that holds a rwlock for reading has acquired it for reading
+	// again. It lies between the thread's AcquireRead and Release, and orders nothing.
 	AcquireAgain
 
-	// ReleaseInconsistent, like ReleaseUnheld and its kin: the thread is about to give back
-	// a robust mutex whose last owner died with it, and which nobody made consistent; with
-	// InCondWait in a wait on a condition.
+	// ReleaseInconsistent is a misuse like ReleaseUnheld: the thread is about to release a
+	// robust mutex whose last owner died while holding it and which no thread has made
+	// consistent; with InCondWait in a wait on a condition.
 	ReleaseInconsistent
 
 	NumOps
 )
 
-// The kinds of a rwlock, as glibc numbers them (PTHREAD_RWLOCK_PREFER_READER_NP and so
-// on): whether who wants to read waits behind a writer that waits. Only the last makes it.
+// The kinds of a rwlock, as glibc numbers them (PTHREAD_RWLOCK_PREFER_READER_NP and so on).
+// Only with the last does a reader wait behind a waiting writer.
 const (
 	PreferReader uint64 = iota
 	PreferWriter
 	PreferWriterNonrecursive
 )
 
-// Cancelled is the value of an inferred Acquire of a mutex that is certain: the thread was
-// cancelled in a wait on a condition, which took the mutex again, and ended.
+// Cancelled is the Value of an inferred Acquire of a mutex that is certain: the thread was
+// cancelled in a wait on a condition, which acquired the mutex again, and ended.
 const Cancelled uint64 = 1
 
-// Kind is the sort of an object.
+// Kind is the kind of an object.
 type Kind uint8
 
 // The kinds of object.
@@ -154,9 +154,9 @@ const (
 	KindBarrier
 	KindSemaphore
 	KindOnce
-	KindInstance // what a method was called on
-	KindField    // a variable too: a field of whatever object is at the address
-	KindChannel  // a pipe, a socket, an eventfd, a futex: what threads hand each other messages through
+	KindInstance // the object that a method was called on
+	KindField    // a variable too: a field of the object at the address
+	KindChannel  // a pipe, a socket, an eventfd or a futex, through which threads pass messages
 )
 
 // Flags qualify an event.
@@ -164,9 +164,9 @@ type Flags uint16
 
 // The flags.
 const (
-	// Try: a trylock, which cannot be the waiting end of a deadlock.
+	// Try: a trylock, which never waits and so cannot block in a deadlock.
 	Try Flags = 1 << iota
-	// Timed: an acquisition that would give up after a while.
+	// Timed: a request with a time limit.
 	Timed
 	// TimedOut: the wait ended by its time limit.
 	TimedOut
@@ -177,12 +177,11 @@ const (
 	HasValue
 	// InCondWait: this Release or Acquire is part of a condition wait.
 	InCondWait
-	// Inferred: the observer deduced the event (a lock held before
-	// observation began, a wait left by cancellation); nobody recorded it.
-	// An inferred Destroy says that the object's memory is another's now, an
-	// inferred Detach that nobody can join the thread any more, an inferred
-	// Init what a variable held when observation began: none of them orders
-	// anything.
+	// Inferred: the observer deduced the event (a lock held before observation began, a wait
+	// left by cancellation) without a record. An inferred Destroy means that another object
+	// has the memory now, an inferred Detach that no thread can join the thread any more, an
+	// inferred Init has a variable's value when observation began. None of these three
+	// orders anything.
 	Inferred
 	// NoSource: this Read did not see the last write recorded, so no
 	// reads-from edge leads to it: its value is another.
@@ -190,35 +189,34 @@ const (
 	// AfterHole: events of the thread were lost before this one (Hole), so
 	// that its clock may lack edges, and the locks that it holds be others.
 	AfterHole
-	// Kernel: the access was made by the kernel, in a system call of the thread
-	// (read(2) into the variable).
+	// Kernel: the kernel made the access, in a system call of the thread (read(2) into the
+	// variable).
 	Kernel
-	// Late: this Read with flag Atomic saw a store before the last one recorded.
-	// Its record came late: it happened before that store, after all that its thread
-	// did before. It is ordered after all recorded accesses of the variable, of which
-	// one is what it saw, and a witness need not care which. With NoSource, what it
+	// Late: this Read with flag Atomic saw a store before the last one recorded. Its record
+	// was made late: the load happened before the last store, and after all earlier events
+	// of its thread. It is ordered after all recorded accesses of the variable. It saw one of
+	// these, and a witness may execute it whichever that is. With NoSource, the store that it
 	// saw is not known, and no witness may execute it.
 	Late
-	// Joinable: the thread that this Fork makes was certainly made so that it can be
-	// joined.
+	// Joinable: the thread that this Fork creates is certainly joinable.
 	Joinable
-	// WithProcess: this End came with the end of the whole process; Value, with
-	// HasValue, is the process's status as wait(2) gives it.
+	// WithProcess: this End is part of the end of the whole process. Value, with HasValue, is
+	// the process's status as wait(2) returns it.
 	WithProcess
 )
 
 // Epoch counts the events of one clock slot, from 1.
 type Epoch uint32
 
-// Event is one thing a thread did. The pipeline reuses one Event for all: an
-// analysis that keeps something copies it.
+// Event is one operation of a thread. The pipeline reuses one Event for all: an analysis
+// copies what it keeps.
 type Event struct {
 	Seq     uint64 // position in the run, from 1
 	Time    uint64 // CLOCK_MONOTONIC, ns; 0 in traces that carry no time
 	Value   uint64 // of the variable, zero-extended, with HasValue; see Send, Receive
 	Thread  ThreadID
 	Object  ObjectID
-	Object2 ObjectID // the mutex of Wait and Wake; of a ReleaseUnheld in a wait the condition; of a Return what its result points to
+	Object2 ObjectID // the mutex of Wait and Wake; the condition of a ReleaseUnheld in a wait; the object that the result of a Return points to
 	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain
 	Stack   StackID
 	Op      Op
@@ -243,9 +241,9 @@ type Event struct {
 	// that is joined after the analyses have seen the event (SHB, Mathur et
 	// al., OOPSLA 2018). Valid during the call only.
 	Must []Epoch
-	// Since, if not 0, is the epoch of this slot's event by which Must last
-	// gained anything but the slot's own count: who has seen that event or a
-	// later one of the slot knows the rest of Must.
+	// Since, if not 0, is the epoch of this slot's last event at which an entry of Must other
+	// than the slot's own changed. A clock that includes this epoch of the slot includes the
+	// rest of Must.
 	Since Epoch
 }
 
@@ -257,7 +255,7 @@ func (e *Event) Before(slot uint32, epoch Epoch) bool {
 // IsAccess reports whether the event accesses a variable.
 func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 
-// IsMisuse reports whether the event tells of a broken rule, and of nothing else.
+// IsMisuse reports whether the event only records a broken rule of the threads' interface.
 func (o Op) IsMisuse() bool {
 	return o >= ReleaseUnheld && o <= DetachAgain || o == ReleaseInconsistent
 }
@@ -265,10 +263,10 @@ func (o Op) IsMisuse() bool {
 // IsWrite reports whether the event changes a variable.
 func (o Op) IsWrite() bool { return o == Write || o == Update }
 
-// IsCall reports whether the event is one of a function.
+// IsCall reports whether the event is a call or a return of a function.
 func (o Op) IsCall() bool { return o == Call || o == Return }
 
-// IsAcquire reports whether the event took a lock, in either mode.
+// IsAcquire reports whether the event acquires a lock, in either mode.
 func (o Op) IsAcquire() bool { return o == Acquire || o == AcquireRead }
 
 var opNames = [NumOps]string{

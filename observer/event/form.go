@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Form says how the values of a variable are written in the source. Nil writes
-// them as numbers without sign. It is not changed once it is in use.
+// Form describes how the values of a variable are written in the source. A nil Form writes
+// them as unsigned numbers. A Form is not changed once it is in use.
 type Form struct {
 	Class FormClass
 	Bits  uint8  // of a value, 1 to 64
@@ -37,14 +37,14 @@ type Name struct {
 	Text  string
 }
 
-// Bounds of what a form names, so that none is out of proportion in a trace.
+// Bounds of the names of a form, which bound its size in a trace.
 const (
 	MaxFormNames = 1 << 12
 	MaxFormText  = 1 << 16 // bytes of all names
 )
 
-// SortNames brings names into the order that Form wants; of several of one value
-// the first stays, as in the source. What is beyond the bounds is left out.
+// SortNames sorts names as Form requires. Of several names of one value it keeps the first,
+// as in the source. Names beyond the bounds are left out.
 func SortNames(names []Name) []Name {
 	slices.SortStableFunc(names, func(a, b Name) int { return cmp.Compare(a.Value, b.Value) })
 	names = slices.CompactFunc(names, func(a, b Name) bool { return a.Value == b.Value })

@@ -1,8 +1,8 @@
 package event
 
-// FuncID names a function whose calls are events: 1 for the first seen. Two
-// functions of one name in two files differ, and so do versions of one function
-// that give different parameters. 0 is none.
+// FuncID identifies a function whose calls are events: 1 for the first seen. Functions of
+// one name in two files differ, and so do versions of one function whose recorded
+// parameters differ. 0 is none.
 type FuncID uint32
 
 // MaxArgs is how many parameters of a call are recorded at most.
@@ -14,8 +14,8 @@ type Func struct {
 	Module string  // path of the program or library
 	Params []Param // those that are recorded, in the order of Event.Args
 	Result string  // type as in the source; "" for none, or unknown
-	Makes  bool    // what it returns may be an address: Event.Object2 of a Return
-	On     []On    // the patterns that ask for it, in the order given
+	Makes  bool    // its result may be an address, which is then Event.Object2 of a Return
+	On     []On    // the patterns that match it, in the order given
 	Life   Life
 }
 
@@ -23,17 +23,17 @@ type Func struct {
 type Param struct {
 	Name string // as in the debug information, "this", or arg1 and so on
 	Type string // as in the source; "" if unknown
-	// Index counts the function's parameters in the source from 0; -1 is this.
+	// Index is the position of the parameter in the source, from 0; -1 is this.
 	Index int
 }
 
-// On is a pattern that asks for a function.
+// On is a pattern of --on that matches a function.
 type On struct {
 	Pattern string // as written
-	Return  bool   // it asks for Return events, else for Call events
+	Return  bool   // it requests Return events, else Call events
 }
 
-// Life is what a function does to the lifetime of its instance.
+// Life is the effect of a function on the lifetime of its instance.
 type Life uint8
 
 // The kinds of function.
@@ -43,7 +43,7 @@ const (
 	Ends               // a destructor
 )
 
-// Wants reports whether a pattern asks for the calls, or else for the returns.
+// Wants reports whether a pattern requests events of the function's returns, or of its calls.
 func (f *Func) Wants(returns bool) bool {
 	for i := range f.On {
 		if f.On[i].Return == returns {

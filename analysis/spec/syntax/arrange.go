@@ -2,10 +2,10 @@ package syntax
 
 import "fmt"
 
-// Arrange makes a tree of an expression as Parse gives it, a row of operands and
-// operators: precedence hangs on whether the neighbours of & | ^ ~ are numbers,
-// which isNumber tells of a name. Operators of a kind that a comparison of numbers
-// needs bind tighter than it, those between propositions looser.
+// Arrange makes a tree of an expression that Parse returned as a row of operands and
+// operators. Precedence depends on whether the operands of & | ^ ~ are numbers; isNumber
+// reports that of a name. Between numbers these operators bind tighter than a comparison,
+// between propositions looser.
 func Arrange(x Expr, isNumber func(Name) bool) (Expr, List) {
 	a := &arranger{isNumber: isNumber}
 	out := a.expr(x)
@@ -171,8 +171,8 @@ func (r *row) unary() Expr {
 	return r.prefixed(t.Prefix, t.X)
 }
 
-// prefixed puts prefixes before an operand: a logical one before the whole of a
-// comparison, a sign and @t before the operand alone.
+// prefixed applies prefixes to an operand: a logical one to the whole of a comparison, a
+// sign and @t only to the operand.
 func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
 	if len(prefix) == 0 {
 		return x
@@ -190,7 +190,7 @@ func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
 	return &Unary{op.Op, r.further(inner, levelCompare), op.Span}
 }
 
-// further goes on behind x with operators that bind at least as tight as a level.
+// further continues after x with operators that bind at least as tight as a level.
 func (r *row) further(x Expr, least int) Expr {
 	for r.at < len(r.ops) && level(r.ops[r.at].Op) >= least {
 		op := r.ops[r.at]

@@ -27,7 +27,7 @@ type Text struct {
 // Decl is a declaration: *Include, *Var, *Sync, *Thread, *Event, *Prop, *Local,
 // *Property, *Check, *Typestate, *MTTL or *Scope.
 type Decl interface {
-	// Where returns the place of the declared name, or of the keyword.
+	// Where returns the span of the declared name, or of the keyword.
 	Where() Span
 }
 
@@ -68,10 +68,10 @@ type Sync struct {
 	Path  Path
 }
 
-// ThreadKind is how threads are told.
+// ThreadKind is the way in which a declaration selects threads.
 type ThreadKind uint8
 
-// The ways to tell threads.
+// The ways to select threads.
 const (
 	ByStart ThreadKind = iota // by their start routine, Path
 	ByName                    // by their name, Glob
@@ -131,7 +131,7 @@ func (o Op) String() string {
 	return "event"
 }
 
-// Pattern says which events of a run are meant.
+// Pattern selects events of a run.
 type Pattern struct {
 	Op     Op
 	Span   Span
@@ -210,7 +210,7 @@ type Edge struct {
 	To     Name
 }
 
-// Check asks for a ready-made analysis.
+// Check requests a built-in analysis.
 type Check struct {
 	Analysis Name
 	Vars     []Name // of races
@@ -220,7 +220,7 @@ type Check struct {
 // Typestate is a protocol of the use of objects.
 type Typestate struct {
 	Name   Name
-	Object Name // the bound name that tells objects apart
+	Object Name // the bound name that identifies the object
 	Type   Text // as written
 	Events []Event
 	States []State
@@ -259,46 +259,46 @@ type ScopeCheck struct {
 	Span    Span
 }
 
-// Where returns the place of the included file's name.
+// Where returns the span of the included file's name.
 func (d *Include) Where() Span { return d.File.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Var) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Sync) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Thread) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Event) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Prop) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Local) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Property) Where() Span { return d.Name.Span }
 
-// Where returns the place of the analysis' name.
+// Where returns the span of the analysis' name.
 func (d *Check) Where() Span { return d.Analysis.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Typestate) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *MTTL) Where() Span { return d.Name.Span }
 
-// Where returns the place of the name.
+// Where returns the span of the name.
 func (d *Scope) Where() Span { return d.Name.Span }
 
 // Expr is an expression or a formula: *Ident, *Number, *Bool, *Null, *Unary,
 // *Binary, *Interval, *At, *Count, *Quantified, *Paren, and *Flat until Arrange.
 type Expr interface {
-	// Where returns the place.
+	// Where returns the span of the whole.
 	Where() Span
 }
 
@@ -344,7 +344,7 @@ type Interval struct {
 	Span Span
 }
 
-// At is @t(X): the value of X in the latest state of t that is known.
+// At is @t(X): the value of X in the latest known state of t.
 type At struct {
 	Thread Name
 	X      Expr
@@ -377,8 +377,8 @@ type Paren struct {
 	Span Span
 }
 
-// Flat is a row of operands with the operators before and between them, which
-// Arrange makes a tree.
+// Flat is a row of operands with the operators before and between them. Arrange makes a
+// tree of it.
 type Flat struct {
 	Terms []Term
 	Ops   []FlatOp // Ops[i] stands between Terms[i] and Terms[i+1]
@@ -397,40 +397,40 @@ type FlatOp struct {
 	Span   Span
 }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Ident) Where() Span { return x.Name.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Number) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Bool) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Null) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Unary) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Binary) Where() Span { return Span{x.X.Where().Pos, x.Y.Where().End} }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Interval) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *At) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Count) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Quantified) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Paren) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Flat) Where() Span {
 	first, last := x.Terms[0], x.Terms[len(x.Terms)-1]
 	s := first.X.Where()
@@ -443,7 +443,7 @@ func (x *Flat) Where() Span {
 // Regex is an expression over letters: *Letter, *Cat, *Alt, *And, *Not, *Repeat,
 // *Epsilon or *Empty.
 type Regex interface {
-	// Where returns the place.
+	// Where returns the span of the whole.
 	Where() Span
 }
 
@@ -487,28 +487,28 @@ type Epsilon struct{ Span Span }
 // Empty is no word.
 type Empty struct{ Span Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Letter) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Cat) Where() Span { return spanOf(x.Parts) }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Alt) Where() Span { return spanOf(x.Parts) }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *And) Where() Span { return spanOf(x.Parts) }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Not) Where() Span { return Span{x.Span.Pos, x.X.Where().End} }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Repeat) Where() Span { return Span{x.X.Where().Pos, x.End} }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Epsilon) Where() Span { return x.Span }
 
-// Where returns the place.
+// Where returns the span of the whole.
 func (x *Empty) Where() Span { return x.Span }
 
 func spanOf(parts []Regex) Span {

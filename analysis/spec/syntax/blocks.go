@@ -29,7 +29,7 @@ func (p *parser) property() Decl {
 	return d
 }
 
-// message reads the string that a report may give.
+// message reads the string that reports show.
 func (p *parser) message() *Text {
 	if p.tok.kind != tokString {
 		return nil
@@ -70,7 +70,8 @@ func (p *parser) formula(in exprContext) Expr {
 	return x
 }
 
-// wholeRegex reads an expression, and says why the next line does not go on.
+// wholeRegex reads an expression, and adds a hint to the error where the next line does not
+// continue it.
 func (p *parser) wholeRegex() Regex {
 	x := p.regex()
 	if !p.tok.nl && p.tok.kind != tokEOF && !p.isOp(";") && !p.isOp("}") {

@@ -8,7 +8,7 @@ type exprContext uint8
 const (
 	exprState   exprContext = iota // no temporal operator
 	exprFormula                    // temporal operators
-	exprCount                      // count(p, V) and its kin
+	exprCount                      // count(p, V) and comparisons of such counts
 	exprMTTL                       // past operators and @t; = compares
 )
 
@@ -92,8 +92,8 @@ func (p *parser) prefix(in exprContext) (Operator, bool) {
 	return NoOperator, false
 }
 
-// operandFollows tells an operator's letter or word from a name that is spelt so:
-// behind an operator there is an operand.
+// operandFollows distinguishes an operator's letter or word from a name of equal spelling:
+// an operator is followed by an operand.
 func (p *parser) operandFollows(in exprContext) bool {
 	next := p.peek()
 	if next.nl && p.paren == 0 && (len(p.tok.text) == 1 || next.kind == tokName && declarations[next.text]) {

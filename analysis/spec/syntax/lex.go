@@ -18,11 +18,11 @@ const (
 	tokString
 	tokQuoted // a path in backquotes
 	tokOp
-	tokBad // said already what is wrong
+	tokBad // its error is reported already
 )
 
-// token is one word of the text. Newlines are no tokens: nl says that one stands
-// before.
+// token is one word of the text. Newlines are no tokens: nl is set if one precedes the
+// token.
 type token struct {
 	kind  tokenKind
 	nl    bool
@@ -34,24 +34,24 @@ type token struct {
 	float float64
 }
 
-// lexer cuts a text into tokens. It keeps no state but its place, so that the
-// parser can read the same stretch again as a path.
+// lexer splits a text into tokens. Its only state is its position, so that the parser can
+// read the same part of the text again as a path.
 type lexer struct {
 	src   *Source
 	at    int
 	limit int // end of the part that is read
 	fail  func(Span, string, ...any)
-	alert func(Span, string, ...any) // of what spoils the rest of the file
+	alert func(Span, string, ...any) // reports an error that affects the rest of the file
 }
 
-// operators, the longest first where one begins another.
+// operators lists the operators, with the longer first where one is a prefix of another.
 var operators = []string{
 	"<->", "<=>", "<*>", "[*]", "(*)",
 	"->", "=>", "<=", "<<", "<>", ">=", ">>", "==", "!=", "&&", "||", `/\`, `\/`, "[]", ":=",
 	"<", ">", "=", "!", "&", "|", "^", "~", "[", "]", "(", ")", "{", "}", ",", ";", ":", ".", "+", "-", "*", "/", "%", "?", "@",
 }
 
-// pasted are mathematical signs and the operators that they mean.
+// pasted maps mathematical signs to operators.
 var pasted = map[rune]string{
 	'¬': "!", '∧': "&&", '∨': "||", '→': "->", '⇒': "->", '↔': "<->", '⇔': "<->", '⊕': "^", '□': "[]", '◇': "<>", '◊': "<>", '⊙': "(*)", '𝒮': "S",
 	'≤': "<=", '≥': ">=", '≠': "!=", '○': "X",
@@ -63,7 +63,7 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isNameByte(c byte) bool { return isNameStart(c) || isDigit(c) }
 
-// next reads the token that begins behind the place.
+// next reads the next token.
 func (l *lexer) next() token {
 	t := l.blanks()
 	t.off = l.at
@@ -315,12 +315,11 @@ func describeRune(r rune) string {
 	return fmt.Sprintf("%q", r)
 }
 
-// isPathByte tells what may stand in a path without backquotes; ~ is for
-// destructors, $ for what compilers name.
+// isPathByte reports whether a byte may be part of a path without backquotes. ~ is for
+// destructors, $ for names that compilers make.
 func isPathByte(c byte) bool { return isNameByte(c) || strings.IndexByte(".:[]~$", c) >= 0 }
 
-// path reads on from a place as a path. In patterns of functions * and ? belong
-// to it.
+// path reads a path from a position. In patterns of functions * and ? are part of it.
 func (l *lexer) path(off int, glob bool) (text string) {
 	l.at = off
 	for l.at < l.limit {

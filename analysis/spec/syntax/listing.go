@@ -74,8 +74,8 @@ func (p *parser) lockName() Text {
 	return Text{path, t.Span}
 }
 
-// quotedPattern returns the event its pattern. A lock that a condition names is
-// declared for it.
+// quotedPattern sets the pattern of an event. It declares the lock that the event's
+// condition mentions.
 func (p *parser) quotedPattern(e *Event, on Text, lock *Text) Decl {
 	e.Pattern.Span = on.Span
 	verb := strings.ToLower(on.Text[strings.LastIndexByte(on.Text, '.')+1:])

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Nearest returns the name most like another: differing in case alone, or by few
+// Nearest returns the name most similar to another: one that differs only in case, or in few
 // letters for its length; "" if there is none.
 func Nearest(name string, among []string) string {
 	best, least := "", 0
@@ -18,7 +18,7 @@ func Nearest(name string, among []string) string {
 		if strings.HasPrefix(name, a) {
 			limit = max(limit, 3)
 		} else if letters(name) == letters(a) {
-			limit = max(limit, 2) // two that changed places
+			limit = max(limit, 2) // Two letters were swapped.
 		}
 		d := spelling.Distance(strings.ToLower(name), strings.ToLower(a), limit)
 		if d > limit || a == name {

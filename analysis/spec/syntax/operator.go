@@ -1,10 +1,10 @@
 package syntax
 
-// Operator is an operator of formulas and expressions, however it was spelt.
+// Operator is an operator of formulas and expressions, in any spelling.
 type Operator uint8
 
-// The operators. Amp, Pipe, Caret and Tilde stand in a *Flat alone: Arrange makes
-// them the operators of bits or of logic.
+// The operators. Amp, Pipe, Caret and Tilde occur only in a *Flat: Arrange replaces them by
+// the operators of bits or of logic.
 const (
 	NoOperator Operator = iota
 
@@ -88,7 +88,8 @@ func (o Operator) IsComparison() bool { return o >= Equal && o <= GreaterEqual }
 // IsArithmetic reports whether operands and result are numbers.
 func (o Operator) IsArithmetic() bool { return o >= BitOr && o <= Complement }
 
-// binaryTemporal reports whether the operator is one of since, until and their kin.
+// binaryTemporal reports whether the operator is until, release, since or one of their weak
+// and strong forms.
 func (o Operator) binaryTemporal() bool { return o >= Until && o <= WeakSince }
 
 // infixOps are the signs between operands, infixWords the words.

@@ -99,8 +99,8 @@ func (t *token) describe() string {
 
 func (p *parser) span(from, to int) Span { return Span{Pos{p.src, from}, to} }
 
-// here is the place of the token. What is missing at a line's end is missing
-// there, not on the next line.
+// here returns the position for an error about a missing token: at the end of a line that is
+// the line's end, not the next line.
 func (p *parser) here() Span {
 	if p.prev > 0 && (p.tok.kind == tokEOF || p.tok.nl && p.paren == 0 || p.stray()) {
 		return p.span(p.prev, p.prev+1)
@@ -132,12 +132,12 @@ func (p *parser) advance() token {
 	return t
 }
 
-// peek returns the token behind the present one.
+// peek returns the token after the present one.
 func (p *parser) peek() token {
 	return p.peekAfter(p.tok)
 }
 
-// peekAfter returns the token behind t.
+// peekAfter returns the token after t.
 func (p *parser) peekAfter(t token) token {
 	l := p.lexer
 	l.at = t.end
@@ -150,7 +150,7 @@ func (p *parser) isOp(text string) bool { return p.tok.kind == tokOp && p.tok.te
 
 func (p *parser) isWord(text string) bool { return p.tok.kind == tokName && p.tok.text == text }
 
-// takeOp passes over an operator if it stands here.
+// takeOp skips an operator and reports true if it is the present token.
 func (p *parser) takeOp(text string) bool {
 	if !p.isOp(text) {
 		return false
@@ -180,7 +180,7 @@ func (p *parser) needWord(text string) {
 	}
 }
 
-// name reads a name; what says which.
+// name reads a name; what describes it in errors.
 func (p *parser) name(what string) Name {
 	if p.tok.kind != tokName || p.stray() {
 		p.expected(what)
@@ -200,7 +200,7 @@ func (p *parser) str(what string) Text {
 	return Text{t.text, p.span(t.off, t.end)}
 }
 
-// pathName reads a path; what says of what.
+// pathName reads a path; what describes it in errors.
 func (p *parser) pathName(what string, glob bool) Path {
 	if p.tok.kind == tokQuoted {
 		t := p.advance()
@@ -279,8 +279,8 @@ func (p *parser) file(f *File) {
 	}, p.skipDeclaration)
 }
 
-// skipDeclaration passes on to a line that begins with a declaration, or behind a
-// semicolon outside of braces.
+// skipDeclaration skips to a line that begins with a declaration, or past a semicolon
+// outside of braces.
 func (p *parser) skipDeclaration() {
 	braces := 0
 	for ; p.tok.kind != tokEOF; p.advance() {
@@ -310,7 +310,7 @@ func (p *parser) beginsDeclaration() bool {
 	return next.kind != tokEOF && (next.kind != tokOp || next.text == "{")
 }
 
-// endOfStatement wants a newline, a semicolon or the end of the block.
+// endOfStatement expects a newline, a semicolon or the end of the block.
 func (p *parser) endOfStatement() {
 	if p.takeOp(";") || p.tok.nl || p.tok.kind == tokEOF || p.isOp("}") {
 		return
@@ -363,7 +363,7 @@ func (p *parser) declaration() []Decl {
 	return nil
 }
 
-// newlineHint says why a line may not go on.
+// newlineHint explains why a line does not continue a statement.
 const newlineHint = "a newline ends a statement, unless an operator stands before or after it or it is in parentheses"
 
 func keys(m map[string]bool) []string {
@@ -585,7 +585,7 @@ func (p *parser) check() Decl {
 	return d
 }
 
-// list reads what stands in parentheses with commas between.
+// list reads a comma-separated list in parentheses.
 func (p *parser) list(read func()) {
 	p.needOp("(")
 	p.paren++

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// MaxParams is how many parameters one pattern can bind.
+// MaxParams is the number of parameters that one pattern can bind.
 const MaxParams = 6
 
 func opOf(word string) (Op, bool) {
@@ -14,7 +14,7 @@ func opOf(word string) (Op, bool) {
 	return 0, false
 }
 
-// pattern reads what says which events are meant.
+// pattern reads a pattern of events.
 func (p *parser) pattern() Pattern {
 	if p.tok.kind != tokName {
 		p.expected("a pattern, such as call F or write V")

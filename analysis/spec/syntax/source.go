@@ -1,11 +1,10 @@
-// Package syntax reads the text of specifications (docs/specification.md): a
-// lexer, a parser by recursive descent that goes on after errors, and the tree of
-// declarations that it makes, each with its place in the text.
+// Package syntax reads the text of specifications (docs/specification.md): a lexer, a
+// recursive-descent parser that continues after errors, and the tree of declarations that
+// it makes, each with its position in the text.
 //
-// In goes text; out come declarations and what is wrong with it. The package
-// knows what is written, not what it means: it looks up no name, and where the
-// meaning of `&` hangs on whether its neighbours are numbers, Arrange is told by
-// its caller. It opens no file.
+// In goes text. Out come declarations and diagnostics. The package knows the syntax and not
+// the meaning: it looks up no name, and where the meaning of `&` depends on whether its
+// operands are numbers, the caller of Arrange decides. It opens no file.
 package syntax
 
 import (
@@ -40,13 +39,13 @@ func NewSource(name, text string) *Source {
 	return s
 }
 
-// Pos is a place in a text. The zero value is no place.
+// Pos is a position in a text. The zero value is no position.
 type Pos struct {
 	Src *Source
 	Off int // in bytes
 }
 
-// IsValid reports whether it is a place.
+// IsValid reports whether it is a position in a text.
 func (p Pos) IsValid() bool { return p.Src != nil }
 
 // Line counts from 1.
@@ -67,20 +66,20 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.Src.Name, p.Line(), p.Column())
 }
 
-// line returns the text of the line, and where in it the place is, in bytes.
+// line returns the text of the line, and the offset of the position in it, in bytes.
 func (p Pos) line() (text string, at int) {
 	start := p.Src.lines[p.Line()-1]
 	text, _, _ = strings.Cut(p.Src.Text[start:], "\n")
 	return strings.TrimSuffix(text, "\r"), p.Off - start
 }
 
-// Span is a stretch of one text.
+// Span is a range of one text.
 type Span struct {
 	Pos
-	End int // offset behind it
+	End int // offset after its last byte
 }
 
-// Text returns what stands there, in one line.
+// Text returns the text of the span, on one line.
 func (s Span) Text() string {
 	if !s.IsValid() {
 		return ""
@@ -88,7 +87,7 @@ func (s Span) Text() string {
 	return strings.Join(strings.Fields(s.Src.Text[s.Off:min(max(s.End, s.Off), len(s.Src.Text))]), " ")
 }
 
-// Kind tells the kinds of error apart.
+// Kind is the kind of a diagnostic.
 type Kind uint8
 
 // The kinds of error.
@@ -188,7 +187,7 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n]) + "…"
 }
 
-// printable keeps what a terminal would obey out of what is shown.
+// printable replaces what a terminal would interpret.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {

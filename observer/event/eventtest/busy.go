@@ -2,13 +2,13 @@ package eventtest
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// busyLocks is how many locks a Busy run has; each guards a variable.
+// busyLocks is the number of locks of a Busy run. Each guards a variable.
 const busyLocks = 16
 
-// Busy is a run without end of threads that do little but lock: each takes one
-// of 16 locks, one time in eight the next one inside, and now and then reads or
-// writes the variable that the lock guards. Locks are taken in order and exclude,
-// so there is nothing to find. Every Busy of the same numbers is the same run.
+// Busy is an unbounded run of threads that mostly lock: each acquires one of 16 locks, one
+// time in eight the next one inside it, and sometimes reads or writes the variable that the
+// lock guards. Locks are acquired in one order and exclude each other, so there is nothing
+// to find. Every Busy of the same numbers is the same run.
 type Busy struct {
 	accesses uint64
 	random   uint64
@@ -67,7 +67,7 @@ func (b *Busy) fork() {
 	}
 }
 
-// The steps of a section.
+// The steps of a critical section.
 const (
 	outside = iota
 	inside
@@ -76,7 +76,7 @@ const (
 	leaving
 )
 
-// advance takes a thread a step on, if the lock that it wants is free.
+// advance executes the next step of a thread, if the lock that it requests is free.
 func (b *Busy) advance(t *busyThread) {
 	switch t.step {
 	case outside:

@@ -1,10 +1,10 @@
 // Package eventtest turns hand-written traces into events, for the tests of
 // analyses: STD lines, as package std reads them, and the JSON of worked examples.
-// Out come events as the observer would give them: stamped by the clocks of the
-// must-order, outermost lock levels only, condition waits split. Random runs are made
-// by choices that a test can shrink (Choices, World) or by a number (RandomRun). It is for tests
-// alone: what it cannot read it refuses, but of the examples it does not judge
-// whether they are feasible.
+// Out come events as the observer would make them: stamped by the clocks of
+// must-happen-before, outermost lock levels only, condition waits split. Random runs are
+// made by choices that a test can shrink (Choices, World) or by a number (RandomRun). The
+// package is only for tests: it refuses what it cannot read, and does not check whether the
+// examples are feasible.
 package eventtest
 
 import (

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The objects of random runs: two variables, and what synchronises. Nobody tells the
-// initial value of UnknownSemaphore.
+// The objects of random runs: two variables, and objects that synchronise. The run does not
+// contain the initial value of UnknownSemaphore.
 const (
 	ObjectX event.ObjectID = iota + 1
 	ObjectY
@@ -46,7 +46,7 @@ func RandomRun(r *rand.Rand, n int) []event.Event {
 	return randomRun(r, n, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 }
 
-// RandomSections makes a run of accesses and sections of both locks alone.
+// RandomSections returns a run that has only accesses and critical sections of both locks.
 func RandomSections(r *rand.Rand, n int) []event.Event {
 	return randomRun(r, n, []int{0, 4, 4, 4, 4, 5})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// World makes a run one operation at a time, such that a program can have had it:
-// locks exclude, and threads live between fork and join. What cannot be done as the
-// world stands is left out.
+// World builds a feasible run one operation at a time: locks exclude each other, and
+// threads live between fork and join. An operation that is not possible in the present
+// state is left out.
 type World struct {
 	Choices
 	Events []event.Event    // the run so far, not stamped
@@ -16,13 +16,13 @@ type World struct {
 
 	ended []event.ThreadID // not yet joined
 	last  event.ThreadID
-	held  map[event.ThreadID][]event.ObjectID // in the order in which they were taken
-	users map[event.ObjectID]int              // readers that hold the lock; alone for a writer
+	held  map[event.ThreadID][]event.ObjectID // in the order in which they were acquired
+	users map[event.ObjectID]int              // the number of readers that hold the lock; the constant alone for a writer
 }
 
 const alone = -1
 
-// NewWorld is a world in which there is the first thread, and nothing has happened.
+// NewWorld returns a world with the first thread, in which nothing has happened.
 func NewWorld(c Choices) *World {
 	return &World{Choices: c, Live: []event.ThreadID{1}, last: 1, held: map[event.ThreadID][]event.ObjectID{}, users: map[event.ObjectID]int{}}
 }
@@ -33,12 +33,12 @@ func (w *World) Emit(e event.Event) {
 	w.Events = append(w.Events, e)
 }
 
-// Held returns the locks that a thread holds, in the order in which it took them. The
-// slice is the world's.
+// Held returns the locks that a thread holds, in the order in which it acquired them. The
+// caller must not change the slice.
 func (w *World) Held(t event.ThreadID) []event.ObjectID { return w.held[t] }
 
-// Acquire has e.Thread take the lock e.Object, alone or, where e.Op is AcquireRead, as a
-// reader, if it is free for that and the thread does not hold it yet.
+// Acquire lets e.Thread acquire the lock e.Object, exclusively or, where e.Op is
+// AcquireRead, as a reader, if the lock is free for that and the thread does not hold it.
 func (w *World) Acquire(e event.Event) {
 	users, shared := w.users[e.Object], e.Op == event.AcquireRead
 	if slices.Contains(w.held[e.Thread], e.Object) || users != 0 && (users == alone || !shared) {
@@ -54,7 +54,7 @@ func (w *World) Acquire(e event.Event) {
 	w.Emit(e)
 }
 
-// Release has e.Thread give up the lock e.Object, which it holds.
+// Release lets e.Thread release the lock e.Object, which it holds.
 func (w *World) Release(e event.Event) {
 	i := slices.Index(w.held[e.Thread], e.Object)
 	w.held[e.Thread] = slices.Delete(w.held[e.Thread], i, i+1)
