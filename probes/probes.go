@@ -239,7 +239,7 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	}
 	defer f.Hold()()
 	image := cheapsite.NewImage(f)
-	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Landings), arch: f.Arch()}
+	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Arrivals), arch: f.Arch()}
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}

@@ -6,7 +6,7 @@
 // whatever passes A passes B, next, with the same registers, the same memory
 // and the same place in the order of synchronisation.
 //
-// The input is code (Code: bytes, function extents, executable ranges) and a Want:
+// The input is code (code.Source: bytes, function extents, executable ranges) and a Want:
 // an address, what the probe reads there and which side of its operation it
 // stands for. The answer is a Site: address, cost class, and in words why. The
 // package proves its conditions from the bytes alone and takes every doubt (an
@@ -17,21 +17,20 @@
 package cheapsite
 
 import (
-	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Code is what an Image is made from. Addresses are virtual ones as linked.
-type Code interface {
-	// Arch gives the machine whose instructions the code is made of.
-	Arch() insn.Arch
-	// Bytes gives up to n bytes from addr on; fewer where the section ends.
-	Bytes(addr uint64, n int) ([]byte, error)
-	// Functions gives the extents of functions, sorted and disjoint, from
-	// unwind tables or symbols.
-	Functions() []elf.Range
-	// Text gives the executable sections, sorted.
-	Text() []elf.Range
+// Image is code in which sites are sought; make it with NewImage. It is not safe for
+// concurrent use.
+type Image struct {
+	*code.Image
+	noReturn map[uint64]bool // functions: whether they surely do not return
+}
+
+// NewImage returns an Image of the code of a file.
+func NewImage(s code.Source) *Image {
+	return &Image{Image: code.NewImage(s), noReturn: map[uint64]bool{}}
 }
 
 // Class is what a hit costs.

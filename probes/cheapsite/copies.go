@@ -23,7 +23,7 @@ type CopyExit struct {
 // CopyExits gives all places where control goes on behind an inlined copy that begins
 // at an address and has the code given. Why, if not "", says why they are not known.
 func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why string) {
-	e := im.extentAt(at)
+	e := im.ExtentAt(at)
 	if e == nil {
 		return nil, "its function's extent is not known"
 	}
@@ -35,7 +35,7 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 		if r.Lo < e.Lo || r.Hi > e.Hi {
 			return nil, "it is in several parts of the function"
 		}
-		landings, open := im.Landings(r)
+		landings, open := im.Arrivals(r)
 		if open || slices.ContainsFunc(landings, func(to uint64) bool { return to != at }) {
 			return nil, "control may arrive in it by a jump table or an exception"
 		}
@@ -59,8 +59,8 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 	c, found := &copyWalk{code: code}, false
 	falls, own := false, false // from the instruction before; from one of the copy's
-	if e := im.extentAt(at); e != nil {
-		im.sweep(e.Range, func(in *insn.Inst) bool {
+	if e := im.ExtentAt(at); e != nil {
+		im.Sweep(e.Range, func(in *insn.Inst) bool {
 			inside := c.inside(in.Addr)
 			jumps := in.Kind == insn.Jump || in.Kind == insn.CondJump
 			found = found || jumps && in.Target != at && c.inside(in.Target) && !inside || inside && falls && !own && in.Addr != at
@@ -69,7 +69,7 @@ func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 			return !found
 		})
 	}
-	return found || im.work == 0
+	return found || im.Work == 0
 }
 
 // copyWalk follows control through a copy, and from where it leaves it.
@@ -112,8 +112,8 @@ func (c *copyWalk) leave() (why string) {
 	for todo := []uint64{c.at}; len(todo) > 0; {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		in, err := c.im.decode(at)
-		if err != nil || !c.im.spend() || len(c.sp) > mostNodes {
+		in, err := c.im.Decode(at)
+		if err != nil || !c.im.Spend() || len(c.sp) > mostNodes {
 			return "its code is not understood"
 		}
 		sp := c.sp[at]
@@ -160,8 +160,8 @@ func (c *copyWalk) returnsFrom(from uint64) (why string) {
 			return "its code is mixed with that around it"
 		}
 		c.gone[at] = true
-		in, err := c.im.decode(at)
-		if err != nil || !c.im.spend() || len(c.gone) > mostNodes {
+		in, err := c.im.Decode(at)
+		if err != nil || !c.im.Spend() || len(c.gone) > mostNodes {
 			return "the code behind it is not understood"
 		}
 		to, why := c.next(&in)
@@ -169,7 +169,7 @@ func (c *copyWalk) returnsFrom(from uint64) (why string) {
 			return why
 		}
 		for _, t := range to {
-			if e := c.im.extentAt(t); in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.landings().called.has(t) {
+			if e := c.im.ExtentAt(t); in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.Landings().Called(t) {
 				continue // another function, which returns to the caller
 			}
 			todo = append(todo, t)

@@ -28,13 +28,13 @@ func TestCopyExits(t *testing.T) {
 		{"elsewhere", "90 c3 | 90 c3", 3, nil, "it is in several parts of the function"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			c := code(t, x.code)
+			c := machineCode(t, x.code)
 			ranges := []elf.Range{{Lo: base + 1, Hi: base + x.hi}}
 			switch x.name {
 			case "mixed": // the test between its jump and itself again
 				ranges = []elf.Range{{Lo: base + 1, Hi: base + 3}, {Lo: base + 5, Hi: base + 7}}
 			case "a loop inside":
-				c = code(t, "90 53 74fd 90 c3")
+				c = machineCode(t, "90 53 74fd 90 c3")
 			case "a landing pad":
 				c.marks = []uint64{base + 3}
 			}
@@ -57,7 +57,7 @@ func TestEntersElsewhere(t *testing.T) {
 		case "9090 85ff 90 85ff c3":
 			ranges = []elf.Range{{Lo: base + 2, Hi: base + 4}, {Lo: base + 5, Hi: base + 7}}
 		}
-		if got := NewImage(code(t, text)).EntersElsewhere(base+2, ranges); got != want {
+		if got := NewImage(machineCode(t, text)).EntersElsewhere(base+2, ranges); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

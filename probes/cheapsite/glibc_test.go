@@ -4,12 +4,13 @@ import (
 	stdelf "debug/elf"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // What the rest of the project puts in.
-var _ Code = (*elf.File)(nil)
+var _ code.Source = (*elf.File)(nil)
 
 var rdi = insn.RegSet(0).With(insn.RDI)
 
@@ -65,15 +66,15 @@ func TestGlibc(t *testing.T) {
 		}
 	}
 	open, untiled := 0, 0
-	for _, e := range im.extents {
-		if e.open {
+	for _, e := range im.Extents() {
+		if e.Open {
 			open++
 		}
-		if e.untiled {
+		if e.Untiled {
 			untiled++
 		}
 	}
-	t.Logf("%d extents, %d open to unresolved jumps, %d with data, %d landings", len(im.extents), open, untiled, im.land.at.count())
+	t.Logf("%d extents, %d open to unresolved jumps, %d with data", len(im.Extents()), open, untiled)
 }
 
 // TestBinaryFile: an opened file, whose Bytes are all or nothing, gives the

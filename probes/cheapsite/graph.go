@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -24,7 +25,7 @@ const (
 // node is an instruction that a call of the function may execute.
 type node struct {
 	in    insn.Inst
-	ext   *extent
+	ext   *code.Extent
 	state state // before it
 	end   ending
 	next  []uint64
@@ -71,7 +72,7 @@ func (im *Image) build(w *OutcomeWant, slots bool) *graph {
 	for len(g.todo) > 0 && g.doubtful == "" {
 		at := g.todo[len(g.todo)-1]
 		g.todo = g.todo[:len(g.todo)-1]
-		if !im.spend() {
+		if !im.Spend() {
 			g.doubt("too much code leads to it")
 		}
 		g.visit(g.nodes[at])
@@ -88,14 +89,14 @@ func (g *graph) flow(to uint64, s state) {
 		}
 		return
 	}
-	in, err := g.im.decode(to)
-	e := g.im.extentAt(to)
+	in, err := g.im.Decode(to)
+	e := g.im.ExtentAt(to)
 	switch {
 	case err != nil:
 		g.doubt("%v", err)
 	case e == nil:
 		g.doubt("the extent of the code at 0x%x is not known", to)
-	case e.open || e.untiled:
+	case e.Open || e.Untiled:
 		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", to)
 	case len(g.nodes) >= mostNodes:
 		g.doubt("more than %d instructions", mostNodes)
@@ -165,7 +166,7 @@ func (g *graph) edge(n *node, to uint64, s state) {
 // jump follows an unconditional jump, unless it hands the call on to another
 // function, which may do what it likes.
 func (g *graph) jump(n *node, after state) {
-	to := g.im.extentAt(n.in.Target)
+	to := g.im.ExtentAt(n.in.Target)
 	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
 	if away && classOf(&n.in) == Emulated && n.state.asAtEntry(g.want.Reads) {
 		n.end = handsOn
@@ -215,7 +216,7 @@ func (g *graph) followers(at uint64) []uint64 {
 // takesStack reports whether in makes a pointer into the stack: whether it uses
 // sp otherwise than to address memory, to push and pop, and to move it.
 func (im *Image) takesStack(in *insn.Inst) bool {
-	sp := im.arch.SP()
+	sp := im.Arch().SP()
 	if !in.Known || !in.Reads.Has(sp) {
 		return false
 	}
@@ -223,7 +224,7 @@ func (im *Image) takesStack(in *insn.Inst) bool {
 	case insn.Call, insn.IndirectCall, insn.Return:
 		return false
 	case insn.Push:
-		b, err := im.bytes(in.Addr, 1)
+		b, err := im.Bytes(in.Addr, 1)
 		return err != nil || b[0] == 0x54 // push %rsp
 	}
 	if in.NMem == 0 {
@@ -237,8 +238,8 @@ func (im *Image) takesStack(in *insn.Inst) bool {
 	return in.SPChange == 0
 }
 
-// noReturn are functions of other files that do not come back.
-var noReturn = map[string]bool{
+// neverReturning are functions of other files that do not return.
+var neverReturning = map[string]bool{
 	"abort": true, "__assert_fail": true, "__assert": true, "__libc_fatal": true, "__stack_chk_fail": true,
 	"exit": true, "_exit": true, "__fortify_fail": true, "__chk_fail": true, "__assert_perror_fail": true,
 }
@@ -268,7 +269,7 @@ func (g *graph) call(addr uint64) ending {
 func (g *graph) diesIn(addr uint64) bool {
 	if g.want.Stub != nil {
 		if name := g.want.Stub(addr); name != "" {
-			return noReturn[name]
+			return neverReturning[name]
 		}
 	}
 	return g.im.neverReturns(addr, deepest)
@@ -289,7 +290,7 @@ func (g *graph) mayObserve(addr uint64) bool {
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		e := g.im.extentAt(at)
+		e := g.im.ExtentAt(at)
 		if g.want.Foreign(at) || e == nil || g.want.Stub != nil && g.want.Stub(at) != "" || len(seen) > mostCallees {
 			return true
 		}
@@ -298,7 +299,7 @@ func (g *graph) mayObserve(addr uint64) bool {
 		}
 		seen[e.Lo] = true
 		away := false
-		tiles := g.im.sweep(e.Range, func(in *insn.Inst) bool {
+		tiles := g.im.Sweep(e.Range, func(in *insn.Inst) bool {
 			switch in.Kind {
 			case insn.IndirectCall, insn.IndirectJump:
 				away = true
@@ -323,10 +324,10 @@ func (g *graph) mayObserve(addr uint64) bool {
 // neverReturns reports whether a call of the function at addr surely does not
 // come back: no return, and no jump out of what is known, can be reached.
 func (im *Image) neverReturns(addr uint64, deep int) bool {
-	never, known := im.never[addr]
+	never, known := im.noReturn[addr]
 	if !known {
 		never = im.onlyDies(addr, deep)
-		im.never[addr] = never
+		im.noReturn[addr] = never
 	}
 	return never
 }
@@ -341,9 +342,9 @@ func (im *Image) onlyDies(addr uint64, deep int) bool {
 			continue
 		}
 		seen[at] = true
-		in, err := im.decode(at)
-		e := im.extentAt(at)
-		if err != nil || e == nil || e.open || e.untiled || len(seen) > mostNodes/4 || !im.spend() {
+		in, err := im.Decode(at)
+		e := im.ExtentAt(at)
+		if err != nil || e == nil || e.Open || e.Untiled || len(seen) > mostNodes/4 || !im.Spend() {
 			return false
 		}
 		fall := at + uint64(in.Len)

@@ -1,7 +1,6 @@
 package cheapsite
 
 import (
-	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -25,7 +24,7 @@ func TestWorkIsBounded(t *testing.T) {
 	if s, err := im.Place(Want{At: base + 2*n, Sense: Before}); err != nil || s.Class != Emulated || s.Loops {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	im.work = n / 2
+	im.Work = n / 2
 	s, err := im.Place(Want{At: base + 2*(n-1), Sense: Before})
 	if err != nil || !s.Loops {
 		t.Errorf("%+v, %v", s, err)
@@ -39,8 +38,8 @@ func TestWorkIsBounded(t *testing.T) {
 	if got := im.Callees(base); got != nil {
 		t.Errorf("%x", got)
 	}
-	if im.work != 0 {
-		t.Errorf("%d left", im.work)
+	if im.Work != 0 {
+		t.Errorf("%d left", im.Work)
 	}
 }
 
@@ -59,42 +58,12 @@ func TestLongTableThatAllJumpsShare(t *testing.T) {
 		table = binary.LittleEndian.AppendUint32(table, base+i%jumps*16-dataAt)
 	}
 	im := oneFunction(string(code), string(table))
-	im.entries = 10 * entries
-	im.landings()
-	if im.entries != 0 || !im.extents[0].open {
-		t.Errorf("%d entries left, open: %v", im.entries, im.extents[0].open)
+	im.TableEntries = 10 * entries
+	im.Landings()
+	if im.TableEntries != 0 || !im.Extents()[0].Open {
+		t.Errorf("%d entries left, open: %v", im.TableEntries, im.Extents()[0].Open)
 	}
 	if s, err := im.Place(Want{At: base, Sense: Before}); err != nil || s.Moved {
 		t.Errorf("%+v, %v", s, err)
 	}
-}
-
-// TestSectionsAreReadOnce however control goes to and fro between them.
-func TestSectionsAreReadOnce(t *testing.T) {
-	c := &counting{memCode: memCode{arch: insn.AMD64, base: base, code: bytes.Repeat([]byte{0x90}, 64)}}
-	c.data = c.code
-	im := NewImage(c)
-	for i := range uint64(100) {
-		if _, err := im.decode(base + i%2*32); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if c.reads != 2 {
-		t.Errorf("read %d times", c.reads)
-	}
-}
-
-// counting has two sections and counts how often they are read.
-type counting struct {
-	memCode
-	reads int
-}
-
-func (c *counting) Text() []bin.Range {
-	return []bin.Range{{Lo: base, Hi: base + 32}, {Lo: base + 32, Hi: base + 64}}
-}
-
-func (c *counting) Bytes(addr uint64, n int) ([]byte, error) {
-	c.reads++
-	return c.memCode.Bytes(addr, n)
 }

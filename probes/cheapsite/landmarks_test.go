@@ -4,18 +4,19 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-var _ Landmarks = (*elf.File)(nil)
+var _ code.Landmarks = (*elf.File)(nil)
 
 // hidden is a file whose landmarks are not told.
-type hidden struct{ Code }
+type hidden struct{ code.Source }
 
 // asked counts how often the landmarks are asked for.
 type asked struct {
-	Code
+	code.Source
 	marks []uint64
 	n     int
 }
@@ -27,7 +28,7 @@ func (a *asked) Landmarks() []uint64 {
 
 // TestLandmarksAskedOnce: gathering them reads all of the file.
 func TestLandmarksAskedOnce(t *testing.T) {
-	c := &asked{Code: code(t, "85ff 90 c3 | 85ff 90 c3")}
+	c := &asked{Source: machineCode(t, "85ff 90 c3 | 85ff 90 c3")}
 	im := NewImage(hidden{c})
 	for _, im := range []*Image{NewImage(c), im} {
 		for _, at := range []uint64{base, base + 4, base} {
@@ -194,7 +195,7 @@ func TestNoProbePassesLandingPads(t *testing.T) {
 			f := openFile(t, build(t, "throwing.cc", throwing, opt, "-Wl,--no-as-needed", "-lstdc++"))
 			im, marks, moved := NewImage(f), f.Landmarks(), 0
 			for _, fn := range f.Functions() {
-				im.sweep(fn, func(in *insn.Inst) bool {
+				im.Sweep(fn, func(in *insn.Inst) bool {
 					s, err := im.Place(Want{At: in.Addr, Sense: Entry})
 					if err != nil {
 						t.Fatal(err)

@@ -1,10 +1,13 @@
 package cheapsite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -91,10 +94,10 @@ type Outcomes struct {
 // Outcomes finds the places of the function at w.Entry. If there are none, or
 // it cannot be proven that each call passes exactly one, it fails with the reason.
 func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
-	if im.arch != insn.AMD64 {
-		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: not on %s", w.Entry, im.arch)
+	if im.Arch() != insn.AMD64 {
+		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: not on %s", w.Entry, im.Arch())
 	}
-	im.landings()
+	im.Landings()
 	g := im.graph(&w)
 	o := &outcomes{graph: g}
 	if g.doubtful == "" {
@@ -357,8 +360,8 @@ func (g *graph) entered() map[uint64]bool {
 			todo = append(todo, to)
 		}
 	}
-	for _, x := range g.im.land.crosses {
-		outside(x[0], x[1])
+	for _, x := range g.im.Landings().Crossings() {
+		outside(x.From, x.To)
 	}
 	for _, e := range g.extents() {
 		g.sweep(e, outside)
@@ -367,7 +370,7 @@ func (g *graph) entered() map[uint64]bool {
 		if at == g.want.Entry {
 			continue
 		}
-		if _, marked := slices.BinarySearch(g.im.land.marks, at); marked || g.im.land.called.has(at) {
+		if g.im.Landings().Marked(at) || g.im.Landings().Called(at) {
 			todo = append(todo, at)
 		}
 	}
@@ -384,20 +387,20 @@ func (g *graph) entered() map[uint64]bool {
 }
 
 // extents gives those that the graph touches.
-func (g *graph) extents() []*extent {
-	es := map[uint64]*extent{}
+func (g *graph) extents() []*code.Extent {
+	es := map[uint64]*code.Extent{}
 	for _, n := range g.nodes {
 		es[n.ext.Lo] = n.ext
 	}
-	return slices.Collect(maps.Values(es))
+	return slices.SortedFunc(maps.Values(es), func(a, b *code.Extent) int { return cmp.Compare(a.Lo, b.Lo) })
 }
 
 // sweep tells of branches, and of code that falls, into the graph from code of
 // the same extent that is not in it.
-func (g *graph) sweep(e *extent, outside func(from, to uint64)) {
+func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
 	alive := false // the instruction before is not in the graph, may run, and falls through
 	var last uint64
-	tiles := g.im.sweep(e.Range, func(in *insn.Inst) bool {
+	tiles := g.im.Sweep(e.Range, func(in *insn.Inst) bool {
 		if g.nodes[in.Addr] != nil {
 			if alive {
 				outside(last, in.Addr)
@@ -405,7 +408,7 @@ func (g *graph) sweep(e *extent, outside func(from, to uint64)) {
 			alive = false
 			return true
 		}
-		alive = alive || g.im.land.has(in.Addr)
+		alive = alive || g.im.Landings().Has(in.Addr)
 		last = in.Addr
 		switch in.Kind {
 		case insn.Jump, insn.CondJump:
@@ -420,11 +423,7 @@ func (g *graph) sweep(e *extent, outside func(from, to uint64)) {
 	if !tiles {
 		g.doubt("the code around 0x%x cannot be read", e.Lo)
 	}
-	first, _ := slices.BinarySearch(g.im.land.marks, e.Lo+1)
-	for _, m := range g.im.land.marks[first:] {
-		if m >= e.Hi {
-			return
-		}
+	for _, m := range g.im.Landings().Marks(elf.Range{Lo: e.Lo + 1, Hi: e.Hi}) {
 		if g.nodes[m] == nil {
 			g.doubt("0x%x may be entered in its midst, at 0x%x", e.Lo, m)
 		}
@@ -434,7 +433,7 @@ func (g *graph) sweep(e *extent, outside func(from, to uint64)) {
 // alone reports whether no other reading of the code has an instruction that
 // overlaps in: there a breakpoint would be data.
 func (g *graph) alone(in *insn.Inst) bool {
-	for at := in.Addr - uint64(g.im.arch.MaxLen()) + 1; at < in.Addr; at++ {
+	for at := in.Addr - uint64(g.im.Arch().MaxLen()) + 1; at < in.Addr; at++ {
 		if n := g.nodes[at]; n != nil && at+uint64(n.in.Len) > in.Addr {
 			return false
 		}

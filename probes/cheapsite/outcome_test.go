@@ -92,7 +92,7 @@ func TestOutcomes(t *testing.T) {
 }
 
 func testOutcomes(t *testing.T, text string, want Outcomes, why string) {
-	c := code(t, text)
+	c := machineCode(t, text)
 	foreign := uint64(0)
 	if len(c.funcs) > 2 {
 		foreign = c.funcs[2].Lo

@@ -85,7 +85,7 @@ func outcomesOf(t *testing.T, exe string) (map[string]*seen, []pair) {
 			t.Logf("%s: %v", name, err)
 			continue
 		}
-		entry, err := im.decode(s.Value)
+		entry, err := im.Decode(s.Value)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import "github.com/tracepredict/tracepredict/probes/insn"
 // is no such place. On arm64 nothing moves: a probe between an exclusive load and its
 // store would make them fail for ever.
 func (im *Image) Passed(addr uint64, taken func(uint64) bool) (Site, bool) {
-	ext, at := im.extentAt(addr), addr
+	ext, at := im.ExtentAt(addr), addr
 	if ext == nil {
 		return Site{}, false
 	}
@@ -18,7 +18,7 @@ func (im *Image) Passed(addr uint64, taken func(uint64) bool) (Site, bool) {
 		if !ext.Contains(at) || at != addr && taken(at) {
 			return Site{}, false
 		}
-		in, err := im.decode(at)
+		in, err := im.Decode(at)
 		if err != nil || in.Len <= 0 || in.Kind == insn.Syscall {
 			return Site{}, false
 		}
@@ -26,7 +26,7 @@ func (im *Image) Passed(addr uint64, taken func(uint64) bool) (Site, bool) {
 			s := slide{im: im, w: &Want{At: addr}}
 			return Site{Addr: at, Class: class, Moved: at != addr, Why: s.name(at)}, true
 		}
-		if im.arch != insn.AMD64 || in.Kind != insn.Plain && in.Kind != insn.Nop {
+		if im.Arch() != insn.AMD64 || in.Kind != insn.Plain && in.Kind != insn.Nop {
 			return Site{}, false
 		}
 		at += uint64(in.Len)

@@ -41,7 +41,7 @@ func TestPassed(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			im := NewImage(code(t, tt.code))
+			im := NewImage(machineCode(t, tt.code))
 			got, ok := im.Passed(base+tt.at, func(addr uint64) bool { return slices.Contains(tt.taken, addr) })
 			if ok != (tt.want != 0) || got.Addr != tt.want {
 				t.Errorf("%#x %v, want %#x", got.Addr, ok, tt.want)
@@ -60,7 +60,7 @@ func TestPassedARM64(t *testing.T) {
 		{"ldadd", "210020b8" + "c0035fd6", true},
 		{"ldaxr", "00fc5fc8" + "1f2003d5" + "02fc01c8" + "c0035fd6", false},
 	} {
-		m := code(t, c.code)
+		m := machineCode(t, c.code)
 		m.arch = insn.ARM64
 		if got, ok := NewImage(m).Passed(base, func(uint64) bool { return false }); ok != c.want || ok && got.Addr != base {
 			t.Errorf("%s: %#x %v", c.name, got.Addr, ok)

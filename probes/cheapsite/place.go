@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -15,7 +16,7 @@ const farthest = 32
 type slide struct {
 	im    *Image
 	w     *Want
-	ext   *extent
+	ext   *code.Extent
 	reads insn.RegSet // what must stay unwritten, sp excepted
 	sp    bool        // the probe reads the stack
 	delta int64       // sp at At minus sp here
@@ -25,7 +26,7 @@ type slide struct {
 // Place finds the site for a probe. It fails if the instruction at w.At cannot
 // be read or decoded; a site that the kernel refuses is no error but a Class.
 func (im *Image) Place(w Want) (Site, error) {
-	at, err := im.decode(w.At)
+	at, err := im.Decode(w.At)
 	if err != nil {
 		return Site{}, fmt.Errorf("place a probe at 0x%x: %w", w.At, err)
 	}
@@ -39,12 +40,12 @@ func (im *Image) Place(w Want) (Site, error) {
 func (s *slide) loops() bool {
 	found := false
 	if s.ext != nil {
-		s.im.sweep(s.ext.Range, func(in *insn.Inst) bool {
+		s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
 			found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == s.w.At
 			return !found
 		})
 	}
-	return found || s.im.work == 0
+	return found || s.im.Work == 0
 }
 
 func (s *slide) place(at *insn.Inst) Site {
@@ -63,15 +64,15 @@ func (s *slide) place(at *insn.Inst) Site {
 }
 
 func (im *Image) slide(w *Want) *slide {
-	s := &slide{im: im, w: w, ext: im.extentAt(w.At), arch: im.arch}
-	sp := im.arch.SP()
+	s := &slide{im: im, w: w, ext: im.ExtentAt(w.At), arch: im.Arch()}
+	sp := im.Arch().SP()
 	s.reads = w.Reads
 	for i := range w.Mem {
 		s.reads = s.reads.With(w.Mem[i].Base).With(w.Mem[i].Index)
 	}
 	s.sp = s.reads.Has(sp) || w.Return
 	s.reads &^= insn.RegSet(0).With(sp)
-	if w.Return && im.arch == insn.ARM64 {
+	if w.Return && im.Arch() == insn.ARM64 {
 		s.reads = s.reads.With(30) // the return address
 	}
 	return s
@@ -88,7 +89,7 @@ func (s *slide) stay(at *insn.Inst, before bool) Site {
 
 // begins: at the first instruction of a function nothing lies below sp yet.
 func (s *slide) begins(addr uint64) bool {
-	return s.ext != nil && (addr == s.ext.Lo || addr == s.ext.Lo+4 && s.im.marks(s.ext.Lo))
+	return s.ext != nil && (addr == s.ext.Lo || addr == s.ext.Lo+4 && s.im.IsMark(s.ext.Lo))
 }
 
 func classOf(in *insn.Inst) Class {
@@ -103,7 +104,7 @@ func classOf(in *insn.Inst) Class {
 
 // name is how people find a site: mnemonic and offset.
 func (s *slide) name(addr uint64) string {
-	text := s.im.format(addr)
+	text := s.im.Format(addr)
 	op, _, _ := strings.Cut(strings.TrimPrefix(text, "bnd "), " ")
 	return fmt.Sprintf("%s %s", op, s.offset(addr))
 }
@@ -139,7 +140,7 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 			return fallback, why
 		}
 		var err error
-		if in, err = s.im.decode(next); err != nil {
+		if in, err = s.im.Decode(next); err != nil {
 			return fallback, fmt.Sprintf("stays: %s does not decode", s.offset(next))
 		}
 		if why := s.cut(&in); why != "" {
@@ -166,11 +167,11 @@ func (s *slide) closed() string {
 	case s.ext == nil:
 		return "stays: the function's extent is not known"
 	}
-	s.im.landings()
+	s.im.Landings()
 	switch {
-	case s.ext.untiled:
+	case s.ext.Untiled:
 		return "stays: there is data in the function's code"
-	case s.ext.open:
+	case s.ext.Open:
 		return "stays: an indirect jump of the function may land anywhere in it"
 	}
 	return ""
@@ -181,7 +182,7 @@ func (s *slide) blocked(addr uint64) string {
 	switch {
 	case !s.ext.Contains(addr):
 		return "stays: the function ends at " + s.offset(addr)
-	case s.im.land.has(addr):
+	case s.im.Landings().Has(addr):
 		return fmt.Sprintf("stays: a branch may land at %s", s.offset(addr))
 	case s.w.Stop != nil && s.w.Stop(addr):
 		return fmt.Sprintf("stays: another probe's operation begins at %s", s.offset(addr))
@@ -196,7 +197,7 @@ func (s *slide) blocked(addr uint64) string {
 // if they were code, does not count here: it lies inside of instructions as often as not.
 func (s *slide) cut(in *insn.Inst) string {
 	for to := in.Addr + 1; to < in.Addr+uint64(in.Len); to++ {
-		if s.im.land.sure.has(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
+		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
 			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
 		}
 	}
@@ -205,8 +206,8 @@ func (s *slide) cut(in *insn.Inst) string {
 
 // lockPrefix reports whether the instruction at addr begins with one.
 func (im *Image) lockPrefix(addr uint64) bool {
-	b, err := im.bytes(addr, 1)
-	return err == nil && im.arch == insn.AMD64 && b[0] == 0xf0
+	b, err := im.Bytes(addr, 1)
+	return err == nil && im.Arch() == insn.AMD64 && b[0] == 0xf0
 }
 
 // obstacle answers why the probe may not pass in.
@@ -308,11 +309,11 @@ func (s *slide) mayStore(m *insn.Mem) bool {
 // straight line that ends in ret, under the rules of Before; SPDelta added to
 // sp there gives sp at ret, where the return address lies. It fails as Place.
 func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
-	at, err := im.decode(ret)
+	at, err := im.Decode(ret)
 	if err != nil {
 		return Site{}, fmt.Errorf("place a probe at the return 0x%x: %w", ret, err)
 	}
-	s := im.slide(&Want{At: ret, Reads: reads &^ insn.RegSet(0).With(im.arch.SP()), Sense: Before})
+	s := im.slide(&Want{At: ret, Reads: reads &^ insn.RegSet(0).With(im.Arch().SP()), Sense: Before})
 	stay := s.stay(&at, false)
 	if stay.Class == Emulated {
 		return stay, nil
@@ -330,7 +331,7 @@ func (s *slide) back(stay Site) Site {
 	next := stay.Addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.land.has(next) {
+		if s.im.Landings().Has(next) {
 			stay.Why = "stays: a branch may land at " + s.offset(next)
 			return stay
 		}
@@ -364,7 +365,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	next := addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.land.has(next) || s.cut(in) != "" || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
+		if s.im.Landings().Has(next) || s.cut(in) != "" || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
 			return line[i+1:]
 		}
 		next = in.Addr
@@ -376,7 +377,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 // of them.
 func (s *slide) lineTo(addr uint64) []insn.Inst {
 	var line []insn.Inst
-	s.im.sweep(s.ext.Range, func(in *insn.Inst) bool {
+	s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
 		if in.Addr >= addr {
 			return false
 		}
@@ -386,7 +387,7 @@ func (s *slide) lineTo(addr uint64) []insn.Inst {
 		line = append(line, *in)
 		return true
 	})
-	if s.im.work == 0 {
+	if s.im.Work == 0 {
 		return nil // what was found does not lead up to addr
 	}
 	return line

@@ -45,7 +45,7 @@ func (c *memCode) Bytes(addr uint64, n int) ([]byte, error) {
 
 // code makes an image's code of hexadecimal; "|" begins a new function, "/"
 // bytes that no function covers.
-func code(t testing.TB, text string) *memCode {
+func machineCode(t testing.TB, text string) *memCode {
 	t.Helper()
 	c := &memCode{arch: insn.AMD64, base: base}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == '|' }) {
@@ -157,7 +157,7 @@ func TestPlace(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			x.want.At = base + x.at
-			got, err := NewImage(code(t, x.code)).Place(x.want)
+			got, err := NewImage(machineCode(t, x.code)).Place(x.want)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestPlace(t *testing.T) {
 
 // TestPlaceErrors: what cannot be decoded is an error, not a site.
 func TestPlaceErrors(t *testing.T) {
-	im := NewImage(code(t, "85ff 06"))
+	im := NewImage(machineCode(t, "85ff 06"))
 	for _, at := range []uint64{0x1002, 0x5000} {
 		if s, err := im.Place(Want{At: at}); err == nil {
 			t.Errorf("Place at 0x%x gives %+v", at, s)
@@ -186,7 +186,7 @@ func TestPlaceErrors(t *testing.T) {
 
 // TestLandmarks: a place that the Code says control may reach is one.
 func TestLandmarks(t *testing.T) {
-	c := code(t, "85ff 90 c3")
+	c := machineCode(t, "85ff 90 c3")
 	c.marks = []uint64{0x1002}
 	if s, err := NewImage(c).Place(Want{At: base}); err != nil || s.Moved {
 		t.Errorf("%+v %v, want the probe to stay", s, err)
@@ -207,7 +207,7 @@ func TestSwitch(t *testing.T) {
 		return b
 	}
 	place := func(data []byte, text string) Site {
-		c := code(t, text)
+		c := machineCode(t, text)
 		c.data = data
 		s, err := NewImage(c).Place(Want{At: 0x1012, Reads: rdi})
 		if err != nil {
@@ -255,7 +255,7 @@ func TestPlaceReturn(t *testing.T) {
 		{"a branch that lands at the site", "90 5b c3 ebfb", 2, Site{Addr: 0x1000, Class: Emulated, Moved: true, SPDelta: 8, Why: "nop -0x2"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got, err := NewImage(code(t, x.code)).PlaceReturn(base+x.at, rax)
+			got, err := NewImage(machineCode(t, x.code)).PlaceReturn(base+x.at, rax)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +286,7 @@ func TestReturns(t *testing.T) {
 		{"what does not decode", "7401 06 c3", Exits{Returns: []uint64{0x1003}, Reason: "decode at 0x1002: no instruction of 64-bit mode"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got, err := NewImage(code(t, x.code)).Returns(base)
+			got, err := NewImage(machineCode(t, x.code)).Returns(base)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -300,7 +300,7 @@ func TestReturns(t *testing.T) {
 // TestReturnsSwitch: a resolved table leads to the returns of its cases, and
 // what lies behind its end in memory does not.
 func TestReturnsSwitch(t *testing.T) {
-	c := code(t, "488d15f96f0000 48630482 4801d0 3effe0 90 c3 90 c3 | 90 c3")
+	c := machineCode(t, "488d15f96f0000 48630482 4801d0 3effe0 90 c3 90 c3 | 90 c3")
 	for _, to := range []int32{0x1011, 0x1013, 0x1015, 0} {
 		v := uint32(to - dataAt)
 		c.data = append(c.data, byte(v), byte(v>>8), byte(v>>16), byte(v>>24))
@@ -330,7 +330,7 @@ func TestWrapperOf(t *testing.T) {
 		{"unknown", "d7 eb01 90 | c3", nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if diff := cmp.Diff(x.want, NewImage(code(t, x.code)).WrapperOf(base, rdi)); diff != "" {
+			if diff := cmp.Diff(x.want, NewImage(machineCode(t, x.code)).WrapperOf(base, rdi)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -339,7 +339,7 @@ func TestWrapperOf(t *testing.T) {
 
 // TestLeadsBack: a jump from within is told from one from without.
 func TestLeadsBack(t *testing.T) {
-	im := NewImage(code(t, "85ff 90 75fd c3 | 90 c3"))
+	im := NewImage(machineCode(t, "85ff 90 75fd c3 | 90 c3"))
 	within := []elf.Range{{Lo: 0x1002, Hi: 0x1005}}
 	for _, x := range []struct {
 		at   uint64

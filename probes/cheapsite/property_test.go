@@ -294,21 +294,21 @@ func BenchmarkLandingsOfFile(b *testing.B) {
 	}
 	defer f.Close()
 	for b.Loop() {
-		NewImage(f).landings()
+		NewImage(f).Landings()
 	}
 }
 
 func BenchmarkLandings(b *testing.B) {
 	c := openCode(b, glibc)
 	for b.Loop() {
-		NewImage(c).landings()
+		NewImage(c).Landings()
 	}
 }
 
 func BenchmarkPlace(b *testing.B) {
 	c := openCode(b, glibc)
 	im := NewImage(c)
-	im.landings()
+	im.Landings()
 	n := 0
 	for b.Loop() {
 		f := c.funcs[n%len(c.funcs)]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -18,7 +19,7 @@ type walk struct {
 	im       *Image
 	todo     []uint64
 	seen     map[uint64]bool
-	extents  map[uint64]*extent
+	extents  map[uint64]*code.Extent
 	returns  map[uint64]bool
 	tails    map[uint64]bool
 	jumps    map[uint64]TailJump
@@ -29,18 +30,18 @@ type walk struct {
 // tail jumps into other functions (whose returns other callers reach too) to
 // every exit. It fails if there is no code at entry.
 func (im *Image) Returns(entry uint64) (Exits, error) {
-	if _, err := im.decode(entry); err != nil {
+	if _, err := im.Decode(entry); err != nil {
 		return Exits{}, fmt.Errorf("follow the function at 0x%x: %w", entry, err)
 	}
-	im.landings()
-	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
+	im.Landings()
+	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*code.Extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
 	w.push(entry)
 	for len(w.todo) > 0 {
 		at := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		w.follow(at)
 	}
-	if w.im.work == 0 {
+	if w.im.Work == 0 {
 		w.doubt("too much code leads to it")
 	}
 	if w.doubtful != "" {
@@ -74,17 +75,17 @@ func (w *walk) follow(at uint64) {
 			w.doubt("more than %d instructions", mostFollowed)
 			return
 		}
-		if !w.im.spend() {
+		if !w.im.Spend() {
 			w.doubt("too much code leads to it")
 			return
 		}
 		w.seen[at] = true
-		in, err := w.im.decode(at)
+		in, err := w.im.Decode(at)
 		if err != nil {
 			w.doubt("%v", err)
 			return
 		}
-		e := w.im.extentAt(at)
+		e := w.im.ExtentAt(at)
 		if e != nil {
 			w.extents[e.Lo] = e
 		}
@@ -101,7 +102,7 @@ func (w *walk) follow(at uint64) {
 }
 
 // step handles one instruction and answers whether control falls through.
-func (w *walk) step(in *insn.Inst, e *extent) bool {
+func (w *walk) step(in *insn.Inst, e *code.Extent) bool {
 	switch in.Kind {
 	case insn.Return:
 		w.returns[in.Addr] = true
@@ -131,8 +132,8 @@ func (w *walk) step(in *insn.Inst, e *extent) bool {
 }
 
 // jump notes a jump to where another function begins.
-func (w *walk) jump(in *insn.Inst, e *extent, when When) {
-	to := w.im.extentAt(in.Target)
+func (w *walk) jump(in *insn.Inst, e *code.Extent, when When) {
+	to := w.im.ExtentAt(in.Target)
 	if to != nil && to != e && to.Lo == in.Target {
 		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: when}
 	}
@@ -142,21 +143,21 @@ func (w *walk) jump(in *insn.Inst, e *extent, when When) {
 // what begins there is passed more often than it is begun.
 func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	found := false
-	if e := im.extentAt(at); e != nil {
-		im.sweep(e.Range, func(in *insn.Inst) bool {
+	if e := im.ExtentAt(at); e != nil {
+		im.Sweep(e.Range, func(in *insn.Inst) bool {
 			jump := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == at
 			found = found || jump && slices.ContainsFunc(from, func(r elf.Range) bool { return r.Contains(in.Addr) })
 			return !found
 		})
 	}
-	return found || im.work == 0
+	return found || im.Work == 0
 }
 
 // isStub reports whether addr is a stub of the PLT: an indirect jump through a
 // fixed slot, perhaps after endbr64.
 func (w *walk) isStub(addr uint64) bool {
 	for range 2 {
-		in, err := w.im.decode(addr)
+		in, err := w.im.Decode(addr)
 		if err != nil {
 			return false
 		}
@@ -171,21 +172,20 @@ func (w *walk) isStub(addr uint64) bool {
 	return false
 }
 
-func (w *walk) indirect(in *insn.Inst, e *extent) {
-	from := w.before(in.Addr, e)
-	to, how := w.im.resolve(from, in.Addr, e)
+func (w *walk) indirect(in *insn.Inst, e *code.Extent) {
+	to, how := w.im.IndirectJump(in.Addr, e)
 	switch how {
-	case jumpTable:
+	case code.JumpTable:
 		for _, t := range to {
 			// What was read beyond the table's end leads to other functions.
 			if w.seen[t] {
 				continue
 			}
-			if x := w.im.extentAt(t); x != nil && (x == e || w.extents[x.Lo] != nil || w.partOf(x, e)) {
+			if x := w.im.ExtentAt(t); x != nil && (x == e || w.extents[x.Lo] != nil || w.partOf(x, e)) {
 				w.push(t)
 			}
 		}
-	case jumpAway:
+	case code.JumpAway:
 		w.tails[in.Addr] = true
 	default:
 		w.tails[in.Addr] = true
@@ -194,43 +194,22 @@ func (w *walk) indirect(in *insn.Inst, e *extent) {
 }
 
 // partOf reports whether x jumps into the middle of e, as a part split off does.
-func (w *walk) partOf(x, e *extent) bool {
+func (w *walk) partOf(x, e *code.Extent) bool {
 	if e == nil {
 		return false
 	}
 	found := false
-	w.im.sweep(x.Range, func(in *insn.Inst) bool {
+	w.im.Sweep(x.Range, func(in *insn.Inst) bool {
 		found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && e.Contains(in.Target) && in.Target != e.Lo
 		return !found
 	})
 	return found
 }
 
-// before gives the address of the instruction window instructions before at.
-func (w *walk) before(at uint64, e *extent) uint64 {
-	if e == nil {
-		return at
-	}
-	var ring [window]uint64
-	n := 0
-	w.im.sweep(e.Range, func(in *insn.Inst) bool {
-		if in.Addr >= at {
-			return false
-		}
-		ring[n%window] = in.Addr
-		n++
-		return true
-	})
-	if n == 0 || w.im.work == 0 {
-		return at
-	}
-	return ring[max(0, n-window)%window]
-}
-
 // allReturns adds every return of the extents touched.
 func (w *walk) allReturns() {
 	for _, e := range w.extents {
-		w.im.sweep(e.Range, func(in *insn.Inst) bool {
+		w.im.Sweep(e.Range, func(in *insn.Inst) bool {
 			if in.Kind == insn.Return {
 				w.returns[in.Addr] = true
 			}
@@ -243,12 +222,12 @@ func (w *walk) allReturns() {
 // of the jumps out of it, in the order of the code; nil if it is not known
 // where the function ends.
 func (im *Image) Callees(entry uint64) []uint64 {
-	home := im.extentAt(entry)
+	home := im.ExtentAt(entry)
 	if home == nil {
 		return nil
 	}
 	var targets []uint64
-	im.sweep(home.Range, func(in *insn.Inst) bool {
+	im.Sweep(home.Range, func(in *insn.Inst) bool {
 		out := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && !home.Contains(in.Target)
 		if in.Kind == insn.Call || out {
 			targets = append(targets, in.Target)
@@ -264,11 +243,11 @@ func (im *Image) Callees(entry uint64) []uint64 {
 // that decides anything, or synchronises, before that wraps nothing: nil. The
 // target may be a stub of the PLT.
 func (im *Image) WrapperOf(entry uint64, args insn.RegSet) []uint64 {
-	home := im.extentAt(entry)
+	home := im.ExtentAt(entry)
 	seen := map[uint64]bool{}
 	for at := entry; !seen[at]; {
 		seen[at] = true
-		in, err := im.decode(at)
+		in, err := im.Decode(at)
 		if err != nil || len(seen) > 2*farthest {
 			return nil
 		}

@@ -20,11 +20,11 @@ func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok 
 	points := map[insn.Reg]int64{arg: 0}
 	ored := false
 	for range mostSets {
-		in, err := im.decode(entry)
+		in, err := im.Decode(entry)
 		if err != nil || !in.Known || in.Kind != insn.Plain && in.Kind != insn.Nop {
 			return 0, false
 		}
-		ored = ored || ors(im.format(entry), bit)
+		ored = ored || ors(im.Format(entry), bit)
 		if in.Locked {
 			m := in.Mem[0]
 			base, known := points[m.Base]

@@ -21,7 +21,7 @@ func TestSets(t *testing.T) {
 		{"behind a branch", "85 f6 74 05 f0 83 4f 1c 04 c3", 0, false},
 		{"not at all", "31 c0 c3", 0, false},
 	} {
-		offset, ok := NewImage(code(t, c.code)).Sets(base, insn.RDI, 4)
+		offset, ok := NewImage(machineCode(t, c.code)).Sets(base, insn.RDI, 4)
 		if ok != c.ok || ok && offset != c.offset {
 			t.Errorf("%s: 0x%x, %v; want 0x%x, %v", c.name, offset, ok, c.offset, c.ok)
 		}

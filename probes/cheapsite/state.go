@@ -179,7 +179,7 @@ func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 	case in.Kind == insn.Plain && in.NMem == 1 && plainLoad(in) && onStack(&in.Mem[0]) && s.spKnown:
 		return in.ValueReg, s.slots[s.sp+in.Mem[0].Disp]
 	case in.Kind == insn.Plain && in.NMem == 0 && in.SPChange == 8 && !in.SPLost && s.spKnown: // pop
-		if r := single(in.Writes &^ insn.RegSet(0).With(insn.RSP)); r != insn.NoReg && in.Reads == insn.RegSet(0).With(insn.RSP) && sum.Dst == insn.NoReg {
+		if r := (in.Writes &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg && in.Reads == insn.RegSet(0).With(insn.RSP) && sum.Dst == insn.NoReg {
 			return r, s.slots[s.sp]
 		}
 	}
@@ -188,7 +188,7 @@ func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 
 func plainLoad(in *insn.Inst) bool {
 	m := &in.Mem[0]
-	return m.Read && !m.Write && m.Size == 8 && in.ValueReg != insn.NoReg && single(in.Writes) == in.ValueReg
+	return m.Read && !m.Write && m.Size == 8 && in.ValueReg != insn.NoReg && in.Writes.Only() == in.ValueReg
 }
 
 func onStack(m *insn.Mem) bool {
@@ -198,7 +198,7 @@ func onStack(m *insn.Mem) bool {
 // stored gives the value that in puts into a word of the stack as a whole.
 func (s *state) stored(in *insn.Inst) (bool, held) {
 	if in.Kind == insn.Push {
-		if r := single(in.Reads &^ insn.RegSet(0).With(insn.RSP)); r != insn.NoReg {
+		if r := (in.Reads &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg {
 			return true, s.regs[r]
 		}
 		return false, held{}

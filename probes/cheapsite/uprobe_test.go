@@ -140,7 +140,7 @@ func choose(t *testing.T, exe string) []pair {
 			if err != nil {
 				t.Fatal(err)
 			}
-			at, err := im.decode(s.Value)
+			at, err := im.Decode(s.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,10 +149,10 @@ func choose(t *testing.T, exe string) []pair {
 				pairs = append(pairs, pair{what: name, orig: s.Value, site: site, entry: true, value: insn.NoReg})
 			}
 		}
-		im.sweep(im.extentAt(s.Value).Range, func(in *insn.Inst) bool {
+		im.Sweep(im.ExtentAt(s.Value).Range, func(in *insn.Inst) bool {
 			if p, ok := access(t, im, in); ok {
 				if total++; p.site.Moved && !in.Refused {
-					p.what = fmt.Sprintf("%s+0x%x %s", name, in.Addr-s.Value, im.format(in.Addr))
+					p.what = fmt.Sprintf("%s+0x%x %s", name, in.Addr-s.Value, im.Format(in.Addr))
 					pairs = append(pairs, p)
 				}
 			}

@@ -6,7 +6,10 @@
 // an instruction with Known false stops every argument about the code.
 package insn
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Arch is a machine architecture.
 type Arch uint8
@@ -50,6 +53,14 @@ func (s RegSet) With(r Reg) RegSet {
 		return s
 	}
 	return s | 1<<r
+}
+
+// Only returns the register of a set of one, NoReg for other sets.
+func (s RegSet) Only() Reg {
+	if bits.OnesCount64(uint64(s)) != 1 {
+		return NoReg
+	}
+	return Reg(bits.TrailingZeros64(uint64(s)))
 }
 
 // Kind is how control leaves an instruction.

@@ -1,4 +1,4 @@
-package cheapsite
+package code
 
 import (
 	"math"
@@ -7,11 +7,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// TestPlaces: a set of addresses has what was added of code, and nothing else; of
+// TestAddresses: a set of addresses has what was added of code, and nothing else; of
 // sections larger than any code it has all.
-func TestPlaces(t *testing.T) {
+func TestAddresses(t *testing.T) {
 	text := []elf.Range{{Lo: 0x1001, Hi: 0x5002}, {Lo: 0x9000, Hi: 0x9001}}
-	p := newPlaces(text)
+	p := newAddresses(text)
 	for addr := uint64(0); addr < 0xa000; addr += 7 {
 		p.add(addr)
 	}
@@ -27,7 +27,7 @@ func TestPlaces(t *testing.T) {
 	if p.count() != n {
 		t.Errorf("%d of %d", p.count(), n)
 	}
-	huge := newPlaces([]elf.Range{{Lo: 0x1000, Hi: math.MaxUint64}})
+	huge := newAddresses([]elf.Range{{Lo: 0x1000, Hi: math.MaxUint64}})
 	if huge.add(0x2000); !huge.has(0x2000) || !huge.has(0x3000) {
 		t.Error("a section that no memory has room for lets probes move")
 	}

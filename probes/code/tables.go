@@ -1,4 +1,4 @@
-package cheapsite
+package code
 
 import (
 	"encoding/binary"
@@ -20,13 +20,15 @@ import (
 // table is does not matter: it is read until an entry points outside the
 // executable sections, which gives all of its targets and perhaps a few more.
 
-type jumpKind uint8
+// JumpKind is what is known of an indirect jump.
+type JumpKind uint8
 
+// The kinds.
 const (
-	jumpUnknown jumpKind = iota
-	jumpTable            // within the function: the targets are given
-	jumpAway             // through a slot that the linker fills
-	jumpMarked           // to another function, or to endbr64 in this one
+	JumpUnknown JumpKind = iota
+	JumpTable            // within the function, to known targets
+	JumpAway             // through a slot that the linker fills
+	JumpMarked           // to another function, or to endbr64 in this one
 )
 
 // maxTable bounds a table's length in entries.
@@ -49,28 +51,47 @@ type value struct {
 
 type registers [32]value
 
-// resolve says where the indirect jump at addr goes, reading from the
-// instruction at from on.
-func (im *Image) resolve(from, at uint64, e *extent) ([]uint64, jumpKind) {
-	in, err := im.decode(at)
+// IndirectJump returns the targets of the indirect jump at addr, which lies in e (nil:
+// in no extent), and its kind. The targets are all of a jump table's, and perhaps a few
+// more; the other kinds have none.
+func (im *Image) IndirectJump(addr uint64, e *Extent) ([]uint64, JumpKind) {
+	from := addr
+	if e != nil {
+		var before lastFew
+		im.Sweep(e.Range, func(in *insn.Inst) bool {
+			if in.Addr < addr {
+				before.add(in.Addr)
+			}
+			return in.Addr < addr
+		})
+		if im.Work != 0 {
+			from = before.first(addr)
+		}
+	}
+	return im.resolve(from, addr, e)
+}
+
+// resolve is IndirectJump, reading from the instruction at from on.
+func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
+	in, err := im.Decode(at)
 	if err != nil {
-		return nil, jumpUnknown
+		return nil, JumpUnknown
 	}
 	if in.NMem == 1 && in.Mem[0].Fixed && in.Known {
-		return nil, jumpAway
+		return nil, JumpAway
 	}
 	if to, ok := im.table(im.evaluate(from, at), &in); ok {
-		return to, jumpTable
+		return to, JumpTable
 	}
 	if e != nil && e.marked && !im.isNotrack(at) {
-		return nil, jumpMarked
+		return nil, JumpMarked
 	}
-	return nil, jumpUnknown
+	return nil, JumpUnknown
 }
 
 // isNotrack reports whether the jump at addr has the prefix 3e.
 func (im *Image) isNotrack(at uint64) bool {
-	b, err := im.bytes(at, 3)
+	b, err := im.Bytes(at, 3)
 	for i := 0; err == nil && i < len(b); i++ {
 		if b[i] == 0x3e {
 			return true
@@ -83,17 +104,17 @@ func (im *Image) isNotrack(at uint64) bool {
 func (im *Image) evaluate(from, at uint64) *registers {
 	var regs registers
 	for pc := from; pc < at; {
-		in, err := im.decode(pc)
+		in, err := im.Decode(pc)
 		if err != nil {
 			return &registers{}
 		}
-		if im.land.has(pc) {
+		if im.landings.Has(pc) {
 			regs = registers{}
 		}
 		im.step(&regs, &in)
 		pc += uint64(in.Len)
 	}
-	if im.land.has(at) {
+	if im.landings.Has(at) {
 		return &registers{}
 	}
 	return &regs
@@ -135,7 +156,7 @@ func (im *Image) result(regs *registers, in *insn.Inst) (insn.Reg, value) {
 	case in.NMem == 1 && in.Mem[0].Read && !in.Mem[0].Write && in.ValueReg != insn.NoReg:
 		return in.ValueReg, load(regs, &in.Mem[0])
 	case in.NMem == 0 && im.signExtends(in.Addr):
-		if r := single(in.Writes); r != insn.NoReg && in.Reads == in.Writes && regs[r].kind == entry4 {
+		if r := in.Writes.Only(); r != insn.NoReg && in.Reads == in.Writes && regs[r].kind == entry4 {
 			return r, regs[r]
 		}
 	}
@@ -144,17 +165,8 @@ func (im *Image) result(regs *registers, in *insn.Inst) (insn.Reg, value) {
 
 // signExtends recognises cltq and movslq between registers.
 func (im *Image) signExtends(addr uint64) bool {
-	b, err := im.bytes(addr, 3)
+	b, err := im.Bytes(addr, 3)
 	return err == nil && len(b) == 3 && im.arch == insn.AMD64 && b[0]&0xf8 == 0x48 && (b[1] == 0x98 || b[1] == 0x63)
-}
-
-func single(s insn.RegSet) insn.Reg {
-	for r := insn.Reg(0); r < 64; r++ {
-		if s == insn.RegSet(0).With(r) {
-			return r
-		}
-	}
-	return insn.NoReg
 }
 
 func add(a, b value) value {
@@ -215,7 +227,7 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 		}
 		return nil, false
 	}
-	r := single(in.Reads)
+	r := in.Reads.Only()
 	if r == insn.NoReg {
 		return nil, false
 	}
@@ -233,11 +245,11 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 	var out []uint64
 	for len(out) < maxTable {
-		if im.entries == 0 {
+		if im.TableEntries == 0 {
 			return nil, false
 		}
-		im.entries--
-		b, err := im.code.Bytes(at+uint64(len(out)*size), size)
+		im.TableEntries--
+		b, err := im.source.Bytes(at+uint64(len(out)*size), size)
 		if err != nil || len(b) < size {
 			break
 		}

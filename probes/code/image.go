@@ -1,0 +1,244 @@
+package code
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Source is the file that an Image is made from. Addresses are virtual ones as linked.
+type Source interface {
+	// Arch returns the machine whose instructions the code is made of.
+	Arch() insn.Arch
+	// Bytes returns up to n bytes from addr on, fewer where the section ends.
+	Bytes(addr uint64, n int) ([]byte, error)
+	// Functions returns the extents of functions, from unwind tables or symbols.
+	Functions() []elf.Range
+	// Text returns the executable sections.
+	Text() []elf.Range
+}
+
+// Landmarks is what a Source may offer besides: addresses that control may reach
+// without a direct branch, such as symbols within a function, exception landing
+// pads and addresses in relocations.
+type Landmarks interface {
+	Landmarks() []uint64
+}
+
+// Image is the code of one file. It decodes what is asked of it; the landings, the
+// one thing that needs all of the text, are computed when they are first asked for.
+// It is not safe for concurrent use.
+type Image struct {
+	// Work is the number of instructions that may still be decoded on the way to
+	// others. Code can be made so that each question has the whole of it to be read
+	// again. When nothing is left, sweeps end early and Spend returns false.
+	Work uint64
+	// TableEntries is the number of entries of jump tables that may still be read:
+	// code can be made in which every jump has the same long table.
+	TableEntries int
+
+	source     Source
+	arch       insn.Arch
+	text       []elf.Range
+	extents    []Extent
+	landings   *Landings         // nil: not computed yet
+	last       elf.Range         // the section that was read last,
+	lastBytes  []byte            // and its bytes
+	cached     map[uint64][]byte // sections by where they begin; nil: too large, or unreadable
+	cacheSpace uint64            // bytes of sections that may still be cached
+}
+
+const (
+	maxCached = 256 << 20 // bytes of sections; larger ones are read piece by piece
+	maxWork   = 1 << 26   // instructions, besides four for each byte of code
+	maxTables = 1 << 22   // entries of all jump tables together
+)
+
+// Extent is the code of one function, or of a part that the compiler split off one.
+type Extent struct {
+	elf.Range
+	// Untiled: the instructions, decoded one after the other, do not end at the
+	// extent's end: there is data among them. It is known once the landings are.
+	Untiled bool
+	// Open: an indirect jump in the extent, or in a part of the same function, may
+	// land anywhere in it. It is known once the landings are.
+	Open bool
+	// marked: the extent begins with endbr64, so that its indirect jumps without the
+	// notrack prefix land only on endbr64 (control-flow enforcement).
+	marked bool
+}
+
+// NewImage returns an Image of the code of a file.
+func NewImage(s Source) *Image {
+	im := &Image{source: s, arch: s.Arch(), text: slices.Clone(s.Text()), cached: map[uint64][]byte{}, cacheSpace: maxCached, Work: maxWork, TableEntries: maxTables}
+	for _, t := range im.text {
+		im.Work += 4 * (t.Hi - t.Lo)
+	}
+	byLo := func(a, b elf.Range) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi)) }
+	slices.SortFunc(im.text, byLo)
+	functions := slices.Clone(s.Functions())
+	slices.SortFunc(functions, byLo)
+	for _, f := range functions {
+		if t, ok := im.section(f.Lo); ok && f.Lo < f.Hi {
+			im.extents = append(im.extents, Extent{Range: elf.Range{Lo: f.Lo, Hi: min(f.Hi, t.Hi)}})
+		}
+	}
+	im.disjoin()
+	return im
+}
+
+// disjoin cuts each extent where the next begins: an inner symbol is an entry.
+func (im *Image) disjoin() {
+	im.extents = slices.CompactFunc(im.extents, func(a, b Extent) bool { return a.Lo == b.Lo })
+	for i := range im.extents[:max(0, len(im.extents)-1)] {
+		im.extents[i].Hi = min(im.extents[i].Hi, im.extents[i+1].Lo)
+	}
+}
+
+// Arch returns the machine whose instructions the code is made of.
+func (im *Image) Arch() insn.Arch { return im.arch }
+
+// Extents returns the extents of all functions, sorted and disjoint. The slice is
+// shared: do not change it.
+func (im *Image) Extents() []Extent { return im.extents }
+
+// section returns the executable section that contains addr.
+func (im *Image) section(addr uint64) (elf.Range, bool) {
+	i, ok := slices.BinarySearchFunc(im.text, addr, func(r elf.Range, a uint64) int { return cmp.Compare(r.Lo, a) })
+	if !ok {
+		i--
+	}
+	if i < 0 || !im.text[i].Contains(addr) {
+		return elf.Range{}, false
+	}
+	return im.text[i], true
+}
+
+// ExtentAt returns the extent that contains addr, nil if none does.
+func (im *Image) ExtentAt(addr uint64) *Extent {
+	i := im.extentIndex(addr)
+	if i < 0 || !im.extents[i].Contains(addr) {
+		return nil
+	}
+	return &im.extents[i]
+}
+
+// extentIndex returns the index of the last extent that begins at addr or before; -1
+// if none does.
+func (im *Image) extentIndex(addr uint64) int {
+	i, ok := slices.BinarySearchFunc(im.extents, addr, func(e Extent, a uint64) int { return cmp.Compare(e.Lo, a) })
+	if !ok {
+		i--
+	}
+	return i
+}
+
+var errNoCode = errors.New("no executable section there")
+
+// Bytes returns up to n bytes of code from addr on, fewer where the section ends.
+func (im *Image) Bytes(addr uint64, n int) ([]byte, error) {
+	t, ok := im.section(addr)
+	if !ok {
+		return nil, fmt.Errorf("read code at 0x%x: %w", addr, errNoCode)
+	}
+	n = int(min(uint64(n), t.Hi-addr))
+	if all := im.sectionBytes(t); all != nil {
+		return all[addr-t.Lo:][:n], nil
+	}
+	b, err := im.source.Bytes(addr, n)
+	if err != nil {
+		return nil, fmt.Errorf("read code at 0x%x: %w", addr, err)
+	}
+	return b, nil
+}
+
+// sectionBytes returns the bytes of a section, nil if they are not to be had as a whole.
+func (im *Image) sectionBytes(t elf.Range) []byte {
+	if im.last == t {
+		return im.lastBytes
+	}
+	b, known := im.cached[t.Lo]
+	if known {
+		im.last, im.lastBytes = t, b
+		return b
+	}
+	if n := t.Hi - t.Lo; n <= im.cacheSpace {
+		if all, err := im.source.Bytes(t.Lo, int(n)); err == nil && uint64(len(all)) == n {
+			b = all
+			im.cacheSpace -= n
+		}
+	}
+	im.cached[t.Lo], im.last, im.lastBytes = b, t, b
+	return b
+}
+
+// Spend takes one instruction off Work; it returns false if none is left.
+func (im *Image) Spend() bool {
+	if im.Work == 0 {
+		return false
+	}
+	im.Work--
+	return true
+}
+
+// Decode decodes the instruction at addr.
+func (im *Image) Decode(addr uint64) (insn.Inst, error) {
+	b, err := im.Bytes(addr, im.arch.MaxLen())
+	if err != nil {
+		return insn.Inst{}, err
+	}
+	return insn.Decode(im.arch, b, addr)
+}
+
+// Format returns the text of the instruction at addr, "?" if there is no code.
+func (im *Image) Format(addr uint64) string {
+	b, err := im.Bytes(addr, im.arch.MaxLen())
+	if err != nil {
+		return "?"
+	}
+	return insn.Format(im.arch, b, addr)
+}
+
+// Sweep decodes r from its start and calls f with each instruction, which is valid
+// until f returns. It ends where f returns false, the bytes do not decode, or no Work
+// is left. It reports whether the instructions end exactly where r does.
+func (im *Image) Sweep(r elf.Range, f func(*insn.Inst) bool) bool {
+	b, err := im.Bytes(r.Lo, int(r.Hi-r.Lo))
+	if err != nil {
+		return false
+	}
+	at := 0
+	var in insn.Inst // one for all: f makes it escape
+	for at < len(b) {
+		if in, err = insn.Decode(im.arch, b[at:], r.Lo+uint64(at)); err != nil {
+			return false
+		}
+		at += in.Len
+		if !im.Spend() || !f(&in) {
+			return false
+		}
+	}
+	return uint64(at) == r.Hi-r.Lo
+}
+
+// skim is Sweep for a caller that needs no more of the instructions than their steps,
+// at a tenth of the price; f receives the address, the step and the bytes from there on.
+func (im *Image) skim(r elf.Range, f func(at uint64, s insn.Step, code []byte) bool) bool {
+	b, err := im.Bytes(r.Lo, int(r.Hi-r.Lo))
+	if err != nil {
+		return false
+	}
+	at := 0
+	for at < len(b) {
+		s, ok := insn.Skim(im.arch, b[at:], r.Lo+uint64(at))
+		if !ok || !im.Spend() || !f(r.Lo+uint64(at), s, b[at:]) {
+			return false
+		}
+		at += s.Len
+	}
+	return uint64(at) == r.Hi-r.Lo
+}

@@ -1,0 +1,330 @@
+package code
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Landings is where control may arrive otherwise than by falling through. It is asked
+// for the whole text, because parts of one function lie in different places and jump
+// into each other. There are three sources:
+//
+//   - direct branches: every extent is decoded from its start. Bytes that no extent
+//     covers, and extents that do not decode to their end, are decoded at every
+//     offset: that finds too many targets, never too few;
+//   - indirect jumps: the entries of a jump table that is recognised (tables.go). A
+//     jump that is not opens the extents of its function to landings anywhere;
+//   - endbr64, which marks targets of indirect jumps, the starts of extents, and what
+//     the Source knows besides (Landmarks).
+type Landings struct {
+	all *addresses
+	// certain is all without what only a decoding at every offset has found.
+	certain *addresses
+	called  *addresses // the targets of direct calls: entries of functions for sure
+	// crossings are the jumps between extents, then the entries of jump tables.
+	crossings []Crossing
+	arrivals  []uint64 // the targets of crossings, sorted
+	marks     []uint64 // endbr64 and landmarks, sorted
+}
+
+// Crossing is a jump from one extent to another, or through a jump table.
+type Crossing struct{ From, To uint64 }
+
+// Has reports whether control may arrive at addr otherwise than by falling through.
+func (l *Landings) Has(addr uint64) bool { return l.all.has(addr) }
+
+// Certain is Has without the branches that bytes between functions would be if they
+// were code: those lead inside of instructions as often as not.
+func (l *Landings) Certain(addr uint64) bool { return l.certain.has(addr) }
+
+// Called reports whether addr is the target of a direct call.
+func (l *Landings) Called(addr uint64) bool { return l.called.has(addr) }
+
+// Marked reports whether control may arrive at addr by no direct branch.
+func (l *Landings) Marked(addr uint64) bool {
+	_, ok := slices.BinarySearch(l.marks, addr)
+	return ok
+}
+
+// Marks returns the addresses of r that are Marked, sorted. The slice is shared: do not
+// change it.
+func (l *Landings) Marks(r elf.Range) []uint64 { return within(l.marks, r) }
+
+// Crossings returns the jumps between extents and those through jump tables. The slice
+// is shared: do not change it.
+func (l *Landings) Crossings() []Crossing { return l.crossings }
+
+// within returns the part of a sorted slice that lies in r.
+func within(sorted []uint64, r elf.Range) []uint64 {
+	i, _ := slices.BinarySearch(sorted, r.Lo)
+	j, _ := slices.BinarySearch(sorted, r.Hi)
+	return sorted[i:max(i, j)]
+}
+
+// Arrivals returns the addresses of r at which control may arrive otherwise than by
+// falling through or by a direct branch from the same range, sorted: by jump tables,
+// exceptions, other parts of a function. Open reports that it may arrive anywhere: an
+// indirect jump is not understood, or the bytes are not code alone.
+func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
+	l := im.Landings()
+	at = append(slices.Clone(within(l.marks, r)), within(l.arrivals, r)...)
+	if e := im.ExtentAt(r.Lo); e != nil {
+		open = e.Open || e.Untiled
+	}
+	slices.Sort(at)
+	return slices.Compact(at), open
+}
+
+// collector gathers landings.
+type collector struct {
+	*Landings
+	im     *Image
+	tabled []Crossing // the entries of jump tables
+	jumps  []indirect
+}
+
+// indirect is an indirect jump and the address to begin to read towards it.
+type indirect struct {
+	extent   int
+	from, at uint64
+}
+
+// window is the number of instructions before an indirect jump that are looked at for
+// what it jumps to.
+const window = 24
+
+// lastFew holds the addresses of the last window instructions.
+type lastFew struct {
+	ring [window]uint64
+	n    int
+}
+
+func (l *lastFew) add(at uint64) {
+	l.ring[l.n%window] = at
+	l.n++
+}
+
+// first returns the earliest of the addresses, or at if there are none.
+func (l *lastFew) first(at uint64) uint64 {
+	if l.n == 0 {
+		return at
+	}
+	return l.ring[max(0, l.n-window)%window]
+}
+
+// Landings returns the landings, which it computes at the first call.
+func (im *Image) Landings() *Landings {
+	if im.landings != nil {
+		return im.landings
+	}
+	l := &Landings{all: newAddresses(im.text), certain: newAddresses(im.text), called: newAddresses(im.text)}
+	c := &collector{Landings: l, im: im}
+	for i := range im.extents {
+		c.extent(i)
+	}
+	c.gaps()
+	if s, ok := im.source.(Landmarks); ok {
+		c.marks = append(c.marks, s.Landmarks()...)
+	}
+	for _, m := range c.marks {
+		c.land(m)
+	}
+	im.landings = l
+	c.tables()
+	slices.Sort(l.marks)
+	l.marks = slices.Compact(l.marks)
+	l.crossings = append(l.crossings, c.tabled...)
+	for _, x := range l.crossings {
+		l.arrivals = append(l.arrivals, x.To)
+	}
+	slices.Sort(l.arrivals)
+	return l
+}
+
+// land adds a landing that is certain.
+func (c *collector) land(at uint64) {
+	c.all.add(at)
+	c.certain.add(at)
+}
+
+// extent adds the landings that the code of one extent has.
+func (c *collector) extent(i int) {
+	e := &c.im.extents[i]
+	c.all.add(e.Lo)
+	var before lastFew
+	tiles := c.im.skim(e.Range, func(at uint64, s insn.Step, code []byte) bool {
+		if c.branch(at, s, e.Range) {
+			c.certain.add(s.Target)
+		}
+		if s.Len == 4 && c.im.mayMark(code) && c.im.IsMark(at) {
+			c.marks = append(c.marks, at)
+			e.marked = e.marked || at == e.Lo
+		}
+		if s.Kind == insn.IndirectJump {
+			c.jumps = append(c.jumps, indirect{i, before.first(at), at})
+		}
+		before.add(at)
+		return true
+	})
+	if !tiles {
+		e.Untiled = true
+		c.everyOffset(e.Range)
+	}
+}
+
+// mayMark reports, of an instruction of four bytes, whether IsMark is worth asking.
+func (im *Image) mayMark(code []byte) bool {
+	return im.arch != insn.AMD64 || code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa
+}
+
+// IsMark reports whether the instruction at addr marks a target of indirect jumps:
+// endbr64, or bti with any operand.
+func (im *Image) IsMark(addr uint64) bool {
+	in, err := im.Decode(addr)
+	if err != nil || in.Kind != insn.Nop || in.Len != 4 {
+		return false
+	}
+	b, err := im.Bytes(addr, 4)
+	if err != nil || len(b) < 4 {
+		return false
+	}
+	if im.arch == insn.AMD64 {
+		return string(b) == "\xf3\x0f\x1e\xfa"
+	}
+	return b[3] == 0xd5 && b[2] == 0x03 && b[1] == 0x24 && b[0]&0x3f == 0x1f
+}
+
+// branch adds the target of a direct branch; false if the instruction is none.
+func (c *collector) branch(at uint64, s insn.Step, from elf.Range) bool {
+	switch s.Kind {
+	case insn.Call:
+		c.called.add(s.Target)
+	case insn.Jump, insn.CondJump:
+		if !from.Contains(s.Target) {
+			c.crossings = append(c.crossings, Crossing{at, s.Target})
+		}
+	default:
+		return false
+	}
+	c.all.add(s.Target)
+	return true
+}
+
+// gaps decodes what no extent covers, at every offset.
+func (c *collector) gaps() {
+	rest := c.im.extents
+	for _, t := range c.im.text {
+		at := t.Lo
+		for ; len(rest) > 0 && rest[0].Lo < t.Hi; rest = rest[1:] { // both are sorted
+			e := &rest[0]
+			if e.Hi <= at {
+				continue
+			}
+			if e.Lo > at {
+				c.everyOffset(elf.Range{Lo: at, Hi: e.Lo})
+			}
+			at = e.Hi
+		}
+		if at < t.Hi {
+			c.everyOffset(elf.Range{Lo: at, Hi: t.Hi})
+		}
+	}
+}
+
+// everyOffset adds the targets of the branches that could begin at any offset of r.
+func (c *collector) everyOffset(r elf.Range) {
+	step := uint64(1)
+	if c.im.arch == insn.ARM64 {
+		step = 4
+	}
+	b, err := c.im.Bytes(r.Lo, int(r.Hi-r.Lo)+c.im.arch.MaxLen())
+	if err != nil {
+		return
+	}
+	for at := uint64(0); at < min(uint64(len(b)), r.Hi-r.Lo); at += step {
+		if !insn.MayBranch(c.im.arch, b[at:]) {
+			continue
+		}
+		if s, ok := insn.Skim(c.im.arch, b[at:], r.Lo+at); ok {
+			c.branch(r.Lo+at, s, r)
+		}
+	}
+}
+
+// tables adds the targets of indirect jumps and opens the extents of those that are
+// not understood. The second round finds out whether a landing of the first breaks
+// one of the straight lines that the first relied on.
+func (c *collector) tables() {
+	unknown := map[int]bool{}
+	var found []uint64 // in the first round, sorted
+	for round := range 2 {
+		var now []uint64 // not among the landings before the round is over
+		for _, j := range c.jumps {
+			if i, _ := slices.BinarySearch(found, j.from); round > 0 && (i == len(found) || found[i] > j.at) {
+				continue // nothing new lands on its line
+			}
+			to, kind := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
+			now = append(now, to...)
+			for _, t := range to {
+				c.tabled = append(c.tabled, Crossing{j.at, t})
+			}
+			if kind == JumpUnknown {
+				unknown[j.extent] = true
+			}
+		}
+		for _, t := range now {
+			c.land(t)
+		}
+		slices.Sort(now)
+		found = now
+	}
+	if len(unknown) > 0 {
+		c.open(unknown)
+	}
+}
+
+// open marks the extents given and all that belong to the same functions: those
+// connected by jumps into their middle, by conditional jumps, or by jumps to a start
+// that nobody calls.
+func (c *collector) open(unknown map[int]bool) {
+	parts := newPartition(len(c.im.extents))
+	for _, x := range c.crossings {
+		from, to := c.im.ExtentAt(x.From), c.im.ExtentAt(x.To)
+		if from == nil || to == nil || to.Lo == x.To && c.called.has(x.To) {
+			continue
+		}
+		parts.join(c.im.extentIndex(x.From), c.im.extentIndex(x.To))
+	}
+	bad := map[int]bool{}
+	for i := range unknown {
+		bad[parts.find(i)] = true
+	}
+	for i := range c.im.extents {
+		if bad[parts.find(i)] {
+			c.im.extents[i].Open = true
+		}
+	}
+}
+
+// partition is a union-find over small numbers.
+type partition []int
+
+func newPartition(n int) partition {
+	p := make(partition, n)
+	for i := range p {
+		p[i] = i
+	}
+	return p
+}
+
+func (p partition) find(i int) int {
+	for p[i] != i {
+		p[i] = p[p[i]]
+		i = p[i]
+	}
+	return i
+}
+
+func (p partition) join(i, j int) { p[p.find(i)] = p.find(j) }
