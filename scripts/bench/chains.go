@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
-// named is what naming a thousand chains of a large program takes.
+// named is the cost of naming a thousand call stacks of a large program.
 type named struct {
 	seconds, peak float64 // peak: MB resident at most
 }
@@ -38,7 +38,7 @@ func parseChains(out string) named {
 	return named{figures.Median(v["s/run"]), figures.Median(v["peak-MB"])}
 }
 
-// chainsRequirement is the row for what was measured; no seconds are not measured.
+// chainsRequirement returns the row for a measurement; zero seconds mean that none was made.
 func chainsRequirement(n named) requirement {
 	r := requirement{
 		text:  "1,000 distinct call chains of 20 frames, from all over a program of 100 MB with debug information, named: seconds, and MB resident at most",

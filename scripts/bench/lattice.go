@@ -14,7 +14,7 @@ import (
 // quarters of a run, in per cent.
 var quarters = []string{"25", "50", "75", "100"}
 
-// checked is how fast properties are checked on a recorded trace, medians over its runs.
+// checked is the rate at which properties are checked on a recorded trace, medians over its runs.
 type checked struct {
 	perSecond      float64   // relevant events
 	width          float64   // states of a level, on average
@@ -22,7 +22,7 @@ type checked struct {
 	heap, resident []float64 // MB at each of quarters
 }
 
-// unbounded is how fast the lattice without a window is built, the median over its runs.
+// unbounded is the rate at which the lattice without a window is built, the median over its runs.
 type unbounded struct {
 	name      string // "n=4/k=50": threads, writes of each
 	perSecond float64

@@ -14,7 +14,7 @@ const maxLockGraph = 1.0
 
 var lockGraphLine = regexp.MustCompile(`^Benchmark(LockGraph)(?:-\d+)?\s+\d+\s(.*)`)
 
-// lockBenchmarks gives how long it takes, in seconds, the median over its runs.
+// lockBenchmarks returns how long it takes, in seconds, the median over its runs.
 func lockBenchmarks(c config) (float64, error) {
 	out, err := goBench("^BenchmarkLockGraph$", "3x", strconv.Itoa(min(c.rounds, 3)), "./analysis/goodlock")
 	if err != nil {

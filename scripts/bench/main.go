@@ -1,10 +1,10 @@
 // Command bench measures what tracepredict costs the program that it observes,
 // side by side with the alternatives, and writes docs/performance.md.
 //
-// Everything is measured in one run, the variants in turn in each round, so that
-// a busy or throttled machine is the same to all of them; what is told are
-// medians over the rounds. It runs from the top of the tree, as root, with
-// ./tracepredict built; it exits 1 if a requirement is not met.
+// Everything is measured in one run, the variants in turn in each round, so that a busy or
+// throttled machine affects all of them equally. The page shows medians over the rounds. The
+// command runs from the top of the tree, as root, with ./tracepredict built. It exits with 1
+// if a requirement is not met.
 package main
 
 import (

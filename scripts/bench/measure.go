@@ -278,7 +278,7 @@ func parseBenchmarks(out string) []stage {
 	return stages
 }
 
-// replayed is how fast a trace passes through some analyses, medians over its runs.
+// replayed is the rate at which a trace passes through some analyses, medians over its runs.
 type replayed struct {
 	name                         string
 	perSecond, ns, bytes, allocs float64 // the last three for each event

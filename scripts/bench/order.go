@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
-// minOrdered is how many decoded events a second happens-before is to take on one core.
+// minOrdered is the number of decoded events a second happens-before is to take on one core.
 const minOrdered = 25e6
 
 var orderLine = regexp.MustCompile(`^Benchmark(Events)(?:-\d+)?\s+\d+\s(.*)`)

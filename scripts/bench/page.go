@@ -35,7 +35,7 @@ type page struct {
 	ordered   float64 // events a second through happens-before
 }
 
-// find gives a variant's result; ok is false if this machine does not have it.
+// find returns a variant's result; ok is false if this machine does not have it.
 func (p *page) find(name string, threads int) (r result, ok bool) {
 	for _, r := range p.results {
 		if r.name == name && r.threads == threads {
@@ -83,7 +83,7 @@ func (p *page) cost(name string, threads int) (float64, bool) {
 	return figures.Median(costs), true
 }
 
-// outOfReach says that a limit cannot be met on this machine wherever probes
+// outOfReach describes that a limit cannot be met on this machine wherever probes
 // sit: each call must pass one, and one that does nothing is too dear already.
 func (p *page) outOfReach(other string, limit float64) string {
 	floor, ok1 := p.cost(twoProbes, 1)
@@ -143,7 +143,7 @@ func (p *page) requirements() []requirement {
 			fmt.Sprintf("%.2f", cpu), cpu < maxToolCPU})
 }
 
-// others is how many events a run has besides its pairs.
+// others is the number of events a run has besides its pairs.
 func (r result) others() float64 { return r.idle.events - 2*r.idle.Pairs }
 
 func (r result) worst(f func(sample) float64) float64 {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// minReach is how many lock events a second all analyses must take together.
+// minReach is the number of lock events a second all analyses must take together.
 const minReach = 2e6
 
-// reachEvents is how many there are.
+// reachEvents is the number of there are.
 const reachEvents = "10000000x"
 
 // reachBenchmarks measures lock events over a thousand locks and 32 threads.

@@ -21,7 +21,7 @@ func key(parts ...string) made {
 
 const keySuffix = ".key"
 
-// isOf tells whether the file is there and was made of that.
+// isOf reports whether the file is there and was made of that.
 func (m made) isOf(file string) bool {
 	if _, err := os.Stat(file); err != nil {
 		return false
@@ -30,8 +30,8 @@ func (m made) isOf(file string) bool {
 	return err == nil && string(text) == string(m)
 }
 
-// keep notes that the file was made of that. Who makes it anew does so last, or one that was
-// interrupted would seem whole.
+// keep records that the file was made from that digest. It must be called last, or a file
+// whose making was interrupted would seem complete.
 func (m made) keep(file string) error {
 	return os.WriteFile(file+keySuffix, []byte(m), 0o644)
 }

@@ -5,11 +5,10 @@
 //
 // The programs are in scripts/compare/programs: the comment that a file opens with
 // says what is wrong, and what a tool is expected to find. A report of another kind,
-// or on another variable, is a false alarm. It runs from the top of the tree, as
-// root, with ./tracepredict built (make compare does all that). What each tool said
-// is kept, to be read: no rule here understands it. It is also why a run that was
-// interrupted goes on where it was: what the same tool said of the same binary is not
-// asked again.
+// or on another variable, is a false alarm. The command runs from the top of the tree, as
+// root, with ./tracepredict built (make compare does all that). The output of each tool is
+// kept for people to read. An interrupted comparison continues where it was: a tool whose
+// output for the same binary is kept does not run again.
 package main
 
 import (

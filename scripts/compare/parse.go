@@ -88,7 +88,7 @@ func valgrindLines(text string) []string {
 	return lines
 }
 
-// valgrindObject gives the variable that a line of a report names.
+// valgrindObject returns the variable that a line of a report names.
 func valgrindObject(line string) string {
 	if !strings.HasPrefix(line, "Location 0x") && !strings.HasPrefix(line, "Address 0x") {
 		return ""

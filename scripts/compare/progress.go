@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// progress tells how far the comparison is, and how long the rest may take. Looking at
+// progress reports how far the comparison is, and how long the rest may take. Looking at
 // a program and a round of times are both a run under each tool, so until rounds have
 // been timed one stands for the other.
 type progress struct {

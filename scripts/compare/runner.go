@@ -162,7 +162,7 @@ func (r *runner) compile(ctx context.Context, p program, suffix string) error {
 // slowdown is what a program may take under a tool, times its plain time.
 const slowdown = 50
 
-// limit gives the time that a program gets under a tool, which follows from that of a plain run.
+// limit returns the time that a program gets under a tool, which follows from that of a plain run.
 func (r *runner) limit(ctx context.Context, p program) (time.Duration, error) {
 	if p.hangs {
 		return 2 * r.least, nil
@@ -342,7 +342,7 @@ func (r *runner) round(ctx context.Context, p program) (plain time.Duration, too
 	return plain, took, nil
 }
 
-// took gives the time of a run that has to end by itself.
+// took returns the time of a run that has to end by itself.
 func (r *runner) took(ctx context.Context, env, args []string) (time.Duration, error) {
 	began := time.Now()
 	_, ended, err := r.run(ctx, r.least, env, args)

@@ -51,7 +51,7 @@ func line(b *strings.Builder, r row) {
 	b.WriteString("\n")
 }
 
-// cell says a verdict in a few words.
+// cell describes a verdict in a few words.
 func (v verdict) cell(innocent bool) string {
 	var parts []string
 	switch {
@@ -75,8 +75,7 @@ func (v verdict) cell(innocent bool) string {
 	return strings.Join(parts, "; ")
 }
 
-// sums counts programs: of the defects those that were found, and of all those of
-// which something false was said.
+// sums counts programs: the defects that were found, and the programs with a false report.
 func sums(b *strings.Builder, tools []tool, rows []row) {
 	defects, innocent := 0, 0
 	for _, r := range rows {

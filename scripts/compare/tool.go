@@ -62,7 +62,7 @@ func (t *tool) identify(ctx context.Context, own string) (err error) {
 
 var compilerVersion = []string{"gcc", "--version"}
 
-// firstLine gives the first line of what a command says.
+// firstLine returns the first line of what a command says.
 func firstLine(ctx context.Context, args []string) (string, error) {
 	text, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
 	if err != nil {

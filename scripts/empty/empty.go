@@ -95,7 +95,7 @@ func (p *Probes) link(to attach, program *ebpf.Program, offsets []uint64, pid in
 	return err
 }
 
-// offsets gives where the sites lie in the file, each place once; those with a
+// offsets returns where the sites lie in the file, each place once; those with a
 // return in both.
 func offsets(file string, sites []Site) (entries, returns []uint64, err error) {
 	f, err := elf.Open(file)

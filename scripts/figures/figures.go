@@ -33,7 +33,7 @@ func (m Marks) Write(name, fresh, text string) error {
 	return os.WriteFile(name, []byte(page), 0o644)
 }
 
-// Replace gives page with text, whole lines, between the marks. It is an error
+// Replace returns page with text, whole lines, between the marks. It is an error
 // if the page lacks one of them.
 func (m Marks) Replace(page, text string) (string, error) {
 	before, rest, ok := strings.Cut(page, m.Begin)

@@ -72,7 +72,7 @@ func measureCost(events, rounds int, told func(round int)) []cost {
 	return out
 }
 
-// run gives the µs that an event takes, and the states of a level.
+// run returns the µs that an event takes, and the states of a level.
 func (s setup) run(n int) (micros, states float64) {
 	events := loosely(s.threads, n, 4)
 	l := lattice.New(lattice.Options{

@@ -170,7 +170,7 @@ func (o order) relevant(run []event.Event) []lattice.Event {
 	return out
 }
 
-// violated gives the properties (bit i: property i) that some run violates, and those
+// violated returns the properties (bit i: property i) that some run violates, and those
 // that the observed run does.
 func violated(events []lattice.Event, props []lattice.Property, window, queue int) (any, observed uint64) {
 	l := lattice.New(lattice.Options{

@@ -41,7 +41,7 @@ func Children() map[int][]int {
 	return children
 }
 
-// Still tells whether no thread of a process and of those below it runs, wants to, or waits for
+// Still reports whether no thread of a process and of those below it runs, wants to, or waits for
 // a device: all sleep, are stopped or have ended.
 func Still(root int) bool {
 	children := Children()

@@ -47,7 +47,7 @@ func (p *process) reads(ctx context.Context, input []byte) error {
 	})
 }
 
-// feed gives the program the rest of its input, and waits for its end.
+// feed returns the program the rest of its input, and waits for its end.
 func (p *process) feed(ctx context.Context, input []byte) error {
 	// A larger pipe from here on: the program shall not wait for us.
 	if _, err := unix.FcntlInt(p.input.Fd(), unix.F_SETPIPE_SZ, 1<<20); err != nil {
@@ -65,7 +65,7 @@ func (p *process) feed(ctx context.Context, input []byte) error {
 
 var errUnread = fmt.Errorf("it has not read its input")
 
-// noise gives n bytes that are the same for the same seed.
+// noise returns n bytes that are the same for the same seed.
 func noise(seed uint64, n int) []byte {
 	var key [32]byte
 	key[0], key[1] = byte(seed), byte(seed>>8)
@@ -74,7 +74,7 @@ func noise(seed uint64, n int) []byte {
 	return b
 }
 
-// prose gives n bytes that compress about as well as text does, always the
+// prose returns n bytes that compress about as well as text does, always the
 // same.
 func prose(n int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))

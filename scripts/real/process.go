@@ -345,7 +345,7 @@ func (w *watched) read(pid int) {
 	}
 }
 
-// peakOf gives VmHWM in bytes, 0 if status does not have it.
+// peakOf returns VmHWM in bytes, 0 if status does not have it.
 func peakOf(status string) uint64 {
 	for line := range strings.Lines(status) {
 		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -358,7 +358,7 @@ func peakOf(status string) uint64 {
 	return 0
 }
 
-// cpuOf gives user and system time, which the kernel tells in hundredths.
+// cpuOf returns user and system time, which the kernel tells in hundredths.
 func cpuOf(fields []string) time.Duration {
 	if len(fields) < 13 {
 		return 0

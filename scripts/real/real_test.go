@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/scripts/proc"
 )
 
-// ran gives a sample of a load of so many seconds.
+// ran returns a sample of a load of so many seconds.
 func ran(seconds float64, events uint64, findings ...string) sample {
 	s := sample{load: time.Duration(seconds * float64(time.Second))}
 	lost := uint64(0)

@@ -35,7 +35,7 @@ const (
 
 var allModes = []mode{plain, execed, attach, bare}
 
-// starts says whether tracepredict starts the program.
+// starts describes whether tracepredict starts the program.
 func (m mode) starts() bool { return m == execed || m == bare }
 
 // maxRun ends a run that hangs.
@@ -45,18 +45,18 @@ const maxRun = 4 * time.Minute
 // that has these methods, and a line in programs.
 type program interface {
 	name() string
-	// load says in a few words what the program is put under.
+	// load describes in a few words what the program is put under.
 	load() string
 	// prepare makes, once, what all runs share, in e.dir.
 	prepare(ctx context.Context, e *env) error
-	// start gives the command line of a run and where its data are.
+	// start returns the command line of a run and where its data are.
 	start(e *env, dir string) (*command, error)
 	// ready returns nil once the program can take its load.
 	ready(ctx context.Context, p *process) error
 	// work puts the whole load on the program and returns when it is done: it is
 	// what is timed. For a program that ends by itself, that is its end.
 	work(ctx context.Context, p *process) error
-	// check says whether what the program answered is right.
+	// check describes whether what the program answered is right.
 	check(ctx context.Context, p *process) error
 }
 

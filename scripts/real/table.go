@@ -159,7 +159,7 @@ func stacksTable(results []result) string {
 	return "\nWhat call chains cost (`--stacks=none` beside the default):\n\n| | without, s | with, s | times | goal, below | met |\n| --- | ---: | ---: | ---: | ---: | --- |\n" + b.String()
 }
 
-// complete says whether every mode that has a goal of its own was measured.
+// complete describes whether every mode that has a goal of its own was measured.
 func (r result) complete() bool {
 	for _, m := range []mode{plain, execed, attach} {
 		if len(r.samples[m]) == 0 {
