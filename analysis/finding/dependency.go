@@ -15,10 +15,10 @@ const (
 
 // Dependency is a thread that matters to a finding without being one of its sides.
 type Dependency struct {
-	Thread event.ThreadID
-	How    Influence
-	On     event.ThreadID // whom it influences: a side, or another that matters
+	Thread event.ThreadID `json:"thread"`
+	How    Influence      `json:"how"`
+	On     event.ThreadID `json:"on"` // whom it influences: a side, or another that matters
 	// Step is where the thread first did so: the fork, the write, the signal, the
 	// acquire.
-	Step Step
+	Step Step `json:"-"`
 }

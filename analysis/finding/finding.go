@@ -55,28 +55,28 @@ const (
 
 // Step is one event of evidence or of a witness.
 type Step struct {
-	Seq    uint64 // of the observed event; 0 for a step that was only attempted
-	Time   uint64
-	Thread event.ThreadID
-	Op     event.Op
-	Flags  event.Flags
-	Object event.ObjectID
-	Peer   event.ThreadID // of fork, join
-	Place  event.StackID
-	Value  uint64           // with event.HasValue in Flags
-	Held   []event.ObjectID // locks held before the step, in order of acquisition
+	Seq    uint64           `json:"seq,omitempty"`     // of the observed event; 0 for a step that was only attempted
+	Time   uint64           `json:"time_ns,omitempty"` // on CLOCK_MONOTONIC; 0 if unknown
+	Thread event.ThreadID   `json:"thread"`
+	Op     event.Op         `json:"operation"`
+	Flags  event.Flags      `json:"-"`
+	Object event.ObjectID   `json:"-"`              // 0 if the operation has none
+	Peer   event.ThreadID   `json:"peer,omitempty"` // of fork, join
+	Place  event.StackID    `json:"-"`
+	Value  uint64           `json:"-"` // with event.HasValue in Flags
+	Held   []event.ObjectID `json:"-"` // locks held before the step, in order of acquisition
 	// HeldAt[i] is where Held[i] was acquired.
-	HeldAt []event.StackID
+	HeldAt []event.StackID `json:"-"`
 	// HeldRead has bit i set where Held[i] is known to be held for reading; of the first 64.
-	HeldRead uint64
+	HeldRead uint64 `json:"-"`
 	// Blocked marks a last step of a deadlock witness: the thread waits here.
-	Blocked bool
-	// Readers: of a wait for a read-write lock, how many threads have it for reading
-	// where it is not known which.
-	Readers int
-	// Truth is which propositions of the property hold after the step, for steps at
-	// which it reads them; else nil.
-	Truth []Truth
+	Blocked bool `json:"blocked,omitempty"`
+	// Readers is the number of threads that hold the read-write lock that is waited for,
+	// where it is not known which threads these are.
+	Readers int `json:"readers,omitempty"`
+	// Truth has the propositions of the property and whether they hold after the step,
+	// for steps at which the property reads them; else nil.
+	Truth []Truth `json:"-"`
 }
 
 // Truth says whether a proposition holds.
@@ -95,48 +95,49 @@ func (s *Step) Remember(n *event.Names) {
 	}
 }
 
-// Finding is one error that this run or another schedule of it shows.
+// Finding is one error that this run or another schedule of it shows. Its JSON tags
+// are those of the report, which embeds it and prints names for identifiers.
 type Finding struct {
-	Kind       Kind
-	Confidence Confidence
+	Kind       Kind       `json:"kind"`
+	Confidence Confidence `json:"confidence"`
 	// Reason says, where Confidence is potential although a witness might
 	// be expected, why: one sentence, for the user.
-	Reason   string
-	Property string // the name of the specification's property, or ""
-	Rule     Rule   // the rule of use that it breaks, or ""
+	Reason   string `json:"reason,omitempty"`
+	Property string `json:"property"`       // the name of the specification's property, or ""
+	Rule     Rule   `json:"rule,omitempty"` // the rule of use that it breaks, or ""
 	// Message is for findings whose sentence the report cannot make of kind
 	// and evidence; else "".
-	Message string
-	Objects []event.ObjectID // locks in cycle order, or the variable
-	Threads []event.ThreadID // in the order of Evidence
+	Message string           `json:"message"`
+	Objects []event.ObjectID `json:"-"`       // locks in cycle order, or the variable
+	Threads []event.ThreadID `json:"threads"` // in the order of Evidence
 	// Evidence has one step a side: the two accesses of a race; for a
 	// deadlock, for each thread of the cycle the acquire that would block,
 	// with what it holds; for a property the events that changed places, or
 	// the one by which the observed run violates it.
-	Evidence []Step
-	Witness  []Step // the interleaving, where there is one
+	Evidence []Step `json:"-"`
+	Witness  []Step `json:"-"` // the interleaving, where there is one
 	// Observed, for a property, is what the run did instead of Witness: the events that
 	// the property reads, from the last state that the two have in common.
-	Observed []Step
-	Order    Order
-	Assumes  []string // "race-free", "guarded-data"
+	Observed []Step   `json:"-"`
+	Order    Order    `json:"order"`
+	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
 	// Bounded, for a deadlock: one of the acquisitions that wait gives up after a time
 	// limit.
-	Bounded bool
-	// Nobody, for a deadlock that was observed: the threads of Evidence are no ring, but
+	Bounded bool `json:"bounded,omitempty"`
+	// Nobody, for a deadlock that was observed: the threads of Evidence are no cycle, but
 	// nobody is left who could end their waits. Lost are signals of conditions that
 	// they wait on, sent when nobody waited: the last of each.
-	Nobody bool
-	Lost   []Step
+	Nobody bool   `json:"nobody_left,omitempty"`
+	Lost   []Step `json:"-"`
 	// Classes, of a deadlock between classes of locks: their names, sorted. Then no two
 	// sides need have the same lock.
-	Classes []string
+	Classes []string `json:"lock_classes,omitempty"`
 	// Depends are the other threads that matter to it; Partial that there may be more.
-	Depends []Dependency
-	Partial bool
-	Count   int // how many instances were merged into this one, at least 1
+	Depends []Dependency `json:"-"`
+	Partial bool         `json:"depends_partial,omitempty"`
+	Count   int          `json:"count"` // how many instances were merged into this one, at least 1
 	// By are the threads of all these instances, where they may be more than Threads.
-	By []event.ThreadID
+	By []event.ThreadID `json:"-"`
 }
 
 // Doubted makes the predicted findings that may be wrong all the same potential ones,

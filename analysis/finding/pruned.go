@@ -29,21 +29,21 @@ const (
 
 // Pruned is a candidate that is no finding, or none with a witness, and why.
 type Pruned struct {
-	Kind Kind
-	Why  Why
+	Kind Kind `json:"kind"`
+	Why  Why  `json:"why"`
 	// Reason is the rest of it in one sentence, where there is more to say than
 	// Why, Lock and By do.
-	Reason string
-	Lock   event.ObjectID // of GateLock, ParentGateLock, CommonLock; else 0
+	Reason string         `json:"-"`
+	Lock   event.ObjectID `json:"-"` // of GateLock, ParentGateLock, CommonLock; else 0
 	// By is of Ordered what orders two sides: a fork or join, or else the read of a
 	// value or what was waited for, by the later one; Op is None where it is not known.
-	By Step
-	// Evicted: some of what was seen of the candidate was forgotten for want of
-	// room; Why holds for what was kept.
-	Evicted bool
-	Objects []event.ObjectID // as in a Finding
+	By Step `json:"-"`
+	// Evicted: some events of the candidate were evicted; Why holds for those that
+	// were kept.
+	Evicted bool             `json:"partial,omitempty"`
+	Objects []event.ObjectID `json:"-"` // as in a Finding
 	// Evidence has a step a side, as in a Finding; of a race it may be empty.
-	Evidence []Step
-	// Count is how often that was seen of the sides' places; 0 is once.
-	Count uint64
+	Evidence []Step `json:"-"`
+	// Count is the number of times that the candidate was seen at the sides' stacks; 0 is once.
+	Count uint64 `json:"count"`
 }

@@ -33,7 +33,7 @@ func Build(run Run, fs []finding.Finding, r Resolver) Report {
 		p.Program = clean(p.Program)
 		b.programs[uint32(p.PID)] = path.Base(p.Program)
 	}
-	built := make([]candidate, 0, len(fs))
+	built := make([]Finding, 0, len(fs))
 	for i := range fs {
 		built = append(built, b.finding(canonical(fs[i])))
 	}
@@ -94,30 +94,21 @@ func newBuilder(r Resolver) *builder {
 	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}}
 }
 
-func (b *builder) finding(f finding.Finding) candidate {
+func (b *builder) finding(f finding.Finding) Finding {
 	out := Finding{
-		Kind: f.Kind, Confidence: f.Confidence, Reason: clean(f.Reason), Property: clean(f.Property), Rule: finding.Rule(clean(string(f.Rule))), Message: clean(f.Message),
-		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed),
-		Classes: cleanAll(f.Classes),
-		Order:   f.Order, Bounded: f.Bounded, Nobody: f.Nobody, Lost: b.steps(f.Lost), Depends: b.depends(f.Depends), Partial: f.Partial, Assumes: sortedSet(cleanAll(f.Assumes)), Count: max(f.Count, 1),
+		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(mentioned(&f), b.thread),
+		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.depends(f.Depends),
 	}
-	for _, id := range f.Objects {
-		out.Objects = append(out.Objects, *b.object(id))
-	}
-	for _, id := range f.Threads {
-		out.Threads = append(out.Threads, b.thread(id))
-	}
+	out.Reason, out.Property, out.Rule, out.Message = clean(f.Reason), clean(f.Property), finding.Rule(clean(string(f.Rule))), clean(f.Message)
+	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
 	if len(out.Witness) == 0 {
 		out.Sketch = sketch(&out)
-	}
-	for _, id := range mentioned(&f) {
-		out.Mentioned = append(out.Mentioned, b.thread(id))
 	}
 	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)
 	out.Fingerprint = fingerprint(&out)
-	return candidate{Finding: out, raw: f}
+	return out
 }
 
 func cleanAll(s []string) []string {
@@ -148,26 +139,35 @@ func mentioned(f *finding.Finding) []event.ThreadID {
 
 func (b *builder) steps(in []finding.Step) []Step {
 	out := make([]Step, 0, len(in))
-	for _, s := range in {
-		step := Step{
-			Seq: s.Seq, Time: s.Time, Thread: s.Thread, Op: s.Op, Flags: s.Flags,
-			Peer: s.Peer, Value: s.Value, Stack: b.stack(s.Place), Blocked: s.Blocked, Readers: s.Readers,
-			Truth: each(s.Truth, func(t finding.Truth) finding.Truth { return finding.Truth{Name: clean(t.Name), Holds: t.Holds} }),
+	for i := range in {
+		out = append(out, b.step(&in[i]))
+	}
+	return out
+}
+
+func (b *builder) step(s *finding.Step) Step {
+	has := func(f event.Flags) bool { return s.Flags&f != 0 }
+	out := Step{
+		Step: *s, Stack: b.stack(s.Place), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
+	}
+	out.Truth, out.Propositions = make([]finding.Truth, 0, len(s.Truth)), make(map[string]bool, len(s.Truth))
+	for _, t := range s.Truth {
+		t.Name = clean(t.Name)
+		out.Truth, out.Propositions[t.Name] = append(out.Truth, t), t.Holds
+	}
+	if s.Object != 0 {
+		out.Object = b.object(s.Object)
+	}
+	if has(event.HasValue) {
+		value := s.Value
+		out.Value, out.Text = &value, clean(out.Object.form().Text(s.Value))
+	}
+	for i, id := range s.Held {
+		held := Held{Object: *b.object(id), Read: i < 64 && s.HeldRead>>i&1 != 0}
+		if i < len(s.HeldAt) {
+			held.Stack = b.stack(s.HeldAt[i])
 		}
-		if s.Object != 0 {
-			step.Object = b.object(s.Object)
-		}
-		if s.Flags&event.HasValue != 0 {
-			step.Text = clean(step.Object.form().Text(s.Value))
-		}
-		for i, id := range s.Held {
-			held := Held{Object: *b.object(id), Read: i < 64 && s.HeldRead>>i&1 != 0}
-			if i < len(s.HeldAt) {
-				held.Stack = b.stack(s.HeldAt[i])
-			}
-			step.Held = append(step.Held, held)
-		}
-		out = append(out, step)
+		out.Held = append(out.Held, held)
 	}
 	return out
 }
@@ -212,6 +212,10 @@ func (b *builder) object(id event.ObjectID) *Object {
 	return o
 }
 
+func (b *builder) objectsOf(ids []event.ObjectID) []Object {
+	return each(ids, func(id event.ObjectID) Object { return *b.object(id) })
+}
+
 func (b *builder) thread(id event.ThreadID) Thread {
 	if b.resolver == nil {
 		return Thread{ID: id}
@@ -244,7 +248,7 @@ func sketch(f *Finding) []Step {
 				continue
 			}
 			object := h.Object
-			steps = append(steps, Step{Thread: side.Thread, Op: event.Acquire, Object: &object, Stack: h.Stack})
+			steps = append(steps, Step{Step: finding.Step{Thread: side.Thread, Op: event.Acquire}, Object: &object, Stack: h.Stack})
 		}
 	}
 	for _, side := range f.Evidence {

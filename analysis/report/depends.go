@@ -9,12 +9,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Dependency is a thread that matters to a finding without being one of its sides.
+// Dependency is a finding.Dependency with names for identifiers.
 type Dependency struct {
-	Thread Thread
-	How    finding.Influence
-	On     event.ThreadID
-	Step   Step
+	finding.Dependency
+	Thread Thread `json:"-"`
+	Step   Step   `json:"step"`
 }
 
 func (b *builder) depends(in []finding.Dependency) []Dependency {
@@ -23,7 +22,7 @@ func (b *builder) depends(in []finding.Dependency) []Dependency {
 	}
 	out := make([]Dependency, 0, len(in))
 	for _, d := range in {
-		out = append(out, Dependency{Thread: b.thread(d.Thread), How: d.How, On: d.On, Step: b.steps([]finding.Step{d.Step})[0]})
+		out = append(out, Dependency{Dependency: d, Thread: b.thread(d.Thread), Step: b.step(&d.Step)})
 	}
 	return out
 }
@@ -63,7 +62,7 @@ func (p *printer) depends(f *Finding) {
 }
 
 func distinctThreadsOf(f *Finding) []event.ThreadID {
-	ids := each(f.Threads, func(t Thread) event.ThreadID { return t.ID })
+	ids := slices.Clone(f.Threads)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
@@ -84,15 +83,4 @@ func (d *Dependency) text() string {
 		return fmt.Sprintf("%s wrote %s, which T%d reads", d.Thread.name(), quoted(d.Step.Object), d.On)
 	}
 	return fmt.Sprintf("%s signalled %s, for which T%d waits", d.Thread.name(), quoted(d.Step.Object), d.On)
-}
-
-type jsonDependency struct {
-	Thread event.ThreadID    `json:"thread"`
-	How    finding.Influence `json:"how"`
-	On     event.ThreadID    `json:"on"`
-	Step   jsonStep          `json:"step"`
-}
-
-func (e *encoder) dependency(d Dependency) jsonDependency {
-	return jsonDependency{Thread: d.Thread.ID, How: d.How, On: d.On, Step: e.step(d.Step)}
 }

@@ -46,7 +46,7 @@ func (r *Report) AddSeen(seen []Seen, names Resolver) {
 	for _, s := range seen {
 		d := Doing{
 			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: clean(s.Call), By: s.By, Ended: s.Ended,
-			Step: Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Stack: b.stack(s.Place), Readers: s.Readers},
+			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Place)},
 		}
 		if s.Object != 0 {
 			d.Step.Object = b.object(s.Object)
@@ -270,14 +270,15 @@ type jsonDoing struct {
 	By        []event.ThreadID `json:"held_by"`
 	Ended     bool             `json:"holder_ended"`
 	Readers   int              `json:"readers,omitempty"`
-	jsonChain
+	Stack
 }
 
 func (e *encoder) doing(d Doing) jsonDoing {
+	e.step(&d.Step, sideFrames)
 	out := jsonDoing{
 		Thread: d.Thread.ID, TID: d.Thread.TID, Name: d.Thread.Name, Start: d.Thread.Start, Main: d.Thread.Main, State: "running",
 		Call: d.Call, Peer: d.Step.Peer, Timed: d.Step.Flags&event.Timed != 0, By: each(d.By, itself), Ended: d.Ended,
-		Readers: d.Step.Readers, jsonChain: e.chains.side(d.Step.Stack),
+		Readers: d.Step.Readers, Object: d.Step.Name, Stack: d.Step.Stack,
 	}
 	if d.Stopped {
 		out.State = "stopped"
@@ -286,9 +287,6 @@ func (e *encoder) doing(d Doing) jsonDoing {
 	}
 	if d.Step.Op != event.None {
 		out.Operation = d.Step.Op.String()
-	}
-	if d.Step.Object != nil {
-		out.Object = e.describe(*d.Step.Object)
 	}
 	return out
 }

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // What threads do is counted by its sort, in the order of threads.
 func TestStanding(t *testing.T) {
 	at := func(op event.Op, object bool) Doing {
-		d := Doing{Step: Step{Op: op}}
+		d := Doing{Step: Step{Step: finding.Step{Op: op}}}
 		if object {
 			d.Step.Object = &Object{Name: "x"}
 		}
@@ -45,9 +46,9 @@ func TestDoingIsGrouped(t *testing.T) {
 	lock := func(name string, addr uint64) *Object { return &Object{Name: name, Kind: event.KindMutex, Addr: addr} }
 	r := Report{Run: Run{Program: "/bin/server", PID: 7}, Doing: []Doing{
 		{Thread: Thread{ID: 1, Main: true}, Call: "read(2)"},
-		worker(2, Step{Op: event.Wait, Object: own(8)}), worker(3, Step{Op: event.Wait, Object: own(16)}),
-		worker(4, Step{Op: event.Acquire, Object: lock("m", 24)}), worker(5, Step{Op: event.Acquire, Object: lock("n", 32), Flags: event.Timed}),
-		worker(6, Step{Op: event.Acquire, Object: lock("table", 40), Readers: 2}), {Thread: Thread{ID: 7, Name: "idle"}},
+		worker(2, Step{Step: finding.Step{Op: event.Wait}, Object: own(8)}), worker(3, Step{Step: finding.Step{Op: event.Wait}, Object: own(16)}),
+		worker(4, Step{Step: finding.Step{Op: event.Acquire}, Object: lock("m", 24)}), worker(5, Step{Step: finding.Step{Op: event.Acquire, Flags: event.Timed}, Object: lock("n", 32)}),
+		worker(6, Step{Step: finding.Step{Op: event.Acquire, Readers: 2}, Object: lock("table", 40)}), {Thread: Thread{ID: 7, Name: "idle"}},
 	}}
 	r.Doing[3].By, r.Doing[4].Ended = []event.ThreadID{1}, true
 	r.Run.Called = "redis-server, server"

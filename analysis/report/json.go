@@ -119,73 +119,21 @@ type jsonProcess struct {
 	Program string `json:"program"`
 }
 
+// jsonFinding is a Finding with what JSON alone has of it.
 type jsonFinding struct {
-	Kind       finding.Kind       `json:"kind"`
-	Confidence finding.Confidence `json:"confidence"`
-	Reason     string             `json:"reason,omitempty"`
-	Property   string             `json:"property"`
-	Rule       finding.Rule       `json:"rule,omitempty"`
-	Message    string             `json:"message"`
-	Objects    []string           `json:"objects"`
-	Threads    []event.ThreadID   `json:"threads"`
-	Evidence   []jsonStep         `json:"evidence"`
-	Witness    []jsonStep         `json:"witness"`
-	Sketch     []jsonStep         `json:"sketch"`
-	Observed   []jsonStep         `json:"observed,omitempty"`
-	Order      finding.Order      `json:"order"`
-	Bounded    bool               `json:"bounded,omitempty"`
-	Classes    []string           `json:"lock_classes,omitempty"`
-	// NobodyLeft and LostSignals are those of a hang that is no ring.
-	NobodyLeft  bool             `json:"nobody_left,omitempty"`
-	LostSignals []jsonStep       `json:"lost_signals,omitempty"`
-	Assumes     []string         `json:"assumes"`
-	Depends     []jsonDependency `json:"depends"`
-	Partial     bool             `json:"depends_partial,omitempty"`
-	Count       int              `json:"count"`
-	ThreadCount int              `json:"thread_count"`
-	Others      []jsonInstance   `json:"others"`
-	Explains    []int            `json:"explains"`
-	Fingerprint string           `json:"fingerprint"`
-	Suppression string           `json:"suppression,omitempty"`
-	ObjectInfo  []jsonObject     `json:"object_info"`
-	ThreadInfo  []jsonThread     `json:"thread_info"`
-}
-
-type jsonStep struct {
-	Seq       uint64         `json:"seq,omitempty"`
-	TimeNS    uint64         `json:"time_ns,omitempty"`
-	Thread    event.ThreadID `json:"thread"`
-	Operation string         `json:"operation"`
-	Object    string         `json:"object"`
-	Peer      event.ThreadID `json:"peer,omitempty"`
-	Value     *uint64        `json:"value,omitempty"`
-	Text      string         `json:"value_text,omitempty"`
-	Atomic    bool           `json:"atomic,omitempty"`
-	Kernel    bool           `json:"system_call,omitempty"`
-	Try       bool           `json:"try,omitempty"`
-	Timed     bool           `json:"timed,omitempty"`
-	Inferred  bool           `json:"inferred,omitempty"`
-	Blocked   bool           `json:"blocked,omitempty"`
-	Readers   int            `json:"readers,omitempty"` // unknown ones, of the lock that is waited for
-	jsonChain
-	Held []jsonHeld `json:"held"`
-	// Propositions says which propositions of the property hold after the step.
-	Propositions map[string]bool `json:"propositions,omitempty"`
-}
-
-type jsonHeld struct {
-	Object string `json:"object"`
-	Read   bool   `json:"for_reading,omitempty"`
-	jsonChain
+	*Finding
+	Names      []string     `json:"objects"`
+	ObjectInfo []jsonObject `json:"object_info"`
+	ThreadInfo []jsonThread `json:"thread_info"`
 }
 
 type jsonObject struct {
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind"`
 	Address     string         `json:"address"`
-	Initialised []jsonFrame    `json:"initialised"`
+	Initialised []event.Frame  `json:"initialised"`
 	InitID      int            `json:"initialised_id"`
-	FirstSeen   []jsonFrame    `json:"first_seen"`
+	FirstSeen   []event.Frame  `json:"first_seen"`
 	FirstID     int            `json:"first_seen_id"`
 	FirstThread event.ThreadID `json:"first_thread,omitempty"`
 	// Class is what it has in common with other objects; Member: so has its name.
@@ -201,14 +149,14 @@ type jsonThread struct {
 	Start   string         `json:"start"`
 	Main    bool           `json:"main"`
 	Parent  event.ThreadID `json:"parent,omitempty"`
-	Created []jsonFrame    `json:"created"`
+	Created []event.Frame  `json:"created"`
 	MadeID  int            `json:"created_id"`
 }
 
-// WriteJSON writes the report as one JSON object, indented, with a final
-// newline. The form is fixed: scripts rely on it.
+// WriteJSON writes the report as one JSON object on one line. The form is fixed: scripts
+// rely on it. It fills in the names and the numbers of stacks that JSON alone has.
 func WriteJSON(w io.Writer, r Report) error {
-	e := &encoder{names: newNames(r), chains: newChains(framesIn(r.stacks()))}
+	e := &encoder{names: newNames(r), stacks: newStacks(framesIn(r.stacks()))}
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
@@ -222,18 +170,15 @@ func WriteJSON(w io.Writer, r Report) error {
 	if r.Explained {
 		list(out, "pruned", r.Pruned, e.pruned)
 	}
-	list(out, "stacks", e.chains.stacks, itself)
-	list(out, "frames", e.chains.frames, itself)
-	if err := out.end(); err != nil {
-		return fmt.Errorf("write the JSON report: %w", err)
-	}
-	return nil
+	list(out, "stacks", e.stacks.stacks, itself)
+	list(out, "frames", e.stacks.frames, itself)
+	return out.end()
 }
 
-// encoder makes what the JSON report has of findings, and gathers their call chains.
+// encoder fills in what JSON alone has of findings, and gathers their stacks.
 type encoder struct {
 	names
-	chains *chains
+	stacks *stacks
 }
 
 // each never gives nil, which JSON would print as null.
@@ -243,6 +188,14 @@ func each[T, U any](in []T, f func(T) U) []U {
 		out = append(out, f(x))
 	}
 	return out
+}
+
+// notNil returns an empty slice for nil, which JSON would print as null.
+func notNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
 }
 
 func itself[T any](x T) T { return x }
@@ -288,52 +241,66 @@ func toJSONWatched(w Watched) jsonWatched {
 }
 
 func (e *encoder) finding(f Finding) jsonFinding {
-	return jsonFinding{
-		Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Property: f.Property, Rule: f.Rule, Message: f.Message,
-		Objects: each(f.Objects, e.describe), Classes: f.Classes,
-		Threads:  each(f.Threads, func(t Thread) event.ThreadID { return t.ID }),
-		Evidence: each(f.Evidence, e.side), LostSignals: each(f.Lost, e.side),
-		Witness: each(f.Witness, e.step), Sketch: each(f.Sketch, e.step), Observed: each(f.Observed, e.step),
-		Order: f.Order, Bounded: f.Bounded, NobodyLeft: f.Nobody, Assumes: each(f.Assumes, itself),
-		Depends: each(f.Depends, e.dependency), Partial: f.Partial,
-		Count: f.Count, ThreadCount: f.ThreadCount, Others: each(f.Others, e.toJSONInstance), Explains: each(f.Explains, itself),
-		Fingerprint: f.Fingerprint, Suppression: f.Suppression,
-		ObjectInfo: each(f.Objects, e.object), ThreadInfo: each(f.Mentioned, e.thread),
+	e.sides(f.Evidence)
+	e.sides(f.Lost)
+	for _, steps := range [][]Step{f.Witness, f.Sketch, f.Observed} {
+		e.steps(steps)
+	}
+	for i := range f.Depends {
+		e.step(&f.Depends[i].Step, 1)
+	}
+	for i := range f.Others {
+		o := &f.Others[i]
+		o.Names, o.Threads = each(o.Objects, e.describe), notNil(o.Threads)
+	}
+	f.Threads, f.Assumes, f.Depends, f.Others, f.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Depends), notNil(f.Others), notNil(f.Explains)
+	f.Evidence, f.Witness, f.Sketch = notNil(f.Evidence), notNil(f.Witness), notNil(f.Sketch)
+	return jsonFinding{&f, each(f.Objects, e.describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)}
+}
+
+func (e *encoder) pruned(p Pruned) Pruned {
+	e.sides(p.Evidence)
+	p.Evidence, p.Names = notNil(p.Evidence), each(p.Objects, e.describe)
+	if p.Lock != nil {
+		p.LockName = e.describe(*p.Lock)
+	}
+	if p.By != nil {
+		e.step(p.By, 1)
+	}
+	return p
+}
+
+// sides fills in steps that a finding is made of, steps those of a schedule.
+func (e *encoder) sides(all []Step) {
+	for i := range all {
+		e.step(&all[i], sideFrames)
 	}
 }
 
-// side is a step that the finding is made of, step one on the way.
-func (e *encoder) side(s Step) jsonStep { return e.toJSONStep(s, e.chains.side) }
-func (e *encoder) step(s Step) jsonStep { return e.toJSONStep(s, e.chains.step) }
+func (e *encoder) steps(all []Step) {
+	for i := range all {
+		e.step(&all[i], 1)
+	}
+}
 
-func (e *encoder) toJSONStep(s Step, chain func(Stack) jsonChain) jsonStep {
-	out := jsonStep{
-		Seq: s.Seq, TimeNS: s.Time, Thread: s.Thread, Operation: s.Op.String(), Peer: s.Peer,
-		Atomic: s.Flags&event.Atomic != 0, Kernel: s.Flags&event.Kernel != 0, Try: s.Flags&event.Try != 0, Timed: s.Flags&event.Timed != 0,
-		Inferred: s.Flags&event.Inferred != 0, Blocked: s.Blocked,
-		jsonChain: chain(s.Stack),
-		Held:      each(s.Held, func(h Held) jsonHeld { return jsonHeld{e.describe(h.Object), h.Read, chain(h.Stack)} }),
-	}
-	out.Readers = s.Readers
+// step fills in a step, of whose stacks so many inner frames are shown.
+func (e *encoder) step(s *Step, frames int) {
 	if s.Object != nil {
-		out.Object = e.describe(*s.Object)
+		s.Name = e.describe(*s.Object)
 	}
-	if s.Flags&event.HasValue != 0 {
-		out.Value, out.Text = &s.Value, s.Text
+	e.stacks.number(&s.Stack, frames)
+	s.Held = notNil(s.Held)
+	for i := range s.Held {
+		h := &s.Held[i]
+		h.Name = e.describe(h.Object)
+		e.stacks.number(&h.Stack, frames)
 	}
-	for _, t := range s.Truth {
-		if out.Propositions == nil {
-			out.Propositions = map[string]bool{}
-		}
-		out.Propositions[t.Name] = t.Holds
-	}
-	return out
 }
 
 func (e *encoder) object(o Object) jsonObject {
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
-		Initialised: inner(o.Init, 1), InitID: e.chains.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.chains.id(o.First),
+		Initialised: inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.stacks.id(o.First),
 		FirstThread: o.FirstThread, Class: o.Class, Member: o.Member,
 	}
 }
@@ -341,6 +308,6 @@ func (e *encoder) object(o Object) jsonObject {
 func (e *encoder) thread(t Thread) jsonThread {
 	return jsonThread{
 		Thread: t.ID, TID: t.TID, PID: t.PID, Name: t.Name, Start: t.Start, Main: t.Main,
-		Parent: t.Parent, Created: inner(t.Created, 1), MadeID: e.chains.id(t.Created),
+		Parent: t.Parent, Created: inner(t.Created, 1), MadeID: e.stacks.id(t.Created),
 	}
 }

@@ -1,90 +1,77 @@
 package report
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 )
 
-// jsonWriter writes one JSON object member by member, and of long lists element by
-// element: the encoder holds, and indents, all of a value at once, and reports may be
-// large.
+// jsonWriter writes one JSON object member by member, and long lists element by element:
+// encoding/json holds all of a value at once, and reports may be large.
 type jsonWriter struct {
-	to      io.Writer
-	enc     *json.Encoder // into compact
-	compact bytes.Buffer
-	out     []byte
-	members int
-	err     error // the first one; nothing is written after it
+	out    *bufio.Writer
+	enc    *json.Encoder
+	before string // what stands before the next member
+	err    error  // the first one
 }
 
 func newJSONWriter(to io.Writer) *jsonWriter {
-	w := &jsonWriter{to: to}
-	w.enc = json.NewEncoder(&w.compact)
+	w := &jsonWriter{out: bufio.NewWriterSize(to, 1<<16), before: "{"}
+	w.enc = json.NewEncoder(withoutNewline{w.out})
 	w.enc.SetEscapeHTML(false) // templates' names are full of < and >
 	return w
 }
 
-// full is how much is gathered before it is written.
-const full = 1 << 16
+// withoutNewline drops the line feed that a json.Encoder writes after each value.
+type withoutNewline struct{ to io.Writer }
 
-// value appends a value, so far to the right.
-func (w *jsonWriter) value(v any, prefix string) {
-	if w.err != nil {
-		return
+func (w withoutNewline) Write(p []byte) (int, error) {
+	if _, err := w.to.Write(p[:len(p)-1]); err != nil {
+		return 0, err
 	}
-	w.compact.Reset()
-	if w.err = w.enc.Encode(v); w.err != nil {
-		return
-	}
-	w.out = indentJSON(w.out, bytes.TrimSuffix(w.compact.Bytes(), []byte("\n")), prefix)
-	if len(w.out) >= full {
-		w.flush()
+	return len(p), nil
+}
+
+func (w *jsonWriter) value(v any) {
+	if err := w.enc.Encode(v); w.err == nil {
+		w.err = err
 	}
 }
 
-func (w *jsonWriter) flush() {
-	if w.err == nil {
-		_, w.err = w.to.Write(w.out)
-	}
-	w.out = w.out[:0]
-}
-
+// name begins a member of the object.
 func (w *jsonWriter) name(name string) {
-	before := ",\n  "
-	if w.members == 0 {
-		before = "{\n  "
-	}
-	w.members++
-	w.out = fmt.Appendf(w.out, "%s%q: ", before, name)
+	fmt.Fprintf(w.out, "%s%q:", w.before, name)
+	w.before = ","
 }
 
 // member writes a member of the object.
 func (w *jsonWriter) member(name string, v any) {
 	w.name(name)
-	w.value(v, "  ")
+	w.value(v)
 }
 
-// list writes a member that is an array, of what f makes of each of all.
+// list writes a member that is an array of what f makes of each of all.
 func list[T, U any](w *jsonWriter, name string, all []T, f func(T) U) {
 	w.name(name)
-	if len(all) == 0 {
-		w.out = append(w.out, "[]"...)
-		return
+	_ = w.out.WriteByte('[') // the writer keeps the first error for Flush
+	for i, x := range all {
+		if i > 0 {
+			_ = w.out.WriteByte(',')
+		}
+		w.value(f(x))
 	}
-	before := "[\n    "
-	for _, x := range all {
-		w.out = append(w.out, before...)
-		w.value(f(x), "    ")
-		before = ",\n    "
-	}
-	w.out = append(w.out, "\n  ]"...)
+	_ = w.out.WriteByte(']')
 }
 
 // end ends the object, which has members, with a line feed.
 func (w *jsonWriter) end() error {
-	w.out = append(w.out, "\n}\n"...)
-	w.flush()
-	return w.err
+	_, _ = w.out.WriteString("}\n")
+	if err := w.out.Flush(); w.err == nil {
+		w.err = err
+	}
+	if w.err != nil {
+		return fmt.Errorf("write the JSON report: %w", w.err)
+	}
+	return nil
 }

@@ -10,19 +10,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// candidate is a built finding with the identifiers it was built from, which
-// decide between candidates that read the same.
-type candidate struct {
-	Finding
-	raw finding.Finding
-}
-
 // merge keeps one finding for each fingerprint.
-func merge(all []candidate) []Finding {
-	slices.SortFunc(all, compareCandidates)
-	groups := map[string][]candidate{}
-	for _, c := range all {
-		groups[c.Fingerprint] = append(groups[c.Fingerprint], c)
+func merge(all []Finding) []Finding {
+	slices.SortFunc(all, compareInstances)
+	groups := map[string][]Finding{}
+	for _, f := range all {
+		groups[f.Fingerprint] = append(groups[f.Fingerprint], f)
 	}
 	out := make([]Finding, 0, len(groups))
 	for _, group := range groups {
@@ -35,21 +28,21 @@ func merge(all []candidate) []Finding {
 const maxOthers = 16
 
 // join makes one finding of instances of the same defect, of which the first is shown.
-func join(group []candidate) Finding {
-	best := group[0].Finding
+func join(group []Finding) Finding {
+	best := group[0]
 	best.Count = count(group)
 	threads, seen := map[event.ThreadID]bool{}, map[string]bool{}
 	for i := range group {
-		c := &group[i]
-		for _, s := range c.raw.Evidence {
+		f := &group[i]
+		for _, s := range f.Evidence {
 			threads[s.Thread] = true
 		}
-		for _, t := range c.raw.By {
+		for _, t := range f.By {
 			threads[t] = true
 		}
-		key := instanceKey(c.raw)
+		key := instanceKey(f.Finding)
 		if !seen[key] && i > 0 && len(best.Others) < maxOthers {
-			best.Others = append(best.Others, c.instance())
+			best.Others = append(best.Others, f.instance())
 		}
 		seen[key] = true
 	}
@@ -66,31 +59,20 @@ func instanceKey(f finding.Finding) string {
 	return b.String()
 }
 
-func (c *candidate) instance() Instance {
-	var in Instance
-	for i := range c.Objects {
-		in.Objects = append(in.Objects, c.Objects[i])
-		if len(in.Objects) == maxOthers {
-			break
-		}
+func (f *Finding) instance() Instance {
+	return Instance{
+		Confidence: f.Confidence, Objects: f.Objects[:min(len(f.Objects), maxOthers)],
+		Threads: each(f.Evidence[:min(len(f.Evidence), maxOthers)], func(s Step) event.ThreadID { return s.Thread }),
 	}
-	for _, s := range c.raw.Evidence {
-		in.Threads = append(in.Threads, s.Thread)
-		if len(in.Threads) == maxOthers {
-			break
-		}
-	}
-	in.Confidence = c.Confidence
-	return in
 }
 
 // count adds up instances. Two analyses that report the very same events
 // report one set of instances, so of those only the larger count is taken.
-func count(group []candidate) int {
+func count(group []Finding) int {
 	byEvents := map[string]int{}
-	for _, c := range group {
-		key := eventsKey(c.raw)
-		byEvents[key] = max(byEvents[key], c.Count)
+	for _, f := range group {
+		key := eventsKey(f.Finding)
+		byEvents[key] = max(byEvents[key], f.Count)
 	}
 	n := 0
 	for _, k := range byEvents {
@@ -107,19 +89,19 @@ func eventsKey(f finding.Finding) string {
 	return b.String()
 }
 
-// compareCandidates puts the one to show first: the strongest confidence, then
+// compareInstances puts the one to show first: the strongest confidence, then
 // the fewest sides, a witness (a short one), and the earliest evidence. What is left decides
 // only so that the order of the input does not.
-func compareCandidates(a, b candidate) int {
-	if c := cmp.Or(
+func compareInstances(a, b Finding) int {
+	if order := cmp.Or(
 		cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)),
-		cmp.Compare(len(a.raw.Evidence), len(b.raw.Evidence)),
-		cmp.Compare(witnessCost(a.raw), witnessCost(b.raw)),
-		slices.CompareFunc(a.raw.Evidence, b.raw.Evidence, compareSteps),
-	); c != 0 {
-		return c
+		cmp.Compare(len(a.Finding.Evidence), len(b.Finding.Evidence)),
+		cmp.Compare(witnessCost(a.Finding), witnessCost(b.Finding)),
+		slices.CompareFunc(a.Finding.Evidence, b.Finding.Evidence, compareSteps),
+	); order != 0 {
+		return order
 	}
-	return cmp.Compare(fmt.Sprintf("%+v", a.raw), fmt.Sprintf("%+v", b.raw))
+	return cmp.Compare(fmt.Sprintf("%+v", a.Finding), fmt.Sprintf("%+v", b.Finding))
 }
 
 func witnessCost(f finding.Finding) int {

@@ -31,7 +31,7 @@ func Nesting(s finding.Step, r Resolver) (text, locks string) {
 // Resolve gives one finding its names and its sentence, for who is told of it while the
 // program runs.
 func Resolve(f finding.Finding, r Resolver) Finding {
-	out := newBuilder(r).finding(canonical(f)).Finding
+	out := newBuilder(r).finding(canonical(f))
 	out.Message = namesIn(stepStacks(out.Evidence)).sentence(&out)
 	return out
 }

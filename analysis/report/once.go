@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -109,14 +108,4 @@ func namesOf(objects []Object) string {
 		names = append(names, quoted(&objects[i]))
 	}
 	return strings.Join(names, ", ")
-}
-
-type jsonInstance struct {
-	Confidence finding.Confidence `json:"confidence"`
-	Objects    []string           `json:"objects"`
-	Threads    []event.ThreadID   `json:"threads"`
-}
-
-func (n names) toJSONInstance(i Instance) jsonInstance {
-	return jsonInstance{i.Confidence, each(i.Objects, n.describe), each(i.Threads, itself)}
 }

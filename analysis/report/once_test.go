@@ -88,7 +88,7 @@ func TestExplaining(t *testing.T) {
 		{finding.Race, "aa", []int{0, 1}},
 		{finding.Property, "aaa", []int{0, 1, 2}},
 	} {
-		f := Finding{Kind: c.kind}
+		f := Finding{Finding: finding.Finding{Kind: c.kind}}
 		if c.roles != "" {
 			f.roles = strings.Split(c.roles, "")
 		}

@@ -104,13 +104,11 @@ func (f *Finding) nameThreads() {
 			}
 		}
 	}
-	for _, threads := range [][]Thread{f.Threads, f.Mentioned} {
-		for i := range threads {
-			t := &threads[i]
-			library := slices.ContainsFunc(startRoutines, func(s string) bool { return strings.HasPrefix(t.Start, s) })
-			if runs[t.ID] != "" && library {
-				t.Start = runs[t.ID]
-			}
+	for i := range f.Mentioned {
+		t := &f.Mentioned[i]
+		library := slices.ContainsFunc(startRoutines, func(s string) bool { return strings.HasPrefix(t.Start, s) })
+		if runs[t.ID] != "" && library {
+			t.Start = runs[t.ID]
 		}
 	}
 }
@@ -255,8 +253,10 @@ func (r Report) stacks() []Stack {
 		for _, o := range f.Objects {
 			all = append(all, o.Init, o.First)
 		}
-		for _, t := range f.Threads {
-			all = append(all, t.Created)
+		for _, t := range f.Mentioned {
+			if slices.Contains(f.Threads, t.ID) {
+				all = append(all, t.Created)
+			}
 		}
 		for _, d := range f.Depends {
 			all = append(all, d.Step.Stack)

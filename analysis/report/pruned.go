@@ -9,17 +9,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Pruned is a finding.Pruned with names for identifiers.
+// Pruned is a finding.Pruned with names for identifiers. Count is that of all candidates
+// of the same message.
 type Pruned struct {
-	Kind     finding.Kind
-	Why      finding.Why
-	Message  string // the candidate in one sentence, and why it was dropped
-	Lock     *Object
-	By       *Step // of an ordered candidate, what orders it
-	Evicted  bool
-	Objects  []Object
-	Evidence []Step
-	Count    int // of candidates of the same message, and how often each was seen
+	finding.Pruned
+	Message  string   `json:"message"` // the candidate in one sentence, and why it was pruned
+	Lock     *Object  `json:"-"`
+	LockName string   `json:"lock"`
+	By       *Step    `json:"by,omitempty"` // of an ordered candidate, what orders it
+	Objects  []Object `json:"-"`
+	Names    []string `json:"objects"`
+	Evidence []Step   `json:"evidence"`
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;
@@ -87,15 +87,14 @@ func (n names) pair(objects []Object, sides []Step) string {
 }
 
 func (b *builder) pruned(p *finding.Pruned) Pruned {
-	out := Pruned{Kind: p.Kind, Why: p.Why, Evicted: p.Evicted, Evidence: b.steps(p.Evidence), Count: max(1, int(p.Count))}
-	for _, id := range p.Objects {
-		out.Objects = append(out.Objects, *b.object(id))
-	}
+	out := Pruned{Pruned: *p, Evidence: b.steps(p.Evidence), Objects: b.objectsOf(p.Objects)}
+	out.Count = max(1, p.Count)
 	if p.Lock != 0 {
 		out.Lock = b.object(p.Lock)
 	}
 	if p.By.Op != event.None {
-		out.By = &b.steps([]finding.Step{p.By})[0]
+		by := b.step(&p.By)
+		out.By = &by
 	}
 	return out
 }
@@ -103,7 +102,7 @@ func (b *builder) pruned(p *finding.Pruned) Pruned {
 // dropped says the candidate and why it was dropped in one sentence.
 func (n names) dropped(p *Pruned, reason string) string {
 	var what string
-	f := Finding{Kind: p.Kind, Evidence: p.Evidence, Objects: p.Objects}
+	f := Finding{Finding: finding.Finding{Kind: p.Kind}, Evidence: p.Evidence, Objects: p.Objects}
 	switch {
 	case p.Kind == finding.Deadlock && len(p.Evidence) > 1:
 		what = n.introduced(&f, n.sides(&f))
@@ -184,35 +183,8 @@ func (p *printer) pruned(r Report) {
 	for _, x := range r.Pruned {
 		why := string(x.Why)
 		if x.Count > 1 {
-			why += fmt.Sprintf(", %s times", thousands(uint64(x.Count)))
+			why += fmt.Sprintf(", %s times", thousands(x.Count))
 		}
 		p.para(itself, 2, 4, fmt.Sprintf("%s (%s): %s.", x.Kind, why, capital(x.Message)))
 	}
-}
-
-type jsonPruned struct {
-	Kind     finding.Kind `json:"kind"`
-	Why      finding.Why  `json:"why"`
-	Message  string       `json:"message"`
-	Lock     string       `json:"lock"`
-	By       *jsonStep    `json:"by,omitempty"`
-	Partial  bool         `json:"partial,omitempty"`
-	Objects  []string     `json:"objects"`
-	Evidence []jsonStep   `json:"evidence"`
-	Count    int          `json:"count"`
-}
-
-func (e *encoder) pruned(p Pruned) jsonPruned {
-	out := jsonPruned{
-		Kind: p.Kind, Why: p.Why, Message: p.Message, Partial: p.Evicted, Count: p.Count,
-		Objects: each(p.Objects, e.describe), Evidence: each(p.Evidence, e.side),
-	}
-	if p.Lock != nil {
-		out.Lock = e.describe(*p.Lock)
-	}
-	if p.By != nil {
-		by := e.step(*p.By)
-		out.By = &by
-	}
-	return out
 }

@@ -39,7 +39,7 @@ func explained(ps []finding.Pruned) Report {
 func TestExplain(t *testing.T) {
 	r := explained(dropped())
 	golden(t, "pruned.txt", []byte(text(t, r, TextOptions{Width: 120})))
-	golden(t, "pruned.json", writeJSON(t, r))
+	goldenJSON(t, "pruned.json", r)
 }
 
 // TestExplainOrder: whatever order they come in, it is one report.

@@ -234,48 +234,40 @@ type Report struct {
 	names names // of its files, also of findings that are left out; nil of one made by hand
 }
 
-// Finding is a finding.Finding with names for identifiers.
+// Finding is a finding.Finding with names for identifiers. Its JSON tags, those of
+// finding.Finding included, are those of the report.
 type Finding struct {
-	Kind       finding.Kind
-	Confidence finding.Confidence
-	Reason     string // why no more than potential; "" if that needs no word
-	Property   string
-	Rule       finding.Rule // the rule of use that it breaks; "" of what is no misuse
-	Message    string       // the error in one sentence
-	Objects    []Object
-	Threads    []Thread // in the order of Evidence
-	Mentioned  []Thread // all threads of evidence, witness and sketch, by ID
-	Evidence   []Step
-	Witness    []Step // empty if there is none
+	finding.Finding
+	Objects   []Object `json:"-"`
+	Mentioned []Thread `json:"-"` // all threads of evidence, witness and sketch, by ID
+	Evidence  []Step   `json:"evidence"`
+	Witness   []Step   `json:"witness"` // empty if there is none
 	// Sketch stands in for an absent witness: how the error would come
 	// about. Nothing has checked it.
-	Sketch []Step
+	Sketch []Step `json:"sketch"`
 	// Observed is what the run did instead of Witness (properties).
-	Observed    []Step
-	Order       finding.Order
-	Nobody      bool     // of a deadlock: it is no ring; nobody is left to end the waits
-	Lost        []Step   // signals that nobody heard
-	Classes     []string // of a deadlock between classes of locks: these
-	Bounded     bool     // of a deadlock: a thread gives up after a time limit
-	Depends     []Dependency
-	Partial     bool // more threads than Depends may matter
-	Assumes     []string
-	Count       int        // instances merged into this finding, at least 1
-	ThreadCount int        // how many threads were sides of these
-	Others      []Instance // those of them that other threads or objects made, at most 16
+	Observed []Step       `json:"observed,omitempty"`
+	Lost     []Step       `json:"lost_signals,omitempty"` // signals sent when nobody waited
+	Depends  []Dependency `json:"depends"`                // nil if nobody asked for them
+	// ThreadCount is the number of threads that were sides of the instances merged into
+	// this finding, Others those of the instances that other threads or objects made, at
+	// most 16.
+	ThreadCount int        `json:"thread_count"`
+	Others      []Instance `json:"others"`
 	// Explains are the sides, as indices of Evidence, that it takes to explain the
-	// finding; each of the others does the same in the same places as one of them.
-	Explains    []int
+	// finding; each of the others does the same at the same source locations as one of them.
+	Explains    []int    `json:"explains"`
 	roles       []string // of the sides; equal where they do the same
-	Fingerprint string   // the same in every run of the same binary; see Build
-	Suppression string   // a block that suppresses it; "" if that was not asked for
+	Fingerprint string   `json:"fingerprint"`           // the same in every run of the same binary; see Build
+	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if that was not asked for
 }
 
 // Instance is another instance of a finding that was merged into it.
 type Instance struct {
-	Confidence finding.Confidence
-	Objects    []Object         // as in a Finding, at most 16
-	Threads    []event.ThreadID // by side, at most 16
+	Confidence finding.Confidence `json:"confidence"`
+	Objects    []Object           `json:"-"` // as in a Finding, at most 16
+	Names      []string           `json:"objects"`
+	Threads    []event.ThreadID   `json:"threads"` // by side, at most 16
 }
 
 // Object is a resolved object.
@@ -315,35 +307,38 @@ type Thread struct {
 	Process string // its name and id, where there were several; else ""
 }
 
-// Stack is a calling chain, innermost first. At is the index of the frame
-// that a reader looks for: the innermost one of the program's own code, behind
-// the C library and the wrappers in system headers.
+// Stack is a call stack, innermost frame first. At is the index of the frame that a
+// reader looks for: the innermost one of the program's own code, behind the C library
+// and the wrappers in system headers.
 type Stack struct {
-	Frames []event.Frame
-	At     int
+	Frames []event.Frame `json:"-"`
+	Inner  []event.Frame `json:"stack"`    // those of Frames that JSON shows here; see stacks.number
+	ID     int           `json:"stack_id"` // in the table of stacks that JSON ends with
+	At     int           `json:"own_frame"`
 }
 
-// Step is an event of evidence, witness or sketch.
+// Step is an event of evidence, witness or sketch: a finding.Step with names for
+// identifiers.
 type Step struct {
-	Seq     uint64 // position in the observed run; 0 for a step only attempted
-	Time    uint64 // ns, CLOCK_MONOTONIC; 0 if unknown
-	Thread  event.ThreadID
-	Op      event.Op
-	Flags   event.Flags
-	Object  *Object // nil if the operation has none
-	Peer    event.ThreadID
-	Value   uint64 // with event.HasValue in Flags
-	Text    string // of Value, as the source writes it
-	Stack   Stack
-	Held    []Held // in order of acquisition
-	Blocked bool   // the thread waits here for ever
-	Readers int    // of a wait for a read-write lock: how many threads have it for reading, where it is not known which
-	Truth   []finding.Truth
+	finding.Step
+	Object       *Object         `json:"-"` // nil if the operation has none
+	Name         string          `json:"object"`
+	Value        *uint64         `json:"value,omitempty"`
+	Text         string          `json:"value_text,omitempty"` // of Value, as the source writes it
+	Atomic       bool            `json:"atomic,omitempty"`
+	Kernel       bool            `json:"system_call,omitempty"`
+	Try          bool            `json:"try,omitempty"`
+	Timed        bool            `json:"timed,omitempty"`
+	Inferred     bool            `json:"inferred,omitempty"`
+	Propositions map[string]bool `json:"propositions,omitempty"` // those of Truth
+	Held         []Held          `json:"held"`                   // in order of acquisition
+	Stack
 }
 
 // Held is a lock held, and where it was acquired.
 type Held struct {
-	Object Object
-	Read   bool // it is known to be held for reading
-	Stack  Stack
+	Object Object `json:"-"`
+	Name   string `json:"object"`
+	Read   bool   `json:"for_reading,omitempty"` // it is known to be held for reading
+	Stack
 }

@@ -33,7 +33,7 @@ func TestRule(t *testing.T) {
 	if !strings.Contains(text.String(), "MISUSE observed (unlock-by-other)") {
 		t.Errorf("the text does not name the rule:\n%s", text.String())
 	}
-	if raw := writeJSON(t, one); !bytes.Contains(raw, []byte(`"rule": "unlock-by-other"`)) {
+	if raw := writeJSON(t, one); !bytes.Contains(raw, []byte(`"rule":"unlock-by-other"`)) {
 		t.Errorf("JSON does not name the rule:\n%s", raw)
 	}
 }

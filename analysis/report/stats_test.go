@@ -22,7 +22,7 @@ func TestStats(t *testing.T) {
 	r := Build(shopRun(), nil, nil)
 	r.Stats = shopStats()
 	golden(t, "stats.txt", []byte(text(t, r, TextOptions{Width: 100})))
-	golden(t, "stats.json", writeJSON(t, r))
+	goldenJSON(t, "stats.json", r)
 }
 
 // TestStatsOfARecordedRun: what only a live run has is not there, and is not called 0.

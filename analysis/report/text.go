@@ -377,7 +377,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	}
 	does := p.does(s)
 	if f.Kind == finding.Deadlock {
-		does = p.does(Step{Op: s.Op, Object: s.Object, Peer: s.Peer, Blocked: true, Flags: s.Flags})
+		does = p.does(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
 	}
 	lines = append(lines, p.placed(does, " in", s.Stack, width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
@@ -426,7 +426,7 @@ func (p *printer) startedAt(s Stack) string {
 }
 
 func thread(f *Finding, id event.ThreadID) Thread {
-	for _, t := range slices.Concat(f.Threads, f.Mentioned) {
+	for _, t := range f.Mentioned {
 		if t.ID == id {
 			return t
 		}

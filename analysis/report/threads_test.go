@@ -26,9 +26,9 @@ func TestThreadsOfStdThread(t *testing.T) {
 		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", []event.Frame{invoke, library}},
 		{"work", "work", chain(invoke, library)},
 	} {
-		f := Finding{Evidence: []Step{{Thread: 2, Stack: newStack(c.frames)}}, Threads: []Thread{{ID: 2, Start: c.start}}, Mentioned: []Thread{{ID: 2, Start: c.start}, {ID: 1, Main: true}}}
+		f := Finding{Evidence: []Step{{Step: finding.Step{Thread: 2}, Stack: newStack(c.frames)}}, Mentioned: []Thread{{ID: 2, Start: c.start}, {ID: 1, Main: true}}}
 		f.nameThreads()
-		if d := cmp.Diff([]string{c.want, c.want, ""}, []string{f.Threads[0].Start, f.Mentioned[0].Start, f.Mentioned[1].Start}); d != "" {
+		if d := cmp.Diff([]string{c.want, ""}, []string{f.Mentioned[0].Start, f.Mentioned[1].Start}); d != "" {
 			t.Errorf("%s: %s", c.start, d)
 		}
 	}

@@ -26,7 +26,7 @@ func TestWatchedTable(t *testing.T) {
 	r := Build(watchedRun(), nil, shopTable())
 	golden(t, "watched.txt", []byte(text(t, r, TextOptions{Width: 100})))
 	golden(t, "watched-verbose.txt", []byte(text(t, r, TextOptions{Width: 100, Verbose: true})))
-	golden(t, "watched.json", writeJSON(t, r))
+	goldenJSON(t, "watched.json", r)
 }
 
 func TestWatchedTableIsShort(t *testing.T) {

@@ -31,10 +31,10 @@ func variable(name string) *report.Object {
 func race() *report.Finding {
 	x := variable("tickets")
 	return &report.Finding{
-		Kind: finding.Race, Confidence: finding.Predicted, Count: 3, Objects: []report.Object{*x},
+		Finding: finding.Finding{Kind: finding.Race, Confidence: finding.Predicted, Count: 3}, Objects: []report.Object{*x},
 		Evidence: []report.Step{
-			{Thread: 2, Op: event.Write, Object: x, Stack: stack(frame("sell(int)", "sale.cc", 12), frame("retry", "sale.cc", 40), frame("front_desk", "desk.cc", 9))},
-			{Thread: 3, Op: event.Write, Object: x, Stack: stack(frame("refund", "sale.cc", 30), event.Frame{Module: "/opt/shop/lib/libdesk.so.2", Offset: 0x1139})},
+			{Step: finding.Step{Thread: 2, Op: event.Write}, Object: x, Stack: stack(frame("sell(int)", "sale.cc", 12), frame("retry", "sale.cc", 40), frame("front_desk", "desk.cc", 9))},
+			{Step: finding.Step{Thread: 3, Op: event.Write}, Object: x, Stack: stack(frame("refund", "sale.cc", 30), event.Frame{Module: "/opt/shop/lib/libdesk.so.2", Offset: 0x1139})},
 		},
 	}
 }
@@ -43,21 +43,21 @@ func race() *report.Finding {
 func deadlock() *report.Finding {
 	a, b := &report.Object{Name: "a", Kind: event.KindMutex, Addr: 1}, &report.Object{Name: "pool.slots[3].mu", Kind: event.KindMutex, Addr: 2}
 	side := func(held, wanted *report.Object, f string) report.Step {
-		return report.Step{Op: event.Acquire, Object: wanted, Stack: stack(frame(f+"_inner", f+".c", 2)),
+		return report.Step{Step: finding.Step{Op: event.Acquire}, Object: wanted, Stack: stack(frame(f+"_inner", f+".c", 2)),
 			Held: []report.Held{{Object: *held, Stack: stack(frame(f+"_outer", f+".c", 1))}}}
 	}
 	return &report.Finding{
-		Kind: finding.Deadlock, Confidence: finding.Potential, Count: 1, Objects: []report.Object{*a, *b},
+		Finding: finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Count: 1}, Objects: []report.Object{*a, *b},
 		Evidence: []report.Step{side(a, b, "first"), side(b, a, "second")},
 	}
 }
 
 func misuse() *report.Finding {
-	return &report.Finding{Kind: finding.Misuse, Rule: "unlock-not-held", Count: 1, Evidence: []report.Step{{Stack: stack(frame("f", "f.c", 1))}}}
+	return &report.Finding{Finding: finding.Finding{Kind: finding.Misuse, Rule: "unlock-not-held", Count: 1}, Evidence: []report.Step{{Stack: stack(frame("f", "f.c", 1))}}}
 }
 
 func property() *report.Finding {
-	return &report.Finding{Kind: finding.Property, Property: "landing.safe", Count: 1}
+	return &report.Finding{Finding: finding.Finding{Kind: finding.Property, Property: "landing.safe", Count: 1}}
 }
 
 // parse reads a block of the given lines.
@@ -212,7 +212,7 @@ func TestBuiltinMatches(t *testing.T) {
 		side := func(f string) report.Step {
 			return report.Step{Object: x, Stack: stack(event.Frame{Function: f, Module: "/opt/static"}, frame("work", "w.c", 3))}
 		}
-		return &report.Finding{Kind: finding.Race, Count: 1, Objects: []report.Object{*x}, Evidence: []report.Step{side(reads), side(writes)}}
+		return &report.Finding{Finding: finding.Finding{Kind: finding.Race, Count: 1}, Objects: []report.Object{*x}, Evidence: []report.Step{side(reads), side(writes)}}
 	}
 	for _, c := range []struct {
 		object, writes, reads string

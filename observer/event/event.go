@@ -24,14 +24,14 @@ type StackID uint32
 // Frame is one frame of the call stack that a StackID identifies. Stacks are
 // innermost frame first.
 type Frame struct {
-	Function string // demangled; "" if unknown
-	File     string // as in the debug information; "" if unknown
-	Line     int    // from 1; 0 if unknown
-	Start    int    // the line of File on which the function's definition begins; 0 if unknown
-	Module   string // path of the program or library
-	Offset   uint64 // bytes from the function's start; from the module's where Function is ""
-	Inlined  bool   // the function has no frame of its own here
-	Addr     uint64 // in the process; differs between runs
+	Function string `json:"function"`                // demangled; "" if unknown
+	File     string `json:"file"`                    // as in the debug information; "" if unknown
+	Line     int    `json:"line"`                    // from 1; 0 if unknown
+	Module   string `json:"module"`                  // path of the program or library
+	Offset   uint64 `json:"offset"`                  // bytes from the function's start; from the module's where Function is ""
+	Inlined  bool   `json:"inlined,omitempty"`       // the function has no frame of its own here
+	Start    int    `json:"function_line,omitempty"` // the line of File on which the function's definition begins; 0 if unknown
+	Addr     uint64 `json:"-"`                       // in the process; differs between runs
 }
 
 // KernelModule is the module of a frame for what the kernel did. The function is then the
@@ -287,6 +287,9 @@ func (o Op) String() string {
 	}
 	return "unknown"
 }
+
+// MarshalText returns what String does, for JSON.
+func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
 var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field", "channel"}
 

@@ -15,13 +15,18 @@ import (
 // written is what the report has of call chains.
 type written struct {
 	Findings []struct {
-		Evidence   []jsonStep
-		Witness    []jsonStep
+		Evidence   []writtenStep
+		Witness    []writtenStep
 		ObjectInfo []jsonObject `json:"object_info"`
 		ThreadInfo []jsonThread `json:"thread_info"`
 	}
 	Stacks [][]int
-	Frames []jsonFrame
+	Frames []event.Frame
+}
+
+type writtenStep struct {
+	Stack
+	Held []struct{ Stack }
 }
 
 func readBack(t testing.TB, r Report) written {
@@ -34,8 +39,8 @@ func readBack(t testing.TB, r Report) written {
 }
 
 // chain is what a number stands for.
-func (w *written) chain(id int) []jsonFrame {
-	return each(w.Stacks[id], func(f int) jsonFrame { return w.Frames[f] })
+func (w *written) chain(id int) []event.Frame {
+	return each(w.Stacks[id], func(f int) event.Frame { return w.Frames[f] })
 }
 
 // deepTable has the chains of shopTable, and one as deep as is asked for, in which a
@@ -63,13 +68,13 @@ func TestChainsOfSides(t *testing.T) {
 		w := readBack(t, r)
 		side, step := w.Findings[0].Evidence[0].Held[0], w.Findings[0].Witness[3]
 		for _, s := range []struct {
-			jsonChain
+			Stack
 			want int
-		}{{side.jsonChain, c.side}, {step.jsonChain, c.step}} {
+		}{{side.Stack, c.side}, {step.Stack, c.step}} {
 			whole := w.chain(s.ID)
-			if len(s.Stack) != s.want || len(whole) != c.depth || s.Own != c.library {
-				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Stack), len(whole), s.Own)
-			} else if diff := cmp.Diff(whole[:s.want], s.Stack); diff != "" {
+			if len(s.Inner) != s.want || len(whole) != c.depth || s.At != c.library {
+				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Inner), len(whole), s.At)
+			} else if diff := cmp.Diff(whole[:s.want], s.Inner); diff != "" {
 				t.Errorf("%+v (-table +step):\n%s", c, diff)
 			}
 		}
@@ -83,7 +88,7 @@ func TestChainsAreDistinct(t *testing.T) {
 	names.places[2] = append([]event.Frame(nil), names.places[1]...)
 	names.places[2][0].Addr++ // JSON does not tell
 	w := readBack(t, Build(shopRun(), all(), names))
-	stacks, frames := map[string]bool{}, map[jsonFrame]bool{}
+	stacks, frames := map[string]bool{}, map[event.Frame]bool{}
 	for _, s := range w.Stacks {
 		stacks[fmt.Sprint(s)] = true
 	}
@@ -125,11 +130,11 @@ func TestChainNumbers(t *testing.T) {
 				Line:     rapid.IntRange(0, 2).Draw(t, "line"), Addr: rapid.Uint64Range(0, 2).Draw(t, "address"),
 			}
 		})
-		c, numbers := newChains(0), map[string]int{}
+		c, numbers := newStacks(0), map[string]int{}
 		for _, frames := range rapid.SliceOf(rapid.SliceOfN(frame, 0, 3)).Draw(t, "chains") {
-			want := each(frames, toJSONFrame)
+			want := each(frames, func(f event.Frame) event.Frame { f.Addr = 0; return f })
 			id, text := c.id(newStack(frames)), fmt.Sprint(want)
-			if diff := cmp.Diff(want, each(c.stacks[id], func(f int) jsonFrame { return c.frames[f] })); diff != "" {
+			if diff := cmp.Diff(want, each(c.stacks[id], func(f int) event.Frame { return c.frames[f] })); diff != "" {
 				t.Fatalf("chain %d (-want +got):\n%s", id, diff)
 			}
 			if old, seen := numbers[text]; seen && old != id {
