@@ -12,15 +12,15 @@ import (
 
 // counter takes the clocks of events, as an analysis does.
 type counter struct {
-	sync *clock.Must
+	must *clock.Must
 	n    int
 }
 
 func (c *counter) Event(e *event.Event) {
 	c.n++
 	own := *e
-	c.sync.Stamp(&own)
-	c.sync.Done(&own)
+	c.must.Stamp(&own)
+	c.must.Done(&own)
 }
 
 // FuzzRawRecords: the bytes of records, stacks and tasks may be anything:
@@ -40,7 +40,7 @@ func FuzzRawRecords(f *testing.F) {
 		if len(data) > 256*size {
 			return
 		}
-		c := &counter{sync: clock.NewSync()}
+		c := &counter{must: clock.New()}
 		o := New(Options{Sites: site, Sinks: []Sink{c}, Attached: attached})
 		in := bytes.NewReader(data)
 		records := 0

@@ -15,12 +15,11 @@
 // value read before would lead elsewhere; with it, each race that is found can be had
 // next in a schedule that keeps to this run up to there.
 //
-// The order is that of clock.NewSync, held to it by a property test, and a little more,
-// so that each race has a schedule with what this run had: an arrival at a barrier comes
-// after those of the rounds before, a failed attempt at a semaphore after all waits, and
-// where nobody told a semaphore's initial value a wait comes after all posts. It is kept
-// in another form here, since a lock that many threads take costs NewSync several looks
-// at whole clocks an event.
+// The order is that of package order's Must, Observed and Outcome, so that each race has a
+// schedule with what this run had: an arrival at a barrier comes after those of the
+// generations before, a failed attempt at a semaphore after all waits, and where nobody
+// recorded a semaphore's initial value a wait comes after all posts. A property test holds
+// it to the plain model, eventtest.Naive.
 //
 // # Cost
 //

@@ -1,6 +1,7 @@
 package happensbefore
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // stamp is an event's place in an order.
@@ -19,25 +21,15 @@ type stamp struct {
 
 func (s *stamp) before(o *stamp) bool { return s.time <= o.knows.at(s.slot) }
 
-// orders gives the places of a run's events in the order of NewSync and in ours. Ours
-// is looked at after each event, and so has the edge from the write that a read reads.
-func orders(run []event.Event) (want, got []stamp) {
-	must, sync, a := clock.New(), clock.NewSync(), New(Options{})
+// orders returns the events that come before each event of a run by the plain model, and
+// the places of the events in our order. Both are looked at after each event, and so have
+// the edge from the write that a read reads.
+func orders(run []event.Event) (want []eventtest.Set, got []stamp) {
+	must, plain, a := clock.New(), eventtest.NewNaive(order.Must|order.Observed|order.Outcome), New(Options{})
 	for i := range run {
 		e := run[i]
-		sync.Stamp(&e)
-		want = append(want, stamp{slot: e.Slot, time: e.Epoch})
-		knows := e.Must
-		sync.Done(&e)
-		if e.Op.IsAccess() { // the next event knows
-			next := event.Event{Thread: e.Thread, Op: event.OnceEnter}
-			sync.Stamp(&next)
-			knows = next.Must
-			knows[e.Slot] = e.Epoch
-		}
-		want[i].knows = slices.Clone(knows)
-
-		e = run[i]
+		plain.Step(e)
+		want = append(want, maps.Clone(plain.Last(e.Thread)))
 		must.Stamp(&e)
 		before := a.thread(&e).time
 		a.Event(&e)
@@ -46,14 +38,6 @@ func orders(run []event.Event) (want, got []stamp) {
 		got = append(got, stamp{slot: e.Slot, time: before, knows: slices.Clone(t.clock.known)})
 	}
 	return want, got
-}
-
-// alike leaves out that of which we ask for more than NewSync does, so that a race has a
-// schedule with the rounds of this run, and where an attempt fails that failed.
-func alike(run []event.Event) []event.Event {
-	return slices.DeleteFunc(run, func(e event.Event) bool {
-		return e.Object == eventtest.UnknownSemaphore || e.Object == eventtest.Barrier || e.Op == event.SemFailed
-	})
 }
 
 // lived gives the objects of a run lifetimes: they are destroyed, some of them by a
@@ -86,48 +70,11 @@ func lived(r *rand.Rand, run []event.Event) []event.Event {
 	return out
 }
 
-// messages gives a run a channel.
-func messages(r *rand.Rand, run []event.Event) []event.Event {
-	const channel = 90
-	var out []event.Event
-	var sent, had, receives uint64
-	for _, e := range run {
-		out = append(out, e)
-		f := event.Flags(r.IntN(2)) * event.HasValue
-		m := event.Event{Thread: e.Thread, Object: channel, Kind: event.KindChannel, Flags: f}
-		switch r.IntN(12) {
-		case 0:
-			m.Op, m.Value = event.Send, sent
-			sent += 1 + r.Uint64N(3)
-		case 1:
-			if had == sent {
-				continue
-			}
-			had += 1 + r.Uint64N(sent-had)
-			m.Op, m.Value = event.Receive, had
-			receives++
-		case 2:
-			m.Op, m.Value = event.Sent, r.Uint64N(receives+1)
-		case 3:
-			m.Op = event.Receiving
-			receives++
-		default:
-			continue
-		}
-		out = append(out, m)
-	}
-	return out
-}
-
-// TestOrderIsThatOfNewSync: two forms of one order, or more where alike says so.
-func TestOrderIsThatOfNewSync(t *testing.T) {
+// TestOrderIsThatOfTheTable: the order is that of the plain model.
+func TestOrderIsThatOfTheTable(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		run := eventtest.RandomRun(r, 60)
-		more := seed%2 == 0
-		if !more {
-			run = alike(run)
-		}
 		if seed%3 == 0 {
 			run = eventtest.RandomSections(r, 60)
 		}
@@ -137,12 +84,12 @@ func TestOrderIsThatOfNewSync(t *testing.T) {
 			}
 		}
 		if seed%4 < 2 {
-			run = messages(r, lived(r, run))
+			run = eventtest.Messages(r, lived(r, run))
 		}
 		want, got := orders(run)
 		for j := range run {
 			for i := range run[:j] {
-				if w, g := want[i].before(&want[j]), got[i].before(&got[j]); w && !g || g && !w && !more {
+				if w, g := want[j][i+1], got[i].before(&got[j]); w != g {
 					t.Fatalf("seed %d: event %d (%v) before %d (%v): %v, want %v", seed, i+1, run[i], j+1, run[j], g, w)
 				}
 			}

@@ -33,12 +33,10 @@ func FuzzImpossibleRuns(f *testing.F) {
 			t.Skip()
 		}
 		events := impossible(text)
-		m, o := clock.New(), clock.NewSync()
+		m := clock.New()
 		h := New(Options{Events: int(kept), Sections: 2, Witness: 16})
 		for i := range events {
 			e := events[i]
-			o.Stamp(&e)
-			o.Done(&e)
 			m.Stamp(&e)
 			h.Event(&e)
 			m.Done(&e)

@@ -1,12 +1,10 @@
 // Package clock gives each event its place in the orders of the run: dynamic
 // vector clocks over the edges of the order table.
 //
-// New draws the edges M alone (must: kept by every feasible reordering); NewSync
-// adds the edges O of synchronisation (observed: the order in which this run
-// took its locks). In goes each event of a run, in trace order, well formed as
-// package event says; out come its slot, its epoch and its clock. A Must is not
-// safe for concurrent use. It knows no analysis, and no value but the one that
-// tells a read from whom it cannot have come.
+// The edges are those that every feasible reordering keeps: M, package order's Must. In
+// goes each event of a run, in trace order, well formed as package event says; out come
+// its slot, its epoch and its clock. A Must is not safe for concurrent use. It knows no
+// analysis, and no value but the one that tells a read from whom it cannot have come.
 //
 // # Two halves of a read
 //
@@ -23,8 +21,8 @@
 // epoch: every event of the new thread then comes after every event of the old
 // one, so (slot, epoch) still identifies an event, and Event.Before still answers
 // exactly. Clocks are as long as the most threads that were unordered at once.
-// The plain model, without slots, is in naive_test.go, and a property test holds
-// the two together.
+// The plain model, without slots, is eventtest.Naive, and a property test holds the two
+// together.
 //
 // # Holes
 //
@@ -44,52 +42,44 @@
 // part, also an inferred one, which orders nothing. Steady state does not allocate.
 package clock
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
+)
 
 // maxIdle is the number of slots of ended threads, unknown to whoever forks, that
 // are kept. Beyond it (detached threads by the thousand) the oldest is reused all
 // the same, by drawing an edge that agrees with the run; see Must.Forced.
 const maxIdle = 256
 
-// recently is how many threads, and recentObjects how many objects, are found
-// without a map. A server has thousands of locks: one for each bucket of a table.
+// cachedThreads is how many threads, and cachedObjects how many objects, are found without
+// a map. A server has thousands of locks: one for each bucket of a table.
 const (
-	recently      = 64
-	recentObjects = 1 << 12
+	cachedThreads = 64
+	cachedObjects = 1 << 12
 )
 
-// Must stamps events with the clocks of one order. Make it with New or NewSync.
+// Must stamps events with the clocks of the must-order. Make it with New.
 type Must struct {
-	sync    bool
-	slots   uint32
-	order   uint64 // stamps so far: orders sleepers and notifications
-	threads map[event.ThreadID]*thread
-	objects map[event.ObjectID]*object
-	lately  [recently]*thread      // of threads, by the low bits of the ID
-	recent  [recentObjects]*object // of objects, likewise
-	idle    []*thread              // ended, slot not yet taken again; oldest first
-	spare   []*thread
-	spareOb []*object
-	pick    []event.Epoch // scratch of kth
-	scratch clock
+	slots       uint32
+	threads     map[event.ThreadID]*thread
+	objects     map[event.ObjectID]*object
+	threadCache [cachedThreads]*thread // direct-mapped, by the low bits of the ID
+	objectCache [cachedObjects]*object // likewise
+	idle        []*thread              // ended, slot not yet taken again; oldest first
+	spare       []*thread
+	spareOb     []*object
+	matcher     *order.Matcher
+	sets        []mark // by order.Ref
+	common      order.Common[event.Epoch]
 
 	forced       uint64
 	contradicted uint64
 }
 
-// New returns the clocks of the must-order: edges M of the order table.
+// New returns the clocks of a run that has not begun.
 func New() *Must {
-	return &Must{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}}
-}
-
-// NewSync returns the clocks of the must-order and of the observed order of
-// synchronisation: unlock to next lock (readers unordered), every notification to
-// the wakes that it might have caused, semaphore posts to the waits that they let
-// through whoever posts. Accesses of plain variables give it the M edge only, as SHB has it.
-func NewSync() *Must {
-	m := New()
-	m.sync = true
-	return m
+	return &Must{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}, matcher: order.New(order.Must)}
 }
 
 // Forced is the number of edges drawn from the end of a thread to the begin of a
@@ -116,16 +106,16 @@ func (m *Must) Slots() int { return int(m.slots) }
 // Call it once for each event, in trace order; e.Must is valid until the next call
 // of any method.
 func (m *Must) Stamp(e *event.Event) {
-	m.order++
 	t := m.thread(e.Thread)
 	o := m.object(e) // nil for an instance, which orders nothing
 	// The must-order knows nothing of who had a lock first: of most events it
 	// takes the object's beginning and its use alone.
-	lock := !m.sync && o != nil && e.Op >= event.Acquire && e.Op <= event.Release
+	lock := o != nil && e.Op >= event.Acquire && e.Op <= event.Release
+	var x *order.Match
 	if lock {
 		t.join(&o.init)
 	} else {
-		m.before(t, o, e)
+		x = m.before(t, o, e)
 	}
 	t.tick()
 	if t.holed {
@@ -135,7 +125,7 @@ func (m *Must) Stamp(e *event.Event) {
 	if lock {
 		o.use(t)
 	} else {
-		m.after(t, o, e)
+		m.after(t, o, e, x)
 	}
 	e.Must = t.clock
 }
@@ -176,67 +166,55 @@ func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
 	t.join(&o.write)
 }
 
-// before joins what must come before e.
-func (m *Must) before(t *thread, o *object, e *event.Event) {
-	if o != nil {
-		if e.Op == event.Destroy && e.Flags&event.Inferred != 0 {
-			return
-		}
-		t.join(&o.init)
+// before joins what must come before e, and returns what package order says of it, or nil.
+func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
+	if e.Op == event.Join {
+		m.joinThread(t, e.Peer)
 	}
+	if o == nil || e.Op == event.Destroy && e.Flags&event.Inferred != 0 {
+		return nil
+	}
+	t.join(&o.init)
 	switch e.Op {
 	case event.Read, event.Update:
-		if o != nil && e.Flags&event.Late != 0 {
+		if e.Flags&event.Late != 0 {
 			o.settle()
 			t.joinClock(o.uses)
-			return
-		}
-		// Two atomic accesses do not race, so their edge need not wait for Done.
-		if o != nil && o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
+		} else if o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
+			// Two atomic accesses do not race, so their edge need not wait for Done.
 			t.join(&o.write)
 		}
-	case event.Join:
-		m.joinThread(t, e.Peer)
-	case event.OnceLeave:
-		if o != nil {
-			t.join(&o.once)
-		}
 	case event.Destroy:
-		if o != nil {
-			o.settle()
-			t.joinClock(o.uses)
-		}
-	case event.Wake:
-		m.wake(t, o, e)
-	case event.Signal, event.Broadcast:
-		m.notify(t, o, e.Op == event.Broadcast)
-	case event.BarrierDepart:
-		o.barrierDepart(t, e.Thread)
-	case event.SemWait:
-		m.semWait(t, o)
-	case event.SemPost:
-		if m.sync && o != nil && o.sem != nil {
-			t.joinClock(o.sem.failed)
-		}
-	case event.SemFailed:
-		if m.sync && o != nil && o.sem != nil {
-			t.join(&o.sem.last)
-		}
-	case event.Receive:
-		o.receive(t, e)
-	case event.Sent:
-		o.sent(t, e)
-	case event.Acquire, event.AcquireRead, event.AcquireFailed:
-		m.acquire(t, o, e.Op)
-	case event.Release:
-		if m.sync && o != nil && o.lock != nil {
-			t.joinClock(o.lock.failed)
+		o.settle()
+		t.joinClock(o.uses)
+	default:
+		if order.Synchronises(e.Op) {
+			return m.synchronise(t, o, e)
 		}
 	}
+	return nil
+}
+
+// synchronise draws the edges from what other threads did with the object.
+func (m *Must) synchronise(t *thread, o *object, e *event.Event) *order.Match {
+	x := m.matcher.Match(&o.order, e)
+	for _, edge := range x.Edges {
+		t.join(&m.sets[edge.From])
+	}
+	if n := len(x.Sleepers); n > 0 {
+		width := 0
+		for _, s := range x.Sleepers {
+			width = max(width, len(m.sets[s].clock))
+		}
+		t.joinClock(m.common.Beyond(x.Beyond, n, width, func(i int, slot uint32) event.Epoch {
+			return m.sets[x.Sleepers[i]].clock.At(slot)
+		}))
+	}
+	return x
 }
 
 // after remembers e for what must come after it.
-func (m *Must) after(t *thread, o *object, e *event.Event) {
+func (m *Must) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	switch e.Op {
 	case event.Fork:
 		m.fork(t, e.Peer)
@@ -249,43 +227,39 @@ func (m *Must) after(t *thread, o *object, e *event.Event) {
 	case event.Hole:
 		t.holed = true
 	}
-	if o == nil {
+	switch {
+	case o == nil || e.Op == event.Init && e.Flags&event.Inferred != 0:
 		return
-	}
-	switch e.Op {
-	case event.Init:
-		if e.Flags&event.Inferred != 0 {
-			return
-		}
-		o.init.set(t)
-		o.setup(e)
-	case event.Destroy:
+	case e.Op == event.Destroy:
 		m.dropObject(e.Object, o)
 		return
-	case event.OnceDone:
-		o.once.set(t)
-	case event.Wait:
-		o.conditions().wait(t, e.Thread, m.order)
-	case event.Signal, event.Broadcast:
-		o.conditions().notified(t, m.order, e.Op == event.Broadcast)
-	case event.BarrierArrive:
-		o.barrierArrive(t, e.Thread)
-	case event.SemPost:
-		m.semPost(t, o, e.Thread)
-	case event.Send:
-		o.messages().send(t, e)
-	case event.Receive, event.Receiving:
-		o.messages().receives.add(t)
-	case event.SemWait, event.SemFailed:
-		if m.sync {
-			o.semaphore().settle(t, e.Op)
-		}
-	case event.Acquire, event.AcquireRead, event.AcquireFailed, event.Release:
-		if m.sync {
-			o.locking().passed(t, e)
-		}
+	case e.Op == event.Init:
+		o.init.set(t)
+	case x != nil:
+		m.remember(t, x)
 	}
 	if !e.Op.IsAccess() {
 		o.use(t)
+	}
+}
+
+// remember makes the changes that package order asks for.
+func (m *Must) remember(t *thread, x *order.Match) {
+	for _, c := range x.Changes {
+		for int(c.Set) >= len(m.sets) {
+			m.sets = append(m.sets, mark{})
+		}
+		k := &m.sets[c.Set]
+		switch {
+		case c.From != 0:
+			if c.Fresh {
+				k.reset()
+			}
+			k.add(&m.sets[c.From])
+		case c.Fresh:
+			k.set(t)
+		default:
+			k.join(t.clock)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package clock
+package clock_test
 
 import (
 	"slices"
@@ -6,7 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // world draws random traces in which every event is possible.
@@ -143,7 +146,7 @@ func TestAgreesWithPlainModel(t *testing.T) {
 	reused := 0
 	rapid.Check(t, func(t *rapid.T) {
 		events := drawTrace(t)
-		m, n := New(), newNaive()
+		m, n := clock.New(), eventtest.NewNaive(order.Must)
 		threads := map[event.ThreadID]bool{}
 		type id struct {
 			slot  uint32
@@ -158,7 +161,7 @@ func TestAgreesWithPlainModel(t *testing.T) {
 				t.Fatalf("events %d and %d have one identity %v", j, i+1, seen[j])
 			}
 			seen = append(seen, id{e.Slot, e.Epoch})
-			knows := n.step(events[i])
+			knows := n.Step(events[i])
 			for j := 1; j < len(seen); j++ {
 				if got, want := e.Before(seen[j].slot, seen[j].epoch), knows[j]; got != want {
 					t.Fatalf("event %d (%v of thread %d): after event %d is %v, want %v", i+1, e.Op, e.Thread, j, got, want)

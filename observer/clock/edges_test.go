@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // ev is one event of a table test.
@@ -32,16 +33,21 @@ type stamped struct {
 	clocks [][]event.Epoch
 }
 
-func stamp(m *clock.Must, run []ev) *stamped {
-	s := &stamped{}
+func (x *ev) event(i int) event.Event {
+	e := event.Event{Seq: uint64(i + 1), Thread: x.thread, Op: x.op, Object: x.object, Flags: x.flags, Value: x.value, Kind: event.KindSemaphore}
+	if x.object == barrierObject {
+		e.Kind = event.KindBarrier
+	}
+	if x.op == event.Fork || x.op == event.Join || x.op == event.Detach {
+		e.Peer, e.Object = event.ThreadID(x.object), 0
+	}
+	return e
+}
+
+func stamp(run []ev) *stamped {
+	m, s := clock.New(), &stamped{}
 	for i, x := range run {
-		e := event.Event{Seq: uint64(i + 1), Thread: x.thread, Op: x.op, Object: x.object, Flags: x.flags, Value: x.value, Kind: event.KindSemaphore}
-		if x.object == barrierObject {
-			e.Kind = event.KindBarrier
-		}
-		if x.op == event.Fork || x.op == event.Join || x.op == event.Detach {
-			e.Peer, e.Object = event.ThreadID(x.object), 0
-		}
+		e := x.event(i)
 		m.Stamp(&e)
 		s.slots = append(s.slots, e.Slot)
 		s.epochs = append(s.epochs, e.Epoch)
@@ -55,6 +61,11 @@ func (s *stamped) before(i, j int) bool {
 	e := event.Event{Must: s.clocks[j]}
 	return i < j && e.Before(s.slots[i], s.epochs[i])
 }
+
+// naive is a run in the plain model of the observed order.
+type naive []eventtest.Set
+
+func (n naive) before(i, j int) bool { return i < j && n[j][i+1] }
 
 const (
 	object        event.ObjectID = 7
@@ -127,7 +138,10 @@ func TestEdges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			must, sync := stamp(clock.New(), tt.run), stamp(clock.NewSync(), tt.run)
+			must, sync := stamp(tt.run), naive{}
+			for i, n := 0, eventtest.NewNaive(order.Must|order.Observed); i < len(tt.run); i++ {
+				sync = append(sync, n.Step(tt.run[i].event(i)))
+			}
 			want := func(pairs [][2]int, inMust, inSync bool) {
 				for _, p := range pairs {
 					if got := must.before(p[0], p[1]); got != inMust {
@@ -168,28 +182,23 @@ func TestSchedulableHappensBefore(t *testing.T) {
 }
 
 func shbRaces(events []event.Event) string {
-	type mark struct {
-		slot  uint32
-		epoch event.Epoch
-	}
-	m := clock.NewSync()
-	writes, reads := map[event.ObjectID]mark{}, map[event.ObjectID][]mark{}
+	m := eventtest.NewNaive(order.Must | order.Observed)
+	writes, reads := map[event.ObjectID]int{}, map[event.ObjectID][]int{}
 	var out []string
-	for _, e := range events {
-		m.Stamp(&e)
-		unordered := func(k mark) bool { return !e.Before(k.slot, k.epoch) }
+	for i, e := range events {
+		knows := m.Step(e)
+		unordered := func(at int) bool { return !knows[at] }
 		if e.Op.IsAccess() {
 			w, written := writes[e.Object]
 			if (written && unordered(w)) || (e.Op.IsWrite() && slices.ContainsFunc(reads[e.Object], unordered)) {
 				out = append(out, fmt.Sprint(e.Seq))
 			}
 			if e.Op.IsWrite() {
-				writes[e.Object] = mark{e.Slot, e.Epoch}
+				writes[e.Object] = i + 1
 			} else {
-				reads[e.Object] = append(reads[e.Object], mark{e.Slot, e.Epoch})
+				reads[e.Object] = append(reads[e.Object], i+1)
 			}
 		}
-		m.Done(&e)
 	}
 	if out == nil {
 		return "-"
@@ -268,36 +277,32 @@ func steady(n int) []event.Event {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
-	for name, m := range map[string]*clock.Must{"must": clock.New(), "sync": clock.NewSync()} {
-		events := steady(5000)
-		next := event.ThreadID(1000)
-		round := func() {
-			for i := range events {
-				m.Stamp(&events[i])
-				m.Done(&events[i])
-			}
+	m, events := clock.New(), steady(5000)
+	next := event.ThreadID(1000)
+	all := func() {
+		for i := range events {
+			m.Stamp(&events[i])
+			m.Done(&events[i])
 		}
-		next = churn(m, next, 10)
-		round()
-		if n := testing.AllocsPerRun(5, round); n > 0 {
-			t.Errorf("%s: %v allocations in %d events", name, n, len(events))
-		}
-		if n := testing.AllocsPerRun(5, func() { next = churn(m, next, 100) }); n > 0 {
-			t.Errorf("%s: %v allocations while threads come and go", name, n)
-		}
+	}
+	next = churn(m, next, 10)
+	all()
+	if n := testing.AllocsPerRun(5, all); n > 0 {
+		t.Errorf("%v allocations in %d events", n, len(events))
+	}
+	if n := testing.AllocsPerRun(5, func() { next = churn(m, next, 100) }); n > 0 {
+		t.Errorf("%v allocations while threads come and go", n)
 	}
 }
 
 func BenchmarkStamp(b *testing.B) {
-	for name, m := range map[string]*clock.Must{"must": clock.New(), "sync": clock.NewSync()} {
-		b.Run(name, func(b *testing.B) {
-			events := steady(5000)
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				e := &events[i%len(events)]
-				m.Stamp(e)
-				m.Done(e)
-			}
-		})
-	}
+	b.Run("must", func(b *testing.B) {
+		m, events := clock.New(), steady(5000)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			e := &events[i%len(events)]
+			m.Stamp(e)
+			m.Done(e)
+		}
+	})
 }

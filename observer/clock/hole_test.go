@@ -10,27 +10,26 @@ import (
 // that has its slot afterwards, do not.
 func TestHole(t *testing.T) {
 	const lost = event.AfterHole
-	for _, m := range []*Must{New(), NewSync()} {
-		for i, c := range []struct {
-			e    event.Event
-			want event.Flags
-		}{
-			{event.Event{Thread: 1, Op: event.Fork, Peer: 2}, 0},
-			{event.Event{Thread: 2, Op: event.Begin}, 0},
-			{event.Event{Thread: 2, Op: event.Hole, Value: 7, Flags: event.HasValue}, event.HasValue},
-			{event.Event{Thread: 2, Op: event.Acquire, Object: 1, Flags: event.Try}, event.Try | lost},
-			{event.Event{Thread: 1, Op: event.Acquire, Object: 2}, 0},
-			{event.Event{Thread: 2, Op: event.Hole, Value: 1}, lost},
-			{event.Event{Thread: 2, Op: event.End}, lost},
-			{event.Event{Thread: 1, Op: event.Join, Peer: 2}, 0},
-			{event.Event{Thread: 1, Op: event.Fork, Peer: 3}, 0},
-			{event.Event{Thread: 3, Op: event.Begin}, 0},
-		} {
-			m.Stamp(&c.e)
-			m.Done(&c.e)
-			if c.e.Flags != c.want {
-				t.Errorf("event %d, %s: flags %b, want %b", i, c.e.Op, c.e.Flags, c.want)
-			}
+	m := New()
+	for i, c := range []struct {
+		e    event.Event
+		want event.Flags
+	}{
+		{event.Event{Thread: 1, Op: event.Fork, Peer: 2}, 0},
+		{event.Event{Thread: 2, Op: event.Begin}, 0},
+		{event.Event{Thread: 2, Op: event.Hole, Value: 7, Flags: event.HasValue}, event.HasValue},
+		{event.Event{Thread: 2, Op: event.Acquire, Object: 1, Flags: event.Try}, event.Try | lost},
+		{event.Event{Thread: 1, Op: event.Acquire, Object: 2}, 0},
+		{event.Event{Thread: 2, Op: event.Hole, Value: 1}, lost},
+		{event.Event{Thread: 2, Op: event.End}, lost},
+		{event.Event{Thread: 1, Op: event.Join, Peer: 2}, 0},
+		{event.Event{Thread: 1, Op: event.Fork, Peer: 3}, 0},
+		{event.Event{Thread: 3, Op: event.Begin}, 0},
+	} {
+		m.Stamp(&c.e)
+		m.Done(&c.e)
+		if c.e.Flags != c.want {
+			t.Errorf("event %d, %s: flags %b, want %b", i, c.e.Op, c.e.Flags, c.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package clock
+package clock_test
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -14,10 +15,7 @@ import (
 func TestSince(t *testing.T) {
 	same := 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := New()
-		if rapid.Bool().Draw(t, "sync") {
-			m = NewSync()
-		}
+		m := clock.New()
 		last := map[uint32]event.Event{}
 		for _, e := range drawTrace(t) {
 			m.Stamp(&e)

@@ -4,64 +4,50 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// clock is a vector clock; what lies beyond its length is zero.
-type clock []event.Epoch
-
-func (c clock) at(slot uint32) event.Epoch {
-	if int(slot) < len(c) {
-		return c[slot]
-	}
-	return 0
-}
-
-// join makes c the pointwise maximum of c and d.
-func (c *clock) join(d clock) {
-	c.extend(len(d))
-	s := (*c)[:len(d)]
-	for i, v := range d {
-		if v > s[i] {
-			s[i] = v
-		}
-	}
-}
-
-// extend makes c at least n long. Capacity may hold old epochs: it clears them.
-func (c *clock) extend(n int) {
-	old := len(*c)
-	if n <= old {
-		return
-	}
-	*c = slices.Grow(*c, n-old)[:n]
-	clear((*c)[old:])
-}
-
-// follow brings c, which knows the event of t's slot at epoch, up to t's clock
-// if nothing but the slot's own count has changed since; it answers whether so.
-func (c clock) follow(t *thread, epoch event.Epoch) bool {
+// follow brings v, which knows the event of t's slot at epoch, up to t's clock if nothing
+// but the slot's own count has changed since; it reports whether so.
+func follow(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
 	if epoch < t.since || epoch == 0 {
 		return false
 	}
-	c[t.slot] = t.epoch
+	v[t.slot] = t.epoch
 	return true
 }
-
-func (c *clock) copy(d clock) { *c = append((*c)[:0], d...) }
 
 // mark is a remembered event: its identity and its clock. Epoch 0 is none.
 type mark struct {
 	slot  uint32
-	epoch event.Epoch
-	clock clock
+	epoch event.Epoch // several: the mark is of more events than one
+	clock order.Vector[event.Epoch]
 }
+
+const several = ^event.Epoch(0)
 
 // set remembers the last event of t.
 func (k *mark) set(t *thread) {
-	if k.slot != t.slot || !k.clock.follow(t, k.epoch) {
-		k.clock.copy(t.clock)
+	if k.slot != t.slot || k.epoch == several || !follow(k.clock, t, k.epoch) {
+		k.clock.Copy(t.clock)
 	}
 	k.slot, k.epoch = t.slot, t.epoch
+}
+
+// join adds what a clock knows.
+func (k *mark) join(d order.Vector[event.Epoch]) {
+	k.clock.Join(d)
+	k.epoch = several
+}
+
+// add adds the events of d, which is not empty.
+func (k *mark) add(d *mark) {
+	if k.epoch == 0 {
+		k.slot, k.epoch = d.slot, d.epoch
+		k.clock.Copy(d.clock)
+		return
+	}
+	k.join(d.clock)
 }
 
 func (k *mark) reset() { k.epoch, k.clock = 0, k.clock[:0] }
@@ -72,7 +58,7 @@ type thread struct {
 	slot     uint32
 	epoch    event.Epoch
 	since    event.Epoch // the epoch with which clock last gained from others
-	clock    clock
+	clock    order.Vector[event.Epoch]
 	ended    bool
 	detached bool
 	known    bool // in Must.threads
@@ -83,21 +69,21 @@ type thread struct {
 func (t *thread) tick() {
 	t.epoch++
 	if int(t.slot) >= len(t.clock) {
-		t.clock.extend(int(t.slot) + 1)
+		t.clock.Extend(int(t.slot) + 1)
 	}
 	t.clock[t.slot] = t.epoch
 }
 
 // join draws the edge from k to the next event of t.
 func (t *thread) join(k *mark) {
-	if k.epoch > t.clock.at(k.slot) {
+	if k.epoch > t.clock.At(k.slot) {
 		t.joinClock(k.clock)
 	}
 }
 
 // joinClock makes the next event of t know all that d knows.
-func (t *thread) joinClock(d clock) {
-	t.clock.join(d)
+func (t *thread) joinClock(d order.Vector[event.Epoch]) {
+	t.clock.Join(d)
 	t.since = t.epoch + 1
 }
 
@@ -113,13 +99,13 @@ func (m *Must) thread(id event.ThreadID) *thread {
 
 // threadIf finds a thread that is known, or nil.
 func (m *Must) threadIf(id event.ThreadID) *thread {
-	near := &m.lately[id%recently]
-	if t := *near; t != nil && t.id == id && id != 0 {
+	cached := &m.threadCache[id%cachedThreads]
+	if t := *cached; t != nil && t.id == id && id != 0 {
 		return t
 	}
 	t := m.threads[id]
 	if t != nil {
-		*near = t
+		*cached = t
 	}
 	return t
 }
@@ -149,7 +135,7 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 		return
 	}
 	c := m.newThread(child)
-	c.clock.copy(t.clock)
+	c.clock.Copy(t.clock)
 	d := m.takeIdle(t)
 	if d == nil {
 		c.slot = m.freshSlot()
@@ -163,7 +149,7 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 // takeIdle removes an ended thread whose last event t knows, or the oldest if
 // there are too many.
 func (m *Must) takeIdle(t *thread) *thread {
-	at := slices.IndexFunc(m.idle, func(d *thread) bool { return d.epoch <= t.clock.at(d.slot) })
+	at := slices.IndexFunc(m.idle, func(d *thread) bool { return d.epoch <= t.clock.At(d.slot) })
 	if at < 0 {
 		if len(m.idle) <= maxIdle {
 			return nil
@@ -199,7 +185,7 @@ func (m *Must) end(t *thread, id event.ThreadID) {
 }
 
 func (m *Must) joinThread(t *thread, peer event.ThreadID) {
-	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.at(p.slot) {
+	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.At(p.slot) {
 		t.joinClock(p.clock)
 	}
 }

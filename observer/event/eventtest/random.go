@@ -196,6 +196,40 @@ func (p *program) holds(t event.ThreadID) bool {
 	return slices.Contains(p.holders[Mutex], t) || slices.Contains(p.holders[RWLock], t)
 }
 
+// Messages gives a run a channel.
+func Messages(r *rand.Rand, run []event.Event) []event.Event {
+	const channel = 90
+	var out []event.Event
+	var sent, had, receives uint64
+	for _, e := range run {
+		out = append(out, e)
+		f := event.Flags(r.IntN(2)) * event.HasValue
+		m := event.Event{Thread: e.Thread, Object: channel, Kind: event.KindChannel, Flags: f}
+		switch r.IntN(12) {
+		case 0:
+			m.Op, m.Value = event.Send, sent
+			sent += 1 + r.Uint64N(3)
+		case 1:
+			if had == sent {
+				m.Op = event.ReceiveFailed
+				break
+			}
+			had += 1 + r.Uint64N(sent-had)
+			m.Op, m.Value = event.Receive, had
+			receives++
+		case 2:
+			m.Op, m.Value = event.Sent, r.Uint64N(receives+1)
+		case 3:
+			m.Op = event.Receiving
+			receives++
+		default:
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
 // Impossible makes an event of each four bytes: a run that no program can have had, as a
 // damaged trace may hold.
 func Impossible(data []byte) []event.Event {

@@ -1,0 +1,406 @@
+package eventtest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
+)
+
+// Naive is the plain model of the order table: an event's clock is the set of the events
+// that come before it. It knows no slots and forgets nothing. Its tiers are order.Must,
+// or with it order.Observed, or with both order.Outcome.
+type Naive struct {
+	observed bool
+	outcome  bool
+	last     map[event.ThreadID]Set // what the thread's next event comes after
+	objects  map[event.ObjectID]*naiveObject
+	n        int
+}
+
+// Set is a set of events, each named by its number in the run, from 1.
+type Set map[int]bool
+
+func (s Set) add(o Set) { maps.Copy(s, o) }
+
+type naiveObject struct {
+	init, uses, write, once Set
+	valued, atomic          bool
+	value                   uint64
+
+	sleepers []naiveSleeper
+	sent     []naiveSent
+
+	generations []*naiveGeneration
+	size        uint64
+
+	known, mixed        bool
+	credit              int
+	posts               []Set
+	poster              event.ThreadID
+	posted, waits, last Set
+	failures            Set // of a semaphore since its last post
+
+	released, read, holders, attempts Set // of a lock
+	exclusive                         bool
+
+	sends    []naiveSend
+	receives []Set
+	had      int // so many sends were received
+	made     int // so many receives made room for a send
+}
+
+type naiveSleeper struct {
+	thread event.ThreadID
+	at     int
+	knows  Set
+}
+
+type naiveSent struct {
+	at    int
+	all   bool
+	knows Set
+}
+
+type naiveGeneration struct {
+	inside  map[event.ThreadID]bool
+	arrived uint64
+	closed  bool
+	knows   Set
+}
+
+type naiveSend struct {
+	from  uint64
+	knows Set
+}
+
+// NewNaive returns the model of a run that has not begun.
+func NewNaive(want order.Tier) *Naive {
+	return &Naive{
+		observed: want&order.Observed != 0, outcome: want&order.Outcome != 0,
+		last: map[event.ThreadID]Set{}, objects: map[event.ObjectID]*naiveObject{},
+	}
+}
+
+func (n *Naive) object(e *event.Event) *naiveObject {
+	if e.Object == 0 || e.Kind == event.KindInstance {
+		return &naiveObject{}
+	}
+	o := n.objects[e.Object]
+	if o == nil {
+		o = &naiveObject{uses: Set{}, posted: Set{}, waits: Set{}, failures: Set{}, read: Set{}, holders: Set{}, attempts: Set{}}
+		n.objects[e.Object] = o
+	}
+	return o
+}
+
+// Step takes the next event of the run and returns the events that come before it, itself
+// included, before the edge of a plain read.
+func (n *Naive) Step(e event.Event) Set {
+	n.n++
+	me := n.last[e.Thread]
+	if me == nil {
+		me = Set{}
+		n.last[e.Thread] = me
+	}
+	o := n.object(&e)
+	guessed := e.Op == event.Destroy && e.Flags&event.Inferred != 0
+	if !guessed {
+		me.add(o.init)
+	}
+	n.before(o, me, e, guessed)
+	me[n.n] = true
+	stamp := maps.Clone(me)
+	if !(e.Op == event.Init && e.Flags&event.Inferred != 0) {
+		n.after(o, me, e)
+	}
+	if e.Op == event.Destroy {
+		delete(n.objects, e.Object)
+	}
+	return stamp
+}
+
+// Last returns the events that come before the thread's next one.
+func (n *Naive) Last(t event.ThreadID) Set { return n.last[t] }
+
+func (o *naiveObject) agrees(e *event.Event) bool {
+	return e.Flags&(event.NoSource|event.Late) == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
+}
+
+func (n *Naive) before(o *naiveObject, me Set, e event.Event, guessed bool) {
+	switch e.Op {
+	case event.Read, event.Update:
+		if e.Flags&event.Late != 0 {
+			me.add(o.uses)
+		}
+		if o.atomic && e.Flags&event.Atomic != 0 && o.agrees(&e) {
+			me.add(o.write)
+		}
+	case event.Join:
+		me.add(n.last[e.Peer])
+	case event.OnceLeave:
+		me.add(o.once)
+	case event.Destroy:
+		if !guessed {
+			me.add(o.uses)
+		}
+	case event.Wake:
+		o.wake(me, e, n.observed)
+	case event.Signal, event.Broadcast:
+		o.notify(me, e.Op == event.Broadcast)
+	case event.BarrierArrive:
+		n.arrive(o, me)
+	case event.BarrierDepart:
+		o.depart(me, e.Thread)
+	case event.SemWait, event.SemFailed, event.SemPost:
+		n.semaphore(o, me, e)
+	case event.Receive, event.Sent:
+		o.message(me, e)
+	}
+	if n.observed {
+		o.lock(me, e.Op)
+	}
+}
+
+// lock draws the edges of a lock: a write lock is a write, a read lock and its unlock are
+// reads of the lock variable.
+func (o *naiveObject) lock(me Set, op event.Op) {
+	switch op {
+	case event.Acquire:
+		me.add(o.released)
+		me.add(o.read)
+	case event.AcquireRead:
+		me.add(o.released)
+	case event.AcquireFailed:
+		me.add(o.holders)
+	case event.Release:
+		me.add(o.attempts)
+	}
+}
+
+func (o *naiveObject) locked(me Set, op event.Op) {
+	switch op {
+	case event.Acquire:
+		o.exclusive, o.read, o.attempts, o.holders = true, Set{}, Set{}, maps.Clone(me)
+	case event.AcquireRead:
+		o.exclusive = false
+		o.holders.add(me)
+	case event.AcquireFailed:
+		o.attempts.add(me)
+	case event.Release:
+		if !o.exclusive {
+			o.read.add(me)
+			return
+		}
+		o.exclusive, o.released, o.holders, o.attempts = false, maps.Clone(me), Set{}, Set{}
+	}
+}
+
+func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
+	if e.Op == event.Fork {
+		n.last[e.Peer] = maps.Clone(me)
+	}
+	if o.uses == nil {
+		return
+	}
+	switch e.Op {
+	case event.Init:
+		o.init = maps.Clone(me)
+		if e.Flags&event.HasValue != 0 {
+			if e.Kind == event.KindSemaphore {
+				o.known, o.credit = true, int(e.Value)
+			}
+			if e.Kind == event.KindBarrier {
+				o.size = e.Value
+			}
+		}
+	case event.OnceDone:
+		o.once = maps.Clone(me)
+	case event.Wait:
+		o.sleepers = append(o.sleepers, naiveSleeper{e.Thread, n.n, maps.Clone(me)})
+	case event.Signal, event.Broadcast:
+		o.remember(me, e.Op == event.Broadcast, n.n)
+	case event.BarrierArrive:
+		g := o.generations[len(o.generations)-1]
+		g.inside[e.Thread] = true
+		g.knows.add(me)
+		g.arrived++
+		g.closed = g.arrived == o.size
+	case event.SemPost:
+		o.post(me, e.Thread, n.observed)
+	case event.SemWait:
+		o.last = maps.Clone(me)
+		o.waits.add(me)
+	case event.SemFailed:
+		o.failures.add(me)
+	case event.Send:
+		x := naiveSend{e.Value, maps.Clone(me)}
+		if e.Flags&event.HasValue == 0 {
+			x.from, o.had = 0, len(o.sends)
+		}
+		o.sends = append(o.sends, x)
+	case event.Receive, event.Receiving:
+		o.receives = append(o.receives, maps.Clone(me))
+	}
+	if e.Op.IsAccess() {
+		if e.Op != event.Write && o.agrees(&e) {
+			me.add(o.write)
+		}
+		if e.Op.IsWrite() {
+			o.write = maps.Clone(me)
+			o.value, o.valued, o.atomic = e.Value, e.Flags&event.HasValue != 0, e.Flags&event.Atomic != 0
+		}
+	}
+	o.locked(me, e.Op)
+	o.uses.add(me)
+}
+
+// arrive opens a generation where the last one takes no more arrivals.
+func (n *Naive) arrive(o *naiveObject, me Set) {
+	if k := len(o.generations); k == 0 || o.generations[k-1].closed {
+		o.generations = append(o.generations, &naiveGeneration{inside: map[event.ThreadID]bool{}, knows: Set{}})
+	}
+	if n.observed {
+		for _, g := range o.generations[:len(o.generations)-1] {
+			me.add(g.knows)
+		}
+	}
+}
+
+func (o *naiveObject) depart(me Set, thread event.ThreadID) {
+	for _, g := range o.generations {
+		if g.inside[thread] {
+			me.add(g.knows)
+			g.closed = true
+			delete(g.inside, thread)
+			return
+		}
+	}
+}
+
+func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
+	switch e.Op {
+	case event.SemPost:
+		if n.observed {
+			me.add(o.failures)
+			o.failures = Set{}
+		}
+	case event.SemFailed:
+		if n.observed {
+			me.add(o.last)
+		}
+		if n.outcome {
+			me.add(o.waits)
+		}
+	case event.SemWait:
+		switch {
+		case !o.known:
+			if n.outcome {
+				me.add(o.posted)
+			}
+		case o.credit > 0:
+			o.credit--
+		case len(o.posts) > 0:
+			me.add(o.posts[0])
+			o.posts = o.posts[1:]
+		}
+	}
+}
+
+func (o *naiveObject) post(me Set, thread event.ThreadID, observed bool) {
+	if o.poster != 0 && o.poster != thread {
+		o.mixed = true
+	}
+	o.poster = thread
+	if o.mixed && !observed {
+		o.posts = nil
+	} else if o.known {
+		o.posts = append(o.posts, maps.Clone(me))
+	}
+	if !o.known {
+		o.posted.add(me)
+	}
+}
+
+// message draws the edges from the sends that a receive may have received from, and from
+// the receives that made room for a send. Who comes after one comes after all that others
+// came after before.
+func (o *naiveObject) message(me Set, e event.Event) {
+	valued := e.Flags&event.HasValue != 0
+	if e.Op == event.Sent {
+		first := len(o.receives)
+		if valued {
+			first = int(min(e.Value, uint64(first)))
+		}
+		if o.made = max(o.made, first); !valued || e.Value > 0 {
+			for _, knows := range o.receives[:o.made] {
+				me.add(knows)
+			}
+		}
+		return
+	}
+	for o.had < len(o.sends) && (!valued || o.sends[o.had].from < e.Value) {
+		o.had++
+	}
+	for _, s := range o.sends[:o.had] {
+		me.add(s.knows)
+	}
+}
+
+func (o *naiveObject) signals() int {
+	n := 0
+	for _, s := range o.sent {
+		if !s.all {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *naiveObject) notify(me Set, all bool) {
+	k := len(o.sleepers) - 1
+	if all {
+		k = o.signals()
+	}
+	known := map[int]int{}
+	for _, s := range o.sleepers {
+		for x := range s.knows {
+			known[x]++
+		}
+	}
+	for x, n := range known {
+		if n > k {
+			me[x] = true
+		}
+	}
+}
+
+func (o *naiveObject) remember(me Set, all bool, at int) {
+	if len(o.sleepers) > 0 && (all || o.signals() < len(o.sleepers)) {
+		o.sent = append(o.sent, naiveSent{at, all, maps.Clone(me)})
+	}
+}
+
+// wake draws the edge from the oldest notification since the wait, and in the observed
+// order those from all of them.
+func (o *naiveObject) wake(me Set, e event.Event, observed bool) {
+	at := slices.IndexFunc(o.sleepers, func(s naiveSleeper) bool { return s.thread == e.Thread })
+	if at < 0 {
+		return
+	}
+	since := o.sleepers[at].at
+	o.sleepers = slices.Delete(slices.Clone(o.sleepers), at, at+1)
+	if e.Flags&event.TimedOut == 0 {
+		first := slices.IndexFunc(o.sent, func(s naiveSent) bool { return s.at > since })
+		for i := max(0, first); first >= 0 && i < len(o.sent) && (observed || i == first); i++ {
+			me.add(o.sent[i].knows)
+		}
+		if first >= 0 && !o.sent[first].all {
+			o.sent = slices.Delete(slices.Clone(o.sent), first, first+1)
+		}
+	}
+	for len(o.sent) > 0 && (len(o.sleepers) == 0 || o.sent[0].at < o.sleepers[0].at) {
+		o.sent = o.sent[1:]
+	}
+}

@@ -1,0 +1,108 @@
+package order
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// maxPosts bounds the posts that are kept until a wait takes them.
+const maxPosts = 1 << 12
+
+// semaphore matches post j with wait v+j, v being the initial value.
+type semaphore struct {
+	counted bool   // v is known
+	mixed   bool   // more than one thread has posted
+	credit  uint64 // waits that need no post: what is left of v
+	poster  event.ThreadID
+	posts   []Ref // that no wait has taken, oldest first
+	posted  Ref   // all posts, while v is unknown
+	last    Ref   // the last wait
+	waits   Ref   // all waits
+	failed  Ref   // failed attempts since the last post
+}
+
+// Counted reports whether the object is a semaphore whose value is known.
+func (o *Object) Counted() bool { return o.semaphore != nil && o.semaphore.counted }
+
+// Uncount makes the value of a semaphore unknown from now on.
+func (o *Object) Uncount() {
+	if o.semaphore != nil {
+		o.semaphore.counted = false
+	}
+}
+
+// relation returns the row of the table for a post and its wait.
+func (s *semaphore) relation() Relation {
+	switch {
+	case !s.counted:
+		return PostToUncountedWait
+	case s.mixed:
+		return AnyPostToWait
+	}
+	return PostToWait
+}
+
+func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
+	m.edge(s.failed, FailureToPost)
+	m.release(&s.failed)
+	s.mixed = s.mixed || s.poster != 0 && s.poster != thread
+	s.poster = thread
+	if !s.counted && m.wants(EarlierPostToUncountedWait) {
+		m.add(&s.posted)
+	}
+	if !m.wants(s.relation()) {
+		for i := range s.posts {
+			m.release(&s.posts[i])
+		}
+		s.posts = s.posts[:0]
+		return
+	}
+	if len(s.posts) == maxPosts {
+		m.overflow(s)
+	}
+	s.posts = append(s.posts, m.set())
+}
+
+// overflow drops the oldest post. The wait that it lets through has no edge then; where v
+// is taken to be 0, and for prediction, it needs a later post instead: more, never less.
+func (m *Matcher) overflow(s *semaphore) {
+	m.release(&s.posts[0])
+	s.posts = slices.Delete(s.posts, 0, 1)
+	m.match.Unexplained = true
+	if m.want&Kept == 0 {
+		s.credit++
+	}
+}
+
+// take draws the edge from the post that let a wait through.
+func (m *Matcher) take(s *semaphore) {
+	switch {
+	case s.credit > 0:
+		s.credit--
+	case len(s.posts) > 0:
+		m.edge(s.posts[0], s.relation())
+		m.release(&s.posts[0])
+		s.posts = slices.Delete(s.posts, 0, 1)
+	default:
+		m.match.Unexplained = true
+	}
+	if !s.counted {
+		m.edge(s.posted, EarlierPostToUncountedWait)
+	}
+	if m.wants(WaitToFailure) {
+		m.replace(&s.last)
+	}
+	if m.wants(EarlierWaitToFailure) {
+		m.add(&s.waits)
+	}
+}
+
+// fail draws the edges from the waits that left nothing to an attempt that failed.
+func (m *Matcher) fail(s *semaphore) {
+	m.edge(s.last, WaitToFailure)
+	m.edge(s.waits, EarlierWaitToFailure)
+	if m.wants(FailureToPost) {
+		m.add(&s.failed)
+	}
+}

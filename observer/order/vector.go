@@ -1,0 +1,71 @@
+package order
+
+import "slices"
+
+// Vector is a vector clock: it says for each slot how many of its events are known. What
+// lies beyond its length is zero.
+type Vector[T ~uint32] []T
+
+// At returns the entry of a slot.
+func (v Vector[T]) At(slot uint32) T {
+	if int(slot) < len(v) {
+		return v[slot]
+	}
+	return 0
+}
+
+// Extend makes v at least n long. Capacity may hold old entries: it clears them.
+func (v *Vector[T]) Extend(n int) {
+	old := len(*v)
+	if n <= old {
+		return
+	}
+	*v = slices.Grow(*v, n-old)[:n]
+	clear((*v)[old:])
+}
+
+// Join makes v the pointwise maximum of v and d.
+func (v *Vector[T]) Join(d Vector[T]) {
+	v.Extend(len(d))
+	s := (*v)[:len(d)]
+	for i, n := range d {
+		if n > s[i] {
+			s[i] = n
+		}
+	}
+}
+
+// Knows reports whether joining d would change nothing.
+func (v Vector[T]) Knows(d Vector[T]) bool {
+	for i, n := range d {
+		if n > v.At(uint32(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Copy makes v equal to d, in the memory of v if that is enough.
+func (v *Vector[T]) Copy(d Vector[T]) { *v = append((*v)[:0], d...) }
+
+// Common finds what several clocks have in common. The zero value is ready.
+type Common[T ~uint32] struct {
+	known Vector[T]
+	pick  []T
+}
+
+// Beyond returns the events that more than k of n clocks know, which are closed downwards.
+// No clock is longer than width; at returns the entry of clock i for a slot. The result is
+// valid until the next call.
+func (c *Common[T]) Beyond(k, n, width int, at func(i int, slot uint32) T) Vector[T] {
+	c.known = c.known[:0]
+	for slot := range width {
+		c.pick = c.pick[:0]
+		for i := range n {
+			c.pick = append(c.pick, at(i, uint32(slot)))
+		}
+		slices.Sort(c.pick)
+		c.known = append(c.known, c.pick[n-1-k])
+	}
+	return c.known
+}
