@@ -1,6 +1,7 @@
 // Threads that block in one system call each, over and over, woken by tickers,
 // and two that lock at full speed, so that a slow observer makes the program wait. No call is
-// told to go on after EINTR: each EINTR is counted, and any other odd result too.
+// told to go on after EINTR: each EINTR is counted, and any other odd result too. It ends
+// after the turns during which its input ends.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -196,9 +197,18 @@ static void *locker(void *p)
 	return NULL;
 }
 
+static int input_ended(void)
+{
+	struct pollfd p = {.fd = 0, .events = POLLIN};
+	char c;
+
+	return poll(&p, 1, 0) == 1 && read(0, &c, 1) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t wait[KINDS], tick[KINDS], locking[2];
+	long wanted = 0;
 
 	turns = argc > 1 ? atol(argv[1]) : 1000;
 	signal(SIGCHLD, SIG_DFL);
@@ -208,21 +218,25 @@ int main(int argc, char **argv)
 		getchar();
 	for (int i = 0; i < 2; i++)
 		pthread_create(&locking[i], NULL, locker, &lock[i]);
-	for (int i = 0; i < KINDS; i++) {
+	for (int i = 0; i < KINDS; i++)
 		waits[i].make(&waits[i]);
-		pthread_create(&wait[i], NULL, waiter, &waits[i]);
-		pthread_create(&tick[i], NULL, ticker, &waits[i]);
-	}
-	for (int i = 0; i < KINDS; i++) {
-		pthread_join(tick[i], NULL);
-		pthread_join(wait[i], NULL);
-	}
+	do {
+		for (int i = 0; i < KINDS; i++) {
+			pthread_create(&wait[i], NULL, waiter, &waits[i]);
+			pthread_create(&tick[i], NULL, ticker, &waits[i]);
+		}
+		for (int i = 0; i < KINDS; i++) {
+			pthread_join(tick[i], NULL);
+			pthread_join(wait[i], NULL);
+		}
+		wanted += turns * KINDS;
+	} while (!input_ended());
 	stop = 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(locking[i], NULL);
 	semctl(waits[5].other, 0, IPC_RMID);
 	msgctl(waits[6].other, IPC_RMID, NULL);
-	printf("rounds %ld of %ld, interrupted %ld, odd %ld\n", atomic_load(&rounds), turns * KINDS, atomic_load(&interrupted), atomic_load(&odd));
+	printf("rounds %ld of %ld, interrupted %ld, odd %ld\n", atomic_load(&rounds), wanted, atomic_load(&interrupted), atomic_load(&odd));
 	fflush(stdout);
 	return 0;
 }
