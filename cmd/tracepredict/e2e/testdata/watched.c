@@ -111,7 +111,9 @@ int main(void)
 	instructions(where);
 	calls((void *)where);
 	kernel(where, 3);
-	memset(where, 0, sizeof *where);
+	/* The C library chooses its memset by the processor, and some write eight bytes by two
+	 * instructions, each an access: one byte they all write by one. The others are 0. */
+	memset(where, 0, 1);
 	say("write 0");
 	if (nothing)
 		nothing();
