@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/debugpkg"
+	"github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -37,7 +38,7 @@ func DebugNotes(s *loader.Session, r *report.Report) []string {
 	var notes []string
 	for _, file := range slices.Sorted(maps.Keys(found)) {
 		if m := modules[file]; m != nil {
-			if _, err := m.Bin.DWARF(); err != nil {
+			if _, err := dwarf.Of(m.Bin).Data(); err != nil {
 				notes = append(notes, debugNote(root, m.Bin, file, found[file], err))
 			}
 		}

@@ -19,8 +19,8 @@ import (
 // constants adds what the code makes.
 func (l *landmarker) constants() {
 	for _, t := range l.text {
-		if !spend(&l.code, t.Hi-t.Lo) {
-			l.f.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
+		if !Spend(&l.code, t.Hi-t.Lo) {
+			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
 		b, err := l.f.image(t.Lo, t.Hi-t.Lo)

@@ -3,7 +3,6 @@ package elf
 import (
 	"bytes"
 	"compress/zlib"
-	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
@@ -23,149 +22,45 @@ const (
 	maxUnasked   = 16 << 20
 )
 
-// DWARF gives the debug information: the file's own, else that of the separate
-// file found by build identifier or by .gnu_debuglink. Errors answer to
-// ErrNoDWARF where there is none, to ErrDebugFile where what was found belongs
-// to another build. Sections are held in memory, uncompressed.
-//
-// The standard library's reader can panic on damaged data that it only meets
-// later: recover where you walk hostile input, and use Entries and LineReader.
-func (f *File) DWARF() (*dwarf.Data, error) {
-	f.dwarfOnce.Do(func() { f.dwarf, f.dwarfErr = f.loadDWARF() })
-	return f.dwarf, f.dwarfErr
-}
-
-func (f *File) loadDWARF() (*dwarf.Data, error) {
-	if f.hasDWARF() {
-		d, err := f.ownDWARF()
-		f.problem(f.supplementErr)
-		return d, err
-	}
-	d, err := f.debugFile()
-	if err != nil {
-		return nil, err
-	}
-	if d == nil || !d.hasDWARF() {
-		return nil, f.fail(ErrNoDWARF, noOffset, "has no debug information")
-	}
-	data, err := d.ownDWARF()
-	f.problem(d.supplementErr)
-	return data, err
-}
-
-func (f *File) hasDWARF() bool {
-	s := f.debugSection("info")
-	return s != nil && s.FileSize > 0
-}
-
-func (f *File) debugSection(name string) *elf.Section {
+// DebugSections returns the sections .debug_NAME and .zdebug_NAME whose content is
+// in the file. Object files can have several of one name.
+func (f *File) DebugSections(name string) []*elf.Section {
+	var out []*elf.Section
 	for _, s := range f.elf.Sections {
 		if s.Type != elf.SHT_NOBITS && (s.Name == ".debug_"+name || s.Name == ".zdebug_"+name) {
-			return s
+			out = append(out, s)
 		}
 	}
-	return nil
+	return out
 }
 
-// DebugSection gives the content of .debug_NAME, uncompressed, from where
-// DWARF takes it; nil if there is none. The slice is shared: do not change it.
-func (f *File) DebugSection(name string) ([]byte, error) {
-	f.DWARF() // its error is not ours: one section may be sound
-	from := f
-	if !f.hasDWARF() {
-		d, err := f.debugFile()
-		if err != nil {
-			return nil, err
-		}
-		if d == nil {
-			return nil, nil
-		}
-		from = d
+// LinkSection returns the content of a section that holds the name of another file;
+// nil if there is none, or it is too long for a name.
+func (f *File) LinkSection(name string) []byte {
+	s := f.elf.Section(name)
+	if s == nil || s.Type == elf.SHT_NOBITS || s.FileSize > maxName {
+		return nil
 	}
-	if b, ok := from.sections[name]; ok {
-		return b, nil
-	}
-	s := from.debugSection(name)
-	if s == nil {
-		return nil, nil
-	}
-	return from.sectionData(s)
-}
-
-func (f *File) ownDWARF() (d *dwarf.Data, err error) {
-	defer f.guard("parse debug information", &err)
-	get := func(name string) []byte {
-		s := f.debugSection(name)
-		if s == nil || err != nil {
-			return nil
-		}
-		var b []byte
-		if b, err = f.sectionData(s); err == nil && !spend(&f.debugLeft, uint64(len(b))) {
-			err = f.fail(ErrTooLarge, int64(s.Offset), "more than %d bytes of debug information", uint64(maxDebug))
-		}
-		if err != nil {
-			return nil
-		}
-		f.sections[name] = b
-		return b
-	}
-	f.sections, f.debugLeft = map[string][]byte{}, maxDebug
-	for _, name := range dwarfSections {
-		get(name)
-	}
+	b, err := f.SectionData(s)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	if err := checkSections(f.sections); err != nil {
-		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
-	}
-	f.joinSupplement()
-	if d, err = f.sections.data(); err != nil {
-		return nil, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
-	}
-	return d, nil
+	return b
 }
 
-// dwarfSections are those that the standard library reads, and the type units.
-var dwarfSections = [...]string{"abbrev", "info", "line", "ranges", "str", "addr", "line_str", "str_offsets", "rnglists", "types"}
-
-func checkSections(s debugSections) error {
-	if err := checkUnits("info", s["info"], s["abbrev"]); err != nil {
-		return err
-	}
-	return checkUnits("types", s["types"], s["abbrev"])
-}
-
-// data gives sections that were judged to the standard library.
-func (s debugSections) data() (*dwarf.Data, error) {
-	d, err := dwarf.New(s["abbrev"], nil, nil, s["info"], s["line"], nil, s["ranges"], s["str"])
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"addr", "line_str", "str_offsets", "rnglists"} {
-		if b := s[name]; b != nil {
-			err = errors.Join(err, d.AddSection(".debug_"+name, b))
-		}
-	}
-	if b := s["types"]; b != nil {
-		err = errors.Join(err, d.AddTypes(".debug_types", b))
-	}
-	return d, err
-}
-
-// sectionData gives a section's content, uncompressed.
-func (f *File) sectionData(s *elf.Section) (b []byte, err error) {
-	defer f.guard("read section "+s.Name, &err)
+// SectionData returns the content of a section, uncompressed.
+func (f *File) SectionData(s *elf.Section) (b []byte, err error) {
+	defer f.Guard("read section "+s.Name, &err)
 	if s.Flags&elf.SHF_COMPRESSED != 0 {
 		if err := f.checkExpansion(s, s.Size); err != nil {
 			return nil, err
 		}
 		if b, err = s.Data(); err != nil {
-			return nil, f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
+			return nil, f.Fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
 		}
 		return b, nil
 	}
-	if b, err = f.readUpTo(s.Offset, s.FileSize, maxDebug); err != nil {
+	if b, err = f.readUpTo(s.Offset, s.FileSize, MaxDebug); err != nil {
 		return nil, fmt.Errorf("read section %s: %w", s.Name, err)
 	}
 	if strings.HasPrefix(s.Name, ".zdebug_") {
@@ -177,8 +72,8 @@ func (f *File) sectionData(s *elf.Section) (b []byte, err error) {
 // checkExpansion judges the size that a compressed section claims, before any
 // of it is uncompressed.
 func (f *File) checkExpansion(s *elf.Section, size uint64) error {
-	if size > maxUnasked && size/maxExpansion > s.FileSize || size > maxDebug {
-		return f.fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
+	if size > maxUnasked && size/maxExpansion > s.FileSize || size > MaxDebug {
+		return f.Fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
 	}
 	return nil
 }
@@ -191,7 +86,7 @@ func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
 	}
 	n := binary.BigEndian.Uint64(b[4:])
 	bad := func(err error) error {
-		return f.fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
+		return f.Fail(ErrMalformed, int64(s.Offset), "section %s: %v", s.Name, err)
 	}
 	if err := f.checkExpansion(s, n); err != nil {
 		return nil, err
@@ -221,7 +116,7 @@ func (f *File) loadDebugSymbols() {
 	if f.HasSymbols() {
 		return
 	}
-	d, err := f.debugFile()
+	d, err := f.DebugFile()
 	if err != nil || d == nil {
 		f.debugSymbolsErr = err
 		return
@@ -236,16 +131,16 @@ func (f *File) loadDebugSymbols() {
 
 // DebugPath is the path of the separate debug file in use, or "".
 func (f *File) DebugPath() string {
-	if d, _ := f.debugFile(); d != nil {
+	if d, _ := f.DebugFile(); d != nil {
 		return d.name
 	}
 	return ""
 }
 
-// debugFile opens the separate debug file; nil and no error if there is none.
-func (f *File) debugFile() (*File, error) {
+// DebugFile returns the separate debug file; nil and no error if there is none.
+func (f *File) DebugFile() (*File, error) {
 	f.separateOnce.Do(func() {
-		if !f.debug {
+		if !f.opts.DebugOnly {
 			f.separate, f.separateErr = f.findDebugFile()
 		}
 	})
@@ -276,11 +171,24 @@ type candidate struct {
 	crc    uint32
 }
 
-func (f *File) debugCandidates() []candidate {
-	dirs := f.opts.DebugDirs
-	if dirs == nil {
-		dirs = []string{"/usr/lib/debug"}
+// DebugDirs returns the directories of separate debug files.
+func (f *File) DebugDirs() []string {
+	if f.opts.DebugDirs == nil {
+		return []string{"/usr/lib/debug"}
 	}
+	return f.opts.DebugDirs
+}
+
+// OpenDebug opens another file at path that has debug information of this one: with
+// the same options, and with Options.DebugOnly.
+func (f *File) OpenDebug(path string) (*File, error) {
+	opts := f.opts
+	opts.DebugOnly = true
+	return OpenWith(path, opts)
+}
+
+func (f *File) debugCandidates() []candidate {
+	dirs := f.DebugDirs()
 	var out []candidate
 	if id := f.BuildID(); len(id) > 2 {
 		for _, d := range dirs {
@@ -291,7 +199,7 @@ func (f *File) debugCandidates() []candidate {
 	if !ok || f.path == "" {
 		return out
 	}
-	dir := path.Dir(f.resolvedPath())
+	dir := path.Dir(f.ResolvedPath())
 	places := []string{dir, path.Join(dir, ".debug")}
 	for _, d := range dirs {
 		places = append(places, path.Join(d, dir))
@@ -302,9 +210,12 @@ func (f *File) debugCandidates() []candidate {
 	return out
 }
 
-// resolvedPath is the file's path behind symbolic links, as the kernel tells
-// it of the descriptor; inside a root, the path as given.
-func (f *File) resolvedPath() string {
+// ResolvedPath returns the file's path behind symbolic links, as the kernel knows the
+// descriptor; inside a root the path as given, and "" of a file not opened by path.
+func (f *File) ResolvedPath() string {
+	if f.path == "" {
+		return ""
+	}
 	if file, ok := f.r.(*os.File); ok && f.opts.Root == "" {
 		p, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 		if err == nil && path.IsAbs(p) {
@@ -320,7 +231,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	if s == nil || s.Type == elf.SHT_NOBITS || s.FileSize > maxName {
 		return "", 0, false
 	}
-	b, err := f.sectionData(s)
+	b, err := f.SectionData(s)
 	if err != nil {
 		return "", 0, false
 	}
@@ -337,7 +248,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 }
 
 func (f *File) tryDebugFile(c candidate) (*File, error) {
-	d, err := openFile(c.path, f.opts, true)
+	d, err := f.OpenDebug(c.path)
 	if err != nil {
 		return nil, err
 	}
@@ -353,20 +264,20 @@ func (f *File) matches(d *File, c candidate) error {
 	// Found by a checksum, one of the two may lack the identifier; by the
 	// identifier itself, neither.
 	if d.arch != f.arch || own != theirs && (!c.hasCRC || own != "" && theirs != "") {
-		return d.fail(ErrDebugFile, noOffset, "belongs to another build of %s (%s, not %s)", f.name, theirs, own)
+		return d.Fail(ErrDebugFile, NoOffset, "belongs to another build of %s (%s, not %s)", f.name, theirs, own)
 	}
 	if !c.hasCRC {
 		return nil
 	}
 	if d.size > maxChecksum {
-		return d.fail(ErrTooLarge, noOffset, "has %d bytes: the checksum that %s asks for is taken of %d at most", d.size, f.name, uint64(maxChecksum))
+		return d.Fail(ErrTooLarge, NoOffset, "has %d bytes: the checksum that %s asks for is taken of %d at most", d.size, f.name, uint64(maxChecksum))
 	}
 	sum := crc32.NewIEEE()
 	if _, err := io.Copy(sum, io.NewSectionReader(d.r, 0, int64(d.size))); err != nil {
 		return fmt.Errorf("checksum of %s: %w", d.name, err)
 	}
 	if sum.Sum32() != c.crc {
-		return d.fail(ErrDebugFile, noOffset, "has checksum %08x, %s asks for %08x", sum.Sum32(), f.name, c.crc)
+		return d.Fail(ErrDebugFile, NoOffset, "has checksum %08x, %s asks for %08x", sum.Sum32(), f.name, c.crc)
 	}
 	return nil
 }

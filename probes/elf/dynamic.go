@@ -53,7 +53,7 @@ func (f *File) loadDynamic() {
 	for _, p := range f.elf.Progs {
 		if p.Type == elf.PT_DYNAMIC {
 			if err := f.readDynamic(p); err != nil {
-				f.problem(fmt.Errorf("read dynamic section: %w", err))
+				f.AddProblem(fmt.Errorf("read dynamic section: %w", err))
 			}
 			return
 		}
@@ -196,10 +196,10 @@ func (f *File) gnuHashCount() uint64 {
 func (f *File) versionNames() map[uint16]string {
 	v := versionReader{f, map[uint16]string{}, maxVersions}
 	if err := v.records(f.dyn.verdef, f.dyn.nverdef, 20, 16, v.defined); err != nil {
-		f.problem(fmt.Errorf("read version definitions: %w", err))
+		f.AddProblem(fmt.Errorf("read version definitions: %w", err))
 	}
 	if err := v.records(f.dyn.verneed, f.dyn.nverneed, 16, 12, v.needed); err != nil {
-		f.problem(fmt.Errorf("read needed versions: %w", err))
+		f.AddProblem(fmt.Errorf("read needed versions: %w", err))
 	}
 	return v.names
 }

@@ -235,7 +235,7 @@ func (f *File) frames() ([]Range, error) {
 func (f *File) frameTable() (frameTable, error) {
 	f.framesOnce.Do(func() {
 		if f.frame, f.frameErr = f.loadFrames(); f.frameErr != nil {
-			f.problem(fmt.Errorf("function extents of %s: %w", f.name, f.frameErr))
+			f.AddProblem(fmt.Errorf("function extents of %s: %w", f.name, f.frameErr))
 		}
 	})
 	return f.frame, f.frameErr

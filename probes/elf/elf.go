@@ -1,6 +1,7 @@
 // Package elf opens ELF files as probes need them: symbols in every version,
 // function extents from unwind tables, code by address, file offsets for the
-// kernel, and debug information, from the file itself or from a separate one.
+// kernel, and the sections of debug information, which package dwarf reads, of the
+// file itself or of a separate one.
 // Input is hostile: every error names file and offset, nothing panics, and
 // allocation is bounded by the file's true size.
 package elf

@@ -51,10 +51,11 @@ func (e *Error) Error() string {
 // Unwrap gives the sentinel.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// noOffset marks an error that belongs to no place in the file.
-const noOffset = -1
+// NoOffset marks an error that belongs to no place in the file.
+const NoOffset = -1
 
-func (f *File) fail(kind error, off int64, format string, args ...any) *Error {
+// Fail returns an error about the file. The offset is one in the file, or NoOffset.
+func (f *File) Fail(kind error, off int64, format string, args ...any) *Error {
 	return &Error{Path: f.name, Kind: kind, Offset: off, Reason: fmt.Sprintf(format, args...), Remedy: remedyFor(kind)}
 }
 
@@ -72,10 +73,10 @@ func remedyFor(kind error) string {
 	return ""
 }
 
-// guard turns a panic of the standard library's parsers, which promise nothing
+// Guard turns a panic of the standard library's parsers, which promise nothing
 // about hostile input, into an error about this file.
-func (f *File) guard(what string, err *error) {
+func (f *File) Guard(what string, err *error) {
 	if r := recover(); r != nil {
-		*err = f.fail(ErrMalformed, noOffset, "%s: %v", what, r)
+		*err = f.Fail(ErrMalformed, NoOffset, "%s: %v", what, r)
 	}
 }

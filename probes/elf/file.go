@@ -2,7 +2,6 @@ package elf
 
 import (
 	"bytes"
-	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -33,6 +32,9 @@ type Options struct {
 	// Path is where a file that is not opened by path lies inside Root; separate
 	// and split debug information is looked for beside it. "": nowhere.
 	Path string
+	// DebugOnly: only the debug information of the file is wanted. Its segments may
+	// have no content, and it may be an object file.
+	DebugOnly bool
 }
 
 // File is an open ELF file. Its methods may be called concurrently; Close may
@@ -44,7 +46,6 @@ type File struct {
 	r      io.ReaderAt
 	size   uint64
 	closer io.Closer
-	debug  bool // a separate debug file: its segments have no content
 
 	sectionless error // why the section headers are not looked at
 	elf         *elf.File
@@ -57,9 +58,10 @@ type File struct {
 	mu       sync.Mutex // guards problems; taken last
 	problems []error
 	held     holding
+	values   sync.Map // key of Once → func() any
 
-	symbolsOnce, functionsOnce, pltOnce, gotOnce, dwarfOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce, linesOnce, mentionsOnce, pointersOnce sync.Once
+	symbolsOnce, functionsOnce, pltOnce, gotOnce, separateOnce, debugSymbolsOnce,
+	framesOnce, landmarksOnce, mentionsOnce, pointersOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -74,14 +76,6 @@ type File struct {
 	named           map[string][]Pointer // to symbols
 	got             map[uint64]string
 	plt             map[uint64]string
-	dwarf           *dwarf.Data
-	dwarfErr        error
-	sections        debugSections // as loaded
-	joined          bool          // with those of a supplementary file
-	supplementErr   error         // why not, where there is one
-	debugLeft       uint64        // bytes that sections may still take
-	lines           lineCheck
-	kept            map[string][]byte // sections, where a part takes some of each; nil: not kept
 	separate        *File
 	separateErr     error
 	debugSymbols    []Symbol
@@ -100,10 +94,6 @@ func Open(path string) (*File, error) { return OpenWith(path, Options{}) }
 
 // OpenWith opens the file at path inside opts.Root.
 func OpenWith(path string, opts Options) (*File, error) {
-	return openFile(path, opts, false)
-}
-
-func openFile(path string, opts Options, debug bool) (*File, error) {
 	file, err := openIn(opts.Root, path)
 	if err != nil {
 		return nil, fmt.Errorf("open binary: %w", err)
@@ -116,7 +106,7 @@ func openFile(path string, opts Options, debug bool) (*File, error) {
 		file.Close()
 		return nil, err
 	}
-	f := &File{name: path, path: path, opts: opts, r: file, size: uint64(st.Size()), closer: file, debug: debug}
+	f := &File{name: path, path: path, opts: opts, r: file, size: uint64(st.Size()), closer: file}
 	if err := f.load(); err != nil {
 		file.Close()
 		return nil, err
@@ -125,7 +115,7 @@ func openFile(path string, opts Options, debug bool) (*File, error) {
 }
 
 func notRegular(path string) error {
-	return &Error{Path: path, Kind: ErrNotELF, Offset: noOffset, Reason: "is not a regular file", Remedy: "name a program"}
+	return &Error{Path: path, Kind: ErrNotELF, Offset: NoOffset, Reason: "is not a regular file", Remedy: "name a program"}
 }
 
 // openIn opens path for reading without blocking on a FIFO; with a root,
@@ -169,7 +159,7 @@ func New(r io.ReaderAt, size int64, name string) (*File, error) {
 // NewWith is New with options, which say where separate debug files are.
 func NewWith(r io.ReaderAt, size int64, name string, opts Options) (*File, error) {
 	if size < 0 {
-		return nil, &Error{Path: name, Kind: ErrTruncated, Offset: noOffset, Reason: "has a negative size"}
+		return nil, &Error{Path: name, Kind: ErrTruncated, Offset: NoOffset, Reason: "has a negative size"}
 	}
 	f := &File{name: name, path: opts.Path, opts: opts, r: r, size: uint64(size)}
 	if err := f.load(); err != nil {
@@ -193,7 +183,7 @@ func (f *File) Close() error {
 }
 
 func (f *File) load() (err error) {
-	defer f.guard("read ELF header", &err)
+	defer f.Guard("read ELF header", &err)
 	h, err := f.header()
 	if err != nil {
 		return err
@@ -208,7 +198,7 @@ func (f *File) load() (err error) {
 	if err := f.loadSegments(); err != nil {
 		return err
 	}
-	if !f.debug {
+	if !f.opts.DebugOnly {
 		f.loadDynamic()
 	}
 	return nil
@@ -226,9 +216,9 @@ func (f *File) parse() (*elf.File, error) {
 	}
 	e, err2 := elf.NewFile(noSections{io.NewSectionReader(f.r, 0, int64(f.size))})
 	if err2 != nil {
-		return nil, f.fail(ErrMalformed, noOffset, "ELF headers: %v", err)
+		return nil, f.Fail(ErrMalformed, NoOffset, "ELF headers: %v", err)
 	}
-	f.problem(f.fail(ErrMalformed, noOffset, "section headers are unreadable and were ignored: %v", err))
+	f.AddProblem(f.Fail(ErrMalformed, NoOffset, "section headers are unreadable and were ignored: %v", err))
 	return e, nil
 }
 
@@ -255,8 +245,8 @@ func (f *File) loadSegments() error {
 			if err := f.addSegment(p); err != nil {
 				return err
 			}
-			if p.Flags&elf.PF_X != 0 && !f.debug && !spend(&code, p.Filesz) {
-				return f.fail(ErrTooLarge, int64(p.Off), "more than %d bytes of code", min(maxCode, f.size))
+			if p.Flags&elf.PF_X != 0 && !f.opts.DebugOnly && !Spend(&code, p.Filesz) {
+				return f.Fail(ErrTooLarge, int64(p.Off), "more than %d bytes of code", min(maxCode, f.size))
 			}
 		case elf.PT_INTERP:
 			f.interp = f.readInterp(p)
@@ -268,13 +258,13 @@ func (f *File) loadSegments() error {
 func (f *File) addSegment(p *elf.Prog) error {
 	filesz := p.Filesz
 	if p.Off > f.size || filesz > f.size-p.Off {
-		if !f.debug {
-			return f.fail(ErrTruncated, int64(f.size), "a segment of %d bytes at 0x%x ends beyond the file's %d bytes", p.Filesz, p.Off, f.size)
+		if !f.opts.DebugOnly {
+			return f.Fail(ErrTruncated, int64(f.size), "a segment of %d bytes at 0x%x ends beyond the file's %d bytes", p.Filesz, p.Off, f.size)
 		}
 		filesz = 0
 	}
 	if p.Vaddr+p.Memsz < p.Vaddr || p.Vaddr+filesz < p.Vaddr {
-		return f.fail(ErrMalformed, noOffset, "a segment at address 0x%x wraps around", p.Vaddr)
+		return f.Fail(ErrMalformed, NoOffset, "a segment at address 0x%x wraps around", p.Vaddr)
 	}
 	f.segments = append(f.segments, segment{addr: p.Vaddr, off: p.Off, filesz: filesz, memsz: p.Memsz, exec: p.Flags&elf.PF_X != 0, write: p.Flags&elf.PF_W != 0})
 	return nil
@@ -283,7 +273,7 @@ func (f *File) addSegment(p *elf.Prog) error {
 func (f *File) readInterp(p *elf.Prog) string {
 	b, err := f.read(p.Off, min(p.Filesz, unix.PathMax))
 	if err != nil {
-		f.problem(fmt.Errorf("read PT_INTERP: %w", err))
+		f.AddProblem(fmt.Errorf("read PT_INTERP: %w", err))
 		return ""
 	}
 	if i := bytes.IndexByte(b, 0); i >= 0 {
@@ -298,10 +288,10 @@ func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, m
 // readUpTo is read with another bound than maxRead.
 func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
 	if off > f.size || n > f.size-off {
-		return nil, f.fail(ErrTruncated, int64(min(off, f.size)), "%d bytes wanted at 0x%x, the file has %d", n, off, f.size)
+		return nil, f.Fail(ErrTruncated, int64(min(off, f.size)), "%d bytes wanted at 0x%x, the file has %d", n, off, f.size)
 	}
 	if n > most {
-		return nil, f.fail(ErrTooLarge, int64(off), "%d bytes wanted at 0x%x, at most %d are read", n, off, most)
+		return nil, f.Fail(ErrTooLarge, int64(off), "%d bytes wanted at 0x%x, at most %d are read", n, off, most)
 	}
 	b := make([]byte, n)
 	k, err := f.r.ReadAt(b, int64(off))
@@ -309,12 +299,13 @@ func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
 		return b, nil
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		return nil, f.fail(ErrTruncated, int64(off)+int64(k), "file ends early")
+		return nil, f.Fail(ErrTruncated, int64(off)+int64(k), "file ends early")
 	}
 	return nil, fmt.Errorf("read %s at 0x%x: %w", f.name, off, err)
 }
 
-func (f *File) problem(err error) {
+// AddProblem adds an error to Problems; nil adds none.
+func (f *File) AddProblem(err error) {
 	if err == nil {
 		return
 	}
@@ -332,6 +323,16 @@ func (f *File) Problems() []error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]error(nil), f.problems...)
+}
+
+// Once returns what make returned when Once was first called with the key. Packages
+// that read one part of a file keep there what they have read.
+func (f *File) Once(key any, make func() any) any {
+	v, known := f.values.Load(key)
+	if !known {
+		v, _ = f.values.LoadOrStore(key, sync.OnceValue(make))
+	}
+	return v.(func() any)()
 }
 
 // Arch is the architecture of the file's code.
@@ -366,10 +367,10 @@ func (f *File) HasSymbols() bool {
 // run-time system, which are no functions of the table.
 func (f *File) IsGo() bool { return f.elf.Section(".go.buildinfo") != nil }
 
-// maxBuildID is well above the 20 bytes of a SHA-1. maxNotes bounds the bytes
+// MaxBuildID bounds a build identifier, in bytes, well above the 20 of a SHA-1. maxNotes bounds the bytes
 // of notes looked through: a linked file has a few hundred.
 const (
-	maxBuildID = 64
+	MaxBuildID = 64
 	maxNotes   = 1 << 20
 )
 
@@ -384,7 +385,7 @@ func (f *File) BuildID() string {
 		}
 	}
 	for _, p := range f.elf.Progs {
-		if p.Type == elf.PT_NOTE && !f.debug {
+		if p.Type == elf.PT_NOTE && !f.opts.DebugOnly {
 			if id := f.buildIDIn(p.Off, p.Filesz, &left); id != "" {
 				return id
 			}
@@ -408,7 +409,7 @@ func (f *File) buildIDIn(off, n uint64, left *uint64) string {
 		if descAt+descLen > uint64(len(b)) {
 			return ""
 		}
-		if typ == ntGNUBuildID && string(b[12:12+nameLen]) == "GNU\x00" && descLen > 0 && descLen <= maxBuildID {
+		if typ == ntGNUBuildID && string(b[12:12+nameLen]) == "GNU\x00" && descLen > 0 && descLen <= MaxBuildID {
 			return hex.EncodeToString(b[descAt : descAt+descLen])
 		}
 		b = b[min(descAt+align4(descLen), uint64(len(b))):]
@@ -450,7 +451,7 @@ func (f *File) TextSize() (n uint64) {
 // change them. Errors answer to ErrAddress.
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	if n < 0 {
-		return nil, f.fail(ErrAddress, noOffset, "%d bytes wanted at address 0x%x", n, addr)
+		return nil, f.Fail(ErrAddress, NoOffset, "%d bytes wanted at address 0x%x", n, addr)
 	}
 	return f.image(addr, uint64(n))
 }
@@ -459,7 +460,7 @@ func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 func (f *File) exactly(addr, n uint64) ([]byte, error) {
 	b, err := f.image(addr, n)
 	if err == nil && uint64(len(b)) < n {
-		return nil, f.fail(ErrAddress, noOffset, "no %d bytes at address 0x%x", n, addr)
+		return nil, f.Fail(ErrAddress, NoOffset, "no %d bytes at address 0x%x", n, addr)
 	}
 	return b, err
 }
@@ -487,7 +488,7 @@ func (f *File) available(addr uint64) uint64 {
 func (f *File) Offset(addr uint64) (uint64, error) {
 	s := f.segmentAt(addr)
 	if s == nil {
-		return 0, f.fail(ErrAddress, noOffset, "address 0x%x has no content in the file", addr)
+		return 0, f.Fail(ErrAddress, NoOffset, "address 0x%x has no content in the file", addr)
 	}
 	return s.off + (addr - s.addr), nil
 }
@@ -503,7 +504,7 @@ func (f *File) Addr(offset uint64) (uint64, error) {
 		}
 	}
 	if found == nil {
-		return 0, f.fail(ErrAddress, int64(min(offset, 1<<62)), "offset is in no segment")
+		return 0, f.Fail(ErrAddress, int64(min(offset, 1<<62)), "offset is in no segment")
 	}
 	return found.addr + (offset - found.off), nil
 }

@@ -253,8 +253,7 @@ func walk(f *File) {
 	f.Pointers(0, ^uint64(0), "main")
 	_, _ = f.UnseenSync()
 	_, _ = f.DebugSymbols()
-	_, _ = f.DWARF()
-	_, _ = f.DebugSection("line")
+	_ = readDebugSections(f)
 	f.DebugPath()
 	f.Problems()
 }

@@ -2,36 +2,19 @@ package elf
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// run gives the standard output of a tool.
-func run(t testing.TB, name string, args ...string) string {
-	t.Helper()
-	testtool.Need(t, name)
-	cmd := exec.Command(name, args...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, stderr.String())
-	}
-	return string(out)
-}
+var run = elftest.Run
 
-// build compiles a file of testdata and gives the program's path.
+// build compiles a file of testdata and returns the program's path.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
-	out := filepath.Join(t.TempDir(), "prog")
-	args := append([]string{"-O2", "-o", out, filepath.Join("testdata", source)}, flags...)
-	run(t, compiler, append(args, "-pthread")...)
-	return out
+	return elftest.Build(t, compiler, filepath.Join("testdata", source), flags...)
 }
 
 func open(t testing.TB, path string) *File {

@@ -43,7 +43,7 @@ func (f *File) ehFrame() (c CallFrames, err error) {
 			return CallFrames{Bytes: b, Addr: s.Addr}, nil
 		}
 	}
-	if f.debug {
+	if f.opts.DebugOnly {
 		return c, nil
 	}
 	return f.ehFrameBySegment()
@@ -79,7 +79,7 @@ const maxFrameIndex = 256 << 20
 // frameIndex gives .eh_frame_hdr; nil where it cannot be read.
 func (f *File) frameIndex() ([]byte, uint64) {
 	for _, p := range f.elf.Progs {
-		if p.Type == elf.PT_GNU_EH_FRAME && !f.debug {
+		if p.Type == elf.PT_GNU_EH_FRAME && !f.opts.DebugOnly {
 			if b, err := f.readUpTo(p.Off, p.Filesz, maxFrameIndex); err == nil {
 				return b, p.Vaddr
 			}
@@ -101,20 +101,21 @@ func (f *File) globalOffsetTable() uint64 {
 // DebugFrame gives .debug_frame, uncompressed, of the file itself or of its
 // separate debug file; no bytes if there is none.
 func (f *File) DebugFrame() (CallFrames, error) {
-	from, s := f, f.debugSection("frame")
-	if s == nil {
-		d, err := f.debugFile()
+	from, all := f, f.DebugSections("frame")
+	if len(all) == 0 {
+		d, err := f.DebugFile()
 		if err != nil || d == nil {
 			return CallFrames{}, err
 		}
-		if from, s = d, d.debugSection("frame"); s == nil {
+		if from, all = d, d.DebugSections("frame"); len(all) == 0 {
 			return CallFrames{}, nil
 		}
 	}
+	s := all[0]
 	if s.Size > maxRead {
-		return CallFrames{}, from.fail(ErrTooLarge, int64(s.Offset), "%d bytes of .debug_frame, at most %d are read", s.Size, maxRead)
+		return CallFrames{}, from.Fail(ErrTooLarge, int64(s.Offset), "%d bytes of .debug_frame, at most %d are read", s.Size, maxRead)
 	}
-	b, err := from.sectionData(s)
+	b, err := from.SectionData(s)
 	if err != nil {
 		return CallFrames{}, fmt.Errorf("read .debug_frame: %w", err)
 	}

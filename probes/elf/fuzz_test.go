@@ -2,7 +2,6 @@ package elf
 
 import (
 	"bytes"
-	"debug/dwarf"
 	"encoding/binary"
 	"os"
 	"testing"
@@ -29,7 +28,6 @@ func FuzzPatched(f *testing.F) {
 		walk(file)
 		checkLandmarks(t, file)
 		ask(t, file, any)
-		readDebug(t, file)
 	})
 }
 
@@ -55,66 +53,6 @@ func ask(t *testing.T, f *File, any uint64) {
 		t.Error(err)
 	}
 	f.DebugPath()
-}
-
-// readDebug reads all debug information as its users do: under recover.
-func readDebug(t *testing.T, f *File) {
-	defer func() { _ = recover() }()
-	d, err := f.DWARF()
-	if err != nil {
-		return
-	}
-	info, err := f.DebugSection("info")
-	if err != nil {
-		t.Errorf("there is debug information, but: %v", err)
-	}
-	for _, u := range Units(info) {
-		if u.Entry >= u.End || int(u.End) > len(info) {
-			t.Errorf("unit %+v of %d bytes", u, len(info))
-		}
-	}
-	r := d.Reader()
-	for es, n := NewEntries(r, len(info)), 0; ; n++ {
-		e, err := es.Next()
-		if err != nil || e == nil {
-			return
-		}
-		if n > len(info)+maxEmpty {
-			t.Errorf("%d entries in %d bytes", n, len(info))
-		}
-		if e.Tag == dwarf.TagCompileUnit {
-			readLines(f, e)
-		}
-	}
-}
-
-func readLines(f *File, unit *dwarf.Entry) {
-	defer func() { _ = recover() }()
-	r, err := f.LineReader(unit)
-	if err != nil || r == nil {
-		return
-	}
-	for e := (dwarf.LineEntry{}); r.Next(&e) == nil; {
-	}
-	r.Files()
-}
-
-// FuzzUnits judges headers and abbreviations without the file around them;
-// what passes is read by the standard library.
-func FuzzUnits(f *testing.F) {
-	f.Add(elftest.Unit4(0, 1, 0), elftest.Abbrev(1, 0x34, false, 3, 8))
-	f.Add(elftest.LE(uint32(8), uint16(5), uint8(1), uint8(8), uint32(0)), elftest.Abbrev(1, 0x11, true, 0x10, 0x17))
-	f.Fuzz(func(t *testing.T, info, abbrev []byte) {
-		if len(info) > 1<<12 || len(abbrev) > 1<<12 {
-			return
-		}
-		b := elftest.Debug([]byte{0x90, 0xc3}, 0x1000, "info", info, "abbrev", abbrev, "str", []byte("a\x00"), "line", info).Bytes()
-		file, err := NewWith(bytes.NewReader(b), int64(len(b)), "units", quiet)
-		if err != nil {
-			t.Fatal(err)
-		}
-		readDebug(t, file)
-	})
 }
 
 // FuzzOpen walks every getter of whatever opens.

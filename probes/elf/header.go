@@ -27,7 +27,7 @@ func (f *File) header() (*elf.Header64, error) {
 		return nil, f.notELF(head)
 	}
 	if len(head) < ehdrSize {
-		return nil, f.fail(ErrTruncated, int64(len(head)), "ELF header ends early")
+		return nil, f.Fail(ErrTruncated, int64(len(head)), "ELF header ends early")
 	}
 	var order binary.ByteOrder = binary.LittleEndian
 	if elf.Data(head[elf.EI_DATA]) == elf.ELFDATA2MSB {
@@ -39,16 +39,16 @@ func (f *File) header() (*elf.Header64, error) {
 	}
 	var h elf.Header64
 	if err := binary.Read(bytes.NewReader(head), order, &h); err != nil {
-		return nil, f.fail(ErrMalformed, 0, "ELF header: %v", err)
+		return nil, f.Fail(ErrMalformed, 0, "ELF header: %v", err)
 	}
-	if f.debug {
+	if f.opts.DebugOnly {
 		return &h, nil // a .dwo file is an object file
 	}
 	return &h, f.checkType(elf.Type(h.Type))
 }
 
 func (f *File) notELF(head []byte) error {
-	e := f.fail(ErrNotELF, noOffset, "is not an ELF file")
+	e := f.Fail(ErrNotELF, NoOffset, "is not an ELF file")
 	e.Remedy = "name a native Linux program"
 	if !bytes.HasPrefix(head, []byte("#!")) {
 		return e
@@ -80,11 +80,11 @@ func (f *File) archOf(head []byte, machine elf.Machine) (insn.Arch, error) {
 	case class == elf.ELFCLASS32:
 		what = "32-bit " + what
 	case class != elf.ELFCLASS64:
-		return 0, f.fail(ErrMalformed, elf.EI_CLASS, "unknown ELF class %d", head[elf.EI_CLASS])
+		return 0, f.Fail(ErrMalformed, elf.EI_CLASS, "unknown ELF class %d", head[elf.EI_CLASS])
 	case !little:
 		what = "big-endian " + what
 	}
-	e := f.fail(ErrArch, noOffset, "is a program for %s", what)
+	e := f.Fail(ErrArch, NoOffset, "is a program for %s", what)
 	e.Remedy = "build it for 64-bit x86-64 or arm64"
 	return 0, e
 }
@@ -94,23 +94,23 @@ func (f *File) checkType(t elf.Type) error {
 	case elf.ET_EXEC, elf.ET_DYN:
 		return nil
 	case elf.ET_REL:
-		return f.fail(ErrType, noOffset, "is an object file, not linked yet")
+		return f.Fail(ErrType, NoOffset, "is an object file, not linked yet")
 	case elf.ET_CORE:
-		e := f.fail(ErrType, noOffset, "is a core dump")
+		e := f.Fail(ErrType, NoOffset, "is a core dump")
 		e.Remedy = "name the program that dumped it"
 		return e
 	}
-	return f.fail(ErrType, noOffset, "has unknown ELF type %d", t)
+	return f.Fail(ErrType, NoOffset, "has unknown ELF type %d", t)
 }
 
 // checkTables bounds both header tables by the file, before anything sized by
 // them is allocated.
 func (f *File) checkTables(h *elf.Header64) error {
 	if h.Phnum > 0 && h.Phentsize != phdrSize {
-		return f.fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
+		return f.Fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
 	}
 	if h.Phnum > maxSegments {
-		return f.fail(ErrMalformed, 56, "%d program headers, Linux takes %d", h.Phnum, maxSegments)
+		return f.Fail(ErrMalformed, 56, "%d program headers, Linux takes %d", h.Phnum, maxSegments)
 	}
 	if err := f.checkTable("program headers", h.Phoff, uint64(h.Phnum), phdrSize); err != nil {
 		return err
@@ -130,10 +130,10 @@ func (f *File) checkTables(h *elf.Header64) error {
 		n = binary.LittleEndian.Uint64(first)
 	}
 	if h.Shentsize != shdrSize {
-		return f.fail(ErrMalformed, 58, "section headers of %d bytes, want %d", h.Shentsize, shdrSize)
+		return f.Fail(ErrMalformed, 58, "section headers of %d bytes, want %d", h.Shentsize, shdrSize)
 	}
 	if n > maxSections {
-		return f.fail(ErrMalformed, int64(min(h.Shoff, f.size)), "%d section headers, at most %d are read", n, maxSections)
+		return f.Fail(ErrMalformed, int64(min(h.Shoff, f.size)), "%d section headers, at most %d are read", n, maxSections)
 	}
 	if err := f.checkTable("section headers", h.Shoff, n, shdrSize); err != nil {
 		return err
@@ -166,16 +166,16 @@ func (f *File) checkSectionNames(h *elf.Header64) error {
 	flags, size := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[32:])
 	switch {
 	case elf.SectionFlag(flags)&elf.SHF_COMPRESSED != 0:
-		f.sectionless = f.fail(ErrMalformed, int64(at), "the section names are compressed")
+		f.sectionless = f.Fail(ErrMalformed, int64(at), "the section names are compressed")
 	case size > maxSectionNames || size > f.size:
-		f.sectionless = f.fail(ErrMalformed, int64(at), "%d bytes of section names, at most %d are read", size, min(maxSectionNames, f.size))
+		f.sectionless = f.Fail(ErrMalformed, int64(at), "%d bytes of section names, at most %d are read", size, min(maxSectionNames, f.size))
 	}
 	return nil
 }
 
 func (f *File) checkTable(what string, off, n, size uint64) error {
 	if off > f.size || n > (f.size-off)/size {
-		return f.fail(ErrTruncated, int64(f.size), "%s (%d at 0x%x) end beyond the file's %d bytes", what, n, off, f.size)
+		return f.Fail(ErrTruncated, int64(f.size), "%s (%d at 0x%x) end beyond the file's %d bytes", what, n, off, f.size)
 	}
 	return nil
 }

@@ -3,14 +3,12 @@ package elf
 import (
 	"bytes"
 	"compress/zlib"
-	"debug/dwarf"
 	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -19,15 +17,6 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// allocated gives the bytes that f allocates, what is freed again included.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
-
 const codeAt = 0x10000
 
 func code(b []byte) elftest.Segment {
@@ -35,9 +24,6 @@ func code(b []byte) elftest.Segment {
 }
 
 var someCode = bytes.Repeat([]byte{0x90}, 64)
-
-// debugFile is a program with debug sections.
-func debugFile(sections ...any) *elftest.File { return elftest.Debug(someCode, codeAt, sections...) }
 
 // compressed is a section of SHF_COMPRESSED that claims a size.
 func compressed(claim uint64, content []byte) []byte {
@@ -71,7 +57,6 @@ func TestLyingFiles(t *testing.T) {
 		f.Sections = []elftest.Section{{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 2, Size: size}, {Name: ".strtab", Type: elf.SHT_STRTAB, Data: []byte{0}}}
 		return f.Bytes()
 	}
-	dwarfOf := func(f *File) error { _, err := f.DWARF(); return err }
 	symbols := func(f *File) error { f.Symbols(); return errors.Join(f.Problems()...) }
 	bomb := make([]byte, 1<<20)
 	for _, c := range []struct {
@@ -105,18 +90,18 @@ func TestLyingFiles(t *testing.T) {
 			binary.LittleEndian.PutUint64(b[shoff+64+32:], 1<<39)
 			return b
 		}(), 1 << 40, symbols, "549755813888 bytes of section names, at most 16777216 are read (at file offset 0x"},
-		{"debug-section-of-a-terabyte", withSection(elftest.Section{Name: ".debug_info", Size: 1 << 39}), 1 << 40, dwarfOf, "549755813888 bytes wanted at 0x"},
-		{"zip-bomb", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1<<40, bomb)}), 0, dwarfOf, "bytes and claims 1099511627776 (at file offset 0xb8)"},
-		{"zip-bomb-that-says-so", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(maxUnasked+1<<20, bomb)}), 0, dwarfOf, "bytes and claims 17825792 (at file offset 0xb8)"},
-		{"zip-bomb-of-gnu", withSection(elftest.Section{Name: ".zdebug_info", Data: append([]byte("ZLIB\x00\x00\x01\x00\x00\x00\x00\x00"), compressed(0, bomb)[24:]...)}), 0, dwarfOf, "and claims 1099511627776 (at file offset 0xb8)"},
-		{"compressed-and-cut", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1000, make([]byte, 999))}), 0, dwarfOf, "section .debug_info: unexpected EOF (at file offset 0xb8)"},
-		{"unknown-compression", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: elftest.LE(uint32(77), uint32(0), uint64(9), uint64(1), uint64(0))}), 0, dwarfOf, "unknown compression type"},
+		{"debug-section-of-a-terabyte", withSection(elftest.Section{Name: ".debug_info", Size: 1 << 39}), 1 << 40, readDebugSections, "549755813888 bytes wanted at 0x"},
+		{"zip-bomb", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1<<40, bomb)}), 0, readDebugSections, "bytes and claims 1099511627776 (at file offset 0xb8)"},
+		{"zip-bomb-that-says-so", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(maxUnasked+1<<20, bomb)}), 0, readDebugSections, "bytes and claims 17825792 (at file offset 0xb8)"},
+		{"zip-bomb-of-gnu", withSection(elftest.Section{Name: ".zdebug_info", Data: append([]byte("ZLIB\x00\x00\x01\x00\x00\x00\x00\x00"), compressed(0, bomb)[24:]...)}), 0, readDebugSections, "and claims 1099511627776 (at file offset 0xb8)"},
+		{"compressed-and-cut", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: compressed(1000, make([]byte, 999))}), 0, readDebugSections, "section .debug_info: unexpected EOF (at file offset 0xb8)"},
+		{"unknown-compression", withSection(elftest.Section{Name: ".debug_info", Flags: elf.SHF_COMPRESSED, Data: elftest.LE(uint32(77), uint32(0), uint64(9), uint64(1), uint64(0))}), 0, readDebugSections, "unknown compression type"},
 		{"endless-notes", withSection(elftest.Section{Name: ".note", Type: elf.SHT_NOTE, Size: 1 << 39}), 1 << 40, func(f *File) error { f.BuildID(); return nil }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			length := max(c.length, int64(len(c.file)))
 			var err error
-			n := allocated(func() {
+			n := elftest.Allocated(func() {
 				var f *File
 				if f, err = NewWith(elftest.Sparse{Head: c.file, Length: length}, length, "lying", quiet); err == nil && c.ask != nil {
 					err = c.ask(f)
@@ -129,119 +114,6 @@ func TestLyingFiles(t *testing.T) {
 				t.Errorf("allocated %d bytes", n)
 			}
 		})
-	}
-}
-
-// TestLyingDebugInformation: structures that the standard library would read
-// out of all proportion are an error that names section and offset.
-func TestLyingDebugInformation(t *testing.T) {
-	wide := []byte{1, 0x11, 0}
-	for range maxAttributes + 1 {
-		wide = append(wide, 0x3f, 0x19) // DW_AT_external, DW_FORM_flag_present
-	}
-	wide = append(wide, 0, 0, 0)
-	var shared, manyUnits []byte
-	for range 20000 {
-		shared = append(shared, 1, 0x11, 0, 3, 8, 0, 0)
-	}
-	for i := range uint32(2000) {
-		manyUnits = append(manyUnits, elftest.Unit4(7*i)...)
-	}
-	overlong := append([]byte{1, 0x11, 0}, bytes.Repeat([]byte{0x80}, 12)...)
-	for _, c := range []struct {
-		name string
-		file *elftest.File
-		want string
-	}{
-		{"unit-too-long", debugFile("info", elftest.LE(uint32(100), uint32(0)), "abbrev", []byte{0}), "the unit at 0x0 of .debug_info has 100 bytes, the section 4 more"},
-		{"unit-too-short", debugFile("info", elftest.LE(uint32(0), uint32(3), uint32(0)), "abbrev", []byte{0}), "the unit at 0x4 of .debug_info has 3 bytes"},
-		{"unit-of-2^64", debugFile("info", elftest.LE(uint32(0xffffffff), ^uint64(0), uint64(0)), "abbrev", []byte{0}), "the unit at 0x0 of .debug_info has 18446744073709551615 bytes"},
-		{"too-many-attributes", debugFile("info", elftest.Unit4(0, 1), "abbrev", wide), "abbreviations at 0x0 of .debug_abbrev: malformed ELF file: more than 128 attributes in one"},
-		{"abbreviations-shared", debugFile("info", manyUnits, "abbrev", shared), "of .debug_abbrev: malformed ELF file: the tables of units overlap"},
-		{"overlong-number", debugFile("info", elftest.Unit4(0, 1), "abbrev", overlong), "a number of more than 64 bits"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			b := c.file.Bytes()
-			var err error
-			n := allocated(func() {
-				var f *File
-				if f, err = NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet); err == nil {
-					_, err = f.DWARF()
-				}
-			})
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lying: ") {
-				t.Errorf("got %v, want %q", err, c.want)
-			}
-			if n > 4<<20 {
-				t.Errorf("allocated %d bytes", n)
-			}
-		})
-	}
-}
-
-// TestEntriesAreBounded: one long name that every entry refers to, and empty
-// entries without end.
-func TestEntriesAreBounded(t *testing.T) {
-	abbrev := []byte{1, 0x34, 0, 3, 0x0e, 0, 0, 0} // DW_TAG_variable, DW_AT_name, DW_FORM_strp
-	long := append(bytes.Repeat([]byte{'x'}, 1<<20), 0)
-	var entries []byte
-	for range 4096 {
-		entries = append(entries, 1, 0, 0, 0, 0)
-	}
-	for name, body := range map[string][]byte{"long-name": entries, "endless": append(make([]byte, 1<<17), 0x80)} {
-		t.Run(name, func(t *testing.T) {
-			b := debugFile("info", elftest.Unit4(0, body...), "abbrev", abbrev, "str", long).Bytes()
-			f, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := f.DWARF()
-			if err != nil {
-				t.Fatal(err)
-			}
-			n := allocated(func() {
-				es := NewEntries(d.Reader(), len(body))
-				for err == nil {
-					var e *dwarf.Entry
-					if e, err = es.Next(); e == nil && err == nil {
-						t.Error("no end was put to it")
-						return
-					}
-				}
-			})
-			if !strings.Contains(err.Error(), ".debug_info") || n > 64<<20 {
-				t.Errorf("%v; allocated %d bytes", err, n)
-			}
-		})
-	}
-}
-
-// TestFilesDefinedByPrograms: a line number program may name files too, each
-// joined with a long directory.
-func TestFilesDefinedByPrograms(t *testing.T) {
-	var program []byte
-	for range 20000 {
-		program = append(program, 0, 6, 3, 'a', 0, 1, 0, 0) // DW_LNE_define_file
-	}
-	header := elftest.LE(uint8(1), uint8(1), uint8(1), uint8(0xfb), uint8(14), uint8(1), strings.Repeat("d", 1<<16)+"\x00\x00", uint8(0))
-	rest := append(elftest.LE(uint16(4), uint32(len(header))), append(header, program...)...)
-	line := append(elftest.LE(uint32(len(rest))), rest...)
-	abbrev := []byte{1, 0x11, 0, 0x10, 0x17, 0, 0, 0} // DW_TAG_compile_unit, DW_AT_stmt_list, DW_FORM_sec_offset
-	b := debugFile("info", elftest.Unit4(0, 1, 0, 0, 0, 0), "abbrev", abbrev, "line", line).Bytes()
-	f, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := f.DWARF()
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, err := d.Reader().Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.LineReader(root); err == nil || !strings.Contains(err.Error(), "lying: line table header is damaged (at 0x0 of .debug_line)") {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -298,8 +170,7 @@ func TestShrinkingFile(t *testing.T) {
 			f, err := NewWith(r, int64(len(content)), "shrinking", quiet)
 			if err == nil {
 				walk(f)
-				_, dwarfErr := f.DWARF()
-				err = errors.Join(append(f.Problems(), dwarfErr)...)
+				err = errors.Join(append(f.Problems(), readDebugSections(f))...)
 			}
 			if err != nil {
 				said++
@@ -338,13 +209,12 @@ func TestSparseFile(t *testing.T) {
 		t.Skipf("make a sparse file: %v", err)
 	}
 	var err error
-	n := allocated(func() {
+	n := elftest.Allocated(func() {
 		var file *File
 		if file, err = OpenWith(path, quiet); err == nil {
 			defer file.Close()
 			walk(file)
-			_, err = file.DWARF()
-			err = errors.Join(append(file.Problems(), err)...)
+			err = errors.Join(append(file.Problems(), readDebugSections(file))...)
 		}
 	})
 	if err == nil || strings.Count(err.Error(), path) < 2 || strings.Count(err.Error(), "at file offset 0x") < 2 || !errors.Is(err, ErrTooLarge) {

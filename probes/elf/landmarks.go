@@ -97,8 +97,8 @@ func (l *landmarker) note(addr uint64) {
 	l.found = append(l.found, addr)
 }
 
-// spend takes n from a budget, if it has as much.
-func spend(budget *uint64, n uint64) bool {
+// Spend takes n from a budget, if it has as much.
+func Spend(budget *uint64, n uint64) bool {
 	if n > *budget {
 		*budget = 0
 		return false
@@ -116,8 +116,8 @@ func (l *landmarker) all(r Range) {
 		if lo >= hi {
 			continue
 		}
-		if !spend(&l.opaque, hi-lo) {
-			l.f.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
+		if !Spend(&l.opaque, hi-lo) {
+			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
 		for a := lo; a < hi; a++ {
@@ -132,7 +132,7 @@ func (l *landmarker) landingPads() {
 	table, err := l.f.frameTable()
 	for _, d := range table.lsdas {
 		if err := l.lsda(d); err != nil {
-			l.f.problem(fmt.Errorf("exception table of the function at 0x%x: %w", d.fn.Lo, err))
+			l.f.AddProblem(fmt.Errorf("exception table of the function at 0x%x: %w", d.fn.Lo, err))
 			l.all(d.fn)
 		}
 	}
@@ -186,7 +186,7 @@ func (l *landmarker) packed(visit func(at, to uint64)) {
 	}
 	b, err := l.f.image(d.relr, d.relrLen)
 	if err != nil {
-		l.f.problem(fmt.Errorf("read packed relocations: %w", err))
+		l.f.AddProblem(fmt.Errorf("read packed relocations: %w", err))
 		return
 	}
 	var page page
@@ -234,12 +234,12 @@ func (p *page) word(f *File, addr uint64) uint64 {
 // constants may lie between functions.
 func (l *landmarker) words() {
 	for _, s := range l.f.segments {
-		if !spend(&l.data, s.filesz) {
-			l.f.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
+		if !Spend(&l.data, s.filesz) {
+			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
 		if err := l.wordsOf(&s); err != nil {
-			l.f.problem(fmt.Errorf("read data: %w", err))
+			l.f.AddProblem(fmt.Errorf("read data: %w", err))
 		}
 	}
 }

@@ -17,10 +17,10 @@ const (
 	maxCode = 1 << 30
 	// maxRead bounds a table that is read as a whole, in bytes.
 	maxRead = 1 << 30
-	// maxDebug bounds the sections of debug information that are held, all
+	// MaxDebug bounds the sections of debug information that are held, all
 	// together and uncompressed, in bytes. The standard library's reader
 	// reaches 4 GiB of each.
-	maxDebug = 8 << 30
+	MaxDebug = 8 << 30
 	// maxChecksum bounds a separate debug file of which the checksum is
 	// asked for, in bytes.
 	maxChecksum = 16 << 30

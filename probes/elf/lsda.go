@@ -28,7 +28,7 @@ func (l *landmarker) lsda(d lsda) error {
 	if err != nil {
 		return err
 	}
-	if !spend(&l.tables, h.length) {
+	if !Spend(&l.tables, h.length) {
 		return errOverlap
 	}
 	if b, err = l.f.image(d.at, h.start+h.length); err != nil {

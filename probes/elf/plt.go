@@ -91,7 +91,7 @@ func (f *File) importNames() func(i uint32) string {
 		}
 		s, _ := f.dyn.strings.at(uint64(f.order.Uint32(b)))
 		if left -= len(s); left < 0 {
-			f.problem(f.fail(ErrMalformed, noOffset, "relocations share the names of symbols: not all were read"))
+			f.AddProblem(f.Fail(ErrMalformed, NoOffset, "relocations share the names of symbols: not all were read"))
 			return ""
 		}
 		return s
@@ -145,7 +145,7 @@ func (f *File) relocationsAt(addr, n uint64, visit func(reloc)) {
 	}
 	b, err := f.image(addr, n)
 	if err != nil {
-		f.problem(fmt.Errorf("read relocations: %w", err))
+		f.AddProblem(fmt.Errorf("read relocations: %w", err))
 		return
 	}
 	for ; len(b) >= relaSize; b = b[relaSize:] {
@@ -170,7 +170,7 @@ func (f *File) loadPLT() map[uint64]string {
 	for _, area := range f.pltAreas() {
 		b, err := f.image(area.Lo, area.Hi-area.Lo)
 		if err != nil {
-			f.problem(fmt.Errorf("read linkage table: %w", err))
+			f.AddProblem(fmt.Errorf("read linkage table: %w", err))
 			continue
 		}
 		if f.arch == insn.ARM64 {

@@ -88,7 +88,7 @@ func (c *pointerCollector) add(p Pointer) {
 			return
 		}
 		c.full = true
-		c.f.problem(c.f.fail(ErrTooLarge, noOffset, "more than %d pointers in data: not all were looked at", maxPointers))
+		c.f.AddProblem(c.f.Fail(ErrTooLarge, NoOffset, "more than %d pointers in data: not all were looked at", maxPointers))
 		return
 	}
 	_, p.Table = rangeAt(c.table, p.At)
@@ -107,8 +107,8 @@ func (c *pointerCollector) words() {
 		if s.exec {
 			continue
 		}
-		if !spend(&c.data, s.filesz) {
-			c.f.problem(c.f.fail(ErrMalformed, noOffset, "segments overlap: not all pointers were looked at"))
+		if !Spend(&c.data, s.filesz) {
+			c.f.AddProblem(c.f.Fail(ErrMalformed, NoOffset, "segments overlap: not all pointers were looked at"))
 			return
 		}
 		c.wordsIn(&s, skip)
@@ -119,7 +119,7 @@ func (c *pointerCollector) wordsIn(s *segment, skip []Range) {
 	for at := -s.addr & 7; at+8 <= s.filesz; at += piece {
 		b, err := c.f.read(s.off+at, min(piece, s.filesz-at))
 		if err != nil {
-			c.f.problem(err)
+			c.f.AddProblem(err)
 			return
 		}
 		for i := uint64(0); i+8 <= uint64(len(b)); i += 8 {

@@ -55,7 +55,7 @@ func (f *File) Lookup(name string) []Symbol {
 func (f *File) loadSymbols() {
 	dyn, undefined := f.dynamicSymbols()
 	static, err := f.staticSymbols()
-	f.problem(err)
+	f.AddProblem(err)
 	f.symbols = mergeSymbols(dyn, static)
 	slices.Sort(undefined)
 	f.undefined = slices.Compact(undefined)
@@ -115,7 +115,7 @@ func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 	b, err := f.image(f.dyn.symtab, n*symSize)
 	if err != nil {
 		if n > 0 {
-			f.problem(fmt.Errorf("read dynamic symbols: %w", err))
+			f.AddProblem(fmt.Errorf("read dynamic symbols: %w", err))
 		}
 		return nil, nil
 	}
@@ -128,7 +128,7 @@ func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 			continue
 		}
 		if left -= len(name); left < 0 {
-			f.problem(f.fail(ErrMalformed, noOffset, "dynamic symbols share their names: only the first %d were read", i))
+			f.AddProblem(f.Fail(ErrMalformed, NoOffset, "dynamic symbols share their names: only the first %d were read", i))
 			break
 		}
 		if elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
@@ -151,7 +151,7 @@ func (f *File) symbolVersions(n uint64) func(i int) string {
 	}
 	b, err := f.image(f.dyn.versym, 2*n)
 	if err != nil {
-		f.problem(fmt.Errorf("read symbol versions: %w", err))
+		f.AddProblem(fmt.Errorf("read symbol versions: %w", err))
 		return none
 	}
 	names := f.versionNames()
@@ -170,7 +170,7 @@ func (f *File) staticSymbols() ([]Symbol, error) {
 		return nil, nil
 	}
 	if s.Link == 0 || int(s.Link) >= len(f.elf.Sections) {
-		return nil, f.fail(ErrMalformed, int64(s.Offset), "symbol table names section %d as its strings", s.Link)
+		return nil, f.Fail(ErrMalformed, int64(s.Offset), "symbol table names section %d as its strings", s.Link)
 	}
 	b, err := f.read(s.Offset, s.FileSize)
 	if err != nil {
@@ -178,7 +178,7 @@ func (f *File) staticSymbols() ([]Symbol, error) {
 	}
 	strs := f.elf.Sections[s.Link]
 	if strs.Type != elf.SHT_STRTAB {
-		return nil, f.fail(ErrMalformed, int64(strs.Offset), "section %q is no string table", strs.Name)
+		return nil, f.Fail(ErrMalformed, int64(strs.Offset), "section %q is no string table", strs.Name)
 	}
 	text, err := f.read(strs.Offset, strs.FileSize)
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *File) parseSymtab(b []byte, names stringTable) []Symbol {
 			continue
 		}
 		if left -= len(name); left < 0 {
-			f.problem(f.fail(ErrMalformed, noOffset, "symbols share their names: only the first %d were read", len(out)))
+			f.AddProblem(f.Fail(ErrMalformed, NoOffset, "symbols share their names: only the first %d were read", len(out)))
 			break
 		}
 		if s, ok := f.symbol(raw, name); ok {

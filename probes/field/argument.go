@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 	"sort"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -41,7 +42,7 @@ type Arguments struct {
 // unitSpan is a range of addresses of a unit.
 type unitSpan struct {
 	bin.Range
-	unit bin.Unit
+	unit dw.Unit
 }
 
 const (
@@ -64,15 +65,15 @@ func NewArguments(f *bin.File) *Arguments {
 
 func (a *Arguments) open() (err error) {
 	defer recoverDamage(&err, a.file)
-	d, err := a.file.DWARF()
+	d, err := dw.Of(a.file).Data()
 	if err != nil {
 		return err
 	}
-	if a.info, err = a.file.DebugSection("info"); err != nil {
+	if a.info, err = dw.Of(a.file).Section("info"); err != nil {
 		return err
 	}
 	db := &database{
-		file: a.file, data: d, info: len(a.info), units: bin.Units(a.info), left: maxArgumentEntries,
+		file: a.file, data: d, info: len(a.info), units: dw.Units(a.info), left: maxArgumentEntries,
 		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
 	l, err := db.newLists()
@@ -255,7 +256,7 @@ func (a *Arguments) function(at uint64) *function {
 	return nil
 }
 
-func (a *Arguments) unitsAt(at uint64) (out []bin.Unit) {
+func (a *Arguments) unitsAt(at uint64) (out []dw.Unit) {
 	i := sort.Search(len(a.spans), func(i int) bool { return a.spans[i].Lo > at })
 	for n := 0; i > 0 && n < unitsOfAddress; n++ {
 		i--

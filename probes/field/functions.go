@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -83,7 +84,7 @@ func (db *database) collect() (*program, error) {
 		return nil, err
 	}
 	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
-	info, err := db.file.DebugSection("info")
+	info, err := dw.Of(db.file).Section("info")
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func (p *program) sortGlobals() {
 	slices.SortFunc(p.globals, func(a, b global) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(b.Hi, a.Hi)) })
 }
 
-func (db *database) relevant(u bin.Unit) bool {
+func (db *database) relevant(u dw.Unit) bool {
 	if db.partial {
 		return true
 	}
@@ -122,10 +123,10 @@ type scope struct {
 	ranges []bin.Range // of the function, inlined function or block
 }
 
-func (p *program) unit(u bin.Unit, info []byte) error {
+func (p *program) unit(u dw.Unit, info []byte) error {
 	r := p.db.data.Reader()
 	r.Seek(u.Entry)
-	entries := bin.NewEntries(r, int(u.End-u.Entry))
+	entries := dw.NewEntries(r, int(u.End-u.Entry))
 	root, err := entries.Next()
 	if err != nil || root == nil {
 		return err
@@ -157,7 +158,7 @@ func (p *program) unit(u bin.Unit, info []byte) error {
 	return nil
 }
 
-func newUnit(root *dwarf.Entry, u bin.Unit, info []byte) *unit {
+func newUnit(root *dwarf.Entry, u dw.Unit, info []byte) *unit {
 	un := &unit{version: 4, addrBase: number(root, dwarf.AttrAddrBase), listBase: number(root, dwarf.AttrLoclistsBase)}
 	un.low, _ = root.Val(dwarf.AttrLowpc).(uint64)
 	if v5header(u, info) {
@@ -169,7 +170,7 @@ func newUnit(root *dwarf.Entry, u bin.Unit, info []byte) *unit {
 // v5header looks at the header before a unit's first entry: since version 5 the
 // version, the kind of unit and the size of addresses stand before the offset
 // of the abbreviations, which takes 4 bytes, or 8 in the 64-bit format.
-func v5header(u bin.Unit, info []byte) bool {
+func v5header(u dw.Unit, info []byte) bool {
 	at := int(u.Entry) - 8
 	if long := int(u.Entry) - 24; long >= 0 && int(u.Entry) <= len(info) && binary.LittleEndian.Uint32(info[long:]) == 0xffffffff {
 		at = int(u.Entry) - 12

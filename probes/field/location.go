@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 	"encoding/binary"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -139,7 +140,7 @@ func (db *database) newLists() (*lists, error) {
 		name string
 		to   *[]byte
 	}{{"loclists", &l.v5}, {"loc", &l.v4}, {"addr", &l.addrs}} {
-		b, err := db.file.DebugSection(s.name)
+		b, err := dw.Of(db.file).Section(s.name)
 		if err != nil {
 			return nil, err
 		}

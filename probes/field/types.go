@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -53,7 +54,7 @@ type database struct {
 	complete map[string]dwarf.Offset // of structures by qualified name
 	declared map[dwarf.Offset]string // declarations, by offset
 	targets  map[dwarf.Offset]*typ
-	units    []bin.Unit
+	units    []dw.Unit
 	partial  bool // types are apart from the code that uses them
 	left     int  // entries that may still be read
 }
@@ -70,19 +71,19 @@ var errTooMuch = errors.New("the debug information describes too much")
 // load walks over the debug information and finds the definitions of a type. A
 // file without any has none.
 func load(f *bin.File, s Spec) (*database, error) {
-	d, err := f.DWARF()
+	d, err := dw.Of(f).Data()
 	if errors.Is(err, bin.ErrNoDWARF) {
 		return &database{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.DebugSection("info")
+	info, err := dw.Of(f).Section("info")
 	if err != nil {
 		return nil, err
 	}
 	db := &database{
-		file: f, data: d, info: len(info), units: bin.Units(info), left: maxEntries,
+		file: f, data: d, info: len(info), units: dw.Units(info), left: maxEntries,
 		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
 	return db, db.index(s)
@@ -90,7 +91,7 @@ func load(f *bin.File, s Spec) (*database, error) {
 
 // index notes all structures by name, and those that the specification means.
 func (db *database) index(s Spec) error {
-	entries := bin.NewEntries(db.data.Reader(), db.info)
+	entries := dw.NewEntries(db.data.Reader(), db.info)
 	var stack []string
 	scope := ""
 	var found []dwarf.Offset

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -47,7 +48,7 @@ func (x *finder) described() (err error) {
 func (x *finder) spoken() bool {
 	var texts [][]byte
 	for _, section := range []string{"str", "info"} {
-		b, err := x.file.DebugSection(section)
+		b, err := dw.Of(x.file).Section(section)
 		if err != nil {
 			return true // the walk says what is wrong
 		}

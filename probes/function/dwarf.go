@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -74,7 +75,7 @@ func newDebug(f *elf.File) (d *debug, err error) {
 			d, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
 		}
 	}()
-	data, err := f.DWARF()
+	data, err := dw.Of(f).Data()
 	if errors.Is(err, elf.ErrNoDWARF) {
 		return nil, nil
 	}
@@ -82,12 +83,12 @@ func newDebug(f *elf.File) (d *debug, err error) {
 		return nil, err
 	}
 	d = &debug{file: f, data: data, byOff: map[dwarf.Offset]*sub{}}
-	info, err := f.DebugSection("info")
+	info, err := dw.Of(f).Section("info")
 	if err != nil {
 		return nil, err
 	}
 	for name, to := range map[string]*[]byte{"loc": &d.loc, "loclists": &d.locs, "addr": &d.addrs} {
-		if *to, err = f.DebugSection(name); err != nil {
+		if *to, err = dw.Of(f).Section(name); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,7 @@ func newDebug(f *elf.File) (d *debug, err error) {
 }
 
 func (d *debug) walk(size int) error {
-	entries := elf.NewEntries(d.data.Reader(), size)
+	entries := dw.NewEntries(d.data.Reader(), size)
 	var stack []*scope
 	in := &scope{}
 	for {
@@ -283,7 +284,7 @@ func fits(have, want string) bool {
 func (d *debug) source(u *unit, i int64) string {
 	if u.files == nil {
 		u.files = []*dwarf.LineFile{}
-		if lr, err := d.file.LineReader(u.entry); err == nil && lr != nil {
+		if lr, err := dw.Of(d.file).LineReader(u.entry); err == nil && lr != nil {
 			u.files = lr.Files()
 		}
 	}

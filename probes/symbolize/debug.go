@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -21,7 +22,7 @@ import (
 // debugInfo is the debug information of a file.
 type debugInfo struct {
 	data     *dwarf.Data
-	units    []elffile.Unit
+	units    []dw.Unit
 	spans    []span   // by lo
 	reach    []uint64 // reach[i] is the highest hi of spans[:i+1]
 	text     []elffile.Range
@@ -32,7 +33,7 @@ type debugInfo struct {
 	scratch  []row
 	info     []byte
 	abbrev   []byte
-	shapes   map[uint64]elffile.Shapes // by where they are
+	shapes   map[uint64]dw.Shapes // by where they are
 	file     *elffile.File
 	maxRows  int // of one line table
 }
@@ -66,19 +67,19 @@ func protect(err *error) {
 
 func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	defer protect(&err)
-	data, err := f.DWARF()
+	data, err := dw.Of(f).Data()
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.DebugSection("info")
+	info, err := dw.Of(f).Section("info")
 	if err != nil {
 		return nil, err
 	}
-	abbrev, err := f.DebugSection("abbrev")
+	abbrev, err := dw.Of(f).Section("abbrev")
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, info: info, abbrev: abbrev, shapes: map[uint64]elffile.Shapes{}, units: elffile.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
+	d = &debugInfo{data: data, info: info, abbrev: abbrev, shapes: map[uint64]dw.Shapes{}, units: dw.Units(info), text: f.Text(), parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
 	err = d.index()
 	return d, err
 }
@@ -120,7 +121,7 @@ func (d *debugInfo) inText(lo, hi uint64) bool {
 	return lo < hi && i < len(d.text) && d.text[i].Contains(lo)
 }
 
-func (d *debugInfo) root(u elffile.Unit) (e *dwarf.Entry, err error) {
+func (d *debugInfo) root(u dw.Unit) (e *dwarf.Entry, err error) {
 	defer protect(&err)
 	r := d.data.Reader()
 	r.Seek(u.Entry)
@@ -134,7 +135,7 @@ func (d *debugInfo) root(u elffile.Unit) (e *dwarf.Entry, err error) {
 	return e, nil
 }
 
-func (d *debugInfo) rootRanges(u elffile.Unit) (rs [][2]uint64, err error) {
+func (d *debugInfo) rootRanges(u dw.Unit) (rs [][2]uint64, err error) {
 	defer protect(&err)
 	e, err := d.root(u)
 	if err != nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {

@@ -10,7 +10,7 @@ import (
 	"sort"
 	"strings"
 
-	elffile "github.com/tracepredict/tracepredict/probes/elf"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
 
 // parsedUnit is what is known of a compilation unit. There may be thousands, so what
@@ -74,7 +74,7 @@ const maxTableRows = 1 << 24
 // readLines reads the line table.
 func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
 	defer protect(&err)
-	r, err := d.file.LineReader(root)
+	r, err := dw.Of(d.file).LineReader(root)
 	if err != nil || r == nil {
 		return wrap("line table", err)
 	}
@@ -213,7 +213,7 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 }
 
 // readFunctions walks the unit's entries for functions and inlined calls.
-func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
+func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 	defer protect(&err)
 	defer p.finishFunctions()
 	s := d.skimmer(u)
@@ -221,7 +221,7 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 		return errors.New("functions: the unit's header makes no sense")
 	}
 	at := d.data.Reader()
-	r := elffile.NewEntries(at, int(u.End-u.Entry))
+	r := dw.NewEntries(at, int(u.End-u.Entry))
 	left := maxSpans
 	parents := []int32{}      // the enclosing call at each depth; -1 is none
 	outer := []dwarf.Offset{} // and the enclosing function; 0 is none
@@ -255,8 +255,8 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u elffile.Unit) (err error) {
 }
 
 // skimmer begins a walk over a unit; nil if there can be none.
-func (d *debugInfo) skimmer(u elffile.Unit) *elffile.Skimmer {
-	at, read := elffile.ReadShapes(d.info, d.abbrev, u)
+func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
+	at, read := dw.ReadShapes(d.info, d.abbrev, u)
 	if read == nil {
 		return nil
 	}
@@ -265,12 +265,12 @@ func (d *debugInfo) skimmer(u elffile.Unit) *elffile.Skimmer {
 		shapes = read()
 		d.shapes[at] = shapes
 	}
-	return elffile.NewSkimmer(d.info, u, shapes)
+	return dw.NewSkimmer(d.info, u, shapes)
 }
 
 // enter gives the function that encloses the children of an entry, and notes the one
 // around it where there is: a lambda's operator() stands in a class in that.
-func (p *parsedUnit) enter(e elffile.Skimmed, outer dwarf.Offset) dwarf.Offset {
+func (p *parsedUnit) enter(e dw.Skimmed, outer dwarf.Offset) dwarf.Offset {
 	if e.Tag != dwarf.TagSubprogram {
 		return outer
 	}
@@ -286,7 +286,7 @@ func (p *parsedUnit) enter(e elffile.Skimmed, outer dwarf.Offset) dwarf.Offset {
 // codeless reports whether no code is described below an entry: types, of which C++
 // programs have more than of all else, and functions that are only declared. Only the
 // types in a function may have code: GCC describes that of a lambda there.
-func codeless(e elffile.Skimmed, inFunction bool) bool {
+func codeless(e dw.Skimmed, inFunction bool) bool {
 	switch e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType:
 		return !inFunction
@@ -300,7 +300,7 @@ func codeless(e elffile.Skimmed, inFunction bool) bool {
 
 // visit gives the call that encloses the children of an entry, which it reads where
 // that is a function or an inlined call.
-func (p *parsedUnit) visit(d *debugInfo, r *elffile.Entries, at *dwarf.Reader, sk elffile.Skimmed, parent int32, left *int) (int32, error) {
+func (p *parsedUnit) visit(d *debugInfo, r *dw.Entries, at *dwarf.Reader, sk dw.Skimmed, parent int32, left *int) (int32, error) {
 	switch sk.Tag {
 	case dwarf.TagSubprogram:
 		parent = -1

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -263,7 +264,7 @@ type results struct {
 // span is a range of addresses of a unit.
 type span struct {
 	lo, hi uint64
-	unit   bin.Unit
+	unit   dw.Unit
 }
 
 const (
@@ -278,11 +279,11 @@ func newResults(f *bin.File) (rs *results) {
 	if f == nil {
 		return rs
 	}
-	d, err := f.DWARF()
+	d, err := dw.Of(f).Data()
 	if err != nil {
 		return rs
 	}
-	info, err := f.DebugSection("info")
+	info, err := dw.Of(f).Section("info")
 	if err != nil {
 		return rs
 	}
@@ -290,7 +291,7 @@ func newResults(f *bin.File) (rs *results) {
 		return rs
 	}
 	r, left := d.Reader(), maxSpans
-	for _, u := range bin.Units(info) {
+	for _, u := range dw.Units(info) {
 		r.Seek(u.Entry)
 		root, err := r.Next()
 		if err != nil || root == nil {
@@ -326,10 +327,10 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 }
 
 // inUnit looks for the function in a unit.
-func (rs *results) inUnit(u bin.Unit, at uint64) bool {
+func (rs *results) inUnit(u dw.Unit, at uint64) bool {
 	r := rs.x.parts[0].Data.Reader()
 	r.Seek(u.Entry)
-	entries := bin.NewEntries(r, int(u.End-u.Entry))
+	entries := dw.NewEntries(r, int(u.End-u.Entry))
 	root, err := entries.Next()
 	if err != nil || root == nil {
 		return true

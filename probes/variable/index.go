@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -105,11 +106,11 @@ func newIndex(f *bin.File) (x *index, err error) {
 
 // openIndex is newIndex without the walk: types can be asked for.
 func openIndex(f *bin.File) (*index, error) {
-	found, missing, err := f.DebugParts()
+	found, missing, err := dw.Of(f).Parts()
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := f.DebugSection("addr")
+	addrs, err := dw.Of(f).Section("addr")
 	if err != nil {
 		return nil, err
 	}
@@ -402,7 +403,7 @@ func (v *found) source() string {
 	}
 	if u.files == nil {
 		u.files = []*dwarf.LineFile{}
-		if lr, err := v.index.file.LineReader(u.entry); err == nil && lr != nil {
+		if lr, err := dw.Of(v.index.file).LineReader(u.entry); err == nil && lr != nil {
 			u.files = lr.Files()
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sort"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -201,7 +202,7 @@ func (n *Names) typed(v *found, e *entry) {
 // place is a unit of a part.
 type placedUnit struct {
 	part int
-	unit bin.PartUnit
+	unit dw.PartUnit
 }
 
 // maxHits bounds the units that are read for one variable: inline variables are
@@ -213,7 +214,7 @@ const maxHits = 16
 // address in a table, a unit with that table.
 func (n *Names) unitsWith(addr uint64) []placedUnit {
 	var out []placedUnit
-	info, err := n.file.DebugSection("info")
+	info, err := dw.Of(n.file).Section("info")
 	if err != nil || len(n.index.parts) == 0 {
 		return nil
 	}
@@ -315,7 +316,7 @@ func (n *Names) walk(c placedUnit) {
 		}
 		return inner
 	}}
-	_ = w.run(bin.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // what was read is right
+	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // what was read is right
 }
 
 // typeName is the name of a structure with its scopes, as types are called in its

@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"sort"
 
-	bin "github.com/tracepredict/tracepredict/probes/elf"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
 
 // Debug information comes in parts, each with offsets of its own (see
-// elf.Part). Here all have one space of offsets: the parts lie in it one after
+// dw.Part). Here all have one space of offsets: the parts lie in it one after
 // the other, the program's own first, and entries are put into it as they are
 // read, so that what refers to an entry names one, wherever it lies.
 
 // body is a part in the space of all.
 type body struct {
-	bin.Part
+	dw.Part
 	base dwarf.Offset
 }
 
 // take gives the parts their places. What does not fit into the space is left
 // out, and said.
-func (x *index) take(found []bin.Part) {
+func (x *index) take(found []dw.Part) {
 	at := uint64(0)
 	for i := range found {
 		p := body{found[i], dwarf.Offset(at)}
@@ -73,7 +73,7 @@ func (x *index) adopt(p *body, e *dwarf.Entry) *dwarf.Entry {
 type reader struct {
 	x       *index
 	part    *body
-	entries *bin.Entries
+	entries *dw.Entries
 }
 
 // readAt begins at an offset; ok is false if nothing is there.
@@ -84,7 +84,7 @@ func (x *index) readAt(off dwarf.Offset) (reader, bool) {
 	}
 	r := p.Data.Reader()
 	r.Seek(off - p.base)
-	return reader{x, p, bin.NewEntries(r, p.Size)}, true
+	return reader{x, p, dw.NewEntries(r, p.Size)}, true
 }
 
 func (r *reader) next() (*dwarf.Entry, error) {
@@ -124,7 +124,7 @@ type walker struct {
 
 func (w *walker) walk() error {
 	r := w.part.Data.Reader()
-	entries := bin.NewEntries(r, w.part.Size)
+	entries := dw.NewEntries(r, w.part.Size)
 	if !w.part.Apart {
 		return w.run(entries, false)
 	}
@@ -138,7 +138,7 @@ func (w *walker) walk() error {
 }
 
 // run goes on to the end, or to that of the unit.
-func (w *walker) run(entries *bin.Entries, one bool) error {
+func (w *walker) run(entries *dw.Entries, one bool) error {
 	for depth := 0; ; {
 		e, err := entries.Next()
 		if err != nil || e == nil {

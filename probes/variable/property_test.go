@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -248,7 +249,7 @@ func TestSiblingLeadsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	info, err := file.DebugSection("info")
+	info, err := dw.Of(file).Section("info")
 	if err != nil {
 		t.Fatal(err)
 	}

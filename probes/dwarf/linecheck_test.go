@@ -1,4 +1,4 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"

@@ -1,10 +1,12 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // A supplementary file has the debug information that several files share; dwz
@@ -15,9 +17,6 @@ import (
 // then lies elsewhere is written anew: of the main file those into the
 // supplementary one, whose forms become the plain ones of the same length; of the
 // supplementary file all that leave their unit.
-
-// debugSections are sections of debug information by name, without ".debug_".
-type debugSections map[string][]byte
 
 // Forms that hold an offset, and those that need a section which a supplementary
 // file does not have (DWARF 5, table 7.6, and GNU's).
@@ -36,18 +35,18 @@ const (
 
 // supplement joins the sections of a file with those of its supplementary file.
 // Neither is changed.
-func supplement(main, sup debugSections) (debugSections, error) {
-	j := &joiner{main: main, sup: sup, out: debugSections{}, tables: map[uint64]map[uint64][]attribute{}}
+func supplement(main, sup sections) (sections, error) {
+	j := &joiner{main: main, sup: sup, out: sections{}, tables: map[uint64]map[uint64][]attribute{}}
 	j.left = 4*(len(main["info"])+len(main["types"])+len(sup["info"])) + 1<<16
 	for name, b := range main {
 		j.out[name] = b
 	}
 	if len(sup["line_str"]) > 0 || len(sup["str_offsets"]) > 0 || len(sup["types"]) > 0 {
-		return nil, fmt.Errorf("%w: the supplementary file has sections that none has", ErrMalformed)
+		return nil, fmt.Errorf("%w: the supplementary file has sections that none has", elf.ErrMalformed)
 	}
 	for _, name := range []string{"info", "abbrev", "str", "line"} {
 		if len(main[name])+len(sup[name]) > math.MaxUint32 {
-			return nil, fmt.Errorf("%w: with the supplementary file, .debug_%s has more than 4 GiB", ErrTooLarge, name)
+			return nil, fmt.Errorf("%w: with the supplementary file, .debug_%s has more than 4 GiB", elf.ErrTooLarge, name)
 		}
 		j.out[name] = append(append(make([]byte, 0, len(main[name])+len(sup[name])), main[name]...), sup[name]...)
 	}
@@ -76,7 +75,7 @@ type attribute struct {
 
 // joiner holds the state of supplement.
 type joiner struct {
-	main, sup, out debugSections
+	main, sup, out sections
 	tables         map[uint64]map[uint64][]attribute // by offset in the joined .debug_abbrev
 	unit           joinedUnit
 	left           int // attributes
@@ -103,7 +102,7 @@ func (j *joiner) units(section string, b []byte, added bool) error {
 			continue
 		}
 		if n > uint64(len(b)-body) {
-			return fmt.Errorf("%w: the unit at 0x%x of .debug_%s is cut short", ErrMalformed, at, section)
+			return fmt.Errorf("%w: the unit at 0x%x of .debug_%s is cut short", elf.ErrMalformed, at, section)
 		}
 		j.unit = joinedUnit{added: added, word: word}
 		if err := j.mendUnit(section, b[body:body+int(n)]); err != nil {
@@ -127,7 +126,7 @@ func (j *joiner) mendUnit(section string, b []byte) error {
 		kind = unitType
 	}
 	if len(r.b) < u.word+1 {
-		return fmt.Errorf("%w: it is cut short", ErrMalformed)
+		return fmt.Errorf("%w: it is cut short", elf.ErrMalformed)
 	}
 	from := uint64(0)
 	if u.added {
@@ -209,10 +208,10 @@ func (j *joiner) mendEntry(r *lineHeader, table map[uint64][]attribute) error {
 	}
 	fields, ok := table[code]
 	if !ok {
-		return fmt.Errorf("%w: no abbreviation %d", ErrMalformed, code)
+		return fmt.Errorf("%w: no abbreviation %d", elf.ErrMalformed, code)
 	}
 	if j.left -= len(fields); j.left < 0 {
-		return fmt.Errorf("%w: too many attributes", ErrMalformed)
+		return fmt.Errorf("%w: too many attributes", elf.ErrMalformed)
 	}
 	for _, a := range fields {
 		if a.form == formIndirect {
@@ -227,7 +226,7 @@ func (j *joiner) mendEntry(r *lineHeader, table map[uint64][]attribute) error {
 		}
 	}
 	if r.bad {
-		return fmt.Errorf("%w: its entries are cut short", ErrMalformed)
+		return fmt.Errorf("%w: its entries are cut short", elf.ErrMalformed)
 	}
 	return nil
 }
@@ -237,7 +236,7 @@ func (j *joiner) mendField(r *lineHeader, a attribute) error {
 	u, at := &j.unit, r.b
 	n, ok := formSize(r, a.form, u)
 	if !ok {
-		return fmt.Errorf("%w: unknown form 0x%x", ErrMalformed, a.form)
+		return fmt.Errorf("%w: unknown form 0x%x", elf.ErrMalformed, a.form)
 	}
 	if r.skip(n); r.bad {
 		return nil
@@ -247,12 +246,12 @@ func (j *joiner) mendField(r *lineHeader, a attribute) error {
 	switch a.form {
 	case formGNURefAlt, formRefSup4, formRefSup8:
 		if u.added || u.version < 3 || len(at) != u.word {
-			return fmt.Errorf("%w: a reference of form 0x%x to a supplementary file", ErrMalformed, a.form)
+			return fmt.Errorf("%w: a reference of form 0x%x to a supplementary file", elf.ErrMalformed, a.form)
 		}
 		return j.move(at, info, len(j.sup["info"]))
 	case formGNUStrAlt, formStrpSup:
 		if u.added {
-			return fmt.Errorf("%w: a string of form 0x%x in a supplementary file", ErrMalformed, a.form)
+			return fmt.Errorf("%w: a string of form 0x%x in a supplementary file", elf.ErrMalformed, a.form)
 		}
 		return j.move(at, str, len(j.sup["str"]))
 	}
@@ -267,7 +266,7 @@ func (j *joiner) mendField(r *lineHeader, a attribute) error {
 	case a.attr == dwarf.AttrStmtList && len(at) == u.word && (a.form == formSecOffset || a.form == formData4):
 		return j.move(at, uint64(len(j.main["line"])), len(j.sup["line"]))
 	case needsTables(a.form):
-		return fmt.Errorf("%w: a value of form 0x%x in a supplementary file", ErrMalformed, a.form)
+		return fmt.Errorf("%w: a value of form 0x%x in a supplementary file", elf.ErrMalformed, a.form)
 	}
 	return nil
 }
@@ -281,11 +280,11 @@ func needsTables(form uint64) bool {
 func (j *joiner) move(b []byte, by uint64, size int) error {
 	v := readWord(b)
 	if v > uint64(size) {
-		return fmt.Errorf("%w: it refers to byte 0x%x of %d", ErrMalformed, v, size)
+		return fmt.Errorf("%w: it refers to byte 0x%x of %d", elf.ErrMalformed, v, size)
 	}
 	if v += by; len(b) == 4 {
 		if v > math.MaxUint32 {
-			return fmt.Errorf("%w: offsets of 32 bits do not suffice with the supplementary file", ErrTooLarge)
+			return fmt.Errorf("%w: offsets of 32 bits do not suffice with the supplementary file", elf.ErrTooLarge)
 		}
 		binary.LittleEndian.PutUint32(b, uint32(v))
 		return nil

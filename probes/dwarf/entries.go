@@ -1,9 +1,11 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // The standard library's reader of debug information is safe to use where the
@@ -87,15 +89,15 @@ func abbreviations(b []byte, left int) (int, error) {
 				break
 			}
 			if n == maxAttributes {
-				return 0, fmt.Errorf("%w: more than %d attributes in one", ErrMalformed, maxAttributes)
+				return 0, fmt.Errorf("%w: more than %d attributes in one", elf.ErrMalformed, maxAttributes)
 			}
 		}
 	}
 	if _, n := binary.Uvarint(r.b); r.bad && n < 0 {
-		return 0, fmt.Errorf("%w: a number of more than 64 bits", ErrMalformed)
+		return 0, fmt.Errorf("%w: a number of more than 64 bits", elf.ErrMalformed)
 	}
 	if r.bad && left < len(b) {
-		return 0, fmt.Errorf("%w: the tables of units overlap", ErrMalformed)
+		return 0, fmt.Errorf("%w: the tables of units overlap", elf.ErrMalformed)
 	}
 	return len(b) - len(r.b), nil
 }

@@ -1,4 +1,4 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"
@@ -20,15 +20,15 @@ func TestSkimmer(t *testing.T) {
 		t.Run(v.source+v.flags[len(v.flags)-1], func(t *testing.T) {
 			testtool.Need(t, v.compiler)
 			f := open(t, build(t, v.compiler, v.source, v.flags...))
-			data, err := f.DWARF()
+			data, err := Of(f).Data()
 			if err != nil {
 				t.Fatal(err)
 			}
-			info, err := f.DebugSection("info")
+			info, err := Of(f).Section("info")
 			if err != nil {
 				t.Fatal(err)
 			}
-			abbrev, err := f.DebugSection("abbrev")
+			abbrev, err := Of(f).Section("abbrev")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,17 +1,19 @@
-package elf
+package dwarf
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // dwarfPackage is a .dwp file: the units of many .dwo files, found by their
 // numbers in an index. DWARF 5, section 7.3.5; for DWARF 4 GNU's "DWARF Package
 // File Format", which is version 2 of the index.
 type dwarfPackage struct {
-	file  *File
+	file  *container
 	units map[uint64]contributions
 }
 
@@ -26,14 +28,15 @@ const (
 
 // openPackage looks for the program's package, and adds its type units.
 func (s *splitter) openPackage() {
-	if s.file.path == "" {
+	at := s.file.ResolvedPath()
+	if at == "" {
 		return
 	}
-	for _, name := range []string{s.file.resolvedPath() + ".dwp", s.from.name + ".dwp"} {
-		d, err := openFile(name, s.file.opts, true)
+	for _, name := range []string{at + ".dwp", s.from.Name() + ".dwp"} {
+		f, err := s.file.OpenDebug(name)
 		if err == nil {
-			if err = s.usePackage(d); err != nil {
-				d.Close()
+			if err = s.usePackage(&container{File: f, kept: sections{}}); err != nil {
+				f.Close()
 			}
 		}
 		if err == nil {
@@ -45,8 +48,7 @@ func (s *splitter) openPackage() {
 	}
 }
 
-func (s *splitter) usePackage(d *File) error {
-	d.kept = map[string][]byte{}
+func (s *splitter) usePackage(d *container) error {
 	units, err := d.packageIndex("cu_index")
 	if err != nil {
 		return err
@@ -68,13 +70,13 @@ func (s *splitter) usePackage(d *File) error {
 }
 
 // packageIndex reads .debug_cu_index or .debug_tu_index.
-func (f *File) packageIndex(name string) (map[uint64]contributions, error) {
-	b, err := f.partSection(name)
+func (d *container) packageIndex(name string) (map[uint64]contributions, error) {
+	b, err := d.partSection(name)
 	if err != nil || len(b) == 0 {
 		return nil, err
 	}
 	bad := func() (map[uint64]contributions, error) {
-		return nil, f.fail(ErrMalformed, noOffset, "section .debug_%s is cut short", name)
+		return nil, d.Fail(elf.ErrMalformed, elf.NoOffset, "section .debug_%s is cut short", name)
 	}
 	order := binary.LittleEndian
 	if len(b) < 16 {
@@ -85,14 +87,14 @@ func (f *File) packageIndex(name string) (map[uint64]contributions, error) {
 		version = uint32(order.Uint16(b))
 	}
 	if version != 2 && version != 5 {
-		return nil, f.fail(ErrMalformed, noOffset, "section .debug_%s has version %d, known are 2 and 5", name, version)
+		return nil, d.Fail(elf.ErrMalformed, elf.NoOffset, "section .debug_%s has version %d, known are 2 and 5", name, version)
 	}
 	columns, units, slots := uint64(order.Uint32(b[4:])), uint64(order.Uint32(b[8:])), uint64(order.Uint32(b[12:]))
 	if columns > maxColumns || units > uint64(len(b)) || slots > uint64(len(b)) ||
 		16+12*slots+4*columns*(1+2*units) > uint64(len(b)) {
 		return bad()
 	}
-	t := packageTable{file: f, ids: b[16+12*slots:], columns: columns, units: units, version: uint16(version)}
+	t := packageTable{file: d, ids: b[16+12*slots:], columns: columns, units: units, version: uint16(version)}
 	out := map[uint64]contributions{}
 	for i := range slots {
 		row := uint64(order.Uint32(b[16+8*slots+4*i:]))
@@ -110,7 +112,7 @@ func (f *File) packageIndex(name string) (map[uint64]contributions, error) {
 
 // packageTable is the part of an index that says where units lie.
 type packageTable struct {
-	file           *File
+	file           *container
 	ids            []byte // the columns' names, the offsets, the sizes
 	columns, units uint64
 	version        uint16
@@ -142,7 +144,7 @@ func (t *packageTable) row(i uint64) (c contributions, err error) {
 		}
 		at, n := uint64(order.Uint32(t.ids[4*(t.columns*(1+i)+k):])), uint64(order.Uint32(t.ids[4*(t.columns*(1+t.units+i)+k):]))
 		if at > uint64(len(all)) || n > uint64(len(all))-at {
-			return c, t.file.fail(ErrMalformed, noOffset, "the index names bytes %d to %d of .debug_%s, which has %d", at, at+n, name, len(all))
+			return c, t.file.Fail(elf.ErrMalformed, elf.NoOffset, "the index names bytes %d to %d of .debug_%s, which has %d", at, at+n, name, len(all))
 		}
 		b := all[at : at+n : at+n]
 		switch column {

@@ -1,4 +1,4 @@
-package elf
+package dwarf
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
 // splitFile makes a .dwo file, and one of its package.
@@ -43,6 +45,11 @@ func TestPackageIndexDamaged(t *testing.T) {
 		}
 		return b
 	}
+	b := (&elftest.File{}).Bytes()
+	empty, err := elf.New(bytes.NewReader(b), int64(len(b)), "x.dwp")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -57,9 +64,9 @@ func TestPackageIndexDamaged(t *testing.T) {
 		{"none", nil, ""},
 		{"row of none", index(2, 1, 1, 1, 7, 0, 9, columnInfo, 0, 0), ""},
 	} {
-		f := &File{name: "x.dwp", kept: map[string][]byte{"cu_index": c.b, "info.dwo": make([]byte, 50)}}
+		f := &container{File: empty, kept: sections{"cu_index": c.b, "info.dwo": make([]byte, 50)}}
 		_, err := f.packageIndex("cu_index")
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !errors.Is(err, elf.ErrMalformed) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -89,10 +96,11 @@ func FuzzParts(f *testing.F) {
 		partUnits(b, false)
 		partUnits(b, true)
 		plainForms(b)
-		d := &File{name: "fuzz.dwo", r: bytes.NewReader(b), size: uint64(len(b)), debug: true, kept: map[string][]byte{}}
-		if d.load() != nil {
+		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "fuzz.dwo", elf.Options{DebugDirs: []string{}, DebugOnly: true})
+		if err != nil {
 			return
 		}
+		d := &container{File: file, kept: sections{}}
 		for _, name := range []string{"cu_index", "tu_index"} {
 			units, _ := d.packageIndex(name)
 			for _, c := range units {

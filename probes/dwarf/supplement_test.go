@@ -1,4 +1,4 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
@@ -30,7 +31,7 @@ func supplemented(t *testing.T, compile string, dwz ...string) (program, shared,
 func described(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	f := open(t, path)
-	d, err := f.DWARF()
+	d, err := Of(f).Data()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +81,8 @@ func TestSupplementaryFile(t *testing.T) {
 				t.Errorf("%d kinds of entries, not %d", len(got), len(want))
 			}
 			f := open(t, program)
-			if b, err := f.DebugSection("info"); err != nil || len(b) != len(f.sections["info"]) || !f.joined {
-				t.Errorf(".debug_info: %d bytes, joined %v, %v", len(b), f.joined, err)
+			if b, err := Of(f).Section("info"); err != nil || len(b) != len(Of(f).source.sections["info"]) || !Of(f).source.joined {
+				t.Errorf(".debug_info: %d bytes, joined %v, %v", len(b), Of(f).source.joined, err)
 			}
 		})
 	}
@@ -100,14 +101,14 @@ func TestSupplementaryFilePlaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			program, shared, _ := supplemented(t, "-g", "-q", "-M", c.link)
 			dir := t.TempDir()
-			l, ok := open(t, program).supplementLink()
+			l, ok := (&container{File: open(t, program)}).supplementLink()
 			if !ok || l.name != c.link || len(l.id) != 40 {
 				t.Fatalf("link %+v", l)
 			}
 			move(t, shared, c.place(dir, l.id))
-			f := openWith(t, program, Options{DebugDirs: []string{dir}})
-			if _, err := f.DWARF(); err != nil || !f.joined {
-				t.Errorf("not read: %v, %v", err, f.supplementErr)
+			f := openWith(t, program, elf.Options{DebugDirs: []string{dir}})
+			if _, err := Of(f).Data(); err != nil || !Of(f).source.joined {
+				t.Errorf("not read: %v, %v", err, Of(f).source.supplementErr)
 			}
 		})
 	}
@@ -120,9 +121,9 @@ func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 	check := func(kind error) {
 		t.Helper()
 		f := open(t, program)
-		_, missing, err := f.DebugParts()
-		if err != nil || f.joined || len(missing) != 1 || !errors.Is(f.supplementErr, kind) || !strings.Contains(missing[0], filepath.Base(shared)) {
-			t.Errorf("joined %v, missing %q: %v", f.joined, missing, err)
+		_, missing, err := Of(f).Parts()
+		if err != nil || Of(f).source.joined || len(missing) != 1 || !errors.Is(Of(f).source.supplementErr, kind) || !strings.Contains(missing[0], filepath.Base(shared)) {
+			t.Errorf("joined %v, missing %q: %v", Of(f).source.joined, missing, err)
 		}
 		if p := f.Problems(); len(p) != 1 {
 			t.Errorf("problems: %v", p)
@@ -131,7 +132,7 @@ func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 	if err := os.Rename(other, shared); err != nil {
 		t.Fatal(err)
 	}
-	check(ErrDebugFile)
+	check(elf.ErrDebugFile)
 	if err := os.Remove(shared); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 
 // small gives a main file whose one entry has the forms given, and its value,
 // and a supplementary file of one entry.
-func small(version uint16, forms []byte, value ...any) (main, sup debugSections) {
+func small(version uint16, forms []byte, value ...any) (main, sup sections) {
 	unit := func(content []byte) []byte {
 		head := elftest.LE(version, uint32(0), uint8(8))
 		if version >= 5 {
@@ -149,8 +150,8 @@ func small(version uint16, forms []byte, value ...any) (main, sup debugSections)
 		return append(elftest.LE(uint32(len(head)+len(content))), append(head, content...)...)
 	}
 	table := append([]byte{1, 0x34, 0}, forms...)
-	main = debugSections{"info": unit(append([]byte{1}, elftest.LE(value...)...)), "abbrev": append(table, 0, 0, 0), "str": []byte("a\x00")}
-	sup = debugSections{"info": unit(elftest.LE(uint8(1), uint32(1))), "abbrev": []byte{1, 0x34, 0, 3, 0x0e, 0, 0, 0}, "str": []byte("\x00far\x00"), "line": []byte{1}}
+	main = sections{"info": unit(append([]byte{1}, elftest.LE(value...)...)), "abbrev": append(table, 0, 0, 0), "str": []byte("a\x00")}
+	sup = sections{"info": unit(elftest.LE(uint8(1), uint32(1))), "abbrev": []byte{1, 0x34, 0, 3, 0x0e, 0, 0, 0}, "str": []byte("\x00far\x00"), "line": []byte{1}}
 	return main, sup
 }
 
@@ -217,9 +218,9 @@ func FuzzSupplement(f *testing.F) {
 	main, sup := small(5, []byte{0x49, 0x1c}, uint32(12))
 	f.Add(main["info"], main["abbrev"], sup["info"], sup["abbrev"])
 	f.Fuzz(func(t *testing.T, info, abbrev, supInfo, supAbbrev []byte) {
-		main := debugSections{"info": info, "abbrev": abbrev, "str": []byte("a\x00"), "types": info}
-		sup := debugSections{"info": supInfo, "abbrev": supAbbrev, "str": []byte("\x00far\x00"), "line": supInfo}
-		if max(len(info), len(abbrev), len(supInfo), len(supAbbrev)) > 1<<12 || checkSections(main) != nil || checkSections(sup) != nil {
+		main := sections{"info": info, "abbrev": abbrev, "str": []byte("a\x00"), "types": info}
+		sup := sections{"info": supInfo, "abbrev": supAbbrev, "str": []byte("\x00far\x00"), "line": supInfo}
+		if max(len(info), len(abbrev), len(supInfo), len(supAbbrev)) > 1<<12 || main.check() != nil || sup.check() != nil {
 			return
 		}
 		before := string(info) + string(abbrev) + string(supInfo) + string(supAbbrev)
@@ -233,13 +234,13 @@ func FuzzSupplement(f *testing.F) {
 		if len(all["info"]) != len(info)+len(supInfo) || len(all["types"]) != len(info) {
 			t.Fatalf("%d bytes", len(all["info"]))
 		}
-		if checkSections(all) == nil {
+		if all.check() == nil {
 			readAll(all)
 		}
 	})
 }
 
-func readAll(s debugSections) {
+func readAll(s sections) {
 	defer func() { _ = recover() }() // as its users do
 	d, err := s.data()
 	if err != nil {

@@ -1,4 +1,4 @@
-package elf
+package dwarf
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // The standard library's line reader believes the counts of directories and
@@ -52,15 +54,15 @@ func longestString(b []byte) uint64 {
 // LineReader gives a reader of the line table of the unit whose root entry is
 // given; nil if it has none. A table whose names would take memory out of all
 // proportion is an error. The reader may panic on damaged data.
-func (f *File) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
-	defer f.guard("line table", &err)
-	d, err := f.DWARF()
+func (i *Info) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
+	defer i.file.Guard("line table", &err)
+	d, err := i.Data()
 	if err != nil {
 		return nil, err
 	}
-	f.linesOnce.Do(func() { f.lines = newLineCheck(f.DebugSection) })
-	if err := f.lines.ok(root); err != nil {
-		return nil, f.fail(ErrMalformed, noOffset, "%v", err)
+	i.linesOnce.Do(func() { i.lines = newLineCheck(i.Section) })
+	if err := i.lines.ok(root); err != nil {
+		return nil, i.file.Fail(elf.ErrMalformed, elf.NoOffset, "%v", err)
 	}
 	return d.LineReader(root)
 }

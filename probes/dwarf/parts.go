@@ -1,13 +1,14 @@
-package elf
+package dwarf
 
 import (
 	"debug/dwarf"
-	"debug/elf"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Debug information may lie in several bodies. Type units of DWARF 4 have a
@@ -100,31 +101,27 @@ func partUnits(b []byte, apart bool) []PartUnit {
 	return out
 }
 
-// DebugParts gives all bodies of the file's debug information, the program's own
+// Parts returns all bodies of the file's debug information, the program's own
 // first; where some cannot be had, missing are sentences that say so. The error
-// is that of DWARF.
-func (f *File) DebugParts() (parts []Part, missing []string, err error) {
-	d, err := f.DWARF()
+// is that of Data.
+func (i *Info) Parts() (parts []Part, missing []string, err error) {
+	d, err := i.Data()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.guard("parse debug information", &err)
-	info, err := f.DebugSection("info")
+	defer i.file.Guard("parse debug information", &err)
+	info, err := i.Section("info")
 	if err != nil {
 		return nil, nil, err
 	}
 	parts = []Part{{Data: d, Size: len(info), Units: partUnits(info, false)}}
-	from := f
-	if !f.hasDWARF() {
-		from = f.separate
-	}
-	s := splitter{file: f, from: from, parts: parts}
-	s.types(from, "")
+	s := splitter{file: i.file, from: i.source, parts: parts}
+	s.types(i.source, "")
 	s.skeletons()
 	if s.pack != nil {
 		s.pack.file.Close() // what is needed of it has been read
 	}
-	if err := from.supplementErr; err != nil {
+	if err := i.source.supplementErr; err != nil {
 		s.missing = append(s.missing, err.Error())
 	}
 	return s.parts, s.missing, nil
@@ -132,8 +129,8 @@ func (f *File) DebugParts() (parts []Part, missing []string, err error) {
 
 // splitter collects parts.
 type splitter struct {
-	file    *File // the program
-	from    *File // what has its debug information
+	file    *elf.File  // the program
+	from    *container // what has its debug information
 	parts   []Part
 	missing []string
 	lost    int // units whose file could not be had
@@ -142,7 +139,7 @@ type splitter struct {
 }
 
 // types adds the type units of DWARF 4.
-func (s *splitter) types(f *File, suffix string) {
+func (s *splitter) types(f *container, suffix string) {
 	for _, b := range f.sectionsOf("types" + suffix) {
 		if p, err := f.newPart(contributions{info: b}, suffix, true); err == nil && len(s.parts) < maxParts {
 			s.parts = append(s.parts, p)
@@ -170,7 +167,7 @@ func (s *splitter) skeletons() {
 		}
 	}
 	if s.lost > 1 {
-		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.lost-1, s.file.name))
+		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.lost-1, s.file.Name()))
 	}
 }
 
@@ -178,9 +175,9 @@ func (s *splitter) lose(name string, err error) {
 	if s.lost++; s.lost > 1 {
 		return
 	}
-	text := fmt.Sprintf("the debug information of %s in %s is not there: keep it where the compiler wrote it, or make %s.dwp", path.Base(s.file.name), name, path.Base(s.file.name))
+	text := fmt.Sprintf("the debug information of %s in %s is not there: keep it where the compiler wrote it, or make %s.dwp", path.Base(s.file.Name()), name, path.Base(s.file.Name()))
 	if !errors.Is(err, os.ErrNotExist) {
-		text = fmt.Sprintf("the debug information of %s in %s is not read: %v", path.Base(s.file.name), name, err)
+		text = fmt.Sprintf("the debug information of %s in %s is not read: %v", path.Base(s.file.Name()), name, err)
 	}
 	s.missing = append(s.missing, text)
 }
@@ -234,15 +231,15 @@ func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) e
 	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	var failed error
 	for _, at := range s.places(dir, name) {
-		d, err := openFile(at, s.file.opts, true)
+		f, err := s.file.OpenDebug(at)
 		if err != nil {
 			if failed == nil || errors.Is(failed, os.ErrNotExist) {
 				failed = err
 			}
 			continue
 		}
-		err = s.take(d, e, id, base)
-		d.Close() // what is needed of it has been read
+		err = s.take(&container{File: f, kept: sections{}}, e, id, base)
+		f.Close() // what is needed of it has been read
 		if err == nil {
 			return nil
 		}
@@ -260,16 +257,15 @@ func (s *splitter) places(dir, name string) []string {
 	} else if path.IsAbs(dir) {
 		out = append(out, path.Join(dir, name))
 	}
-	if s.file.path != "" {
-		beside := path.Dir(s.file.resolvedPath())
+	if at := s.file.ResolvedPath(); at != "" {
+		beside := path.Dir(at)
 		out = append(out, path.Join(beside, name), path.Join(beside, path.Base(name)))
 	}
 	return out
 }
 
 // take adds the unit of a .dwo file, and the type units beside it.
-func (s *splitter) take(d *File, e *dwarf.Entry, id uint64, base int64) error {
-	d.kept = map[string][]byte{}
+func (s *splitter) take(d *container, e *dwarf.Entry, id uint64, base int64) error {
 	var all []Part
 	found := false
 	for _, info := range d.sectionsOf("info.dwo") {
@@ -283,7 +279,7 @@ func (s *splitter) take(d *File, e *dwarf.Entry, id uint64, base int64) error {
 		all = append(all, p)
 	}
 	if !found {
-		return d.fail(ErrDebugFile, noOffset, "belongs to another build of %s: it has no unit %016x", s.file.name, id)
+		return d.Fail(elf.ErrDebugFile, elf.NoOffset, "belongs to another build of %s: it has no unit %016x", s.file.Name(), id)
 	}
 	s.parts = append(s.parts, all[:min(len(all), maxParts)]...)
 	s.types(d, ".dwo")
@@ -310,36 +306,32 @@ func (p *Part) id() (uint64, bool) {
 
 // partSection gives a section of debug information of this very file,
 // uncompressed; nil if there is none.
-func (f *File) partSection(name string) ([]byte, error) {
-	if b, ok := f.kept[name]; ok {
+func (c *container) partSection(name string) ([]byte, error) {
+	if b, ok := c.kept[name]; ok {
 		return b, nil
 	}
-	if b, ok := f.sections[name]; ok && f.joined {
+	if b, ok := c.sections[name]; ok && c.joined {
 		return b, nil
 	}
-	s := f.debugSection(name)
-	if s == nil {
-		return nil, nil
-	}
-	b, err := f.sectionData(s)
-	if err == nil && f.kept != nil {
-		f.kept[name] = b
+	b, err := c.read(name)
+	if b != nil && err == nil && c.kept != nil {
+		c.kept[name] = b
 	}
 	return b, err
 }
 
 // sectionsOf gives all sections of one name: a compiler puts each type unit into
 // one of its own. What cannot be read is left out.
-func (f *File) sectionsOf(name string) [][]byte {
-	if b, ok := f.sections[name]; ok && f.joined {
+func (c *container) sectionsOf(name string) [][]byte {
+	if b, ok := c.sections[name]; ok && c.joined {
 		return [][]byte{b}
 	}
 	var out [][]byte
-	for _, s := range f.elf.Sections {
-		if s.Type == elf.SHT_NOBITS || s.Name != ".debug_"+name && s.Name != ".zdebug_"+name || len(out) == maxParts {
-			continue
+	for _, s := range c.DebugSections(name) {
+		if len(out) == maxParts {
+			break
 		}
-		if b, err := f.sectionData(s); err == nil && len(b) > 0 {
+		if b, err := c.SectionData(s); err == nil && len(b) > 0 {
 			out = append(out, b)
 		}
 	}
@@ -355,17 +347,17 @@ type contributions struct {
 // newPart makes a part of units and of the sections that they need; suffix is
 // that of the sections' names, apart says that the units are those of
 // .debug_types.
-func (f *File) newPart(c contributions, suffix string, apart bool) (p Part, err error) {
-	defer f.guard("parse debug information", &err)
+func (c *container) newPart(of contributions, suffix string, apart bool) (p Part, err error) {
+	defer c.Guard("parse debug information", &err)
 	get := func(have []byte, name string) []byte {
 		if have != nil || err != nil {
 			return have
 		}
 		var b []byte
-		b, err = f.partSection(name + suffix)
+		b, err = c.partSection(name + suffix)
 		return b
 	}
-	abbrev, offsets := get(c.abbrev, "abbrev"), get(c.strOffsets, "str_offsets")
+	abbrev, offsets := get(of.abbrev, "abbrev"), get(of.strOffsets, "str_offsets")
 	str := get(nil, "str")
 	if err != nil {
 		return p, err
@@ -374,12 +366,12 @@ func (f *File) newPart(c contributions, suffix string, apart bool) (p Part, err 
 	if apart {
 		section = "types"
 	}
-	p = Part{Size: len(c.info), Units: partUnits(c.info, apart), Apart: apart}
+	p = Part{Size: len(of.info), Units: partUnits(of.info, apart), Apart: apart}
 	if len(p.Units) == 0 {
-		return p, f.fail(ErrMalformed, noOffset, "debug information: no unit")
+		return p, c.Fail(elf.ErrMalformed, elf.NoOffset, "debug information: no unit")
 	}
-	if err := checkUnits(section, c.info, abbrev); err != nil {
-		return p, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	if err := checkUnits(section, of.info, abbrev); err != nil {
+		return p, c.Fail(elf.ErrMalformed, elf.NoOffset, "debug information: %v", err)
 	}
 	if suffix != "" {
 		abbrev = plainForms(abbrev)
@@ -387,8 +379,8 @@ func (f *File) newPart(c contributions, suffix string, apart bool) (p Part, err 
 			offsets = offsets[min(8, len(offsets)):] // behind the table's header
 		}
 	}
-	if p.Data, err = dwarf.New(abbrev, nil, nil, c.info, nil, nil, nil, str); err != nil {
-		return p, f.fail(ErrMalformed, noOffset, "debug information: %v", err)
+	if p.Data, err = dwarf.New(abbrev, nil, nil, of.info, nil, nil, nil, str); err != nil {
+		return p, c.Fail(elf.ErrMalformed, elf.NoOffset, "debug information: %v", err)
 	}
 	return p, p.Data.AddSection(".debug_str_offsets", offsets)
 }
