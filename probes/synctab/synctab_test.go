@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -287,8 +286,7 @@ func TestMergeProperty(t *testing.T) {
 }
 
 func TestDocumentExamples(t *testing.T) {
-	_, file, _, _ := runtime.Caller(0)
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../docs/sync-table.md"))
+	text, err := os.ReadFile("../../docs/sync-table.md")
 	if err != nil {
 		t.Fatal(err)
 	}
