@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
 )
 
 // Atomic variables that nobody named are observed while it pays. Some are counters
@@ -69,18 +70,18 @@ func (b *busy) take() []ownLink {
 }
 
 // unnamed groups a module's probes of atomic variables that nobody named.
-func (m *Module) unnamed() (names []string, probes map[string][]Probe) {
-	probes = map[string][]Probe{}
+func (m *Module) unnamed() (names []string, of map[string][]Probe) {
+	of = map[string][]Probe{}
 	for i, s := range m.Plan.Sites {
-		if !s.Unnamed || m.Plan.Chained(i) {
+		if s.Program != probes.ProgramAtomic || m.Plan.Chained(i) {
 			continue
 		}
-		if probes[s.Variable] == nil {
+		if of[s.Variable] == nil {
 			names = append(names, s.Variable)
 		}
-		probes[s.Variable] = append(probes[s.Variable], Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
+		of[s.Variable] = append(of[s.Variable], Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
 	}
-	return names, probes
+	return names, of
 }
 
 // countBusy makes the reader count the hits of a module's sites; with mu held.
@@ -91,7 +92,7 @@ func (s *Session) countBusy(m *Module) {
 	}
 	for i := range m.Plan.Sites {
 		site := &m.Plan.Sites[i]
-		if !site.Unnamed {
+		if site.Program != probes.ProgramAtomic {
 			continue
 		}
 		index := int(m.Base) + i
@@ -116,9 +117,9 @@ func (s *Session) counter(name string) *busy {
 // attachUnnamed puts in the probes of a module's atomic variables that nobody named;
 // with mu held.
 func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
-	names, probes := m.unnamed()
+	names, of := m.unnamed()
 	for _, name := range names {
-		if err := s.tracer.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, probes[name], owner, unfiltered); err != nil {
+		if err := s.tracer.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
 			return err
 		}
 	}

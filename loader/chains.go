@@ -156,7 +156,7 @@ func (c *chains) unwind(k *stackCopy) (pcs []uint64, end unwind.End) {
 		regs.Set(i, v)
 	}
 	site := c.code.Site(k.head.Site & (bpf.MaxSites - 1))
-	if site != nil && site.Watchpoint {
+	if site != nil && site.Program == probes.ProgramWatch {
 		regs.PC = k.head.Caller
 	}
 	pcs, end = []uint64{regs.PC}, unwind.EndMemory

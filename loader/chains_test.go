@@ -33,7 +33,7 @@ func newCode(t testing.TB) *code {
 	return &code{
 		seg:   Segment{Lo: bias, Hi: bias + 1<<32, Bias: bias, Module: &Module{Path: "self", Bin: file}},
 		pc:    bias + text[0].Lo,
-		sites: []*probes.Site{nil, {BPF: bpf.Site{AtEntry: 1}}, {Watchpoint: true}},
+		sites: []*probes.Site{nil, {BPF: bpf.Site{AtEntry: 1}}, {Program: probes.ProgramWatch}},
 	}
 }
 

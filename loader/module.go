@@ -90,11 +90,12 @@ func (m *Module) bias(mp Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// keep says which index the first variable that nobody named has.
+// keep makes the sites' indices of variables that nobody named absolute. base is that of
+// the plan's first one.
 func (m *Module) keep(base uint32) {
 	for i := range m.Plan.Sites {
-		if s := &m.Plan.Sites[i]; s.Shared > 0 {
-			s.BPF.Watched = base + uint32(s.Shared) - 1
+		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
+			s.BPF.Watched += base
 		}
 	}
 }
@@ -105,14 +106,14 @@ func (m *Module) probesOf() []Probe {
 	var ps []Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
-		if s.Shared > 0 || s.Unnamed {
+		if s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Call: s.IsCall(), Heap: s.Heap, Late: s.Late})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Program: s.Program})
 		}
 		if s.Return {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Return: true, Heap: s.Heap})
+			ps = append(ps, Probe{Offset: s.Offset, Site: index, Program: s.Program, Return: true})
 		}
 	}
 	return ps

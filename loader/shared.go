@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -132,7 +133,7 @@ func (k *keeper) add(vs []variable.Variable) (uint32, error) {
 func (m *Module) places() []place {
 	var ps []place
 	for i, s := range m.Plan.Sites {
-		if s.Shared == 0 {
+		if s.Program != probes.ProgramShared {
 			continue
 		}
 		if !m.Plan.Chained(i) {

@@ -16,6 +16,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
 )
 
 // TracerOptions say how the BPF side is sized. The zero value is useful.
@@ -261,36 +262,33 @@ func (t *Tracer) signature(s bpf.Signature) (uint32, error) {
 
 // Probe is one place of a file where a program is to run.
 type Probe struct {
-	Offset uint64 // in the file
-	Site   uint32 // index in the table
-	Return bool   // a uretprobe: the entry is at Offset
-	Call   bool   // of a function that was asked for
-	Heap   bool   // of one that allocates or frees
-	Late   bool   // with Heap: runs after others at the same place
+	Offset  uint64 // in the file
+	Site    uint32 // index in the table
+	Program probes.Program
+	Return  bool // a uretprobe: the entry is at Offset
 }
 
 // Attach puts probes into the file for the process owner, or, unfiltered, for the
 // targets whatever their address space, for as long as that process. The probes are in every mapping of
 // the file at once, also in those made later.
-func (t *Tracer) Attach(f *os.File, probes []Probe, owner int, unfiltered bool) error {
+func (t *Tracer) Attach(f *os.File, all []Probe, owner int, unfiltered bool) error {
 	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
-	for _, kind := range []struct {
-		prog                  *ebpf.Program
-		ret, call, heap, late bool
+	for _, run := range []struct {
+		program probes.Program
+		ret     bool
+		prog    *ebpf.Program
 	}{
-		// Of probes at one place the kernel runs the latest link first: what ends an
+		// Of probes at one address the kernel runs the latest link first: what ends an
 		// object comes after the accesses, what begins one before.
-		{prog: t.objs.OnHeap, heap: true, late: true},
-		{prog: t.objs.OnProbe}, {prog: t.objs.OnReturn, ret: true}, {prog: t.objs.OnCall, call: true},
-		{prog: t.objs.OnHeap, heap: true}, {prog: t.objs.OnHeapReturn, heap: true, ret: true},
+		{probes.ProgramHeapLate, false, t.objs.OnHeap},
+		{probes.ProgramNamed, false, t.objs.OnProbe}, {probes.ProgramNamed, true, t.objs.OnReturn}, {probes.ProgramCall, false, t.objs.OnCall},
+		{probes.ProgramHeap, false, t.objs.OnHeap}, {probes.ProgramHeap, true, t.objs.OnHeapReturn},
 	} {
-		of := slices.DeleteFunc(slices.Clone(probes), func(p Probe) bool {
-			return p.Return != kind.ret || p.Call != kind.call || p.Heap != kind.heap || p.Late != kind.late
-		})
+		of := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
 		if len(of) == 0 {
 			continue
 		}
-		l, err := to.link(kind.prog, of, 0)
+		l, err := to.link(run.prog, of, 0)
 		if err != nil {
 			return err
 		}

@@ -245,7 +245,7 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Size), int32(a.Stride)
 		touches(d, a, a.Disp, where)
 	default:
-		s.Check = true
+		s.Target = TargetCompared
 		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
 	}
 	d.When, d.SecondFrom = a.If, uint8(w.from)

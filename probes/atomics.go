@@ -332,7 +332,7 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 		b.note("%d accesses of the atomic variable %s share a place with too many others: they are not observed", n, v.Name)
 	}
 	for i := range kept {
-		kept[i].Unnamed = true
+		kept[i].Program = ProgramAtomic
 	}
 	b.plan.Sites = b.plan.Sites[:before+len(kept)]
 	return len(kept), nil

@@ -146,7 +146,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Check, s.Field, s.Inside = atomic, false, true, res.Accesses[i].Inside
+		s.Atomic, s.Target, s.Inside = atomic, TargetField, res.Accesses[i].Inside
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}
@@ -190,17 +190,17 @@ func (b *builder) lifetime(l field.Lifetime) error {
 		b.note("%s cannot be probed (%s): the lifetimes of objects that it begins or ends are not seen", l.Name, where.Why)
 		return nil
 	}
-	s := Site{At: l.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: l.Name, Heap: true}
+	s := Site{At: l.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: l.Name, Program: ProgramHeap}
 	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(l.Size),
 		ObjectFrom: uint8(bpf.FromReg), ObjectReg: uint8(b.argument(1))}
-	if s.Late = l.Ends; l.Ends {
-		s.BPF.Op, s.BPF.Action = uint8(bpf.OpDestruct), uint8(bpf.ActionSave)
+	if l.Ends {
+		s.Program, s.BPF.Op, s.BPF.Action = ProgramHeapLate, uint8(bpf.OpDestruct), uint8(bpf.ActionSave)
 	}
 	b.plan.Sites = append(b.plan.Sites, s)
 	if !l.Ends {
 		return nil
 	}
-	return b.heapReturns(call{addr: l.Addr, name: l.Name}, true)
+	return b.heapReturns(call{addr: l.Addr, name: l.Name}, ProgramHeapLate)
 }
 
 // accessOf says of an access of a field of so many bytes what there is to say of

@@ -143,7 +143,7 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 		b.note("%s cannot be probed (%s): what it does to the lifetimes of objects is not seen", name, where.Why)
 		return nil
 	}
-	s := Site{At: addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: name, Heap: true, Return: want.Return}
+	s := Site{At: addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: name, Program: ProgramHeap, Return: want.Return}
 	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(least)}
 	if a.op == bpf.OpFree {
 		s.BPF.Action = uint8(bpf.ActionEmit)
@@ -164,15 +164,15 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 	if a.op == bpf.OpFree || want.Return {
 		return nil
 	}
-	return b.heapReturns(call{addr: addr, name: name}, false)
+	return b.heapReturns(call{addr: addr, name: name}, ProgramHeap)
 }
 
 // heapReturns plans probes at the returns of a function whose calls on_heap remembers.
-func (b *builder) heapReturns(c call, late bool) error {
+func (b *builder) heapReturns(c call, p Program) error {
 	from := len(b.plan.Sites)
 	err := b.returns(c)
 	for i := from; i < len(b.plan.Sites); i++ {
-		b.plan.Sites[i].Heap, b.plan.Sites[i].Late = true, late
+		b.plan.Sites[i].Program = p
 	}
 	return err
 }

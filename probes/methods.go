@@ -14,12 +14,6 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// IsCall reports whether the site is one of a function that was asked for: its
-// entry, or a return.
-func (s *Site) IsCall() bool {
-	return bpf.Op(s.BPF.Op) == bpf.OpCall || bpf.Op(s.BPF.Op) == bpf.OpReturn
-}
-
 // methods plans the probes of the functions that patterns ask for.
 func (b *builder) methods(p *Planner) error {
 	found, err := function.Find(b.plan.File, b.opts.On)
@@ -154,7 +148,7 @@ func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) err
 			m.note("the end of %s inlined at 0x%x cannot be probed (%s): its return there is not seen", fn.Name, fn.Addr, where.Why)
 			continue
 		}
-		m.plan.Sites = append(m.plan.Sites, Site{At: x.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name,
+		m.plan.Sites = append(m.plan.Sites, Site{At: x.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
 			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta + x.SPDelta), ResultFrom: uint8(bpf.FromNowhere), Flags: bpf.SiteLeaf}})
 	}
 	return nil
@@ -191,7 +185,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 		m.note("%s at 0x%x cannot be probed (%s): its calls are not seen", fn.Name, fn.Addr, where.Why)
 		return false, nil
 	}
-	s := Site{At: fn.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name, Method: fn, Signature: sig}
+	s := Site{At: fn.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name, Method: fn, Signature: sig}
 	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(operandFrom[fn.Object.From]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
 	if !fn.Inlined {
@@ -263,7 +257,7 @@ func (m *methods) tails() error {
 			m.note("the jump at 0x%x cannot be probed (%s): functions that end there may seem not to return", j.At, where.Why)
 			continue
 		}
-		m.plan.Sites = append(m.plan.Sites, Site{At: j.At, Addr: where.Addr, Class: where.Class, Why: where.Why,
+		m.plan.Sites = append(m.plan.Sites, Site{At: j.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall,
 			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionTail), SpDelta: int32(where.SPDelta), When: uint8(j.When)}})
 	}
 	return nil
@@ -279,7 +273,7 @@ func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, 
 		m.note("a return of %s at 0x%x cannot be probed (%s)", fn.Name, at, where.Why)
 		return nil
 	}
-	m.plan.Sites = append(m.plan.Sites, Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: fn.Name,
+	m.plan.Sites = append(m.plan.Sites, Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
 		BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta), ResultFrom: uint8(result)}})
 	return nil
 }

@@ -97,7 +97,7 @@ func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool
 func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
-		at[site.At] = at[site.At] || !site.IsCall() && !site.Partly
+		at[site.At] = at[site.At] || site.Program != ProgramCall && !site.Partly
 	}
 	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }

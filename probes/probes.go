@@ -10,11 +10,11 @@
 package probes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 
 	"github.com/ianlancetaylor/demangle"
 
@@ -52,13 +52,55 @@ type Options struct {
 	Atomics bool
 }
 
+// Program says which BPF program runs when a probe is hit, and when the probe comes and
+// goes. Sites at one address with the same Program share a probe. The constants are in the
+// order in which a plan lists the sites of one address.
+type Program uint8
+
+const (
+	// ProgramNamed observes calls that synchronise, and accesses of variables that the user
+	// named.
+	ProgramNamed Program = iota
+	// ProgramAtomic observes accesses of atomic variables that nobody named. Its program is
+	// that of ProgramNamed, but the probes of each variable are removed once they cost too
+	// much.
+	ProgramAtomic
+	// ProgramShared observes accesses of the other variables that nobody named.
+	ProgramShared
+	// ProgramHeap observes where objects begin, and where memory is freed, before the other
+	// programs at the same address run.
+	ProgramHeap
+	// ProgramHeapLate observes where objects end, after the other programs at the same
+	// address.
+	ProgramHeapLate
+	// ProgramCall observes calls and returns of functions that the user asked for.
+	ProgramCall
+	// ProgramWatch observes a variable by a hardware watchpoint; there is no probe.
+	ProgramWatch
+)
+
+// Target says what the variable of an access is.
+type Target uint8
+
+const (
+	// TargetVariable is the variable itself; also the target of what is no access.
+	TargetVariable Target = iota
+	// TargetCompared is the variable if the address in the record is that of the variable:
+	// the register may point to something else.
+	TargetCompared
+	// TargetField is a field of the object that has it at the recorded address. The object
+	// begins Inside bytes before.
+	TargetField
+)
+
 // Site is one thing that one probe observes.
 type Site struct {
 	At        uint64 // the original address: entry, return or access
 	Addr      uint64 // where the probe sits
 	Offset    uint64 // of Addr in the file
 	Class     cheapsite.Class
-	Return    bool // a uretprobe
+	Program   Program
+	Return    bool // a uretprobe stands beside the probe, at the same function's entry
 	BPF       bpf.Site
 	Kind      synctab.Kind // of the object; none for variables
 	Try       bool
@@ -79,36 +121,19 @@ type Site struct {
 	Initial    uint64
 	HasInitial bool
 	Variable   string // name of the accessed variable or field, ""
-	// Field: the variable is a field, of whatever object has it at the address;
-	// the object begins Inside bytes before.
-	Field  bool
-	Inside int64
-	// Heap: it tells of memory that is allocated or freed.
-	Heap bool
-	// Late, with Heap: it comes after what else is observed at the same place.
-	Late bool
-	// Check: the object's address must be compared with the variable's, since
-	// the register may hold something else.
-	Check bool
+	Target     Target
+	Inside     int64 // of TargetField, in bytes
 	// Partly: the instruction accesses the variable in some executions, other
 	// memory in others; a record is made of the former alone.
 	Partly bool
-	// Shared is one more than the place in Plan.Shared of a variable that nobody
-	// named; 0 for others.
-	Shared int
-	// Array, of such a variable, is the array of which an element is accessed; which
-	// bytes they are, Width of them, the record says.
-	Array *variable.Picked
-	Width int
-	// Unnamed: of an atomic variable that nobody named.
-	Unnamed bool
-	// Watchpoint: no probe, but a hardware watchpoint; At and Addr are the
-	// variable's.
-	Watchpoint bool
-	Function   string             // that contains At
-	Method     *function.Function // that is entered here; nil elsewhere
-	Signature  bpf.Signature      // with Method
-	Why        string             // one line for people
+	// Array, with ProgramShared, is the array of which an element is accessed. The record
+	// says where its Width bytes begin. Nil: the variable is no array.
+	Array     *variable.Picked
+	Width     int
+	Function  string             // that contains At
+	Method    *function.Function // that is entered here; nil elsewhere
+	Signature bpf.Signature      // with Method
+	Why       string             // one line for people
 }
 
 // Plan is what to probe in one file.
@@ -342,40 +367,20 @@ func demangled(linkage string) string {
 	return s
 }
 
-// follows reports whether a site stands behind another in one chain. What was
-// named and what was not are chains apart: their probes come and go apart. So are
-// calls that were asked for, and what allocates, which have programs of their own.
-func (s Site) follows(before Site) bool {
-	return s.Addr == before.Addr && (s.Shared > 0) == (before.Shared > 0) && s.Unnamed == before.Unnamed && s.IsCall() == before.IsCall() && s.Heap == before.Heap && s.Late == before.Late
+// follows reports whether a site stands behind another in one chain.
+func (s *Site) follows(before *Site) bool {
+	return s.Addr == before.Addr && s.Program == before.Program
 }
 
 // Chained reports whether the i-th site has no probe of its own, being behind
 // another in a chain.
-func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(p.Sites[i-1]) }
+func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
 
 // finish orders the sites and chains those that share a place.
 func (b *builder) finish() error {
 	sites := b.plan.Sites
-	sort.SliceStable(sites, func(i, j int) bool {
-		if sites[i].Addr != sites[j].Addr {
-			return sites[i].Addr < sites[j].Addr
-		}
-		if a, b := sites[i].IsCall(), sites[j].IsCall(); a != b {
-			return b
-		}
-		if a, b := sites[i].Heap, sites[j].Heap; a != b {
-			return b
-		}
-		if a, b := sites[i].Late, sites[j].Late; a != b {
-			return b
-		}
-		if a, b := sites[i].Shared > 0, sites[j].Shared > 0; a != b {
-			return b
-		}
-		if a, b := sites[i].Unnamed, sites[j].Unnamed; a != b {
-			return b
-		}
-		return sites[i].At < sites[j].At
+	slices.SortStableFunc(sites, func(a, b Site) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Program, b.Program), cmp.Compare(a.At, b.At))
 	})
 	run := 0
 	for i := range sites {
@@ -384,7 +389,7 @@ func (b *builder) finish() error {
 			return fmt.Errorf("place a probe of %s in %s: %w", sites[i].Function, b.plan.File.Name(), err)
 		}
 		sites[i].Offset = off
-		if i > 0 && sites[i].follows(sites[i-1]) {
+		if i > 0 && sites[i].follows(&sites[i-1]) {
 			if run++; run >= bpf.MaxChain {
 				return fmt.Errorf("%s needs more than %d probes at 0x%x: watch fewer variables", sites[i].Function, bpf.MaxChain, sites[i].Addr)
 			}

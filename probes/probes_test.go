@@ -89,10 +89,10 @@ func checkPlan(t testing.TB, p *Plan) {
 		next := uint32(0) // counted from 1, as 0 ends a chain
 		if i+1 < len(p.Sites) {
 			n := p.Sites[i+1]
-			if n.Addr < s.Addr || n.follows(s) && n.At < s.At {
+			if n.Addr < s.Addr || n.follows(&s) && n.At < s.At {
 				t.Errorf("site %d is out of order", i+1)
 			}
-			if n.follows(s) { // those of other programs have probes of their own
+			if n.follows(&s) { // those of other programs have probes of their own
 				next = uint32(i + 2)
 			}
 		}

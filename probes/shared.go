@@ -81,7 +81,7 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Shared = atomic, len(b.plan.Shared)
+		s.Atomic, s.Program, s.BPF.Watched = atomic, ProgramShared, uint32(len(b.plan.Shared)-1)
 		if atomic {
 			s.BPF.Flags |= bpf.SiteOrders
 		}
@@ -108,7 +108,7 @@ func (b *builder) sharedArray(array *variable.Picked, names *symbolize.Table) er
 		if !ok {
 			continue
 		}
-		s.Shared = len(b.plan.Shared)
+		s.Program, s.BPF.Watched = ProgramShared, uint32(len(b.plan.Shared)-1)
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}

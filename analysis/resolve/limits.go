@@ -35,7 +35,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 		return info, false
 	}
 	info.Kind = kinds[site.Kind]
-	info.Variable, info.Field, info.Inside = site.Variable, site.Field, site.Inside
+	info.Variable, info.Field, info.Inside = site.Variable, site.Target == probes.TargetField, site.Inside
 	if v, ok := s.Variable(site); ok {
 		info.Form = formOf(&v)
 		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
@@ -58,7 +58,7 @@ func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool)
 	if site.Array != nil {
 		info.Parts = partsOf(site)
 	}
-	if site.Check && info.Elements == nil {
+	if site.Target == probes.TargetCompared && info.Elements == nil {
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
 	}
 	return info, true

@@ -92,7 +92,7 @@ func (r *Resolver) chain(p event.StackID, st observer.Stack) []uint64 {
 	}
 	site := r.process.Site(st.Site)
 	pcs[0] = r.original(int(st.TGID), pcs[0], site)
-	if site != nil && site.Watchpoint {
+	if site != nil && site.Program == probes.ProgramWatch {
 		pcs[0] = r.beforeTrap(int(st.TGID), pcs[0])
 	}
 	return pcs

@@ -113,7 +113,7 @@ func probeKind(s probes.Site) string {
 		return "outcome"
 	case bpf.Action(s.BPF.Action) == bpf.ActionTail:
 		return "jump"
-	case s.IsCall() && s.Method == nil:
+	case s.Program == probes.ProgramCall && s.Method == nil:
 		return "return"
 	case s.Variable != "":
 		return "access"

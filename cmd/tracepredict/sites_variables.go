@@ -45,7 +45,7 @@ func watchedIn(plan *probes.Plan, v variable.Variable) bool {
 
 func isAccess(s probes.Site) bool {
 	op := bpf.Op(s.BPF.Op)
-	return op >= bpf.OpRead && op <= bpf.OpUpdate && !s.Watchpoint
+	return op >= bpf.OpRead && op <= bpf.OpUpdate && s.Program != probes.ProgramWatch
 }
 
 func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []probes.Site) error {

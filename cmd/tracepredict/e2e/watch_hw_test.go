@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
 )
 
 // accesses lists, by thread, what was observed of a variable, as the fixtures
@@ -365,7 +366,7 @@ func (s *splitter) record(r *run, rec *bpf.Record) {
 		return
 	}
 	i, op := 0, bpf.Op(rec.Op).String()
-	if site.Watchpoint {
+	if site.Program == probes.ProgramWatch {
 		i = 1
 		op = r.touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Entered, Object: rec.Object,
 			Source: rec.Result&bpf.TouchSource != 0, Dest: rec.Result&bpf.TouchDest != 0}).Op.String()
