@@ -17,19 +17,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
-
-// Namer names the threads, objects and functions of a run.
-type Namer interface {
-	report.Resolver
-	Func(event.FuncID) event.Func
-}
 
 // Options configure a Run.
 type Options struct {
 	Spec     *spec.Spec
 	Monitors []*spec.Monitor // one for each of Spec.Properties
-	Names    Namer
+	Names    run.Namer
 	// Window and Queue are those of property.Options.
 	Window, Queue int
 	Exclusion     bool // as in property.Options
@@ -45,12 +40,12 @@ type Run struct {
 	spec          *spec.Spec
 	monitors      []*spec.Monitor
 	match         *spec.Matcher
-	names         Namer
+	names         run.Namer
 	forms         []*event.Form    // of spec.Vars, as far as they were met
 	objects       []event.ObjectID // likewise
 	met           int              // the number of variables whose object was met
 	others        int              // further objects of these names, in forked processes
-	threads       map[event.ThreadID]report.ThreadInfo
+	threads       map[event.ThreadID]run.Thread
 	letters       []*letters
 	window, queue int
 }
@@ -59,7 +54,7 @@ type Run struct {
 func New(o Options) (*Run, error) {
 	r := &Run{
 		spec: o.Spec, monitors: o.Monitors, window: o.Window, queue: o.Queue, names: o.Names,
-		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: map[event.ThreadID]report.ThreadInfo{},
+		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: map[event.ThreadID]run.Thread{},
 	}
 	r.match = o.Spec.NewMatcher(spec.Names{
 		Func:   o.Names.Func,

@@ -9,17 +9,18 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // world names the objects of a test: variables of 32 bits with a sign.
 type world map[event.ObjectID]string
 
-func (w world) Object(id event.ObjectID) report.ObjectInfo {
-	return report.ObjectInfo{Name: w[id], Kind: event.KindVariable, Form: &event.Form{Class: event.FormSigned, Bits: 32}}
+func (w world) Object(id event.ObjectID) run.Object {
+	return run.Object{Name: w[id], Kind: event.KindVariable, Form: &event.Form{Class: event.FormSigned, Bits: 32}}
 }
-func (world) Thread(id event.ThreadID) report.ThreadInfo { return report.ThreadInfo{ID: id} }
-func (world) Frames(event.StackID) []event.Frame         { return nil }
-func (world) Func(event.FuncID) event.Func               { return event.Func{} }
+func (world) Thread(event.ThreadID) run.Thread   { return run.Thread{} }
+func (world) Frames(event.StackID) []event.Frame { return nil }
+func (world) Func(event.FuncID) event.Func       { return event.Func{} }
 
 // check runs a specification over writes of one thread.
 func check(t *testing.T, text string, w world, events []event.Event) (*Run, []finding.Finding) {

@@ -4,20 +4,15 @@
 // Memory is bounded by the number of patterns and of live instances.
 package calls
 
-import "github.com/tracepredict/tracepredict/observer/event"
-
-// Count is what a pattern matched.
-type Count struct {
-	Pattern string // as written
-	Return  bool
-	Events  uint64
-	Objects uint64 // instances that these were made on
-}
+import (
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
 
 // Counter counts. Make it with New.
 type Counter struct {
 	names  func(event.FuncID) event.Func
-	counts []Count
+	counts []run.Calls
 	index  map[event.On]int
 	funcs  [][]int // by FuncID: the counts of its events
 	seen   map[pair]struct{}
@@ -45,7 +40,7 @@ func (c *Counter) count(p event.On) int {
 	if !ok {
 		i = len(c.counts)
 		c.index[p] = i
-		c.counts = append(c.counts, Count{Pattern: p.Pattern, Return: p.Return})
+		c.counts = append(c.counts, run.Calls{Pattern: p.Pattern, Return: p.Return})
 	}
 	return i
 }
@@ -94,4 +89,4 @@ func (c *Counter) of(id event.FuncID) []int {
 func (c *Counter) Remember(*event.Names) {}
 
 // Counts returns the counts so far, in the order of the patterns.
-func (c *Counter) Counts() []Count { return c.counts }
+func (c *Counter) Counts() []run.Calls { return c.counts }

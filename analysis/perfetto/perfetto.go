@@ -19,13 +19,14 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Options configure a Writer.
 type Options struct {
-	Names   report.Resolver // default nil: identifiers alone
-	Program string          // its path; "" if unknown
-	PID     int             // 0 if unknown
+	Names   run.Namer // default nil: identifiers alone
+	Program string    // its path; "" if unknown
+	PID     int       // 0 if unknown
 	// Funcs names the functions of calls and returns. Default nil: numbers alone.
 	Funcs func(event.FuncID) event.Func
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // parsed is an element as a viewer reads it.
@@ -102,12 +102,14 @@ func check(all []parsed) error {
 
 type table struct{}
 
-func (table) Object(id event.ObjectID) report.ObjectInfo {
-	return report.ObjectInfo{Name: []string{"", "stock", "", "tickets"}[id], Addr: uint64(id) << 12}
+func (table) Object(id event.ObjectID) run.Object {
+	return run.Object{Name: []string{"", "stock", "", "tickets"}[id], Addr: uint64(id) << 12}
 }
 
-func (table) Thread(id event.ThreadID) report.ThreadInfo {
-	return report.ThreadInfo{ID: id, Main: id == 1, Start: map[event.ThreadID]string{2: "desk"}[id]}
+func (table) Func(event.FuncID) event.Func { return event.Func{} }
+
+func (table) Thread(id event.ThreadID) run.Thread {
+	return run.Thread{Main: id == 1, Start: map[event.ThreadID]string{2: "desk"}[id]}
 }
 
 func (table) Frames(event.StackID) []event.Frame {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // maxDeadlocks bounds the deadlocks that are told of before the report.
@@ -15,7 +16,7 @@ const maxDeadlocks = 100
 // same, such as of locks that were made in the same place by the same threads, are one.
 type Deadlocks struct {
 	// Names resolves; needed.
-	Names report.Resolver
+	Names run.Namer
 	// Out gets a line for each.
 	Out io.Writer
 

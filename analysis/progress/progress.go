@@ -12,6 +12,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // maxTold bounds the nestings that are told apart; further ones are not told.
@@ -21,7 +22,7 @@ const maxTold = 1 << 16
 // in the same place are one: a lock for each request is no news.
 type Nestings struct {
 	// Names resolves; needed.
-	Names report.Resolver
+	Names run.Namer
 	// Out, if not nil, gets a line for each new nesting.
 	Out io.Writer
 	// Quiet, if not nil, waits for there to be none.

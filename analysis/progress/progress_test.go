@@ -9,25 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // program has locks a and b, and others without names that places made.
 type program struct{}
 
-func (program) Object(id event.ObjectID) report.ObjectInfo {
+func (program) Object(id event.ObjectID) run.Object {
 	switch {
 	case id < 3:
-		return report.ObjectInfo{Name: string(rune('a' - 1 + int(id))), Kind: event.KindMutex, Addr: 16 * uint64(id)}
+		return run.Object{Name: string(rune('a' - 1 + int(id))), Kind: event.KindMutex, Addr: 16 * uint64(id)}
 	case id < 6:
-		return report.ObjectInfo{Addr: 16 * uint64(id), Kind: event.KindMutex, Init: 7}
+		return run.Object{Addr: 16 * uint64(id), Kind: event.KindMutex, Init: 7}
 	}
-	return report.ObjectInfo{Addr: 16 * uint64(id), Kind: event.KindMutex}
+	return run.Object{Addr: 16 * uint64(id), Kind: event.KindMutex}
 }
 
-func (program) Thread(id event.ThreadID) report.ThreadInfo {
-	return report.ThreadInfo{ID: id, Start: "worker"}
+func (program) Func(event.FuncID) event.Func { return event.Func{} }
+
+func (program) Thread(id event.ThreadID) run.Thread {
+	return run.Thread{Start: "worker"}
 }
 
 func (program) Frames(id event.StackID) []event.Frame {

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -41,13 +42,13 @@ func busyTrace(tb testing.TB, events int) []byte {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	run := eventtest.NewBusy(8, 10)
+	busy := eventtest.NewBusy(8, 10)
 	var e event.Event
 	for range events {
-		run.Next(&e)
+		busy.Next(&e)
 		w.Event(&e)
 	}
-	if err := w.Close(trace.Summary{Events: uint64(events), Threads: 8}); err != nil {
+	if err := w.Close(run.Summary{Events: uint64(events), Threads: 8}); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()
@@ -55,10 +56,10 @@ func busyTrace(tb testing.TB, events int) []byte {
 
 type unnamed struct{}
 
-func (unnamed) Place(event.StackID) []event.Frame  { return nil }
+func (unnamed) Frames(event.StackID) []event.Frame { return nil }
 func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
-func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
-func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }
+func (unnamed) Object(event.ObjectID) run.Object   { return run.Object{} }
+func (unnamed) Thread(event.ThreadID) run.Thread   { return run.Thread{} }
 
 // BenchmarkReplay replays a trace of a million events: decompression, decoding and
 // clocks alone; with the analyses that find what may be; with all. An operation is

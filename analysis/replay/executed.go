@@ -7,7 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Unobserved synchronisation may have ordered two sides of a finding if any thread executed
@@ -18,7 +18,7 @@ import (
 
 // unseenOrder returns a sentence on the instruction, of those that may have ordered the
 // sides of f, that most threads of f executed. It is "" if there is none.
-func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
+func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 	later := laterSide(f)
 	best, who := -1, -1
 	for i := range executed {
@@ -32,7 +32,7 @@ func unseenOrder(executed []trace.Executed, f *finding.Finding) string {
 	e := &executed[best]
 	sides, _ := before(e, f, later)
 	if len(sides) == 0 {
-		sides = threadsOf(e.Hits)
+		sides = e.Threads()
 	}
 	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.Left > 0), e.Place)
 }
@@ -54,7 +54,7 @@ func laterSide(f *finding.Finding) uint64 {
 
 // before returns the threads of the finding that executed an instruction before an event,
 // and reports whether any thread at all may have.
-func before(e *trace.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
+func before(e *run.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
 	any = e.Left != 0 && e.Left <= later
 	for _, h := range e.Hits {
 		if h.Since > later {
@@ -69,14 +69,6 @@ func before(e *trace.Executed, f *finding.Finding, later uint64) (sides []event.
 		}
 	}
 	return sides, any
-}
-
-func threadsOf(hits []trace.Hit) []event.ThreadID {
-	var ids []event.ThreadID
-	for _, h := range hits {
-		ids = append(ids, h.Thread)
-	}
-	return ids
 }
 
 // names returns "T1", "T1 and T2", "T1, T2 and perhaps others".
@@ -100,13 +92,14 @@ func names(ids []event.ThreadID, others bool) string {
 // maxExecutedNotes bounds the notes on such instructions; the JSON report has more.
 const maxExecutedNotes = 3
 
-func executedNotes(all []trace.Executed) []string {
+func executedNotes(all []run.Executed) []string {
 	var notes []string
-	for i, e := range all {
+	for i := range all {
+		e := &all[i]
 		if i == maxExecutedNotes {
 			return append(notes, fmt.Sprintf("%d other places that synchronise in ways that are not observed were executed too", len(all)-i))
 		}
-		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(threadsOf(e.Hits), e.Left > 0), e.Place))
+		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.Left > 0), e.Place))
 	}
 	return notes
 }

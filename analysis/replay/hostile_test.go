@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -28,8 +29,8 @@ func (s *threads) Next(e *event.Event) error {
 	return nil
 }
 
-func (s *threads) Names() *trace.Names            { return &trace.Names{} }
-func (s *threads) Summary() (trace.Summary, bool) { return trace.Summary{}, true }
+func (s *threads) Names() *run.Names            { return &run.Names{} }
+func (s *threads) Summary() (run.Summary, bool) { return run.Summary{}, true }
 
 type nobody struct{}
 
@@ -46,14 +47,14 @@ func TestThreadsWithoutEnd(t *testing.T) {
 // oneName gives everything the same name.
 type oneName string
 
-func (s oneName) Place(event.StackID) []event.Frame {
+func (s oneName) Frames(event.StackID) []event.Frame {
 	return []event.Frame{{Function: string(s), File: string(s), Line: 7, Module: string(s)}}
 }
-func (s oneName) Object(event.ObjectID) trace.Object {
-	return trace.Object{Name: string(s), Kind: event.KindMutex}
+func (s oneName) Object(event.ObjectID) run.Object {
+	return run.Object{Name: string(s), Kind: event.KindMutex}
 }
-func (s oneName) Thread(event.ThreadID) trace.Thread {
-	return trace.Thread{Name: string(s), Start: string(s)}
+func (s oneName) Thread(event.ThreadID) run.Thread {
+	return run.Thread{Name: string(s), Start: string(s)}
 }
 
 func (s oneName) Func(event.FuncID) event.Func {
@@ -79,7 +80,7 @@ func FuzzReport(f *testing.F) {
 			n++
 			w.Event(eventOf(data, n))
 		}
-		if err := w.Close(trace.Summary{Program: name, Events: n, Duration: time.Second, Notes: []string{name}}); err != nil {
+		if err := w.Close(run.Summary{Program: name, Events: n, Duration: time.Second, Notes: []string{name}}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := trace.NewReader(&file, "fuzz")

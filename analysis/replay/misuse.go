@@ -4,12 +4,12 @@ import (
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // doubtMisuse makes findings that a thread does not hold a lock potential, where calls were
 // not seen to return: one of these calls may have acquired the lock.
-func doubtMisuse(found []finding.Finding, s trace.Summary) {
+func doubtMisuse(found []finding.Finding, s run.Summary) {
 	if s.Unfollowed == 0 {
 		return
 	}

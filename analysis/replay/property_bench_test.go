@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -57,7 +58,7 @@ func writtenTrace(tb testing.TB, writes int) []byte {
 			do(t, event.Release, lock, event.KindMutex, 0)
 		}
 	}
-	if err := w.Close(trace.Summary{Events: seq, Threads: writers}); err != nil {
+	if err := w.Close(run.Summary{Events: seq, Threads: writers}); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()

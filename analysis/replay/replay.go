@@ -18,6 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -63,7 +64,7 @@ type Options struct {
 	// LockClasses looks for deadlocks between lock classes too.
 	LockClasses bool
 	// Bind binds a specification to the run. Nil, or a nil Run, means that there is none.
-	Bind func(bind.Namer) (*bind.Run, error)
+	Bind func(run.Namer) (*bind.Run, error)
 	// Raced reports whether races on a variable of this name are reported; nil reports all.
 	Raced func(name string) bool
 	// Stats adds to the report all figures that a recorded run has.
@@ -74,7 +75,7 @@ type Options struct {
 // on what is missing, and findings no better than potential.
 func Report(src trace.Source, opts Options) (report.Report, error) {
 	if opts.LockClasses {
-		opts.Suite.LockClass = report.ClassOf(resolver{src.Names()})
+		opts.Suite.LockClass = report.ClassOf(src.Names())
 	}
 	analyses := suite.New(opts.Suite)
 	counter := calls.New(src.Names().Func, nil)
@@ -82,7 +83,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	var properties *bind.Run
 	if opts.Bind != nil {
 		var err error
-		if properties, err = opts.Bind(resolver{src.Names()}); err != nil {
+		if properties, err = opts.Bind(src.Names()); err != nil {
 			return report.Report{}, err
 		}
 	}
@@ -100,16 +101,16 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	s := summaryOf(src, n)
 	if len(s.Calls) == 0 { // The trace was cut before its counts.
-		s.Calls = Calls(counter)
+		s.Calls = counter.Counts()
 	}
-	names := Resolver(src.Names())
+	names := src.Names()
 	findings, err := Findings(analyses, properties, s, names, opts.Raced)
 	if err != nil {
 		return report.Report{}, err
 	}
-	run := Run(s)
-	run.AddProperties(properties.Report())
-	out := Build(run, analyses, findings, names)
+	observed := Run(s)
+	observed.AddProperties(properties.Report())
+	out := Build(observed, analyses, findings, names)
 	out.Run.Notes = append(out.Run.Notes, s.Remedies...)
 	out.Stats = Stats(figures, analyses, properties, nil)
 	out.Run.Notes = append(out.Run.Notes, Mistakes(analyses, properties)...)
@@ -117,10 +118,10 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 }
 
 // Build returns the report of a run with its findings.
-func Build(run report.Run, s *suite.Suite, findings []finding.Finding, names report.Resolver) report.Report {
-	run.AddLocks(locks(s))
-	run.AddHistory(history(s))
-	rep := report.Build(run, findings, names)
+func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, names run.Namer) report.Report {
+	observed.AddLocks(locks(s))
+	observed.AddBounds(bounds(s))
+	rep := report.Build(observed, findings, names)
 	if s.Explains() {
 		rep.Explain(s.Pruned(), names)
 	}
@@ -143,7 +144,7 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 
 // Findings finishes the analyses of a run that has ended; properties may be nil. Raced
 // is that of Options.
-func Findings(s *suite.Suite, properties *bind.Run, sum trace.Summary, names report.Resolver, raced func(string) bool) ([]finding.Finding, error) {
+func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, raced func(string) bool) ([]finding.Finding, error) {
 	doubt := Doubt(sum)
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
@@ -168,19 +169,10 @@ func (all several) Event(e *event.Event) {
 	}
 }
 
-// Calls returns the counts of a counter in the form of a trace.
-func Calls(c *calls.Counter) []trace.Calls {
-	var out []trace.Calls
-	for _, n := range c.Counts() {
-		out = append(out, trace.Calls(n))
-	}
-	return out
-}
-
 // cuttable is a source whose trace may have been cut short.
 type cuttable interface{ Cut() *trace.Cut }
 
-func summaryOf(src trace.Source, events uint64) trace.Summary {
+func summaryOf(src trace.Source, events uint64) run.Summary {
 	s, whole := src.Summary()
 	if whole {
 		return s
@@ -193,30 +185,16 @@ func summaryOf(src trace.Source, events uint64) trace.Summary {
 	return s
 }
 
-// Run returns the summary of a run in the form of a report.
-func Run(s trace.Summary) report.Run {
-	var processes []report.Process
-	for _, p := range s.Processes {
-		processes = append(processes, report.Process(p))
-	}
-	var counts []report.Calls
-	for _, c := range s.Calls {
-		counts = append(counts, report.Calls(c))
-	}
-	var watched []report.Watched
-	for _, w := range s.Watched {
-		watched = append(watched, report.Watched(w))
-	}
-	var executed []report.Executed
-	for _, e := range s.Executed {
-		executed = append(executed, report.Executed{Place: e.Place, Threads: threadsOf(e.Hits), Left: e.Left > 0})
-	}
-	return report.Run{Calls: counts, Watched: watched, Untouched: s.Untouched, Processes: processes, Program: s.Program, Became: s.Became, PID: s.PID, Events: s.Events, Lost: s.Lost, Holed: s.Holed, Threads: s.Threads, Duration: s.Duration, Cut: s.Cut, Notes: slices.Concat(s.Notes, executedNotes(s.Executed)), Executed: executed}
+// Run returns the summary of a run in the form of a report: with notes on what
+// synchronised unobserved.
+func Run(s run.Summary) report.Run {
+	s.Notes = slices.Concat(s.Notes, executedNotes(s.Executed))
+	return report.Run{Summary: s}
 }
 
 // Doubt returns a function for suite.Finish: it returns why a finding of the run may be
 // wrong even though it has a witness, "" if nothing of the run suggests that.
-func Doubt(s trace.Summary) func(*finding.Finding) string {
+func Doubt(s run.Summary) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.Unsure {
 		until[u.Thread] = u.Until
@@ -232,30 +210,4 @@ func Doubt(s trace.Summary) func(*finding.Finding) string {
 		}
 		return unseenOrder(s.Executed, f)
 	}
-}
-
-// Resolver returns the names of a trace for a report.
-func Resolver(n *trace.Names) report.Resolver { return resolver{n} }
-
-type resolver struct{ names *trace.Names }
-
-// Func implements bind.Namer.
-func (r resolver) Func(id event.FuncID) event.Func { return r.names.Func(id) }
-
-// Frames implements report.Resolver.
-func (r resolver) Frames(id event.StackID) []event.Frame { return r.names.Place(id) }
-
-// Object implements report.Resolver.
-func (r resolver) Object(id event.ObjectID) report.ObjectInfo {
-	o := r.names.Object(id)
-	return report.ObjectInfo{Name: o.Name, Member: o.Member, Class: o.Class, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
-}
-
-// Thread implements report.Resolver.
-func (r resolver) Thread(id event.ThreadID) report.ThreadInfo {
-	if id == 0 || int(id) > r.names.Threads() {
-		return report.ThreadInfo{}
-	}
-	t := r.names.Thread(id)
-	return report.ThreadInfo{ID: id, TID: t.TID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main, PID: t.TGID}
 }

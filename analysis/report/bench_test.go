@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // A report of many findings: each has sides and a schedule of its own, in C++ code with
@@ -21,7 +22,7 @@ const (
 )
 
 func manyTable() table {
-	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.StackID][]event.Frame{}}
+	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, places: map[event.StackID][]event.Frame{}}
 	for i := range manyPlaces {
 		var frames []event.Frame
 		for d := range stackDepth {
@@ -32,14 +33,14 @@ func manyTable() table {
 		t.places[event.StackID(i+1)] = stackOf(frames...)
 	}
 	for i := range manyObjects {
-		info := ObjectInfo{Addr: uint64(0x10000 + 64*i), Kind: event.KindMutex, Init: event.StackID(i + 1), First: event.StackID(i + 1), FirstThread: 1}
+		info := run.Object{Addr: uint64(0x10000 + 64*i), Kind: event.KindMutex, Init: event.StackID(i + 1), First: event.StackID(i + 1), FirstThread: 1}
 		if i%2 == 0 {
 			info.Name, info.Kind = fmt.Sprintf("store::tables[%d].rows", i), event.KindVariable
 		}
 		t.objects[event.ObjectID(i+1)] = info
 	}
 	for i := range manyThreads {
-		t.threads[event.ThreadID(i+1)] = ThreadInfo{ID: event.ThreadID(i + 1), TID: uint32(5000 + i), Name: "store", Start: "worker", Parent: 1, Created: 1}
+		t.threads[event.ThreadID(i+1)] = run.Thread{TID: uint32(5000 + i), Name: "store", Start: "worker", Parent: 1, Created: 1}
 	}
 	return t
 }

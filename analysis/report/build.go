@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Build makes a report of a run's findings: it resolves identifiers, makes
@@ -25,7 +26,7 @@ import (
 // it, nor whether a side read or wrote: `n++` is one error on its line, however it was
 // caught. Of merged findings the one with the strongest confidence is shown, and Count
 // says how many there were.
-func Build(run Run, fs []finding.Finding, r Resolver) Report {
+func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	b := newBuilder(r)
 	run.Processes = slices.Clone(run.Processes)
 	for i := range run.Processes {
@@ -84,13 +85,13 @@ func rotate[T any](s []T, k int) []T {
 
 // builder resolves, each identifier once.
 type builder struct {
-	resolver Resolver
+	resolver run.Namer
 	objects  map[event.ObjectID]*Object
 	stacks   map[event.StackID]Stack
 	programs map[uint32]string // by process id, where there are several
 }
 
-func newBuilder(r Resolver) *builder {
+func newBuilder(r run.Namer) *builder {
 	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}}
 }
 
@@ -193,7 +194,7 @@ func (b *builder) object(id event.ObjectID) *Object {
 	if o, ok := b.objects[id]; ok {
 		return o
 	}
-	var info ObjectInfo
+	var info run.Object
 	if b.resolver != nil {
 		info = b.resolver.Object(id)
 	}
@@ -222,11 +223,11 @@ func (b *builder) thread(id event.ThreadID) Thread {
 	}
 	info := b.resolver.Thread(id)
 	process := ""
-	if program, ok := b.programs[info.PID]; ok {
-		process = fmt.Sprintf("%s (pid %d)", program, info.PID)
+	if program, ok := b.programs[info.TGID]; ok {
+		process = fmt.Sprintf("%s (pid %d)", program, info.TGID)
 	}
 	return Thread{
-		PID: info.PID, Process: process,
+		PID: info.TGID, Process: process,
 		ID: id, TID: info.TID, Name: clean(info.Name), Start: clean(info.Start),
 		Parent: info.Parent, Created: b.stack(info.Created), Main: info.Main,
 	}

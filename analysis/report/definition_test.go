@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // TestDefinition: a finding about a property says what that is, and what the names stand
 // for that its steps have.
 func TestDefinition(t *testing.T) {
-	run := Run{Program: "valve"}
+	run := Run{Summary: run.Summary{Program: "valve"}}
 	run.AddProperties(&Properties{Names: []string{"high", "other"}, Definitions: []Definition{
 		{Name: "high", Text: "always (q -> r)", Where: []Meaning{{"q", "w > 30"}, {"w", "wa\x1bter"}}}, {Name: "other", Text: "always q"},
 	}})

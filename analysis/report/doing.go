@@ -10,25 +10,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Seen is what a thread of a process was found at.
-type Seen struct {
-	Thread event.ThreadID
-	// Stopped: by a signal or a debugger. Else, without Op or Call, it runs.
-	Stopped bool
-	Call    string   // the system call that it sleeps in, as read(2); "" if it does not
-	Op      event.Op // what it attempts in that: Acquire, AcquireRead, Wait, SemWait, BarrierArrive, Join; None if that is not known
-	Object  event.ObjectID
-	Peer    event.ThreadID // whose end it waits for
-	Timed   bool           // it gives up after a time limit
-	Place   event.StackID
-	By      []event.ThreadID // who has what it waits for, as far as that is known
-	Ended   bool             // who had it has ended
-	Readers int              // how many threads have the lock for reading, where it is not known which
-}
-
-// Doing is a Seen with names.
+// Doing is a run.Seen with names.
 type Doing struct {
 	Thread  Thread
 	Step    Step // Op, Object, Peer, Flags, Stack
@@ -40,7 +25,7 @@ type Doing struct {
 
 // AddSeen adds what the threads of the process were found at, in the order of threads.
 // The report is then one of a moment, not of a run.
-func (r *Report) AddSeen(seen []Seen, names Resolver) {
+func (r *Report) AddSeen(seen []run.Seen, names run.Namer) {
 	b := newBuilder(names)
 	r.Doing = []Doing{}
 	for _, s := range seen {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // What threads do is counted by its sort, in the order of threads.
@@ -44,7 +45,7 @@ func TestDoingIsGrouped(t *testing.T) {
 		return &Object{Name: "0x1", Anonymous: true, Kind: event.KindCond, Addr: addr}
 	}
 	lock := func(name string, addr uint64) *Object { return &Object{Name: name, Kind: event.KindMutex, Addr: addr} }
-	r := Report{Run: Run{Program: "/bin/server", PID: 7}, Doing: []Doing{
+	r := Report{Run: Run{Summary: run.Summary{Program: "/bin/server", PID: 7}}, Doing: []Doing{
 		{Thread: Thread{ID: 1, Main: true}, Call: "read(2)"},
 		worker(2, Step{Step: finding.Step{Op: event.Wait}, Object: own(8)}), worker(3, Step{Step: finding.Step{Op: event.Wait}, Object: own(16)}),
 		worker(4, Step{Step: finding.Step{Op: event.Acquire}, Object: lock("m", 24)}), worker(5, Step{Step: finding.Step{Op: event.Acquire, Flags: event.Timed}, Object: lock("n", 32)}),

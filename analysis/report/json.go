@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // The structs below are the JSON format. Fields are added, never changed or
@@ -21,44 +22,21 @@ type jsonConfidence struct {
 	Potential int                `json:"potential"`
 }
 
+// jsonRun is a run.Summary without what only traces keep of it, and what a report adds.
 type jsonRun struct {
-	Program    string        `json:"program"`
-	PID        int           `json:"pid"`
-	Events     uint64        `json:"events"`
-	Lost       uint64        `json:"lost"`
-	Holed      int           `json:"lost_threads"`
-	Threads    int           `json:"threads"`
-	DurationNS int64         `json:"duration_ns"`
-	Cut        bool          `json:"cut,omitempty"`
-	Notes      []string      `json:"notes"`
-	Processes  []jsonProcess `json:"processes"`
-	Calls      []jsonCalls   `json:"calls,omitempty"`
-	Watched    []jsonWatched `json:"watched"`
-	Untouched  int           `json:"watched_untouched"`
+	run.Summary
+	Cut       bool          `json:"cut,omitempty"`
+	Processes []run.Process `json:"processes"`
+	Watched   []run.Watched `json:"watched"`
+	Untouched int           `json:"watched_untouched"`
 	// Executed is there where a place synchronised unobserved.
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is there with a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
-	Locks      *jsonLocks      `json:"lock_order,omitempty"`
-	History    *jsonHistory    `json:"history,omitempty"`
+	Locks      *Locks          `json:"lock_order,omitempty"`
+	Bounds     *run.Bounds     `json:"history,omitempty"`
 	// Suppressed is there with suppressions.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
-}
-
-type jsonHistory struct {
-	Sections  int    `json:"sections"`
-	Events    int    `json:"events"`
-	Thinned   uint64 `json:"sections_forgotten"`
-	Evicted   uint64 `json:"events_forgotten"`
-	Accesses  uint64 `json:"accesses_forgotten"`
-	Pairs     uint64 `json:"races_dropped"`
-	Unsettled uint64 `json:"candidates_unsettled"`
-}
-
-type jsonLocks struct {
-	Nestings     int  `json:"nestings"`
-	Acquisitions int  `json:"acquisitions"`
-	Complete     bool `json:"complete"`
 }
 
 type jsonProperties struct {
@@ -90,33 +68,10 @@ func toJSONDefinition(d Definition) jsonDefinition {
 	return out
 }
 
-type jsonCalls struct {
-	Pattern string `json:"pattern"`
-	Events  uint64 `json:"events"`
-	Objects uint64 `json:"objects"`
-}
-
-type jsonWatched struct {
-	Variable string   `json:"variable"`
-	Use      string   `json:"use"`
-	Threads  int      `json:"threads"`
-	Accesses uint64   `json:"accesses"`
-	Recorded uint64   `json:"recorded"`
-	Guards   []string `json:"guards"`
-	Elements uint64   `json:"elements,omitempty"`
-	Fate     string   `json:"fate"`
-	UntilNS  int64    `json:"until_ns,omitempty"`
-}
-
 type jsonExecuted struct {
 	Place   string           `json:"place"`
 	Threads []event.ThreadID `json:"threads"`
 	Left    bool             `json:"others_perhaps"`
-}
-
-type jsonProcess struct {
-	PID     int    `json:"pid"`
-	Program string `json:"program"`
 }
 
 // jsonFinding is a Finding with what JSON alone has of it.
@@ -208,18 +163,26 @@ func toJSONConfidence(r Report) jsonConfidence {
 }
 
 func toJSONRun(r Run) jsonRun {
-	processes := each(r.Processes, func(p Process) jsonProcess { return jsonProcess(p) })
-	if len(processes) == 0 {
-		processes = append(processes, jsonProcess{PID: r.PID, Program: cmp.Or(r.Became, r.Program)})
+	out := jsonRun{
+		Summary: r.Summary, Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
+		Executed:   each(r.Executed, func(e run.Executed) jsonExecuted { return jsonExecuted{e.Place, e.Threads(), e.Left > 0} }),
+		Properties: toJSONProperties(r.Properties), Locks: r.Locks, Bounds: r.Bounds, Suppressed: toJSONSuppressions(r.Suppressions),
 	}
-	return jsonRun{
-		Program: r.Program, PID: r.PID, Events: r.Events, Lost: r.Lost, Holed: r.Holed, Threads: r.Threads,
-		DurationNS: r.Duration.Nanoseconds(), Cut: r.Cut, Notes: each(r.Notes, itself), Processes: processes,
-		Calls:   each(r.Calls, func(c Calls) jsonCalls { return jsonCalls{c.Pattern, c.Events, c.Objects} }),
-		Watched: each(r.Watched, toJSONWatched), Untouched: r.Untouched,
-		Executed:   each(r.Executed, func(e Executed) jsonExecuted { return jsonExecuted{e.Place, each(e.Threads, itself), e.Left} }),
-		Properties: toJSONProperties(r.Properties), Locks: (*jsonLocks)(r.Locks), History: (*jsonHistory)(r.History), Suppressed: toJSONSuppressions(r.Suppressions),
+	if len(out.Processes) == 0 {
+		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.Became, r.Program)}}
 	}
+	s := &out.Summary
+	s.Notes = notNil(s.Notes)
+	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern says it
+	s.Became, s.Remedies, s.Unseen, s.Unfollowed, s.Unsure = "", nil, "", 0, nil
+	s.Executed, s.Processes, s.Watched, s.Untouched = nil, nil, nil, 0
+	return out
+}
+
+// guarded makes the guards of a variable a list also where there are none.
+func guarded(w run.Watched) run.Watched {
+	w.Guards = notNil(w.Guards)
+	return w
 }
 
 func toJSONProperties(p *Properties) *jsonProperties {
@@ -230,13 +193,6 @@ func toJSONProperties(p *Properties) *jsonProperties {
 		Names: each(p.Names, itself), Window: p.Window, Queue: p.Queue, Complete: p.Complete, Levels: p.Levels, States: p.States,
 		Dropped: p.Dropped, CutLevels: p.CutLevels, Late: p.Late, Widest: p.Widest,
 		Definitions: each(p.Definitions, toJSONDefinition),
-	}
-}
-
-func toJSONWatched(w Watched) jsonWatched {
-	return jsonWatched{
-		Variable: w.Variable, Use: w.Use, Threads: w.Threads, Accesses: w.Accesses, Recorded: w.Recorded,
-		Guards: each(w.Guards, itself), Elements: w.Elements, Fate: w.Fate, UntilNS: w.Until.Nanoseconds(),
 	}
 }
 

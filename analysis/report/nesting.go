@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Nesting says in words that a thread took a lock while it held others, for those
 // who are told of it while the program runs: locks by name, else by where
 // they were made. Locks is the same for nestings of the same locks, and for those
 // of other locks that were made in the same place.
-func Nesting(s finding.Step, r Resolver) (text, locks string) {
+func Nesting(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
 	step, n := steps[0], namesIn(stepStacks(steps))
@@ -30,7 +31,7 @@ func Nesting(s finding.Step, r Resolver) (text, locks string) {
 
 // Resolve gives one finding its names and its sentence, for who is told of it while the
 // program runs.
-func Resolve(f finding.Finding, r Resolver) Finding {
+func Resolve(f finding.Finding, r run.Namer) Finding {
 	out := newBuilder(r).finding(canonical(f))
 	out.Message = namesIn(stepStacks(out.Evidence)).sentence(&out)
 	return out

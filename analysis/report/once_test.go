@@ -10,18 +10,19 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Names of philosophers' findings: place 1 is where the fork on the left is taken, 2 the one
 // on the right; forks are objects from 1, philosophers threads from 2.
 func tableOfPhilosophers(n int) table {
-	t := table{objects: map[event.ObjectID]ObjectInfo{}, threads: map[event.ThreadID]ThreadInfo{}, places: map[event.StackID][]event.Frame{
+	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, places: map[event.StackID][]event.Frame{
 		1: stackOf(within("dine", 24, 21)), 2: stackOf(within("dine", 25, 21)), 3: stackOf(within("lay", 33, 31)),
 		4: stackOf(within("dine_late", 44, 41)), 5: stackOf(within("dine_late", 45, 41)),
 	}}
 	for i := range n {
-		t.objects[event.ObjectID(i+1)] = ObjectInfo{Addr: uint64(0x1000 + 64*i), Kind: event.KindMutex, Init: 3}
-		t.threads[event.ThreadID(i+2)] = ThreadInfo{ID: event.ThreadID(i + 2), Start: "dine"}
+		t.objects[event.ObjectID(i+1)] = run.Object{Addr: uint64(0x1000 + 64*i), Kind: event.KindMutex, Init: 3}
+		t.threads[event.ThreadID(i+2)] = run.Thread{Start: "dine"}
 	}
 	return t
 }
@@ -66,7 +67,7 @@ func TestAThousandPhilosophersAreOneFinding(t *testing.T) {
 // TestOfARingEachRoleIsShownOnce: a report of a thousand sides fits a page.
 func TestOfARingEachRoleIsShownOnce(t *testing.T) {
 	for name, f := range map[string]finding.Finding{"same": philosophers(1000), "late": philosophers(1000, 3, 700), "four": philosophers(4)} {
-		rep := Build(Run{Program: "philosophers", Threads: 1001}, []finding.Finding{f}, tableOfPhilosophers(1000))
+		rep := Build(Run{Summary: run.Summary{Program: "philosophers", Threads: 1001}}, []finding.Finding{f}, tableOfPhilosophers(1000))
 		golden(t, "ring-"+name+".txt", []byte(text(t, rep, TextOptions{Width: 120})))
 	}
 }
@@ -100,11 +101,11 @@ func TestExplaining(t *testing.T) {
 
 // changed gives the fingerprint of a race on an element of an array after a change of
 // what is known of it.
-func changed(change func(*event.Frame, *ObjectInfo)) string {
+func changed(change func(*event.Frame, *run.Object)) string {
 	frame := event.Frame{Function: "Desk::sell(int)", File: "/home/u/desk.cc", Line: 26, Start: 20, Module: "/opt/shop/libdesk.so.1", Offset: 0x31}
-	object := ObjectInfo{Name: "desks[3].sold", Addr: 0x4000, Kind: event.KindVariable}
+	object := run.Object{Name: "desks[3].sold", Addr: 0x4000, Kind: event.KindVariable}
 	change(&frame, &object)
-	tab := table{objects: map[event.ObjectID]ObjectInfo{1: object}, places: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
+	tab := table{objects: map[event.ObjectID]run.Object{1: object}, places: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
 	f := finding.Finding{Kind: finding.Race, Objects: []event.ObjectID{1}, Evidence: []finding.Step{
 		{Seq: 1, Thread: 2, Op: event.Write, Object: 1, Place: 1}, {Seq: 2, Thread: 3, Op: event.Write, Object: 1, Place: 2}}}
 	return Build(Run{}, []finding.Finding{f}, tab).Findings[0].Fingerprint
@@ -112,25 +113,25 @@ func changed(change func(*event.Frame, *ObjectInfo)) string {
 
 func TestFingerprintAcrossBuilds(t *testing.T) {
 	bare := func(f *event.Frame) { f.File, f.Line, f.Start = "", 0, 0 }
-	debug := changed(func(*event.Frame, *ObjectInfo) {})
-	symbols := changed(func(f *event.Frame, _ *ObjectInfo) { bare(f) })
+	debug := changed(func(*event.Frame, *run.Object) {})
+	symbols := changed(func(f *event.Frame, _ *run.Object) { bare(f) })
 	for _, c := range []struct {
 		what   string
 		like   string
 		same   bool
-		change func(*event.Frame, *ObjectInfo)
+		change func(*event.Frame, *run.Object)
 	}{
-		{"lines above", debug, true, func(f *event.Frame, _ *ObjectInfo) { f.Line, f.Start = 36, 30 }},
-		{"a line in the function", debug, false, func(f *event.Frame, _ *ObjectInfo) { f.Line = 27 }},
-		{"another layout of code", debug, true, func(f *event.Frame, _ *ObjectInfo) { f.Offset, f.Addr = 0x99, 0x123456 }},
-		{"another directory, another library", debug, true, func(f *event.Frame, _ *ObjectInfo) { f.File, f.Module = "/build/desk.cc", "/opt/shop" }},
-		{"another element", debug, true, func(_ *event.Frame, o *ObjectInfo) { o.Name = "desks[12].sold" }},
-		{"another member", debug, false, func(_ *event.Frame, o *ObjectInfo) { o.Name = "desks[3].name" }},
-		{"a copy of the function", debug, true, func(f *event.Frame, _ *ObjectInfo) { f.Function += ".constprop.0" }},
-		{"another function", debug, false, func(f *event.Frame, _ *ObjectInfo) { f.Function = "Desk::sell(long)" }},
-		{"no debug information", debug, false, func(f *event.Frame, _ *ObjectInfo) { bare(f) }},
-		{"no debug information, another version", symbols, true, func(f *event.Frame, _ *ObjectInfo) { bare(f); f.Module = "/lib/libdesk.so.2.0.1" }},
-		{"no debug information, other code", symbols, false, func(f *event.Frame, _ *ObjectInfo) { bare(f); f.Offset++ }},
+		{"lines above", debug, true, func(f *event.Frame, _ *run.Object) { f.Line, f.Start = 36, 30 }},
+		{"a line in the function", debug, false, func(f *event.Frame, _ *run.Object) { f.Line = 27 }},
+		{"another layout of code", debug, true, func(f *event.Frame, _ *run.Object) { f.Offset, f.Addr = 0x99, 0x123456 }},
+		{"another directory, another library", debug, true, func(f *event.Frame, _ *run.Object) { f.File, f.Module = "/build/desk.cc", "/opt/shop" }},
+		{"another element", debug, true, func(_ *event.Frame, o *run.Object) { o.Name = "desks[12].sold" }},
+		{"another member", debug, false, func(_ *event.Frame, o *run.Object) { o.Name = "desks[3].name" }},
+		{"a copy of the function", debug, true, func(f *event.Frame, _ *run.Object) { f.Function += ".constprop.0" }},
+		{"another function", debug, false, func(f *event.Frame, _ *run.Object) { f.Function = "Desk::sell(long)" }},
+		{"no debug information", debug, false, func(f *event.Frame, _ *run.Object) { bare(f) }},
+		{"no debug information, another version", symbols, true, func(f *event.Frame, _ *run.Object) { bare(f); f.Module = "/lib/libdesk.so.2.0.1" }},
+		{"no debug information, other code", symbols, false, func(f *event.Frame, _ *run.Object) { bare(f); f.Offset++ }},
 	} {
 		if got := changed(c.change); (got == c.like) != c.same {
 			t.Errorf("%s: same is %v", c.what, got == c.like)
@@ -161,7 +162,7 @@ func TestFunctionNames(t *testing.T) {
 // TestLambdasOfTwoBuilds: where a lambda was inlined, the compiler's number of it is not known.
 func TestLambdasOfTwoBuilds(t *testing.T) {
 	as := func(name string) string {
-		return changed(func(f *event.Frame, _ *ObjectInfo) { f.Function = name })
+		return changed(func(f *event.Frame, _ *run.Object) { f.Function = name })
 	}
 	for numbered, inlined := range map[string]string{
 		"run()::{lambda()#2}::operator()() const":                                                "run()::{lambda}::operator()",
@@ -177,7 +178,7 @@ func TestLambdasOfTwoBuilds(t *testing.T) {
 		t.Error("lambdas of two functions are one")
 	}
 	bare := func(name string) string {
-		return changed(func(f *event.Frame, _ *ObjectInfo) { f.Function, f.File, f.Line, f.Start = name, "", 0, 0 })
+		return changed(func(f *event.Frame, _ *run.Object) { f.Function, f.File, f.Line, f.Start = name, "", 0, 0 })
 	}
 	if bare("run()::{lambda()#1}::operator()() const") == bare("run()::{lambda()#2}::operator()() const") {
 		t.Error("without lines, two lambdas of a function are one")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Pruned is a finding.Pruned with names for identifiers. Count is that of all candidates
@@ -25,7 +26,7 @@ type Pruned struct {
 // Explain adds the candidates that are no findings. The order of ps does not matter;
 // those that read the same are one. Two places where accesses race, or that a lock keeps
 // apart, are not told again as ordered, as they may be in another call chain.
-func (r *Report) Explain(ps []finding.Pruned, names Resolver) {
+func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	b := newBuilder(names)
 	r.Explained = true
 	for i := range ps {

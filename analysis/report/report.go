@@ -4,115 +4,39 @@
 // data; the printers (WriteJSON, WriteText) only lay that data out, so all
 // formats say the same.
 //
-// What goes in: the facts of the run, findings, and a Resolver that knows
+// What goes in: the facts of the run, findings, and a run.Namer that knows
 // names and stacks. What comes out: a Report, equal for equal input whatever
 // the order of the findings, and bytes that are equal for equal Reports. What
 // it never knows: how events were recorded, and how a finding was found.
 package report
 
 import (
-	"time"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
-
-// ObjectInfo is what a Resolver knows of an object.
-type ObjectInfo struct {
-	// Name is the variable as in the source, with the members that lead to the
-	// object: server.lock; or name+0x8; "" if no symbol holds it.
-	Name string
-	// Member says, of an object without a Name, of which type's member it is, as
-	// struct job.mu, or on whose stack; "" if that is not known. Many may be.
-	Member string
-	// Class is what it has in common with other objects: the member of the type that
-	// declares it, the array that it is an element of, or where they were initialised;
-	// "" if nothing is known.
-	Class string
-	Addr  uint64
-	Kind  event.Kind
-	// Init is where the object was initialised, First where it was first
-	// seen and FirstThread by whom; 0 if unknown.
-	Init, First event.StackID
-	Form        *event.Form // how values are written; nil: as numbers
-	FirstThread event.ThreadID
-}
-
-// ThreadInfo is what a Resolver knows of a thread.
-type ThreadInfo struct {
-	ID      event.ThreadID
-	TID     uint32 // the kernel's id
-	Name    string // the kernel's name (comm)
-	Start   string // the start routine, "" if unknown
-	Parent  event.ThreadID
-	Created event.StackID // where Parent created it; 0 if unknown
-	Main    bool          // the process's first thread
-	PID     uint32        // of its process
-}
-
-// Resolver gives names to the identifiers of findings. Build asks only for
-// what the findings mention; an unknown identifier gives the zero value.
-type Resolver interface {
-	Object(event.ObjectID) ObjectInfo
-	Thread(event.ThreadID) ThreadInfo
-	// Frames gives a place's calling chain, innermost first.
-	Frames(event.StackID) []event.Frame
-}
 
 // Run is what was observed.
 type Run struct {
-	Program  string // its path
-	Called   string // how people know it, where that is not its file's name; of a report of a moment
-	Became   string // path of what it ran last, where that is another
-	PID      int
-	Events   uint64 // recorded
-	Lost     uint64 // known to have been lost; 0 by default
-	Holed    int    // threads that lost them
-	Threads  int    // seen
-	Duration time.Duration
-	Cut      bool // the trace ends before the run does; then Duration is unknown
-	// Notes are sentences on what limits the result: synchronisation that
-	// ran unseen, values that contradict the order, libraries attached late.
-	Notes []string
-	// Processes are those that were observed, the first one first; none if it
-	// is the only one.
-	Processes []Process
-	// Executed are the places that synchronised unobserved.
-	Executed []Executed
-	// Calls are the patterns whose events were asked for, in the order given.
-	Calls []Calls
-	// Watched are the variables that nobody named and that were accessed, Untouched
-	// counts those that were not.
-	Watched   []Watched
-	Untouched int
+	run.Summary
+	// Called is how people know the program, where that is not its file's name; of a
+	// report of a moment.
+	Called string
 	// Properties says how much was checked; nil without a specification.
 	Properties *Properties
 	// Locks says how far the orders of locks were looked at; nil if that is not known.
 	Locks *Locks
-	// History is what predictions could look back on; nil if it is not known.
-	History *History
+	// Bounds is how much of the run the predictions kept; nil if that is not known.
+	Bounds *run.Bounds
 	// Suppressions kept findings out of the report; nil without them.
 	Suppressions *Suppressions
 }
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
 type Locks struct {
-	Nestings     int  // of locks, kept
-	Acquisitions int  // of these, kept
-	Complete     bool // all rings of what was kept were looked at and reported, and no nesting is missing
-}
-
-// History says what the analyses of races and the predictions kept of the run.
-type History struct {
-	Sections int    // critical sections kept for each lock and thread, about
-	Events   int    // kept in all, at most
-	Thinned  uint64 // critical sections of the run that were forgotten
-	Evicted  uint64 // likewise events, in sections or not
-	Accesses uint64 // last accesses that the lockset analysis forgot
-	Pairs    uint64 // races beyond those kept of a variable
-	// Unsettled are the candidates for which not all schedules were looked at in which
-	// critical sections change places.
-	Unsettled uint64
+	Nestings     int  `json:"nestings"`     // of locks, kept
+	Acquisitions int  `json:"acquisitions"` // of these, kept
+	Complete     bool `json:"complete"`     // all cycles of what was kept were searched and reported, and no nesting is missing
 }
 
 // Properties says what properties were checked, and on how many of the runs that the
@@ -160,9 +84,10 @@ func (d *Definition) clean() {
 	}
 }
 
-// AddHistory adds what predictions could look back on, and notes on what was forgotten.
-func (r *Run) AddHistory(h *History, notes []string) {
-	r.History = h
+// AddBounds adds how much of the run the predictions kept, and notes on what was
+// discarded.
+func (r *Run) AddBounds(b *run.Bounds, notes []string) {
+	r.Bounds = b
 	r.Notes = append(r.Notes, notes...)
 }
 
@@ -170,46 +95,6 @@ func (r *Run) AddHistory(h *History, notes []string) {
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
 	r.Notes = append(r.Notes, notes...)
-}
-
-// Executed is a place of the program that synchronises in a way that was not observed,
-// and was executed when it could order threads.
-type Executed struct {
-	Place   string // "atomic instruction in push at queue.c:12"
-	Threads []event.ThreadID
-	Left    bool // the place was not looked at to the end: others may have been there
-}
-
-// Calls counts what a pattern matched.
-type Calls struct {
-	Pattern string // as written: "call queue_put"
-	Return  bool   // it asks for returns
-	Events  uint64
-	Objects uint64 // instances that these were on
-}
-
-// Watched is a variable that nobody named (--watch-shared).
-type Watched struct {
-	Variable string
-	Use      string // "unshared", "read-only", "guarded", "ordered", "unguarded", "atomic"
-	Threads  int
-	Accesses uint64   // that probes saw
-	Recorded uint64   // of these, those that are events
-	Guards   []string // locks that keep all its conflicting accesses apart
-	// Elements, of an array of which code picks elements, is how many threads are known
-	// to have accessed, each a variable by itself; what else is told is of the one
-	// that has most threads, or is kept apart worst.
-	Elements uint64
-	// Fate is "kept", or why its probes were removed before the end: "unshared",
-	// "guarded", "enough"; then Until says when, since the program was let go.
-	Fate  string
-	Until time.Duration
-}
-
-// Process is an observed process.
-type Process struct {
-	PID     int
-	Program string // path of what it ran last
 }
 
 // Report is a run with its findings, resolved, merged and sorted.

@@ -19,20 +19,21 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 var update = flag.Bool("update", false, "renew the golden files")
 
-// table is a Resolver made of maps. base is added to every address, as another
+// table is a run.Namer made of maps. base is added to every address, as another
 // layout of the address space does.
 type table struct {
-	objects map[event.ObjectID]ObjectInfo
-	threads map[event.ThreadID]ThreadInfo
+	objects map[event.ObjectID]run.Object
+	threads map[event.ThreadID]run.Thread
 	places  map[event.StackID][]event.Frame
 	base    uint64
 }
 
-func (t table) Object(id event.ObjectID) ObjectInfo {
+func (t table) Object(id event.ObjectID) run.Object {
 	o := t.objects[id]
 	if o.Addr != 0 {
 		o.Addr += t.base
@@ -40,7 +41,9 @@ func (t table) Object(id event.ObjectID) ObjectInfo {
 	return o
 }
 
-func (t table) Thread(id event.ThreadID) ThreadInfo { return t.threads[id] }
+func (t table) Thread(id event.ThreadID) run.Thread { return t.threads[id] }
+
+func (t table) Func(event.FuncID) event.Func { return event.Func{} }
 
 func (t table) Frames(id event.StackID) []event.Frame {
 	frames := slices.Clone(t.places[id])
@@ -70,7 +73,7 @@ const (
 func shopTable() table {
 	lock := event.Frame{Function: "pthread_mutex_lock", Module: "/lib/x86_64-linux-gnu/libc.so.6", Offset: 0xe}
 	return table{
-		objects: map[event.ObjectID]ObjectInfo{
+		objects: map[event.ObjectID]run.Object{
 			ledger:  {Name: "ledger", Addr: 0x5040, Kind: event.KindMutex},
 			till:    {Name: "till+0x8", Addr: 0x5080, Kind: event.KindMutex},
 			tickets: {Name: "tickets", Addr: 0x50c0, Kind: event.KindVariable},
@@ -78,11 +81,11 @@ func shopTable() table {
 			heapB:   {Addr: 0x9100, Kind: event.KindMutex, First: 2, FirstThread: 2},
 			queue:   {Name: "jobs::Queue<int, std::allocator<int>>::depth", Addr: 0x50d0, Kind: event.KindVariable},
 		},
-		threads: map[event.ThreadID]ThreadInfo{
-			1: {ID: 1, TID: 4242, Name: "shop", Main: true},
-			2: {ID: 2, TID: 4243, Name: "shop", Start: "front_desk", Parent: 1, Created: 10},
-			3: {ID: 3, TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
-			4: {ID: 4, TID: 4245, Name: "größe-线程"},
+		threads: map[event.ThreadID]run.Thread{
+			1: {TID: 4242, Name: "shop", Main: true},
+			2: {TID: 4243, Name: "shop", Start: "front_desk", Parent: 1, Created: 10},
+			3: {TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
+			4: {TID: 4245, Name: "größe-线程"},
 		},
 		places: map[event.StackID][]event.Frame{
 			1:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 20), src("front_desk", "/home/u/shop/shop.c", 41)),
@@ -101,7 +104,7 @@ func shopTable() table {
 }
 
 func shopRun() Run {
-	return Run{Program: "/opt/shop/shop", PID: 4242, Events: 1204, Threads: 3, Duration: 812 * time.Millisecond}
+	return Run{Summary: run.Summary{Program: "/opt/shop/shop", PID: 4242, Events: 1204, Threads: 3, Duration: 812 * time.Millisecond}}
 }
 
 func deadlock(a, b event.ObjectID) finding.Finding {
@@ -414,7 +417,7 @@ func TestFingerprint(t *testing.T) {
 	line := shopTable()
 	line.places[2] = stackOf(src("sell", "/home/u/shop/shop.c", 23))
 	renamed := shopTable()
-	renamed.objects[ledger] = ObjectInfo{Name: "book", Kind: event.KindMutex}
+	renamed.objects[ledger] = run.Object{Name: "book", Kind: event.KindMutex}
 	for name, got := range map[string]string{
 		"another line": one(deadlock(ledger, till), line),
 		"another lock": one(deadlock(ledger, till), renamed),
@@ -485,7 +488,7 @@ func TestWithoutNamesOrPlaces(t *testing.T) {
 		f.Witness = nil
 		return f
 	}
-	r := Build(Run{Program: "trace"}, []finding.Finding{bare(1, 2), bare(3, 4)}, nil)
+	r := Build(Run{Summary: run.Summary{Program: "trace"}}, []finding.Finding{bare(1, 2), bare(3, 4)}, nil)
 	if len(r.Findings) != 2 {
 		t.Fatalf("%d findings, want 2: nothing says they are the same", len(r.Findings))
 	}
@@ -571,15 +574,15 @@ func TestAnyNamesHold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z:<>(), ]{0,90}`), rapid.StringMatching(`[a-z/]{0,90}`))
 		tab := shopTable()
-		tab.objects[tickets] = ObjectInfo{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
-		tab.threads[2] = ThreadInfo{ID: 2, Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
+		tab.objects[tickets] = run.Object{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
+		tab.threads[2] = run.Thread{Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
 		for id := event.StackID(1); id < 8; id++ {
 			tab.places[id] = []event.Frame{{
 				Function: word.Draw(rt, "function"), File: word.Draw(rt, "file"),
 				Line: rapid.IntRange(-1, 1<<40).Draw(rt, "line"), Module: word.Draw(rt, "module"),
 			}}
 		}
-		run := Run{Program: word.Draw(rt, "program"), Notes: []string{word.Draw(rt, "note")}, Threads: -1, PID: -1}
+		run := Run{Summary: run.Summary{Program: word.Draw(rt, "program"), Notes: []string{word.Draw(rt, "note")}, Threads: -1, PID: -1}}
 		r := Build(run, all(), tab)
 		got := text(t, r, TextOptions{Width: rapid.IntRange(-1, 120).Draw(rt, "width")})
 		for _, c := range got {
@@ -595,8 +598,8 @@ func TestAnyNamesHold(t *testing.T) {
 
 func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 	tab := shopTable()
-	tab.objects[tickets] = ObjectInfo{Name: "t\x1b[31m\nick\xffets\u202e", Kind: event.KindVariable}
-	tab.threads[2] = ThreadInfo{ID: 2, Name: "\x07\x1b]0;x"}
+	tab.objects[tickets] = run.Object{Name: "t\x1b[31m\nick\xffets\u202e", Kind: event.KindVariable}
+	tab.threads[2] = run.Thread{Name: "\x07\x1b]0;x"}
 	run := shopRun()
 	run.Program, run.Notes = "/opt/\x1b[2J", []string{"a\rb"}
 	got := text(t, Build(run, []finding.Finding{race()}, tab), TextOptions{})
@@ -612,9 +615,9 @@ func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 
 // A run of a wrapper that becomes another program is that program's.
 func TestHeadlineOfAProgramThatBecameAnother(t *testing.T) {
-	run := shopRun()
-	run.Program, run.Became = "/usr/bin/sh", "/opt/shop"
-	r := Build(run, nil, shopTable())
+	observed := shopRun()
+	observed.Program, observed.Became = "/usr/bin/sh", "/opt/shop"
+	r := Build(observed, nil, shopTable())
 	want := "tracepredict: no findings in shop (pid 4242, started as sh): "
 	if got := text(t, r, TextOptions{}); !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -622,7 +625,7 @@ func TestHeadlineOfAProgramThatBecameAnother(t *testing.T) {
 	if got := string(writeJSON(t, r)); !strings.Contains(got, `"program":"/usr/bin/sh"`) || !strings.Contains(got, `"program":"/opt/shop"`) {
 		t.Errorf("JSON:\n%s", got)
 	}
-	r.Run.Processes = make([]Process, 3)
+	r.Run.Processes = make([]run.Process, 3)
 	want = strings.Replace(want, "sh):", "sh) and 2 processes from it:", 1)
 	if got := text(t, r, TextOptions{Width: 160}); !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -672,12 +675,14 @@ func FuzzShortName(f *testing.F) {
 // hostileNames gives the same name to everything.
 type hostileNames string
 
-func (h hostileNames) Object(event.ObjectID) ObjectInfo {
-	return ObjectInfo{Name: string(h), Addr: 1, Kind: event.KindMutex, Init: 1, First: 2, FirstThread: 1}
+func (h hostileNames) Object(event.ObjectID) run.Object {
+	return run.Object{Name: string(h), Addr: 1, Kind: event.KindMutex, Init: 1, First: 2, FirstThread: 1}
 }
 
-func (h hostileNames) Thread(id event.ThreadID) ThreadInfo {
-	return ThreadInfo{ID: id, Name: string(h), Start: string(h), Created: 3}
+func (h hostileNames) Func(event.FuncID) event.Func { return event.Func{} }
+
+func (h hostileNames) Thread(id event.ThreadID) run.Thread {
+	return run.Thread{Name: string(h), Start: string(h), Created: 3}
 }
 
 func (h hostileNames) Frames(event.StackID) []event.Frame {
@@ -691,7 +696,7 @@ func checkHostile(t *testing.T, name string) {
 	side := func(id event.ThreadID) finding.Step {
 		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Place: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
 	}
-	run := Run{Program: name, Notes: []string{name}, Events: 1}
+	run := Run{Summary: run.Summary{Program: name, Notes: []string{name}, Events: 1}}
 	fs := []finding.Finding{
 		{Kind: finding.Deadlock, Confidence: finding.Potential, Reason: name, Property: name, Objects: []event.ObjectID{1, 2}, Threads: []event.ThreadID{1, 2},
 			Evidence: []finding.Step{side(1), side(2)}, Witness: []finding.Step{side(1), side(2)}, Assumes: []string{name}},
@@ -805,7 +810,7 @@ func TestPropertyShowsWhatHolds(t *testing.T) {
 		Evidence: []finding.Step{step(9, 31, true)},
 		Witness:  []finding.Step{step(5, 27, false), {Seq: 6, Thread: 2, Op: event.Read, Object: 2}, step(9, 31, true)},
 	}
-	r := Build(Run{}, []finding.Finding{f}, table{objects: map[event.ObjectID]ObjectInfo{1: {Name: "water", Kind: event.KindVariable}}})
+	r := Build(Run{}, []finding.Finding{f}, table{objects: map[event.ObjectID]run.Object{1: {Name: "water", Kind: event.KindVariable}}})
 	var text, out bytes.Buffer
 	if err := WriteText(&text, r, TextOptions{Width: 100}); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // TextOptions lays out the report that people read.
@@ -170,7 +171,7 @@ func (p *printer) hidden(r Report) {
 }
 
 // callCount is "on call queue_put: 9,118 calls on 214 objects".
-func callCount(c Calls) string {
+func callCount(c run.Calls) string {
 	text := fmt.Sprintf("on %s: ", c.Pattern)
 	if c.Return {
 		text += counted(c.Events, "return", "returns")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // maxShown is how many variables of --watch-shared the text lists without Verbose.
@@ -15,12 +17,12 @@ func (p *printer) watched(r Report) {
 	if len(r.Run.Watched)+r.Run.Untouched == 0 {
 		return
 	}
-	var shared, shown, dropped []Watched
+	var shared, shown, dropped []run.Watched
 	for _, w := range r.Run.Watched {
 		if w.Threads > 1 {
 			shared = append(shared, w)
 		}
-		if w.Fate != "kept" {
+		if w.Fate != run.FateKept {
 			dropped = append(dropped, w)
 		}
 	}
@@ -52,7 +54,7 @@ func were(n int) string {
 }
 
 // table lays the variables out in columns, long names shortened.
-func (p *printer) table(ws []Watched) {
+func (p *printer) table(ws []run.Watched) {
 	if len(ws) == 0 {
 		return
 	}
@@ -85,49 +87,49 @@ func (p *printer) table(ws []Watched) {
 }
 
 // nameOf tells an array from other variables by how many of its elements were accessed.
-func nameOf(w Watched) string {
+func nameOf(w run.Watched) string {
 	if w.Elements == 0 {
 		return w.Variable
 	}
 	return fmt.Sprintf("%s (%s)", w.Variable, counted(w.Elements, "element", "elements"))
 }
 
-func guardText(w Watched) string {
+func guardText(w run.Watched) string {
 	switch w.Use {
-	case "unshared":
+	case run.UseUnshared:
 		return "(one thread)"
-	case "atomic":
+	case run.UseAtomic:
 		return "(atomic)"
-	case "guarded":
+	case run.UseGuarded:
 		return strings.Join(w.Guards, ", ")
-	case "ordered":
+	case run.UseOrdered:
 		return "(one thread after the other)"
-	case "read-only":
+	case run.UseReadOnly:
 		return "(only read)"
 	}
 	return "no common lock"
 }
 
-func fateText(w Watched) string {
+func fateText(w run.Watched) string {
 	switch w.Fate {
-	case "unshared":
+	case run.FateUnshared:
 		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
-	case "guarded":
+	case run.FateGuarded:
 		return fmt.Sprintf("until %s: well guarded", seconds(w.Until))
-	case "enough":
+	case run.FateEnough:
 		return fmt.Sprintf("until %s: enough of an array", seconds(w.Until))
 	}
 	return "to the end"
 }
 
 // droppedList says of which variables the probes were removed, and why.
-func droppedList(ws []Watched) string {
+func droppedList(ws []run.Watched) string {
 	reasons := map[string][]string{}
 	for _, w := range ws {
 		reasons[w.Fate] = append(reasons[w.Fate], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
 	}
 	var parts []string
-	for _, fate := range []string{"unshared", "guarded", "enough"} {
+	for _, fate := range []string{run.FateUnshared, run.FateGuarded, run.FateEnough} {
 		names := reasons[fate]
 		if len(names) == 0 {
 			continue
@@ -137,7 +139,7 @@ func droppedList(ws []Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{"unshared": "used by one thread alone", "guarded": "always under the same lock", "enough": "arrays with as many accesses as are recorded of one"}[fate]
+		why := map[string]string{run.FateUnshared: "used by one thread alone", run.FateGuarded: "always under the same lock", run.FateEnough: "arrays with as many accesses as are recorded of one"}[fate]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func watchedRun() Run {
 	r := shopRun()
 	r.Untouched = 4
-	r.Watched = []Watched{
+	r.Watched = []run.Watched{
 		{Variable: "tickets", Use: "unguarded", Threads: 2, Accesses: 25, Recorded: 25, Fate: "kept"},
 		{Variable: "orders", Use: "guarded", Threads: 3, Accesses: 120000, Recorded: 4300, Guards: []string{"ledger", "stock"}, Fate: "guarded", Until: 1500 * time.Millisecond},
 		{Variable: "slots", Use: "guarded", Threads: 2, Accesses: 20000, Recorded: 16384, Elements: 64, Guards: []string{"locks", "locks+0x28"}, Fate: "enough", Until: 2 * time.Second},
@@ -30,11 +32,11 @@ func TestWatchedTable(t *testing.T) {
 }
 
 func TestWatchedTableIsShort(t *testing.T) {
-	run := shopRun()
+	many := shopRun()
 	for i := range 3 * maxShown {
-		run.Watched = append(run.Watched, Watched{Variable: fmt.Sprintf("v%02d", i), Use: "ordered", Threads: 2, Accesses: 1, Fate: "kept"})
+		many.Watched = append(many.Watched, run.Watched{Variable: fmt.Sprintf("v%02d", i), Use: "ordered", Threads: 2, Accesses: 1, Fate: "kept"})
 	}
-	short, long := text(t, Build(run, nil, nil), TextOptions{}), text(t, Build(run, nil, nil), TextOptions{Verbose: true})
+	short, long := text(t, Build(many, nil, nil), TextOptions{}), text(t, Build(many, nil, nil), TextOptions{Verbose: true})
 	if n := strings.Count(short, "one thread after the other"); n != maxShown || !strings.Contains(short, "and 40 more") {
 		t.Errorf("%d variables listed:\n%s", n, short)
 	}

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/hang"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
@@ -58,7 +58,7 @@ type Hangs struct {
 	// Looked, if not nil, is called once, between two records: when it has been told
 	// whether threads hang that did when Watch was called, or after a few looks if that
 	// stays open. It gets what each thread was found at.
-	Looked func([]report.Seen)
+	Looked func([]run.Seen)
 
 	looks  int
 	doing  []doing         // at the last look, if Looked wants it

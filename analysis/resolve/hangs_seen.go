@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/hang"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/futex"
 )
 
@@ -33,7 +33,7 @@ func (h *Hangs) sightings() bool {
 		for i, b := range blocks {
 			ids[b.TID] = found[i].Thread
 		}
-		seen := make([]report.Seen, 0, len(all))
+		seen := make([]run.Seen, 0, len(all))
 		for i, d := range all {
 			if found[i].Thread != 0 {
 				seen = append(seen, d.seen(&blocks[i], found[i], ids))
@@ -56,8 +56,8 @@ func (h *Hangs) sighted(d doing) observer.Block {
 	}
 }
 
-func (d *doing) seen(b *observer.Block, at observer.Sighting, ids map[uint32]event.ThreadID) report.Seen {
-	s := report.Seen{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Place: at.Place}
+func (d *doing) seen(b *observer.Block, at observer.Sighting, ids map[uint32]event.ThreadID) run.Seen {
+	s := run.Seen{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Place: at.Place}
 	if d.line.State&stateAsleep != 0 && d.line.Call >= 0 {
 		s.Call = callName(uint32(d.line.Call))
 	}

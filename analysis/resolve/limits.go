@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -101,12 +101,12 @@ func CheckIn(s *loader.Session, tgid, index uint32) uint64 {
 
 // Summary says of a run what reports and traces tell of it: with what limits
 // its result, that is what was lost, and what nobody saw.
-func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Summary {
+func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) run.Summary {
 	st := o.Stats()
-	sum := trace.Summary{PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
+	sum := run.Summary{PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if ps := s.Processes(); len(ps) > 1 {
 		for _, p := range ps {
-			sum.Processes = append(sum.Processes, trace.Process(p))
+			sum.Processes = append(sum.Processes, run.Process(p))
 		}
 	}
 	if sum.Unseen != "" {
@@ -129,7 +129,7 @@ func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) trace.Su
 			return sum
 		}
 		if t.Unsure > 0 {
-			sum.Unsure = append(sum.Unsure, trace.Unsure{Thread: id, Until: t.Unsure})
+			sum.Unsure = append(sum.Unsure, run.Unsure{Thread: id, Until: t.Unsure})
 		}
 	}
 }
@@ -179,16 +179,16 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 const maxExecuted = 128
 
 // executed names the places that were executed, the earliest first.
-func executed(s *loader.Session, places []observer.Executed) []trace.Executed {
+func executed(s *loader.Session, places []observer.Executed) []run.Executed {
 	slices.SortStableFunc(places, func(a, b observer.Executed) int { return cmp.Compare(first(a), first(b)) })
-	var out []trace.Executed
+	var out []run.Executed
 	for _, e := range places[:min(len(places), maxExecuted)] {
-		x := trace.Executed{Place: "synchronisation", Left: e.Left}
+		x := run.Executed{Place: "synchronisation", Left: e.Left}
 		if plan, place, ok := s.Place(e.Place); ok {
 			x.Place = plan.Describe(place)
 		}
 		for _, h := range e.Hits {
-			x.Hits = append(x.Hits, trace.Hit(h))
+			x.Hits = append(x.Hits, run.Hit(h))
 		}
 		out = append(out, x)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -22,7 +23,7 @@ func (r *Resolver) namesOf(m *loader.Module) *variable.Names {
 
 // named gives an object what names it has: of the variable that holds it, or of the
 // type whose member it is; and its class, for one without a type by where it was made.
-func (r *Resolver) named(info *report.ObjectInfo, o observer.Object) {
+func (r *Resolver) named(info *run.Object, o observer.Object) {
 	v := r.variable(int(o.TGID), info.Addr)
 	if info.Name, info.Class = v.Name, v.Class; info.Name != "" {
 		return

@@ -4,9 +4,9 @@ import (
 	"io"
 	"sync"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -14,7 +14,7 @@ import (
 // are looked for by the trace's own goroutine, from copies of what the observer
 // knows, so that the ring buffer's reader does not wait for debug information.
 //
-// It is a report.Resolver too: a report of a recorded run has the names that
+// It is a run.Namer too: a report of a recorded run has the names that
 // the trace has, as they were when the run first needed them.
 type Recorder struct {
 	*trace.Writer
@@ -23,14 +23,14 @@ type Recorder struct {
 
 	started  chan struct{} // closed by Start, or Close if it was never called
 	once     sync.Once
-	start    trace.Summary
+	start    run.Summary
 	resolver *Resolver // valid once started is closed; nil if there was no start
 
 	// What has been written; of the Writer's goroutine until Drain.
 	frames  map[event.StackID][]event.Frame
 	objects map[event.ObjectID]objectName // those up to named that have a name
 	named   event.ObjectID
-	threads map[event.ThreadID]report.ThreadInfo
+	threads map[event.ThreadID]run.Thread
 }
 
 // NewRecorder begins a trace on out. Observe must be called before the first
@@ -38,7 +38,7 @@ type Recorder struct {
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
 		seen: newSnapshot(), started: make(chan struct{}),
-		frames: map[event.StackID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]report.ThreadInfo{},
+		frames: map[event.StackID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]run.Thread{},
 	}
 	var err error
 	r.Writer, err = trace.NewWriter(out, trace.WriterOptions{Names: namer{r}, Start: r.atStart, Fresh: r.fresh})
@@ -51,7 +51,7 @@ func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 // Start says what is observed.
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
-		r.start = trace.Summary{Program: program, PID: p.PID()}
+		r.start = run.Summary{Program: program, PID: p.PID()}
 		r.resolver = New(p, &r.seen)
 		close(r.started)
 	})
@@ -67,7 +67,7 @@ func (r *Recorder) Drain() {
 	}
 }
 
-func (r *Recorder) atStart() trace.Summary {
+func (r *Recorder) atStart() run.Summary {
 	<-r.started
 	return r.start
 }
@@ -164,39 +164,26 @@ func (s *snapshot) ThreadInfo(id event.ThreadID) (t observer.Thread, ok bool) {
 	return s.threads[id-1], true
 }
 
-// namer gives the trace its names, and keeps them for the report.
-type namer struct{ r *Recorder }
-
-// Place implements trace.Namer.
-func (n namer) Place(id event.StackID) []event.Frame {
-	return n.r.Frames(id)
-}
-
-// Object implements trace.Namer.
-func (n namer) Object(id event.ObjectID) trace.Object {
-	o := n.r.Object(id)
-	n.r.seen.forget(id)
-	return trace.Object{Name: o.Name, Member: o.Member, Class: o.Class, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
-}
-
-// Thread implements trace.Namer.
-func (n namer) Thread(id event.ThreadID) trace.Thread {
-	t := n.r.Thread(id)
-	raw, _ := n.r.seen.ThreadInfo(id)
-	return trace.Thread{TID: t.TID, TGID: raw.TGID, Name: t.Name, Start: t.Start, Parent: t.Parent, Created: t.Created, Main: t.Main}
-}
-
-// Func implements trace.Namer.
-func (n namer) Func(id event.FuncID) event.Func {
-	n.r.seen.mu.Lock()
-	defer n.r.seen.mu.Unlock()
-	if id == 0 || int(id) > len(n.r.seen.funcs) {
-		return event.Func{}
+// FuncInfo implements Observed.
+func (s *snapshot) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id == 0 || int(id) > len(s.funcs) {
+		return f, false
 	}
-	return n.r.seen.funcs[id-1]
+	return s.funcs[id-1], true
 }
 
-// Frames implements report.Resolver, after Drain.
+// namer is the Recorder for its Writer, which asks for each object once.
+type namer struct{ *Recorder }
+
+// Object implements run.Namer.
+func (n namer) Object(id event.ObjectID) run.Object {
+	defer n.seen.forget(id)
+	return n.Recorder.Object(id)
+}
+
+// Frames implements run.Namer, after Drain.
 func (r *Recorder) Frames(id event.StackID) []event.Frame {
 	<-r.started
 	if frames, ok := r.frames[id]; ok || r.resolver == nil {
@@ -212,11 +199,11 @@ func (r *Recorder) Frames(id event.StackID) []event.Frame {
 	return frames
 }
 
-// Object implements report.Resolver, after Drain.
-func (r *Recorder) Object(id event.ObjectID) report.ObjectInfo {
+// Object implements run.Namer, after Drain.
+func (r *Recorder) Object(id event.ObjectID) run.Object {
 	<-r.started
 	if r.resolver == nil {
-		return report.ObjectInfo{}
+		return run.Object{}
 	}
 	if id <= r.named {
 		info := r.resolver.unnamed(id)
@@ -233,8 +220,8 @@ func (r *Recorder) Object(id event.ObjectID) report.ObjectInfo {
 	return info
 }
 
-// Thread implements report.Resolver, after Drain.
-func (r *Recorder) Thread(id event.ThreadID) report.ThreadInfo {
+// Thread implements run.Namer, after Drain.
+func (r *Recorder) Thread(id event.ThreadID) run.Thread {
 	<-r.started
 	if t, ok := r.threads[id]; ok || r.resolver == nil {
 		return t
@@ -243,4 +230,10 @@ func (r *Recorder) Thread(id event.ThreadID) report.ThreadInfo {
 	t.Start, t.Name = trace.Shorten(t.Start), trace.Shorten(t.Name)
 	r.threads[id] = t
 	return t
+}
+
+// Func implements run.Namer.
+func (r *Recorder) Func(id event.FuncID) event.Func {
+	f, _ := r.seen.FuncInfo(id)
+	return f
 }

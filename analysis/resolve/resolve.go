@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
@@ -36,9 +37,10 @@ type Observed interface {
 	StackOf(event.StackID) (observer.Stack, bool)
 	ObjectInfo(event.ObjectID) (observer.Object, bool)
 	ThreadInfo(event.ThreadID) (observer.Thread, bool)
+	FuncInfo(event.FuncID) (event.Func, bool)
 }
 
-// Resolver implements report.Resolver for a process. Not for concurrent use.
+// Resolver implements run.Namer for a process. Not for concurrent use.
 type Resolver struct {
 	process  Process
 	observed Observed
@@ -64,7 +66,7 @@ func (r *Resolver) table(m *loader.Module) *symbolize.Table {
 	return t
 }
 
-// Frames gives the calling chain of a place; report.Resolver.
+// Frames gives the calling chain of a place; run.Namer.
 func (r *Resolver) Frames(p event.StackID) []event.Frame {
 	st, ok := r.observed.StackOf(p)
 	if !ok {
@@ -130,8 +132,8 @@ func (r *Resolver) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	return frames
 }
 
-// Object names an object; report.Resolver.
-func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
+// Object names an object; run.Namer.
+func (r *Resolver) Object(id event.ObjectID) run.Object {
 	info := r.unnamed(id)
 	if info.Name == "" && info.Addr != 0 {
 		o, _ := r.observed.ObjectInfo(id)
@@ -141,18 +143,18 @@ func (r *Resolver) Object(id event.ObjectID) report.ObjectInfo {
 }
 
 // unnamed is Object without the search for a variable that holds the object.
-func (r *Resolver) unnamed(id event.ObjectID) report.ObjectInfo {
+func (r *Resolver) unnamed(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
-	return report.ObjectInfo{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
+	return run.Object{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
 }
 
-// Thread names a thread; report.Resolver.
-func (r *Resolver) Thread(id event.ThreadID) report.ThreadInfo {
+// Thread names a thread; run.Namer.
+func (r *Resolver) Thread(id event.ThreadID) run.Thread {
 	t, ok := r.observed.ThreadInfo(id)
 	if !ok {
-		return report.ThreadInfo{}
+		return run.Thread{}
 	}
-	info := report.ThreadInfo{ID: id, TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID, PID: t.TGID}
+	info := run.Thread{TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID, TGID: t.TGID}
 	if t.Start != 0 {
 		if f := r.at(int(t.TGID), t.Start, false); len(f) > 0 {
 			info.Start = report.FrameName(f[len(f)-1])
@@ -163,4 +165,10 @@ func (r *Resolver) Thread(id event.ThreadID) report.ThreadInfo {
 		info.Name = strings.TrimSpace(string(comm))
 	}
 	return info
+}
+
+// Func returns what is known of a function; run.Namer.
+func (r *Resolver) Func(id event.FuncID) event.Func {
+	f, _ := r.observed.FuncInfo(id)
+	return f
 }

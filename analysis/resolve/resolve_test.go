@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/unwind"
@@ -183,7 +183,7 @@ func TestObjects(t *testing.T) {
 			t.Errorf("object %d: %+v, want the name %q", i+1, got, want)
 		}
 	}
-	if got := w.r.Object(9); got != (report.ObjectInfo{}) {
+	if got := w.r.Object(9); got != (run.Object{}) {
 		t.Errorf("an object that nobody saw: %+v", got)
 	}
 	// After an execve the same file may lie elsewhere: the latest counts.
@@ -205,13 +205,13 @@ func TestThreads(t *testing.T) {
 		r.Tid, r.Tgid = tid, tid
 		w.o.Record(&r)
 	}
-	if got := w.r.Thread(1); !got.Main || got.ID != 1 || got.TID != tid || got.Start != "" {
+	if got := w.r.Thread(1); !got.Main || got.TID != tid || got.Start != "" {
 		t.Errorf("thread 1: %+v", got)
 	}
 	if got := w.r.Thread(2); got.Main || got.Parent != 1 || got.Start != "outer" || got.Created != 7 || got.TID != tid+1 {
 		t.Errorf("thread 2: %+v", got)
 	}
-	if got := w.r.Thread(3); got != (report.ThreadInfo{}) {
+	if got := w.r.Thread(3); got != (run.Thread{}) {
 		t.Errorf("a thread that nobody saw: %+v", got)
 	}
 }

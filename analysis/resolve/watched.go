@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -80,7 +80,7 @@ func (s *Sharing) tell() {
 const maxWatched = 1 << 13
 
 // AddWatched adds to a summary what became of the variables that nobody named.
-func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []finding.Use, names report.Resolver) {
+func AddWatched(sum *run.Summary, s *loader.Session, o Observed, uses []finding.Use, names run.Namer) {
 	by, arrays := map[string]finding.Use{}, map[string]*elementUses{}
 	for _, u := range uses {
 		info, ok := o.ObjectInfo(u.Variable)
@@ -106,7 +106,7 @@ func AddWatched(sum *trace.Summary, s *loader.Session, o Observed, uses []findin
 			sum.Watched = append(sum.Watched, watchedVariable(w, by[w.Variable.Name], names))
 		}
 	}
-	slices.SortStableFunc(sum.Watched, func(a, b trace.Watched) int {
+	slices.SortStableFunc(sum.Watched, func(a, b run.Watched) int {
 		if c := rank(a) - rank(b); c != 0 {
 			return c
 		}
@@ -140,8 +140,8 @@ func merged(a, b finding.Use) finding.Use {
 	return b
 }
 
-func watchedVariable(w loader.Watched, u finding.Use, names report.Resolver) trace.Watched {
-	out := trace.Watched{
+func watchedVariable(w loader.Watched, u finding.Use, names run.Namer) run.Watched {
+	out := run.Watched{
 		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
 		Fate: w.Fate.String(), Until: w.Until, Guards: []string{},
 	}
@@ -150,7 +150,7 @@ func watchedVariable(w loader.Watched, u finding.Use, names report.Resolver) tra
 	}
 	slices.Sort(out.Guards)
 	if out.Use = useOf(u); w.Variable.Atomic {
-		out.Use = trace.UseAtomic
+		out.Use = run.UseAtomic
 	}
 	return out
 }
@@ -158,15 +158,15 @@ func watchedVariable(w loader.Watched, u finding.Use, names report.Resolver) tra
 func useOf(u finding.Use) string {
 	switch {
 	case u.Threads < 2:
-		return trace.UseUnshared
+		return run.UseUnshared
 	case u.Writes == 0:
-		return trace.UseReadOnly
+		return run.UseReadOnly
 	case !u.Conflicts:
-		return trace.UseOrdered
+		return run.UseOrdered
 	case len(u.Guards) > 0:
-		return trace.UseGuarded
+		return run.UseGuarded
 	}
-	return trace.UseUnguarded
+	return run.UseUnguarded
 }
 
 // elementUses is how threads used the elements of an array: each by itself, and the
@@ -187,7 +187,7 @@ func (e *elementUses) add(u finding.Use) {
 	e.most.Threads = max(e.most.Threads, u.Threads)
 	e.most.Accesses += u.Accesses
 	for _, g := range u.Guards {
-		if use == trace.UseGuarded && !slices.Contains(e.guards, g) && len(e.guards) < maxGuards {
+		if use == run.UseGuarded && !slices.Contains(e.guards, g) && len(e.guards) < maxGuards {
 			e.guards = append(e.guards, g)
 		}
 	}
@@ -197,9 +197,9 @@ func (e *elementUses) add(u finding.Use) {
 // own.
 const maxGuards = 8
 
-func (e *elementUses) watched(w loader.Watched, names report.Resolver) trace.Watched {
+func (e *elementUses) watched(w loader.Watched, names run.Namer) run.Watched {
 	u := e.most
-	if e.worst == trace.UseGuarded {
+	if e.worst == run.UseGuarded {
 		u.Guards = e.guards
 	}
 	out := watchedVariable(w, u, names)
@@ -207,7 +207,7 @@ func (e *elementUses) watched(w loader.Watched, names report.Resolver) trace.Wat
 	return out
 }
 
-func lockName(o report.ObjectInfo) string {
+func lockName(o run.Object) string {
 	if o.Name != "" {
 		return o.Name
 	}
@@ -218,8 +218,8 @@ func lockName(o report.ObjectInfo) string {
 }
 
 // rank puts first what a reader looks for.
-func rank(w trace.Watched) int { return rankOf(w.Use) }
+func rank(w run.Watched) int { return rankOf(w.Use) }
 
 func rankOf(use string) int {
-	return slices.Index([]string{trace.UseUnguarded, trace.UseGuarded, trace.UseOrdered, trace.UseReadOnly, trace.UseAtomic, trace.UseUnshared}, use)
+	return slices.Index([]string{run.UseUnguarded, run.UseGuarded, run.UseOrdered, run.UseReadOnly, run.UseAtomic, run.UseUnshared}, use)
 }

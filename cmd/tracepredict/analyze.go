@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
@@ -99,7 +100,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	rep, err := replay.Report(src, replay.Options{
 		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain},
 		LockClasses: f.classes,
-		Bind:        func(names bind.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
+		Bind:        func(names run.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.wants.raced(name, nil) },
 		Stats:       f.stats,
 	})

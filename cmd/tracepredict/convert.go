@@ -11,9 +11,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/perfetto"
-	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
@@ -133,10 +133,10 @@ func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWrit
 	case "std":
 		return stdWriter{std.NewWriter(out, std.WriterOptions{Dialect: std.Dialect(f.dialect), Names: src.Names(), Location: location})}, nil
 	case "perfetto":
-		return timeline{perfetto.New(out, perfetto.Options{Names: replay.Resolver(src.Names()), Program: s.Program, PID: s.PID, Funcs: src.Names().Func})}, nil
+		return timeline{perfetto.New(out, perfetto.Options{Names: src.Names(), Program: s.Program, PID: s.PID, Funcs: src.Names().Func})}, nil
 	}
-	start := trace.Summary{Program: s.Program, PID: s.PID}
-	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() trace.Summary { return start }, FlushEvery: -1})
+	start := run.Summary{Program: s.Program, PID: s.PID}
+	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() run.Summary { return start }, FlushEvery: -1})
 	return nativeWriter{w, src}, err
 }
 

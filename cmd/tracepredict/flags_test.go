@@ -42,7 +42,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	got := map[string][]string{}
 	for _, c := range a.rootCommand().Commands() {
 		var help strings.Builder
-		if status := run([]string{c.Name(), "--help"}, &help, io.Discard); status != 0 {
+		if status := execute([]string{c.Name(), "--help"}, &help, io.Discard); status != 0 {
 			t.Fatalf("%s --help: status %d", c.Name(), status)
 		}
 		_, list, _ := strings.Cut(help.String(), "\nFlags:\n")

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // What --on-hang does.
@@ -37,7 +38,7 @@ type hangTeller struct {
 	stderr io.Writer
 	stop   chan struct{}
 	busy   sync.WaitGroup
-	looked func([]report.Seen) // nil: nobody wants to know what the threads are at when the observation begins
+	looked func([]run.Seen) // nil: nobody wants to know what the threads are at when the observation begins
 	// attached: the program is not ours to end.
 	attached bool
 	// Of the goroutine that reads records: how many findings have been told, and whether it was said what could end the program.
@@ -67,8 +68,8 @@ func (h *hangTeller) end() {
 
 // standing says in a line what the threads of a process are at that was found, where some
 // of them wait for locks and nothing was told yet of why.
-func (h *hangTeller) standing(seen []report.Seen) {
-	forLock := func(s report.Seen) bool { return s.Op.IsAcquire() }
+func (h *hangTeller) standing(seen []run.Seen) {
+	forLock := func(s run.Seen) bool { return s.Op.IsAcquire() }
 	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
 		return
 	}
@@ -88,7 +89,7 @@ func (h *hangTeller) tell() {
 		}
 	}
 	h.told = len(all)
-	rep := report.Build(report.Run{Processes: h.processes()}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
+	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.processes()}}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
 	}
@@ -105,14 +106,14 @@ func (h *hangTeller) tell() {
 }
 
 // processes are those that are observed, where there are several: a hang is of one of them.
-func (h *hangTeller) processes() []report.Process {
+func (h *hangTeller) processes() []run.Process {
 	all := h.run.session.Processes()
 	if len(all) < 2 {
 		return nil
 	}
-	out := make([]report.Process, 0, len(all))
+	out := make([]run.Process, 0, len(all))
 	for _, p := range all {
-		out = append(out, report.Process{PID: p.PID, Program: p.Program})
+		out = append(out, run.Process{PID: p.PID, Program: p.Program})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func (a *app) hangCommand() *cobra.Command {
@@ -64,8 +65,8 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	defer stop()
 	opts := r.options()
 	opts.Look, opts.Lossy = true, true
-	var seen []report.Seen
-	look := resolve.Hangs{Observer: r.observer, Told: func() {}, Looked: func(all []report.Seen) { seen = all; stop() }}
+	var seen []run.Seen
+	look := resolve.Hangs{Observer: r.observer, Told: func() {}, Looked: func(all []run.Seen) { seen = all; stop() }}
 	_, err = loader.Attach(ctx, pid, opts, r.addTasks, func(s *loader.Session) {
 		r.session, look.Threads = s, s
 		r.hangs.watch(look)
@@ -78,13 +79,15 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 }
 
 // tellLook prints what a look found.
-func (a *app) tellLook(r *observation, program string, seen []report.Seen) error {
+func (a *app) tellLook(r *observation, program string, seen []run.Seen) error {
 	names := resolve.New(r.session, r.observer)
-	run := report.Run{Program: program, PID: r.session.PID(), Threads: len(seen), Duration: time.Since(r.session.Began()), Notes: r.session.Notes()}
-	if apart := nameApart(run.PID, program); apart != "" {
-		run.Called = report.Plain(apart + ", " + filepath.Base(program))
+	look := report.Run{Summary: run.Summary{
+		Program: program, PID: r.session.PID(), Threads: len(seen), Duration: time.Since(r.session.Began()), Notes: r.session.Notes(),
+	}}
+	if apart := nameApart(look.PID, program); apart != "" {
+		look.Called = report.Plain(apart + ", " + filepath.Base(program))
 	}
-	rep := report.Build(run, r.suite.Hangs(), names)
+	rep := report.Build(look, r.suite.Hangs(), names)
 	rep.AddSeen(seen, names)
 	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
 	shown, err := r.printer.print(rep)

@@ -60,7 +60,7 @@ func cache(b *testing.B) string {
 // tool runs the tool.
 func tool(b *testing.B, args ...string) {
 	b.Helper()
-	if status := run(args, io.Discard, os.Stderr); status != 0 {
+	if status := execute(args, io.Discard, os.Stderr); status != 0 {
 		b.Fatalf("tracepredict %v: status %d", args, status)
 	}
 }

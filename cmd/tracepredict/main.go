@@ -24,11 +24,11 @@ const (
 
 func main() {
 	loader.MainIfHeld()
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the whole tool, and gives its exit status.
-func run(args []string, stdout, stderr io.Writer) int {
+// execute parses a command line, runs its command and returns the exit status.
+func execute(args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr}
 	root := a.rootCommand()
 	root.SetArgs(args)

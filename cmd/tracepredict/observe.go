@@ -26,7 +26,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -261,7 +261,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	r.plan = plan
-	r.calls = calls.New(r.function, asked(plan.On))
+	r.calls = calls.New((&liveNames{r}).Func, asked(plan.On))
 	sinks := []observer.Sink{r.suite, r.calls}
 	if r.figures != nil {
 		sinks = append(sinks, &r.figures.counter)
@@ -317,12 +317,6 @@ func (r *observation) options() loader.Options {
 	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}}
 }
 
-// function gives what is known of a function of the run's events.
-func (r *observation) function(id event.FuncID) event.Func {
-	f, _ := r.observer.FuncInfo(id)
-	return f
-}
-
 // asked are patterns as events have them.
 func asked(patterns []function.Pattern) []event.On {
 	var out []event.On
@@ -346,23 +340,23 @@ func (r *observation) started(s *loader.Session, program string) {
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.hangs.end()
 	r.observer.Finish()
-	var names report.Resolver = resolve.New(r.session, r.observer)
+	var names run.Namer = resolve.New(r.session, r.observer)
 	if r.record != nil {
 		r.record.Drain()
 		names = r.record
 	}
 	summary := resolve.Summary(r.session, r.observer, res.Lost)
 	summary.Program, summary.Duration = program, observed(r.session)
-	summary.Calls = replay.Calls(r.calls)
+	summary.Calls = r.calls.Counts()
 	resolve.AddWatched(&summary, r.session, r.observer, r.suite.Uses(), names)
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.raced)
 	if err != nil {
 		return 0, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
-	run := replay.Run(summary)
-	run.AddProperties(r.bound.Report())
-	run.Notes = append(run.Notes, r.settled()...)
-	rep := replay.Build(run, r.suite, findings, names)
+	observed := replay.Run(summary)
+	observed.AddProperties(r.bound.Report())
+	observed.Notes = append(observed.Notes, r.settled()...)
+	rep := replay.Build(observed, r.suite, findings, names)
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)
@@ -374,7 +368,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 }
 
 // finishRecord writes the end of the trace, if there is one.
-func (r *observation) finishRecord(summary trace.Summary) error {
+func (r *observation) finishRecord(summary run.Summary) error {
 	if r.record == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/resolve"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // recording is the trace that --record asks for.
@@ -51,7 +51,7 @@ func createTrace(name string) (*os.File, error) {
 }
 
 // finish writes the end of the trace.
-func (r *recording) finish(s trace.Summary) error {
+func (r *recording) finish(s run.Summary) error {
 	err := r.Close(s)
 	if closing := r.file.Close(); err == nil {
 		err = closing

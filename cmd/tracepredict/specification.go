@@ -17,6 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -165,7 +166,7 @@ func (s *specification) raced(name string, asked []string) bool {
 }
 
 // bound binds the specification to a run; nil without one.
-func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
+func (s *specification) bound(cone coneFlags, names run.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
 	if s == nil {
 		return nil, nil
 	}
@@ -179,21 +180,24 @@ func (s *specification) bound(cone coneFlags, names bind.Namer, found func(*find
 // liveNames gives names in a live run, whose session is there after the analyses are.
 type liveNames struct{ run *observation }
 
-func (n *liveNames) resolver() report.Resolver {
+func (n *liveNames) resolver() run.Namer {
 	if n.run.names == nil {
 		n.run.names = resolve.New(n.run.session, n.run.observer)
 	}
 	return n.run.names
 }
 
-// Object implements report.Resolver.
-func (n *liveNames) Object(id event.ObjectID) report.ObjectInfo { return n.resolver().Object(id) }
+// Object implements run.Namer.
+func (n *liveNames) Object(id event.ObjectID) run.Object { return n.resolver().Object(id) }
 
-// Thread implements report.Resolver.
-func (n *liveNames) Thread(id event.ThreadID) report.ThreadInfo { return n.resolver().Thread(id) }
+// Thread implements run.Namer.
+func (n *liveNames) Thread(id event.ThreadID) run.Thread { return n.resolver().Thread(id) }
 
-// Frames implements report.Resolver.
+// Frames implements run.Namer.
 func (n *liveNames) Frames(id event.StackID) []event.Frame { return n.resolver().Frames(id) }
 
-// Func implements bind.Namer.
-func (n *liveNames) Func(id event.FuncID) event.Func { return n.run.function(id) }
+// Func implements run.Namer.
+func (n *liveNames) Func(id event.FuncID) event.Func {
+	f, _ := n.run.observer.FuncInfo(id)
+	return f
+}

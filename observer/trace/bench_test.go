@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // lockHeavy makes the n-th event of four threads that take turns, not quite in
@@ -64,7 +65,7 @@ func lockHeavyTrace(tb testing.TB, n int) []byte {
 		l.next(&e)
 		w.Event(&e)
 	}
-	if err := w.Close(Summary{}); err != nil {
+	if err := w.Close(run.Summary{}); err != nil {
 		tb.Fatal(err)
 	}
 	return out.Bytes()
@@ -103,7 +104,7 @@ func TestSteady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close(Summary{})
+	defer w.Close(run.Summary{})
 	var l lockHeavy
 	write := func() {
 		for range n / 20 {
@@ -121,7 +122,7 @@ func BenchmarkWrite(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer w.Close(Summary{})
+	defer w.Close(run.Summary{})
 	events := make([]event.Event, 1<<16)
 	var l lockHeavy
 	for i := range events {

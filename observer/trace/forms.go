@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // formWriter collects how the values of a block's new objects are written.
@@ -80,7 +81,8 @@ func (r *Reader) forms(c *cursor, table []string) error {
 		if c.bad || id == 0 || int(id) > r.names.Objects() || i == 0 || i > uint64(len(forms)) {
 			return errForms
 		}
-		r.names.setForm(event.ObjectID(id), forms[i-1])
+		form := forms[i-1]
+		r.names.UpdateObject(event.ObjectID(id), func(o *run.Object) { o.Form = form })
 	}
 	if c.bad || c.left() > 0 {
 		return errForms
@@ -123,12 +125,3 @@ func (r *Reader) form(c *cursor, table []string) (*event.Form, error) {
 // maxFormKey bounds what a form takes, in bytes: its names, and two numbers with
 // each.
 const maxFormKey = event.MaxFormText + 24*event.MaxFormNames
-
-// setForm says how the values of an object that is known are written.
-func (n *Names) setForm(id event.ObjectID, f *event.Form) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if id > 0 && int(id) <= len(n.objects) {
-		n.objects[id-1].Form = f
-	}
-}

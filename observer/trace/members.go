@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // memberWriter collects what a block's new objects are parts of.
@@ -14,7 +15,7 @@ type memberWriter struct {
 }
 
 // add takes up an object; text gives the number of a string.
-func (w *memberWriter) add(id event.ObjectID, o Object, text func(string) uint64) {
+func (w *memberWriter) add(id event.ObjectID, o run.Object, text func(string) uint64) {
 	if o.Member == "" && o.Class == "" {
 		return
 	}
@@ -43,18 +44,10 @@ func (r *Reader) members(c *cursor, table []string) error {
 		if c.bad || id == 0 || int(id) > r.names.Objects() {
 			return errMembers
 		}
-		r.names.setMember(event.ObjectID(id), member, class)
+		r.names.UpdateObject(event.ObjectID(id), func(o *run.Object) { o.Member, o.Class = member, class })
 	}
 	if c.bad || c.left() > 0 {
 		return errMembers
 	}
 	return nil
-}
-
-func (n *Names) setMember(id event.ObjectID, member, class string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if id > 0 && int(id) <= len(n.objects) {
-		n.objects[id-1].Member, n.objects[id-1].Class = member, class
-	}
 }

@@ -2,15 +2,15 @@ package trace
 
 import (
 	"encoding/binary"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // nameWriter collects the names of a block; those of the file are written once.
 type nameWriter struct {
-	namer   Namer
+	namer   run.Namer
 	objects event.ObjectID // written up to
 	threads event.ThreadID
 	funcs   event.FuncID
@@ -27,9 +27,9 @@ type nameWriter struct {
 	firstFunc, nFuncs           uint64
 }
 
-func newNameWriter(n Namer) nameWriter {
+func newNameWriter(n run.Namer) nameWriter {
 	if n == nil {
-		n = &Names{}
+		n = &run.Names{}
 	}
 	return nameWriter{namer: n, places: map[event.StackID]bool{}, index: map[string]uint64{}}
 }
@@ -92,7 +92,7 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 	}
 	o := n.namer.Object(id)
 	b := n.object
-	for _, v := range []uint64{uint64(o.Kind), n.string(o.Name), o.Addr, uint64(o.Process), uint64(o.Init), uint64(o.First), uint64(o.FirstThread)} {
+	for _, v := range []uint64{uint64(o.Kind), n.string(o.Name), o.Addr, uint64(o.TGID), uint64(o.Init), uint64(o.First), uint64(o.FirstThread)} {
 		b = binary.AppendUvarint(b, v)
 	}
 	n.object = b
@@ -130,7 +130,7 @@ func (n *nameWriter) addPlace(id event.StackID) {
 	}
 	n.places[id] = true
 	n.nPlaces++
-	frames := n.namer.Place(id)
+	frames := n.namer.Frames(id)
 	frames = frames[:min(len(frames), MaxFrames)]
 	b := binary.AppendUvarint(n.place, uint64(id))
 	b = binary.AppendUvarint(b, uint64(len(frames)))
@@ -209,115 +209,4 @@ func appendCounted(b []byte, tag byte, content []byte, numbers ...uint64) []byte
 	b = append(b, tag)
 	b = binary.AppendUvarint(b, uint64(len(head)+len(content)))
 	return append(append(b, head...), content...)
-}
-
-// Names are the names of a run, as far as it has been read. They may be asked
-// while more is read. The zero value knows none.
-type Names struct {
-	mu      sync.RWMutex // guards what follows
-	places  map[event.StackID][]event.Frame
-	objects []Object
-	threads []Thread
-	funcs   []event.Func
-}
-
-// Place gives the calling chain of a place, nil if it is unknown; Namer.
-func (n *Names) Place(id event.StackID) []event.Frame {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return n.places[id]
-}
-
-// Object gives what is known of an object; Namer.
-func (n *Names) Object(id event.ObjectID) Object {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if id == 0 || int(id) > len(n.objects) {
-		return Object{}
-	}
-	return n.objects[id-1]
-}
-
-// Thread gives what is known of a thread; Namer.
-func (n *Names) Thread(id event.ThreadID) Thread {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if id == 0 || int(id) > len(n.threads) {
-		return Thread{}
-	}
-	return n.threads[id-1]
-}
-
-// Func gives what is known of a function; Namer.
-func (n *Names) Func(id event.FuncID) event.Func {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	if id == 0 || int(id) > len(n.funcs) {
-		return event.Func{}
-	}
-	return n.funcs[id-1]
-}
-
-// Funcs is the number of functions known: they are 1 to Funcs.
-func (n *Names) Funcs() int {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return len(n.funcs)
-}
-
-// AddFunc makes the next function known and gives its identifier.
-func (n *Names) AddFunc(f event.Func) event.FuncID {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.funcs = append(n.funcs, f)
-	return event.FuncID(len(n.funcs))
-}
-
-// Objects is the number of objects known: they are 1 to Objects.
-func (n *Names) Objects() int {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return len(n.objects)
-}
-
-// Threads is the number of threads known: they are 1 to Threads.
-func (n *Names) Threads() int {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return len(n.threads)
-}
-
-// SetPlace makes a place known, or known better.
-func (n *Names) SetPlace(id event.StackID, frames []event.Frame) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.places == nil {
-		n.places = map[event.StackID][]event.Frame{}
-	}
-	n.places[id] = frames
-}
-
-// AddObject makes the next object known and gives its identifier.
-func (n *Names) AddObject(o Object) event.ObjectID {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.objects = append(n.objects, o)
-	return event.ObjectID(len(n.objects))
-}
-
-// AddThread makes the next thread known and gives its identifier.
-func (n *Names) AddThread(t Thread) event.ThreadID {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.threads = append(n.threads, t)
-	return event.ThreadID(len(n.threads))
-}
-
-// SetThread says more of a thread that is known.
-func (n *Names) SetThread(id event.ThreadID, t Thread) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if id > 0 && int(id) <= len(n.threads) {
-		n.threads[id-1] = t
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Error is what is wrong with a trace, and where.
@@ -69,11 +70,11 @@ type Reader struct {
 	place    uint64
 	args     [event.MaxArgs]uint64 // of the event that was read last
 
-	names   Names
+	names   run.Names
 	strings map[string]string      // each once
 	known   map[string]*event.Form // each once
 	size    int                    // of the names, roughly
-	summary Summary
+	summary run.Summary
 	ended   bool // the last block has been read
 	cut     *Cut
 	err     error // that ended the reading
@@ -93,7 +94,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, known: map[string]*event.Form{}, summary: Summary{Program: name}}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, known: map[string]*event.Form{}, summary: run.Summary{Program: name}}
 	return r, r.header()
 }
 
@@ -123,10 +124,10 @@ func (r *Reader) wrong(err error) error {
 }
 
 // Names gives the names read so far; Source.
-func (r *Reader) Names() *Names { return &r.names }
+func (r *Reader) Names() *run.Names { return &r.names }
 
 // Summary gives what the trace has told of the run so far; Source.
-func (r *Reader) Summary() (s Summary, whole bool) { return r.summary, r.ended }
+func (r *Reader) Summary() (s run.Summary, whole bool) { return r.summary, r.ended }
 
 // Cut says, after io.EOF, what is missing; nil if the trace is whole.
 func (r *Reader) Cut() *Cut { return r.cut }
@@ -422,7 +423,7 @@ func (r *Reader) sections() error {
 }
 
 func (r *Reader) readSummary(text []byte) error {
-	var s Summary
+	var s run.Summary
 	if err := json.Unmarshal(text, &s); err != nil {
 		return fmt.Errorf("the summary of the run: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 var errNames = errors.New("the names of the block are cut short")
@@ -69,7 +70,7 @@ func (r *Reader) placeNames(c *cursor, table []string) error {
 				return errNames
 			}
 		}
-		r.names.SetPlace(event.StackID(id), frames)
+		r.names.SetFrames(event.StackID(id), frames)
 	}
 	return c.whole()
 }
@@ -88,7 +89,7 @@ func (r *Reader) objectNames(c *cursor, table []string) error {
 		return fmt.Errorf("objects are named from %d, and %d are known", first, r.names.Objects())
 	}
 	for ; n > 0 && !c.bad; n-- {
-		o := Object{Kind: event.Kind(min(c.uvarint(), 255)), Name: lookup(c, table), Addr: c.uvarint(), Process: c.number()}
+		o := run.Object{Kind: event.Kind(min(c.uvarint(), 255)), Name: lookup(c, table), Addr: c.uvarint(), TGID: c.number()}
 		o.Init, o.First, o.FirstThread = event.StackID(c.number()), event.StackID(c.number()), event.ThreadID(c.number())
 		if c.bad {
 			return errNames
@@ -107,7 +108,7 @@ func (r *Reader) threadNames(c *cursor, table []string) error {
 		return fmt.Errorf("threads are named from %d, and %d are known", first, r.names.Threads())
 	}
 	for ; n > 0 && !c.bad; n-- {
-		t := Thread{TID: c.number(), TGID: c.number(), Parent: event.ThreadID(c.number()), Created: event.StackID(c.number())}
+		t := run.Thread{TID: c.number(), TGID: c.number(), Parent: event.ThreadID(c.number()), Created: event.StackID(c.number())}
 		t.Start, t.Name, t.Main = lookup(c, table), lookup(c, table), c.uvarint() != 0
 		if c.bad {
 			return errNames

@@ -44,7 +44,7 @@ var errStarts = errors.New("what the block says of functions' first lines is cut
 func (r *Reader) starts(c *cursor) error {
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
 		id := event.StackID(c.number())
-		frames := r.names.Place(id)
+		frames := r.names.Frames(id)
 		if count := c.uvarint(); c.bad || count != uint64(len(frames)) {
 			return errStarts
 		}
@@ -55,7 +55,7 @@ func (r *Reader) starts(c *cursor) error {
 		if c.bad {
 			return errStarts
 		}
-		r.names.SetPlace(id, known)
+		r.names.SetFrames(id, known)
 	}
 	if c.bad || c.left() > 0 {
 		return errStarts

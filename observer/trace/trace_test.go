@@ -16,20 +16,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // run is what a trace holds.
-type run struct {
+type sample struct {
 	events  []event.Event
-	names   *Names
-	summary Summary
+	names   *run.Names
+	summary run.Summary
 }
 
 // write makes a file of a run, with flushes after the events numbered.
-func write(t testing.TB, r run, flushAfter ...int) []byte {
+func write(t testing.TB, r sample, flushAfter ...int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, WriterOptions{Names: r.names, Start: func() Summary { return Summary{Program: r.summary.Program} }, FlushEvery: -1})
+	w, err := NewWriter(&out, WriterOptions{Names: r.names, Start: func() run.Summary { return run.Summary{Program: r.summary.Program} }, FlushEvery: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +49,8 @@ func write(t testing.TB, r run, flushAfter ...int) []byte {
 }
 
 // read gives what a file holds.
-func read(file []byte) (run, *Reader, error) {
-	var got run
+func read(file []byte) (sample, *Reader, error) {
+	var got sample
 	r, err := NewReader(bytes.NewReader(file), "t.trace")
 	if err != nil {
 		return got, nil, err
@@ -72,16 +73,16 @@ func read(file []byte) (run, *Reader, error) {
 }
 
 // smallRun has something of everything.
-func smallRun() run {
-	n := &Names{}
-	n.AddThread(Thread{TID: 70, TGID: 70, Name: "shop", Main: true})
-	n.AddThread(Thread{TID: 71, TGID: 70, Parent: 1, Created: 9, Start: "front_desk", Name: "shop"})
-	n.AddObject(Object{Name: "stock", Addr: 0x4010, Kind: event.KindMutex, First: 7, FirstThread: 1})
-	n.AddObject(Object{Name: "tickets", Addr: 0x4020, Process: 70, Kind: event.KindVariable, Init: 8, FirstThread: 2})
-	n.SetPlace(7, []event.Frame{{Function: "sell", File: "shop.c", Line: 20, Module: "/opt/shop", Offset: 4, Addr: 1 << 40},
+func smallRun() sample {
+	n := &run.Names{}
+	n.AddThread(run.Thread{TID: 70, TGID: 70, Name: "shop", Main: true})
+	n.AddThread(run.Thread{TID: 71, TGID: 70, Parent: 1, Created: 9, Start: "front_desk", Name: "shop"})
+	n.AddObject(run.Object{Name: "stock", Addr: 0x4010, Kind: event.KindMutex, First: 7, FirstThread: 1})
+	n.AddObject(run.Object{Name: "tickets", Addr: 0x4020, TGID: 70, Kind: event.KindVariable, Init: 8, FirstThread: 2})
+	n.SetFrames(7, []event.Frame{{Function: "sell", File: "shop.c", Line: 20, Module: "/opt/shop", Offset: 4, Addr: 1 << 40},
 		{Function: "front_desk", File: "shop.c", Line: 41, Module: "/opt/shop", Inlined: true}})
-	n.SetPlace(8, nil)
-	n.SetPlace(9, []event.Frame{{Module: "/opt/shop", Offset: 0x1130}})
+	n.SetFrames(8, nil)
+	n.SetFrames(9, []event.Frame{{Module: "/opt/shop", Offset: 0x1130}})
 	e := []event.Event{
 		{Op: event.Begin, Thread: 1, Flags: event.Inferred},
 		{Op: event.Fork, Thread: 1, Peer: 2, Stack: 9, Time: 1000},
@@ -96,12 +97,12 @@ func smallRun() run {
 	for i := range e {
 		e[i].Seq = uint64(i + 1)
 	}
-	return run{e, n, Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Unseen: "a doubt",
-		Unsure: []Unsure{{Thread: 1, Until: 3}}}}
+	return sample{e, n, run.Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Unseen: "a doubt",
+		Unsure: []run.Unsure{{Thread: 1, Until: 3}}}}
 }
 
 // callsRun has calls and returns.
-func callsRun() run {
+func callsRun() sample {
 	r := smallRun()
 	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}},
 		Result: "int", Makes: true, Life: event.Ends, On: []event.On{{Pattern: "call queue_put(this, v)"}, {Pattern: "return queue_put", Return: true}}})
@@ -115,7 +116,7 @@ func callsRun() run {
 	for i := range r.events {
 		r.events[i].Seq = uint64(i + 1)
 	}
-	r.summary.Calls = []Calls{{Pattern: "call queue_put(this, v)", Events: 2, Objects: 1}, {Pattern: "return queue_put", Return: true, Events: 1}}
+	r.summary.Calls = []run.Calls{{Pattern: "call queue_put(this, v)", Events: 2, Objects: 1}, {Pattern: "return queue_put", Return: true, Events: 1}}
 	return r
 }
 
@@ -132,7 +133,7 @@ func TestCalls(t *testing.T) {
 }
 
 // compare holds what was read to what was written.
-func compare(t testing.TB, want, got run) {
+func compare(t testing.TB, want, got sample) {
 	t.Helper()
 	if diff := cmp.Diff(want.events, got.events); diff != "" {
 		t.Errorf("events: %s", diff)
@@ -162,9 +163,9 @@ func compare(t testing.TB, want, got run) {
 	}
 }
 
-func comparePlace(t testing.TB, want, got run, id event.StackID) {
+func comparePlace(t testing.TB, want, got sample, id event.StackID) {
 	t.Helper()
-	if diff := cmp.Diff(fmt.Sprint(want.names.Place(id)), fmt.Sprint(got.names.Place(id))); diff != "" {
+	if diff := cmp.Diff(fmt.Sprint(want.names.Frames(id)), fmt.Sprint(got.names.Frames(id))); diff != "" {
 		t.Errorf("place %d: %s", id, diff)
 	}
 }
@@ -192,8 +193,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-func randomRun(t *rapid.T) (run, []int) {
-	r := run{names: &Names{}}
+func randomRun(t *rapid.T) (sample, []int) {
+	r := sample{names: &run.Names{}}
 	text := rapid.SampledFrom([]string{"", "a", "b", "ü|\n", strings.Repeat("long", 300)})
 	place := rapid.Custom(func(t *rapid.T) event.StackID {
 		return event.StackID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "place"))
@@ -205,7 +206,7 @@ func randomRun(t *rapid.T) (run, []int) {
 			frames = append(frames, event.Frame{Function: text.Draw(t, "function"), File: text.Draw(t, "file"), Line: rapid.IntRange(0, 1<<31).Draw(t, "line"), Start: rapid.IntRange(0, 3).Draw(t, "start"),
 				Module: text.Draw(t, "module"), Offset: word.Draw(t, "offset"), Inlined: rapid.Bool().Draw(t, "inlined"), Addr: word.Draw(t, "addr")})
 		}
-		r.names.SetPlace(id, frames)
+		r.names.SetFrames(id, frames)
 	}
 	form := rapid.Custom(func(t *rapid.T) *event.Form {
 		f := &event.Form{Class: event.FormClass(rapid.IntRange(0, 6).Draw(t, "class")), Bits: uint8(rapid.IntRange(1, 64).Draw(t, "bits"))}
@@ -217,12 +218,15 @@ func randomRun(t *rapid.T) (run, []int) {
 	})
 	nThreads, nObjects := rapid.IntRange(1, 5).Draw(t, "threads"), rapid.IntRange(1, 8).Draw(t, "objects")
 	for range nThreads {
-		r.names.AddThread(Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: place.Draw(t, "created"),
+		r.names.AddThread(run.Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: place.Draw(t, "created"),
 			Parent: event.ThreadID(rapid.Uint32().Draw(t, "parent")), Start: text.Draw(t, "start"), Name: text.Draw(t, "name"), Main: rapid.Bool().Draw(t, "main")})
 	}
 	for range nObjects {
-		r.names.AddObject(Object{text.Draw(t, "object"), text.Draw(t, "member"), text.Draw(t, "class"), word.Draw(t, "addr"), rapid.Uint32().Draw(t, "process"), event.Kind(rapid.Byte().Draw(t, "kind")),
-			place.Draw(t, "init"), place.Draw(t, "first"), event.ThreadID(rapid.Uint32().Draw(t, "by")), form.Draw(t, "form")})
+		r.names.AddObject(run.Object{
+			Name: text.Draw(t, "object"), Member: text.Draw(t, "member"), Class: text.Draw(t, "class"), Addr: word.Draw(t, "addr"),
+			TGID: rapid.Uint32().Draw(t, "process"), Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Init: place.Draw(t, "init"), First: place.Draw(t, "first"),
+			FirstThread: event.ThreadID(rapid.Uint32().Draw(t, "by")), Form: form.Draw(t, "form"),
+		})
 	}
 	seq := uint64(0)
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
@@ -244,7 +248,7 @@ func randomRun(t *rapid.T) (run, []int) {
 	}
 	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Module: text.Draw(t, "module")})
 	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Result: text.Draw(t, "result"), Makes: rapid.Bool().Draw(t, "makes"), Params: []event.Param{{Name: text.Draw(t, "param"), Index: int(rapid.Int32().Draw(t, "index"))}}})
-	r.summary = Summary{Program: text.Draw(t, "program"), Events: word.Draw(t, "recorded")}
+	r.summary = run.Summary{Program: text.Draw(t, "program"), Events: word.Draw(t, "recorded")}
 	return r, rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "flushes")
 }
 
@@ -406,12 +410,12 @@ func TestHostile(t *testing.T) {
 
 // TestManyNames has more names than one block takes.
 func TestManyNames(t *testing.T) {
-	want := run{names: &Names{}}
-	want.names.AddThread(Thread{})
+	want := sample{names: &run.Names{}}
+	want.names.AddThread(run.Thread{})
 	for i := range 3000 {
 		place := event.StackID(i + 1)
-		want.names.AddObject(Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
-		want.names.SetPlace(place, []event.Frame{{Function: fmt.Sprint("f", i)}})
+		want.names.AddObject(run.Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
+		want.names.SetFrames(place, []event.Frame{{Function: fmt.Sprint("f", i)}})
 		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Stack: place})
 	}
 	got, _, err := read(write(t, want))
@@ -454,7 +458,7 @@ func TestWriteError(t *testing.T) {
 	for i := range uint64(40 * blockEvents) {
 		w.Event(&event.Event{Seq: i + 1, Thread: 1, Op: event.Acquire, Object: 1})
 	}
-	err = w.Close(Summary{})
+	err = w.Close(run.Summary{})
 	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "ends after event 65536") {
 		t.Error(err)
 	}

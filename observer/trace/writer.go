@@ -14,17 +14,18 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // WriterOptions configure a Writer.
 type WriterOptions struct {
 	// Names are asked for once for each identifier that events mention, from
 	// the Writer's goroutine. Default nil: nothing has a name.
-	Names Namer
+	Names run.Namer
 	// Start gives what is known of the run when the first block is written,
 	// for a file that will be cut short; from the Writer's goroutine. Default
 	// nil: nothing.
-	Start func() Summary
+	Start func() run.Summary
 	// Fresh, if not nil, is called within Event with events that may bring new
 	// identifiers: of those alike but for time and value, with one in each block.
 	Fresh func(*event.Event)
@@ -55,7 +56,7 @@ type Writer struct {
 	queue   chan *columns
 	free    chan *columns
 	drained chan struct{} // closed when the queue is empty for good
-	end     chan *Summary
+	end     chan *run.Summary
 	done    chan struct{} // closed when the writing goroutine has ended
 	stop    chan struct{} // ends the flusher
 	stopped chan struct{} // closed when it has
@@ -81,7 +82,7 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	}
 	w := &Writer{
 		cur: &columns{}, block: 1, known: make([]known, slots), marked: map[event.StackID]bool{}, queue: make(chan *columns, queued), free: make(chan *columns, queued+2),
-		drained: make(chan struct{}), end: make(chan *Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
+		drained: make(chan struct{}), end: make(chan *run.Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 		out: out, enc: enc, opts: opts, names: newNameWriter(opts.Names),
 	}
 	if _, err := out.Write(header()); err != nil {
@@ -219,13 +220,13 @@ func (w *Writer) Drain() {
 
 // Close writes what is left and the summary, and tells what went wrong since
 // the beginning. It does not close the file. Call it once.
-func (w *Writer) Close(s Summary) error { return w.close(&s) }
+func (w *Writer) Close(s run.Summary) error { return w.close(&s) }
 
 // CloseCut is Close for a run whose end is not known: the trace will be read as
 // one that is cut short.
 func (w *Writer) CloseCut() error { return w.close(nil) }
 
-func (w *Writer) close(s *Summary) error {
+func (w *Writer) close(s *run.Summary) error {
 	w.Drain()
 	w.end <- s
 	<-w.done
@@ -264,7 +265,7 @@ func (w *Writer) attempt(f func() error) {
 // put writes a block of events, with the names that it is the first to need;
 // before it, blocks of names alone if they are many.
 func (w *Writer) put(c *columns) error {
-	var s *Summary
+	var s *run.Summary
 	if !w.begun {
 		w.begun = true
 		if w.opts.Start != nil {
@@ -281,7 +282,7 @@ func (w *Writer) put(c *columns) error {
 
 // emit writes a block of the names collected and, where they are not nil, of
 // events and a summary.
-func (w *Writer) emit(c *columns, s *Summary, flags uint32) error {
+func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	var err error
 	w.raw = w.names.take(w.raw[:0])
 	if s != nil {
@@ -323,7 +324,7 @@ func appendSection(b []byte, tag byte, content []byte) []byte {
 	return append(b, content...)
 }
 
-func appendSummary(b []byte, s *Summary) ([]byte, error) {
+func appendSummary(b []byte, s *run.Summary) ([]byte, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode the summary: %w", err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+	model "github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -59,7 +60,7 @@ func analyzeBusy(t *testing.T, events int) int64 {
 			run.Next(&e)
 			w.Event(&e)
 		}
-		err = w.Close(trace.Summary{Program: "busy", Events: uint64(events), Threads: 8})
+		err = w.Close(model.Summary{Program: "busy", Events: uint64(events), Threads: 8})
 	}
 	in.Close()
 	if ended := cmd.Wait(); ended != nil || err != nil {
@@ -77,7 +78,7 @@ func analyzeBusy(t *testing.T, events int) int64 {
 // unnamed gives no names.
 type unnamed struct{}
 
-func (unnamed) Place(event.StackID) []event.Frame  { return nil }
+func (unnamed) Frames(event.StackID) []event.Frame { return nil }
 func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
-func (unnamed) Object(event.ObjectID) trace.Object { return trace.Object{} }
-func (unnamed) Thread(event.ThreadID) trace.Thread { return trace.Thread{} }
+func (unnamed) Object(event.ObjectID) model.Object { return model.Object{} }
+func (unnamed) Thread(event.ThreadID) model.Thread { return model.Thread{} }

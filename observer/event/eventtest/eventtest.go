@@ -87,7 +87,7 @@ func namesOf(r *std.Reader, events []event.Event) *Names {
 	}
 	for i := range events {
 		for id := event.StackID(len(n.Places)); id <= events[i].Stack; id++ {
-			n.Places = append(n.Places, std.Location(r.Names().Place(id)))
+			n.Places = append(n.Places, std.Location(r.Names().Frames(id)))
 		}
 	}
 	return n

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // emit returns an event of thread t.
@@ -64,7 +64,7 @@ func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.K
 	id, ok := ids[name]
 	if !ok {
 		r.charge(name)
-		id = r.names.AddObject(trace.Object{Name: name, Kind: kind, First: stack, FirstThread: t.id})
+		id = r.names.AddObject(run.Object{Name: name, Kind: kind, First: stack, FirstThread: t.id})
 		ids[name] = id
 	}
 	return id
@@ -74,7 +74,7 @@ func (r *Reader) lock(t *thread, name string, stack event.StackID) *lock {
 	l := r.locks[name]
 	if l == nil {
 		r.charge(name)
-		l = &lock{id: r.names.AddObject(trace.Object{Name: name, Kind: event.KindMutex, First: stack, FirstThread: t.id})}
+		l = &lock{id: r.names.AddObject(run.Object{Name: name, Kind: event.KindMutex, First: stack, FirstThread: t.id})}
 		r.locks[name] = l
 	}
 	return l

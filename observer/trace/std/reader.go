@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
@@ -37,7 +38,7 @@ type Reader struct {
 	at    int // line of queue
 	seq   uint64
 
-	names   trace.Names
+	names   run.Names
 	size    int // of the names, roughly, in bytes
 	threads map[string]*thread
 	locks   map[string]*lock
@@ -82,14 +83,14 @@ func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 }
 
 // Names implements trace.Source: it returns the names read so far.
-func (r *Reader) Names() *trace.Names { return &r.names }
+func (r *Reader) Names() *run.Names { return &r.names }
 
 // Line returns the number, from 1, of the line of the event that Next last returned.
 func (r *Reader) Line() int { return r.at }
 
 // Summary implements trace.Source: it summarises the lines so far.
-func (r *Reader) Summary() (s trace.Summary, whole bool) {
-	s = trace.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Unseen: r.rejoined}
+func (r *Reader) Summary() (s run.Summary, whole bool) {
+	s = run.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Unseen: r.rejoined}
 	for _, c := range []struct {
 		n    int
 		what string
@@ -253,7 +254,7 @@ func (r *Reader) actor(name string) (*thread, error) {
 				delete(r.threads, alias)
 			}
 		}
-		r.names.SetThread(t.id, trace.Thread{Name: name})
+		r.names.SetThread(t.id, run.Thread{Name: name})
 	}
 	if t.joined != 0 {
 		return nil, fmt.Errorf("%s acts after it was joined in line %d", name, t.joined)
@@ -277,7 +278,7 @@ func trimT(name string) string {
 
 func (r *Reader) newThread(name string) *thread {
 	r.charge(name)
-	return &thread{id: r.names.AddThread(trace.Thread{Name: name}), name: name}
+	return &thread{id: r.names.AddThread(run.Thread{Name: name}), name: name}
 }
 
 // operandThread finds the thread that fork and join name. Some writers leave out
@@ -327,7 +328,7 @@ func (r *Reader) stack(location []byte) (event.StackID, error) {
 			frames = append(frames, stackFrame(string(text)))
 		}
 	}
-	r.names.SetPlace(id, frames)
+	r.names.SetFrames(id, frames)
 	return id, nil
 }
 

@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func readAll(text string, opts ReaderOptions) ([]event.Event, *Reader, error) {
@@ -32,7 +32,7 @@ func readAll(text string, opts ReaderOptions) ([]event.Event, *Reader, error) {
 }
 
 // describe lists events for people.
-func describe(events []event.Event, n *trace.Names) string {
+func describe(events []event.Event, n *run.Names) string {
 	var b strings.Builder
 	for i := range events {
 		e := &events[i]
@@ -49,7 +49,7 @@ func describe(events []event.Event, n *trace.Names) string {
 			b.WriteString(" in-wait")
 		}
 		if e.Stack != 0 {
-			fmt.Fprintf(&b, " at %s", Location(n.Place(e.Stack)))
+			fmt.Fprintf(&b, " at %s", Location(n.Frames(e.Stack)))
 		}
 		b.WriteByte('\n')
 	}
@@ -106,7 +106,7 @@ type fataler interface {
 	Fatal(...any)
 }
 
-func rewrite(t fataler, events []event.Event, n *trace.Names, d Dialect) (text, left string) {
+func rewrite(t fataler, events []event.Event, n *run.Names, d Dialect) (text, left string) {
 	t.Helper()
 	var out bytes.Buffer
 	w := NewWriter(&out, WriterOptions{Dialect: d, Names: n})
@@ -205,7 +205,7 @@ func TestFrames(t *testing.T) {
 		{{Function: "somewhere"}},
 	}
 	for i := range want {
-		if diff := cmp.Diff(want[i], r.Names().Place(events[i].Stack)); diff != "" {
+		if diff := cmp.Diff(want[i], r.Names().Frames(events[i].Stack)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -289,14 +289,14 @@ func randomSTD(t *rapid.T) string {
 
 // TestLeftOut: what STD has no word for is counted, and the rest stays a run.
 func TestLeftOut(t *testing.T) {
-	names := &trace.Names{}
+	names := &run.Names{}
 	for _, name := range []string{"stock", "a b", "stock", "hits"} {
-		names.AddObject(trace.Object{Name: name})
+		names.AddObject(run.Object{Name: name})
 	}
-	names.AddThread(trace.Thread{TID: 4711, Name: "shop"})
-	names.SetPlace(3, []event.Frame{{Function: "f", File: "f.c", Line: 3}})
-	names.SetPlace(4, []event.Frame{{Function: "f", File: "f.c", Line: 3}, {Function: "main"}})
-	names.SetPlace(5, []event.Frame{{Function: "g"}})
+	names.AddThread(run.Thread{TID: 4711, Name: "shop"})
+	names.SetFrames(3, []event.Frame{{Function: "f", File: "f.c", Line: 3}})
+	names.SetFrames(4, []event.Frame{{Function: "f", File: "f.c", Line: 3}, {Function: "main"}})
+	names.SetFrames(5, []event.Frame{{Function: "g"}})
 	var events []event.Event
 	for _, e := range []event.Event{
 		{Op: event.Begin}, {Op: event.Init, Object: 1}, {Op: event.AcquireRead, Object: 1}, {Op: event.Release, Object: 1}, {Op: event.Acquire, Object: 2, Stack: 3},
@@ -398,13 +398,13 @@ func FuzzReader(f *testing.F) {
 // TestManyOfOneName: locks made anew again and again are told apart in a time
 // that grows with their number, not with its square.
 func TestManyOfOneName(t *testing.T) {
-	var names trace.Names
+	var names run.Names
 	const n = 20000
-	names.AddThread(trace.Thread{Name: "T"})
+	names.AddThread(run.Thread{Name: "T"})
 	var out strings.Builder
 	w := NewWriter(&out, WriterOptions{Names: &names})
 	for i := range n {
-		id := names.AddObject(trace.Object{Name: "l"})
+		id := names.AddObject(run.Object{Name: "l"})
 		w.Event(&event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Acquire, Object: id})
 		w.Event(&event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Destroy, Object: id})
 	}
@@ -418,9 +418,9 @@ func TestManyOfOneName(t *testing.T) {
 
 // TestNamesForATerminal: what does not print is not written.
 func TestNamesForATerminal(t *testing.T) {
-	var names trace.Names
+	var names run.Names
 	for _, name := range []string{"\x1b[2J", "a\u009b31m", "\x9b31m", "a\u202eb", "a|b", "a b", "a\nb", ""} {
-		names.AddThread(trace.Thread{Name: name})
+		names.AddThread(run.Thread{Name: name})
 	}
 	var out strings.Builder
 	w := NewWriter(&out, WriterOptions{Names: &names})

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/trace"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // WriterOptions configure a Writer.
@@ -20,7 +20,7 @@ type WriterOptions struct {
 	Dialect Dialect
 	// Names are those of the run. Default nil: threads, locks and variables
 	// have numbers alone.
-	Names trace.Namer
+	Names run.Namer
 	// Location returns the text that identifies the location of a call stack: call stacks
 	// of equal text have one number. Default nil: the innermost frame.
 	Location func([]event.Frame) string
@@ -56,7 +56,7 @@ func NewWriter(out io.Writer, opts WriterOptions) *Writer {
 		opts.Dialect = Rapid
 	}
 	if opts.Names == nil {
-		opts.Names = &trace.Names{}
+		opts.Names = &run.Names{}
 	}
 	if opts.Location == nil {
 		opts.Location = innermost
@@ -220,7 +220,7 @@ func (w *Writer) location(id event.StackID) string {
 	if number, ok := w.stacks[id]; ok {
 		return number
 	}
-	frames := w.opts.Names.Place(id)
+	frames := w.opts.Names.Frames(id)
 	text := w.opts.Location(frames)
 	number, ok := w.locations[text]
 	if !ok {

@@ -3,13 +3,13 @@ package replay
 import (
 	"fmt"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// history returns which part of the run predictions were made from, and notes on what had
-// been discarded.
-func history(s *suite.Suite) (*report.History, []string) {
+// bounds returns how much of the run the predictions kept, and notes on what was
+// discarded.
+func bounds(s *suite.Suite) (*run.Bounds, []string) {
 	b := s.Bounds()
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
@@ -25,5 +25,5 @@ func history(s *suite.Suite) (*report.History, []string) {
 	if b.Unsettled > 0 {
 		say("the search for schedules in which critical sections change places ended at its budget; what it did not settle is potential (%d): --confidence potential shows it, and a larger --reversals may settle it", b.Unsettled)
 	}
-	return (*report.History)(&b), notes
+	return &b, notes
 }

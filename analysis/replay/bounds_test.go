@@ -29,7 +29,7 @@ func TestHistoryIsTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		notes := strings.Join(rep.Run.Notes, "\n")
-		h := rep.Run.History
+		h := rep.Run.Bounds
 		if h == nil || c.note != (h.Thinned > 0) || c.note != strings.Contains(notes, fmt.Sprintf("%d critical sections and %d events of the run were forgotten", h.Thinned, h.Evicted)) {
 			t.Errorf("--history %d: %+v, notes %q", c.history, h, notes)
 		}
