@@ -4,46 +4,20 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// vector is a vector clock, by slot; what lies beyond its length is zero.
-type vector []event.Epoch
+type vector = order.Vector[event.Epoch]
 
-func (v vector) at(slot uint32) event.Epoch {
-	if int(slot) < len(v) {
-		return v[slot]
-	}
-	return 0
-}
-
-// raise makes v know at least the first n events of a slot.
-func (v *vector) raise(slot uint32, n event.Epoch) {
-	v.extend(int(slot) + 1)
-	(*v)[slot] = max((*v)[slot], n)
-}
-
-// extend makes v at least n long. Capacity may hold old epochs: it clears them.
-func (v *vector) extend(n int) {
-	old := len(*v)
-	if n <= old {
-		return
-	}
-	*v = slices.Grow(*v, n-old)[:n]
-	clear((*v)[old:])
-}
-
-// join makes v know what k knew.
-func (v *vector) join(p *pool, k *mark) {
+// joinMark makes v know what k knew.
+func joinMark(v *vector, p *pool, k *mark) {
 	if k.of == 0 {
 		return
 	}
-	own, known := v.at(k.slot), p.all[k.of].known
-	v.extend(len(known))
-	maximum(*v, *v, known)
-	if int(k.slot) < len(*v) {
-		(*v)[k.slot] = own // the maker's own count may have gone on
-	}
-	v.raise(k.slot, k.time)
+	own := v.At(k.slot)
+	v.Join(p.all[k.of].known)
+	v.Extend(int(k.slot) + 1)
+	(*v)[k.slot] = max(own, k.time) // the maker's own count may have gone on
 }
 
 // maximum makes to the pointwise maximum of a and b, all of a's length but b, which
@@ -185,7 +159,7 @@ type heldLock struct {
 
 // knows reports whether the event comes before the thread's next one.
 func (t *thread) knows(k *mark) bool {
-	return k.time <= t.clock.known.at(k.slot)
+	return k.time <= t.clock.known.At(k.slot)
 }
 
 // tick ends what is known by one time: what follows is not.
@@ -199,7 +173,7 @@ func (t *thread) joinAt(p *pool, k *mark) {
 	if k.of == 0 || t.knows(k) {
 		return
 	}
-	own := t.clock.known.at(k.slot)
+	own := t.clock.known.At(k.slot)
 	t.gain(p, p.all[k.of].known)
 	t.clock.known[k.slot] = max(own, k.time)
 }
@@ -212,11 +186,8 @@ func (t *thread) joinAll(p *pool, ks marks) {
 
 // joinVector draws the edges from the events that v knows.
 func (t *thread) joinVector(p *pool, v vector) {
-	for slot, n := range v {
-		if n > t.clock.known.at(uint32(slot)) {
-			t.gain(p, v)
-			return
-		}
+	if !t.clock.known.Knows(v) {
+		t.gain(p, v)
 	}
 }
 
@@ -263,7 +234,7 @@ func (a *Analysis) begin(e *event.Event) *thread {
 		t.clock = a.clocks.get()
 		t.clock.known = t.clock.known[:0]
 	}
-	t.clock.known.extend((len(a.slots) + unit - 1) / unit * unit)
+	t.clock.known.Extend((len(a.slots) + unit - 1) / unit * unit)
 	t.clock.known[t.slot] = t.time
 	a.slots[e.Slot], a.live[t.id] = t, t
 	if k := a.pending[t.id]; k != nil {

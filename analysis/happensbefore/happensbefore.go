@@ -37,6 +37,7 @@ package happensbefore
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 const defaultMaxPairs = 64
@@ -68,10 +69,10 @@ type Analysis struct {
 	locks   table[lock]
 	vars    table[variable]
 	others  table[object]
-	order   uint64 // events so far
-	unsure  bool   // an edge may be missing from here on
-	past    vector // scratch
-	pick    []event.Epoch
+	matcher *order.Matcher
+	sets    []past // by order.Ref
+	shared  order.Common[event.Epoch]
+	unsure  bool // an edge may be missing from here on
 	found   races
 }
 
@@ -84,7 +85,8 @@ func New(o Options) *Analysis {
 	}
 	return &Analysis{
 		opts: o, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, alone: map[event.ThreadID]bool{},
-		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](), found: races{dead: map[pair]*dead{}},
+		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
+		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{dead: map[pair]*dead{}},
 	}
 }
 
@@ -111,7 +113,6 @@ func (a *Analysis) Event(e *event.Event) {
 
 // rare takes what is neither access nor lock.
 func (a *Analysis) rare(t *thread, e *event.Event) {
-	a.order++
 	switch e.Op {
 	case event.Fork:
 		a.fork(t, e.Peer)
@@ -153,7 +154,7 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 			o = a.others.get(e.Object)
 			o.init = k
 		}
-		o.setup(e)
+		a.matcher.Match(&o.order, e)
 		o.use(a, t)
 	}
 	if l := a.locks.known(e.Object); l != nil {
@@ -183,7 +184,7 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 		a.found.bury(v)
 	}
 	if o := a.others.take(e.Object); o != nil {
-		o.destroy(c, t, guessed)
+		a.destroyObject(t, o, guessed)
 	}
 }
 

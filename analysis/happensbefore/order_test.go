@@ -19,7 +19,7 @@ type stamp struct {
 	knows vector
 }
 
-func (s *stamp) before(o *stamp) bool { return s.time <= o.knows.at(s.slot) }
+func (s *stamp) before(o *stamp) bool { return s.time <= o.knows.At(s.slot) }
 
 // orders returns the events that come before each event of a run by the plain model, and
 // the places of the events in our order. Both are looked at after each event, and so have

@@ -24,15 +24,17 @@ func (v *Vector[T]) Extend(n int) {
 	clear((*v)[old:])
 }
 
-// Join makes v the pointwise maximum of v and d.
-func (v *Vector[T]) Join(d Vector[T]) {
+// Join makes v the pointwise maximum of v and d, and reports whether that changed v.
+func (v *Vector[T]) Join(d Vector[T]) bool {
 	v.Extend(len(d))
 	s := (*v)[:len(d)]
+	news := false
 	for i, n := range d {
 		if n > s[i] {
-			s[i] = n
+			s[i], news = n, true
 		}
 	}
+	return news
 }
 
 // Knows reports whether joining d would change nothing.
