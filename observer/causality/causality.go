@@ -44,52 +44,11 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // Clock counts relevant events by slot; what lies beyond its length is zero.
-type Clock []uint32
-
-// At is the count of a slot.
-func (c Clock) At(slot uint32) uint32 {
-	if int(slot) < len(c) {
-		return c[slot]
-	}
-	return 0
-}
-
-func (c *Clock) join(d Clock) {
-	c.extend(len(d))
-	s := (*c)[:len(d)]
-	for i, v := range d {
-		if v > s[i] {
-			s[i] = v
-		}
-	}
-}
-
-// joinNews joins and tells whether that brought anything.
-func (c *Clock) joinNews(d Clock) bool {
-	c.extend(len(d))
-	s := (*c)[:len(d)]
-	news := false
-	for i, v := range d {
-		if v > s[i] {
-			s[i], news = v, true
-		}
-	}
-	return news
-}
-
-func (c *Clock) extend(n int) {
-	old := len(*c)
-	if n <= old {
-		return
-	}
-	*c = slices.Grow(*c, n-old)[:n]
-	clear((*c)[old:])
-}
-
-func (c *Clock) set(d Clock) { *c = append((*c)[:0], d...) }
+type Clock = order.Vector[uint32]
 
 // maxIdle is how many slots of ended threads are kept whose last events whoever needs a
 // slot does not know. Beyond it the oldest is taken all the same; see Clocks.Forced.
@@ -102,7 +61,9 @@ type Clocks struct {
 	slots   uint32
 	idle    []idle // oldest first
 	forced  uint64
-	free    bool // locks draw no edges
+	matcher *order.Matcher
+	sets    []Clock // by order.Ref
+	free    bool    // locks draw no edges
 
 	spareThreads []*thread
 	spareObjects []*object
@@ -110,7 +71,7 @@ type Clocks struct {
 
 // New returns the clocks of a run that has not begun.
 func New() *Clocks {
-	return &Clocks{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}}
+	return &Clocks{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}, matcher: order.New(order.Must | order.Observed)}
 }
 
 // NewExclusion returns the clocks of a run that has not begun, without the edges of locks.
@@ -134,11 +95,11 @@ func (c *Clocks) Forced() uint64 { return c.forced }
 func (c *Clocks) Stamp(e *event.Event, relevant bool) (slot uint32, v Clock) {
 	t := c.thread(e.Thread)
 	o := c.object(e)
-	c.before(t, o, e)
+	x := c.before(t, o, e)
 	if relevant {
 		c.tick(t)
 	}
-	c.after(t, o, e)
+	c.after(t, o, e, x)
 	return t.slot, t.clock
 }
 
@@ -159,7 +120,7 @@ type idle struct {
 }
 
 func (t *thread) join(d Clock) {
-	if t.clock.joinNews(d) {
+	if t.clock.Join(d) {
 		t.version++
 	}
 }
@@ -168,7 +129,7 @@ func (c *Clocks) tick(t *thread) {
 	if !t.slotted {
 		c.seat(t)
 	}
-	t.clock.extend(int(t.slot) + 1)
+	t.clock.Extend(int(t.slot) + 1)
 	t.clock[t.slot]++
 	t.version++
 }

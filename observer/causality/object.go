@@ -1,6 +1,9 @@
 package causality
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
+)
 
 // object is the shared variable that stands for an object, from first use to Destroy.
 type object struct {
@@ -16,9 +19,7 @@ type object struct {
 	taken     Clock // of such a lock: the takings of those who hold it
 	failed    Clock // and the attempts that failed since
 	exclusive bool  // of a lock: it is held, or was last held, by one alone
-	once      Clock
-	barrier   *barrier
-	semaphore *semaphore
+	order     order.Object
 }
 
 // maxSpare bounds the objects kept to be used again.
@@ -35,7 +36,7 @@ func (c *Clocks) object(e *event.Event) *object {
 	o := &object{}
 	if n := len(c.spareObjects); n > 0 {
 		o, c.spareObjects = c.spareObjects[n-1], c.spareObjects[:n-1]
-		*o = object{access: o.access[:0], write: o.write[:0], once: o.once[:0], taken: o.taken[:0], failed: o.failed[:0]}
+		*o = object{access: o.access[:0], write: o.write[:0], taken: o.taken[:0], failed: o.failed[:0]}
 	}
 	o.free = c.free
 	c.objects[e.Object] = o
@@ -46,6 +47,7 @@ func (c *Clocks) object(e *event.Event) *object {
 func (c *Clocks) Drop(id event.ObjectID) {
 	if o := c.objects[id]; o != nil {
 		delete(c.objects, id)
+		c.matcher.Drop(&o.order)
 		if len(c.spareObjects) < maxSpare {
 			c.spareObjects = append(c.spareObjects, o)
 		}
@@ -81,7 +83,7 @@ func (o *object) useOf(e *event.Event) use {
 	case event.Wake:
 		return either(e.Flags&event.TimedOut != 0, ignores, writes)
 	case event.SemPost, event.SemWait, event.SemFailed:
-		return either(o.semaphore != nil, passes, writes)
+		return either(o.order.Counted(), passes, writes)
 	case event.Holds, event.Blocked:
 		return ignores // they tell again what was, or what did not happen
 	case event.Init, event.Destroy:
@@ -97,19 +99,19 @@ func either(cond bool, a, b use) use {
 	return b
 }
 
-// before joins what comes before e.
-func (c *Clocks) before(t *thread, o *object, e *event.Event) {
+// before joins what comes before e, and returns what package order says of it, or nil.
+func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 	if e.Op == event.Join {
 		if p := c.threads[e.Peer]; p != nil && p != t {
 			t.join(p.clock)
 		}
 	}
 	if o == nil {
-		return
+		return nil
 	}
 	u := o.useOf(e)
 	if u == ignores || (o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote)) && u < locks {
-		return
+		return nil
 	}
 	// A late read comes after all accesses: it is one of those before the last write.
 	if u == writes || e.Flags&event.Late != 0 {
@@ -117,28 +119,23 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) {
 	} else {
 		t.join(o.write)
 	}
-	switch e.Op {
-	case event.AcquireFailed:
-		if o.free {
-			t.join(o.taken)
+	switch {
+	case u == passes && order.Synchronises(e.Op):
+		x := c.matcher.Match(&o.order, e)
+		for _, edge := range x.Edges {
+			t.join(c.sets[edge.From])
 		}
-	case event.Release:
-		if o.free {
-			t.join(o.failed)
-		}
-	case event.BarrierArrive:
-		o.gather(t)
-	case event.BarrierDepart:
-		o.depart(t, e.Thread)
-	case event.OnceLeave:
-		t.join(o.once)
-	case event.SemPost, event.SemWait, event.SemFailed:
-		o.semaphore.before(t, e.Op)
+		return x
+	case u == locks && e.Op == event.AcquireFailed:
+		t.join(o.taken)
+	case u == locks && e.Op == event.Release:
+		t.join(o.failed)
 	}
+	return nil
 }
 
 // after remembers e for what comes after it.
-func (c *Clocks) after(t *thread, o *object, e *event.Event) {
+func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	switch e.Op {
 	case event.Fork:
 		c.thread(e.Peer).join(t.clock)
@@ -160,7 +157,31 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event) {
 		return
 	}
 	o.touched(t, o.useOf(e))
-	o.settle(t, e)
+	if x != nil {
+		c.remember(t, o, x)
+	}
+	if e.Op == event.Init {
+		c.matcher.Match(&o.order, e)
+	} else {
+		o.lock(t, e.Op)
+	}
+}
+
+// remember makes the changes that package order asks for.
+func (c *Clocks) remember(t *thread, o *object, x *order.Match) {
+	for _, d := range x.Changes {
+		for int(d.Set) >= len(c.sets) {
+			c.sets = append(c.sets, nil)
+		}
+		if d.Fresh {
+			c.sets[d.Set].Copy(t.clock)
+		} else {
+			c.sets[d.Set].Join(t.clock)
+		}
+	}
+	if x.Unexplained {
+		o.order.Uncount() // every operation writes it from now on; access knows them all
+	}
 }
 
 func (c *Clocks) detach(peer event.ThreadID) {
@@ -182,52 +203,29 @@ func (o *object) touched(t *thread, u use) {
 	case o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote):
 		return
 	case u == writes:
-		o.access.set(t.clock)
-		o.write.set(t.clock)
+		o.access.Copy(t.clock)
+		o.write.Copy(t.clock)
 	default:
-		o.access.join(t.clock)
+		o.access.Join(t.clock)
 	}
 	o.last, o.lastVersion, o.lastWrote = t, t.version, u == writes
 }
 
-// settle does what is particular to a kind of object.
-func (o *object) settle(t *thread, e *event.Event) {
-	switch e.Op {
+// lock remembers who holds a lock and who failed to take it.
+func (o *object) lock(t *thread, op event.Op) {
+	switch op {
 	case event.Acquire:
 		o.exclusive = true
-		o.taken.set(t.clock)
+		o.taken.Copy(t.clock)
 		o.failed = o.failed[:0]
 	case event.AcquireRead:
 		o.exclusive = false
-		o.taken.join(t.clock)
+		o.taken.Join(t.clock)
 	case event.AcquireFailed:
-		o.failed.join(t.clock)
+		o.failed.Join(t.clock)
 	case event.Release:
 		if o.exclusive {
 			o.taken, o.failed = o.taken[:0], o.failed[:0]
 		}
-	case event.OnceDone:
-		o.once.set(t.clock)
-	case event.BarrierArrive:
-		o.arrive(t, e.Thread)
-	case event.SemPost, event.SemWait, event.SemFailed:
-		if o.semaphore != nil && !o.semaphore.after(t, e.Op) {
-			o.semaphore = nil // every operation writes it from now on; access knows them all
-		}
-	case event.Init:
-		o.setup(e)
-	}
-}
-
-// setup takes from Init what the object starts with.
-func (o *object) setup(e *event.Event) {
-	if e.Flags&event.HasValue == 0 {
-		return
-	}
-	switch e.Kind {
-	case event.KindSemaphore:
-		o.semaphore = &semaphore{credit: e.Value}
-	case event.KindBarrier:
-		o.barrier = &barrier{size: e.Value}
 	}
 }
