@@ -389,13 +389,13 @@ func (h *History) sweep() {
 	h.log = h.log[:to]
 }
 
-// cutPoint is how many events of the log to forget. No barrier round may be open
+// cutPoint is how many events of the log to forget. No barrier generation may be open
 // there, for what is left of it would not say who belongs to it.
 func (h *History) cutPoint() int {
-	if at := h.index(h.calm); h.calm != 0 && at+1 >= h.opt.Events/4 {
+	if at := h.index(h.quiescentSeq); h.quiescentSeq != 0 && at+1 >= h.opt.Events/4 {
 		return at + 1
 	}
-	if h.barring == 0 {
+	if h.match.Generations() == 0 {
 		return len(h.log)
 	}
 	h.blind = true
@@ -427,7 +427,7 @@ func (h *History) cutAt(n int) {
 	slices.SortFunc(pins, func(x, y entry) int { return cmp.Compare(x.Seq, y.Seq) })
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)
-	h.calm = 0
+	h.quiescentSeq = 0
 	h.outdated = true
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // History keeps what questions need of a run. The zero value is not ready: use
@@ -20,18 +21,19 @@ type History struct {
 	behind int                             // acquires, of locks that may have too many, since locks were last brought up to date
 	batch  int                             // so many at most
 	enough int                             // sections of a lock and slot: more are too many
-	sems   map[event.ObjectID]*semHistory
-	bars   map[event.ObjectID]*barHistory
-	chans  map[event.ObjectID]*chanHistory
+	orders map[event.ObjectID]*order.Object
+	match  *order.Matcher
+	points [][]point // by order.Ref
 
 	cut     []event.Epoch // by slot: forgotten from the beginning of the run
 	evicted uint64
 	thinned uint64 // sections of the middle that were forgotten
-	barring int    // barrier rounds that not everybody has left
-	calm    uint64 // Seq of an event after which there was none
-	seen    execution.Judge
-	lanes   *lanes
-	blind   bool // a cut went through a barrier round
+	// quiescentSeq is the Seq of the last event of the log's first part outside any barrier
+	// generation; 0: none.
+	quiescentSeq uint64
+	seen         execution.Judge
+	lanes        *lanes
+	blind        bool // a cut went through a barrier round
 	// rearranged counts how often needs were moved.
 	rearranged int
 	// reversals is how many steps of Options.Reversals are spent.
@@ -57,9 +59,8 @@ func New(o Options) *History {
 		enough: o.Sections + o.stride(),
 		recent: make([]*lockSlot, fewRecent),
 		locks:  map[event.ObjectID]*lockHistory{},
-		sems:   map[event.ObjectID]*semHistory{},
-		bars:   map[event.ObjectID]*barHistory{},
-		chans:  map[event.ObjectID]*chanHistory{},
+		orders: map[event.ObjectID]*order.Object{},
+		match:  order.New(order.Kept),
 	}
 }
 
@@ -225,8 +226,8 @@ func (h *History) Event(e *event.Event) {
 	if h.seen != nil || h.lanes != nil {
 		h.seen, h.lanes = nil, nil
 	}
-	if h.barring == 0 && len(h.log) <= h.opt.Events/4*3 {
-		h.calm = e.Seq
+	if h.match.Generations() == 0 && len(h.log) <= h.opt.Events/4*3 {
+		h.quiescentSeq = e.Seq
 	}
 	if len(h.log) >= h.opt.Events {
 		h.evict()
@@ -241,14 +242,13 @@ func (h *History) other(e *event.Event) {
 	switch e.Op {
 	case event.AcquireFailed:
 		h.failed(e)
-	case event.SemPost, event.SemWait, event.SemFailed:
-		h.semaphore(e)
-	case event.BarrierArrive, event.BarrierDepart:
-		h.barrier(e)
-	case event.Send, event.Receive, event.Receiving, event.ReceiveFailed:
-		h.message(e)
+	case event.SemPost, event.SemWait, event.SemFailed, event.BarrierArrive, event.BarrierDepart,
+		event.Send, event.Receive, event.Receiving, event.ReceiveFailed:
+		h.synchronise(e)
 	case event.Init:
-		h.initial(e)
+		if e.Flags&event.HasValue != 0 && (e.Kind == event.KindSemaphore || e.Kind == event.KindBarrier) {
+			h.synchronise(e)
+		}
 	case event.Destroy:
 		h.destroy(e.Object)
 	}
@@ -451,19 +451,10 @@ func (h *History) failed(e *event.Event) {
 // destroy forgets what nothing can reorder any more: all uses of an object come
 // before its end, in every reordering, but its sections still count until then.
 func (h *History) destroy(id event.ObjectID) {
-	delete(h.sems, id)
-	delete(h.chans, id)
-	if b := h.bars[id]; b != nil {
-		h.barring -= len(b.rounds)
-		delete(h.bars, id)
+	if o := h.orders[id]; o != nil {
+		h.match.Drop(o)
+		delete(h.orders, id)
 	}
-}
-
-// semHistory matches waits with the posts that let them through.
-type semHistory struct {
-	posts  []point // not yet taken
-	waits  lasts
-	credit uint64
 }
 
 type point struct {
@@ -471,156 +462,44 @@ type point struct {
 	epoch event.Epoch
 }
 
-// initial takes the value of a semaphore, the size of a barrier. A value that is not
-// known counts as 0, which asks for more posts than are needed, never for fewer.
-func (h *History) initial(e *event.Event) {
-	if e.Flags&event.HasValue == 0 {
-		return
+// synchronise adds the edges that sync-preserving prediction keeps although they are not in
+// the clocks: the posts that let waits through, barrier generations and messages as observed.
+func (h *History) synchronise(e *event.Event) {
+	o := h.orders[e.Object]
+	if o == nil {
+		o = &order.Object{}
+		h.orders[e.Object] = o
 	}
-	switch e.Kind {
-	case event.KindSemaphore:
-		h.sems[e.Object] = &semHistory{credit: e.Value}
-	case event.KindBarrier:
-		h.bars[e.Object] = &barHistory{size: e.Value}
+	x := h.match.Match(o, e)
+	for _, edge := range x.Edges {
+		for _, p := range h.points[edge.From] {
+			if e.Op == event.SemWait || e.Op == event.SemFailed {
+				h.needSo(e, p.slot, p.epoch)
+			} else {
+				h.need(e, p.slot, p.epoch)
+			}
+		}
+	}
+	for _, c := range x.Changes {
+		for int(c.Set) >= len(h.points) {
+			h.points = append(h.points, nil)
+		}
+		if c.Fresh {
+			h.points[c.Set] = h.points[c.Set][:0]
+		}
+		h.points[c.Set] = lastOf(h.points[c.Set], e)
 	}
 }
 
-// maxPosts bounds the posts of a semaphore that nobody has taken.
-const maxPosts = 1 << 12
-
-func (h *History) semaphore(e *event.Event) {
-	s := h.sems[e.Object]
-	if s == nil {
-		s = &semHistory{}
-		h.sems[e.Object] = s
-	}
-	switch e.Op {
-	case event.SemPost:
-		if len(s.posts) == maxPosts {
-			// A wait then needs a later post than its own: more, never less.
-			s.posts = slices.Delete(s.posts, 0, 1)
-		}
-		s.posts = append(s.posts, point{e.Slot, e.Epoch})
-	case event.SemWait:
-		if s.credit > 0 {
-			s.credit--
-		} else if len(s.posts) > 0 {
-			h.needSo(e, s.posts[0].slot, s.posts[0].epoch)
-			s.posts = slices.Delete(s.posts, 0, 1)
-		}
-		s.waits.add(e)
-	case event.SemFailed:
-		for _, p := range s.waits {
-			h.needSo(e, p.slot, p.epoch)
-		}
-	}
-}
-
-// lasts is the last event of some sort of each slot that has one.
-type lasts []point
-
-func (l *lasts) add(e *event.Event) {
-	for i := range *l {
-		if x := &(*l)[i]; x.slot == e.Slot {
+// lastOf adds an event to a list that has the last one of each slot.
+func lastOf(list []point, e *event.Event) []point {
+	for i := range list {
+		if x := &list[i]; x.slot == e.Slot {
 			x.epoch = e.Epoch
-			return
+			return list
 		}
 	}
-	*l = append(*l, point{e.Slot, e.Epoch})
-}
-
-// needAll adds the edges from all of them.
-func (h *History) needAll(e *event.Event, from lasts) {
-	for _, p := range from {
-		h.need(e, p.slot, p.epoch)
-	}
-}
-
-// chanHistory keeps what goes through a channel in the order observed. That a receive
-// comes after the sends that it had its bytes from is in the clocks.
-type chanHistory struct {
-	received lasts // and those that may have
-	failed   lasts
-}
-
-// message: who receives has the bytes behind those that others had before. Who found
-// nothing did so when all that had been sent was received, and before what came later.
-func (h *History) message(e *event.Event) {
-	c := h.chans[e.Object]
-	if c == nil {
-		c = &chanHistory{}
-		h.chans[e.Object] = c
-	}
-	switch e.Op {
-	case event.Send:
-		h.needAll(e, c.failed)
-	case event.Receive:
-		h.needAll(e, c.received)
-		c.received.add(e)
-	case event.Receiving:
-		c.received.add(e)
-	case event.ReceiveFailed:
-		h.needAll(e, c.received)
-		c.failed.add(e)
-	}
-}
-
-// barHistory keeps rounds as observed: who arrives in a round has all arrivals of
-// the round before it before itself. That departures come after all arrivals
-// is in the clocks.
-type barHistory struct {
-	rounds []barRound
-	before []point // arrivals of the last closed round
-	size   uint64
-}
-
-type barRound struct {
-	arrived []point
-	inside  []event.ThreadID
-	closed  bool
-}
-
-func (h *History) barrier(e *event.Event) {
-	b := h.bars[e.Object]
-	if b == nil {
-		b = &barHistory{}
-		h.bars[e.Object] = b
-	}
-	if e.Op == event.BarrierDepart {
-		h.depart(b, e)
-		return
-	}
-	if n := len(b.rounds); n == 0 || b.rounds[n-1].closed {
-		b.rounds = append(b.rounds, barRound{})
-		h.barring++
-	}
-	r := &b.rounds[len(b.rounds)-1]
-	for _, p := range b.before {
-		h.need(e, p.slot, p.epoch)
-	}
-	r.arrived = append(r.arrived, point{e.Slot, e.Epoch})
-	r.inside = append(r.inside, e.Thread)
-	if uint64(len(r.arrived)) == b.size {
-		r.closed, b.before = true, r.arrived
-	}
-}
-
-func (h *History) depart(b *barHistory, e *event.Event) {
-	for i := range b.rounds {
-		r := &b.rounds[i]
-		at := slices.Index(r.inside, e.Thread)
-		if at < 0 {
-			continue
-		}
-		if !r.closed {
-			r.closed, b.before = true, r.arrived
-		}
-		if r.inside = slices.Delete(r.inside, at, at+1); len(r.inside) == 0 {
-			b.rounds = slices.Delete(b.rounds, i, i+1)
-			h.barring--
-		}
-		return
-	}
+	return append(list, point{e.Slot, e.Epoch})
 }
 
 // find returns the kept event of that Seq, or nil.

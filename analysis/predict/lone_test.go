@@ -16,7 +16,7 @@ import (
 // text is all that a history knows.
 func (h *History) text() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.barring, h.calm, h.blind, h.untidy)
+	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.match.Generations(), h.quiescentSeq, h.blind, h.untidy)
 	for i, s := range h.slots {
 		fmt.Fprintf(&b, "slot %d: %+v\n", i, *s)
 	}

@@ -99,14 +99,14 @@ func TestBoundedMemory(t *testing.T) {
 	}
 	h := f.h
 	if h.blind {
-		t.Error("a cut went through a barrier round")
+		t.Error("a cut went through a barrier generation")
 	}
 	needs := 0
 	for i := range h.slots {
 		needs += len(h.slots[i].needs) + len(h.slots[i].held) + len(h.slots[i].gaps)
 	}
-	if len(h.log) > 512 || needs > 4*512 || len(h.locks) > 512 || len(h.sems[theSem].posts) > maxPosts {
-		t.Errorf("%d events, %d edges, %d locks, %d posts", len(h.log), needs, len(h.locks), len(h.sems[theSem].posts))
+	if len(h.log) > 512 || needs > 4*512 || len(h.locks) > 512 || len(h.points) > 1<<12+64 {
+		t.Errorf("%d events, %d edges, %d locks, %d sets", len(h.log), needs, len(h.locks), len(h.points))
 	}
 	if h.log[0].Object != 99 {
 		t.Errorf("the lock held throughout is forgotten: %+v", h.log[0])
