@@ -81,6 +81,27 @@ const (
 	Stop    // does not continue: hlt, ud2, int3, brk
 )
 
+// Branches reports whether the instruction is a direct jump, with or without a
+// condition.
+func (k Kind) Branches() bool { return k == Jump || k == CondJump }
+
+// Calls reports whether the instruction is a call.
+func (k Kind) Calls() bool { return k == Call || k == IndirectCall }
+
+// FallsThrough reports whether control may go on with the instruction behind; behind a
+// call, once that returns.
+func (k Kind) FallsThrough() bool {
+	switch k {
+	case Jump, IndirectJump, Return, Stop:
+		return false
+	}
+	return true
+}
+
+// Straight reports whether control always goes on with the instruction behind, and
+// nobody else has it meanwhile.
+func (k Kind) Straight() bool { return k == Plain || k == Nop || k == Push }
+
 // Mem is a memory operand.
 type Mem struct {
 	Base, Index Reg // NoReg where absent, and for PC-relative operands
@@ -165,6 +186,9 @@ type Inst struct {
 	// into a call). A probe may sit here only where a function begins.
 	RedZone bool
 }
+
+// End returns the address behind the instruction.
+func (in *Inst) End() uint64 { return in.Addr + uint64(in.Len) }
 
 // Sum is a register's new value, Dst = Src + Add + Imm, of old ones.
 type Sum struct {

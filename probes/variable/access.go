@@ -70,7 +70,7 @@ func (c *collector) function(fn bin.Range, code []byte) {
 // follow is function for one that has been decoded.
 func (c *collector) follow(r *routine) {
 	c.out.Undecoded = append(c.out.Undecoded, r.undecoded...)
-	if r.open && len(r.insts) > maxOpen {
+	if r.Open && len(r.Insts) > maxOpen {
 		c.out.Undecoded = append(c.out.Undecoded, r.fn.Lo)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -15,25 +16,20 @@ import (
 type Code struct {
 	file     *bin.File // nil: nothing is known of it
 	arch     insn.Arch
-	landings Landings
+	arrivals code.Arrivals
 
 	names      map[uint64]string // of functions that are called; nil until asked for
 	objects    map[uint64]bool   // where objects of several parts begin; likewise
 	entryReads map[uint64]insn.RegSet
-	returns    map[uint64]bool // by a function's beginning: it can return an address
-	results    *results        // nil until asked for
-	scratch    []state         // of one flow after the other
+	returns    map[uint64]bool    // by a function's beginning: it can return an address
+	results    *results           // nil until asked for
+	before     code.Solver[state] // of one flow after the other
 }
 
-// Landings gives the addresses in a range where control may arrive otherwise
-// than by falling through or by a branch of the range itself; open says that
-// those may be any.
-type Landings func(bin.Range) (at []uint64, open bool)
-
-// NewCode gives the code of f. Landings tells where jump tables and exceptions
+// NewCode returns the code of f. Arrivals reports where jump tables and exceptions
 // land; if it is nil, a function that has an indirect jump may be entered anywhere.
-func NewCode(f *bin.File, landings Landings) *Code {
-	c := &Code{file: f, landings: landings, entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}}
+func NewCode(f *bin.File, arrivals code.Arrivals) *Code {
+	c := &Code{file: f, arrivals: arrivals, entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}}
 	if f != nil {
 		c.arch = f.Arch()
 	}
@@ -156,20 +152,11 @@ func (c *Code) read(fn bin.Range) (*routine, error) {
 	if fn.Hi-fn.Lo > maxFunction {
 		return nil, nil
 	}
-	code, err := c.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	bytes, err := c.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 	if err != nil {
 		return nil, fmt.Errorf("read function at 0x%x of %s: %w", fn.Lo, c.file.Name(), err)
 	}
-	return c.decode(fn, code), nil
-}
-
-// states gives so many for one flow, until the next asks for some.
-func (c *Code) states(n int) []state {
-	if n > len(c.scratch) {
-		c.scratch = make([]state, n)
-	}
-	clear(c.scratch[:n])
-	return c.scratch[:n]
+	return c.decode(fn, bytes), nil
 }
 
 // begins reports whether an object of more than two words is known to begin at an

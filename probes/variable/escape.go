@@ -135,7 +135,7 @@ func (f *flow) storesAddress(in *insn.Inst) bool {
 		return false
 	}
 	value, ok := in.ValueImm, in.HasImm && in.NMem > 0
-	if b := f.bytes(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
+	if b := f.bytesOf(in); f.arch == insn.AMD64 && len(b) == 5 && b[0] == 0x68 { // push
 		value, ok = uint64(int64(int32(binary.LittleEndian.Uint32(b[1:])))), true
 	}
 	return ok && f.v.reached(value)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -25,10 +26,9 @@ import (
 type flow struct {
 	*target
 	*routine
-	in     []state // at the beginning of each block
-	queued []bool  // blocks
-	// wild is what all that may enter the hatches have in common. That is met once
-	// for all of them: of many jumps and many hatches each would meet each.
+	before *code.Solver[state]
+	// wild is what all that may enter the hatches have in common. That is joined once
+	// for all of them: of many jumps and many hatches each would join each.
 	wild state
 	// exposed is the lowest offset of the stack whose address the function
 	// takes; lower says that the run found a lower one than it began with.
@@ -39,15 +39,22 @@ type flow struct {
 }
 
 func newFlow(t *target, r *routine) *flow {
-	return &flow{target: t, routine: r, in: t.known().states(len(r.blocks)), queued: make([]bool, len(r.blocks)), exposed: math.MaxInt64, reloads: map[int64]bool{},
-		left: leastWork + workEach*len(r.insts)}
+	f := &flow{target: t, routine: r, exposed: math.MaxInt64, reloads: map[int64]bool{}, left: leastWork + workEach*len(r.Insts)}
+	f.before = &t.known().before
+	f.before.Join = f.join
+	return f
+}
+
+func (f *flow) join(into, from *state) bool {
+	f.left -= 1 + len(into.slots) + len(from.slots)
+	return into.join(from)
 }
 
 // maxRounds bounds how often the flow begins anew because the stack has less
 // room for addresses than it took for granted; then it has none.
 const maxRounds = 4
 
-// Bounds of the work on one function, in instructions passed and values met: code
+// Bounds of the work on one function, in instructions passed and values joined: code
 // can be made in which what is known changes at each instruction, again and again.
 // That which compilers make takes some ten for each.
 const (
@@ -61,62 +68,37 @@ func (f *flow) run() bool {
 		if round == maxRounds {
 			f.exposed = math.MinInt64
 		}
-		f.lower = false
-		f.round()
+		f.lower, f.wild = false, state{}
+		f.before.Solve(f.Graph, f.start, f.pass)
 		if !f.lower || f.left < 0 {
 			return f.left >= 0
 		}
-		f.wild = state{}
-		clear(f.in)
 	}
 }
 
-// round is one run. Blocks that no path from the function's beginning reaches
-// start with nothing known.
-func (f *flow) round() {
-	for i := range f.blocks {
-		if f.in[i].reached() {
-			continue
-		}
-		f.in[i] = nothing()
-		if i == 0 && f.arch == insn.AMD64 {
-			f.in[i].regs[insn.RSP] = held{how: framed}
-		}
-		f.spread(i)
+// start returns the state of a block that no path from the function's beginning
+// reaches, in which nothing is known, or of the beginning itself.
+func (f *flow) start(block int) (state, bool) {
+	s := nothing()
+	if block == 0 && f.arch == insn.AMD64 {
+		s.regs[insn.RSP] = held{how: framed}
 	}
+	return s, true
 }
 
-// spread carries the state of a block to those that may follow.
-func (f *flow) spread(from int) {
-	queue := []int{from}
-	flow := func(to int, s *state) {
-		f.left -= 1 + len(s.slots) + len(f.in[to].slots)
-		if f.in[to].meet(s) && !f.queued[to] {
-			f.queued[to] = true
-			queue = append(queue, to)
-		}
-	}
-	for len(queue) > 0 && f.left >= 0 {
-		i := queue[0]
-		queue = queue[1:]
-		f.queued[i] = false
-		b, s := &f.blocks[i], f.in[i]
-		f.left -= (b.hi - b.lo) * (1 + len(s.slots))
-		for k := b.lo; k < b.hi; k++ {
-			in := &f.insts[k]
-			f.step(&s, in, nil)
-			if f.mayLand(in) && s.points() {
-				if wild := s.weakened(); f.wild.meet(&wild) {
-					for _, n := range f.hatches {
-						flow(n, &f.wild)
-					}
-				}
+// pass takes a state over an instruction, and into the hatches if control may go there;
+// false if that is too much work.
+func (f *flow) pass(s *state, in *insn.Inst) bool {
+	f.left -= 1 + len(s.slots)
+	f.step(s, in, nil)
+	if f.mayLand(in) && s.points() {
+		if wild := s.weakened(); f.wild.join(&wild) {
+			for _, n := range f.Hatches {
+				f.before.Flow(n, &f.wild)
 			}
 		}
-		for _, n := range b.next {
-			flow(n, &s)
-		}
 	}
+	return f.left >= 0
 }
 
 // weakened is the state of one path among several that are not known.
@@ -136,12 +118,7 @@ func (s *state) weakened() state {
 
 // report walks once more over the blocks and notes accesses and escapes.
 func (f *flow) report(c *collector) {
-	for i := range f.blocks {
-		b, s := &f.blocks[i], f.in[i]
-		for k := b.lo; k < b.hi; k++ {
-			f.step(&s, &f.insts[k], c)
-		}
-	}
+	f.before.Each(f.Graph, func(s *state, in *insn.Inst) { f.step(s, in, c) })
 }
 
 // step takes a state over an instruction; with a collector, it notes accesses
@@ -443,7 +420,7 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	if f.arch != insn.AMD64 {
 		return false
 	}
-	bytes := f.bytes(in)
+	bytes := f.bytesOf(in)
 	for p := 1; p+4 <= len(bytes); p++ {
 		to := in.Addr + uint64(in.Len) + uint64(int64(int32(binary.LittleEndian.Uint32(bytes[p:]))))
 		if f.target.direct && f.v.Overlaps(to, maxOperand) || f.isSlot(to) {

@@ -144,8 +144,8 @@ func nothing() (s state) {
 	return s
 }
 
-// meet takes the state of another path in, and tells if that changed it.
-func (s *state) meet(from *state) (changed bool) {
+// join takes the state of another path in, and reports whether that changed it.
+func (s *state) join(from *state) (changed bool) {
 	if !s.reached() {
 		*s = *from
 		return true

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -203,7 +204,7 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 // TestFlowEnds: code in which what is known changes again and again is given up, and
 // that is said.
 func TestFlowEnds(t *testing.T) {
-	fl := newFlow(&target{arch: insn.AMD64, slots: map[uint64]uint64{}}, &routine{blocks: []block{{}}})
+	fl := newFlow(&target{arch: insn.AMD64, slots: map[uint64]uint64{}}, &routine{Graph: code.NewGraph(nil, nil, false)})
 	if fl.left != leastWork || !fl.run() {
 		t.Error("no work is too much")
 	}

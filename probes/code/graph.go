@@ -1,0 +1,159 @@
+package code
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Graph is the control-flow graph of one function.
+type Graph struct {
+	Insts  []insn.Inst
+	Blocks []Block
+	// Hatches are the blocks that control enters otherwise than by falling through or
+	// by a branch of the function: by a jump table, an exception, another part of it.
+	Hatches []int
+	// Open: control may arrive at every instruction, each of which is then a block and
+	// a hatch.
+	Open bool
+}
+
+// Block is a basic block: Insts[Lo:Hi] are executed one after the other.
+type Block struct {
+	Lo, Hi int
+	Next   []int // blocks that may follow: a branch's target, then what it falls into
+}
+
+// Arrivals returns the addresses in a range at which control may arrive otherwise than
+// by falling through or by a branch of the range itself; open reports that those may be
+// any.
+type Arrivals func(elf.Range) (at []uint64, open bool)
+
+// NewGraph finds the basic blocks of a function. Insts are its instructions, in one run
+// or, of a function in several parts, in several. The addresses in arrivals begin
+// blocks, which are hatches; open makes the graph Open. Of instructions with the same
+// address a branch leads to the last.
+func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
+	g := &Graph{Insts: insts, Open: open}
+	b := builder{Graph: g, marks: make([]mark, len(insts)+1)}
+	b.sort()
+	b.findLeaders(arrivals)
+	for i := range insts {
+		if i == 0 || open || b.marks[i]&leader != 0 {
+			if i > 0 && (open || b.marks[i]&hatch != 0) {
+				g.Hatches = append(g.Hatches, len(g.Blocks))
+			}
+			g.Blocks = append(g.Blocks, Block{Lo: i})
+		}
+		g.Blocks[len(g.Blocks)-1].Hi = i + 1
+	}
+	next := make([]int, 0, 2*len(g.Blocks)) // of all blocks
+	for i := range g.Blocks {
+		from := len(next)
+		next = b.follow(next, i)
+		g.Blocks[i].Next = next[from:len(next):len(next)]
+	}
+	return g
+}
+
+// builder makes a Graph.
+type builder struct {
+	*Graph
+	marks []mark // of each instruction, and one more that nobody reads
+	// order is the instructions by address; nil: in the order that they have.
+	order []int
+}
+
+// mark is what is known of an instruction.
+type mark uint8
+
+const (
+	leader mark = 1 << iota // it begins a block
+	hatch                   // it begins a block that is a hatch
+)
+
+// sort finds the order by address, in which find looks.
+func (b *builder) sort() {
+	byAddr := func(x, y insn.Inst) int { return cmp.Compare(x.Addr, y.Addr) }
+	if slices.IsSortedFunc(b.Insts, byAddr) {
+		return
+	}
+	b.order = make([]int, len(b.Insts))
+	for i := range b.order {
+		b.order[i] = i
+	}
+	slices.SortStableFunc(b.order, func(i, j int) int { return byAddr(b.Insts[i], b.Insts[j]) })
+}
+
+// at returns the index of the instruction at a position of the order by address.
+func (b *builder) at(position int) int {
+	if b.order == nil {
+		return position
+	}
+	return b.order[position]
+}
+
+// find returns the last position of an instruction at addr; false if there is none.
+func (b *builder) find(addr uint64) (position int, ok bool) {
+	position = sort.Search(len(b.Insts), func(i int) bool { return b.Insts[b.at(i)].Addr > addr }) - 1
+	return position, position >= 0 && b.Insts[b.at(position)].Addr == addr
+}
+
+func (b *builder) findLeaders(arrivals []uint64) {
+	if n := len(b.Insts); n > 0 {
+		b.mark(b.Insts[n-1].End(), leader)
+	}
+	for i := range b.Insts {
+		in := &b.Insts[i]
+		if i > 0 && b.Insts[i-1].End() != in.Addr { // another run
+			b.marks[i] |= leader
+			b.mark(b.Insts[i-1].End(), leader)
+		}
+		if in.Kind.Branches() {
+			b.mark(in.Target, leader)
+			b.mark(in.End(), leader)
+		} else if !in.Kind.FallsThrough() {
+			b.mark(in.End(), leader)
+		}
+	}
+	for _, at := range arrivals {
+		b.mark(at, leader|hatch)
+	}
+}
+
+func (b *builder) mark(addr uint64, m mark) {
+	i, ok := b.find(addr)
+	for ; ok && i >= 0 && b.Insts[b.at(i)].Addr == addr && b.marks[b.at(i)]&m != m; i-- {
+		b.marks[b.at(i)] |= m
+	}
+}
+
+// follow appends the blocks that may follow a block.
+func (b *builder) follow(next []int, block int) []int {
+	behind := b.Blocks[block].Hi
+	last := &b.Insts[behind-1]
+	if last.Kind.Branches() {
+		next = b.appendBlock(next, last.Target)
+	}
+	switch {
+	case !last.Kind.FallsThrough():
+	case behind < len(b.Insts) && b.Insts[behind].Addr == last.End():
+		next = append(next, block+1)
+	default:
+		next = b.appendBlock(next, last.End())
+	}
+	return next
+}
+
+// appendBlock appends the block that begins at an address, if one does.
+func (b *builder) appendBlock(next []int, addr uint64) []int {
+	position, ok := b.find(addr)
+	if !ok {
+		return next
+	}
+	i := b.at(position)
+	return append(next, sort.Search(len(b.Blocks), func(k int) bool { return b.Blocks[k].Hi > i }))
+}

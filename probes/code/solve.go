@@ -1,0 +1,126 @@
+package code
+
+import "github.com/tracepredict/tracepredict/probes/insn"
+
+// Solver computes what is known before each node of a graph, as the greatest solution
+// that all paths agree on (Kildall, "A unified approach to global program optimization",
+// POPL 1973). S is what is known; Join makes of two states what both paths have in
+// common. A node whose state changes is visited again; the solution is reached when
+// none does. The plain model, which visits all nodes until nothing changes, is
+// naive in solve_test.go. A Solver can be used for one problem after the other.
+//
+// Each state must be able to change a bounded number of times, or the visits must count
+// what they cost, and end.
+type Solver[S any] struct {
+	// Before is the state before each node. That of a node which is not Reached is the
+	// zero value.
+	Before []S
+	// Join makes of a state what it has in common with another one, and reports whether
+	// that changed it.
+	Join  func(into, from *S) (changed bool)
+	nodes []progress
+	queue []int // of nodes to visit, from head on
+	head  int
+	now   S // the state that Solve and Each step through a block
+}
+
+// progress is how far the solution of one node is.
+type progress struct{ reached, queued bool }
+
+// Reset discards all states; afterwards there are n nodes, of which none is reached.
+func (v *Solver[S]) Reset(n int) {
+	if n > cap(v.Before) {
+		v.Before, v.nodes = make([]S, n), make([]progress, n)
+	}
+	v.Before, v.nodes = v.Before[:n], v.nodes[:n]
+	clear(v.Before)
+	clear(v.nodes)
+	v.queue, v.head = v.queue[:0], 0
+}
+
+// Add adds a node that is not reached, and returns its number.
+func (v *Solver[S]) Add() int {
+	var s S
+	v.Before, v.nodes = append(v.Before, s), append(v.nodes, progress{})
+	return len(v.Before) - 1
+}
+
+// Reached reports whether any state has arrived at a node.
+func (v *Solver[S]) Reached(node int) bool { return v.nodes[node].reached }
+
+// Flow brings a state to a node, which Run visits if that changes what is known there.
+func (v *Solver[S]) Flow(to int, s *S) {
+	n := &v.nodes[to]
+	if !n.reached {
+		n.reached = true
+		v.Before[to] = *s
+	} else if !v.Join(&v.Before[to], s) {
+		return
+	}
+	if !n.queued {
+		n.queued = true
+		v.queue = append(v.queue, to)
+	}
+}
+
+// Run visits the nodes whose states have changed until none has; visit calls Flow for
+// what may follow, and returns false to end.
+func (v *Solver[S]) Run(visit func(node int) bool) bool {
+	for v.head < len(v.queue) {
+		node := v.queue[v.head]
+		if v.head++; v.head == len(v.queue) {
+			v.queue, v.head = v.queue[:0], 0
+		}
+		v.nodes[node].queued = false
+		if !visit(node) {
+			return false
+		}
+	}
+	return true
+}
+
+// Solve computes the states before the blocks of a graph. It begins with each block, in
+// order, that none of those before it reaches, and the state that start returns; false
+// leaves the block out. Step takes a state over an instruction and may call Flow; it
+// returns false to end. Solve reports whether it reached the solution.
+func (v *Solver[S]) Solve(g *Graph, start func(block int) (S, bool), step func(s *S, in *insn.Inst) bool) bool {
+	v.Reset(len(g.Blocks))
+	visit := func(block int) bool {
+		b := &g.Blocks[block]
+		v.now = v.Before[block]
+		for i := b.Lo; i < b.Hi; i++ {
+			if !step(&v.now, &g.Insts[i]) {
+				return false
+			}
+		}
+		for _, n := range b.Next {
+			v.Flow(n, &v.now)
+		}
+		return true
+	}
+	for block := range g.Blocks {
+		if v.Reached(block) {
+			continue
+		}
+		if s, ok := start(block); ok {
+			if v.Flow(block, &s); !v.Run(visit) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Each calls look with each instruction of the blocks that Solve has reached, in order;
+// look takes the state before the instruction over it.
+func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) {
+	for block := range g.Blocks {
+		if !v.Reached(block) {
+			continue
+		}
+		v.now = v.Before[block]
+		for i := g.Blocks[block].Lo; i < g.Blocks[block].Hi; i++ {
+			look(&v.now, &g.Insts[i])
+		}
+	}
+}
