@@ -124,3 +124,21 @@ func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) {
 		}
 	}
 }
+
+// At returns the state before the instruction at an address, as Each passes it first; it
+// is valid until the Solver is used again. It returns nil if that is not reached.
+func (v *Solver[S]) At(g *Graph, addr uint64, step func(s *S, in *insn.Inst)) *S {
+	for block, b := range g.Blocks {
+		if !v.Reached(block) || addr < g.Insts[b.Lo].Addr || addr > g.Insts[b.Hi-1].Addr {
+			continue
+		}
+		v.now = v.Before[block]
+		for i := b.Lo; i < b.Hi; i++ {
+			if g.Insts[i].Addr == addr {
+				return &v.now
+			}
+			step(&v.now, &g.Insts[i])
+		}
+	}
+	return nil
+}

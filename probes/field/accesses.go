@@ -44,9 +44,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 		}
 	}
 	for _, fn := range p.functions {
-		if err := fi.function(fn); err != nil {
-			return Result{}, err
-		}
+		fi.function(fn)
 	}
 	slices.SortFunc(fi.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Inst.Addr, b.Inst.Addr) })
 	slices.SortFunc(fi.out.Lifetimes, func(a, b Lifetime) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -67,39 +65,21 @@ func (p *program) slotAddresses() map[uint64]uint64 {
 	return out
 }
 
-func (fi *finder) function(fn *function) error {
-	f := &flow{p: fi.p, fn: fn, arch: fi.p.db.file.Arch(), code: map[uint64][]byte{}, stubs: fi.stubs, slots: fi.slots}
-	f.sp = f.arch.SP()
-	size := uint64(0)
-	for _, r := range fn.ranges {
-		if size += r.Hi - r.Lo; size > maxFunction {
-			fi.out.Unseen[fn.name]++
-			return nil
-		}
-		code, err := fi.p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo))
-		if err != nil {
-			continue // claims of the debug information, not of the code
-		}
-		f.code[r.Lo] = code
-	}
-	if f.decode(); len(f.body) == 0 {
-		return nil
+func (fi *finder) function(fn *function) {
+	f, whole := newFlow(fi.p, fn, fi.stubs, fi.slots)
+	switch {
+	case !whole:
+		fi.out.Unseen[fn.name]++
+		return
+	case len(f.Insts) == 0:
+		return
 	}
 	fi.out.Functions++
-	f.split()
-	f.run()
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		s := b.in
-		if !s.ok {
-			continue
-		}
-		for k := b.lo; k < b.hi; k++ {
-			fi.look(f, &s, &f.body[k])
-			f.step(&s, &f.body[k])
-		}
-	}
-	return nil
+	f.run(f.atEntry())
+	f.before.Each(f.Graph, func(s *state, in *insn.Inst) {
+		fi.look(f, s, in)
+		f.step(s, in)
+	})
 }
 
 // look notes what an instruction does to the field.

@@ -145,7 +145,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	if fn == nil {
 		return
 	}
-	f := a.flowOf(a.p, fn)
+	f, _ := newFlow(a.p, fn, a.stubs, a.slots)
 	f.certain = true
 	sources := map[uint64]*typ{}
 	f.fresh = func(addr uint64) *typ {
@@ -154,7 +154,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 		}
 		return sources[addr]
 	}
-	f.run()
+	f.run(f.atEntry())
 	v, ok := f.held(at, reg)
 	switch {
 	case !ok:
@@ -181,23 +181,18 @@ func (f *flow) known(source *typ) (t *typ, off int64) {
 			t, off = to, at-v.at
 		}
 	}
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		s := b.in
-		for k := b.lo; k < b.hi && s.ok; k++ {
-			in := &f.body[k]
-			for j := range f.fn.seeds {
-				if x := &f.fn.seeds[j]; x.reg < numRegs && x.Contains(in.Addr) {
-					hint(s.regs[x.reg], x.to, -x.off)
-				}
+	f.before.Each(f.Graph, func(s *state, in *insn.Inst) {
+		for j := range f.fn.seeds {
+			if x := &f.fn.seeds[j]; x.reg < numRegs && x.Contains(in.Addr) {
+				hint(s.regs[x.reg], x.to, -x.off)
 			}
-			if m := &in.Mem[0]; in.Known && in.NMem == 1 && m.Write && !m.Read && m.Size == 8 && in.ValueReg < numRegs {
-				d := f.declared(f.address(&s, m, in.Addr), in.Addr)
-				hint(s.regs[in.ValueReg], d.typ, d.at)
-			}
-			f.step(&s, in)
 		}
-	}
+		if m := &in.Mem[0]; in.Known && in.NMem == 1 && m.Write && !m.Read && m.Size == 8 && in.ValueReg < numRegs {
+			d := f.declared(f.address(s, m, in.Addr), in.Addr)
+			hint(s.regs[in.ValueReg], d.typ, d.at)
+		}
+		f.step(s, in)
+	})
 	if !same {
 		return nil, 0
 	}
@@ -208,7 +203,7 @@ func (f *flow) known(source *typ) (t *typ, off int64) {
 // its code alone: each register is followed from the entry as if it led to a type of
 // its own.
 func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
-	f := a.flowOf(a.plain, &function{ranges: []bin.Range{r}})
+	f, _ := newFlow(a.plain, &function{ranges: []bin.Range{r}}, a.stubs, a.slots)
 	f.certain = true
 	params := map[*typ]int{}
 	entry := f.atEntry()
@@ -221,13 +216,7 @@ func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) 
 		params[t] = n
 		entry.regs[reg] = value{kind: object, typ: t}
 	}
-	for i := range f.blocks {
-		if f.body[f.blocks[i].lo].Addr == r.Lo {
-			f.blocks[i].in = entry
-			f.spread(i)
-		}
-	}
-	f.landings()
+	f.run(entry)
 	if v, ok := f.held(at, reg); ok && v.kind == object {
 		arg.Param, arg.ParamAt = params[v.typ], v.at
 	}
@@ -267,38 +256,11 @@ func (a *Arguments) unitsAt(at uint64) (out []dw.Unit) {
 	return out
 }
 
-// flowOf makes the flow of a function, decoded.
-func (a *Arguments) flowOf(p *program, fn *function) *flow {
-	f := &flow{p: p, fn: fn, arch: a.file.Arch(), code: map[uint64][]byte{}, stubs: a.stubs, slots: a.slots}
-	f.sp = f.arch.SP()
-	left := uint64(maxFunction)
-	for _, r := range fn.ranges {
-		if r.Hi-r.Lo > left {
-			continue
-		}
-		left -= r.Hi - r.Lo
-		if code, err := a.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil {
-			f.code[r.Lo] = code
-		}
-	}
-	if f.decode(); len(f.body) > 0 {
-		f.split()
-	}
-	return f
-}
-
-// held gives what a register holds before the instruction at an address.
+// held returns what a register holds before the instruction at an address.
 func (f *flow) held(at uint64, reg insn.Reg) (value, bool) {
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		if s := b.in; s.ok && f.body[b.lo].Addr <= at && at <= f.body[b.hi-1].Addr {
-			for k := b.lo; k < b.hi; k++ {
-				if f.body[k].Addr == at {
-					return f.get(&s, reg, at), true
-				}
-				f.step(&s, &f.body[k])
-			}
-		}
+	s := f.before.At(f.Graph, at, f.step)
+	if s == nil {
+		return value{}, false
 	}
-	return value{}, false
+	return f.get(s, reg, at), true
 }

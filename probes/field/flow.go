@@ -1,9 +1,7 @@
 package field
 
 import (
-	"slices"
-	"sort"
-
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -27,7 +25,7 @@ import (
 type kind uint8
 
 const (
-	unreached kind = iota
+	none kind = iota
 	object
 	frame
 	fixed
@@ -46,37 +44,22 @@ type value struct {
 
 const numRegs = 32
 
-// spill is a slot of the frame with a pointer in it.
-type spill struct {
-	at  int64
-	val value
-}
-
-// maxSpills bounds the slots that are followed in one function.
+// maxSpills bounds the words of the frame that are followed in one function.
 const maxSpills = 24
 
 type state struct {
 	regs   [numRegs]value
-	spills []spill // by at; copied when changed
-	ok     bool    // reached
-}
-
-// block is a straight run of instructions, body[lo:hi].
-type block struct {
-	lo, hi int
-	next   []int
-	in     state
-	queued bool
+	spills code.Frame[value] // by the offset from the canonical frame address
 }
 
 type flow struct {
+	*code.Graph
 	p      *program
 	fn     *function
 	arch   insn.Arch
 	sp     insn.Reg
-	body   []insn.Inst
 	code   map[uint64][]byte // of the ranges, by beginning
-	blocks []block
+	before code.Solver[state]
 	stubs  map[uint64]string
 	slots  map[uint64]uint64 // of the global offset table: the address in each
 	// certain: what lies behind an object is not taken for another of its type, nor is an
@@ -87,75 +70,51 @@ type flow struct {
 	fresh func(addr uint64) *typ
 }
 
-// split finds the blocks and what follows each.
-func (f *flow) split() {
-	leaders := map[uint64]bool{}
-	for _, r := range f.fn.ranges {
-		leaders[r.Lo] = true
-	}
-	for i := range f.body {
-		in := &f.body[i]
-		switch in.Kind {
-		case insn.Jump, insn.CondJump:
-			leaders[in.Target] = true
-			leaders[in.Addr+uint64(in.Len)] = true
-		case insn.IndirectJump, insn.Return, insn.Stop:
-			leaders[in.Addr+uint64(in.Len)] = true
+// newFlow returns the flow of a function, decoded; code that does not decode ends a
+// range. It reports whether that is the whole function: of one that is too large, ranges
+// are left out.
+func newFlow(p *program, fn *function, stubs map[uint64]string, slots map[uint64]uint64) (f *flow, whole bool) {
+	f = &flow{p: p, fn: fn, arch: p.db.file.Arch(), code: map[uint64][]byte{}, stubs: stubs, slots: slots}
+	f.sp, f.before.Join, whole = f.arch.SP(), (*state).join, true
+	var insts []insn.Inst
+	var begins []uint64
+	left := uint64(maxFunction)
+	for _, r := range fn.ranges {
+		begins = append(begins, r.Lo)
+		if r.Hi-r.Lo > left {
+			whole = false
+			continue
+		}
+		left -= r.Hi - r.Lo
+		if b, err := p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil { // else debug information claims what is no code
+			f.code[r.Lo] = b
+			insts = insn.DecodeRun(insts, f.arch, b, r.Lo, nil)
 		}
 	}
-	at := map[uint64]int{}
-	for i := range f.body {
-		if leaders[f.body[i].Addr] || i == 0 {
-			at[f.body[i].Addr] = len(f.blocks)
-			f.blocks = append(f.blocks, block{lo: i})
-		}
-		f.blocks[len(f.blocks)-1].hi = i + 1
-	}
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		last := &f.body[b.hi-1]
-		if last.Kind == insn.Jump || last.Kind == insn.CondJump {
-			if to, ok := at[last.Target]; ok {
-				b.next = append(b.next, to)
-			}
-		}
-		switch last.Kind {
-		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
-		default:
-			if to, ok := at[last.Addr+uint64(last.Len)]; ok {
-				b.next = append(b.next, to)
-			}
-		}
-	}
+	f.Graph = code.NewGraph(insts, begins, false)
+	return f, whole
 }
 
-// run computes the state at each block's beginning. Those that no path from
-// the entry reaches are reached by a jump table or an exception.
-func (f *flow) run() {
-	entry := f.fn.ranges[0].Lo
-	for i := range f.blocks {
-		if f.body[f.blocks[i].lo].Addr == entry {
-			f.blocks[i].in = f.atEntry()
-			f.spread(i)
+// run computes the states, from that at the function's entry. Blocks that no path from
+// there reaches are reached by a jump table or an exception.
+func (f *flow) run(entry state) {
+	start := func(block int) (state, bool) {
+		b := &f.Blocks[block]
+		if f.Insts[b.Lo].Addr == f.fn.ranges[0].Lo {
+			return entry, true
 		}
+		return f.nothing(), !f.padding(b)
 	}
-	f.landings()
-}
-
-// landings follows the blocks that no path from the entry reaches.
-func (f *flow) landings() {
-	for i := range f.blocks {
-		if !f.blocks[i].in.ok && !f.padding(&f.blocks[i]) {
-			f.blocks[i].in = f.nothing()
-			f.spread(i)
-		}
-	}
+	f.before.Solve(f.Graph, start, func(s *state, in *insn.Inst) bool {
+		f.step(s, in)
+		return true
+	})
 }
 
 // padding reports whether a block does nothing: it fills up to where a jump leads.
-func (f *flow) padding(b *block) bool {
-	for k := b.lo; k < b.hi; k++ {
-		if f.body[k].Kind != insn.Nop {
+func (f *flow) padding(b *code.Block) bool {
+	for k := b.Lo; k < b.Hi; k++ {
+		if f.Insts[k].Kind != insn.Nop {
 			return false
 		}
 	}
@@ -166,7 +125,6 @@ func (f *flow) nothing() (s state) {
 	for r := range s.regs {
 		s.regs[r].kind = unknown
 	}
-	s.ok = true
 	return s
 }
 
@@ -180,51 +138,25 @@ func (f *flow) atEntry() state {
 	return s
 }
 
-func (f *flow) spread(from int) {
-	queue := []int{from}
-	for len(queue) > 0 {
-		b := &f.blocks[queue[0]]
-		queue = queue[1:]
-		b.queued = false
-		s := b.in
-		for k := b.lo; k < b.hi; k++ {
-			f.step(&s, &f.body[k])
-		}
-		for _, n := range b.next {
-			if to := &f.blocks[n]; to.in.meet(&s) && !to.queued {
-				to.queued = true
-				queue = append(queue, n)
-			}
-		}
-	}
-}
-
-// meet takes the state of another path in, and tells if that changed anything.
-// Each register changes a few times at most: unreached or null, then one value,
-// then unknown.
-func (s *state) meet(from *state) (changed bool) {
-	if !s.ok {
-		*s = *from
-		return true
-	}
+// join takes the state of another path in, and reports whether that changed anything.
+// Each register changes a few times at most: null, then one value, then unknown.
+func (s *state) join(from *state) (changed bool) {
 	for r := range s.regs {
-		if m := meetValues(s.regs[r], from.regs[r]); m != s.regs[r] {
-			s.regs[r], changed = m, true
+		if v := joinValues(s.regs[r], from.regs[r]); v != s.regs[r] {
+			s.regs[r], changed = v, true
 		}
 	}
-	var kept []spill
-	for _, a := range s.spills {
-		if m := meetValues(a.val, from.spilled(a.at)); m.kind != unknown {
-			kept = append(kept, spill{a.at, m})
+	spills := s.spills.Join(from.spills, func(a, b *value) (v value, ok bool) {
+		if a == nil || b == nil {
+			return v, false
 		}
-	}
-	if !slices.Equal(kept, s.spills) {
-		s.spills, changed = kept, true
-	}
-	return changed
+		v = joinValues(*a, *b)
+		return v, v.kind != unknown
+	}, func(a, b value) bool { return a == b })
+	return changed || spills
 }
 
-func meetValues(a, b value) value {
+func joinValues(a, b value) value {
 	switch {
 	case a == b || b.kind == null && a.kind == object:
 		return a
@@ -234,28 +166,12 @@ func meetValues(a, b value) value {
 	return value{kind: unknown}
 }
 
-func (s *state) spilled(at int64) value {
-	for _, x := range s.spills {
-		if x.at == at {
-			return x.val
-		}
-	}
-	return value{kind: unknown}
-}
-
 // spill notes what a store of size bytes leaves in the frame.
 func (s *state) spill(at int64, size int, v value) {
-	kept := make([]spill, 0, len(s.spills)+1)
-	for _, x := range s.spills {
-		if x.at >= at+int64(max(size, 1)) || at >= x.at+8 {
-			kept = append(kept, x)
-		}
+	s.spills = s.spills.Overwrite(at, max(size, 1))
+	if size == 8 && v.kind != unknown && len(s.spills) < maxSpills {
+		s.spills = s.spills.Put(at, v)
 	}
-	if size == 8 && v.kind != unknown && len(kept) < maxSpills {
-		kept = append(kept, spill{at, v})
-		sort.Slice(kept, func(i, j int) bool { return kept[i].at < kept[j].at })
-	}
-	s.spills = kept
 }
 
 // get gives what a register holds at an instruction: what the flow knows, else
@@ -290,13 +206,13 @@ func (f *flow) step(s *state, in *insn.Inst) {
 		sp.at += in.SPChange
 		s.regs[f.sp] = sp
 	}
-	if sum.kind != unreached {
+	if sum.kind != none {
 		s.regs[in.Sum.Dst] = sum
 	}
-	if element.kind != unreached {
+	if element.kind != none {
 		s.regs[in.Derived.Dst] = element
 	}
-	if loaded.kind != unreached && in.ValueReg != f.sp {
+	if loaded.kind != none && in.ValueReg != f.sp {
 		s.regs[in.ValueReg] = loaded
 	}
 	if scales {
@@ -372,7 +288,7 @@ func (f *flow) bytes(in *insn.Inst) []byte {
 	return nil
 }
 
-// loaded gives what an instruction loads into ValueReg; unreached if nothing
+// loaded gives what an instruction loads into ValueReg; none if nothing
 // is known of it.
 func (f *flow) loaded(s *state, in *insn.Inst) value {
 	if !in.Known || in.NMem != 1 || in.ValueReg >= numRegs || !in.Writes.Has(in.ValueReg) {
@@ -390,7 +306,7 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 	at := f.address(s, m, in.Addr)
 	declared := f.declared(at, in.Addr)
 	if at.kind == frame && m.Index == insn.NoReg {
-		if v := s.spilled(at.at); v.kind != unknown {
+		if v, ok := s.spills.Get(at.at); ok {
 			return f.cast(v, declared)
 		}
 	}
@@ -398,7 +314,7 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 }
 
 // declared gives what the pointer at an address is declared to point to;
-// unreached if it is none.
+// none if it is none.
 func (f *flow) declared(at value, pc uint64) value {
 	t, off, ok := f.typed(at, pc)
 	if !ok {
@@ -505,7 +421,7 @@ func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	return slot{}, 0, false
 }
 
-// sum gives what the instruction's sum is; unreached if it has none.
+// sum gives what the instruction's sum is; none if it has none.
 func (f *flow) sum(s *state, in *insn.Inst) value {
 	dst, src, add := in.Sum.Dst, in.Sum.Src, in.Sum.Add
 	if !in.Known || dst >= numRegs {
@@ -560,7 +476,7 @@ func (f *flow) element(v value, pc uint64) value {
 	return v
 }
 
-// indexing gives what lea makes of a pointer and an index; unreached if the instruction
+// indexing gives what lea makes of a pointer and an index; none if the instruction
 // is none, or does not.
 func (f *flow) indexing(s *state, in *insn.Inst) value {
 	code := f.bytes(in)
@@ -578,7 +494,7 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 		v := f.get(s, r, in.Addr)
 		v.at += in.Derived.Imm // before it is looked up: only then is it in the array
 		switch v = f.element(v, in.Addr); {
-		case v.kind == object && found.kind == unreached:
+		case v.kind == object && found.kind == none:
 			found = v
 		case v.kind == object || v.kind == frame:
 			return value{}
@@ -627,13 +543,5 @@ func (f *flow) clobber(s *state, in *insn.Inst) {
 		if writes.Has(insn.Reg(r)) {
 			s.regs[r] = value{kind: unknown}
 		}
-	}
-}
-
-// decode gives the instructions of a function; code that does not decode ends
-// a range.
-func (f *flow) decode() {
-	for _, r := range f.fn.ranges {
-		f.body = insn.DecodeRun(f.body, f.arch, f.code[r.Lo], r.Lo, nil)
 	}
 }

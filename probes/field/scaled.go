@@ -3,6 +3,7 @@ package field
 import (
 	"encoding/binary"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -113,15 +114,7 @@ func (s *state) forget(number *typ) {
 			s.regs[r] = value{kind: unknown}
 		}
 	}
-	kept := make([]spill, 0, len(s.spills))
-	for _, x := range s.spills {
-		if x.val.kind != scaled || x.val.typ != number {
-			kept = append(kept, x)
-		}
-	}
-	if len(kept) < len(s.spills) {
-		s.spills = kept
-	}
+	s.spills = s.spills.Filter(func(w *code.Word[value]) bool { return w.Value.kind != scaled || w.Value.typ != number })
 }
 
 // total adds terms and a constant up.
@@ -130,7 +123,7 @@ func (f *flow) total(add int64, terms ...term) value {
 	var factors []int64
 	for _, t := range terms {
 		switch {
-		case t.kind == object && t.times == 1 && base.kind == unreached && t.typ != nil && !t.typ.source:
+		case t.kind == object && t.times == 1 && base.kind == none && t.typ != nil && !t.typ.source:
 			base = t.value
 		case t.kind == scaled && t.times != 0 && abs(t.times) < maxScale && abs(t.by) < maxScale && abs(t.at) < maxAway:
 			by := t.by * t.times

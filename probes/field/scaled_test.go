@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -43,11 +44,11 @@ func TestTotal(t *testing.T) {
 // TestForget: what was made of a number is not mixed with what is made of the next.
 func TestForget(t *testing.T) {
 	n := &typ{source: true}
-	s := state{spills: []spill{{at: -16, val: value{kind: scaled, typ: n, by: 3}}, {at: -8, val: value{kind: frame}}}}
+	s := state{spills: code.Frame[value]{{At: -16, Value: value{kind: scaled, typ: n, by: 3}}, {At: -8, Value: value{kind: frame}}}}
 	s.regs[insn.RAX] = value{kind: scaled, typ: n, by: 4}
 	s.regs[insn.RDX] = value{kind: object, typ: n}
 	s.forget(n)
-	if s.regs[insn.RAX].kind != unknown || s.regs[insn.RDX].kind != object || len(s.spills) != 1 || s.spills[0].at != -8 {
+	if s.regs[insn.RAX].kind != unknown || s.regs[insn.RDX].kind != object || len(s.spills) != 1 || s.spills[0].At != -8 {
 		t.Errorf("kept %+v %+v %+v", s.regs[insn.RAX], s.regs[insn.RDX], s.spills)
 	}
 }

@@ -112,17 +112,17 @@ func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	sp := s.regs[insn.RSP]
 	call := in.Kind == insn.Call || in.Kind == insn.IndirectCall
 	for _, w := range s.slots {
-		if !f.leads(w.h) {
+		if !f.leads(w.Value) {
 			continue
 		}
-		if call && (sp.how != framed || w.at >= int64(sp.addr) && w.at < int64(sp.addr)+8*argumentWords) && !f.reloads[w.at] {
-			c.escape(Escape{Addr: in.Addr, How: Passed, Callee: in.Target}, w.h.made)
+		if call && (sp.how != framed || w.At >= int64(sp.addr) && w.At < int64(sp.addr)+8*argumentWords) && !f.reloads[w.At] {
+			c.escape(Escape{Addr: in.Addr, How: Passed, Callee: in.Target}, w.Value.made)
 		}
 		for i := range in.NMem {
 			m := &in.Mem[i]
 			at, ok := f.onStack(s, m)
-			if ok && m.Read && w.at+8 > at && w.at < at+int64(max(m.Size, 1)) && !loadsWord(in, m) && !in.Tests && !updatesWord(in) {
-				c.escape(Escape{Addr: in.Addr, How: Computed}, w.h.made)
+			if ok && m.Read && w.At+8 > at && w.At < at+int64(max(m.Size, 1)) && !loadsWord(in, m) && !in.Tests && !updatesWord(in) {
+				c.escape(Escape{Addr: in.Addr, How: Computed}, w.Value.made)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ func (s *state) weakened() state {
 	}
 	w.slots = slices.Clone(w.slots)
 	for i := range w.slots {
-		w.slots[i].h = w.slots[i].h.weaken()
+		w.slots[i].Value = w.slots[i].Value.weaken()
 	}
 	return w
 }
@@ -142,7 +142,7 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 		s.regs[insn.RSP] = held{how: framed, addr: sp.addr + uint64(in.SPChange)}
 	}
 	if stored.points() {
-		s.keep(at, stored)
+		s.slots = s.slots.Put(at, stored)
 	}
 }
 

@@ -120,12 +120,12 @@ func (f *flow) stackWritten(s *state, in *insn.Inst) {
 	for i := range in.NMem {
 		if m := &in.Mem[i]; m.Write {
 			if at, ok := f.onStack(s, m); ok {
-				s.overwrite(at, m.Size)
+				s.slots = s.slots.Overwrite(at, m.Size)
 			}
 		}
 	}
 	if sp := s.regs[insn.RSP]; in.StackWrite && in.SPChange < 0 && sp.how == framed {
-		s.overwrite(int64(sp.addr)+in.SPChange, int(-in.SPChange))
+		s.slots = s.slots.Overwrite(int64(sp.addr)+in.SPChange, int(-in.SPChange))
 	}
 }
 

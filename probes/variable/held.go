@@ -1,6 +1,10 @@
 package variable
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/code"
+)
 
 // What a register, or a word of the function's own stack, holds, as far as it
 // concerns the watched variable. The addresses that matter are those near the
@@ -61,8 +65,8 @@ func (h held) weaken() held {
 // leads reports whether it certainly is an address made from one near the object.
 func (h held) leads() bool { return h.points() && (h.how == known || h.sure) }
 
-// meet is what is known where two paths join.
-func meet(a, b held) held {
+// join returns what is known where two paths join.
+func join(a, b held) held {
 	switch {
 	case a.how == unreached:
 		return b
@@ -86,7 +90,7 @@ func meet(a, b held) held {
 	return held{how: inside, made: union(a.made, b.made), sure: sure}
 }
 
-// stays reports whether meet with another value certainly changes nothing: of most
+// stays reports whether a join with another value certainly changes nothing: of most
 // it does not, and there are many.
 func (h *held) stays(o *held) bool {
 	if len(h.made)+len(o.made) > 0 {
@@ -125,14 +129,10 @@ const numRegs = 32
 
 // state is what is known at one place of the code.
 type state struct {
-	regs  [numRegs]held
-	slots []slot // of the stack, sorted by at; only those that point near the object
-}
-
-// slot is a word of the function's own stack.
-type slot struct {
-	at int64 // minus the stack pointer at the function's entry
-	h  held
+	regs [numRegs]held
+	// slots are the words of the stack that point near the object, by their distance
+	// from the stack pointer at the function's entry.
+	slots code.Frame[held]
 }
 
 func (s *state) reached() bool { return s.regs[0].how != unreached }
@@ -154,36 +154,23 @@ func (s *state) join(from *state) (changed bool) {
 		if s.regs[r].stays(&from.regs[r]) {
 			continue
 		}
-		if m := meet(s.regs[r], from.regs[r]); !m.same(s.regs[r]) {
-			s.regs[r], changed = m, true
+		if h := join(s.regs[r], from.regs[r]); !h.same(s.regs[r]) {
+			s.regs[r], changed = h, true
 		}
 	}
-	if slots := meetSlots(s.slots, from.slots); !slices.EqualFunc(slots, s.slots, slot.same) {
-		s.slots, changed = slots, true
-	}
-	return changed
+	return s.slots.Join(from.slots, joinSlots, held.same) || changed
 }
 
-func (s slot) same(o slot) bool { return s.at == o.at && s.h.same(o.h) }
-
-// meetSlots joins what two paths have in the stack: what one of them does not
+// joinSlots joins what two paths have in a word of the stack: what one of them does not
 // know may be anything.
-func meetSlots(a, b []slot) []slot {
-	if len(a) == 0 && len(b) == 0 {
-		return nil
+func joinSlots(a, b *held) (held, bool) {
+	switch {
+	case a == nil:
+		return b.weaken(), true
+	case b == nil:
+		return a.weaken(), true
 	}
-	var out []slot
-	for len(a) > 0 || len(b) > 0 {
-		switch {
-		case len(b) == 0 || len(a) > 0 && a[0].at < b[0].at:
-			out, a = append(out, slot{a[0].at, a[0].h.weaken()}), a[1:]
-		case len(a) == 0 || b[0].at < a[0].at:
-			out, b = append(out, slot{b[0].at, b[0].h.weaken()}), b[1:]
-		default:
-			out, a, b = append(out, slot{a[0].at, meet(a[0].h, b[0].h)}), a[1:], b[1:]
-		}
-	}
-	return out
+	return join(*a, *b), true
 }
 
 // points reports whether anything in the state points near the object.
@@ -196,27 +183,10 @@ func (s *state) points() bool {
 	return len(s.slots) > 0
 }
 
-// slotAt gives what is known of the eight bytes of the stack at an offset.
+// slotAt returns what is known of the eight bytes of the stack at an offset.
 func (s *state) slotAt(at int64) held {
-	for _, w := range s.slots {
-		if w.at == at {
-			return w.h
-		}
+	if h, ok := s.slots.Get(at); ok {
+		return h
 	}
 	return held{how: unknown}
-}
-
-// overwrite forgets the words that n bytes of the stack at an offset touch; n
-// of 0 is not known, and they may be all above.
-func (s *state) overwrite(at int64, n int) {
-	hit := func(w slot) bool { return w.at+8 > at && (n == 0 || w.at < at+int64(n)) }
-	if slices.ContainsFunc(s.slots, hit) {
-		s.slots = slices.DeleteFunc(slices.Clone(s.slots), hit)
-	}
-}
-
-// keep puts an address into the stack.
-func (s *state) keep(at int64, h held) {
-	i, _ := slices.BinarySearchFunc(s.slots, at, func(w slot, at int64) int { return int(max(-1, min(1, w.at-at))) })
-	s.slots = slices.Insert(slices.Clone(s.slots), i, slot{at, h})
 }

@@ -118,9 +118,9 @@ func TestMatchProperty(t *testing.T) {
 	})
 }
 
-// meet is a meet: it does not depend on order, and what is met once more
+// A join does not depend on order, and what is joined once more
 // changes nothing (so the flow ends).
-func TestMeetProperty(t *testing.T) {
+func TestJoinProperty(t *testing.T) {
 	reg := rapid.Custom(func(t *rapid.T) held {
 		h := held{how: certainty(rapid.IntRange(0, 5).Draw(t, "how"))}
 		if h.exact() || h.how == framed {
@@ -133,13 +133,13 @@ func TestMeetProperty(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := reg.Draw(t, "a"), reg.Draw(t, "b"), reg.Draw(t, "c")
-		if x, y := meet(a, b), meet(b, a); !x.same(y) {
+		if x, y := join(a, b), join(b, a); !x.same(y) {
 			t.Fatalf("%v, %v", x, y)
 		}
-		if x := meet(a, b); !meet(x, b).same(x) || !meet(x, a).same(x) {
+		if x := join(a, b); !join(x, b).same(x) || !join(x, a).same(x) {
 			t.Fatalf("not idempotent: %v", x)
 		}
-		if x, y := meet(meet(a, b), c), meet(a, meet(b, c)); !x.same(y) {
+		if x, y := join(join(a, b), c), join(a, join(b, c)); !x.same(y) {
 			t.Fatalf("not associative: %v, %v", x, y)
 		}
 	})

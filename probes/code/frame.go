@@ -1,0 +1,100 @@
+package code
+
+import "slices"
+
+// Frame is what is known of the words of a function's stack frame, sorted by where they
+// are. Of other words nothing is known. Copies share memory: methods that change what a
+// Frame knows return another one.
+type Frame[V any] []Word[V]
+
+// Word is what is known of eight bytes of a stack frame.
+type Word[V any] struct {
+	At    int64 // the distance from a fixed place in the frame, of the user's choice
+	Value V
+}
+
+const wordSize = 8
+
+func (f Frame[V]) find(at int64) (int, bool) {
+	return slices.BinarySearchFunc(f, at, func(w Word[V], at int64) int { return int(max(-1, min(1, w.At-at))) })
+}
+
+// Get returns what is known of the word at a place.
+func (f Frame[V]) Get(at int64) (v V, ok bool) {
+	for i := range f {
+		if f[i].At == at {
+			return f[i].Value, true
+		}
+	}
+	return v, false
+}
+
+// Put sets what is known of the word at a place. Words that it overlaps are left as they
+// are.
+func (f Frame[V]) Put(at int64, v V) Frame[V] {
+	i, found := f.find(at)
+	f = slices.Clone(f)
+	if found {
+		f[i].Value = v
+		return f
+	}
+	return slices.Insert(f, i, Word[V]{at, v})
+}
+
+// Filter leaves out the words that keep returns false for.
+func (f Frame[V]) Filter(keep func(*Word[V]) bool) Frame[V] {
+	for i := range f {
+		if keep(&f[i]) {
+			continue
+		}
+		kept := append(make(Frame[V], 0, len(f)), f[:i]...)
+		for j := i + 1; j < len(f); j++ {
+			if keep(&f[j]) {
+				kept = append(kept, f[j])
+			}
+		}
+		return kept
+	}
+	return f
+}
+
+// Overwrite leaves out the words that n bytes at a place touch; n of 0 is not known, and
+// may be all that lie above.
+func (f Frame[V]) Overwrite(at int64, n int) Frame[V] {
+	return f.Filter(func(w *Word[V]) bool { return w.At+wordSize <= at || n != 0 && w.At >= at+int64(n) })
+}
+
+// Join makes of a frame what it has in common with another one, and reports whether that
+// changed it. Of a word of which one path knows nothing, join receives nil for that; it
+// returns false where nothing is known of a word then.
+func (f *Frame[V]) Join(from Frame[V], join func(a, b *V) (V, bool), same func(a, b V) bool) (changed bool) {
+	a, b := *f, from
+	if len(a) == 0 && len(b) == 0 {
+		return false
+	}
+	var out Frame[V]
+	for len(a) > 0 || len(b) > 0 {
+		var x, y *V
+		var at int64
+		if len(a) > 0 && (len(b) == 0 || a[0].At <= b[0].At) {
+			x, at = &a[0].Value, a[0].At
+		}
+		if len(b) > 0 && (len(a) == 0 || b[0].At <= a[0].At) {
+			y, at = &b[0].Value, b[0].At
+		}
+		if v, ok := join(x, y); ok {
+			out = append(out, Word[V]{at, v})
+		}
+		if x != nil {
+			a = a[1:]
+		}
+		if y != nil {
+			b = b[1:]
+		}
+	}
+	if slices.EqualFunc(out, *f, func(a, b Word[V]) bool { return a.At == b.At && same(a.Value, b.Value) }) {
+		return false
+	}
+	*f = out
+	return true
+}
