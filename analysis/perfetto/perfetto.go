@@ -1,15 +1,15 @@
-// Package perfetto draws a run on a timeline: it writes events in the JSON form
-// of Chrome's trace events, which ui.perfetto.dev opens. Each thread is a track;
-// on it lie the locks that it held and its waits as slices, what else it did as
-// marks, and arrows lead from a fork to the child and from an end to the join.
+// Package perfetto draws a run on a timeline: it writes events as a Perfetto trace, which
+// ui.perfetto.dev opens. Each thread is a track; on it lie the critical sections and the
+// waits of the thread as slices, and what else it did as instants, and arrows lead from a
+// fork to the child and from an end to the join.
 //
-// Events in, in order; JSON out as they come. Memory is bounded by threads and
-// by the objects in use.
+// Events go in, in order; protobuf comes out as they come. Memory is bounded by threads, by
+// the objects in use and by the number of names that are interned. encode.go lists the
+// messages and fields that are written.
 package perfetto
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -33,28 +33,26 @@ type Options struct {
 
 // Writer writes a timeline. Make it with New; Close it.
 type Writer struct {
-	out     *bufio.Writer
+	encoder
 	opts    Options
-	any     bool // an element has been written
-	buf     []byte
-	places  map[event.StackID]arguments
+	where   map[event.StackID]arguments // what at returned
 	now     int64
 	timed   bool  // the events so far had times
 	base    int64 // ns, of the run's clock
 	threads map[event.ThreadID]*track
 	locks   map[event.ObjectID]holding
-	flows   int
+	flows   uint64
 }
 
 // track is the timeline of a thread.
 type track struct {
-	id   event.ThreadID
-	last int64 // ns, of its last event
-	open []slice
-	seen bool // it has an event
-	born int  // the flow that leads to its begin; 0: none
-	died int  // the flow that leads from its end
-	over bool
+	id     event.ThreadID
+	last   int64 // ns, of its last event
+	open   []slice
+	seen   bool   // it has an event
+	born   uint64 // the flow that leads to its begin; 0: none
+	died   uint64 // the flow that leads from its end; 0: none, or it has led to a join
+	closed bool
 }
 
 // slice is one that has begun.
@@ -65,119 +63,28 @@ type slice struct {
 	args   arguments
 }
 
-// holding is the last section under a lock.
+// holding is the last critical section of a lock.
 type holding struct {
 	thread event.ThreadID
 	since  int64
 	until  int64 // -1: it goes on
 }
 
-// arguments are what the viewer shows beside a slice.
-type arguments []argument
-
-type argument struct {
-	key, text string
-	number    uint64 // where text is ""
-}
-
 // New begins a timeline on out.
 func New(out io.Writer, opts Options) *Writer {
-	w := &Writer{out: bufio.NewWriterSize(out, 1<<16), opts: opts, threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{},
-		places: map[event.StackID]arguments{}}
-	w.raw(`{"displayTimeUnit":"ns","traceEvents":[`)
+	w := &Writer{
+		encoder: newEncoder(bufio.NewWriterSize(out, 1<<16)), opts: opts,
+		threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{}, where: map[event.StackID]arguments{},
+	}
 	name := path.Base(opts.Program)
 	if opts.Program == "" {
 		name = "run"
 	}
-	w.element(element{Ph: "M", Name: "process_name", PID: w.pid(), Args: arguments{{key: "name", text: name}}})
+	w.process(max(opts.PID, 1), name)
 	return w
 }
 
-func (w *Writer) pid() int { return max(w.opts.PID, 1) }
-
-// element is one trace event.
-type element struct {
-	Ph, Name, Cat string
-	TS, Dur       int64 // ns
-	PID           int
-	TID           event.ThreadID
-	ID            int    // of an arrow
-	Bind          string // of an arrow's head: to the slice around it
-	Scope         string // of a mark
-	Args          arguments
-}
-
-func (w *Writer) raw(s string) {
-	_, _ = w.out.WriteString(s) // bufio keeps the first error for Flush
-}
-
-func (w *Writer) element(e element) {
-	if w.any {
-		w.raw(",")
-	}
-	w.any = true
-	w.buf = e.append(append(w.buf[:0], '\n'))
-	_, _ = w.out.Write(w.buf)
-}
-
-// append writes the element as JSON: a run has millions, so by hand.
-func (e *element) append(b []byte) []byte {
-	b = append(b, `{"ph":"`...)
-	b = append(b, e.Ph...)
-	b = append(b, '"')
-	for _, f := range [...]struct{ key, value string }{{"name", e.Name}, {"cat", e.Cat}, {"bp", e.Bind}, {"s", e.Scope}} {
-		if f.value != "" {
-			b = append(append(append(b, `,"`...), f.key...), `":`...)
-			b = appendString(b, f.value)
-		}
-	}
-	if e.Ph != "M" {
-		b = appendMicros(append(b, `,"ts":`...), e.TS)
-	}
-	if e.Ph == "X" {
-		b = appendMicros(append(b, `,"dur":`...), e.Dur)
-	}
-	b = strconv.AppendInt(append(b, `,"pid":`...), int64(e.PID), 10)
-	b = strconv.AppendUint(append(b, `,"tid":`...), uint64(e.TID), 10)
-	if e.ID != 0 {
-		b = strconv.AppendInt(append(b, `,"id":`...), int64(e.ID), 10)
-	}
-	if len(e.Args) > 0 {
-		b = append(b, `,"args":{`...)
-		for i, a := range e.Args {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, a.key), ':')
-			if a.text != "" {
-				b = appendString(b, a.text)
-			} else {
-				b = strconv.AppendUint(b, a.number, 10)
-			}
-		}
-		b = append(b, '}')
-	}
-	return append(b, '}')
-}
-
-// appendString quotes; what is not plain ASCII goes the long way.
-func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			text, _ := json.Marshal(s) // a string can always be had
-			return append(b, text...)
-		}
-	}
-	return append(append(append(b, '"'), s...), '"')
-}
-
-// appendMicros writes ns, which are not negative, as µs.
-func appendMicros(b []byte, ns int64) []byte {
-	b = strconv.AppendInt(b, ns/1000, 10)
-	return append(b, '.', byte('0'+ns/100%10), byte('0'+ns/10%10), byte('0'+ns%10))
-}
-
-// stamp gives the time of an event on the timeline in ns: since the first event
+// stamp returns the time of an event on the timeline in ns: since the first event
 // that has a time. Where none has, an event is a microsecond.
 func (w *Writer) stamp(e *event.Event) int64 {
 	switch {
@@ -196,7 +103,7 @@ func (w *Writer) stamp(e *event.Event) int64 {
 func (w *Writer) Event(e *event.Event) {
 	ts := w.stamp(e)
 	t := w.track(e, ts)
-	if t.over {
+	if t.closed {
 		return
 	}
 	before := t.last
@@ -215,12 +122,8 @@ func (w *Writer) track(e *event.Event, ts int64) *track {
 	}
 	t.seen, t.last = true, ts
 	name := w.threadName(e.Thread)
-	w.element(element{Ph: "M", Name: "thread_name", PID: w.pid(), TID: t.id, Args: arguments{{key: "name", text: name}}})
-	w.element(element{Ph: "M", Name: "thread_sort_index", PID: w.pid(), TID: t.id, Args: arguments{{key: "sort_index", number: uint64(t.id)}}})
-	w.begin(t, slice{name: name})
-	if t.born != 0 {
-		w.element(element{Ph: "f", Name: "start", Cat: "thread", ID: t.born, Bind: "e", TS: ts, PID: w.pid(), TID: t.id})
-	}
+	w.thread(max(w.opts.PID, 1), t.id, name)
+	w.beginWith(t, slice{name: name}, t.born)
 	return t
 }
 
@@ -255,7 +158,7 @@ func (w *Writer) called(t *track, e *event.Event) {
 	f := w.function(e)
 	args := w.callArgs(e, &f)
 	if !f.Wants(true) {
-		w.element(element{Ph: "i", Name: "call " + f.Name, Cat: "call", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: args})
+		w.instant(t, trackEvent{name: "call " + f.Name, category: "call", args: args})
 		return
 	}
 	w.begin(t, slice{name: f.Name, fn: e.Func, args: args})
@@ -270,7 +173,7 @@ func (w *Writer) returned(t *track, e *event.Event) {
 	}
 	if at < 0 {
 		f := w.function(e)
-		w.element(element{Ph: "i", Name: "return " + f.Name, Cat: "call", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: w.callArgs(e, &f)})
+		w.instant(t, trackEvent{name: "return " + f.Name, category: "call", args: w.callArgs(e, &f)})
 		return
 	}
 	again := append([]slice(nil), t.open[at+1:]...)
@@ -313,16 +216,31 @@ func (w *Writer) callArgs(e *event.Event, f *event.Func) arguments {
 	return args
 }
 
-func (w *Writer) begin(t *track, s slice) {
-	cat := "lock"
+func (w *Writer) begin(t *track, s slice) { w.beginWith(t, s, 0) }
+
+// beginWith begins a slice to which a flow leads, unless that is 0.
+func (w *Writer) beginWith(t *track, s slice, flow uint64) {
+	category := "lock"
 	switch {
 	case s.fn != 0:
-		cat = "call"
+		category = "call"
 	case s.object == 0:
-		cat = "thread"
+		category = "thread"
 	}
-	w.element(element{Ph: "B", Name: s.name, Cat: cat, TS: t.last, PID: w.pid(), TID: t.id, Args: s.args})
+	w.event(trackEvent{typ: sliceBegin, track: t.id, time: t.last, name: s.name, category: category, ends: flow, args: s.args})
 	t.open = append(t.open, s)
+}
+
+// instant writes an event without duration.
+func (w *Writer) instant(t *track, e trackEvent) {
+	e.typ, e.track, e.time = instant, t.id, t.last
+	w.event(e)
+}
+
+// span writes a slice that began earlier and ends now.
+func (w *Writer) span(t *track, since int64, name string, args arguments) {
+	w.event(trackEvent{typ: sliceBegin, track: t.id, time: since, name: name, category: "wait", args: args})
+	w.event(trackEvent{typ: sliceEnd, track: t.id, time: t.last})
 }
 
 // finish ends the slice of an object. Slices of a track nest: those above it end
@@ -344,7 +262,7 @@ func (w *Writer) finish(t *track, object event.ObjectID) {
 
 func (w *Writer) closeFrom(t *track, at int) {
 	for range t.open[at:] {
-		w.element(element{Ph: "E", TS: t.last, PID: w.pid(), TID: t.id})
+		w.event(trackEvent{typ: sliceEnd, track: t.id, time: t.last})
 	}
 	t.open = t.open[:at]
 }
@@ -355,9 +273,7 @@ func (w *Writer) closeFrom(t *track, at int) {
 func (w *Writer) acquired(t *track, e *event.Event, before int64) {
 	name := w.objectName(e)
 	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before && h.since <= t.last {
-		start := max(before, h.since)
-		w.element(element{Ph: "X", Name: "may wait for " + name, Cat: "wait", TS: start, Dur: t.last - start, PID: w.pid(), TID: t.id,
-			Args: arguments{{key: "held by", text: fmt.Sprintf("T%d", h.thread)}}})
+		w.span(t, max(before, h.since), "may wait for "+name, arguments{{key: "held by", text: fmt.Sprintf("T%d", h.thread)}})
 	}
 	if e.Op == event.Acquire {
 		w.locks[e.Object] = holding{thread: t.id, since: t.last, until: -1}
@@ -383,33 +299,30 @@ func (w *Writer) forked(t *track, e *event.Event) {
 		w.threads[e.Peer] = child
 	}
 	child.born = w.flows
-	w.element(element{Ph: "i", Name: "starts " + w.threadName(e.Peer), Cat: "thread", Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: w.at(e)})
-	w.element(element{Ph: "s", Name: "start", Cat: "thread", ID: w.flows, TS: t.last, PID: w.pid(), TID: t.id})
+	w.instant(t, trackEvent{name: "starts " + w.threadName(e.Peer), category: "thread", starts: w.flows, args: w.at(e)})
 }
 
 func (w *Writer) end(t *track) {
 	w.flows++
 	t.died = w.flows
-	w.element(element{Ph: "s", Name: "join", Cat: "thread", ID: t.died, TS: t.last, PID: w.pid(), TID: t.id})
+	w.instant(t, trackEvent{name: "ends", category: "thread", starts: t.died})
 	w.closeFrom(t, 0)
-	t.over = true
+	t.closed = true
 }
 
 // joined: the wait is at most from the thread's last event.
 func (w *Writer) joined(t *track, e *event.Event, before int64) {
-	name := "joins " + w.threadName(e.Peer)
-	w.element(element{Ph: "X", Name: name, Cat: "wait", TS: before, Dur: t.last - before, PID: w.pid(), TID: t.id, Args: w.at(e)})
-	u := w.threads[e.Peer]
-	if u == nil || u == t || !u.seen {
-		return // it did nothing that was seen
+	u, flow := w.threads[e.Peer], uint64(0)
+	w.span(t, before, "joins "+w.threadName(e.Peer), w.at(e))
+	if u != nil && u != t && u.seen {
+		if !u.closed { // a trace may say join without end
+			u.last = max(u.last, t.last)
+			w.end(u)
+		}
+		flow, u.died = u.died, 0
 	}
-	if !u.over { // a trace may say join without end
-		u.last = max(u.last, t.last)
-		w.end(u)
-	}
-	if u.died != 0 {
-		w.element(element{Ph: "f", Name: "join", Cat: "thread", ID: u.died, Bind: "e", TS: t.last, PID: w.pid(), TID: t.id})
-		u.died = 0
+	if flow != 0 {
+		w.instant(t, trackEvent{name: "joined " + w.threadName(e.Peer), category: "thread", ends: flow})
 	}
 }
 
@@ -425,7 +338,7 @@ func (w *Writer) mark(t *track, e *event.Event) {
 			args = append(args, argument{key: "value_text", text: text})
 		}
 	}
-	w.element(element{Ph: "i", Name: name, Cat: e.Kind.String(), Scope: "t", TS: t.last, PID: w.pid(), TID: t.id, Args: args})
+	w.instant(t, trackEvent{name: name, category: e.Kind.String(), args: args})
 	if e.Op == event.Destroy {
 		delete(w.locks, e.Object)
 	}
@@ -443,12 +356,12 @@ func (w *Writer) valueText(e *event.Event) string {
 	return text
 }
 
-// at says where an event happened.
+// at returns the source location of an event as an argument.
 func (w *Writer) at(e *event.Event) arguments {
 	if w.opts.Names == nil || e.Stack == 0 {
 		return nil
 	}
-	if known, ok := w.places[e.Stack]; ok {
+	if known, ok := w.where[e.Stack]; ok {
 		return known
 	}
 	f := report.OwnFrame(w.opts.Names.Frames(e.Stack))
@@ -460,7 +373,7 @@ func (w *Writer) at(e *event.Event) arguments {
 	if where != "" {
 		args = arguments{{key: "at", text: where}}
 	}
-	w.places[e.Stack] = args
+	w.where[e.Stack] = args
 	return args
 }
 
@@ -494,16 +407,14 @@ func (w *Writer) objectName(e *event.Event) string {
 	return fmt.Sprintf("%s #%d", e.Kind, e.Object)
 }
 
-// Close ends all slices and the file, and tells what went wrong since the
-// beginning.
+// Close ends all slices and the file, and returns the first error since the beginning.
 func (w *Writer) Close() error {
 	for _, id := range slices.Sorted(maps.Keys(w.threads)) {
-		if t := w.threads[id]; t.seen && !t.over {
+		if t := w.threads[id]; t.seen && !t.closed {
 			t.last = max(t.last, w.now)
 			w.closeFrom(t, 0)
 		}
 	}
-	w.raw("\n]}\n")
 	if err := w.out.Flush(); err != nil {
 		return fmt.Errorf("write the timeline: %w", err)
 	}

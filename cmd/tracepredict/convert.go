@@ -33,13 +33,13 @@ func (a *app) convertCommand() *cobra.Command {
 
   std       STD text, for the RAPID tools and their kin; what it cannot carry is counted and told
   trace     tracepredict's own format
-  perfetto  a timeline of threads, locks held and waits, to be opened in ui.perfetto.dev
+  perfetto  a timeline of threads, critical sections and waits, as a Perfetto trace for ui.perfetto.dev
 
 - is standard input, or output. Exit status: 0, 125 if the trace cannot be read to its end or OUT not be written, 2 for wrong usage.`,
 		Example: `  tracepredict convert --to std shop.trace shop.std
   tracepredict convert --to std --dialect spd shop.trace - | less
   tracepredict convert --to trace avrora.std avrora.trace
-  tracepredict convert --to perfetto shop.trace shop.json`,
+  tracepredict convert --to perfetto shop.trace shop.pftrace`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.convert(&f, args[0], args[1])
@@ -89,7 +89,7 @@ func createOutput(name, form string) (*os.File, error) {
 	if name != standard {
 		return createFile("write the trace", name)
 	}
-	if form == "trace" && term.IsTerminal(int(os.Stdout.Fd())) {
+	if form != "std" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("standard output is a terminal; pipe it, or give a file")
 	}
 	return os.Stdout, nil
