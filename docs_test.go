@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // helps are packages that exist for tests alone.
@@ -76,13 +77,8 @@ func slugs(text string) map[string]bool {
 
 // Every link within the tree leads to a file that is there, and to a heading that it has.
 func TestLinksResolve(t *testing.T) {
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages = append(pages, "README.md", "SECURITY.md", "examples/README.md")
 	links := 0
-	for _, page := range pages {
+	for _, page := range allPages(t) {
 		for _, m := range link.FindAllStringSubmatch(prose(t, page), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
@@ -102,6 +98,53 @@ func TestLinksResolve(t *testing.T) {
 	}
 	if links == 0 {
 		t.Error("no links were found")
+	}
+}
+
+// allPages returns the paths of the documentation's pages.
+func allPages(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(pages, "README.md", "SECURITY.md", "examples/README.md")
+}
+
+// Bounds of prose: columns of a line, and lines of a paragraph or of an item of a list.
+const (
+	mostColumns = 120
+	mostLines   = 8
+)
+
+var item = regexp.MustCompile(`^\s*([-*+]|\d+\.) `)
+
+// Lines and paragraphs are short. Tables, whose rows cannot be broken, and code, which shows
+// what is printed, are as wide as they must be.
+func TestPagesAreNarrow(t *testing.T) {
+	for _, page := range allPages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, lines := false, 0
+		for i, line := range strings.Split(string(text), "\n") {
+			fence := strings.HasPrefix(strings.TrimSpace(line), "```")
+			code = code != fence
+			if code || fence || line == "" || strings.HasPrefix(line, "|") || strings.HasPrefix(line, "#") {
+				lines = 0
+				continue
+			}
+			if item.MatchString(line) {
+				lines = 0
+			}
+			if lines++; lines == mostLines+1 {
+				t.Errorf("%s:%d: a paragraph of more than %d lines", page, i+1, mostLines)
+			}
+			if n := utf8.RuneCountInString(line); n > mostColumns {
+				t.Errorf("%s:%d: %d columns, more than %d", page, i+1, n, mostColumns)
+			}
+		}
 	}
 }
 

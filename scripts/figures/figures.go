@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,15 +34,54 @@ func (m Marks) Write(name, fresh, text string) error {
 	return os.WriteFile(name, []byte(page), 0o644)
 }
 
-// Replace returns page with text, whole lines, between the marks. It is an error
-// if the page lacks one of them.
+// Replace returns page with text, whole lines, between the marks, its prose folded
+// to the width of a page. It is an error if the page lacks one of the marks.
 func (m Marks) Replace(page, text string) (string, error) {
 	before, rest, ok := strings.Cut(page, m.Begin)
 	_, after, too := strings.Cut(rest, m.End)
 	if !ok || !too {
 		return "", fmt.Errorf("it lacks the lines %q and %q", m.Begin, m.End)
 	}
-	return before + m.Begin + "\n" + text + m.End + after, nil
+	return before + m.Begin + "\n" + fold(text) + m.End + after, nil
+}
+
+// width is how many columns the prose of a page has at most.
+const width = 120
+
+// fold breaks the lines of prose that are too long, between words. Tables, code
+// and headings stay.
+func fold(text string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		fence := strings.HasPrefix(line, "```")
+		code = code != fence
+		if code || fence || utf8.RuneCountInString(line) <= width || line[0] == '|' || line[0] == '#' {
+			b.WriteString(line + "\n")
+			continue
+		}
+		indent := ""
+		if strings.HasPrefix(line, "- ") {
+			indent = "  "
+		}
+		n := 0
+		for i, word := range strings.Fields(line) {
+			switch length := utf8.RuneCountInString(word); {
+			case i == 0:
+			case n+1+length > width && !strings.Contains("-+*=>#", word[:1]): // would be more than a word there
+				b.WriteString("\n" + indent)
+				n = len(indent)
+			default:
+				b.WriteString(" ")
+				n++
+			}
+			b.WriteString(word)
+			n += utf8.RuneCountInString(word)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 // Machine names what figures depend on, in a few words.

@@ -57,3 +57,19 @@ func TestMachineIsOneLine(t *testing.T) {
 		t.Errorf("%q", m)
 	}
 }
+
+func TestFold(t *testing.T) {
+	words := strings.Repeat("word ", 23) // 115 columns
+	for in, want := range map[string]string{
+		"short\n":                           "short\n",
+		words + "and more\n":                words + "and\nmore\n",
+		"- " + words + "mores more\n":       strings.TrimSpace("- "+words) + "\n  mores more\n",
+		words + "one - two\n":               words + "one -\ntwo\n",
+		"| " + words + "and more\n":         "| " + words + "and more\n",
+		"```\n" + words + "and more\n```\n": "```\n" + words + "and more\n```\n",
+	} {
+		if got := fold(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
