@@ -34,12 +34,6 @@ import (
 // length of a hold alone, and is free for a debugger at all other times.
 
 const (
-	// The program waits once 1/highMark of the ring is unread, until no more
-	// than 1/lowMark is: half the ring is left for what the threads make until
-	// they have stopped, and a quarter stays to be read while they start again.
-	highMark = 2
-	lowMark  = 4
-
 	idlePause = 5 * time.Millisecond // between looks at the ring
 	busyPause = time.Millisecond     // once 1/lowMark is unread, and during a hold
 )
@@ -62,6 +56,19 @@ type brake struct {
 	held      time.Duration
 	obstacles map[int]string // why a process could not be made to wait
 	absent    time.Duration  // longest time that the watcher could not run
+}
+
+// newBrake returns a brake that looks at a ring buffer.
+func newBrake(ring ringFill, pids func() []int) *brake { return &brake{ring: ring, pids: pids} }
+
+// waits returns how often and how long the threads were made to wait.
+func (b *brake) waits() (times int, d time.Duration) {
+	if b == nil {
+		return 0, 0
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.holds, b.held
 }
 
 // wanted: the ring is so full that the program must wait.
@@ -97,19 +104,6 @@ func (b *brake) watch(epoll int, press func()) {
 		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // whatever it says, we look
 		b.wasAbsent(time.Since(before) - pause)
 	}
-}
-
-// newRingEpoll waits for the wake-ups of a ring buffer, each once: it is ready
-// to be read whenever anything is unread.
-func newRingEpoll(ringFD int) (int, error) {
-	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err == nil {
-		err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, ringFD, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
-	}
-	if err != nil {
-		return -1, fmt.Errorf("watch the ring buffer: %w", err)
-	}
-	return fd, nil
 }
 
 func (b *brake) wasAbsent(d time.Duration) {

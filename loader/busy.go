@@ -119,14 +119,14 @@ func (s *Session) counter(name string) *busy {
 func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
 	names, of := m.unnamed()
 	for _, name := range names {
-		if err := s.tracer.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
+		if err := s.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *Tracer) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []Probe, owner int, unfiltered bool) error {
+func (s *Session) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []Probe, owner int, unfiltered bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
@@ -137,7 +137,7 @@ func (t *Tracer) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []Pr
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", b.variable, err)
 	}
-	t.own(owner, l)
+	s.tracer.own(owner, l)
 	b.links = append(b.links, ownLink{owner, l})
 	return nil
 }

@@ -44,8 +44,8 @@ func dropPrivileges(become *Credentials, files *fileUser) error {
 	if err != nil {
 		return err
 	}
-	keep := caps.kept()
-	if err := caps.dropBounding(keep); err != nil {
+	keep := keptBy(caps)
+	if err := dropBounding(caps, keep); err != nil {
 		return fmt.Errorf("limit the capabilities that can be had: %w", err)
 	}
 	if caps.has(capability.CAP_SETUID, false) && caps.has(capability.CAP_SETGID, false) {
@@ -69,10 +69,10 @@ func onAllThreads(trap, a1, a2 uintptr) error {
 	return nil
 }
 
-// kept are the capabilities that the tool goes on with: of those it uses the
+// keptBy returns the capabilities that the tool goes on with: of those it uses the
 // ones that it may have. Where CAP_SYS_ADMIN stands for one, as in a container
 // set up for older kernels, it has to stay.
-func (s capabilitySet) kept() []capability.Cap {
+func keptBy(s capabilitySet) []capability.Cap {
 	var keep []capability.Cap
 	for _, n := range capabilitiesUsed {
 		c := n.cap
@@ -88,7 +88,7 @@ func (s capabilitySet) kept() []capability.Cap {
 
 // dropBounding takes all but keep out of the bounding set, where that is
 // allowed: to root.
-func (s capabilitySet) dropBounding(keep []capability.Cap) error {
+func dropBounding(s capabilitySet, keep []capability.Cap) error {
 	if !s.has(capability.CAP_SETPCAP, false) {
 		return nil
 	}

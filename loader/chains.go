@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
@@ -20,7 +21,7 @@ import (
 // One goroutine calls take, and then end; chain may be called by any.
 type chains struct {
 	code   codeSpace
-	tables map[*Module]*unwind.Table // of run alone
+	tables map[*elf.File]*unwind.Table // of run alone
 	todo   chan *stackCopy
 	ended  chan struct{} // closed when all are found
 
@@ -34,7 +35,10 @@ type chains struct {
 
 // codeSpace is what code lies where in the processes.
 type codeSpace interface {
-	Segment(pid int, addr uint64) (Segment, bool)
+	// Code returns the file whose code lies at an address of a process, and how far
+	// it lies from where it was linked.
+	Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bool)
+	// Site returns the site of an index in records; nil if there is none.
 	Site(index uint32) *probes.Site
 }
 
@@ -52,7 +56,7 @@ const (
 
 func newChains(code codeSpace) *chains {
 	c := &chains{
-		code: code, todo: make(chan *stackCopy, maxCopies), ended: make(chan struct{}), tables: map[*Module]*unwind.Table{}, places: map[uint32]int32{}, numbers: map[string]int32{},
+		code: code, todo: make(chan *stackCopy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, places: map[uint32]int32{}, numbers: map[string]int32{},
 	}
 	c.found = sync.NewCond(&c.mu)
 	return c
@@ -178,20 +182,20 @@ func (c *chains) unwind(k *stackCopy) (pcs []uint64, end unwind.End) {
 const entryCode = 256
 
 func (c *chains) atEntry(pid int, pc uint64) bool {
-	seg, ok := c.code.Segment(pid, pc)
-	return ok && pc-seg.Bias-seg.Module.Bin.Entry() < entryCode
+	file, bias, ok := c.code.Code(pid, pc)
+	return ok && pc-bias-file.Entry() < entryCode
 }
 
 // table gives what is known of how to unwind the code at an address.
 func (c *chains) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
-	seg, ok := c.code.Segment(pid, pc)
+	file, bias, ok := c.code.Code(pid, pc)
 	if !ok {
 		return nil, 0, false
 	}
-	t := c.tables[seg.Module]
+	t := c.tables[file]
 	if t == nil {
-		t = unwind.New(seg.Module.Bin)
-		c.tables[seg.Module] = t
+		t = unwind.New(file)
+		c.tables[file] = t
 	}
-	return t, seg.Bias, true
+	return t, bias, true
 }

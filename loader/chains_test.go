@@ -13,7 +13,8 @@ import (
 
 // code is the test's own binary as it would lie in a process, and two sites.
 type code struct {
-	seg   Segment
+	file  *elf.File
+	bias  uint64
 	pc    uint64 // of an instruction in it
 	sites []*probes.Site
 }
@@ -31,14 +32,15 @@ func newCode(t testing.TB) *code {
 		t.Fatal("no code")
 	}
 	return &code{
-		seg:   Segment{Lo: bias, Hi: bias + 1<<32, Bias: bias, Module: &Module{Path: "self", Bin: file}},
+		file:  file,
+		bias:  bias,
 		pc:    bias + text[0].Lo,
 		sites: []*probes.Site{nil, {BPF: bpf.Site{AtEntry: 1}}, {Program: probes.ProgramWatch}},
 	}
 }
 
-func (c *code) Segment(_ int, addr uint64) (Segment, bool) {
-	return c.seg, c.seg.Lo <= addr && addr < c.seg.Hi
+func (c *code) Code(_ int, addr uint64) (*elf.File, uint64, bool) {
+	return c.file, c.bias, c.bias <= addr && addr < c.bias+1<<32
 }
 
 func (c *code) Site(index uint32) *probes.Site {

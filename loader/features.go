@@ -128,7 +128,7 @@ func allFeatures(c circumstances) []Feature {
 	}
 	for _, n := range capabilitiesUsed {
 		list = append(list, Feature{Name: n.name, Why: n.why, Since: "5.8", Needed: n.name != capSysPtrace, probe: func() error {
-			return c.probeCapability(n.name)
+			return probeCapability(c, n.name)
 		}})
 	}
 	list = append(list, bpfFeatures()...)
@@ -177,7 +177,7 @@ func (c circumstances) lacks(name string) bool {
 	return slices.Contains(c.missing, name) || name == capSysPtrace && c.noPtrace
 }
 
-func (c circumstances) probeCapability(name string) error {
+func probeCapability(c circumstances, name string) error {
 	switch {
 	case !c.capsKnown:
 		return errors.New("the tool's own capabilities cannot be read")
@@ -205,12 +205,12 @@ func probeWhole() error {
 func settings(c circumstances) []Feature {
 	return []Feature{
 		{Name: "kernel.unprivileged_bpf_disabled", Why: "say why BPF is refused", probe: func() error {
-			return c.explainSetting("kernel.unprivileged_bpf_disabled", 1, "CAP_BPF")
+			return explainSetting(c, "kernel.unprivileged_bpf_disabled", 1, "CAP_BPF")
 		}, detail: settingDetail("kernel.unprivileged_bpf_disabled", "does not concern CAP_BPF")},
 		{Name: "kernel.perf_event_paranoid", Why: "say why watching memory is refused", probe: func() error {
-			return c.explainSetting("kernel.perf_event_paranoid", 2, "CAP_PERFMON")
+			return explainSetting(c, "kernel.perf_event_paranoid", 2, "CAP_PERFMON")
 		}, detail: settingDetail("kernel.perf_event_paranoid", "does not concern CAP_PERFMON")},
-		{Name: "kernel.yama.ptrace_scope", Why: "say why tracing is refused", probe: c.probeYama,
+		{Name: "kernel.yama.ptrace_scope", Why: "say why tracing is refused", probe: func() error { return probeYama(c) },
 			detail: settingDetail("kernel.yama.ptrace_scope", "does not concern CAP_SYS_PTRACE")},
 		{Name: "lockdown", Why: "say why reading memory is refused", probe: func() error { return probeLockdown(c.lockdown) },
 			detail: func() string { return "does not forbid BPF" }},
@@ -230,7 +230,7 @@ func settingDetail(name, harmless string) func() string {
 
 // explainSetting says no where the setting has at least the value strict and
 // the capability that lifts it is missing.
-func (c circumstances) explainSetting(name string, strict int, lifts string) error {
+func explainSetting(c circumstances, name string, strict int, lifts string) error {
 	n, ok, err := readSetting(name)
 	if err != nil || !ok {
 		return err
@@ -241,15 +241,15 @@ func (c circumstances) explainSetting(name string, strict int, lifts string) err
 	return &NeedError{What: fmt.Sprintf("%d: refuses those without %s", n, lifts), Remedy: c.privilegeRemedy()}
 }
 
-func (c circumstances) probeYama() error {
+func probeYama(c circumstances) error {
 	n, ok, err := readSetting("kernel.yama.ptrace_scope")
 	if err != nil || !ok {
 		return err
 	}
-	return c.judgeYama(n)
+	return judgeYama(c, n)
 }
 
-func (c circumstances) judgeYama(scope int) error {
+func judgeYama(c circumstances, scope int) error {
 	switch {
 	case scope >= 3:
 		return &NeedError{What: "3: nobody may trace, until the next boot",

@@ -83,6 +83,7 @@ func becomeProgram() error {
 
 // heldProcess is a process of ours that has not become the program yet.
 type heldProcess struct {
+	pid  int
 	cmd  *exec.Cmd
 	gate *os.File // write one byte to let it go
 	fail *os.File
@@ -126,7 +127,7 @@ func startHeld(plan heldPlan, stdout *os.File) (*heldProcess, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)
 	}
-	h := &heldProcess{cmd: cmd, gate: goW, fail: failR}
+	h := &heldProcess{pid: cmd.Process.Pid, cmd: cmd, gate: goW, fail: failR}
 	if n, err := failR.Read(make([]byte, 1)); n != 1 {
 		h.gate.Close()
 		return nil, fmt.Errorf("start a process for %s: it ended before it could wait: %w", plan.Path, err)
@@ -138,10 +139,13 @@ func startHeld(plan heldPlan, stdout *os.File) (*heldProcess, error) {
 func (h *heldProcess) release() error {
 	defer h.gate.Close()
 	if _, err := h.gate.Write([]byte{1}); err != nil {
-		return fmt.Errorf("let process %d go: %w", h.cmd.Process.Pid, err)
+		return fmt.Errorf("let process %d go: %w", h.pid, err)
 	}
 	return nil
 }
+
+// giveUp ends it where it still waits, without waiting for its end.
+func (h *heldProcess) giveUp() { h.gate.Close() }
 
 // abandon ends it without its having become anything.
 func (h *heldProcess) abandon() {

@@ -62,7 +62,7 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 		byGroup[g] = append(byGroup[g], Probe{Offset: place.Offset, Site: number})
 	}
 	for _, g := range groups {
-		if err := s.tracer.attachBusy(g, s.tracer.objs.OnUnseen, m.file, byGroup[g], p.pid, p.unfiltered()); err != nil {
+		if err := s.attachBusy(g, s.tracer.objs.OnUnseen, m.file, byGroup[g], p.pid, p.unfiltered()); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ import (
 //
 // One goroutine reads. AvailableBytes, BufferSize and Close may be called by others.
 type ring struct {
+	m      *ebpf.Map
 	fd     int // epoll, of the ring and of closing
 	wakeup int // eventfd that tells of closing
 	closed atomic.Bool
@@ -34,12 +35,20 @@ type ring struct {
 	consumed, produced *uint64
 	data               []byte // twice the size: what wraps around lies in one piece
 	size               uint64
-	batch              uint64          // bytes to read before their space is given back
-	high               uint64          // most bytes that were taken when the reader looked; of the reader alone
-	pause              func(at uint64) // called by the reader after each batch, with what it has read; nil: nothing
+	batch              uint64 // bytes to read before their space is given back
+	high               uint64 // most bytes that were taken when the reader looked; of the reader alone
+
+	visits  chan visit // see between
+	visitor *visit     // the one that waits; of the reader alone
 }
 
 const (
+	// The program waits once 1/highMark of the ring is unread, until no more
+	// than 1/lowMark is: half the ring is left for what the threads make until
+	// they have stopped, and a quarter stays to be read while they start again.
+	highMark = 2
+	lowMark  = 4
+
 	recordHeader = 8
 	busyBit      = 1 << 31 // reserved, not committed yet
 	discardBit   = 1 << 30
@@ -52,9 +61,9 @@ const (
 
 func newRing(m *ebpf.Map) (*ring, error) {
 	size, page := int(m.MaxEntries()), os.Getpagesize()
-	r := &ring{fd: -1, wakeup: -1, size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
+	r := &ring{m: m, fd: -1, wakeup: -1, visits: make(chan visit), size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
 	var err error
-	if r.fd, err = newRingEpoll(m.FD()); err != nil {
+	if r.fd, err = r.wakeUps(); err != nil {
 		return nil, err
 	}
 	if err = r.watchClosing(); err == nil {
@@ -136,9 +145,7 @@ func (r *ring) drain(take func([]byte) error) (n int, err error) {
 			if given = at; r.closed.Load() {
 				return n, os.ErrClosed
 			}
-			if r.pause != nil {
-				r.pause(at)
-			}
+			r.serve(at)
 		}
 	}
 }
@@ -204,6 +211,23 @@ func (r *ring) read() uint64 {
 	}
 	return atomic.LoadUint64(r.consumed)
 }
+
+// wakeUps returns a new epoll descriptor for the wake-ups of the ring buffer, each once: the
+// ring buffer itself is ready to be read whenever anything is unread.
+func (r *ring) wakeUps() (int, error) {
+	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err == nil {
+		err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, r.m.FD(), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+	}
+	if err != nil {
+		return -1, fmt.Errorf("watch the ring buffer: %w", err)
+	}
+	return fd, nil
+}
+
+// highWater returns the most bytes that were taken when the reader looked; valid once it
+// has ended.
+func (r *ring) highWater() uint64 { return r.high }
 
 // BufferSize is the size of the ring in bytes.
 func (r *ring) BufferSize() int { return int(r.size) }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -71,6 +72,17 @@ type Options struct {
 	// LetGo: when the probes of a variable that nobody named and that one thread
 	// alone uses are removed. Default: never.
 	LetGo LetGo
+}
+
+// Handler takes what the ring buffer brings, in the order of the run. The records
+// lie in the ring buffer itself: they cannot be written, and what is kept must be
+// copied.
+type Handler interface {
+	Record(*bpf.Record)
+	Call(*bpf.CallRecord)
+	Stack(*bpf.StackRecord)
+	// Idle is called when nothing is left to read for now.
+	Idle()
 }
 
 // Session observes a process, and with Options.Follow those that come of it.
@@ -163,7 +175,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		s.keeper = newKeeper(tracer, opts.LetGo)
 	}
 	if !opts.Lossy {
-		s.brake = tracer.newBrake(s.livePIDs)
+		s.brake = newBrake(tracer.reader, s.livePIDs)
 	}
 	return s, nil
 }
@@ -174,7 +186,7 @@ func (s *Session) watch(press func()) error {
 	if s.brake == nil {
 		return nil
 	}
-	epoll, err := newRingEpoll(s.tracer.objs.Ring.FD())
+	epoll, err := s.tracer.reader.wakeUps()
 	if err != nil {
 		return err
 	}
@@ -318,6 +330,15 @@ func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
 		}
 	}
 	return Segment{}, false
+}
+
+// Code implements chains' view of the processes.
+func (s *Session) Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bool) {
+	seg, ok := s.Segment(pid, addr)
+	if !ok {
+		return nil, 0, false
+	}
+	return seg.Module.Bin, seg.Bias, true
 }
 
 // Segments lists all code that a process has mapped so far.
@@ -602,7 +623,7 @@ func (s *Session) read() {
 	go s.chains.run()
 	go func() {
 		defer close(s.readDone)
-		s.readErr = s.tracer.read(filter{s}, s.stop)
+		s.readErr = s.tracer.reader.run(filter{s}, s.stop)
 	}()
 }
 
@@ -645,7 +666,8 @@ func (f filter) Call(r *bpf.CallRecord) {
 	}
 }
 
-func (f filter) part(p *bpf.StackPart) { f.s.copies.part(p) }
+// Part collects a part of a stack.
+func (f filter) Part(p *bpf.StackPart) { f.s.copies.part(p) }
 
 func (f filter) Stack(r *bpf.StackRecord) {
 	f.s.chains.take(f.s.copies.finish(r))
@@ -734,12 +756,8 @@ type RingUse struct {
 // RingUse is valid once the session has ended.
 func (s *Session) RingUse() RingUse {
 	r := s.tracer.reader
-	u := RingUse{Bytes: r.size, HighWater: r.high}
-	if b := s.brake; b != nil {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		u.Waits, u.Waited = b.holds, b.held
-	}
+	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.highWater()}
+	u.Waits, u.Waited = s.brake.waits()
 	return u
 }
 

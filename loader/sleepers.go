@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"fmt"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -17,11 +16,7 @@ func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	if s.over {
 		return nil, ErrEnded
 	}
-	lines, err := iterate[bpf.Sleeper](s.tracer.objs.ListSleepers)
-	if err != nil {
-		return nil, fmt.Errorf("ask what the threads are doing: %w", err)
-	}
-	return lines, nil
+	return s.tracer.sleepers()
 }
 
 // ReadMemory fills b from the memory of a process; false if it cannot be read.
@@ -46,54 +41,7 @@ func (s *Session) Caught(pid int) (mask uint64, ok bool) {
 	return mask, err == nil
 }
 
-// visit is what somebody wants done between two records.
-type visit struct {
-	do    func()
-	after uint64 // position in the ring that must have been read
-	done  chan struct{}
-}
-
 // Between calls f once on the goroutine that hands records on, between two of them
-// and after all that were there when Between was called, and returns then; false: that
-// goroutine has ended, and f was not called.
-func (s *Session) Between(f func()) bool {
-	v := visit{f, s.tracer.reader.written(), make(chan struct{})}
-	select {
-	case s.tracer.visits <- v:
-	case <-s.readDone:
-		return false
-	}
-	select {
-	case <-v.done:
-		return true
-	case <-s.readDone:
-	}
-	select {
-	case <-v.done: // at the last moment
-		return true
-	default:
-		return false
-	}
-}
-
-// serve lets in who waits at Between, as far as all has been read that they want; at
-// is what has been.
-func (t *Tracer) serve(at uint64) {
-	for {
-		if t.visitor == nil {
-			select {
-			case v := <-t.visits:
-				t.visitor = &v
-			default:
-				return
-			}
-		}
-		if t.visitor.after > at {
-			return
-		}
-		v := t.visitor
-		t.visitor = nil
-		v.do()
-		close(v.done)
-	}
-}
+// and after all that were there when Between was called, and returns then. It returns
+// false if that goroutine has ended, and f was not called.
+func (s *Session) Between(f func()) bool { return s.tracer.reader.between(f, s.readDone) }

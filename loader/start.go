@@ -37,7 +37,7 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		held.abandon()
 		return Result{}, err
 	}
-	s.begin(held.cmd.Process.Pid)
+	s.begin(held.pid)
 	s.held = true
 	if started != nil {
 		started(s)
@@ -110,8 +110,8 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
-		held.gate.Close() // where it still waits it ends: it may be another user's than the tool now is
-		kill(s.PID())     // it stands at its start, or is of no use to anybody
+		held.giveUp() // where it still waits it ends: it may be another user's than the tool now is
+		kill(s.PID()) // it stands at its start, or is of no use to anybody
 		_, _ = t.run()
 	}
 	return outcome{exit: exit, err: err}
@@ -120,7 +120,7 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 // neverRan says why the waiting process ended before it became the program.
 func neverRan(exit Exit, held *heldProcess) error {
 	if exit.Signal != 0 {
-		return &ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.cmd.Process.Pid, int(exit.Signal), unix.SignalName(exit.Signal))}
+		return &ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.pid, int(exit.Signal), unix.SignalName(exit.Signal))}
 	}
 	return &ExitError{Code: exit.Status, Err: errors.New(held.failure())}
 }

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -52,9 +51,6 @@ const (
 	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring
 	// is unread. The program is made to wait at the same mark.
 	stackShare = highMark
-	// pollInterval bounds how long a record lies unread when nothing wakes
-	// the reader: short for a person who looks on, long for the CPU.
-	pollInterval = 20 * time.Millisecond
 )
 
 // Tracer is the loaded BPF side: programs, maps and links. One goroutine calls
@@ -63,9 +59,6 @@ const (
 type Tracer struct {
 	objs   bpf.TracepredictObjects
 	reader *ring
-
-	visits  chan visit // see Session.Between
-	visitor *visit     // the one that waits; of the reader alone
 
 	mu    sync.Mutex          // guards what follows; taken alone
 	links []link.Link         // of tracepoints
@@ -86,7 +79,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, visits: make(chan visit), files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, explainLoad(err)
 	}
@@ -181,7 +174,6 @@ func (t *Tracer) start() error {
 	if t.reader, err = newRing(t.objs.Ring); err != nil {
 		return err
 	}
-	t.reader.pause = t.serve
 	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
 		if err != nil {
@@ -333,6 +325,15 @@ func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 	return lines, nil
 }
 
+// sleepers lists what the threads of the targets are doing.
+func (t *Tracer) sleepers() ([]bpf.Sleeper, error) {
+	lines, err := iterate[bpf.Sleeper](t.objs.ListSleepers)
+	if err != nil {
+		return nil, fmt.Errorf("ask what the threads are doing: %w", err)
+	}
+	return lines, nil
+}
+
 // iterate runs an iterator, and gives the lines that it writes.
 func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 	it, err := link.AttachIter(link.IterOptions{Program: prog})
@@ -355,82 +356,6 @@ func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 		lines = append(lines, *(*Line)(unsafe.Pointer(&raw[0])))
 	}
 	return lines, nil
-}
-
-// newBrake makes a brake that looks at the ring buffer.
-func (t *Tracer) newBrake(pids func() []int) *brake {
-	return &brake{ring: t.reader, pids: pids}
-}
-
-// Handler takes what the ring buffer brings, in the order of the run. The records
-// lie in the ring buffer itself: they cannot be written, and what is kept must be
-// copied.
-type Handler interface {
-	Record(*bpf.Record)
-	Call(*bpf.CallRecord)
-	Stack(*bpf.StackRecord)
-	// Idle is called when nothing is left to read for now.
-	Idle()
-}
-
-// recordHandler takes the parts of stacks too.
-type recordHandler interface {
-	Handler
-	part(*bpf.StackPart)
-}
-
-// read hands all records to h until stop is closed and nothing is left, or
-// the tracer is closed. A record of impossible size is an error.
-func (t *Tracer) read(h recordHandler, stop <-chan struct{}) error {
-	take := func(raw []byte) error { return handle(raw, h) }
-	for {
-		stopping := isClosed(stop)
-		var err error
-		if !stopping {
-			err = t.reader.wait(pollInterval)
-		}
-		n := 0
-		if err == nil {
-			n, err = t.reader.drain(take)
-		}
-		if errors.Is(err, os.ErrClosed) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		h.Idle()
-		t.serve(t.reader.read())
-		if stopping && n == 0 {
-			return nil
-		}
-	}
-}
-
-// handle gives one record to h. Its memory is aligned as the kernel aligns it, by 8.
-func handle(raw []byte, h recordHandler) error {
-	switch len(raw) {
-	case int(unsafe.Sizeof(bpf.Record{})):
-		h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.CallRecord{})):
-		h.Call((*bpf.CallRecord)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.StackRecord{})):
-		h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.StackPart{})):
-		h.part((*bpf.StackPart)(unsafe.Pointer(&raw[0])))
-	default:
-		return fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
-	}
-	return nil
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // Lost counts what could not be recorded.

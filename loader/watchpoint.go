@@ -312,6 +312,16 @@ func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
 	return s.tracer.unwatch(p.pid, gone)
 }
 
+// kernelCode returns some bytes of the kernel's code before an instruction of an OpTouch
+// record of RecKernel, and some at it.
+func (t *Tracer) kernelCode(ip uint64) (before, at []byte, ok bool) {
+	var code bpf.KernelCode
+	if err := t.objs.KernelCodes.Lookup(ip, &code); err != nil {
+		return nil, nil, false
+	}
+	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
+}
+
 // unwatch removes watchpoints of a process at some addresses.
 func (t *Tracer) unwatch(pid int, addrs map[uint64]bool) error {
 	var gone []io.Closer
@@ -353,11 +363,7 @@ func (p *process) bias(mod *Module) (uint64, bool) {
 // KernelCode gives the code of the kernel around the instruction pointer of an
 // OpTouch record of RecKernel: some bytes before, and some at it.
 func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
-	var code bpf.KernelCode
-	if err := s.tracer.objs.KernelCodes.Lookup(ip, &code); err != nil {
-		return nil, nil, false
-	}
-	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
+	return s.tracer.kernelCode(ip)
 }
 
 // limitWatchpoints tells the planner of a program how many hardware watchpoints
