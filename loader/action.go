@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/tracepredict/tracepredict/loader/target"
 	"golang.org/x/sys/unix"
 )
 
@@ -12,17 +13,17 @@ import (
 // says which right is missing.
 func (s *Session) Signal(sig unix.Signal) error {
 	s.mu.Lock()
-	target := s.target
+	process := s.target
 	s.mu.Unlock()
 	err := os.ErrProcessDone
-	if target != nil {
-		err = target.Signal(sig)
+	if process != nil {
+		err = process.Signal(sig)
 	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrProcessDone):
-		return ErrEnded
+		return target.ErrEnded
 	case errors.Is(err, unix.EPERM):
 		return fmt.Errorf("send %s to process %d: the observation has given up the rights of root, and the process is another user's", unix.SignalName(sig), s.PID())
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // Attach observes a running process until ctx ends or the process does; it
@@ -20,12 +23,12 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	var early earlyFiles
+	var early target.EarlyFiles
 	s, err := newSession(opts, func() error {
-		early = openEarly(pid)
+		early = target.OpenEarly(pid)
 		return dropForProcess(pid)
 	})
-	defer early.close()
+	defer early.Close()
 	if err != nil {
 		return Result{}, err
 	}
@@ -84,19 +87,19 @@ func (s *Session) noteChildren(pid int) {
 // dropForProcess drops privileges for the observation of another process, whose
 // files are then opened with its own rights. Its user cannot signal the tool.
 func dropForProcess(pid int) error {
-	user, err := fileUserOf(pid)
+	user, err := target.FileUserOf(pid)
 	if err != nil {
 		return err
 	}
-	return dropPrivileges(nil, user)
+	return target.DropPrivileges(nil, user)
 }
 
 // holdFound is one hold of the process, which nobody traces between holds.
 func (s *Session) holdFound() {
 	done := make(chan struct{})
-	onOneThread(func() {
+	ptrace.OnOneThread(func() {
 		defer close(done)
-		s.brake.holdFound()
+		s.brake.HoldFound()
 	})
 	<-done
 }
@@ -110,7 +113,7 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 		return err
 	}
 	if s.keeper != nil && len(lines) > 1 {
-		if err := s.tracer.crowd(); err != nil {
+		if err := s.tracer.Crowd(); err != nil {
 			return err
 		}
 	}

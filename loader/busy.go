@@ -9,6 +9,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 )
 
@@ -41,7 +42,7 @@ type busy struct {
 // ownLink is a link for a process.
 type ownLink struct {
 	owner int
-	link  probeLink
+	link  attach.Link
 }
 
 // hit counts a hit at a time; it is true once, when there have been too many.
@@ -70,8 +71,8 @@ func (b *busy) take() []ownLink {
 }
 
 // unnamed groups a module's probes of atomic variables that nobody named.
-func (m *Module) unnamed() (names []string, of map[string][]Probe) {
-	of = map[string][]Probe{}
+func (m *Module) unnamed() (names []string, of map[string][]attach.Probe) {
+	of = map[string][]attach.Probe{}
 	for i, s := range m.Plan.Sites {
 		if s.Program != probes.ProgramAtomic || m.Plan.Chained(i) {
 			continue
@@ -79,7 +80,7 @@ func (m *Module) unnamed() (names []string, of map[string][]Probe) {
 		if of[s.Variable] == nil {
 			names = append(names, s.Variable)
 		}
-		of[s.Variable] = append(of[s.Variable], Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
+		of[s.Variable] = append(of[s.Variable], attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
 	}
 	return names, of
 }
@@ -119,25 +120,25 @@ func (s *Session) counter(name string) *busy {
 func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
 	names, of := m.unnamed()
 	for _, name := range names {
-		if err := s.attachBusy(s.counters[name], s.tracer.objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
+		if err := s.attachBusy(s.counters[name], s.tracer.Objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []Probe, owner int, unfiltered bool) error {
+func (s *Session) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []attach.Probe, owner int, unfiltered bool) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
 		return nil
 	}
-	to := linkTo{file: f, owner: owner, unfiltered: unfiltered}
-	l, err := to.link(prog, probes, 0)
+	to := attach.LinkTo{File: f, Owner: owner, Unfiltered: unfiltered}
+	l, err := to.Link(prog, probes, 0)
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", b.variable, err)
 	}
-	s.tracer.own(owner, l)
+	s.tracer.Own(owner, l)
 	b.links = append(b.links, ownLink{owner, l})
 	return nil
 }
@@ -171,13 +172,13 @@ func (s *Session) shed(b *busy) {
 
 // remove takes the probes of b out and lets no more come.
 func (s *Session) remove(b *busy) error {
-	var links []probeLink
+	var links []attach.Link
 	for _, l := range b.take() {
-		if s.tracer.replace(l.owner, l.link, 0) { // else its process has gone
+		if s.tracer.Replace(l.owner, l.link, 0) { // else its process has gone
 			links = append(links, l.link)
 		}
 	}
-	return closeAll(links)
+	return attach.CloseAll(links)
 }
 
 // TooBusy lists the atomic variables that nobody named and that were accessed too

@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
@@ -18,7 +21,7 @@ import (
 // is attached and what is later named come from the same open file, so that a
 // path that the process swaps is never followed.
 type Module struct {
-	ID   FileID
+	ID   procfs.FileID
 	Path string // as the process names it
 	Bin  *elf.File
 	Plan *probes.Plan
@@ -45,10 +48,10 @@ type Segment struct {
 // openModule opens what a mapping maps, and makes sure that it is that file and
 // not another put in its place. Exe says that it is the program itself; early
 // may have it already.
-func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error) {
-	f, err := early.take(m.File), error(nil)
+func openModule(pid int, m procfs.Mapping, exe bool, early target.EarlyFiles) (*Module, error) {
+	f, err := early.Take(m.File), error(nil)
 	if f == nil {
-		f, err = openMapped(pid, m, exe)
+		f, err = target.OpenMapped(pid, m, exe)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("process %d: %w", pid, err)
@@ -71,7 +74,7 @@ func openModule(pid int, m Mapping, exe bool, early earlyFiles) (*Module, error)
 // is good as long as root is open: debug information is often looked for when the
 // process has ended.
 func openRoot(pid int) (root *os.File, name string) {
-	name = procDir(pid) + "/root"
+	name = procfs.Dir(pid) + "/root"
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, name // what is looked for there says so
@@ -80,7 +83,7 @@ func openRoot(pid int) (root *os.File, name string) {
 }
 
 // bias gives the load bias of a mapping of the module's code.
-func (m *Module) bias(mp Mapping) (uint64, bool) {
+func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	for _, text := range m.Bin.Text() {
 		off, err := m.Bin.Offset(text.Lo)
 		if err == nil && off >= mp.Offset && off-mp.Offset < mp.Hi-mp.Lo {
@@ -102,18 +105,18 @@ func (m *Module) keep(base uint32) {
 
 // probesOf gives the module's probes of what was named, with absolute site indices. Sites chained
 // behind another at the same address have none of their own.
-func (m *Module) probesOf() []Probe {
-	var ps []Probe
+func (m *Module) probesOf() []attach.Probe {
+	var ps []attach.Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
 		if s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Program: s.Program})
+			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program})
 		}
 		if s.Return {
-			ps = append(ps, Probe{Offset: s.Offset, Site: index, Program: s.Program, Return: true})
+			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program, Return: true})
 		}
 	}
 	return ps
@@ -139,12 +142,12 @@ func (m *Module) probed() bool {
 }
 
 // sign writes the signatures of a module's functions, and into sites their numbers.
-func (m *Module) sign(t *Tracer, sites []bpf.Site) error {
+func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
 	for i := range m.Plan.Sites {
 		if m.Plan.Sites[i].Method == nil {
 			continue
 		}
-		number, err := t.signature(m.Plan.Sites[i].Signature)
+		number, err := t.Signature(m.Plan.Sites[i].Signature)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 )
 
@@ -46,7 +47,7 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 		return nil
 	}
 	m.late = m.late || s.running && !s.held
-	byGroup := map[*busy][]Probe{}
+	byGroup := map[*busy][]attach.Probe{}
 	seen := map[uint64]bool{}
 	var groups []*busy
 	for i, place := range m.Plan.Places {
@@ -59,10 +60,10 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 		if byGroup[g] == nil {
 			groups = append(groups, g)
 		}
-		byGroup[g] = append(byGroup[g], Probe{Offset: place.Offset, Site: number})
+		byGroup[g] = append(byGroup[g], attach.Probe{Offset: place.Offset, Site: number})
 	}
 	for _, g := range groups {
-		if err := s.attachBusy(g, s.tracer.objs.OnUnseen, m.file, byGroup[g], p.pid, p.unfiltered()); err != nil {
+		if err := s.attachBusy(g, s.tracer.Objs.OnUnseen, m.file, byGroup[g], p.pid, p.unfiltered()); err != nil {
 			return err
 		}
 	}

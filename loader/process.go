@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/probes"
 )
 
@@ -23,14 +25,14 @@ type process struct {
 	program  string // path of what it runs
 	began    string // path of what it ran first
 	planner  *probes.Planner
-	limited  bool               // the planner knows how many watchpoints there are
-	modules  map[FileID]*Module // of the program that it runs now
-	attached map[*Module]bool   // its links are there, or have been tried
-	watched  map[*Module]uint64 // with hardware watchpoints; where it lay then (Segment.Bias)
-	used     map[*Module]bool   // by this program or one before
-	segments []Segment          // by Lo; newest last among equals
-	past     []Segment          // of the programs before an execve
-	young    time.Time          // until when libraries are looked for at each pause; see became
+	limited  bool                      // the planner knows how many watchpoints there are
+	modules  map[procfs.FileID]*Module // of the program that it runs now
+	attached map[*Module]bool          // its links are there, or have been tried
+	watched  map[*Module]uint64        // with hardware watchpoints; where it lay then (Segment.Bias)
+	used     map[*Module]bool          // by this program or one before
+	segments []Segment                 // by Lo; newest last among equals
+	past     []Segment                 // of the programs before an execve
+	young    time.Time                 // until when libraries are looked for at each pause; see became
 	gone     bool
 }
 
@@ -46,7 +48,7 @@ func (s *Session) reset(p *process) {
 		s.resolved = true
 	}
 	p.planner, p.limited = probes.NewPlanner(s.opts.Plan), false
-	p.modules = map[FileID]*Module{}
+	p.modules = map[procfs.FileID]*Module{}
 	p.attached = map[*Module]bool{}
 	p.watched = map[*Module]uint64{}
 	p.past = append(p.past, p.segments...)
@@ -159,8 +161,8 @@ func (s *Session) processEnded(pid int) {
 	s.setLive()
 	s.mu.Unlock()
 	_ = s.tracer.RemoveTarget(pid)
-	links := s.tracer.takeProcess(pid)
-	s.closing.Go(func() { _ = closeAll(links) }) // it takes the kernel long, and nobody waits for it
+	links := s.tracer.TakeProcess(pid)
+	s.closing.Go(func() { _ = attach.CloseAll(links) }) // it takes the kernel long, and nobody waits for it
 }
 
 // became serves the execve of a process that is not held: its libraries are still
@@ -234,7 +236,7 @@ func (s *Session) life(r *bpf.Record) {
 		s.became(int(r.Tgid), r.Time)
 	case op == bpf.OpExit && r.Tid == r.Tgid:
 		// Others of its threads may live on: its links go with its memory.
-		if !hasLiveThread(int(r.Tgid)) {
+		if !procfs.HasLiveThread(int(r.Tgid)) {
 			s.processEnded(int(r.Tgid))
 		}
 	}

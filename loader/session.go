@@ -1,5 +1,6 @@
-// Package loader loads the BPF programs, owns the traced process and reads the
-// ring buffer.
+// Package loader observes processes: it joins the rooms below it, which load and attach the BPF
+// programs (attach), hold the traced process (ptrace), read the ring buffer (ring), find call chains
+// (chains) and judge what is to be observed (target).
 //
 // A Session observes one process, started (Start) or found (Attach): whatever
 // executable file it maps gets the probes of its plan, and the records of their
@@ -21,7 +22,6 @@ import (
 	"runtime"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +29,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/chains"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -37,8 +42,12 @@ import (
 
 // Options configure a session.
 type Options struct {
-	Plan   probes.Options
-	Tracer TracerOptions
+	Plan probes.Options
+	// RingBytes is the size of the ring buffer: a power of two of at least one page.
+	// Default: attach.DefaultRingBytes.
+	RingBytes int
+	// Stacks says what is recorded of where an event was.
+	Stacks attach.Stacks
 	// Handler takes records and stacks; called from one goroutine.
 	Handler Handler
 	// Duration ends the observation this long after all probes are in; the
@@ -88,19 +97,19 @@ type Handler interface {
 // Session observes a process, and with Options.Follow those that come of it.
 type Session struct {
 	opts   Options
-	tracer *Tracer
-	job    job     // of a started program
-	held   bool    // it is traced, and so stands at each execve and fork
-	brake  *brake  // nil: the program never waits
-	keeper *keeper // of variables that nobody named; nil without probes.Options.Shared
+	tracer *attach.Tracer
+	job    job           // of a started program
+	held   bool          // it is traced, and so stands at each execve and fork
+	brake  *ptrace.Brake // nil: the program never waits
+	keeper *keeper       // of variables that nobody named; nil without probes.Options.Shared
 
 	mu         sync.Mutex // guards what follows; before Tracer's own
 	first      *process
 	target     *os.Process      // the same, to send signals to; nil if it had ended before
 	processes  map[int]*process // by id; the latest
 	all        []*process
-	modules    map[FileID][]*Module
-	early      earlyFiles
+	modules    map[procfs.FileID][]*Module
+	early      target.EarlyFiles
 	sites      []*probes.Site
 	places     []placeRef // that synchronise unobserved, by number; the first is none
 	notes      []string
@@ -126,8 +135,8 @@ type Session struct {
 
 	lostLives uint64 // as of the last look at the libraries; of the reader alone
 
-	copies collector // of the reader alone
-	chains *chains
+	copies chains.Collector // of the reader alone
+	chains *chains.Finder
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -143,24 +152,25 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	var notes []string
 	if opts.DropPrivileges {
 		err := drop()
-		if errors.Is(err, errCgo) {
+		if errors.Is(err, target.ErrCgo) {
 			notes = append(notes, fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err))
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	plan := opts.Plan
-	opts.Tracer.Follow, opts.Tracer.Shared, opts.Tracer.Enough, opts.Tracer.Messages = opts.Follow, plan.Shared, opts.LetGo.Enough, opts.Messages
-	opts.Tracer.NoCalls, opts.Tracer.NoVariables = len(plan.On) == 0, len(plan.Watch)+len(plan.Hardware) == 0
-	opts.Tracer.NoPlaces, opts.Tracer.Look = !plan.Atomics, opts.Look
-	tracer, err := NewTracer(opts.Tracer)
+	tracer, err := attach.NewTracer(attach.TracerOptions{
+		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Enough: opts.LetGo.Enough,
+		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoPlaces: !plan.Atomics,
+		Follow: opts.Follow, Look: opts.Look, Messages: opts.Messages,
+	})
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
 		opts:      opts,
 		tracer:    tracer,
-		modules:   map[FileID][]*Module{},
+		modules:   map[procfs.FileID][]*Module{},
 		processes: map[int]*process{},
 		counters:  map[string]*busy{},
 		sites:     []*probes.Site{nil},
@@ -168,14 +178,14 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		notes:     notes,
 		stop:      make(chan struct{}),
 		readDone:  make(chan struct{}),
-		copies:    collector{},
+		copies:    chains.Collector{},
 	}
-	s.chains = newChains(s)
+	s.chains = chains.New(s)
 	if opts.Plan.Shared {
 		s.keeper = newKeeper(tracer, opts.LetGo)
 	}
 	if !opts.Lossy {
-		s.brake = newBrake(tracer.reader, s.livePIDs)
+		s.brake = ptrace.NewBrake(tracer.Ring, s.livePIDs)
 	}
 	return s, nil
 }
@@ -186,19 +196,19 @@ func (s *Session) watch(press func()) error {
 	if s.brake == nil {
 		return nil
 	}
-	epoll, err := s.tracer.reader.wakeUps()
+	epoll, err := s.tracer.Ring.WakeUps()
 	if err != nil {
 		return err
 	}
 	s.watchDone = make(chan struct{})
-	s.processors = spareProcessors()
+	s.processors = ptrace.SpareProcessors()
 	due := time.Now()
-	onOneThread(func() {
+	ptrace.OnOneThread(func() {
 		defer close(s.watchDone)
 		defer unix.Close(epoll)
-		hurry()
-		s.brake.wasAbsent(time.Since(due))
-		s.brake.watch(epoll, press)
+		ptrace.Hurry()
+		s.brake.WasAbsent(time.Since(due))
+		s.brake.Watch(epoll, press)
 	})
 	return nil
 }
@@ -292,7 +302,7 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	notes := append(slices.Clone(s.notes), s.brake.notes(s.lost.Records > 0)...)
+	notes := append(slices.Clone(s.notes), s.brake.Notes(s.lost.Records > 0)...)
 	if s.lost.Lives > 0 {
 		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.Lives))
 	}
@@ -378,18 +388,18 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	}
 	// Read under the lock: else it may be of the program before an execve, and be taken
 	// for what the one after it has mapped.
-	maps, err := readMaps(pid)
+	maps, err := procfs.Maps(pid)
 	if err != nil {
 		return nil, err
 	}
-	exe, err := Executable(p.pid)
+	exe, err := procfs.Executable(p.pid)
 	if err != nil {
 		return nil, err
 	}
 	p.program, p.began = exe, cmp.Or(p.began, exe)
 	s.limitWatchpoints(p)
 	// The program before its libraries: it is searched for variables first.
-	slices.SortStableFunc(maps, func(a, b Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
+	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
 			continue
@@ -442,7 +452,7 @@ func (s *Session) without(p *process, path string, err error) error {
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &tooMany): // of what is to be watched, wherever it was looked for
 		return &UsageError{Err: err}
-	case path == p.program || s.endedProcess(p) || errors.Is(err, ErrNoWatchpoint):
+	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint):
 		return err
 	}
 	s.unobserved = append(s.unobserved, path)
@@ -484,7 +494,7 @@ func boolInt(b bool) int {
 	return 0
 }
 
-func (p *process) known(m Mapping) bool {
+func (p *process) known(m procfs.Mapping) bool {
 	for _, seg := range p.segments {
 		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module == p.modules[m.File] {
 			return true
@@ -494,7 +504,7 @@ func (p *process) known(m Mapping) bool {
 }
 
 // addMapping makes an executable mapping known and plans its file's probes.
-func (s *Session) addMapping(p *process, m Mapping) (*Module, error) {
+func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 	mod := p.modules[m.File]
 	if mod == nil {
 		var err error
@@ -512,7 +522,7 @@ func (s *Session) addMapping(p *process, m Mapping) (*Module, error) {
 // endedProcess reports whether a process has no memory any more: then nothing that
 // fails about it says anything.
 func (s *Session) endedProcess(p *process) bool {
-	_, err := Executable(p.pid)
+	_, err := procfs.Executable(p.pid)
 	return err != nil
 }
 
@@ -533,7 +543,7 @@ func (s *Session) note(text string) {
 // module gives the module of a mapped file. One that another process has is good
 // for this one too, unless a program before an execve had it in the same
 // process: places are known by process and site, and must mean one thing.
-func (s *Session) module(p *process, m Mapping) (*Module, error) {
+func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	if s.opts.Follow {
 		for _, mod := range s.modules[m.File] {
 			if !p.used[mod] {
@@ -584,7 +594,7 @@ func (s *Session) module(p *process, m Mapping) (*Module, error) {
 
 // unfiltered: once the leader has called pthread_exit the kernel's PID filter lets
 // nothing through. Then the BPF program filters.
-func (p *process) unfiltered() bool { return procDir(p.pid) != fmt.Sprintf("/proc/%d", p.pid) }
+func (p *process) unfiltered() bool { return procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid) }
 
 // attach puts a module's probes in, but for those of attachPlaces.
 func (s *Session) attach(p *process, mod *Module) error {
@@ -620,10 +630,10 @@ func (s *Session) read() {
 	if s.keeper != nil {
 		s.keeper.run()
 	}
-	go s.chains.run()
+	go s.chains.Run()
 	go func() {
 		defer close(s.readDone)
-		s.readErr = s.tracer.reader.run(filter{s}, s.stop)
+		s.readErr = s.tracer.Ring.Run(filter{s}, s.stop)
 	}()
 }
 
@@ -667,23 +677,23 @@ func (f filter) Call(r *bpf.CallRecord) {
 }
 
 // Part collects a part of a stack.
-func (f filter) Part(p *bpf.StackPart) { f.s.copies.part(p) }
+func (f filter) Part(p *bpf.StackPart) { f.s.copies.Part(p) }
 
 func (f filter) Stack(r *bpf.StackRecord) {
-	f.s.chains.take(f.s.copies.finish(r))
+	f.s.chains.Take(f.s.copies.Finish(r))
 	f.s.opts.Handler.Stack(r)
 }
 
 // Chain gives the calling chain of a place, innermost first: where the event was, then
 // return addresses, as far as they can be found. It waits until it is found.
-func (s *Session) Chain(place uint32) []uint64 { return s.chains.chain(place) }
+func (s *Session) Chain(place uint32) []uint64 { return s.chains.Chain(place) }
 
 // Chains counts the places that have calling chains, and those of them whose chain
 // reaches the first function of its thread or of the program.
-func (s *Session) Chains() (places, whole int) { return s.chains.counts() }
+func (s *Session) Chains() (places, whole int) { return s.chains.Counts() }
 
 func (f filter) Idle() {
-	if n := f.s.tracer.lostLives(); n != f.s.lostLives {
+	if n := f.s.tracer.LostLives(); n != f.s.lostLives {
 		// A library may have come, and its record been lost.
 		f.s.lostLives = n
 		for _, pid := range f.s.livePIDs() {
@@ -703,7 +713,7 @@ func (s *Session) stopObserving() error {
 	s.over = true
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
-	defer s.brake.release() // nothing more comes, and what has come may wait
+	defer s.brake.Release() // nothing more comes, and what has come may wait
 	return s.tracer.Detach()
 }
 
@@ -721,7 +731,7 @@ func (s *Session) finish() (Lost, error) {
 	}
 	close(s.stop)
 	<-s.readDone
-	s.chains.end()
+	s.chains.End()
 	s.shedding.Wait()
 	s.settle()
 	lost, lostErr := s.tracer.Lost()
@@ -755,19 +765,20 @@ type RingUse struct {
 
 // RingUse is valid once the session has ended.
 func (s *Session) RingUse() RingUse {
-	r := s.tracer.reader
-	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.highWater()}
-	u.Waits, u.Waited = s.brake.waits()
+	r := s.tracer.Ring
+	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater()}
+	u.Waits, u.Waited = s.brake.Waits()
 	return u
 }
 
+// Lost counts what could not be recorded.
+type Lost = attach.Lost
+
 // Result is how a session ended.
 type Result struct {
-	Exit Exit // of a started program
+	Exit ptrace.Exit // of a started program
 	Lost Lost
 }
 
 // kill ends a program that we started and cannot observe.
 func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
-
-func trimDeleted(path string) string { return strings.TrimSuffix(path, " (deleted)") }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -27,7 +28,7 @@ func TestProbesOf(t *testing.T) {
 		{Addr: 0x200, Offset: 2, Return: true},
 		{Addr: 0x300, Offset: 3},
 	}}}
-	want := []Probe{
+	want := []attach.Probe{
 		{Offset: 1, Site: 10}, {Offset: 1, Site: 11, Return: true}, {Offset: 2, Site: 13}, {Offset: 2, Site: 13, Return: true}, {Offset: 3, Site: 14},
 	}
 	if diff := cmp.Diff(want, m.probesOf()); diff != "" {
@@ -75,62 +76,6 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-func TestLookupUser(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("sudo's caller counts for root alone: run the tests with sudo")
-	}
-	for _, c := range []struct {
-		name, sudo string
-		uid        int // -1: the tool's own
-		fails      bool
-	}{
-		{"", "", -1, false},
-		{"", "0", -1, false},
-		{"", "65534", nobody, false},
-		{"", "what", 0, true},
-		{"", "4294967", 0, true},
-		{"root", "65534", -1, false},
-		{"nobody", "", nobody, false},
-		{"no-such-user", "", 0, true},
-	} {
-		t.Setenv("SUDO_UID", c.sudo)
-		got, err := LookupUser(c.name)
-		switch {
-		case (err != nil) != c.fails:
-			t.Errorf("%+v: %v", c, err)
-		case c.fails:
-		case (got == nil) != (c.uid < 0) || got != nil && (got.UID != c.uid || got.Name != "nobody" || len(got.Groups) == 0):
-			t.Errorf("%+v: %+v", c, got)
-		}
-	}
-}
-
-func TestExit(t *testing.T) {
-	for _, c := range []struct {
-		status unix.WaitStatus
-		want   Exit
-		code   int
-	}{
-		{0, Exit{}, 0},
-		{0x0100, Exit{Status: 1}, 1},
-		{0xff00, Exit{Status: 255}, 255},
-		{9, Exit{Signal: unix.SIGKILL}, 137},
-		{0x86, Exit{Signal: unix.SIGABRT, Core: true}, 134},
-	} {
-		got := exitOf(c.status)
-		if got != c.want || got.Code() != c.code {
-			t.Errorf("%#x: %+v, %d", c.status, got, got.Code())
-		}
-	}
-	cause := errors.New("cause")
-	if err := (&ExitError{Code: 126, Err: cause}); err.Error() != "cause" || !errors.Is(err, cause) {
-		t.Errorf("%v", err)
-	}
-	if err := (&UsageError{Err: cause}); err.Error() != "cause" || !errors.Is(err, cause) {
-		t.Errorf("%v", err)
-	}
-}
-
 // TestPassSignals: what is sent to the tool alone reaches the program.
 func TestPassSignals(t *testing.T) {
 	// A program inherits which signals are ignored, as SIGHUP is under nohup, and no
@@ -165,5 +110,12 @@ func TestFromTerminal(t *testing.T) {
 		if fromTerminal(sig) {
 			t.Errorf("a terminal sends %v to the whole group", sig)
 		}
+	}
+}
+
+func TestUsageError(t *testing.T) {
+	cause := errors.New("cause")
+	if err := (&UsageError{Err: cause}); err.Error() != "cause" || !errors.Is(err, cause) {
+		t.Errorf("%v", err)
 	}
 }

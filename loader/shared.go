@@ -3,14 +3,12 @@ package loader
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/cilium/ebpf"
-
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -84,21 +82,21 @@ type kept struct {
 
 // batch are places whose probes are one link.
 type batch struct {
-	linkTo
-	link       probeLink
+	attach.LinkTo
+	link       attach.Link
 	generation uint16 // of the link
 	places     []place
 }
 
 // place is a probe and the variables of the sites behind it.
 type place struct {
-	probe     Probe
+	probe     attach.Probe
 	variables []uint32
 }
 
 // keeper looks after the variables that nobody named.
 type keeper struct {
-	tracer *Tracer
+	tracer *attach.Tracer
 	letGo  LetGo
 
 	mu        sync.Mutex // guards what follows; after Session.mu, before Tracer's
@@ -110,7 +108,7 @@ type keeper struct {
 	done sync.WaitGroup
 }
 
-func newKeeper(t *Tracer, letGo LetGo) *keeper {
+func newKeeper(t *attach.Tracer, letGo LetGo) *keeper {
 	return &keeper{tracer: t, letGo: letGo, stop: make(chan struct{})}
 }
 
@@ -137,7 +135,7 @@ func (m *Module) places() []place {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, place{probe: Probe{Offset: s.Offset, Site: m.Base + uint32(i)}})
+			ps = append(ps, place{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)}})
 		}
 		p := &ps[len(ps)-1]
 		p.variables = append(p.variables, s.BPF.Watched)
@@ -151,23 +149,23 @@ func (k *keeper) attach(m *Module, owner int, unfiltered bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for chunk := range slices.Chunk(m.places(), batchPlaces) {
-		b := &batch{linkTo: linkTo{file: m.file, owner: owner, unfiltered: unfiltered}, places: chunk}
+		b := &batch{LinkTo: attach.LinkTo{File: m.file, Owner: owner, Unfiltered: unfiltered}, places: chunk}
 		if err := k.link(b); err != nil {
 			return err
 		}
-		k.tracer.own(owner, b.link)
+		k.tracer.Own(owner, b.link)
 		k.batches = append(k.batches, b)
 	}
 	return nil
 }
 
 func (k *keeper) link(b *batch) error {
-	probes := make([]Probe, len(b.places))
+	probes := make([]attach.Probe, len(b.places))
 	for i, p := range b.places {
 		probes[i] = p.probe
 	}
 	var err error
-	b.link, err = b.linkTo.link(k.tracer.objs.OnShared, probes, b.generation)
+	b.link, err = b.LinkTo.Link(k.tracer.Objs.OnShared, probes, b.generation)
 	return err
 }
 
@@ -197,7 +195,7 @@ func (k *keeper) halt() {
 func (k *keeper) look(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	tallies, err := k.tracer.tallies(len(k.variables))
+	tallies, err := k.tracer.Tallies(len(k.variables))
 	if err != nil {
 		k.note(err)
 		return
@@ -211,7 +209,7 @@ func (k *keeper) look(now time.Time) {
 		}
 		if v.Fate = k.letGo.fate(v, t); v.Fate != FateKept {
 			v.at, some = now, true
-			k.note(k.tracer.drop(uint32(i)))
+			k.note(k.tracer.Drop(uint32(i)))
 		}
 	}
 	if some {
@@ -245,7 +243,7 @@ func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 // thin replaces each batch that has places of dropped variables alone.
 func (k *keeper) thin() error {
 	var errs []error
-	var old []probeLink
+	var old []attach.Link
 	left := k.batches[:0]
 	for _, b := range k.batches {
 		link, stays, err := k.thinned(b)
@@ -258,12 +256,12 @@ func (k *keeper) thin() error {
 		}
 	}
 	k.batches = left
-	return errors.Join(append(errs, closeAll(old))...)
+	return errors.Join(append(errs, attach.CloseAll(old))...)
 }
 
 // thinned gives the link of a batch that is to be closed, 0 if none is, and
 // whether any of the batch stays.
-func (k *keeper) thinned(b *batch) (old probeLink, stays bool, err error) {
+func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
 	next := *b
 	next.places = slices.DeleteFunc(slices.Clone(b.places), func(p place) bool {
 		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return k.variables[v].Fate == FateKept })
@@ -278,7 +276,7 @@ func (k *keeper) thinned(b *batch) (old probeLink, stays bool, err error) {
 			return 0, true, err
 		}
 	}
-	if !k.tracer.replace(b.owner, b.link, next.link) { // the process is gone, or the observation over
+	if !k.tracer.Replace(b.Owner, b.link, next.link) { // the process is gone, or the observation over
 		if next.link != 0 {
 			return next.link, false, nil
 		}
@@ -303,7 +301,7 @@ func (k *keeper) guarded(name string) {
 func (k *keeper) watched(began time.Time) []Watched {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if tallies, err := k.tracer.tallies(len(k.variables)); err == nil {
+	if tallies, err := k.tracer.Tallies(len(k.variables)); err == nil {
 		for i, t := range tallies {
 			k.variables[i].Hits, k.variables[i].Shared = t.Hits, t.Shared != 0
 		}
@@ -346,58 +344,4 @@ func (s *Session) settle() {
 	for _, n := range s.keeper.notes {
 		s.note("--watch-shared: " + n)
 	}
-}
-
-// own makes a link one of a process.
-func (t *Tracer) own(owner int, l probeLink) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.files[owner] = append(t.files[owner], l)
-}
-
-// replace puts a link of a process in another's place, with next 0 in nobody's; it
-// is false if the process has that link no more.
-func (t *Tracer) replace(owner int, old, next probeLink) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.files[owner], io.Closer(old))
-	if i < 0 {
-		return false
-	}
-	if next == 0 {
-		t.files[owner] = slices.Delete(t.files[owner], i, i+1)
-	} else {
-		t.files[owner][i] = next
-	}
-	return true
-}
-
-// tallies reads what is counted of the first n variables.
-func (t *Tracer) tallies(n int) ([]bpf.Tally, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	keys, values := make([]uint32, n), make([]bpf.Tally, n)
-	var cursor ebpf.MapBatchCursor
-	got, err := t.objs.Watched.BatchLookup(&cursor, keys, values, nil)
-	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		return nil, fmt.Errorf("read the counts of variables: %w", err)
-	}
-	return values[:got], nil
-}
-
-// drop makes the programs pass over a variable.
-func (t *Tracer) drop(index uint32) error {
-	if err := t.objs.Dropped.Put(index, uint8(1)); err != nil {
-		return fmt.Errorf("stop watching a variable: %w", err)
-	}
-	return nil
-}
-
-// crowd says that a process has several threads already.
-func (t *Tracer) crowd() error {
-	if err := t.objs.Crowded.Set(uint32(1)); err != nil {
-		return fmt.Errorf("tell the programs of threads: %w", err)
-	}
-	return nil
 }

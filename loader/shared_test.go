@@ -1,13 +1,12 @@
 package loader
 
 import (
-	"io"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -24,12 +23,12 @@ func TestPlaces(t *testing.T) {
 	}}}
 	m.keep(100)
 	want := []place{
-		{Probe{Offset: 2, Site: 13}, []uint32{101}}, {Probe{Offset: 3, Site: 14}, []uint32{101}}, {Probe{Offset: 1, Site: 11}, []uint32{102, 100}},
+		{attach.Probe{Offset: 2, Site: 13}, []uint32{101}}, {attach.Probe{Offset: 3, Site: 14}, []uint32{101}}, {attach.Probe{Offset: 1, Site: 11}, []uint32{102, 100}},
 	}
 	if diff := cmp.Diff(want, m.places(), cmp.AllowUnexported(place{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Probe{{Offset: 1, Site: 10}}, m.probesOf()); diff != "" {
+	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.probesOf()); diff != "" {
 		t.Errorf("what was named (-want +got):\n%s", diff)
 	}
 }
@@ -61,16 +60,5 @@ func TestFate(t *testing.T) {
 		if got := never.fate(&c.v, c.t); got == FateUnshared || got == FateEnough {
 			t.Errorf("%s: %s, though that is never", name, got)
 		}
-	}
-}
-
-// TestReplaceOnlyWhatIsThere: a process that has gone takes its links with it.
-func TestReplaceOnlyWhatIsThere(t *testing.T) {
-	tr := &Tracer{files: map[int][]io.Closer{7: {probeLink(3), probeLink(4), probeLink(5)}}}
-	if !tr.replace(7, 4, 9) || !tr.replace(7, 3, 0) || tr.replace(7, 4, 8) || tr.replace(8, 5, 8) {
-		t.Error("links were replaced that are not there, or were not that are")
-	}
-	if got := tr.takeProcess(7); !slices.Equal(got, []io.Closer{probeLink(9), probeLink(5)}) {
-		t.Errorf("left are %v", got)
 	}
 }

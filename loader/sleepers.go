@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // Sleepers lists what the threads of the observed processes are doing. No thread is
@@ -14,9 +16,9 @@ func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	s.mu.Lock() // the programs stay while it is held
 	defer s.mu.Unlock()
 	if s.over {
-		return nil, ErrEnded
+		return nil, target.ErrEnded
 	}
-	return s.tracer.sleepers()
+	return s.tracer.Sleepers()
 }
 
 // ReadMemory fills b from the memory of a process; false if it cannot be read.
@@ -33,7 +35,7 @@ func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
 // Caught gives the signals for which a process has handlers: bit n-1 is signal n. Ok
 // is false if that cannot be read.
 func (s *Session) Caught(pid int) (mask uint64, ok bool) {
-	status, err := readStatus(strconv.Itoa(pid))
+	status, err := procfs.Status(strconv.Itoa(pid))
 	if err != nil {
 		return 0, false
 	}
@@ -44,4 +46,4 @@ func (s *Session) Caught(pid int) (mask uint64, ok bool) {
 // Between calls f once on the goroutine that hands records on, between two of them
 // and after all that were there when Between was called, and returns then. It returns
 // false if that goroutine has ended, and f was not called.
-func (s *Session) Between(f func()) bool { return s.tracer.reader.between(f, s.readDone) }
+func (s *Session) Between(f func()) bool { return s.tracer.Ring.Between(f, s.readDone) }

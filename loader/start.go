@@ -10,13 +10,17 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // Program is what to start.
 type Program struct {
 	Path string // of the binary
 	Args []string
-	User *Credentials // nil: as the tool itself
+	User *target.Credentials // nil: as the tool itself
 	// Stdout is the program's standard output; nil: the tool's own.
 	Stdout *os.File
 }
@@ -28,16 +32,16 @@ type Program struct {
 // which may end while it is being loaded, has not run.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
 	// Before privileges are dropped: it becomes what it would be without us.
-	held, err := startHeld(heldPlan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
+	held, err := ptrace.Start(ptrace.Plan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
 	if err != nil {
 		return Result{}, err
 	}
-	s, err := newSession(opts, func() error { return dropPrivileges(prog.User, nil) })
+	s, err := newSession(opts, func() error { return target.DropPrivileges(prog.User, nil) })
 	if err != nil {
-		held.abandon()
+		held.Abandon()
 		return Result{}, err
 	}
-	s.begin(held.pid)
+	s.begin(held.PID)
 	s.held = true
 	if started != nil {
 		started(s)
@@ -48,12 +52,12 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan outcome, 1)
-	onOneThread(func() { done <- s.trace(held, cancel) })
+	ptrace.OnOneThread(func() { done <- s.trace(held, cancel) })
 	return s.await(ctx, done)
 }
 
 type outcome struct {
-	exit Exit
+	exit ptrace.Exit
 	err  error
 }
 
@@ -73,7 +77,7 @@ func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error
 
 // trace runs on the tracer's thread, from the held process to the end of the
 // program. Over is called when the time to observe has passed.
-func (s *Session) trace(held *heldProcess, over func()) outcome {
+func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 	first := true
 	// Once the program has run, to end it for an error of ours would be harm.
 	tolerant := func(f func(int) error) func(int) error {
@@ -90,11 +94,11 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 			return nil
 		}
 	}
-	t := newTracee(s.PID(), s.opts.Follow)
-	t.brake, t.onExec, t.onMap = s.brake, tolerant(s.newProgram), tolerant(s.sync)
-	t.onStop, t.onContinue = s.job.stopped, s.job.continued
-	t.onFork, t.onEnd = s.child, s.processEnded
-	t.onReady = func(pid int) error {
+	t := ptrace.NewTracee(s.PID(), s.opts.Follow)
+	t.Brake, t.OnExec, t.OnMap = s.brake, tolerant(s.newProgram), tolerant(s.sync)
+	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
+	t.OnFork, t.OnEnd = s.child, s.processEnded
+	t.OnReady = func(pid int) error {
 		if !first || pid != s.PID() {
 			return nil
 		}
@@ -105,24 +109,24 @@ func (s *Session) trace(held *heldProcess, over func()) outcome {
 		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
-	s.brake.release()
-	if errors.Is(err, errNeverRan) {
+	s.brake.Release()
+	if errors.Is(err, ptrace.ErrNeverRan) {
 		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
-		held.giveUp() // where it still waits it ends: it may be another user's than the tool now is
+		held.GiveUp() // where it still waits it ends: it may be another user's than the tool now is
 		kill(s.PID()) // it stands at its start, or is of no use to anybody
-		_, _ = t.run()
+		_, _ = t.Run()
 	}
 	return outcome{exit: exit, err: err}
 }
 
 // neverRan says why the waiting process ended before it became the program.
-func neverRan(exit Exit, held *heldProcess) error {
+func neverRan(exit ptrace.Exit, held *ptrace.Held) error {
 	if exit.Signal != 0 {
-		return &ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.pid, int(exit.Signal), unix.SignalName(exit.Signal))}
+		return &target.ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.PID, int(exit.Signal), unix.SignalName(exit.Signal))}
 	}
-	return &ExitError{Code: exit.Status, Err: errors.New(held.failure())}
+	return &target.ExitError{Code: exit.Status, Err: errors.New(held.Failure())}
 }
 
 // newProgram serves an execve: what the process was is gone.
@@ -150,22 +154,22 @@ func (s *Session) child(parent, pid int, shared bool) {
 	}
 }
 
-func (s *Session) traceHeld(t *tracee, held *heldProcess) (Exit, error) {
-	if err := t.seize(); err != nil {
-		return Exit{}, err
+func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, error) {
+	if err := t.Seize(); err != nil {
+		return ptrace.Exit{}, err
 	}
-	hurry()
-	ours, err := newBell()
+	ptrace.Hurry()
+	ours, err := ptrace.NewBell()
 	if err != nil {
-		return Exit{}, err
+		return ptrace.Exit{}, err
 	}
-	if err := s.watch(ours.ring); err != nil {
-		return Exit{}, err
+	if err := s.watch(ours.Ring); err != nil {
+		return ptrace.Exit{}, err
 	}
-	if err := held.release(); err != nil {
-		return Exit{}, err
+	if err := held.Release(); err != nil {
+		return ptrace.Exit{}, err
 	}
-	return t.run()
+	return t.Run()
 }
 
 // ready says, with all libraries mapped and nothing of the program run, whether
@@ -215,7 +219,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap gives the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-func errNothingToSee(modules map[FileID]*Module) error {
+func errNothingToSee(modules map[procfs.FileID]*Module) error {
 	for _, m := range modules {
 		if m.Bin.IsGo() {
 			return fmt.Errorf("%s is a Go program: its locks are in Go's run-time system, which is not observed; for Go there is go build -race", m.Path)

@@ -16,6 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // action is what --on-violation does while the program still runs.
@@ -88,7 +89,7 @@ func (a *actor) violated(property, message string) {
 	for _, act := range a.actions {
 		a.busy.Go(func() {
 			err := a.do(act, property, message)
-			if errors.Is(err, loader.ErrEnded) {
+			if errors.Is(err, target.ErrEnded) {
 				err = fmt.Errorf("too late: %w; that %s is violated was known only then, and is known earlier with a smaller --queue", err, property)
 			}
 			if err != nil {

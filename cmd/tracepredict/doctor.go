@@ -6,14 +6,15 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/doctor"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // runDoctor prints what the checks found: a table, a verdict, and what to do,
 // each remedy once. The error, of exit status 125, names what is needed and
 // missing; nil if nothing is. The last check decides over those that could not
 // be carried out.
-func runDoctor(w io.Writer, checks []loader.Check) error {
+func runDoctor(w io.Writer, checks []doctor.Check) error {
 	if err := printChecks(w, checks); err != nil {
 		return fmt.Errorf("print the checks: %w", err)
 	}
@@ -24,13 +25,13 @@ func runDoctor(w io.Writer, checks []loader.Check) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &loader.ExitError{
-		Code: loader.ExitFailed,
+	return &target.ExitError{
+		Code: target.ExitFailed,
 		Err:  fmt.Errorf("tracepredict cannot work here; failing checks: %s", strings.Join(missing, ", ")),
 	}
 }
 
-func printChecks(w io.Writer, checks []loader.Check) error {
+func printChecks(w io.Writer, checks []doctor.Check) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "CHECK\tHERE\tNEEDED\tDETAIL")
 	for _, c := range checks {
@@ -49,22 +50,22 @@ func cell(s string) string { return strings.Join(strings.Fields(s), " ") }
 // missingChecks names what is needed and not there. An unknown alone does not
 // count: another check that is needed tells what is in the way. But the last
 // one must be a yes.
-func missingChecks(checks []loader.Check) []string {
+func missingChecks(checks []doctor.Check) []string {
 	var missing []string
 	for i, c := range checks {
 		last := i == len(checks)-1
 		// Where the last fails for a cause already named, that is enough.
-		if last && c.State != loader.Yes && len(missing) > 0 {
+		if last && c.State != doctor.Yes && len(missing) > 0 {
 			break
 		}
-		if c.Needed && (c.State == loader.No || last && c.State != loader.Yes) {
+		if c.Needed && (c.State == doctor.No || last && c.State != doctor.Yes) {
 			missing = append(missing, c.Name)
 		}
 	}
 	return missing
 }
 
-func verdict(missing []string, checks []loader.Check) string {
+func verdict(missing []string, checks []doctor.Check) string {
 	switch {
 	case len(checks) == 0:
 		return "Nothing was checked.\n"
@@ -72,7 +73,7 @@ func verdict(missing []string, checks []loader.Check) string {
 		return fmt.Sprintf("tracepredict cannot work here; failing checks: %s.\n", strings.Join(missing, ", "))
 	}
 	for _, c := range checks {
-		if c.State != loader.Yes {
+		if c.State != doctor.Yes {
 			return "tracepredict works here, with limits.\n"
 		}
 	}
@@ -82,16 +83,16 @@ func verdict(missing []string, checks []loader.Check) string {
 // remedies lists what to do, in the order of the checks, each once with the
 // names of what it mends: of what is missing, if anything is, not of what
 // merely could not be tried without it.
-func remedies(checks []loader.Check) string {
+func remedies(checks []doctor.Check) string {
 	var order []string
-	mends := map[string]map[loader.State][]string{}
+	mends := map[string]map[doctor.State][]string{}
 	for _, c := range checks {
-		if c.Remedy == "" || c.State == loader.Yes {
+		if c.Remedy == "" || c.State == doctor.Yes {
 			continue
 		}
 		if mends[c.Remedy] == nil {
 			order = append(order, c.Remedy)
-			mends[c.Remedy] = map[loader.State][]string{}
+			mends[c.Remedy] = map[doctor.State][]string{}
 		}
 		mends[c.Remedy][c.State] = append(mends[c.Remedy][c.State], c.Name)
 	}
@@ -101,9 +102,9 @@ func remedies(checks []loader.Check) string {
 	var b strings.Builder
 	b.WriteString("\nWhat to do:\n")
 	for _, r := range order {
-		names := mends[r][loader.No]
+		names := mends[r][doctor.No]
 		if len(names) == 0 {
-			names = mends[r][loader.Unknown]
+			names = mends[r][doctor.Unknown]
 		}
 		fmt.Fprintf(&b, "  for %s:\n    %s\n", strings.Join(names, ", "), r)
 	}

@@ -7,25 +7,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/doctor"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 func TestRunDoctor(t *testing.T) {
 	const sudo = "run it with sudo"
-	last := func(s loader.State, detail, remedy string) loader.Check {
-		return loader.Check{Name: "all together", State: s, Needed: true, Detail: detail, Remedy: remedy}
+	last := func(s doctor.State, detail, remedy string) doctor.Check {
+		return doctor.Check{Name: "all together", State: s, Needed: true, Detail: detail, Remedy: remedy}
 	}
 	for _, c := range []struct {
 		name   string
-		checks []loader.Check
+		checks []doctor.Check
 		want   string
 		err    string
 	}{
 		{
 			name: "all there",
-			checks: []loader.Check{
-				{Name: "kernel", State: loader.Yes, Needed: true, Detail: "Linux 6.12.0"},
-				last(loader.Yes, "it loads", ""),
+			checks: []doctor.Check{
+				{Name: "kernel", State: doctor.Yes, Needed: true, Detail: "Linux 6.12.0"},
+				last(doctor.Yes, "it loads", ""),
 			},
 			want: `
 CHECK         HERE  NEEDED  DETAIL
@@ -37,9 +38,9 @@ tracepredict works here.
 		},
 		{
 			name: "a wish is missing",
-			checks: []loader.Check{
-				{Name: "CAP_SYS_PTRACE", State: loader.No, Detail: "not in effect", Remedy: sudo},
-				last(loader.Yes, "it loads", ""),
+			checks: []doctor.Check{
+				{Name: "CAP_SYS_PTRACE", State: doctor.No, Detail: "not in effect", Remedy: sudo},
+				last(doctor.Yes, "it loads", ""),
 			},
 			want: `
 CHECK           HERE  NEEDED  DETAIL
@@ -55,11 +56,11 @@ What to do:
 		},
 		{
 			name: "a need is missing",
-			checks: []loader.Check{
-				{Name: "CAP_BPF", State: loader.No, Needed: true, Detail: "not in effect", Remedy: sudo},
+			checks: []doctor.Check{
+				{Name: "CAP_BPF", State: doctor.No, Needed: true, Detail: "not in effect", Remedy: sudo},
 				{Name: "ring buffer", Needed: true, Detail: "not\tpermitted\nto try", Remedy: sudo},
-				{Name: "BTF", State: loader.No, Needed: true, Detail: "no BTF", Remedy: "boot another kernel"},
-				last(loader.No, "missing CAP_BPF", sudo),
+				{Name: "BTF", State: doctor.No, Needed: true, Detail: "no BTF", Remedy: "boot another kernel"},
+				last(doctor.No, "missing CAP_BPF", sudo),
 			},
 			want: `
 CHECK         HERE     NEEDED  DETAIL
@@ -80,9 +81,9 @@ What to do:
 		},
 		{
 			name: "unknown, and it works",
-			checks: []loader.Check{
+			checks: []doctor.Check{
 				{Name: "ptrace", Needed: true, Detail: "could not tell", Remedy: "look"},
-				last(loader.Yes, "it loads", ""),
+				last(doctor.Yes, "it loads", ""),
 			},
 			want: `
 CHECK         HERE     NEEDED  DETAIL
@@ -98,7 +99,7 @@ What to do:
 		},
 		{
 			name:   "the last alone fails",
-			checks: []loader.Check{last(loader.Unknown, "could not tell", "")},
+			checks: []doctor.Check{last(doctor.Unknown, "could not tell", "")},
 			want: `
 CHECK         HERE     NEEDED  DETAIL
 all together  unknown  yes     could not tell
@@ -127,7 +128,7 @@ func checkDoctorError(t *testing.T, err error, want string) {
 		}
 		return
 	}
-	var exit *loader.ExitError
+	var exit *target.ExitError
 	if !errors.As(err, &exit) || exit.Code != 125 || err.Error() != want {
 		t.Errorf("got %v (%T), want exit status 125: %s", err, err, want)
 	}
@@ -138,7 +139,7 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestRunDoctorCannotPrint(t *testing.T) {
-	if err := runDoctor(full{}, []loader.Check{{Name: "x", State: loader.Yes}}); err == nil {
+	if err := runDoctor(full{}, []doctor.Check{{Name: "x", State: doctor.Yes}}); err == nil {
 		t.Error("what could not be printed is not told")
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
-	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -147,7 +147,7 @@ func (h *hangTeller) finish(f *finding.Finding) error {
 	}
 	if h.run.flags.onHang == hangCore {
 		sig = unix.SIGABRT
-		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(loader.CorePlace(pid)))
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(procfs.CorePlace(pid)))
 	}
 	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {

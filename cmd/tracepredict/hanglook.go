@@ -14,6 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -54,10 +56,10 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	if err := loader.CheckPID(pid); err != nil {
+	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	program, err := loader.Executable(pid)
+	program, err := procfs.Executable(pid)
 	if err != nil {
 		return err
 	}

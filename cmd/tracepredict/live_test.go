@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
-	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
 func TestMain(m *testing.M) {
-	loader.MainIfHeld()
+	ptrace.MainIfHeld()
 	os.Exit(m.Run())
 }
 

@@ -14,6 +14,9 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/doctor"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // Exit statuses; docs/cli.md.
@@ -23,7 +26,7 @@ const (
 )
 
 func main() {
-	loader.MainIfHeld()
+	ptrace.MainIfHeld()
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -48,7 +51,7 @@ type app struct {
 }
 
 func statusOf(err error) int {
-	var exit *loader.ExitError
+	var exit *target.ExitError
 	var usage *loader.UsageError
 	switch {
 	case errors.As(err, &exit):
@@ -56,7 +59,7 @@ func statusOf(err error) int {
 	case errors.As(err, &usage):
 		return exitUsage
 	}
-	return loader.ExitFailed
+	return target.ExitFailed
 }
 
 func usage(format string, args ...any) error {
@@ -120,7 +123,7 @@ could not tell, and what to do about them. Wanted are CAP_BPF, CAP_PERFMON and C
 binary's file (docs/privileges.md); whatever else exec and attach have they give up. Exit status 125 if something needed is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return runDoctor(a.stdout, loader.Diagnose())
+			return runDoctor(a.stdout, doctor.Diagnose())
 		},
 	}
 }

@@ -24,6 +24,9 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -221,7 +224,7 @@ func (f *observeFlags) check() error {
 }
 
 // stacks are what --stacks may say.
-var stacks = map[string]loader.Stacks{"full": loader.StacksFull, "caller": loader.StacksCaller, "none": loader.StacksNone}
+var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attach.StacksCaller, "none": attach.StacksNone}
 
 // observation is one run from the flags to the report.
 type observation struct {
@@ -314,7 +317,7 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, Tracer: loader.TracerOptions{RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}}
+	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // asked are patterns as events have them.
@@ -461,11 +464,11 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 		return err
 	}
 	opts := r.options()
-	path, err := loader.ResolveProgram(args[0])
+	path, err := target.ResolveProgram(args[0])
 	if err != nil {
 		return err
 	}
-	who, err := loader.LookupUser(user)
+	who, err := target.LookupUser(user)
 	if err != nil {
 		return err
 	}
@@ -565,12 +568,12 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		return err
 	}
 	opts := r.options()
-	if err := loader.CheckPID(pid); err != nil {
+	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	defer stop()
-	program, err := loader.Executable(pid)
+	program, err := procfs.Executable(pid)
 	if err != nil {
 		return err
 	}

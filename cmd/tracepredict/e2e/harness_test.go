@@ -24,6 +24,8 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
@@ -31,7 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	loader.MainIfHeld()
+	ptrace.MainIfHeld()
 	os.Exit(runTests(m))
 }
 
@@ -58,7 +60,7 @@ func runTests(m *testing.M) int {
 }
 
 var tryBPF = sync.OnceValue(func() error {
-	tracer, err := loader.NewTracer(loader.TracerOptions{})
+	tracer, err := attach.NewTracer(attach.TracerOptions{})
 	if err != nil {
 		return err
 	}

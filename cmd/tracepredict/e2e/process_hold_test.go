@@ -176,7 +176,7 @@ func TestAccounting(t *testing.T) {
 			y, threads, pairs := newTally(), 3, 100_000 // more than half a ring
 			opts := loader.Options{Handler: y, Lossy: c.lossy}
 			if c.lossy {
-				opts.Tracer.RingBytes, pairs = 1<<20, 20_000
+				opts.RingBytes, pairs = 1<<20, 20_000
 			}
 			args := []string{processFixture(t, "locks.c"), fmt.Sprint(threads), fmt.Sprint(pairs)}
 			if c.attach {
@@ -269,7 +269,7 @@ func TestWaitsAreNotInterrupted(t *testing.T) {
 		t.Run(fmt.Sprintf("attach %v", attach), func(t *testing.T) {
 			const ring = 1 << 20
 			lag := &laggard{times: times, after: ring / int(unsafe.Sizeof(bpf.Record{})), behind: make(chan struct{})}
-			opts := loader.Options{Handler: lag, Tracer: loader.TracerOptions{RingBytes: ring}}
+			opts := loader.Options{Handler: lag, RingBytes: ring}
 			args := []string{processFixture(t, "waits.c"), fmt.Sprint(turns)}
 			if attach {
 				args = append(args, "wait")

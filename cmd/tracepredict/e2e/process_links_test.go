@@ -13,7 +13,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
 // linksOf gives the links of probes in the kernel that are for one process:
@@ -89,7 +89,7 @@ func codeIntact(t testing.TB, pid int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	maps, err := loader.ParseMaps(f)
+	maps, err := procfs.ParseMaps(f)
 	f.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func taskWithMemory(t testing.TB, pid int) string {
 	return ""
 }
 
-func sameCode(t testing.TB, mem *os.File, m loader.Mapping, path string) bool {
+func sameCode(t testing.TB, mem *os.File, m procfs.Mapping, path string) bool {
 	t.Helper()
 	file, err := elf.Open(path)
 	if err != nil {

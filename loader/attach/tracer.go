@@ -1,0 +1,537 @@
+// Package attach loads the BPF programs and attaches them: to places in files by uprobe_multi links,
+// to tracepoints, and to memory by hardware watchpoints. A Tracer owns programs, maps and links;
+// closing it leaves no probe behind.
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
+	"github.com/cilium/ebpf/link"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/ring"
+	"github.com/tracepredict/tracepredict/probes"
+)
+
+// Own makes a link one of a process.
+func (t *Tracer) Own(owner int, l Link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[owner] = append(t.files[owner], l)
+}
+
+// Replace puts a link of a process in another's place, with next 0 in nobody's; it
+// is false if the process has that link no more.
+func (t *Tracer) Replace(owner int, old, next Link) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.files[owner], io.Closer(old))
+	if i < 0 {
+		return false
+	}
+	if next == 0 {
+		t.files[owner] = slices.Delete(t.files[owner], i, i+1)
+	} else {
+		t.files[owner][i] = next
+	}
+	return true
+}
+
+// Tallies reads what is counted of the first n variables.
+func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	keys, values := make([]uint32, n), make([]bpf.Tally, n)
+	var cursor ebpf.MapBatchCursor
+	got, err := t.Objs.Watched.BatchLookup(&cursor, keys, values, nil)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil, fmt.Errorf("read the counts of variables: %w", err)
+	}
+	return values[:got], nil
+}
+
+// Drop makes the programs pass over a variable.
+func (t *Tracer) Drop(index uint32) error {
+	if err := t.Objs.Dropped.Put(index, uint8(1)); err != nil {
+		return fmt.Errorf("stop watching a variable: %w", err)
+	}
+	return nil
+}
+
+// Crowd says that a process has several threads already.
+func (t *Tracer) Crowd() error {
+	if err := t.Objs.Crowded.Set(uint32(1)); err != nil {
+		return fmt.Errorf("tell the programs of threads: %w", err)
+	}
+	return nil
+}
+
+// TracerOptions say how the BPF side is sized. The zero value is useful.
+type TracerOptions struct {
+	// RingBytes is the size of the ring buffer: a power of two of at least
+	// one page. Default: DefaultRingBytes.
+	RingBytes int
+	// Stacks says what is recorded of where an event was.
+	Stacks Stacks
+	// Shared makes room for variables that nobody named.
+	Shared bool
+	// Enough is LetGo.Enough.
+	Enough uint64
+	// NoCalls and NoVariables leave out the programs for functions that were asked
+	// for, and for fields and watchpoints: the kernel takes long to verify them.
+	NoCalls, NoVariables bool
+	// NoPlaces leaves out the program for places that synchronise unobserved.
+	NoPlaces bool
+	// Follow makes the processes that a target forks targets too.
+	Follow bool
+	// Look leaves out all programs but those that say what threads are doing.
+	Look bool
+	// Messages records the system calls by which threads hand each other messages.
+	// Each system call of the machine then pays for looking whose it is.
+	Messages bool
+}
+
+// DefaultRingBytes is the size of the ring buffer where none is asked for: room for about a
+// million records.
+const DefaultRingBytes = 64 << 20
+
+const (
+	// lifeShare: the last 1/lifeShare of the ring is for what tells of the
+	// life of threads and of libraries, whose loss would break more than an event.
+	lifeShare = 16
+	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring
+	// is unread. The program is made to wait at the same mark.
+	stackShare = ring.HighMark
+)
+
+// Tracer is the loaded BPF side: programs, maps and links. One goroutine calls
+// read; the other methods may be called concurrently with it and with each
+// other.
+type Tracer struct {
+	Objs bpf.TracepredictObjects
+	Ring *ring.Buffer
+
+	mu    sync.Mutex          // guards what follows; taken alone
+	links []link.Link         // of tracepoints
+	calls bool                // on_watched_call is attached
+	files map[int][]io.Closer // of probes in files and watchpoints, by process
+	sites uint32              // next free index; index 0 stands for "none"
+
+	signatures map[bpf.Signature]uint32 // by what they say
+}
+
+// NewTracer loads the programs and attaches those for the life of threads. An
+// error from the verifier prints its whole log with %+v.
+func NewTracer(opts TracerOptions) (*Tracer, error) {
+	spec, err := bpf.LoadTracepredict()
+	if err != nil {
+		return nil, fmt.Errorf("read the BPF object: %w", err)
+	}
+	if err := configure(spec, opts); err != nil {
+		return nil, err
+	}
+	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	if err := spec.LoadAndAssign(&t.Objs, nil); err != nil {
+		return nil, need.ExplainLoad(err)
+	}
+	if err := t.start(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	if opts.Messages {
+		if err := t.startMessages(); err != nil {
+			t.Close()
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
+	ns, err := procfs.OwnPIDNamespace()
+	if err != nil {
+		return err
+	}
+	size := opts.RingBytes
+	if size == 0 {
+		size = DefaultRingBytes
+	}
+	spec.Maps[bpf.TracepredictMapRing].MaxEntries = uint32(size)
+	if opts.Shared {
+		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
+		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
+	}
+	if !opts.Messages {
+		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
+	}
+	set := func(name string, value any) {
+		if err == nil {
+			err = spec.Variables[name].Set(value)
+		}
+	}
+	set("pidns_dev", ns.HelperDev())
+	set("pidns_ino", ns.Inode)
+	set("wake_bytes", uint32(min(size/4, 1<<18)))
+	set("ring_limit", uint32(size-size/lifeShare))
+	set("want_stacks", opts.Stacks != StacksNone)
+	set("stack_bytes", opts.Stacks.bytes())
+	set("stack_limit", uint32(size/stackShare))
+	set("follow", opts.Follow)
+	set("unnamed", opts.Shared)
+	set("enough", opts.Enough)
+	if err != nil {
+		return fmt.Errorf("set a constant of the BPF object: %w", err)
+	}
+	// Else the library reads the kernel's version from /proc/self/mem, which is
+	// closed to a process that has changed its user. The kernel has not looked
+	// at it since Linux 5.0, but it must not be 0.
+	for _, p := range spec.Programs {
+		p.KernelVersion = 1
+	}
+	leaveOut(spec, opts)
+	return nil
+}
+
+// leaveOut puts programs that do nothing in the places of those that are not needed.
+func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
+	var names []string
+	if !opts.Shared {
+		names = append(names, "on_shared")
+	}
+	if opts.NoCalls {
+		names = append(names, "on_call")
+	}
+	if opts.NoVariables {
+		names = append(names, "on_heap", "on_heap_return", "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
+	}
+	if opts.NoPlaces {
+		names = append(names, "on_unseen")
+	}
+	if !opts.Messages {
+		names = append(names, "on_call_in", "on_call_out")
+	}
+	for name := range spec.Programs {
+		if opts.Look && name != "list_tasks" && name != "list_sleepers" {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
+	}
+}
+
+func (t *Tracer) start() error {
+	var err error
+	if t.Ring, err = ring.New(t.Objs.Ring); err != nil {
+		return err
+	}
+	for _, p := range []*ebpf.Program{t.Objs.OnFork, t.Objs.OnExit, t.Objs.OnExec} {
+		l, err := link.AttachTracing(link.TracingOptions{Program: p})
+		if err != nil {
+			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
+		}
+		t.links = append(t.links, l)
+	}
+	return nil
+}
+
+// startMessages attaches the programs for system calls. Returns come first: a call that
+// is under way is then seen to return.
+func (t *Tracer) startMessages() error {
+	for _, p := range []struct {
+		name string
+		prog *ebpf.Program
+	}{{"sys_exit", t.Objs.OnCallOut}, {"sys_enter", t.Objs.OnCallIn}} {
+		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.name, Program: p.prog})
+		if err != nil {
+			return fmt.Errorf("attach the tracepoint %s of system calls: %w", p.name, err)
+		}
+		t.links = append(t.links, l)
+	}
+	return nil
+}
+
+// AddTarget makes the tracepoints, and links without a PID filter, report the
+// process pid.
+func (t *Tracer) AddTarget(pid int) error {
+	if err := t.Objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
+		return fmt.Errorf("observe process %d: %w", pid, err)
+	}
+	return nil
+}
+
+// AddSites writes sites into the table and returns the index of the first. A
+// Next of n > 0 in a site is relative: the n-th site of this call, from 1; it
+// is made absolute here.
+func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	base := t.sites
+	if int(base)+len(sites) > bpf.MaxSites {
+		return 0, fmt.Errorf("%d sites are too many: at most %d in one run; watch fewer variables", int(base)+len(sites), bpf.MaxSites)
+	}
+	for i := range sites {
+		s := sites[i]
+		if s.Next > 0 {
+			s.Next += base - 1
+		}
+		if err := t.Objs.Sites.Put(base+uint32(i), s); err != nil {
+			return 0, fmt.Errorf("write site %d: %w", base+uint32(i), err)
+		}
+	}
+	t.sites += uint32(len(sites))
+	return base, nil
+}
+
+// Signature gives the index of a signature; functions that are recorded alike
+// share one.
+func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n, ok := t.signatures[s]
+	if ok {
+		return n, nil
+	}
+	n = uint32(len(t.signatures))
+	if n >= bpf.MaxSignatures {
+		return 0, fmt.Errorf("the functions asked for take their parameters in more than %d ways: ask for fewer", bpf.MaxSignatures)
+	}
+	if err := t.Objs.Signatures.Put(n, s); err != nil {
+		return 0, fmt.Errorf("write signature %d: %w", n, err)
+	}
+	t.signatures[s] = n
+	return n, nil
+}
+
+// Probe is one place of a file where a program is to run.
+type Probe struct {
+	Offset  uint64 // in the file
+	Site    uint32 // index in the table
+	Program probes.Program
+	Return  bool // a uretprobe: the entry is at Offset
+}
+
+// Attach puts probes into the file for the process owner, or, unfiltered, for the
+// targets whatever their address space, for as long as that process. The probes are in every mapping of
+// the file at once, also in those made later.
+func (t *Tracer) Attach(f *os.File, all []Probe, owner int, unfiltered bool) error {
+	to := LinkTo{File: f, Owner: owner, Unfiltered: unfiltered}
+	for _, run := range []struct {
+		program probes.Program
+		ret     bool
+		prog    *ebpf.Program
+	}{
+		// Of probes at one address the kernel runs the latest link first: what ends an
+		// object comes after the accesses, what begins one before.
+		{probes.ProgramHeapLate, false, t.Objs.OnHeap},
+		{probes.ProgramNamed, false, t.Objs.OnProbe}, {probes.ProgramNamed, true, t.Objs.OnReturn}, {probes.ProgramCall, false, t.Objs.OnCall},
+		{probes.ProgramHeap, false, t.Objs.OnHeap}, {probes.ProgramHeap, true, t.Objs.OnHeapReturn},
+	} {
+		of := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
+		if len(of) == 0 {
+			continue
+		}
+		l, err := to.Link(run.prog, of, 0)
+		if err != nil {
+			return err
+		}
+		t.Own(owner, l)
+	}
+	return nil
+}
+
+// LinkTo is where a link's probes are: in a file, for a process or, unfiltered, for
+// the targets.
+type LinkTo struct {
+	File       *os.File
+	Owner      int
+	Unfiltered bool
+}
+
+// Link makes a link of probes, of which all are uretprobes or none is, that run a
+// program; it is nobody's yet.
+func (to *LinkTo) Link(prog *ebpf.Program, probes []Probe, generation uint16) (Link, error) {
+	pid, flags := to.Owner, uint64(generation)*bpf.CookieGeneration
+	if to.Unfiltered {
+		pid, flags = 0, flags|bpf.CookieFilter
+	}
+	offsets, cookies := make([]uint64, len(probes)), make([]uint64, len(probes))
+	for i, p := range probes {
+		offsets[i], cookies[i] = p.Offset, uint64(p.Site)+flags
+	}
+	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), prog.FD(), probes[0].Return, pid, offsets, cookies)
+	runtime.KeepAlive(to.File)
+	if err != nil {
+		return 0, fmt.Errorf("attach %d probes to %s: %w", len(probes), to.File.Name(), err)
+	}
+	return l, nil
+}
+
+// Tasks lists the threads of the targets that live now.
+func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
+	lines, err := iterate[bpf.TaskLine](t.Objs.ListTasks)
+	if err != nil {
+		return nil, fmt.Errorf("list threads: %w", err)
+	}
+	return lines, nil
+}
+
+// Sleepers lists what the threads of the targets are doing.
+func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
+	lines, err := iterate[bpf.Sleeper](t.Objs.ListSleepers)
+	if err != nil {
+		return nil, fmt.Errorf("ask what the threads are doing: %w", err)
+	}
+	return lines, nil
+}
+
+// iterate runs an iterator, and gives the lines that it writes.
+func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
+	it, err := link.AttachIter(link.IterOptions{Program: prog})
+	if err != nil {
+		return nil, err
+	}
+	defer it.Close()
+	r, err := it.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	size := int(unsafe.Sizeof(*new(Line)))
+	lines := make([]Line, 0, len(raw)/size)
+	for ; len(raw) >= size; raw = raw[size:] {
+		lines = append(lines, *(*Line)(unsafe.Pointer(&raw[0])))
+	}
+	return lines, nil
+}
+
+// Lost counts what could not be recorded.
+type Lost struct {
+	Records uint64 // events
+	Lives   uint64 // of these, beginnings and ends of threads, and libraries
+	Stacks  uint64 // places whose calling chain is missing
+	Cut     uint64 // chains that may be cut short, since there was no room to send the stack
+	Pending uint64 // calls whose return went unrecognised
+	Places  uint64 // events at places beyond the table, sent with a chain each
+	Blocks  uint64 // of the heap, beyond the table: whose end was not told of
+}
+
+// Lost reads the counters; exact once the probes are gone.
+func (t *Tracer) Lost() (Lost, error) {
+	var l Lost
+	for _, c := range []struct {
+		v *ebpf.Variable
+		n *uint64
+	}{{t.Objs.LostRecords, &l.Records}, {t.Objs.LostLives, &l.Lives}, {t.Objs.LostStacks, &l.Stacks}, {t.Objs.CutStacks, &l.Cut}, {t.Objs.LostPending, &l.Pending}, {t.Objs.LostPlaces, &l.Places}, {t.Objs.LostBlocks, &l.Blocks}} {
+		if err := c.v.Get(c.n); err != nil {
+			return l, fmt.Errorf("read the counters of lost records: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// LostByThread gives, for each thread that lost records which no later record
+// of it has told of, how many, by the kernel's id of the thread; exact once the probes are gone.
+func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
+	m := map[uint32]bpf.LostLine{}
+	var tid uint32
+	var line bpf.LostLine
+	it := t.Objs.Lost.Iterate()
+	for it.Next(&tid, &line) {
+		if line.Records > 0 {
+			m[tid] = line
+		}
+	}
+	if err := it.Err(); err != nil {
+		return nil, fmt.Errorf("read the lost records by thread: %w", err)
+	}
+	return m, nil
+}
+
+// LostLives is Lost.Lives so far.
+func (t *Tracer) LostLives() uint64 {
+	var n uint64
+	_ = t.Objs.LostLives.Get(&n) // Lost says so if it cannot be read
+	return n
+}
+
+// Detach removes all probes and tracepoints; what was recorded can still be
+// read.
+func (t *Tracer) Detach() error {
+	err := t.DetachProbes()
+	t.mu.Lock()
+	links := t.links
+	t.links = nil
+	t.mu.Unlock()
+	return errors.Join(err, CloseAll(links))
+}
+
+// DetachProbes removes the probes from all files.
+func (t *Tracer) DetachProbes() error {
+	var links []io.Closer
+	t.mu.Lock()
+	for _, ls := range t.files {
+		links = append(links, ls...)
+	}
+	clear(t.files)
+	t.mu.Unlock()
+	return CloseAll(links)
+}
+
+// DetachProcess removes the probes that are there for a process.
+func (t *Tracer) DetachProcess(owner int) error { return CloseAll(t.TakeProcess(owner)) }
+
+// TakeProcess gives the links of a process to the caller to close.
+func (t *Tracer) TakeProcess(owner int) []io.Closer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	links := t.files[owner]
+	delete(t.files, owner)
+	return links
+}
+
+// RemoveTarget ends what AddTarget began.
+func (t *Tracer) RemoveTarget(pid int) error {
+	if err := t.Objs.Targets.Delete(uint32(pid)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("observe process %d no longer: %w", pid, err)
+	}
+	return nil
+}
+
+// CloseAll closes links concurrently: one after the other, each would wait for
+// a grace period of the kernel.
+func CloseAll[L io.Closer](links []L) error {
+	errs := make([]error, len(links))
+	var wg sync.WaitGroup
+	for i, l := range links {
+		wg.Go(func() { errs[i] = l.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Close detaches and unloads.
+func (t *Tracer) Close() error {
+	errs := []error{t.Detach()}
+	if t.Ring != nil {
+		errs = append(errs, t.Ring.Close())
+	}
+	errs = append(errs, t.Objs.Close())
+	return errors.Join(errs...)
+}

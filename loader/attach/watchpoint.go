@@ -1,0 +1,288 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/probes/watchpoint"
+)
+
+// Hardware watchpoints. Problem: a thread has four of its own, and each thread
+// must have them from its first instruction on. So: a perf event of the kernel
+// for each thread that lives, which the threads that it makes inherit in their
+// making; other processes do not. They are gone with their descriptors, however
+// the tool ends, and with the program at an execve. Threads that a running
+// process makes while its threads get theirs have inherited or not: the kernel's
+// own list of a thread's events says which (list_watched), until none is without.
+
+// ErrNoWatchpoint is what errors about hardware watchpoints answer to.
+var ErrNoWatchpoint = errors.New("no hardware watchpoint")
+
+// Flags of struct perf_event_attr that the library does not name (Linux 5.13).
+const (
+	perfInheritThread = 1 << 35
+	perfRemoveOnExec  = 1 << 36
+
+	breakpointRW = 3 // HW_BREAKPOINT_RW; x86 knows none for reads alone
+)
+
+// watchLink is a variable's watchpoint in all threads of a process.
+type watchLink struct {
+	watches *ebpf.Map
+	key     bpf.WatchKey
+	events  []int // descriptors
+}
+
+// Close removes the watchpoint.
+func (l *watchLink) Close() error {
+	err := closeEvents(l.events)
+	l.events = nil
+	if e := l.watches.Delete(l.key); e != nil && !errors.Is(e, ebpf.ErrKeyNotExist) {
+		err = errors.Join(err, e)
+	}
+	if err != nil {
+		return fmt.Errorf("remove the hardware watchpoint at 0x%x: %w", l.key.Addr, err)
+	}
+	return nil
+}
+
+func closeEvents(events []int) error {
+	var err error
+	for _, fd := range events {
+		err = errors.Join(err, unix.Close(fd))
+	}
+	return err
+}
+
+// Watch puts a hardware watchpoint on size bytes at an address of a process, in all
+// its threads and those that they make, until the process's probes go.
+func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
+	if err := t.startCalls(); err != nil {
+		return err
+	}
+	key := bpf.WatchKey{Addr: addr, Tgid: uint32(pid)}
+	if err := t.Objs.Watches.Put(key, w); err != nil {
+		return fmt.Errorf("watch 0x%x of process %d: %w", addr, pid, err)
+	}
+	l := &watchLink{watches: t.Objs.Watches, key: key}
+	if err := t.cover(l, pid, size); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[pid] = append(t.files[pid], l)
+	return nil
+}
+
+// startCalls attaches, before the first watchpoint, what tells the system calls of a
+// thread apart.
+func (t *Tracer) startCalls() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.calls {
+		return nil
+	}
+	enter, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sys_enter", Program: t.Objs.OnWatchedCall})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint sys_enter of system calls: %w", err)
+	}
+	t.links, t.calls = append(t.links, enter), true
+	exit, err := link.AttachTracing(link.TracingOptions{Program: t.Objs.OnWatchedExit})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
+	}
+	t.links = append(t.links, exit)
+	return nil
+}
+
+// cover gives a watchpoint to the threads that have none.
+func (t *Tracer) cover(l *watchLink, pid, size int) error {
+	tried := map[int]bool{}
+	for {
+		without, err := t.unwatched(pid, l.key.Addr)
+		if err != nil {
+			return err
+		}
+		without = slices.DeleteFunc(without, func(tid int) bool { return tried[tid] })
+		if len(without) == 0 {
+			return nil
+		}
+		for _, tid := range without {
+			tried[tid] = true
+			fd, err := openWatchpoint(tid, l.key.Addr, size, t.Objs.OnWatch.FD())
+			switch {
+			case err == nil:
+				l.events = append(l.events, fd)
+			case !errors.Is(err, unix.ESRCH): // else it has ended
+				return explainWatchpoint(tid, err)
+			}
+		}
+	}
+}
+
+// unwatched lists the threads of a process without a watchpoint of ours at addr.
+func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
+	// First the threads: those that come between inherit.
+	tasks, err := t.Tasks()
+	if err != nil {
+		return nil, err
+	}
+	lines, err := iterate[bpf.WatchedLine](t.Objs.ListWatched)
+	if err != nil {
+		return nil, fmt.Errorf("list hardware watchpoints: %w", err)
+	}
+	watched := map[uint32]bool{}
+	for _, l := range lines {
+		if l.Addr == addr {
+			watched[l.Tid] = true
+		}
+	}
+	var without []int
+	for _, task := range tasks {
+		if int(task.Tgid) == pid && !watched[task.Tid] {
+			without = append(without, int(task.Tid))
+		}
+	}
+	return without, nil
+}
+
+// openWatchpoint makes an event for a thread and those that it will make.
+func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
+	if fd, err = openEvent(tid, addr, size); err != nil {
+		return -1, err
+	}
+	err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_BPF, prog)
+	if err == nil {
+		err = unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// openEvent makes it, disabled.
+func openEvent(tid int, addr uint64, size int) (fd int, err error) {
+	if runtime.GOARCH != "amd64" {
+		return -1, unix.EOPNOTSUPP // elsewhere they trap before the access
+	}
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Bp_type: breakpointRW, Ext1: addr, Ext2: uint64(size),
+		Bits: unix.PerfBitDisabled | unix.PerfBitInherit | unix.PerfBitExcludeHv | perfInheritThread | perfRemoveOnExec,
+	}
+	return unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+}
+
+// anywhere is an address to try a watchpoint on that is never enabled.
+const anywhere = 0x1000
+
+// trialThreads bounds how many threads are asked what they have left.
+const trialThreads = 256
+
+// FreeWatchpoints is how many hardware watchpoints each thread of a process can
+// still have, and why not more; by trying.
+func FreeWatchpoints(pid int) (free int, why error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return 0, err
+	}
+	free = watchpoint.Registers
+	for _, task := range tasks[:min(len(tasks), trialThreads)] {
+		tid, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		n, err := tryWatchpoints(tid, free)
+		if err != nil && !errors.Is(err, unix.ESRCH) {
+			free, why = n, explainWatchpoint(tid, err)
+		}
+	}
+	return free, why
+}
+
+// tryWatchpoints opens so many watchpoints that are never enabled, and closes
+// them; it gives how many could be had.
+func tryWatchpoints(tid, most int) (n int, err error) {
+	var events []int
+	for n < most && err == nil {
+		var fd int
+		if fd, err = openEvent(tid, anywhere, 1); err == nil {
+			events = append(events, fd)
+			n++
+		}
+	}
+	return n, errors.Join(err, closeEvents(events))
+}
+
+// explainWatchpoint says why a thread gets no watchpoint.
+func explainWatchpoint(tid int, err error) error {
+	e := &need.Error{What: fmt.Sprintf("thread %d cannot be given a hardware watchpoint", tid), Err: err, Kind: ErrNoWatchpoint}
+	switch {
+	case errors.Is(err, unix.ENOSPC):
+		e.What = fmt.Sprintf("thread %d has no hardware watchpoint left: a processor has four, and another (a debugger?) uses some", tid)
+		e.Remedy = "end the other, or watch fewer variables with --watch-hw"
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
+		if c := need.Read(); len(c.Missing) > 0 {
+			e.Remedy = c.PrivilegeRemedy()
+		}
+	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
+		e.Remedy = "raise the limit of open files: ulimit -n"
+	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL):
+		e.What = "this machine, or virtual machine, gives no hardware watchpoints"
+		e.Remedy = "watch with --watch and --no-watch-hw, which need none"
+	}
+	return e
+}
+
+// KernelCode returns some bytes of the kernel's code before an instruction of an OpTouch
+// record of RecKernel, and some at it.
+func (t *Tracer) KernelCode(ip uint64) (before, at []byte, ok bool) {
+	var code bpf.KernelCode
+	if err := t.Objs.KernelCodes.Lookup(ip, &code); err != nil {
+		return nil, nil, false
+	}
+	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
+}
+
+// Unwatch removes watchpoints of a process at some addresses.
+func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
+	var gone []io.Closer
+	t.mu.Lock()
+	t.files[pid] = slices.DeleteFunc(t.files[pid], func(c io.Closer) bool {
+		l, ok := c.(*watchLink)
+		if !ok || !addrs[l.key.Addr] {
+			return false
+		}
+		gone = append(gone, l)
+		return true
+	})
+	t.mu.Unlock()
+	return CloseAll(gone)
+}
+
+// probeWatchpoints tries one on the tool itself. A refusal tells of the user, and
+// not whether the machine has any.
+func TryWatchpoint() error {
+	fd, err := openEvent(0, anywhere, 1)
+	if _, denied := need.AsRefusal(err); denied {
+		return err
+	}
+	if err != nil {
+		return explainWatchpoint(unix.Gettid(), err)
+	}
+	return unix.Close(fd)
+}

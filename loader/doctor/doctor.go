@@ -1,0 +1,265 @@
+// Package doctor finds out by trying what this kernel and this user can do, and says how to mend what
+// is missing.
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/cilium/ebpf"
+
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+)
+
+// State is the answer of a probe of what kernel and user can do.
+type State uint8
+
+// The answers. Unknown is for a probe that could not be carried out.
+const (
+	Unknown State = iota
+	Yes
+	No
+)
+
+// String gives "unknown", "yes" or "no".
+func (s State) String() string {
+	switch s {
+	case Yes:
+		return "yes"
+	case No:
+		return "no"
+	}
+	return "unknown"
+}
+
+// Feature is something that the tool wants of the kernel or of its user, and
+// how to find out by trying.
+type Feature struct {
+	Name   string
+	Why    string // what it is for
+	Since  string // the first Linux that has it, "6.6"; "" for all that we know
+	Needed bool   // nothing works without it
+
+	// probe gives nil for yes, an error that is ebpf.ErrNotSupported or a
+	// *NeedError for no, any other for "could not tell".
+	probe func() error
+	// detail adds to a yes; may be nil.
+	detail func() string
+}
+
+// Check is what Diagnose found out about one feature.
+type Check struct {
+	Name   string
+	State  State
+	Needed bool   // nothing works without it
+	Detail string // what was seen, or why it could not be told
+	Remedy string // what a person can do, with commands to type; "" if nothing
+}
+
+// Diagnose tries all that the tool wants of kernel and user; the last check,
+// which decides, loads and attaches the whole BPF object. It starts a process
+// of its own, so main must have called MainIfHeld.
+func Diagnose() []Check {
+	c := need.Read()
+	var checks []Check
+	for _, f := range allFeatures(c) {
+		checks = append(checks, f.check(c))
+	}
+	return checks
+}
+
+// check carries the probe out.
+func (f Feature) check(c need.Circumstances) Check {
+	result := Check{Name: f.Name, Needed: f.Needed}
+	err := f.probe()
+	var known *need.Error
+	switch {
+	case err == nil:
+		result.State, result.Detail = Yes, f.Why
+		if f.detail != nil {
+			result.Detail = f.detail()
+		}
+	case errors.As(err, &known):
+		result.State, result.Detail, result.Remedy = No, known.Reason(), known.Remedy
+	case errors.Is(err, ebpf.ErrNotSupported):
+		result.State, result.Detail = No, fmt.Sprintf("to %s: %v", f.Why, err)
+		result.Remedy = f.kernelRemedy(c)
+	default:
+		result.Detail, result.Remedy = f.untold(err, c)
+	}
+	return result
+}
+
+// untold says why a probe could not be carried out.
+func (f Feature) untold(err error, c need.Circumstances) (detail, remedy string) {
+	refused, denied := need.AsRefusal(err)
+	if !denied {
+		return fmt.Sprintf("could not tell: %v", err), ""
+	}
+	if len(c.Missing) > 0 {
+		remedy = c.PrivilegeRemedy()
+	}
+	return fmt.Sprintf("to %s; not permitted to try (%v)", f.Why, refused), remedy
+}
+
+func (f Feature) kernelRemedy(c need.Circumstances) string {
+	switch {
+	case f.Since == "":
+		return ""
+	case need.OlderThan(c.Release, f.Since):
+		return fmt.Sprintf("boot Linux %s or later (this is %s)", f.Since, c.Release)
+	}
+	return fmt.Sprintf("boot a kernel that is configured for it; Linux has it since %s, and this is %s", f.Since, c.Release)
+}
+
+// allFeatures lists what Diagnose tries, the causes before their effects.
+func allFeatures(c need.Circumstances) []Feature {
+	list := []Feature{
+		{Name: "architecture", Why: "read and probe machine code", Needed: true, probe: probeArchitecture, detail: machine},
+		{Name: "kernel", Why: "have all that follows", Since: need.MinimumKernel, Needed: true,
+			probe: func() error { return probeKernel(c.Release) }, detail: func() string { return "Linux " + c.Release }},
+		{Name: "initial user namespace", Why: "have capabilities that count for BPF", Needed: true,
+			probe: func() error { return probeUserNamespace(c) }, detail: func() string { return "capabilities count for BPF" }},
+	}
+	for _, n := range need.CapabilitiesUsed {
+		list = append(list, Feature{Name: n.Name, Why: n.Why, Since: "5.8", Needed: n.Name != need.CapSysPtrace, probe: func() error {
+			return probeCapability(c, n.Name)
+		}})
+	}
+	list = append(list, bpfFeatures()...)
+	list = append(list,
+		Feature{Name: "ptrace", Why: "hold a program until its probes are in place", Since: "3.4", Needed: true, probe: probePtrace},
+		Feature{Name: "ptrace system calls", Why: "see libraries before their code runs", Since: "5.3", Needed: true, probe: probeSyscallInfo},
+		Feature{Name: "hardware watchpoints", Why: "see accesses of a variable through pointers", Since: "5.13", probe: attach.TryWatchpoint},
+		Feature{Name: "not traced", Why: "trace the programs that it starts", probe: probeNotTraced},
+	)
+	list = append(list, settings(c)...)
+	return append(list, Feature{Name: "all together", Why: "load and attach the whole", Since: need.MinimumKernel, Needed: true, probe: probeWhole,
+		detail: func() string { return "all BPF programs load and attach" }})
+}
+
+func machine() string { return runtime.GOARCH }
+
+func probeArchitecture() error {
+	if slices.Contains([]string{"amd64", "arm64"}, runtime.GOARCH) {
+		return nil
+	}
+	return &need.Error{What: "no probes for " + runtime.GOARCH, Remedy: "use an x86-64 or arm64 machine"}
+}
+
+func probeKernel(release string) error {
+	if _, _, err := need.ParseRelease(release); err != nil {
+		return err
+	}
+	if need.OlderThan(release, need.MinimumKernel) {
+		return fmt.Errorf("%w by Linux %s", ebpf.ErrNotSupported, release)
+	}
+	return nil
+}
+
+func probeUserNamespace(c need.Circumstances) error {
+	if !c.Nested {
+		return nil
+	}
+	return &need.Error{
+		What:   "in a user namespace of its own (a rootless container): capabilities do not reach BPF",
+		Remedy: "run it outside of the container, or in one started by root with --privileged --pid=host",
+	}
+}
+
+func probeCapability(c need.Circumstances, name string) error {
+	switch {
+	case !c.CapsKnown:
+		return errors.New("the tool's own capabilities cannot be read")
+	case c.Lacks(name):
+		return &need.Error{What: fmt.Sprintf("not in effect (user id %d)", os.Geteuid()), Remedy: c.PrivilegeRemedy()}
+	}
+	return nil
+}
+
+// probeWhole is the deciding one: whatever stands in the way is a no.
+func probeWhole() error {
+	t, err := attach.NewTracer(attach.TracerOptions{})
+	if err == nil {
+		err = t.Close()
+	}
+	var known *need.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &need.Error{What: "does not work here", Err: err}
+}
+
+// settings are those of the system that explain refusals; none is needed to
+// have a value once the capabilities are there.
+func settings(c need.Circumstances) []Feature {
+	return []Feature{
+		{Name: "kernel.unprivileged_bpf_disabled", Why: "say why BPF is refused", probe: func() error {
+			return explainSetting(c, "kernel.unprivileged_bpf_disabled", 1, "CAP_BPF")
+		}, detail: settingDetail("kernel.unprivileged_bpf_disabled", "does not concern CAP_BPF")},
+		{Name: "kernel.perf_event_paranoid", Why: "say why watching memory is refused", probe: func() error {
+			return explainSetting(c, "kernel.perf_event_paranoid", 2, "CAP_PERFMON")
+		}, detail: settingDetail("kernel.perf_event_paranoid", "does not concern CAP_PERFMON")},
+		{Name: "kernel.yama.ptrace_scope", Why: "say why tracing is refused", probe: func() error { return probeYama(c) },
+			detail: settingDetail("kernel.yama.ptrace_scope", "does not concern CAP_SYS_PTRACE")},
+		{Name: "lockdown", Why: "say why reading memory is refused", probe: func() error { return probeLockdown(c.Lockdown) },
+			detail: func() string { return "does not forbid BPF" }},
+	}
+}
+
+// settingDetail tells a setting's value and why it is not in the way.
+func settingDetail(name, harmless string) func() string {
+	return func() string {
+		n, ok, err := procfs.Setting(name)
+		if err != nil || !ok {
+			return "not set by this kernel"
+		}
+		return fmt.Sprintf("%d: %s", n, harmless)
+	}
+}
+
+// explainSetting says no where the setting has at least the value strict and
+// the capability that lifts it is missing.
+func explainSetting(c need.Circumstances, name string, strict int, lifts string) error {
+	n, ok, err := procfs.Setting(name)
+	if err != nil || !ok {
+		return err
+	}
+	if n < strict || !c.Lacks(lifts) {
+		return nil
+	}
+	return &need.Error{What: fmt.Sprintf("%d: refuses those without %s", n, lifts), Remedy: c.PrivilegeRemedy()}
+}
+
+func probeYama(c need.Circumstances) error {
+	n, ok, err := procfs.Setting("kernel.yama.ptrace_scope")
+	if err != nil || !ok {
+		return err
+	}
+	return judgeYama(c, n)
+}
+
+func judgeYama(c need.Circumstances, scope int) error {
+	switch {
+	case scope >= 3:
+		return &need.Error{What: "3: nobody may trace, until the next boot",
+			Remedy: "set kernel.yama.ptrace_scope to 1 where it is set (grep -r ptrace_scope /etc/sysctl.*), and boot"}
+	case scope == 2 && c.NoPtrace:
+		return &need.Error{What: "2: refuses those without " + need.CapSysPtrace, Remedy: c.PrivilegeRemedy()}
+	case scope == 1 && c.NoPtrace:
+		return &need.Error{What: "1: only programs that the tool starts may be traced without " + need.CapSysPtrace, Remedy: c.PrivilegeRemedy()}
+	}
+	return nil
+}
+
+func probeLockdown(mode string) error {
+	if mode != need.LockdownConfidentiality {
+		return nil
+	}
+	return &need.Error{What: "confidentiality: BPF programs may not read memory", Remedy: need.LockdownRemedy}
+}

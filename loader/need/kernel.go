@@ -1,0 +1,84 @@
+package need
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// MinimumKernel is the first with uprobe_multi links.
+	MinimumKernel = "6.6"
+
+	// BTFPath is where the kernel describes its types.
+	BTFPath = "/sys/kernel/btf/vmlinux"
+	// BTFRemedy says what to do where it does not.
+	BTFRemedy = "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions build theirs; look: grep CONFIG_DEBUG_INFO_BTF /boot/config-$(uname -r)"
+
+	// LockdownConfidentiality is the lockdown that forbids BPF programs to read memory.
+	LockdownConfidentiality = "confidentiality"
+	// LockdownRemedy says what to do about it.
+	LockdownRemedy = "boot with lockdown=integrity on the kernel's command line, or without lockdown; look: cat /sys/kernel/security/lockdown"
+
+	// initialUserNamespace is the inode number that the kernel gives to the
+	// first user namespace (PROC_USER_INIT_INO).
+	initialUserNamespace = "user:[4026531837]"
+)
+
+// kernelRelease is what uname -r prints, "" if it cannot be had.
+func kernelRelease() string {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:])
+}
+
+// ParseRelease gives the first two numbers of a kernel release such as
+// "6.18.44-cloud-amd64".
+func ParseRelease(release string) (major, minor int, err error) {
+	first, rest, ok := strings.Cut(release, ".")
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
+		rest = rest[:i]
+	}
+	a, err1 := strconv.ParseUint(first, 10, 16)
+	b, err2 := strconv.ParseUint(rest, 10, 16)
+	if !ok || err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("%q is not a kernel release", release)
+	}
+	return int(a), int(b), nil
+}
+
+// OlderThan reports whether a release is known to be before a version.
+func OlderThan(release, version string) bool {
+	a, b, err := ParseRelease(release)
+	c, d, err2 := ParseRelease(version)
+	return err == nil && err2 == nil && (a < c || a == c && b < d)
+}
+
+func inUserNamespace() bool {
+	ns, err := os.Readlink("/proc/self/ns/user")
+	return err == nil && ns != initialUserNamespace
+}
+
+// lockdownMode is "" where the kernel has none, or is not locked down.
+func lockdownMode() string {
+	line, err := os.ReadFile("/sys/kernel/security/lockdown")
+	if err != nil {
+		return ""
+	}
+	return parseLockdown(string(line))
+}
+
+// parseLockdown reads a line such as "none [integrity] confidentiality".
+func parseLockdown(line string) string {
+	_, rest, _ := strings.Cut(line, "[")
+	mode, _, ok := strings.Cut(rest, "]")
+	if !ok || mode == "none" {
+		return ""
+	}
+	return mode
+}

@@ -1,0 +1,97 @@
+// Package procfs reads what /proc and /proc/sys tell about processes, threads and settings of the
+// kernel: mappings, states, who traces whom, where core dumps go. It judges nothing, and knows of
+// no probe.
+package procfs
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// FileID identifies a file while it exists, as a process maps it.
+type FileID struct {
+	Major, Minor uint32
+	Inode        uint64
+}
+
+// Mapping is one line of /proc/PID/maps.
+type Mapping struct {
+	Lo, Hi uint64 // addresses, [Lo, Hi)
+	Offset uint64 // in the file
+	Exec   bool
+	Write  bool
+	File   FileID
+	Path   string // as the process names it; "" for anonymous memory
+	Gone   bool   // the file was deleted
+}
+
+// ParseMaps reads the form of /proc/PID/maps; an error names the line.
+func ParseMaps(r io.Reader) ([]Mapping, error) {
+	var maps []Mapping
+	s := bufio.NewScanner(r)
+	s.Buffer(nil, 1<<20)
+	for n := 1; s.Scan(); n++ {
+		m, err := parseMapping(s.Text())
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		maps = append(maps, m)
+	}
+	if err := s.Err(); err != nil {
+		return nil, err
+	}
+	return maps, nil
+}
+
+func parseMapping(line string) (Mapping, error) {
+	var m Mapping
+	fields := strings.SplitN(line, " ", 6)
+	if len(fields) < 5 {
+		return m, fmt.Errorf("%q is not a mapping", line)
+	}
+	lo, hi, ok := strings.Cut(fields[0], "-")
+	major, minor, ok2 := strings.Cut(fields[3], ":")
+	if !ok || !ok2 || len(fields[1]) < 4 {
+		return m, fmt.Errorf("%q is not a mapping", line)
+	}
+	var err error
+	hex := func(s string, bits int) uint64 {
+		v, e := strconv.ParseUint(s, 16, bits)
+		if e != nil && err == nil {
+			err = e
+		}
+		return v
+	}
+	m.Lo, m.Hi, m.Offset = hex(lo, 64), hex(hi, 64), hex(fields[2], 64)
+	m.File.Major, m.File.Minor = uint32(hex(major, 32)), uint32(hex(minor, 32))
+	if m.File.Inode, _ = strconv.ParseUint(fields[4], 10, 64); err != nil {
+		return m, fmt.Errorf("%q is not a mapping: %w", line, err)
+	}
+	m.Exec, m.Write = fields[1][2] == 'x', fields[1][1] == 'w'
+	if len(fields) == 6 {
+		m.Path = strings.TrimLeft(fields[5], " ")
+		m.Path, m.Gone = strings.CutSuffix(m.Path, " (deleted)")
+	}
+	return m, nil
+}
+
+// readMaps gives the mappings of a process.
+func Maps(pid int) ([]Mapping, error) {
+	f, err := os.Open(Dir(pid) + "/maps")
+	if err != nil {
+		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
+	}
+	defer f.Close()
+	maps, err := ParseMaps(f)
+	if err != nil {
+		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
+	}
+	return maps, nil
+}
+
+// UnescapePath undoes what the kernel writes for a line feed in a path.
+func UnescapePath(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }

@@ -1,0 +1,37 @@
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// initialPIDNamespace is the inode number that the kernel gives to the first
+// PID namespace (PROC_PID_INIT_INO).
+const initialPIDNamespace = 0xEFFFFFFC
+
+// pidNamespace is the namespace in which the tool, and so its /proc, numbers
+// processes.
+type pidNamespace struct{ dev, Inode uint64 }
+
+// OwnPIDNamespace returns the PID namespace of this process.
+func OwnPIDNamespace() (pidNamespace, error) {
+	fi, err := os.Stat("/proc/self/ns/pid")
+	if err != nil {
+		return pidNamespace{}, fmt.Errorf("find the own PID namespace (is /proc mounted?): %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return pidNamespace{}, fmt.Errorf("find the own PID namespace: no inode number")
+	}
+	return pidNamespace{dev: st.Dev, Inode: st.Ino}, nil
+}
+
+// HelperDev is the device number as the BPF programs want it: 0 in the initial
+// namespace, where ids need no translation, which is cheaper.
+func (n pidNamespace) HelperDev() uint64 {
+	if n.Inode == initialPIDNamespace {
+		return 0
+	}
+	return n.dev
+}

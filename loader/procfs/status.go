@@ -1,0 +1,47 @@
+package procfs
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// readSetting reads a number below /proc/sys; ok is false if this kernel does
+// not have it.
+func Setting(name string) (n int, ok bool, err error) {
+	path := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err == nil {
+		n, err = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("read %s: %w", path, err)
+	}
+	return n, true, nil
+}
+
+// readStatus reads /proc/PID/status, of a process, a thread or "self".
+func Status(pid string) (map[string]string, error) {
+	text, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return nil, err
+	}
+	return parseStatus(string(text)), nil
+}
+
+// parseStatus reads lines of a name, a colon and a value. A name of a process
+// cannot forge a line: the kernel escapes its line feeds.
+func parseStatus(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			fields[name] = strings.TrimSpace(value)
+		}
+	}
+	return fields
+}

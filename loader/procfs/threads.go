@@ -1,0 +1,130 @@
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// EachRunning calls f with each thread of the process that runs or could run.
+func EachRunning(pid int, f func(tid int)) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	d, err := os.Open(dir)
+	if err != nil {
+		return // the process has ended
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	buf := make([]byte, 256)
+	for _, name := range names {
+		tid, err := strconv.Atoi(name)
+		if err == nil && threadState(dir+"/"+name+"/stat", buf) == 'R' {
+			f(tid)
+		}
+	}
+}
+
+// threadState reads the state's letter of a stat file of proc(5), 0 if the
+// thread has ended.
+func threadState(stat string, buf []byte) byte {
+	fd, err := unix.Open(stat, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0
+	}
+	defer unix.Close(fd)
+	n, err := unix.Read(fd, buf)
+	if err != nil {
+		return 0
+	}
+	// The name in parentheses may hold parentheses.
+	_, rest, ok := lastCut(string(buf[:n]), ") ")
+	if !ok || rest == "" {
+		return 0
+	}
+	return rest[0]
+}
+
+func lastCut(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// HasEnded reports whether a thread has ended, or is about to.
+func HasEnded(pid, tid int) bool {
+	switch threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256)) {
+	case 0, 'Z', 'X':
+		return true
+	}
+	return false
+}
+
+// TracerOf names the process that traces a task of /proc, "" if none does.
+func TracerOf(task string) string {
+	status, err := Status(task)
+	if err != nil || status["TracerPid"] == "" || status["TracerPid"] == "0" {
+		return ""
+	}
+	pid := status["TracerPid"]
+	if tracer, err := Status(pid); err == nil {
+		pid = tracer["Tgid"] // the tracer is a thread
+	}
+	comm, err := os.ReadFile("/proc/" + pid + "/comm")
+	if err != nil {
+		return "process " + pid
+	}
+	return fmt.Sprintf("%s (process %s)", strings.TrimSpace(string(comm)), pid)
+}
+
+// Ended reports whether the fields of a status file are of a thread that has ended.
+func Ended(status map[string]string) bool {
+	return strings.HasPrefix(status["State"], "Z") || strings.HasPrefix(status["State"], "X")
+}
+
+// IsKernelThread asks the flags of the scheduler, as Kthread is in status only
+// since Linux 6.8.
+func IsKernelThread(pid int, status map[string]string) bool {
+	if k, ok := status["Kthread"]; ok {
+		return k == "1"
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && statFlags(string(stat))&0x00200000 != 0 // PF_KTHREAD
+}
+
+// statFlags is field 9 of /proc/PID/stat, 0 if it is not there. The name, field
+// 2, may hold anything, parentheses included.
+func statFlags(stat string) uint64 {
+	i := strings.LastIndexByte(stat, ')')
+	if i < 0 {
+		return 0
+	}
+	fields := strings.Fields(stat[i+1:])
+	if len(fields) < 7 {
+		return 0
+	}
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return flags
+}
+
+// HasLiveThread tells a process whose first thread alone has ended (by
+// pthread_exit) from one that is gone.
+func HasLiveThread(pid int) bool {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false
+	}
+	for _, t := range tasks {
+		status, err := Status(fmt.Sprintf("%d/task/%s", pid, t.Name()))
+		if err == nil && !Ended(status) {
+			return true
+		}
+	}
+	return false
+}

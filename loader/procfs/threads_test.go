@@ -1,0 +1,54 @@
+package procfs
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestThreadState(t *testing.T) {
+	for text, want := range map[string]byte{
+		"17 (cat) S 1 17":           'S',
+		"17 (a) R (b) D 1 17":       'D',
+		"17 (tail) R":               'R',
+		"17 (cut) ":                 0,
+		"":                          0,
+		"17 (x) t 1 17 17 0 -1 400": 't',
+	} {
+		name := filepath.Join(t.TempDir(), "stat")
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := threadState(name, make([]byte, 256)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := threadState(filepath.Join(t.TempDir(), "none"), make([]byte, 256)); got != 0 {
+		t.Errorf("a thread that has ended: %q", got)
+	}
+	running := false
+	EachRunning(os.Getpid(), func(tid int) { running = running || tid > 0 })
+	if !running {
+		t.Error("no thread of the test runs")
+	}
+	EachRunning(1<<30, func(int) { t.Error("a thread of no process runs") })
+}
+
+func TestStatFlags(t *testing.T) {
+	for stat, want := range map[string]uint64{
+		"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0": 2129984,
+		"7 (a) b) 1 2) R 1 7 7 0 -1 4194304 0":  4194304,
+		"7 (short) R 1 7":                       0,
+		"":                                      0,
+		"7 (x) R 1 7 7 0 -1 many":               0,
+	} {
+		if got := statFlags(stat); got != want {
+			t.Errorf("%q gives %d, want %d", stat, got, want)
+		}
+	}
+}
+
+func FuzzStatFlags(f *testing.F) {
+	f.Add("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0")
+	f.Fuzz(func(_ *testing.T, stat string) { statFlags(stat) })
+}

@@ -1,0 +1,152 @@
+package ptrace
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fill is a ring buffer of 1024 bytes with so much unread.
+type fill int
+
+func (f *fill) AvailableBytes() int { return int(*f) }
+
+func (f *fill) BufferSize() int { return 1024 }
+
+func TestMarks(t *testing.T) {
+	var unread fill
+	b := &Brake{ring: &unread}
+	for _, c := range []struct {
+		unread         fill
+		wanted, enough bool
+	}{{0, false, true}, {256, false, true}, {257, false, false}, {511, false, false}, {512, true, false}, {1024, true, false}} {
+		unread = c.unread
+		if b.wanted() != c.wanted || b.enough() != c.enough {
+			t.Errorf("%d unread: wanted %v, enough %v", unread, b.wanted(), b.enough())
+		}
+	}
+	b.Release()
+	if b.wanted() || !b.enough() {
+		t.Error("released, it goes on to hold")
+	}
+	var none *Brake
+	none.Release()
+	if none.wanted() || none.Notes(true) != nil {
+		t.Error("without a brake there is a hold")
+	}
+}
+
+func TestBrakeNotes(t *testing.T) {
+	const (
+		waited  = "the program was made to wait 2 times, 0.500 s in all, for tracepredict to catch up"
+		stopped = "tracepredict itself was stopped, or kept from running, for 1.5 s, so the program could not be made to wait: a larger --ring gives it more time"
+		small   = "the ring buffer was full before the program could be made to wait: give a larger --ring"
+	)
+	holds := func(b *Brake) { b.count(200 * time.Millisecond); b.count(300 * time.Millisecond) }
+	absent := func(b *Brake) { b.WasAbsent(1500 * time.Millisecond); b.WasAbsent(time.Millisecond) }
+	traced := func(b *Brake) {
+		b.obstacle(7, "seven")
+		b.obstacle(7, "again")
+		b.obstacle(3, "three")
+	}
+	for _, c := range []struct {
+		name string
+		with []func(*Brake)
+		lost bool
+		want []string
+	}{
+		{"a quiet run", nil, false, nil},
+		{"a run that waited", []func(*Brake){holds, absent}, false, []string{waited}},
+		{"late", []func(*Brake){holds}, true, []string{waited, small}},
+		{"the tool was stopped", []func(*Brake){absent}, true, []string{stopped}},
+		{"traced by others", []func(*Brake){traced, absent}, true, []string{"three", "seven"}},
+		{"traced by others, nothing lost", []func(*Brake){traced}, false, nil},
+	} {
+		b := &Brake{}
+		for _, f := range c.with {
+			f(b)
+		}
+		if got := b.Notes(c.lost); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestBell: a thread that waits for its tracees is woken, and can wait again.
+func TestBell(t *testing.T) {
+	program := exec.Command("cat")
+	in, err := program.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bells, woken, failed := make(chan bell, 1), make(chan int), make(chan error, 1)
+	OnOneThread(func() {
+		defer close(bells)
+		defer close(woken)
+		if err := program.Start(); err != nil { // its parent is this thread
+			failed <- err
+			return
+		}
+		b, err := NewBell()
+		if err != nil {
+			failed <- err
+			return
+		}
+		bells <- b
+		for {
+			tid, ws, err := nextStop(true)
+			if err != nil || tid != 0 && ws.Exited() {
+				failed <- err
+				return
+			}
+			woken <- tid
+		}
+	})
+	b, ok := <-bells
+	// A ring before the wait is missed, so it rings until there is an answer.
+	again := time.NewTicker(busyPause)
+	defer again.Stop()
+	for rings := 0; ok && rings < 3; {
+		b.Ring()
+		select {
+		case tid := <-woken:
+			rings++
+			if tid != 0 {
+				t.Errorf("it was woken by %d", tid)
+			}
+		case <-again.C:
+		}
+	}
+	in.Close()
+	for range woken { // a ring that was one too many
+	}
+	if err := <-failed; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestInterruption(t *testing.T) {
+	stop := func(sig unix.Signal, event int) unix.WaitStatus {
+		return unix.WaitStatus(event<<16 | int(sig)<<8 | 0x7f)
+	}
+	for _, c := range []struct {
+		ws   unix.WaitStatus
+		want bool
+	}{
+		{stop(unix.SIGTRAP, unix.PTRACE_EVENT_STOP), true},
+		{stop(unix.SIGSTOP, unix.PTRACE_EVENT_STOP), true},
+		{stop(unix.SIGCHLD, 0), true},
+		{stop(syscallStop, 0), false},
+		{stop(unix.SIGTRAP, unix.PTRACE_EVENT_CLONE), false},
+		{stop(unix.SIGTRAP, unix.PTRACE_EVENT_EXEC), false},
+		{0, false},
+		{9, false},
+	} {
+		if got := interruption(c.ws); got != c.want {
+			t.Errorf("%#x: %v, want %v", c.ws, got, c.want)
+		}
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !amd64
-
-package loader
-
-// resumeCall does nothing: where the kernel decides before the stop whether a
-// system call starts again (arm64), a call that ends with EINTR after any stop
-// shows that to the program.
-func resumeCall(int) {}

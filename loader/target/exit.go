@@ -1,0 +1,20 @@
+package target
+
+// The exit statuses of a tool that could not do its part, as env(1) has them.
+const (
+	ExitFailed      = 125 // tracepredict itself failed
+	ExitCannotRun   = 126 // the program exists and cannot be run or observed
+	ExitNoSuchThing = 127 // there is no such program
+)
+
+// ExitError is an error that decides the tool's exit status.
+type ExitError struct {
+	Code int // 125 to 127, or 128 + n after signal n
+	Err  error
+}
+
+// Error gives the text of the cause: the code is for the shell.
+func (e *ExitError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *ExitError) Unwrap() error { return e.Err }

@@ -1,0 +1,180 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+)
+
+// Opening what a process maps. Problem: a path is a name that the process, or
+// another, may give to something else at any moment: to another program, to a
+// FIFO that never opens, to a device that acts when opened. So a path is first
+// resolved without being opened (O_PATH), inside the root of the process; only
+// a regular file is then opened, through the descriptor; and it must be the file
+// that is mapped, as the kernel itself tells it. From there on the open file is
+// used, never its path: it is read, probed and searched for debug information.
+
+// ErrReplaced says that the path names another file than the one mapped.
+var ErrReplaced = errors.New("the file was replaced since it was mapped")
+
+// OpenMapped opens the file of a mapping; exe says that it is the program
+// itself, which can be opened even when it was deleted or moved.
+func OpenMapped(pid int, m procfs.Mapping, exe bool) (*os.File, error) {
+	if exe {
+		return tryMapped(unix.AT_FDCWD, procfs.Dir(pid)+"/exe", unix.OpenHow{}, m)
+	}
+	f, err := openByPath(pid, m)
+	if err == nil {
+		return f, nil
+	}
+	// Replaced or deleted since. This way is open to few.
+	link := fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)
+	if f, err := tryMapped(unix.AT_FDCWD, link, unix.OpenHow{}, m); err == nil {
+		return f, nil
+	}
+	return nil, err
+}
+
+// openByPath opens the file of a mapping by the path that maps tell.
+func openByPath(pid int, m procfs.Mapping) (*os.File, error) {
+	root, err := unix.Open(procfs.Dir(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the root directory of process %d: %w", pid, err)
+	}
+	defer unix.Close(root)
+	path := procfs.UnescapePath(m.Path)
+	f, err := tryMapped(root, path, unix.OpenHow{Resolve: unix.RESOLVE_IN_ROOT}, m)
+	if err == nil {
+		return f, nil
+	}
+	// After a chroot, paths in maps still count from our root.
+	if f, err := tryMapped(unix.AT_FDCWD, path, unix.OpenHow{}, m); err == nil {
+		return f, nil
+	}
+	return nil, err
+}
+
+// EarlyFiles are files that a process mapped when the tool still had all its
+// privileges. Some only these can open: files that only their owner may read,
+// and libraries that were replaced since.
+type EarlyFiles map[procfs.FileID]*os.File
+
+// OpenEarly opens what can be opened of the code that the process maps; nothing
+// is read yet.
+func OpenEarly(pid int) EarlyFiles {
+	files := EarlyFiles{}
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return files // told when it is asked again
+	}
+	exe, err := procfs.Executable(pid)
+	for _, m := range maps {
+		if !m.Exec || m.File.Inode == 0 || files[m.File] != nil {
+			continue
+		}
+		if f, err := OpenMapped(pid, m, err == nil && m.Path == exe); err == nil {
+			files[m.File] = f
+		}
+	}
+	return files
+}
+
+// Take gives a file to the caller, who closes it; nil if it is not there.
+func (e EarlyFiles) Take(id procfs.FileID) *os.File {
+	f := e[id]
+	delete(e, id)
+	return f
+}
+
+// Close closes what nobody took.
+func (e EarlyFiles) Close() {
+	for _, f := range e {
+		f.Close()
+	}
+}
+
+// tryMapped opens path, seen from the directory dir, if it is the file of m.
+func tryMapped(dir int, path string, how unix.OpenHow, m procfs.Mapping) (*os.File, error) {
+	how.Flags = unix.O_PATH | unix.O_CLOEXEC
+	fd, err := unix.Openat2(dir, path, &how)
+	if err != nil {
+		return nil, explainOpen(m.Path, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, fmt.Errorf("look at %s: %w", m.Path, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, fmt.Errorf("%s is not a regular file: %w", m.Path, ErrReplaced)
+	}
+	f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", fd), os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, explainOpen(m.Path, err)
+	}
+	if err := sameFile(f, m); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// explainOpen says with whose rights a file could not be opened.
+func explainOpen(path string, err error) error {
+	var errno unix.Errno
+	if !errors.As(err, &errno) || errno != unix.EACCES {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	return &need.Error{
+		What:   fmt.Sprintf("%s cannot be read with the rights of %s", path, fileUserName()),
+		Remedy: fmt.Sprintf("run the program as the user whose file it is (exec --user NAME), or let others read it and its directories: chmod o+r %s", need.ShellQuote(path)),
+		Err:    errno,
+	}
+}
+
+// fileUserName names the user with whose rights the calling thread opens files.
+func fileUserName() string {
+	const nobody = ^uintptr(0) // not an id: changes nothing, tells the present one
+	uid, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, nobody, 0, 0)
+	return userName(fmt.Sprint(uint32(uid)))
+}
+
+// sameFile compares an open file with a mapping. What stat tells of a file on an
+// overlay or btrfs is not what maps tell, so the file is mapped into the tool too,
+// without being touched, and the kernel's two answers are compared.
+func sameFile(f *os.File, m procfs.Mapping) error {
+	id, err := mappedID(f)
+	if err != nil {
+		return fmt.Errorf("compare %s with what is mapped: %w", m.Path, err)
+	}
+	if id != m.File {
+		return fmt.Errorf("%s is inode %d of device %d:%d, mapped is %d of %d:%d: %w",
+			m.Path, id.Inode, id.Major, id.Minor, m.File.Inode, m.File.Major, m.File.Minor, ErrReplaced)
+	}
+	return nil
+}
+
+// mappedID is what maps would call an open file.
+func mappedID(f *os.File) (procfs.FileID, error) {
+	page := uintptr(os.Getpagesize())
+	at, err := unix.MmapPtr(int(f.Fd()), 0, nil, page, unix.PROT_READ, unix.MAP_PRIVATE)
+	if err != nil {
+		return procfs.FileID{}, fmt.Errorf("map it: %w", err)
+	}
+	defer func() { _ = unix.MunmapPtr(at, page) }()
+	maps, err := procfs.Maps(os.Getpid())
+	if err != nil {
+		return procfs.FileID{}, err
+	}
+	for _, m := range maps {
+		if m.Lo <= uint64(uintptr(at)) && uint64(uintptr(at)) < m.Hi {
+			return m.File, nil
+		}
+	}
+	return procfs.FileID{}, errors.New("it is in no mapping")
+}

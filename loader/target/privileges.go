@@ -1,0 +1,249 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"github.com/moby/sys/capability"
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+)
+
+// The privileges of the tool. Problem: it reads what a program that it does not
+// trust has written, for as long as that runs, and needs three capabilities for
+// it; root has forty. So what needs more is done first: files of the user's are
+// opened, and the process that is to become the program is started, which keeps
+// what it would have had without the tool. Then everything else is given up for
+// good. Credentials belong to a thread: each change is made on all threads of
+// the Go runtime, which only a binary without cgo can do.
+
+// ErrCgo says that privileges cannot be given up.
+var ErrCgo = errors.New("it was built with cgo: build it with make, or with CGO_ENABLED=0")
+
+// fileUser is the user with whose rights files are opened after the drop.
+type fileUser struct {
+	uid, gid int
+	groups   []int
+}
+
+// DropPrivileges keeps the three capabilities. If become is not nil the whole
+// tool becomes that user, who then may send signals to it, as it to the user's
+// program; if files is not nil, only the opening of files is done as that user.
+// Without the capability to change users both are left out: opening a file
+// then says what it lacks.
+func DropPrivileges(become *Credentials, files *fileUser) error {
+	if _, _, e := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); e == unix.ENOTSUP {
+		return ErrCgo
+	}
+	caps, err := need.OwnCapabilities()
+	if err != nil {
+		return err
+	}
+	keep := keptBy(caps)
+	if err := dropBounding(caps, keep); err != nil {
+		return fmt.Errorf("limit the capabilities that can be had: %w", err)
+	}
+	if caps.Has(capability.CAP_SETUID, false) && caps.Has(capability.CAP_SETGID, false) {
+		if err := changeUser(become, files); err != nil {
+			return err
+		}
+	}
+	if err := setCapabilities(keep); err != nil {
+		return fmt.Errorf("give up capabilities: %w", err)
+	}
+	if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1); err != nil {
+		return fmt.Errorf("give up gaining privileges: %w", err)
+	}
+	return nil
+}
+
+func onAllThreads(trap, a1, a2 uintptr) error {
+	if _, _, e := syscall.AllThreadsSyscall(trap, a1, a2, 0); e != 0 {
+		return e
+	}
+	return nil
+}
+
+// keptBy returns the capabilities that the tool goes on with: of those it uses the
+// ones that it may have. Where CAP_SYS_ADMIN stands for one, as in a container
+// set up for older kernels, it has to stay.
+func keptBy(s need.CapabilitySet) []capability.Cap {
+	var keep []capability.Cap
+	for _, n := range need.CapabilitiesUsed {
+		c := n.Cap
+		if n.Admin && !s.C.Get(capability.PERMITTED, c) {
+			c = capability.CAP_SYS_ADMIN
+		}
+		if s.C.Get(capability.PERMITTED, c) && !slices.Contains(keep, c) {
+			keep = append(keep, c)
+		}
+	}
+	return keep
+}
+
+// dropBounding takes all but keep out of the bounding set, where that is
+// allowed: to root.
+func dropBounding(s need.CapabilitySet, keep []capability.Cap) error {
+	if !s.Has(capability.CAP_SETPCAP, false) {
+		return nil
+	}
+	last, err := capability.LastCap()
+	if err != nil {
+		return err
+	}
+	for c := capability.Cap(0); c <= last; c++ {
+		if slices.Contains(keep, c) || !s.C.Get(capability.BOUNDING, c) {
+			continue
+		}
+		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, uintptr(c)); err != nil {
+			return fmt.Errorf("%s: %w", c, err)
+		}
+	}
+	return nil
+}
+
+// changeUser leaves the permitted capabilities as they are; those in effect
+// may be gone.
+func changeUser(become *Credentials, files *fileUser) error {
+	switch {
+	case become != nil:
+		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1); err != nil {
+			return fmt.Errorf("keep capabilities as user %s: %w", become.Name, err)
+		}
+		return become.assumeEverywhere()
+	case files != nil && files.uid != os.Geteuid():
+		if err := syscall.Setgroups(files.groups); err != nil {
+			return fmt.Errorf("open files with the groups of user %d: %w", files.uid, err)
+		}
+		// Neither tells of an error: the answer is the former id.
+		_ = onAllThreads(unix.SYS_SETFSGID, uintptr(files.gid), 0)
+		_ = onAllThreads(unix.SYS_SETFSUID, uintptr(files.uid), 0)
+	}
+	return nil
+}
+
+// assumeEverywhere makes the whole tool run as c for good; the tool is not
+// traced, so its threads answer.
+func (c *Credentials) assumeEverywhere() error {
+	if err := syscall.Setgroups(c.Groups); err != nil {
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, err)
+	}
+	if err := syscall.Setresgid(c.GID, c.GID, c.GID); err != nil {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, err)
+	}
+	if err := syscall.Setresuid(c.UID, c.UID, c.UID); err != nil {
+		return fmt.Errorf("become user %s: %w", c.Name, err)
+	}
+	return nil
+}
+
+// setCapabilities makes keep the permitted and effective capabilities, and none
+// inheritable, so none ambient.
+func setCapabilities(keep []capability.Cap) error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	for _, c := range keep {
+		data[c/32].Permitted |= 1 << (c % 32)
+		data[c/32].Effective |= 1 << (c % 32)
+	}
+	_, _, e := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&data[0])), 0)
+	if e != 0 {
+		return e
+	}
+	return nil
+}
+
+// Disinherit takes the capabilities that the tool uses from those that the
+// calling thread hands on through an execve. Root's are left alone: a program
+// that root runs has them, observed or not.
+func Disinherit() error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	caps, err := need.OwnCapabilities()
+	if err != nil {
+		return err
+	}
+	for _, n := range need.CapabilitiesUsed {
+		caps.C.Unset(capability.INHERITABLE, n.Cap) // the kernel lowers the ambient one with it
+	}
+	if err := caps.C.Apply(capability.CAPS); err != nil {
+		return fmt.Errorf("keep the tool's capabilities from the program: %w", err)
+	}
+	return nil
+}
+
+// FileUserOf gives the user with whose rights a process opens files.
+func FileUserOf(pid int) (*fileUser, error) {
+	status, err := procfs.Status(strconv.Itoa(pid))
+	if err != nil {
+		return nil, fmt.Errorf("find the user of process %d: %w", pid, err)
+	}
+	return parseFileUser(status)
+}
+
+func parseFileUser(status map[string]string) (*fileUser, error) {
+	const files = 3 // real, effective, saved, for files
+	var u fileUser
+	for _, id := range []struct {
+		field string
+		to    *int
+	}{{"Uid", &u.uid}, {"Gid", &u.gid}} {
+		ids := strings.Fields(status[id.field])
+		if len(ids) <= files {
+			return nil, fmt.Errorf("/proc tells no %s", id.field)
+		}
+		n, err := strconv.Atoi(ids[files])
+		if err != nil {
+			return nil, fmt.Errorf("/proc tells %s %q: %w", id.field, ids[files], err)
+		}
+		*id.to = n
+	}
+	for _, g := range strings.Fields(status["Groups"]) {
+		n, err := strconv.Atoi(g)
+		if err != nil {
+			return nil, fmt.Errorf("/proc tells the group %q: %w", g, err)
+		}
+		u.groups = append(u.groups, n)
+	}
+	return &u, nil
+}
+
+// OriginalEnviron is the environment as the tool was given it. The Go runtime
+// adds GOTRACEBACK=none where the binary has file capabilities; the program is
+// not to see that.
+func OriginalEnviron() []string {
+	if !elevated() {
+		return os.Environ()
+	}
+	// Where the process is not "dumpable" the file is root's alone. Another
+	// process cannot look in even so: it lacks our capabilities.
+	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable != 1 {
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err == nil {
+			defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(dumpable), 0, 0, 0) }()
+		}
+	}
+	text, err := os.ReadFile("/proc/self/environ")
+	if err != nil {
+		return os.Environ()
+	}
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
+}
+
+// elevated reports whether the execve of the tool gave it privileges.
+func elevated() bool {
+	const atSecure = 23
+	aux, err := unix.Auxv()
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(aux, func(a [2]uintptr) bool { return a[0] == atSecure && a[1] != 0 })
+}

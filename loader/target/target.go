@@ -1,0 +1,345 @@
+// Package target judges what is to be observed, a process or a program, before anything is done to
+// it: whether it is there, is a program of this machine's, and may be observed by this user. It opens the files that
+// a process maps without being misled by their paths, finds the user that a program is to run as,
+// and gives up the privileges that the observation does not need.
+package target
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// The sentinels that errors about what is to be observed answer to with
+// errors.Is.
+var (
+	ErrNoProcess    = errors.New("no such process")
+	ErrThread       = errors.New("a thread, not a process")
+	ErrKernelThread = errors.New("a thread of the kernel")
+	ErrEnded        = errors.New("the process has ended")
+	ErrOwnProcess   = errors.New("tracepredict itself")
+	ErrNotYours     = errors.New("not this user's to observe")
+)
+
+// CheckPID says why a process cannot be observed: nil if it can. Other errors
+// are *NeedError with a remedy; they are a sentinel of this package, or wrap a
+// *elf.Error about the program that the process runs.
+func CheckPID(pid int) error {
+	if pid <= 0 {
+		return &need.Error{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Kind: ErrNoProcess}
+	}
+	status, err := procfs.Status(strconv.Itoa(pid))
+	if err != nil {
+		return noStatus(pid, err)
+	}
+	if err := checkStatus(pid, status); err != nil {
+		return err
+	}
+	return checkProgram(pid, status)
+}
+
+const findProcess = "find its id with: ps -e, or pgrep NAME"
+
+// noStatus explains that /proc tells nothing about pid.
+func noStatus(pid int, err error) error {
+	if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ESRCH) {
+		return &need.Error{What: fmt.Sprintf("process %d cannot be looked at", pid), Remedy: "run tracepredict with sudo", Err: err}
+	}
+	// A process that can be signalled, or could be by another user, is there.
+	if unix.Kill(pid, 0) != unix.ESRCH {
+		return &need.Error{
+			What:   fmt.Sprintf("process %d is hidden in /proc (mounted with hidepid, or for another PID namespace?)", pid),
+			Remedy: "run tracepredict with sudo, and where the process runs",
+			Kind:   ErrNotYours,
+		}
+	}
+	if _, err := os.Stat("/proc/self"); err != nil {
+		return &need.Error{What: "/proc is not mounted", Remedy: "mount it: mount -t proc proc /proc", Err: err}
+	}
+	return &need.Error{What: fmt.Sprintf("no process has the id %d", pid), Remedy: findProcess, Kind: ErrNoProcess}
+}
+
+// checkStatus judges what /proc/PID/status tells everybody.
+func checkStatus(pid int, status map[string]string) error {
+	name := status["Name"]
+	tgid, err := strconv.Atoi(status["Tgid"])
+	if err != nil {
+		return &need.Error{What: fmt.Sprintf("process %d cannot be looked at: /proc tells no Tgid", pid), Err: err}
+	}
+	switch {
+	case tgid == os.Getpid():
+		return &need.Error{What: fmt.Sprintf("process %d is tracepredict itself", pid), Remedy: "name the process to observe; " + findProcess, Kind: ErrOwnProcess}
+	case procfs.IsKernelThread(pid, status):
+		return &need.Error{What: fmt.Sprintf("%d (%s) runs in the kernel and has no program", pid, name), Remedy: "name a process that runs a program; " + findProcess, Kind: ErrKernelThread}
+	case tgid != pid:
+		return &need.Error{
+			What:   fmt.Sprintf("%d is a thread of process %d (%s)", pid, tgid, name),
+			Remedy: fmt.Sprintf("name the process: -p %d", tgid),
+			Kind:   ErrThread,
+		}
+	case procfs.Ended(status) && !procfs.HasLiveThread(pid):
+		return &need.Error{
+			What:   fmt.Sprintf("process %d (%s) has ended; its parent %s has not taken notice yet", pid, name, status["PPid"]),
+			Remedy: "start it again under observation: tracepredict exec -- PROGRAM",
+			Kind:   ErrEnded,
+		}
+	}
+	return nil
+}
+
+// checkProgram looks at what the process runs; the kernel allows that to those
+// who may observe it.
+func checkProgram(pid int, status map[string]string) error {
+	exe := fmt.Sprintf("/proc/%d/exe", pid)
+	path, err := os.Readlink(exe)
+	switch {
+	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
+		return notYours(pid, status)
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
+		return vanished(pid, status)
+	case err != nil:
+		return &need.Error{What: fmt.Sprintf("the program of process %d cannot be found", pid), Err: err}
+	}
+	if err := checkBinary(exe); err != nil {
+		return &need.Error{What: fmt.Sprintf("process %d (%s) runs %s", pid, status["Name"], path), Err: err}
+	}
+	return nil
+}
+
+// vanished is for a process without a program: it has just ended, or its first
+// thread has, and there is nothing to say against the others.
+func vanished(pid int, status map[string]string) error {
+	if procfs.HasLiveThread(pid) {
+		return nil
+	}
+	return &need.Error{What: fmt.Sprintf("process %d (%s) has just ended", pid, status["Name"]), Remedy: findProcess, Kind: ErrNoProcess}
+}
+
+func notYours(pid int, status map[string]string) error {
+	c := need.Read()
+	remedy := fmt.Sprintf("run the same command as root: sudo %s ...", c.Self)
+	owner, _, _ := strings.Cut(status["Uid"], "\t")
+	what := fmt.Sprintf("process %d (%s) belongs to %s", pid, status["Name"], userName(owner))
+	if owner == strconv.Itoa(os.Getuid()) {
+		what = fmt.Sprintf("process %d (%s) does not let its own user look into it (it is set-uid, has capabilities, or asked for it)", pid, status["Name"])
+	}
+	if c.Lacks(need.CapSysPtrace) {
+		what = "missing " + need.CapSysPtrace + ": " + what
+		remedy += fmt.Sprintf("; or give the binary its capabilities: sudo setcap %s %s", need.FileCapabilities, c.Self)
+	}
+	return &need.Error{What: what, Remedy: remedy, Kind: ErrNotYours}
+}
+
+func userName(uid string) string {
+	if u, err := user.LookupId(uid); err == nil {
+		return "user " + u.Username
+	}
+	return "the user with id " + uid
+}
+
+// checkBinary opens the file at path as the planner will, and compares its
+// architecture with this machine's.
+func checkBinary(path string) error {
+	f, err := elf.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if arch := f.Arch().String(); arch != runtime.GOARCH {
+		return &elf.Error{
+			Path: path, Kind: elf.ErrArch, Offset: -1,
+			Reason: fmt.Sprintf("is a program for %s, and this is %s", arch, runtime.GOARCH),
+			Remedy: "observe it on a machine of its kind, or build it for this one",
+		}
+	}
+	return nil
+}
+
+// ResolveProgram finds the program that exec is to run: as env(1) does, a name
+// without a slash is sought in the directories of PATH. Errors are *ExitError:
+// 127 if there is none, 126 if it cannot be run or observed; the causes are
+// those of the operating system or *elf.Error.
+func ResolveProgram(name string) (string, error) {
+	path, err := findProgram(name)
+	if err != nil {
+		return "", err
+	}
+	if err := checkRunnable(path); err != nil {
+		return "", &ExitError{Code: ExitCannotRun, Err: err}
+	}
+	return path, nil
+}
+
+func notFound(what, remedy string) error {
+	return &ExitError{Code: ExitNoSuchThing, Err: &need.Error{What: what, Remedy: remedy, Kind: os.ErrNotExist}}
+}
+
+func findProgram(name string) (string, error) {
+	if name == "" {
+		return "", notFound("the program has no name", "name one after --")
+	}
+	if strings.Contains(name, "/") {
+		return name, statProgram(name)
+	}
+	dirs, ok := os.LookupEnv("PATH")
+	if !ok {
+		dirs = "/bin:/usr/bin" // execvp's own
+	}
+	return searchPath(name, dirs)
+}
+
+func statProgram(path string) error {
+	switch err := unix.Access(path, unix.F_OK); {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.ENOENT):
+		remedy := "check its spelling"
+		if !filepath.IsAbs(path) {
+			remedy += "; a relative path counts from " + workingDirectory()
+		}
+		return notFound("there is no "+path, remedy)
+	default:
+		return &ExitError{Code: ExitCannotRun, Err: &os.PathError{Op: "find", Path: path, Err: err}}
+	}
+}
+
+func workingDirectory() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "the working directory"
+	}
+	return dir
+}
+
+// searchPath takes the first that can be executed. Else the first that is
+// there is for checkRunnable to explain.
+func searchPath(name, dirs string) (string, error) {
+	var unusable string
+	for _, dir := range strings.Split(dirs, ":") {
+		if dir == "" {
+			dir = "."
+		}
+		path := filepath.Join(dir, name)
+		if !strings.Contains(path, "/") {
+			path = "./" + path
+		}
+		if checkExecutable(path) == nil {
+			return path, nil
+		}
+		err := unix.Access(path, unix.F_OK)
+		if unusable == "" && (err == nil || errors.Is(err, unix.EACCES)) {
+			unusable = path
+		}
+	}
+	if unusable != "" {
+		return unusable, nil
+	}
+	remedy := "check its spelling, or give its path"
+	if unix.Access(name, unix.F_OK) == nil {
+		remedy = fmt.Sprintf("for the one in the working directory: ./%s", name)
+	}
+	return "", notFound(fmt.Sprintf("there is no %s in PATH (%s)", name, dirs), remedy)
+}
+
+// checkExecutable says whether execve would have a regular file to start.
+func checkExecutable(path string) error {
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return &need.Error{What: path + " is a directory", Remedy: "name a program in it", Kind: unix.EISDIR}
+	case !st.Mode().IsRegular():
+		return &need.Error{What: path + " is not a regular file", Remedy: "name a program", Kind: unix.EACCES}
+	}
+	err = unix.Faccessat(unix.AT_FDCWD, path, unix.X_OK, unix.AT_EACCESS)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EACCES) && st.Mode()&0o111 == 0:
+		return &need.Error{What: path + " is not executable", Remedy: "if it is a program: chmod +x " + need.ShellQuote(path), Kind: err}
+	}
+	return &need.Error{What: path + " may not be executed by this user", Remedy: fmt.Sprintf("look at its permissions and at its file system (noexec?): ls -l %[1]s; findmnt -T %[1]s", need.ShellQuote(path)), Err: err}
+}
+
+func checkRunnable(path string) error {
+	if err := checkExecutable(path); err != nil {
+		return err
+	}
+	err := checkBinary(path)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, elf.ErrNotELF):
+		return explainScript(path, err)
+	case errors.Is(err, os.ErrPermission):
+		return &need.Error{What: path + " may be executed but not read, and its code must be read to place probes", Remedy: "run tracepredict with sudo", Err: err}
+	}
+	return err
+}
+
+// explainScript says what to name instead of a file that is not a program.
+func explainScript(path string, err error) error {
+	command, line := interpreter(path)
+	if command == nil {
+		return &need.Error{
+			What:   path + " is not a native program",
+			Remedy: fmt.Sprintf("if it is a shell script, observe the shell: tracepredict exec -- /bin/sh %s; else name a program", need.ShellQuote(path)),
+			Kind:   err,
+		}
+	}
+	words := make([]string, 0, len(command)+1)
+	for _, w := range append(command, path) {
+		words = append(words, need.ShellQuote(w))
+	}
+	return &need.Error{
+		What:   fmt.Sprintf("%s is a script, run by %q, and has no code of its own to observe", path, line),
+		Remedy: fmt.Sprintf("observe its interpreter: tracepredict exec -- %s; or name the program that the script starts", strings.Join(words, " ")),
+		Kind:   elf.ErrNotELF,
+	}
+}
+
+// interpreter reads a script's first line as the kernel does (binfmt_script):
+// the interpreter and at most one argument. Nil if there is none.
+func interpreter(path string) (command []string, line string) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, ""
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, 256)) // BINPRM_BUF_SIZE
+	if err != nil {
+		return nil, ""
+	}
+	return parseInterpreter(head)
+}
+
+func parseInterpreter(head []byte) (command []string, line string) {
+	rest, ok := bytes.CutPrefix(head, []byte("#!"))
+	if !ok {
+		return nil, ""
+	}
+	first, _, _ := bytes.Cut(rest, []byte("\n"))
+	line = strings.Trim(strings.ToValidUTF8(string(first), "?"), " \t\x00")
+	if line == "" {
+		return nil, ""
+	}
+	i := strings.IndexAny(line, " \t")
+	if i < 0 {
+		return []string{line}, line
+	}
+	return []string{line[:i], strings.TrimLeft(line[i:], " \t")}, line
+}

@@ -1,0 +1,88 @@
+package target
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Credentials are the user that a program runs as.
+type Credentials struct {
+	UID, GID int
+	Groups   []int
+	Name     string
+	Home     string
+}
+
+// LookupUser finds the user NAME, or, with "", the one who called sudo. Nil
+// means: as the tool itself.
+func LookupUser(name string) (*Credentials, error) {
+	if name == "" {
+		uid := os.Getenv("SUDO_UID")
+		if uid == "" || os.Geteuid() != 0 || uid == "0" {
+			return nil, nil
+		}
+		u, err := user.LookupId(uid)
+		if err != nil {
+			return nil, fmt.Errorf("find the user who called sudo (SUDO_UID=%s); name one with --user: %w", uid, err)
+		}
+		return credentials(u)
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("--user %s: %w", name, err)
+	}
+	c, err := credentials(u)
+	if err != nil || c.UID == os.Geteuid() {
+		return nil, err
+	}
+	return c, nil
+}
+
+func credentials(u *user.User) (*Credentials, error) {
+	c := &Credentials{Name: u.Username, Home: u.HomeDir}
+	var err error
+	if c.UID, err = strconv.Atoi(u.Uid); err != nil {
+		return nil, fmt.Errorf("user %s has the id %q: %w", u.Username, u.Uid, err)
+	}
+	if c.GID, err = strconv.Atoi(u.Gid); err != nil {
+		return nil, fmt.Errorf("user %s has the group %q: %w", u.Username, u.Gid, err)
+	}
+	ids, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("find the groups of user %s: %w", u.Username, err)
+	}
+	for _, id := range ids {
+		if n, err := strconv.Atoi(id); err == nil {
+			c.Groups = append(c.Groups, n)
+		}
+	}
+	return c, nil
+}
+
+// Assume makes the calling thread run as c for good. It is for a process that
+// executes a program next, from this thread, which leaves no other: to change
+// the threads of the Go runtime too would take the cooperation of each, for
+// which syscall.Setuid and its kin can wait for ever in a process that is traced.
+func (c *Credentials) Assume() error {
+	groups := make([]uint32, len(c.Groups), len(c.Groups)+1)
+	for i, g := range c.Groups {
+		groups[i] = uint32(g)
+	}
+	// The spare element gives an empty list an address.
+	list := unsafe.Pointer(unsafe.SliceData(groups))
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(list), 0); e != 0 {
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, e)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGID, uintptr(c.GID), 0, 0); e != 0 {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, e)
+	}
+	if _, _, e := unix.RawSyscall(unix.SYS_SETUID, uintptr(c.UID), 0, 0); e != 0 {
+		return fmt.Errorf("become user %s: %w", c.Name, e)
+	}
+	return nil
+}
