@@ -152,8 +152,8 @@ type waiter struct {
 func (o *Observer) waiter(b Block) waiter {
 	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Place: uint32(o.foundPlace(b))}}
 	w.thread = o.thread(&w.record)
-	if info := o.names.threads[w.thread.id]; info != nil && info.Start == 0 && b.TID != b.TGID {
-		info.Start = b.Start
+	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
+		info.StartAddr = b.Start
 	}
 	if b.Addr != 0 {
 		w.object = o.object(w.thread, &w.record, b.Kind)

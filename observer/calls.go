@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // The calls of functions that the user asked for, and the instances that they are
@@ -155,7 +156,7 @@ func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncI
 }
 
 func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
-	x := &instance{id: o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
+	x := &instance{id: o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
 		First: event.StackID(r.Place), FirstThread: t.id})}
 	t.process.things[addr] = x
 	t.process.born(addr)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Messages between threads, through pipes, sockets, eventfds, timers and futexes. Of a
@@ -191,9 +192,9 @@ func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *chan
 }
 
 func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
-	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Variable: channelNames[kind], First: event.StackID(r.Place), FirstThread: t.id}
+	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Name: channelNames[kind], First: event.StackID(r.Place), FirstThread: t.id}
 	if kind == bpf.ChannelPipe {
-		obj.Variable = fmt.Sprintf("pipe:[%d]", r.Object)
+		obj.Name = fmt.Sprintf("pipe:[%d]", r.Object)
 	}
 	return &channel{id: o.names.addObject(obj), kind: kind}
 }

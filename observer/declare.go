@@ -3,6 +3,7 @@ package observer
 import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Declared is a watched variable of the first process, with what it held when
@@ -20,7 +21,7 @@ func (o *Observer) declare(t *thread, r *bpf.Record) {
 	ask := o.opts.Declare
 	o.opts.Declare = nil
 	for _, d := range ask() {
-		obj := Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Variable: d.Variable, Form: d.Form, FirstThread: t.id}
+		obj := run.Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Name: d.Variable, Form: d.Form, FirstThread: t.id}
 		v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 		t.process.vars[d.Addr] = v
 		e := o.begin(t, r, event.Init)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // A place counts for each thread from the last event of the thread before its first
@@ -11,13 +13,13 @@ import (
 func TestExecuted(t *testing.T) {
 	tests := []struct {
 		name, records string
-		want          []Executed
+		want          []run.Executed
 	}{
 		{"none", "1 write X value=1", nil},
 		{"alone", "1 unseen 7", nil},
-		{"alone, until nobody looked", "1 write X value=1\n1 unseen 7 result=1\n1 fork 2 tp=p2\n2 unseen 7", []Executed{{Place: 7, Hits: []Hit{{2, 3}}, Left: 3}}},
-		{"of two", "1 fork 2 tp=p2\n2 write X value=1\n1 write X value=2\n1 write X value=3\n2 unseen 7\n1 unseen 7\n2 unseen 7", []Executed{{Place: 7, Hits: []Hit{{2, 5}, {1, 7}}}}},
-		{"two places", "1 fork 2 tp=p2\n2 unseen 9\n2 unseen 8 result=1", []Executed{{Place: 8, Hits: []Hit{{2, 2}}, Left: 2}, {Place: 9, Hits: []Hit{{2, 2}}}}},
+		{"alone, until nobody looked", "1 write X value=1\n1 unseen 7 result=1\n1 fork 2 tp=p2\n2 unseen 7", []run.Executed{{Number: 7, Hits: []run.Hit{{Thread: 2, Since: 3}}, Left: 3}}},
+		{"of two", "1 fork 2 tp=p2\n2 write X value=1\n1 write X value=2\n1 write X value=3\n2 unseen 7\n1 unseen 7\n2 unseen 7", []run.Executed{{Number: 7, Hits: []run.Hit{{Thread: 2, Since: 5}, {Thread: 1, Since: 7}}}}},
+		{"two places", "1 fork 2 tp=p2\n2 unseen 9\n2 unseen 8 result=1", []run.Executed{{Number: 8, Hits: []run.Hit{{Thread: 2, Since: 2}}, Left: 2}, {Number: 9, Hits: []run.Hit{{Thread: 2, Since: 2}}}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

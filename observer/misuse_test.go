@@ -10,7 +10,7 @@ import (
 
 // What is told of misuse, and when there is a doubt that forbids it.
 func TestMisuse(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"an unlock within an unlock", `
 			11 acquire A
 			11 release A sp=90

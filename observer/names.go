@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // minSweep is how many names there are before any is forgotten.
@@ -13,8 +14,8 @@ const minSweep = 1 << 14
 // identifiers come next. Those that are gone and that no finding can name any
 // more are forgotten when there are twice as many as the last sweep left.
 type names struct {
-	threads    map[event.ThreadID]*Thread
-	objects    map[event.ObjectID]*Object
+	threads    map[event.ThreadID]*run.Thread
+	objects    map[event.ObjectID]*run.Object
 	lastThread event.ThreadID
 	lastObject event.ObjectID
 	keepers    []Rememberer
@@ -22,7 +23,7 @@ type names struct {
 }
 
 func newNames(sinks []Sink) names {
-	n := names{threads: map[event.ThreadID]*Thread{}, objects: map[event.ObjectID]*Object{}, limit: minSweep}
+	n := names{threads: map[event.ThreadID]*run.Thread{}, objects: map[event.ObjectID]*run.Object{}, limit: minSweep}
 	for _, s := range sinks {
 		r, ok := s.(Rememberer)
 		if !ok {
@@ -33,13 +34,13 @@ func newNames(sinks []Sink) names {
 	return n
 }
 
-func (n *names) addThread(t Thread) event.ThreadID {
+func (n *names) addThread(t run.Thread) event.ThreadID {
 	n.lastThread++
 	n.threads[n.lastThread] = &t
 	return n.lastThread
 }
 
-func (n *names) addObject(o Object) event.ObjectID {
+func (n *names) addObject(o run.Object) event.ObjectID {
 	n.lastObject++
 	n.objects[n.lastObject] = &o
 	return n.lastObject

@@ -5,20 +5,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
-
-// Object is what reports may say of an object.
-type Object struct {
-	Addr        uint64
-	TGID        uint32 // of the process that has it at Addr
-	Kind        event.Kind
-	Variable    string      // name of a watched variable
-	Array       string      // name of the array whose element it is, of one that is watched as a whole
-	Form        *event.Form // how its values are written; nil if unknown
-	Init        event.StackID
-	First       event.StackID // where it was first seen
-	FirstThread event.ThreadID
-}
 
 // object is a synchronisation object during its lifetime.
 type object struct {
@@ -88,7 +76,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
 		kind, sure = k, true
 	}
-	id := o.names.addObject(Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Place), FirstThread: t.id})
+	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Place), FirstThread: t.id})
 	if old := t.process.objects[addr]; old != nil {
 		old.gone = true
 	}
@@ -118,11 +106,11 @@ func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
 
 // ObjectInfo gives what is known of an object; ok is false for an unknown id, or
 // one that was forgotten (Rememberer).
-func (o *Observer) ObjectInfo(id event.ObjectID) (obj Object, ok bool) {
+func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	if info := o.names.objects[id]; info != nil {
 		return *info, true
 	}
-	return Object{}, false
+	return run.Object{}, false
 }
 
 // lifetime serves init and destroy. An init of a live object is a new one:

@@ -21,6 +21,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Sink takes the events of a run, in order. The event is reused.
@@ -159,7 +160,7 @@ type Observer struct {
 	unknown  SiteInfo   // of a site that nobody knows
 	funcs    funcs
 	channels channels
-	places   map[uint64]*Executed // that synchronise unobserved, by number
+	places   map[uint64]*run.Executed // that synchronise unobserved, by number
 	graves   graves
 	parted   latest[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
@@ -187,7 +188,7 @@ func New(opts Options) *Observer {
 		names:     newNames(opts.Sinks),
 		stacks:    map[event.StackID]Stack{},
 		channels:  newChannels(opts.Attached),
-		places:    map[uint64]*Executed{},
+		places:    map[uint64]*run.Executed{},
 		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }

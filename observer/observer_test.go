@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func lines(text string) []string {
@@ -67,14 +68,14 @@ func (c observation) checkWith(t *testing.T, l *listener) {
 	}
 }
 
-func run(t *testing.T, cases []observation) {
+func observe(t *testing.T, cases []observation) {
 	for _, c := range cases {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), c.check)
 	}
 }
 
 func TestLocks(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"one after the other", `
 			11 acquire A
 			11 release A
@@ -219,7 +220,7 @@ func TestLocks(t *testing.T) {
 }
 
 func TestLifetimes(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"init, destroy, init: two objects", `
 			11 init A with=0x7000
 			11 acquire A
@@ -327,7 +328,7 @@ func TestLifetimes(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"a wait is four events", `
 			11 acquire A
 			11 wait C with=A sp=90
@@ -512,7 +513,7 @@ func TestConditions(t *testing.T) {
 }
 
 func TestThreads(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"join", `
 			11 exit
 			1 join p1 entered=5`, `
@@ -770,7 +771,7 @@ func TestProcesses(t *testing.T) {
 }
 
 func TestOthers(t *testing.T) {
-	run(t, []observation{
+	observe(t, []observation{
 		{"barrier", `
 			11 barrier B
 			12 barrier B
@@ -912,16 +913,16 @@ func TestInfos(t *testing.T) {
 		12 fork 11 tp=p3`) {
 		l.o.Record(&r)
 	}
-	wantThread := []Thread{{TID: 1, TGID: 1}, {TID: 11, TGID: 1, Parent: 1, Created: 5, Start: 77}, {TID: 12, TGID: 1, Parent: 1, Start: 78}, {TID: 11, TGID: 1, Parent: 3}}
+	wantThread := []run.Thread{{TID: 1, TGID: 1, Main: true}, {TID: 11, TGID: 1, Parent: 1, Created: 5, StartAddr: 77}, {TID: 12, TGID: 1, Parent: 1, StartAddr: 78}, {TID: 11, TGID: 1, Parent: 3}}
 	for i, want := range wantThread {
 		if got, ok := l.o.ThreadInfo(event.ThreadID(i + 1)); !ok || got != want {
 			t.Errorf("thread %d: %+v, want %+v", i+1, got, want)
 		}
 	}
-	wantObject := []Object{
+	wantObject := []run.Object{
 		{TGID: 1, Addr: 'A' << 12, Kind: event.KindMutex, Init: 3, First: 3, FirstThread: 2},
 		{TGID: 1, Addr: 'B' << 12, Kind: event.KindMutex, First: 4, FirstThread: 3},
-		{TGID: 1, Addr: 'X' << 12, Kind: event.KindVariable, Variable: "x", First: 6, FirstThread: 3},
+		{TGID: 1, Addr: 'X' << 12, Kind: event.KindVariable, Name: "x", First: 6, FirstThread: 3},
 	}
 	for i, want := range wantObject {
 		if got, ok := l.o.ObjectInfo(event.ObjectID(i + 1)); !ok || got != want {

@@ -6,19 +6,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
-
-// Thread is what reports may say of a thread.
-type Thread struct {
-	TID     uint32 // the kernel's id, which may have been used again since
-	TGID    uint32
-	Parent  event.ThreadID // 0 if it lived when observation began
-	Created event.StackID  // where its creator called
-	Start   uint64         // address of its start routine; 0 if unknown
-	// Unsure is the number of the last event up to which the thread may have
-	// held locks that nobody saw it take: it lived when observation began.
-	Unsure uint64
-}
 
 // thread is a living thread, or one that has ended and can still be joined.
 type thread struct {
@@ -68,16 +57,17 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 	}
 	t := o.threads[r.Tid]
 	if t == nil {
-		t = o.found(r, Thread{TID: r.Tid, TGID: r.Tgid})
+		t = o.found(r, run.Thread{TID: r.Tid, TGID: r.Tgid})
 	}
 	o.last, *near = t, t
 	return t
 }
 
-func (o *Observer) newThread(info Thread) *thread {
+func (o *Observer) newThread(info run.Thread) *thread {
+	info.Main = info.TID == info.TGID
 	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID, seen: o.stats.Events}
 	o.threads[info.TID] = t
-	if info.TID == info.TGID {
+	if info.Main {
 		t.process.leader = t
 	}
 	t.process.living++
@@ -86,11 +76,11 @@ func (o *Observer) newThread(info Thread) *thread {
 
 // ThreadInfo gives what is known of a thread; ok is false for an unknown id, or one
 // that was forgotten (Rememberer).
-func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
+func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 	if info := o.names.threads[id]; info != nil {
 		return *info, true
 	}
-	return Thread{}, false
+	return run.Thread{}, false
 }
 
 // AddTask makes a thread known that lived when observation began; start is the address of
@@ -98,13 +88,13 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t Thread, ok bool) {
 func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	t := o.threads[l.Tid]
 	if t == nil {
-		t = o.found(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, Thread{TID: l.Tid, TGID: l.Tgid, Start: start})
+		t = o.found(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
 	}
 	o.setPointer(t, l.ThreadPointer)
 }
 
 // found makes a thread known that lived before.
-func (o *Observer) found(r *bpf.Record, info Thread) *thread {
+func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
 	t := o.newThread(info)
 	o.begin(t, r, event.Begin)
 	o.ev.Flags, o.ev.Stack = event.Inferred, 0
@@ -199,7 +189,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if tgid != r.Tgid {
 		delete(o.processes, tgid) // an earlier one with that id
 	}
-	u := o.newThread(Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, Start: t.start})
+	u := o.newThread(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
 	u.born = r.Time
 	gone := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)

@@ -3,6 +3,7 @@ package observer
 import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // The order of two racing accesses. A probe fires just before or after its
@@ -150,10 +151,10 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 }
 
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
-	obj := Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Variable: info.Variable, Array: info.array, Form: info.Form,
+	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Name: info.Variable, Array: info.array, Form: info.Form,
 		First: event.StackID(r.Place), FirstThread: t.id}
 	if e := info.Elements; e != nil {
-		obj.Variable = e.name(r.Object - o.checked(t, r, e.Addr))
+		obj.Name = e.name(r.Object - o.checked(t, r, e.Addr))
 	}
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField

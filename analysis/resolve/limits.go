@@ -179,24 +179,21 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 const maxExecuted = 128
 
 // executed names the places that were executed, the earliest first.
-func executed(s *loader.Session, places []observer.Executed) []run.Executed {
-	slices.SortStableFunc(places, func(a, b observer.Executed) int { return cmp.Compare(first(a), first(b)) })
-	var out []run.Executed
-	for _, e := range places[:min(len(places), maxExecuted)] {
-		x := run.Executed{Place: "synchronisation", Left: e.Left}
-		if plan, place, ok := s.Place(e.Place); ok {
-			x.Place = plan.Describe(place)
+func executed(s *loader.Session, places []run.Executed) []run.Executed {
+	slices.SortStableFunc(places, func(a, b run.Executed) int { return cmp.Compare(first(a), first(b)) })
+	places = places[:min(len(places), maxExecuted)]
+	for i := range places {
+		e := &places[i]
+		e.Place = "synchronisation"
+		if plan, place, ok := s.Place(e.Number); ok {
+			e.Place = plan.Describe(place)
 		}
-		for _, h := range e.Hits {
-			x.Hits = append(x.Hits, run.Hit(h))
-		}
-		out = append(out, x)
 	}
-	return out
+	return places
 }
 
 // first is the number of the first event that a place may have ordered.
-func first(e observer.Executed) uint64 {
+func first(e run.Executed) uint64 {
 	at := e.Left
 	for _, h := range e.Hits {
 		if at == 0 || h.Since < at {

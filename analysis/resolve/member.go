@@ -7,8 +7,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
-	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -27,7 +27,7 @@ const maxPassed = 8
 
 // member tells of what type's member, or on whose stack, an object is; "" if that is
 // not known. It is the same for all objects that were first seen at a place.
-func (r *Resolver) member(o observer.Object) variable.Named {
+func (r *Resolver) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := passing{p, o.Kind}
 		if p == 0 {

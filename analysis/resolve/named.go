@@ -7,7 +7,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
-	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -23,20 +22,20 @@ func (r *Resolver) namesOf(m *loader.Module) *variable.Names {
 
 // named gives an object what names it has: of the variable that holds it, or of the
 // type whose member it is; and its class, for one without a type by where it was made.
-func (r *Resolver) named(info *run.Object, o observer.Object) {
-	v := r.variable(int(o.TGID), info.Addr)
-	if info.Name, info.Class = v.Name, v.Class; info.Name != "" {
+func (r *Resolver) named(o *run.Object) {
+	v := r.variable(int(o.TGID), o.Addr)
+	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
 		return
 	}
 	m := r.member(o)
-	info.Member, info.Class = m.Name, m.Class
-	if info.Member == "" {
-		info.Name = r.inModule(int(o.TGID), info.Addr)
+	o.Member, o.Class = m.Name, m.Class
+	if o.Member == "" {
+		o.Name = r.inModule(int(o.TGID), o.Addr)
 	}
-	if f := report.OwnFrame(r.Frames(o.Init)); info.Class == "" && f.Function != "" {
-		info.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
+	if f := report.OwnFrame(r.Frames(o.Init)); o.Class == "" && f.Function != "" {
+		o.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
 		if f.File != "" && f.Line > 0 {
-			info.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
+			o.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
 		}
 	}
 }

@@ -110,14 +110,14 @@ func (r *Recorder) fresh(e *event.Event) {
 type snapshot struct {
 	mu      sync.Mutex // guards what follows
 	stacks  map[event.StackID]observer.Stack
-	objects map[event.ObjectID]observer.Object // until they have been written
-	last    event.ObjectID                     // that was copied
-	threads []observer.Thread
+	objects map[event.ObjectID]run.Object // until they have been written
+	last    event.ObjectID                // that was copied
+	threads []run.Thread
 	funcs   []event.Func
 }
 
 func newSnapshot() snapshot {
-	return snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]observer.Object{}}
+	return snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}
 }
 
 // place copies a calling chain; the observer changes none that it has.
@@ -141,7 +141,7 @@ func (s *snapshot) StackOf(p event.StackID) (observer.Stack, bool) {
 }
 
 // ObjectInfo implements Observed.
-func (s *snapshot) ObjectInfo(id event.ObjectID) (obj observer.Object, ok bool) {
+func (s *snapshot) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	obj, ok = s.objects[id]
@@ -155,7 +155,7 @@ func (s *snapshot) forget(id event.ObjectID) {
 }
 
 // ThreadInfo implements Observed.
-func (s *snapshot) ThreadInfo(id event.ThreadID) (t observer.Thread, ok bool) {
+func (s *snapshot) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id == 0 || int(id) > len(s.threads) {
@@ -177,10 +177,12 @@ func (s *snapshot) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
 // namer is the Recorder for its Writer, which asks for each object once.
 type namer struct{ *Recorder }
 
-// Object implements run.Namer.
+// Object implements run.Namer. The trace does not tell processes apart.
 func (n namer) Object(id event.ObjectID) run.Object {
 	defer n.seen.forget(id)
-	return n.Recorder.Object(id)
+	o := n.Recorder.Object(id)
+	o.TGID = 0
+	return o
 }
 
 // Frames implements run.Namer, after Drain.
@@ -206,7 +208,7 @@ func (r *Recorder) Object(id event.ObjectID) run.Object {
 		return run.Object{}
 	}
 	if id <= r.named {
-		info := r.resolver.unnamed(id)
+		info, _ := r.resolver.observed.ObjectInfo(id)
 		known := r.objects[id]
 		info.Name, info.Member, info.Class = known.name, known.member, known.class
 		return info

@@ -35,8 +35,8 @@ type Process interface {
 // it.
 type Observed interface {
 	StackOf(event.StackID) (observer.Stack, bool)
-	ObjectInfo(event.ObjectID) (observer.Object, bool)
-	ThreadInfo(event.ThreadID) (observer.Thread, bool)
+	ObjectInfo(event.ObjectID) (run.Object, bool)
+	ThreadInfo(event.ThreadID) (run.Thread, bool)
 	FuncInfo(event.FuncID) (event.Func, bool)
 }
 
@@ -134,37 +134,29 @@ func (r *Resolver) at(pid int, pc uint64, isReturn bool) []event.Frame {
 
 // Object names an object; run.Namer.
 func (r *Resolver) Object(id event.ObjectID) run.Object {
-	info := r.unnamed(id)
-	if info.Name == "" && info.Addr != 0 {
-		o, _ := r.observed.ObjectInfo(id)
-		r.named(&info, o)
-	}
-	return info
-}
-
-// unnamed is Object without the search for a variable that holds the object.
-func (r *Resolver) unnamed(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
-	return run.Object{Name: o.Variable, Addr: o.Addr, Kind: o.Kind, Init: o.Init, First: o.First, FirstThread: o.FirstThread, Form: o.Form}
+	if o.Name == "" && o.Addr != 0 {
+		r.named(&o)
+	}
+	return o
 }
 
 // Thread names a thread; run.Namer.
 func (r *Resolver) Thread(id event.ThreadID) run.Thread {
 	t, ok := r.observed.ThreadInfo(id)
 	if !ok {
-		return run.Thread{}
+		return t
 	}
-	info := run.Thread{TID: t.TID, Parent: t.Parent, Created: t.Created, Main: t.TID == t.TGID, TGID: t.TGID}
-	if t.Start != 0 {
-		if f := r.at(int(t.TGID), t.Start, false); len(f) > 0 {
-			info.Start = report.FrameName(f[len(f)-1])
+	if t.StartAddr != 0 {
+		if f := r.at(int(t.TGID), t.StartAddr, false); len(f) > 0 {
+			t.Start = report.FrameName(f[len(f)-1])
 		}
 	}
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", t.TGID, t.TID))
 	if err == nil {
-		info.Name = strings.TrimSpace(string(comm))
+		t.Name = strings.TrimSpace(string(comm))
 	}
-	return info
+	return t
 }
 
 // Func returns what is known of a function; run.Namer.

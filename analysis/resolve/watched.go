@@ -71,7 +71,7 @@ func (s *Sharing) tell() {
 		}
 		if o, ok := s.ObjectInfo(u.Variable); ok {
 			s.told[u.Variable] = true
-			session.Guarded(o.Variable)
+			session.Guarded(o.Name)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func AddWatched(sum *run.Summary, s *loader.Session, o Observed, uses []finding.
 			}
 			arrays[info.Array].add(u)
 		case ok:
-			by[info.Variable] = merged(by[info.Variable], u)
+			by[info.Name] = merged(by[info.Name], u)
 		}
 	}
 	all := s.Watched()

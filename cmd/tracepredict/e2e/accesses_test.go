@@ -148,17 +148,17 @@ func (r *run) accessed() map[string]counts {
 	for i := range r.Events {
 		e := &r.Events[i]
 		info, ok := r.Observer.ObjectInfo(e.Object)
-		if !ok || info.Variable == "" {
+		if !ok || info.Name == "" {
 			continue
 		}
-		n := seen[plainVariable(info.Variable)]
+		n := seen[plainVariable(info.Name)]
 		if e.Op == event.Read || e.Op == event.Update {
 			n.reads++
 		}
 		if e.Op == event.Write || e.Op == event.Update {
 			n.writes++
 		}
-		seen[plainVariable(info.Variable)] = n
+		seen[plainVariable(info.Name)] = n
 	}
 	return seen
 }

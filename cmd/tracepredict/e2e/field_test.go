@@ -61,7 +61,7 @@ func (r *run) lastWritten(name string) (values []string) {
 	for i := range r.Events {
 		e := &r.Events[i]
 		info, ok := r.Observer.ObjectInfo(e.Object)
-		if !ok || info.Variable != name || e.Op == event.Read || e.Flags&event.HasValue == 0 {
+		if !ok || info.Name != name || e.Op == event.Read || e.Flags&event.HasValue == 0 {
 			continue
 		}
 		if _, known := at[e.Object]; !known {

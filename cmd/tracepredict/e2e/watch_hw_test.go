@@ -25,7 +25,7 @@ func (r *run) accesses(s story, variable string) map[string][]string {
 	seen := map[string][]string{}
 	for i := range r.Events {
 		e := &r.Events[i]
-		if info, _ := r.Observer.ObjectInfo(e.Object); !e.Op.IsAccess() || info.Variable != variable {
+		if info, _ := r.Observer.ObjectInfo(e.Object); !e.Op.IsAccess() || info.Name != variable {
 			continue
 		}
 		line := fmt.Sprintf("%s %d", e.Op, int64(e.Value))
