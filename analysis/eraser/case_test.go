@@ -154,7 +154,7 @@ func TestCasesEveryPair(t *testing.T) {
 	}
 }
 
-func run(opts Options, events []event.Event) *Analysis {
+func analyse(opts Options, events []event.Event) *Analysis {
 	a := New(opts)
 	for i := range events {
 		a.Event(&events[i])

@@ -36,7 +36,7 @@ func at(t event.ThreadID, op event.Op, o event.ObjectID, p event.StackID) event.
 func TestFinding(t *testing.T) {
 	write := at(3, event.Write, x, 31)
 	write.Value, write.Time, write.Flags = 5, 99, event.HasValue
-	got := run(Options{}, twoTasks(
+	got := analyse(Options{}, twoTasks(
 		at(2, event.Acquire, m, 20), at(2, event.Acquire, l, 21), at(2, event.Read, x, 22),
 		at(2, event.Release, m, 23), at(2, event.Release, l, 24),
 		at(3, event.AcquireRead, l, 30), write, write, at(3, event.Release, l, 32),
@@ -82,7 +82,7 @@ func TestProtection(t *testing.T) {
 	}
 	for name, tc := range tests {
 		events := twoTasks(append(tc.a, tc.b...)...)
-		if got := run(Options{EveryPair: true}, events).Finish(); len(got) != tc.want {
+		if got := analyse(Options{EveryPair: true}, events).Finish(); len(got) != tc.want {
 			t.Errorf("%s: %d findings, want %d: %+v", name, len(got), tc.want, got)
 		}
 	}
@@ -94,7 +94,7 @@ func TestLifetime(t *testing.T) {
 		at(2, event.Write, x, 1), at(3, event.Write, x, 2), at(1, event.Destroy, x, 3),
 		at(2, event.Write, x+100, 1),
 	)
-	a := run(Options{}, events)
+	a := analyse(Options{}, events)
 	if s := a.Stats(); s.Variables != 1 {
 		t.Errorf("%d variables in memory, want 1", s.Variables)
 	}
@@ -109,7 +109,7 @@ func TestBounds(t *testing.T) {
 	for p := event.StackID(1); p <= 10; p++ {
 		body = append(body, at(2, event.Write, x, p), at(3, event.Write, x, 100+p))
 	}
-	a := run(Options{History: 4, MaxPairs: 5}, twoTasks(body...))
+	a := analyse(Options{History: 4, MaxPairs: 5}, twoTasks(body...))
 	s := a.Stats()
 	if n := len(a.vars[x].accesses); n != 4 || s.EvictedAccesses != 16 {
 		t.Errorf("%d accesses kept, %d evicted, want 4 and 16", n, s.EvictedAccesses)
@@ -151,7 +151,7 @@ func steadyState() (*Analysis, []event.Event) {
 		}
 	}
 	events := twoTasks(body...)
-	return run(Options{}, events), events[4:]
+	return analyse(Options{}, events), events[4:]
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {

@@ -51,7 +51,7 @@ func TestHandover(t *testing.T) {
 		// Of a recursive lock the outermost level is an event; should an inner one come, it changes nothing.
 		"taken twice": {[]event.Event{op(2, event.Acquire, l), op(2, event.Acquire, l), write(2), op(2, event.Release, l), op(3, event.Acquire, l), write(3), op(3, event.Release, l)}, 0},
 	} {
-		a := run(Options{EveryPair: true}, twoTasks(tt.run...))
+		a := analyse(Options{EveryPair: true}, twoTasks(tt.run...))
 		if got := a.Finish(); len(got) != tt.want {
 			t.Errorf("%s: %d findings, want %d: %+v", name, len(got), tt.want, got)
 		}

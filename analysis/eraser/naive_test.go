@@ -148,7 +148,7 @@ func TestVerdictsAgainstPlainModel(t *testing.T) {
 			c.Candidates = append([]event.ObjectID(nil), v.Candidates...)
 			got = append(got, c)
 		}
-		run(watched, events)
+		analyse(watched, events)
 		if d := cmp.Diff(naiveVerdicts(accessesOf(events), opts), got); d != "" {
 			rt.Fatalf("-want +got:\n%s", d)
 		}

@@ -49,7 +49,7 @@ func pairsOf(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, f := range run(Options{EveryPair: true}, events).Finish() {
+	for _, f := range analyse(Options{EveryPair: true}, events).Finish() {
 		out = append(out, fmt.Sprintf("(%d, %d)", f.Evidence[0].Seq, f.Evidence[1].Seq))
 	}
 	return out

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // use is the account of a variable.
@@ -32,7 +32,7 @@ func (u *use) take(e *event.Event) {
 	}
 	u.last = e.Thread
 	u.turns++
-	if len(u.users) < finding.MaxUsers && !slices.Contains(u.users, e.Thread) {
+	if len(u.users) < run.MaxUsers && !slices.Contains(u.users, e.Thread) {
 		u.users = append(u.users, e.Thread)
 	}
 }
@@ -50,16 +50,16 @@ func (u *use) meet(sets *table, a, b setID) {
 
 // Uses tells how each variable in memory was used so far, in the order of their
 // identifiers; with Options.Uses.
-func (a *Analysis) Uses() []finding.Use {
-	out := make([]finding.Use, 0, len(a.vars))
+func (a *Analysis) Uses() []run.Use {
+	out := make([]run.Use, 0, len(a.vars))
 	for id, v := range a.vars {
 		n := &v.use
-		u := finding.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
+		u := run.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
 		for _, m := range a.sets.sets[n.guards] {
 			u.Guards = append(u.Guards, m.lock())
 		}
 		out = append(out, u)
 	}
-	slices.SortFunc(out, func(a, b finding.Use) int { return cmp.Compare(a.Variable, b.Variable) })
+	slices.SortFunc(out, func(a, b run.Use) int { return cmp.Compare(a.Variable, b.Variable) })
 	return out
 }

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // usesOf runs the analysis with its account of uses.
-func usesOf(events []event.Event) []finding.Use {
+func usesOf(events []event.Event) []run.Use {
 	a := New(Options{Uses: true})
 	for i := range events {
 		a.Event(&events[i])
@@ -30,35 +30,35 @@ func TestUses(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		events []event.Event
-		want   finding.Use
+		want   run.Use
 	}{
 		"one thread": {
 			[]event.Event{at(2, event.Write, x, 1), at(2, event.Read, x, 2)},
-			finding.Use{Threads: 1, Accesses: 2, Writes: 1, Steady: 2, Turns: 1},
+			run.Use{Threads: 1, Accesses: 2, Writes: 1, Steady: 2, Turns: 1},
 		},
 		"guarded": {
 			join(locked(2, event.Acquire, l, event.Write), locked(3, event.Acquire, l, event.Write), locked(2, event.Acquire, l, event.Write)),
-			finding.Use{Threads: 2, Accesses: 3, Writes: 3, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 3, Writes: 3, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 2, Turns: 2},
 		},
 		"writers alone exclude": {
 			join(locked(2, event.AcquireRead, l, event.Read), locked(3, event.Acquire, l, event.Write)),
-			finding.Use{Threads: 2, Accesses: 2, Writes: 1, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 1, Turns: 1},
+			run.Use{Threads: 2, Accesses: 2, Writes: 1, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 1, Turns: 1},
 		},
 		"another lock": {
 			join(locked(2, event.Acquire, l, event.Write), locked(3, event.Acquire, m, event.Write)),
-			finding.Use{Threads: 2, Accesses: 2, Writes: 2, Conflicts: true, Steady: 1, Turns: 1},
+			run.Use{Threads: 2, Accesses: 2, Writes: 2, Conflicts: true, Steady: 1, Turns: 1},
 		},
 		"only read": {
 			[]event.Event{at(2, event.Read, x, 1), at(3, event.Read, x, 2)},
-			finding.Use{Threads: 2, Accesses: 2, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 2, Steady: 2, Turns: 2},
 		},
 		"handed over": {
 			[]event.Event{at(2, event.Write, x, 1), {Thread: 2, Op: event.End}, {Thread: 1, Op: event.Join, Peer: 2}, at(1, event.Write, x, 2)},
-			finding.Use{Threads: 2, Accesses: 2, Writes: 2, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 2, Writes: 2, Steady: 2, Turns: 2},
 		},
 	} {
 		c.want.Variable = x
-		if diff := cmp.Diff([]finding.Use{c.want}, usesOf(twoTasks(c.events...))); diff != "" {
+		if diff := cmp.Diff([]run.Use{c.want}, usesOf(twoTasks(c.events...))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

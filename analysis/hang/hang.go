@@ -1,3 +1,6 @@
+// Package hang makes findings of the events that a hang leaves in a run: which threads
+// wait for each other for ever was decided while the program ran (observer/stuck), and
+// written as Holds and Blocked events, so that a recorded trace has the same findings.
 package hang
 
 import (

@@ -17,7 +17,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -364,7 +363,7 @@ func (w *Writer) at(e *event.Event) arguments {
 	if known, ok := w.where[e.Stack]; ok {
 		return known
 	}
-	f := report.OwnFrame(w.opts.Names.Frames(e.Stack))
+	f := run.OwnFrame(w.opts.Names.Frames(e.Stack))
 	where := f.Function
 	if f.File != "" {
 		where = fmt.Sprintf("%s %s:%d", f.Function, path.Base(f.File), f.Line)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Top is the frame that a reader looks for; the zero Frame if the stack is
@@ -19,75 +20,8 @@ func (s Stack) Top() event.Frame {
 	return event.Frame{}
 }
 
-// OwnFrame is the frame of a calling chain that a reader looks for, innermost
-// first as the chain is: that of the program's own code, behind the C library and
-// the wrappers in system headers. It is the zero Frame if there is none.
-func OwnFrame(frames []event.Frame) event.Frame { return newStack(frames).Top() }
-
 func newStack(frames []event.Frame) Stack {
-	return Stack{Frames: frames, At: ownFrame(frames)}
-}
-
-// ownFrame prefers, from the inside out, the program's code with a source
-// line, then without one, be it that of a stripped program, then any frame with a line,
-// then the innermost that is not the kernel's.
-func ownFrame(frames []event.Frame) int {
-	own, line := -1, -1
-	for i, f := range frames {
-		switch {
-		case f.File != "" && !ofLibrary(f):
-			return i
-		case own < 0 && !ofLibrary(f) && (f.Function != "" || f.Module != ""):
-			own = i
-		case line < 0 && f.File != "":
-			line = i
-		}
-	}
-	if own < 0 {
-		own = line
-	}
-	if own < 0 && len(frames) > 1 && frames[0].Module == event.KernelModule {
-		own = 1
-	}
-	return max(own, 0)
-}
-
-var libraryModules = []string{
-	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s", event.KernelModule,
-}
-
-var libraryPaths = []string{
-	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
-}
-
-// libraryFunctions are those that a static binary holds itself. They count
-// only where no source line says otherwise.
-var libraryFunctions = []string{
-	"pthread_", "__pthread_", "___pthread_", "__gthread_", "mtx_", "cnd_", "thrd_", "sem_", "__cxa_guard_",
-	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
-}
-
-// ofLibrary reports whether the frame belongs to the C or C++ library, or the
-// kernel, rather than to the program. A guess by name: it decides what is shown first, never
-// what is found.
-func ofLibrary(f event.Frame) bool {
-	module := path.Base(f.Module)
-	for _, p := range libraryModules {
-		if strings.HasPrefix(module, p) {
-			return true
-		}
-	}
-	for _, p := range libraryPaths {
-		if strings.Contains(f.File, p) {
-			return true
-		}
-	}
-	for _, p := range libraryFunctions {
-		if f.File == "" && strings.HasPrefix(f.Function, p) {
-			return true
-		}
-	}
-	return false
+	return Stack{Frames: frames, At: run.OwnIndex(frames)}
 }
 
 // startRoutines are those of the C++ library, with which every thread of std::thread starts.
@@ -117,26 +51,13 @@ func (f *Finding) nameThreads() {
 // begin in the library, or has no such function.
 func outermost(frames []event.Frame) string {
 	i := len(frames) - 1
-	for i >= 0 && ofLibrary(frames[i]) {
+	for i >= 0 && run.OfLibrary(frames[i]) {
 		i--
 	}
 	if i < 0 || i == len(frames)-1 {
 		return ""
 	}
 	return frames[i].Function
-}
-
-// FrameName is the function, or module and offset where there is none.
-func FrameName(f event.Frame) string {
-	switch {
-	case f.Function != "":
-		return f.Function
-	case f.Module != "":
-		return fmt.Sprintf("%s+%#x", path.Base(f.Module), f.Offset)
-	case f.Addr != 0:
-		return fmt.Sprintf("%#x", f.Addr)
-	}
-	return "an unknown place"
 }
 
 // names shortens file paths: as few trailing components as tell the report's
@@ -226,12 +147,12 @@ func (n names) where(s Stack) string {
 	}
 	f := s.Top()
 	if line := n.line(f); line != "" {
-		return FrameName(f) + " at " + line
+		return run.FrameName(f) + " at " + line
 	}
 	if f.Function != "" && f.Module != "" {
-		return FrameName(f) + " of " + path.Base(f.Module)
+		return run.FrameName(f) + " of " + path.Base(f.Module)
 	}
-	return FrameName(f)
+	return run.FrameName(f)
 }
 
 // at is "file:line", or the function where there is no line, or "".
@@ -242,7 +163,7 @@ func (n names) at(s Stack) string {
 	if line := n.line(s.Top()); line != "" {
 		return line
 	}
-	return FrameName(s.Top())
+	return run.FrameName(s.Top())
 }
 
 // stacks gives every stack of the report.

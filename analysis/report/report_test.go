@@ -752,30 +752,6 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestOwnFrame(t *testing.T) {
-	libc := event.Frame{Function: "pthread_mutex_lock", File: "./nptl/pthread_mutex_lock.c", Line: 80, Module: "/lib/libc.so.6"}
-	gthr := event.Frame{Function: "__gthread_mutex_lock", File: "/usr/include/x86_64-linux-gnu/c++/12/bits/gthr-default.h", Line: 749, Module: "bank", Inlined: true}
-	user := event.Frame{Function: "transfer", File: "/src/bank.cc", Line: 8, Module: "bank"}
-	bare := event.Frame{Function: "transfer", Module: "bank"}
-	static := event.Frame{Function: "pthread_mutex_lock", Module: "bank"}
-	stripped := event.Frame{Module: "/usr/bin/bank", Offset: 0x118d}
-	readv := event.Frame{Function: "readv(2)", Module: event.KernelModule}
-	mine := event.Frame{Function: "clone_table", File: "/src/t.c", Line: 3, Module: "bank"}
-	for i, c := range []struct {
-		stack []event.Frame
-		want  int
-	}{
-		{nil, 0}, {[]event.Frame{libc, gthr, user}, 2}, {[]event.Frame{libc, bare}, 1}, {[]event.Frame{static, bare}, 1},
-		{[]event.Frame{libc}, 0}, {[]event.Frame{{Addr: 1}, libc}, 1}, {[]event.Frame{mine, user}, 0},
-		{[]event.Frame{readv, static, bare}, 2}, {[]event.Frame{readv, static}, 1}, {[]event.Frame{readv}, 0},
-		{[]event.Frame{libc, stripped}, 1}, {[]event.Frame{libc, stripped, user}, 2},
-	} {
-		if got := ownFrame(c.stack); got != c.want {
-			t.Errorf("%d: %d, want %d", i, got, c.want)
-		}
-	}
-}
-
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }

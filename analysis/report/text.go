@@ -450,7 +450,7 @@ func (p *printer) object(o *Object) string {
 // what a recursion repeats is there once. All of it is there if the reader asked for all.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
-	for len(frames) > 1 && ofLibrary(frames[len(frames)-1]) {
+	for len(frames) > 1 && run.OfLibrary(frames[len(frames)-1]) {
 		frames = frames[:len(frames)-1]
 	}
 	runs := runsOf(frames)
@@ -500,10 +500,10 @@ func runsOf(frames []event.Frame) []frameRun {
 func callers(s Stack) string {
 	var names []string
 	for _, f := range s.Frames[min(s.At, len(s.Frames)):] {
-		if ofLibrary(f) || f.Function == "" {
+		if run.OfLibrary(f) || f.Function == "" {
 			continue
 		}
-		if name := FrameName(f); len(names) == 0 || names[len(names)-1] != name {
+		if name := run.FrameName(f); len(names) == 0 || names[len(names)-1] != name {
 			names = append(names, name)
 		}
 	}
@@ -525,9 +525,9 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	}
 	room := width - len(number) - columns(at) - 1
 	if room < 12 {
-		return []string{number + shortName(FrameName(f), width-len(number)), "     " + at}
+		return []string{number + shortName(run.FrameName(f), width-len(number)), "     " + at}
 	}
-	return []string{strings.TrimRight(number+shortName(FrameName(f), room)+" "+at, " ")}
+	return []string{strings.TrimRight(number+shortName(run.FrameName(f), room)+" "+at, " ")}
 }
 
 // anonymous tells where the locks without a name come from, of which the sentence does not.

@@ -17,6 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Options configure the analyses. The zero value is useful.
@@ -120,7 +121,7 @@ func (s *Suite) Remember(n *event.Names) {
 
 // Uses tells how threads used each variable so far, and under which locks; with
 // Options.Uses.
-func (s *Suite) Uses() []finding.Use { return s.eraser.Uses() }
+func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 
 // Finish gives the findings. Doubt says of a predicted finding, or a race that was
 // observed, in a sentence, why it may be wrong all the same: an order that nobody watched, a lock that

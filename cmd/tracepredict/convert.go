@@ -11,7 +11,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/perfetto"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -146,7 +145,7 @@ func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
 
 // location tells places apart as reports do: by the frame that a reader looks for.
 func location(frames []event.Frame) string {
-	f := report.OwnFrame(frames)
+	f := run.OwnFrame(frames)
 	if f.Line != 0 {
 		return fmt.Sprint(f.File, ":", f.Line)
 	}

@@ -3,11 +3,13 @@ package main
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // debugNotes says what debug information the findings that are shown lack.
 func (r *observation) debugNotes(rep report.Report) []string {
 	shown := rep.AtLeast(finding.Confidence(r.flags.confidence))
-	return resolve.DebugNotes(r.session, &shown)
+	return r.live.DebugNotes(func(visit func([]event.Frame)) {
+		shown.Stacks(func(s report.Stack) { visit(s.Frames) })
+	})
 }

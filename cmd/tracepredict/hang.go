@@ -11,8 +11,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -52,11 +52,11 @@ func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller 
 
 // start begins to look, when there is a session.
 func (h *hangTeller) start() {
-	h.watch(resolve.Hangs{Threads: h.run.session, Observer: h.run.observer, Told: h.tell, Looked: h.looked})
+	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, Told: h.tell, Looked: h.looked})
 }
 
 // watch looks until end is called.
-func (h *hangTeller) watch(by resolve.Hangs) {
+func (h *hangTeller) watch(by live.Hangs) {
 	h.busy.Go(func() { by.Watch(h.stop) })
 }
 
@@ -74,7 +74,7 @@ func (h *hangTeller) standing(seen []run.Seen) {
 		return
 	}
 	var rep report.Report
-	rep.AddSeen(seen, &liveNames{h.run})
+	rep.AddSeen(seen, h.run.live)
 	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.Standing(rep.Doing))
 }
 
@@ -83,13 +83,13 @@ func (h *hangTeller) tell() {
 	all := h.run.suite.Hangs()
 	var fresh []finding.Finding
 	for _, f := range all[h.told:] {
-		resolved := report.Resolve(f, &liveNames{h.run})
+		resolved := report.Resolve(f, h.run.live)
 		if !h.run.flags.set.Suppresses(&resolved) {
 			fresh = append(fresh, f)
 		}
 	}
 	h.told = len(all)
-	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.processes()}}, fresh, &liveNames{h.run}).AtLeast(finding.Confidence(h.run.flags.confidence))
+	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.processes()}}, fresh, h.run.live).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
 	}
@@ -107,7 +107,7 @@ func (h *hangTeller) tell() {
 
 // processes are those that are observed, where there are several: a hang is of one of them.
 func (h *hangTeller) processes() []run.Process {
-	all := h.run.session.Processes()
+	all := h.run.live.Session.Processes()
 	if len(all) < 2 {
 		return nil
 	}
@@ -140,9 +140,9 @@ func (h *hangTeller) advise() {
 }
 
 func (h *hangTeller) finish(f *finding.Finding) error {
-	s := h.run.session
+	s := h.run.live.Session
 	pid, sig := s.PID(), unix.SIGKILL
-	if t, ok := h.run.observer.ThreadInfo(f.Threads[0]); ok {
+	if t, ok := h.run.live.Observer.ThreadInfo(f.Threads[0]); ok {
 		pid = int(t.TGID)
 	}
 	if h.run.flags.onHang == hangCore {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -68,9 +68,10 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	opts := r.options()
 	opts.Look, opts.Lossy = true, true
 	var seen []run.Seen
-	look := resolve.Hangs{Observer: r.observer, Told: func() {}, Looked: func(all []run.Seen) { seen = all; stop() }}
-	_, err = loader.Attach(ctx, pid, opts, r.addTasks, func(s *loader.Session) {
-		r.session, look.Threads = s, s
+	look := live.Hangs{Observer: r.live.Observer, Told: func() {}, Looked: func(all []run.Seen) { seen = all; stop() }}
+	_, err = loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
+		r.live.Begin(s)
+		look.Threads = s
 		r.hangs.watch(look)
 	})
 	if err != nil {
@@ -82,15 +83,14 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 
 // tellLook prints what a look found.
 func (a *app) tellLook(r *observation, program string, seen []run.Seen) error {
-	names := resolve.New(r.session, r.observer)
 	look := report.Run{Summary: run.Summary{
-		Program: program, PID: r.session.PID(), Threads: len(seen), Duration: time.Since(r.session.Began()), Notes: r.session.Notes(),
+		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),
 	}}
 	if apart := nameApart(look.PID, program); apart != "" {
 		look.Called = report.Plain(apart + ", " + filepath.Base(program))
 	}
-	rep := report.Build(look, r.suite.Hangs(), names)
-	rep.AddSeen(seen, names)
+	rep := report.Build(look, r.suite.Hangs(), r.live)
+	rep.AddSeen(seen, r.live)
 	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
 	shown, err := r.printer.print(rep)
 	if shown > 0 {

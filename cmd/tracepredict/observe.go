@@ -20,15 +20,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/analysis/suite"
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -183,7 +182,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
 	fs.Uint64Var(&f.letGo.Alone, "alone-after", of.Alone, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
 	fs.Uint64Var(&f.letGo.Enough, "elements-after", of.Enough, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
-	fs.Uint64Var(&f.guarded, "guarded-after", resolve.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
+	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new nesting of locks while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
@@ -228,22 +227,18 @@ var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attac
 
 // observation is one run from the flags to the report.
 type observation struct {
-	flags    *observeFlags
-	printer  *printer
-	suite    *suite.Suite
-	calls    *calls.Counter
-	observer *observer.Observer
-	session  *loader.Session
-	sites    siteCache
-	record   *recording // nil without --record
-	plan     probes.Options
-	bound    *bind.Run // nil without --spec
-	names    *resolve.Resolver
-	actor    *actor
-	quiet    *progress.Quiet // nil without --settle
-	figures  *liveStats      // nil without --stats
-	hangs    *hangTeller
-	values   []loader.Initial // of an attached process, when it was attached to
+	flags   *observeFlags
+	printer *printer
+	suite   *suite.Suite
+	calls   *calls.Counter
+	live    *live.Link
+	record  *recording // nil without --record
+	plan    probes.Options
+	bound   *bind.Run // nil without --spec
+	actor   *actor
+	quiet   *progress.Quiet // nil without --settle
+	figures *liveStats      // nil without --stats
+	hangs   *hangTeller
 }
 
 func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -251,28 +246,28 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	outliveReaders()
-	r := &observation{flags: f}
+	r := &observation{flags: f, live: live.NewLink()}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
 		OnDeadlock: r.deadlocks(stderr), Misuse: f.checked,
 	})
 	if f.stats {
-		r.figures = newLiveStats(attached, func() *loader.Session { return r.session })
+		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
 	}
 	plan, err := f.options()
 	if err != nil {
 		return nil, err
 	}
 	r.plan = plan
-	r.calls = calls.New((&liveNames{r}).Func, asked(plan.On))
+	r.calls = calls.New(r.live.Func, asked(plan.On))
 	sinks := []observer.Sink{r.suite, r.calls}
 	if r.figures != nil {
 		sinks = append(sinks, &r.figures.counter)
 	}
-	if r.actor, err = newActor(f.action, func() *loader.Session { return r.session }, stderr); err != nil {
+	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.bound, err = f.wants.bound(f.coneFlags, &liveNames{r}, r.violated, r.figures.verdicts()); err != nil {
+	if r.bound, err = f.wants.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts()); err != nil {
 		return nil, err
 	}
 	if r.bound != nil {
@@ -289,30 +284,18 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	options := observer.Options{Sites: r.sites.get, Sinks: sinks, Attached: attached, Follow: f.follow, CheckIn: r.sites.checkIn, Touch: r.sites.touch, Futex: r.sites.futex}
-	if r.bound != nil || r.record != nil {
-		options.Declare = func() []observer.Declared { return resolve.Declared(r.initial()) }
-	}
-	r.observer = observer.New(options)
+	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow}, r.bound != nil || r.record != nil)
 	r.hangs = newHangTeller(r, attached, stderr)
 	if r.record != nil {
-		r.record.Observe(r.observer)
+		r.record.Observe(r.live.Observer)
 	}
 	return r, nil
 }
 
-// initial gives what the watched variables held when the observation began.
-func (r *observation) initial() []loader.Initial {
-	if r.observer.Attached() {
-		return r.values
-	}
-	return r.session.InitialValues()
-}
-
 func (r *observation) options() loader.Options {
-	var handler loader.Handler = r.observer
+	var handler loader.Handler = r.live.Observer
 	if r.plan.Shared {
-		handler = &resolve.Sharing{Observer: r.observer, Analyses: r.suite, Session: func() *loader.Session { return r.session }, Guarded: r.flags.guarded}
+		handler = &live.Sharing{Link: r.live, Analyses: r.suite, Guarded: r.flags.guarded}
 	}
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
@@ -330,8 +313,7 @@ func asked(patterns []function.Pattern) []event.On {
 }
 
 func (r *observation) started(s *loader.Session, program string) {
-	r.session = s
-	r.sites.session = s
+	r.live.Begin(s)
 	if r.record != nil {
 		r.record.Start(s, program)
 	}
@@ -342,16 +324,15 @@ func (r *observation) started(s *loader.Session, program string) {
 // number of findings that are shown.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.hangs.end()
-	r.observer.Finish()
-	var names run.Namer = resolve.New(r.session, r.observer)
+	r.live.Observer.Finish()
+	var names run.Namer = r.live
 	if r.record != nil {
 		r.record.Drain()
 		names = r.record
 	}
-	summary := resolve.Summary(r.session, r.observer, res.Lost)
-	summary.Program, summary.Duration = program, observed(r.session)
+	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
-	resolve.AddWatched(&summary, r.session, r.observer, r.suite.Uses(), names)
+	r.live.AddWatched(&summary, r.suite.Uses(), names)
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.raced)
 	if err != nil {
 		return 0, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -376,53 +357,6 @@ func (r *observation) finishRecord(summary run.Summary) error {
 		return nil
 	}
 	return r.record.finish(summary)
-}
-
-// observed is how long the program has been observed.
-func observed(s *loader.Session) time.Duration {
-	if s.Began().IsZero() {
-		return 0
-	}
-	return time.Since(s.Began())
-}
-
-// siteCache tells the observer of sites without asking the session at each
-// record. Used from the reading goroutine alone.
-type siteCache struct {
-	session *loader.Session
-	known   []*observer.SiteInfo // nil: not asked for yet
-}
-
-func (c *siteCache) get(index uint32) *observer.SiteInfo {
-	if int(index) < len(c.known) && c.known[index] != nil {
-		return c.known[index]
-	}
-	return c.ask(index)
-}
-
-func (c *siteCache) ask(index uint32) *observer.SiteInfo {
-	if index == 0 || index >= bpf.MaxSites || c.session == nil {
-		return nil
-	}
-	info, ok := resolve.SiteInfo(c.session, index)
-	if !ok {
-		return &info
-	}
-	for int(index) >= len(c.known) {
-		c.known = append(c.known, nil)
-	}
-	c.known[index] = &info
-	return &info
-}
-
-func (c *siteCache) checkIn(tgid, index uint32) uint64 {
-	return resolve.CheckIn(c.session, tgid, index)
-}
-
-func (c *siteCache) touch(t observer.Trap) observer.Touch { return resolve.Touch(c.session, t) }
-
-func (c *siteCache) futex(tgid uint32, ip, caller uint64) bool {
-	return c.session.OwnCall(int(tgid), ip, caller)
 }
 
 func (a *app) execCommand() *cobra.Command {
@@ -555,13 +489,6 @@ func nameApart(pid int, program string) string {
 	return comm
 }
 
-// addTasks makes the threads known that live already.
-func (r *observation) addTasks(ts []loader.Task) {
-	for _, t := range ts {
-		r.observer.AddTask(t.TaskLine, t.Start)
-	}
-}
-
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	r, err := newRun(f, a.stderr, true)
 	if err != nil {
@@ -577,13 +504,13 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	res, err := loader.Attach(ctx, pid, opts, r.addTasks, func(s *loader.Session) {
+	res, err := loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
 		r.hangs.looked = r.hangs.standing
 		r.started(s, program)
-		r.observer.StartAt(monotonic())
+		r.live.Observer.StartAt(monotonic())
 		r.figures.begin()
 		if r.bound != nil || r.record != nil {
-			r.values = s.ValuesNow()
+			r.live.KeepValues()
 		}
 		r.quiet.Begin(stop)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(calledAs(pid, program)), pid)

@@ -21,7 +21,7 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	if !r.flags.progress && r.quiet == nil {
 		return opts
 	}
-	told := &progress.Nestings{Names: &liveNames{r}, Quiet: r.quiet}
+	told := &progress.Nestings{Names: r.live, Quiet: r.quiet}
 	if r.flags.progress {
 		told.Out = stderr
 	}
@@ -34,7 +34,7 @@ func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 	if !r.flags.classes {
 		return nil
 	}
-	return report.ClassOf(&liveNames{r})
+	return report.ClassOf(r.live)
 }
 
 // deadlocks tells of what is predicted while the program runs, if that is shown.
@@ -42,10 +42,10 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	if finding.Confidence(r.flags.confidence) == finding.Observed {
 		return nil
 	}
-	told := &progress.Deadlocks{Names: &liveNames{r}, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
+	told := &progress.Deadlocks{Names: r.live, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
-			if t, ok := r.observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
+			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
 				return // the report will say what is doubtful about it
 			}
 		}
@@ -64,7 +64,7 @@ func (r *observation) settled() []string {
 // violated takes a finding of a property when it is first known: what is suppressed
 // makes --on-violation do nothing.
 func (r *observation) violated(f *finding.Finding) {
-	resolved := report.Resolve(*f, &liveNames{r})
+	resolved := report.Resolve(*f, r.live)
 	if !r.flags.set.Suppresses(&resolved) {
 		r.actor.found(f)
 	}

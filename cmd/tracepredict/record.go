@@ -6,13 +6,13 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/tracepredict/tracepredict/analysis/resolve"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // recording is the trace that --record asks for.
 type recording struct {
-	*resolve.Recorder
+	*live.Recorder
 	file *os.File
 	name string
 }
@@ -29,7 +29,7 @@ func newRecording(name string) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := resolve.NewRecorder(file)
+	rec, err := live.NewRecorder(file)
 	if err != nil {
 		return nil, fmt.Errorf("--record %s: %w", name, err)
 	}

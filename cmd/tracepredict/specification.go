@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,12 +12,11 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
-	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -98,8 +98,9 @@ func (s *specification) accept(found map[string]variable.Variable) error {
 		return nil
 	}
 	var all []spec.Found
-	for _, w := range resolve.Writing(found) {
-		all = append(all, spec.Found(w))
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		v := found[path]
+		all = append(all, spec.Found{Path: path, Name: v.Name, Form: live.FormOf(&v)})
 	}
 	if problems := s.Fit(all); problems.HasErrors() {
 		return problems
@@ -175,29 +176,4 @@ func (s *specification) bound(cone coneFlags, names run.Namer, found func(*findi
 		return nil, &loader.UsageError{Err: err}
 	}
 	return r, nil
-}
-
-// liveNames gives names in a live run, whose session is there after the analyses are.
-type liveNames struct{ run *observation }
-
-func (n *liveNames) resolver() run.Namer {
-	if n.run.names == nil {
-		n.run.names = resolve.New(n.run.session, n.run.observer)
-	}
-	return n.run.names
-}
-
-// Object implements run.Namer.
-func (n *liveNames) Object(id event.ObjectID) run.Object { return n.resolver().Object(id) }
-
-// Thread implements run.Namer.
-func (n *liveNames) Thread(id event.ThreadID) run.Thread { return n.resolver().Thread(id) }
-
-// Frames implements run.Namer.
-func (n *liveNames) Frames(id event.StackID) []event.Frame { return n.resolver().Frames(id) }
-
-// Func implements run.Namer.
-func (n *liveNames) Func(id event.FuncID) event.Func {
-	f, _ := n.run.observer.FuncInfo(id)
-	return f
 }

@@ -179,6 +179,25 @@ const (
 	UseAtomic    = "atomic"    // it synchronises threads
 )
 
+// Use is how threads used a variable so far.
+type Use struct {
+	Variable event.ObjectID
+	Threads  int    // at most MaxUsers, which stands for so many or more
+	Accesses uint64 // events
+	Writes   uint64 // of the accesses, the writes
+	// Conflicts reports that accesses of two threads, one of them a write, are ordered by
+	// nothing but locks, if by anything.
+	Conflicts bool
+	// Guards are the locks that are held at all such accesses, sorted.
+	Guards []event.ObjectID
+	// Steady is the number of accesses since Guards last changed, Turns the number of
+	// those that another thread made than the one before.
+	Steady, Turns uint64
+}
+
+// MaxUsers is how many threads of one variable are told apart.
+const MaxUsers = 64
+
 // What became of the probes of a variable.
 const (
 	FateKept     = "kept"     // to the end

@@ -20,7 +20,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/loader"
@@ -28,6 +27,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
@@ -143,6 +143,7 @@ type run struct {
 	Result   loader.Result
 	Observer *observer.Observer
 	Session  *loader.Session
+	Link     *live.Link
 	program  string
 }
 
@@ -161,8 +162,9 @@ func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
 	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Atomics: opts.Atomics, Table: tables(t, opts.Sync)}
-	r, sink := &run{program: program}, &collector{}
-	r.Observer = observer.New(observer.Options{Sites: r.site, Touch: r.touch, Sinks: []observer.Sink{sink}})
+	r, sink := &run{program: program, Link: live.NewLink()}, &collector{}
+	r.Link.Observe(observer.Options{Sinks: []observer.Sink{sink}}, false)
+	r.Observer = r.Link.Observer
 	ctx := opts.Context
 	if ctx == nil {
 		ctx = context.Background()
@@ -172,7 +174,7 @@ func observe(t testing.TB, program string, opts options) *run {
 	r.Result, err = loader.Start(ctx,
 		loader.Program{Path: program, Args: append([]string{program}, opts.Args...)},
 		loader.Options{Plan: plan, Handler: tapped{r.Observer, r, opts.Tap}},
-		func(s *loader.Session) { r.Session = s })
+		func(s *loader.Session) { r.Session = s; r.Link.Begin(s) })
 	r.Output = output()
 	r.Observer.Finish()
 	r.Events = sink.events
@@ -246,16 +248,6 @@ func captureOutput(t testing.TB) func() string {
 		return string(text)
 	}
 }
-
-func (r *run) site(index uint32) *observer.SiteInfo {
-	if r.Session == nil {
-		return nil
-	}
-	info, _ := resolve.SiteInfo(r.Session, index)
-	return &info
-}
-
-func (r *run) touch(trap observer.Trap) observer.Touch { return resolve.Touch(r.Session, trap) }
 
 // story is what a program said of itself.
 type story struct {

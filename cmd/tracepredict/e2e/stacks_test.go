@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -19,7 +18,7 @@ import (
 // chainsOf gives the calling chains of a run's events of a kind, innermost first, by the
 // names of functions; each once.
 func chainsOf(r *run, op event.Op) []string {
-	names := resolve.New(r.Session, r.Observer)
+	names := r.Link
 	var out []string
 	for i := range r.Events {
 		e := &r.Events[i]

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/analysis/resolve"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -21,7 +20,7 @@ import (
 // of watchpoints say it.
 func (r *run) accesses(s story, variable string) map[string][]string {
 	n := r.names(s)
-	frames := resolve.New(r.Session, r.Observer).Frames
+	frames := r.Link.Frames
 	seen := map[string][]string{}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -368,7 +367,7 @@ func (s *splitter) record(r *run, rec *bpf.Record) {
 	i, op := 0, bpf.Op(rec.Op).String()
 	if site.Program == probes.ProgramWatch {
 		i = 1
-		op = r.touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Entered, Object: rec.Object,
+		op = r.Link.Touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Entered, Object: rec.Object,
 			Source: rec.Result&bpf.TouchSource != 0, Dest: rec.Result&bpf.TouchDest != 0}).Op.String()
 	}
 	line := op + " ?"

@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"path"
 	"slices"
 
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
@@ -22,11 +21,11 @@ type nameless struct {
 	functions bool // else files and lines alone
 }
 
-// DebugNotes says for each module whose frames in the findings of a report lack a
-// name, or the file and line, what would give them; sorted by the modules' paths.
-func DebugNotes(s *loader.Session, r *report.Report) []string {
-	found := map[string]nameless{}
-	r.Stacks(func(st report.Stack) { missingNames(st.Frames, found) })
+// DebugNotes returns, for each module whose frames in the stacks of a report lack a name,
+// or the file and line, what would supply them; sorted by the paths of the modules.
+func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
+	s, found := l.Session, map[string]nameless{}
+	stacks(func(frames []event.Frame) { missingNames(frames, found) })
 	if len(found) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"fmt"
@@ -6,10 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
-	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -26,19 +24,24 @@ const (
 )
 
 // Uses gives how threads used each variable so far; a suite.Suite knows it.
-type Uses interface{ Uses() []finding.Use }
+type Uses interface{ Uses() []run.Use }
 
-// Sharing is an Observer that tells its session which variables that nobody
-// named are known to be guarded; a loader.Handler.
+// Sharing is the observer of a Link that tells the session which variables of
+// --watch-shared are known to be guarded; a loader.Handler.
 type Sharing struct {
-	*observer.Observer
+	*Link
 	Analyses Uses
-	Session  func() *loader.Session // nil until there is one
-	Guarded  uint64                 // recorded accesses after which a variable is known to be guarded; 0: never
+	Guarded  uint64 // recorded accesses after which a variable is known to be guarded; 0: never
 	next     time.Time
 	told     map[event.ObjectID]bool
 	taken    int
 }
+
+// Stack implements loader.Handler.
+func (s *Sharing) Stack(r *bpf.StackRecord) { s.Observer.Stack(r) }
+
+// Call implements loader.Handler.
+func (s *Sharing) Call(r *bpf.CallRecord) { s.Observer.Call(r) }
 
 // Idle implements loader.Handler.
 func (s *Sharing) Idle() {
@@ -46,8 +49,8 @@ func (s *Sharing) Idle() {
 	s.tell()
 }
 
-// Record implements loader.Handler. A program that makes more events than can be analysed
-// never leaves the reader idle: it is the one whose probes should go.
+// Record implements loader.Handler. A program that makes events faster than they are
+// analysed never leaves the reader idle, and its probes are those to remove.
 func (s *Sharing) Record(r *bpf.Record) {
 	s.Observer.Record(r)
 	if s.taken++; s.taken%tellAfter == 0 {
@@ -57,8 +60,8 @@ func (s *Sharing) Record(r *bpf.Record) {
 
 // tell tells the session which variables are known to be guarded by now.
 func (s *Sharing) tell() {
-	session, now := s.Session(), time.Now()
-	if session == nil || s.Guarded == 0 || now.Before(s.next) {
+	now := time.Now()
+	if s.Session == nil || s.Guarded == 0 || now.Before(s.next) {
 		return
 	}
 	s.next = now.Add(tellEvery)
@@ -69,9 +72,9 @@ func (s *Sharing) tell() {
 		if s.told[u.Variable] || len(u.Guards) == 0 || u.Steady < s.Guarded || u.Turns < steadyTurns {
 			continue
 		}
-		if o, ok := s.ObjectInfo(u.Variable); ok {
+		if o, ok := s.Observer.ObjectInfo(u.Variable); ok {
 			s.told[u.Variable] = true
-			session.Guarded(o.Name)
+			s.Session.Guarded(o.Name)
 		}
 	}
 }
@@ -79,9 +82,10 @@ func (s *Sharing) tell() {
 // maxWatched bounds the variables that a trace and a report tell of.
 const maxWatched = 1 << 13
 
-// AddWatched adds to a summary what became of the variables that nobody named.
-func AddWatched(sum *run.Summary, s *loader.Session, o Observed, uses []finding.Use, names run.Namer) {
-	by, arrays := map[string]finding.Use{}, map[string]*elementUses{}
+// AddWatched adds to a summary what became of the variables of --watch-shared.
+func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
+	s, o := l.Session, l.Observer
+	by, arrays := map[string]run.Use{}, map[string]*elementUses{}
 	for _, u := range uses {
 		info, ok := o.ObjectInfo(u.Variable)
 		switch {
@@ -128,7 +132,7 @@ func AddWatched(sum *run.Summary, s *loader.Session, o Observed, uses []finding.
 }
 
 // merged joins what two processes did with the variable of one name.
-func merged(a, b finding.Use) finding.Use {
+func merged(a, b run.Use) run.Use {
 	if a.Variable == 0 {
 		return b
 	}
@@ -140,7 +144,7 @@ func merged(a, b finding.Use) finding.Use {
 	return b
 }
 
-func watchedVariable(w loader.Watched, u finding.Use, names run.Namer) run.Watched {
+func watchedVariable(w loader.Watched, u run.Use, names run.Namer) run.Watched {
 	out := run.Watched{
 		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
 		Fate: w.Fate.String(), Until: w.Until, Guards: []string{},
@@ -155,7 +159,7 @@ func watchedVariable(w loader.Watched, u finding.Use, names run.Namer) run.Watch
 	return out
 }
 
-func useOf(u finding.Use) string {
+func useOf(u run.Use) string {
 	switch {
 	case u.Threads < 2:
 		return run.UseUnshared
@@ -173,12 +177,12 @@ func useOf(u finding.Use) string {
 // array as the element that is kept apart worst.
 type elementUses struct {
 	worst  string
-	most   finding.Use // threads of the element that has the most, and all accesses
+	most   run.Use // threads of the element that has the most, and all accesses
 	guards []event.ObjectID
 	count  uint64
 }
 
-func (e *elementUses) add(u finding.Use) {
+func (e *elementUses) add(u run.Use) {
 	use := useOf(u)
 	if e.worst == "" || rankOf(use) < rankOf(e.worst) {
 		e.worst = use

@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"os"
@@ -65,7 +65,7 @@ type world struct {
 	*process
 	file *elf.File
 	o    *observer.Observer
-	r    *Resolver
+	r    *Names
 }
 
 func newWorld(t *testing.T) *world {
@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 		sites:    []*probes.Site{nil},
 		chains:   map[uint32][]uint64{},
 	}
-	w.r = New(w.process, w.o)
+	w.r = NewNames(w.process, w.o)
 	return w
 }
 

@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"fmt"
@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/observer/stuck"
 	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
@@ -23,7 +23,7 @@ import (
 // makes no events either. So: where a thread that holds a lock or waits, or all
 // threads, made no event for a while, the kernel is asked which threads sleep in
 // futex(2), on which words (hangLook). What object a word is part of and who has that
-// say the events and the memory of the object; package hang says who will never go on.
+// say the events and the memory of the object; package live says who will never go on.
 // Records may be late and a thread just about to wake up, so a hang is one when the same threads were
 // found at the same waits twice, without having run in between, and all records that
 // there were at the second look had been taken in.
@@ -180,7 +180,7 @@ type waiting struct {
 
 // waits are those of one hang.
 type waits struct {
-	hang.Hang
+	stuck.Hang
 	threads  []waiting
 	ring     bool
 	handlers bool              // a signal handler could wake one
@@ -246,7 +246,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 		}
 		all = append(all, w)
 	}
-	s := hang.Snapshot{Others: others}
+	s := stuck.Snapshot{Others: others}
 	for i := range all {
 		s.Waits = append(s.Waits, p.wait(&all[i], all))
 		if h.Looked != nil {
@@ -254,7 +254,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 		}
 	}
 	var out []waits
-	for _, g := range hang.Find(s) {
+	for _, g := range stuck.Find(s) {
 		w := waits{Hang: g, peers: p.kernel, ring: !g.Nobody}
 		for _, i := range g.Waits {
 			w.threads = append(w.threads, all[i])
@@ -335,9 +335,9 @@ func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
 }
 
 // wait says who must go on before a thread does.
-func (p *parties) wait(w *waiting, all []waiting) hang.Wait {
-	out := hang.Wait{Thread: hang.Thread(w.line.Tid), Bounded: w.call.Timed}
-	need := func(tid uint32) { out.Needs = append(out.Needs, hang.Thread(tid)) }
+func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
+	out := stuck.Wait{Thread: stuck.Thread(w.line.Tid), Bounded: w.call.Timed}
+	need := func(tid uint32) { out.Needs = append(out.Needs, stuck.Thread(tid)) }
 	switch w.wait.Kind {
 	case futex.Thread:
 		need(p.kernel[w.wait.Owner])

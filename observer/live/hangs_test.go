@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"encoding/binary"

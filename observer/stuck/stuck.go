@@ -1,16 +1,14 @@
-// Package hang says which threads of a process will never go on, from what each of
-// them waits for at one moment: a graph of who waits for whom. It decides (Find), and
-// makes findings of the events by which a decision is written into the run (Analysis),
-// so that a recorded trace gives the same.
+// Package stuck finds the threads of a process that will never go on, from what each of
+// them waits for at one moment: a graph of who waits for whom.
 //
-// The plain model: a thread goes on if it does not wait, or can give up, or if all
-// whom it needs go on, or, where anybody could wake it, if another thread goes on. Who does not
-// go on in the largest run of that rule is stuck. TestFindAgainstSubsets holds Find to
-// the definition: a set of threads is stuck if each of it needs one of the set, or all
-// others that live are in it.
+// A thread goes on if it does not wait, or can give up, or if all threads that it needs
+// go on, or, where any thread could wake it, if another thread goes on. The threads that
+// this rule never lets go on are stuck. TestFindAgainstSubsets holds Find to the
+// definition: a set of threads is stuck if each of it needs one of the set, or all other
+// threads that live are in it.
 //
-// What it never knows: futexes, memory, how a lock's owner came to be known.
-package hang
+// The package knows nothing of futexes, memory, or how the owner of a lock became known.
+package stuck
 
 import "slices"
 

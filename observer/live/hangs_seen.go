@@ -1,12 +1,12 @@
-package resolve
+package live
 
 import (
 	"slices"
 
-	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/observer/stuck"
 	"github.com/tracepredict/tracepredict/probes/futex"
 )
 
@@ -14,7 +14,7 @@ import (
 type doing struct {
 	waiting                   // line alone, where it does not sleep in futex(2)
 	futex   bool              // it does
-	needs   []hang.Thread     // who must go on before it does
+	needs   []stuck.Thread    // who must go on before it does
 	kernel  map[uint32]uint32 // ids of its process's threads, see parties
 }
 

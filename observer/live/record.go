@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"io"
@@ -21,10 +21,10 @@ type Recorder struct {
 	observed *observer.Observer
 	seen     snapshot
 
-	started  chan struct{} // closed by Start, or Close if it was never called
-	once     sync.Once
-	start    run.Summary
-	resolver *Resolver // valid once started is closed; nil if there was no start
+	started chan struct{} // closed by Start, or Close if it was never called
+	once    sync.Once
+	start   run.Summary
+	names   *Names // valid once started is closed; nil if there was no start
 
 	// What has been written; of the Writer's goroutine until Drain.
 	frames  map[event.StackID][]event.Frame
@@ -52,7 +52,7 @@ func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
 		r.start = run.Summary{Program: program, PID: p.PID()}
-		r.resolver = New(p, &r.seen)
+		r.names = NewNames(p, &r.seen)
 		close(r.started)
 	})
 }
@@ -62,8 +62,8 @@ func (r *Recorder) Start(p Process, program string) {
 func (r *Recorder) Drain() {
 	r.once.Do(func() { close(r.started) }) // of a run that came to nothing
 	r.Writer.Drain()
-	if r.resolver != nil {
-		r.resolver.observed = r.observed
+	if r.names != nil {
+		r.names.observed = r.observed
 	}
 }
 
@@ -188,10 +188,10 @@ func (n namer) Object(id event.ObjectID) run.Object {
 // Frames implements run.Namer, after Drain.
 func (r *Recorder) Frames(id event.StackID) []event.Frame {
 	<-r.started
-	if frames, ok := r.frames[id]; ok || r.resolver == nil {
+	if frames, ok := r.frames[id]; ok || r.names == nil {
 		return frames
 	}
-	frames := r.resolver.Frames(id)
+	frames := r.names.Frames(id)
 	frames = frames[:min(len(frames), trace.MaxFrames)]
 	for i := range frames {
 		f := &frames[i]
@@ -204,16 +204,16 @@ func (r *Recorder) Frames(id event.StackID) []event.Frame {
 // Object implements run.Namer, after Drain.
 func (r *Recorder) Object(id event.ObjectID) run.Object {
 	<-r.started
-	if r.resolver == nil {
+	if r.names == nil {
 		return run.Object{}
 	}
 	if id <= r.named {
-		info, _ := r.resolver.observed.ObjectInfo(id)
+		info, _ := r.names.observed.ObjectInfo(id)
 		known := r.objects[id]
 		info.Name, info.Member, info.Class = known.name, known.member, known.class
 		return info
 	}
-	info := r.resolver.Object(id)
+	info := r.names.Object(id)
 	known := objectName{trace.Shorten(info.Name), trace.Shorten(info.Member), trace.Shorten(info.Class)}
 	if info.Name, info.Member, info.Class = known.name, known.member, known.class; known != (objectName{}) {
 		r.objects[id] = known
@@ -225,10 +225,10 @@ func (r *Recorder) Object(id event.ObjectID) run.Object {
 // Thread implements run.Namer, after Drain.
 func (r *Recorder) Thread(id event.ThreadID) run.Thread {
 	<-r.started
-	if t, ok := r.threads[id]; ok || r.resolver == nil {
+	if t, ok := r.threads[id]; ok || r.names == nil {
 		return t
 	}
-	t := r.resolver.Thread(id)
+	t := r.names.Thread(id)
 	t.Start, t.Name = trace.Shorten(t.Start), trace.Shorten(t.Name)
 	r.threads[id] = t
 	return t

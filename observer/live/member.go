@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ const maxPassed = 8
 
 // member tells of what type's member, or on whose stack, an object is; "" if that is
 // not known. It is the same for all objects that were first seen at a place.
-func (r *Resolver) member(o *run.Object) variable.Named {
+func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := passing{p, o.Kind}
 		if p == 0 {
@@ -62,7 +62,7 @@ type passed struct {
 }
 
 // passedAt names what is passed at a place.
-func (r *Resolver) passedAt(p event.StackID, kind event.Kind) variable.Named {
+func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
 	if st.Found != nil {
 		return r.passedWaiting(int(st.TGID), st.Found, kind)
@@ -84,7 +84,7 @@ func (r *Resolver) passedAt(p event.StackID, kind event.Kind) variable.Named {
 
 // passedWaiting names what a thread waits at that was found to wait: what it passed to
 // the function of the C library that it waits in.
-func (r *Resolver) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
+func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
 	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		lib, ok2 := r.process.Segment(pid, pcs[i-1])
@@ -108,7 +108,7 @@ func (r *Resolver) passedWaiting(pid int, pcs []uint64, kind event.Kind) variabl
 
 // through follows what is passed to a function back through the functions that only pass
 // it on; pcs are the return addresses behind the function's own frame.
-func (r *Resolver) through(pid int, pcs []uint64, what passed) variable.Named {
+func (r *Names) through(pid int, pcs []uint64, what passed) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		if !ok {
@@ -131,7 +131,7 @@ func (r *Resolver) through(pid int, pcs []uint64, what passed) variable.Named {
 
 // passes finds the instruction that enters the function: the call before a return
 // address, or, where that calls another that ends in a jump to the function, the jump.
-func (r *Resolver) passes(m *loader.Module, ret uint64, to passed) (at uint64, direct, ok bool) {
+func (r *Names) passes(m *loader.Module, ret uint64, to passed) (at uint64, direct, ok bool) {
 	for _, in := range callsBefore(m, ret) {
 		if enters(m, &in, to) {
 			return in.Addr, true, true
@@ -215,7 +215,7 @@ func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
 
 // follow names what is passed at an instruction, or says which argument of the
 // function around it that is; none if neither is known.
-func (r *Resolver) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
+func (r *Names) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
 	a, ok := r.argumentsOf(m).At(at, what.argument)
 	if !ok {
 		return variable.Named{}, passed{}
@@ -238,7 +238,7 @@ func (r *Resolver) follow(m *loader.Module, at uint64, what passed) (variable.Na
 	return variable.Named{}, next
 }
 
-func (r *Resolver) argumentsOf(m *loader.Module) *field.Arguments {
+func (r *Names) argumentsOf(m *loader.Module) *field.Arguments {
 	a := r.arguments[m]
 	if a == nil {
 		a = field.NewArguments(m.Bin)
@@ -248,7 +248,7 @@ func (r *Resolver) argumentsOf(m *loader.Module) *field.Arguments {
 }
 
 // linkage is the linked name of the function at an address.
-func (r *Resolver) linkage(m *loader.Module, entry uint64) string {
+func (r *Names) linkage(m *loader.Module, entry uint64) string {
 	frames := r.table(m).Frames(entry)
 	return frames[len(frames)-1].Linkage
 }

@@ -1,4 +1,4 @@
-package resolve
+package live
 
 import (
 	"github.com/tracepredict/tracepredict/bpf"

@@ -1,109 +1,24 @@
-package resolve
+package live
 
 import (
 	"cmp"
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/synctab"
-	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// kinds translates the table's kinds of object.
-var kinds = map[synctab.Kind]event.Kind{
-	synctab.KindMutex:     event.KindMutex,
-	synctab.KindRWLock:    event.KindRWLock,
-	synctab.KindSpin:      event.KindSpin,
-	synctab.KindCond:      event.KindCond,
-	synctab.KindBarrier:   event.KindBarrier,
-	synctab.KindSemaphore: event.KindSemaphore,
-	synctab.KindOnce:      event.KindOnce,
-}
-
-// SiteInfo says of a site what the observer must know; ok is false if the
-// session has no such site.
-func SiteInfo(s *loader.Session, index uint32) (info observer.SiteInfo, ok bool) {
-	site := s.Site(index)
-	if site == nil {
-		return info, false
-	}
-	info.Kind = kinds[site.Kind]
-	info.Variable, info.Field, info.Inside = site.Variable, site.Target == probes.TargetField, site.Inside
-	if v, ok := s.Variable(site); ok {
-		info.Form = formOf(&v)
-		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
-		info.Elements = elements(s, &v)
-	}
-	if site.Try {
-		info.Flags |= event.Try
-	}
-	info.Alone, info.TellsKind, info.TellsDead = site.Alone, site.TellsKind, site.TellsDead
-	if site.Timed {
-		info.Flags |= event.Timed
-	}
-	if site.Atomic {
-		info.Flags |= event.Atomic
-	}
-	info.Func = eventFunc(s, index, site)
-	if site.Sync {
-		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
-	}
-	if site.Array != nil {
-		info.Parts = partsOf(site)
-	}
-	if site.Target == probes.TargetCompared && info.Elements == nil {
-		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
-	}
-	return info, true
-}
-
-// elements says where the elements of an array are in the first process; nil of
-// another variable.
-func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
-	if v.Array == nil {
-		return nil
-	}
-	at := max(0, strings.LastIndex(v.Name, "[]"))
-	return &observer.Elements{Addr: s.VariableAddr(s.PID(), v.Name), Stride: v.Array.Stride, Dims: v.Array.Dims,
-		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
-}
-
-// partsOf says what an access of an array's element touches.
-func partsOf(site *probes.Site) func(uint64) []observer.Part {
-	return func(offset uint64) []observer.Part {
-		parts := site.Array.Parts(int64(offset), site.Width)
-		out := make([]observer.Part, len(parts))
-		for i, p := range parts {
-			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
-			if p.Leaf != nil {
-				out[i].Form = formOf(&p.Leaf.Scalar)
-			}
-		}
-		return out
-	}
-}
-
-// CheckIn gives SiteInfo.Check for a site in another process.
-func CheckIn(s *loader.Session, tgid, index uint32) uint64 {
-	site := s.Site(index)
-	if site == nil {
-		return 1
-	}
-	return max(1, s.VariableAddr(int(tgid), site.Variable))
-}
-
-// Summary says of a run what reports and traces tell of it: with what limits
-// its result, that is what was lost, and what nobody saw.
-func Summary(s *loader.Session, o *observer.Observer, lost loader.Lost) run.Summary {
+// Summary returns what is known of a run of program as a whole, with what limits its
+// result: what was lost, and what was not observed.
+func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
+	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if ps := s.Processes(); len(ps) > 1 {
 		for _, p := range ps {
 			sum.Processes = append(sum.Processes, run.Process(p))

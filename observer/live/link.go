@@ -1,0 +1,99 @@
+package live
+
+import (
+	"time"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+)
+
+// Link joins a session with the observer of its records: it answers the questions of the
+// observer about probe sites and processes, and names what the run consists of. The
+// observer exists before the session, so that it can take the first record. Apart from
+// what Begin says, a Link is used from the goroutine that reads records, and after the
+// session has ended from any one.
+type Link struct {
+	*Names   // of the run, once there is a session
+	Session  *loader.Session
+	Observer *observer.Observer
+
+	sites  []*observer.SiteInfo // by index; nil: not asked for yet
+	values []loader.Initial     // see KeepValues
+}
+
+// NewLink returns a Link without an observer and a session.
+func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
+
+// Observe makes the observer. Opts are its options, of which Link sets the questions about
+// the session. With declare, the sinks get the first values of watched variables.
+func (l *Link) Observe(opts observer.Options, declare bool) {
+	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
+	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
+	if declare {
+		opts.Declare = l.declared
+	}
+	l.Observer = observer.New(opts)
+	l.observed = l.Observer
+}
+
+// Begin sets the session. It is called before the first record.
+func (l *Link) Begin(s *loader.Session) { l.Session, l.process = s, s }
+
+// AddTasks adds the threads that lived before the observation began to the observer.
+func (l *Link) AddTasks(ts []loader.Task) {
+	for _, t := range ts {
+		l.Observer.AddTask(t.TaskLine, t.Start)
+	}
+}
+
+// KeepValues keeps what the watched variables of an attached process hold now, as their
+// first values.
+func (l *Link) KeepValues() { l.values = l.Session.ValuesNow() }
+
+// declared returns the watched variables with their first values.
+func (l *Link) declared() []observer.Declared {
+	values := l.values
+	if !l.Observer.Attached() {
+		values = l.Session.InitialValues()
+	}
+	out := make([]observer.Declared, 0, len(values))
+	for _, v := range values {
+		form := FormOf(&v.Variable)
+		value := v.Value >> v.Variable.Bits.Offset & (^uint64(0) >> (64 - form.Bits))
+		out = append(out, observer.Declared{Addr: v.Addr, Variable: v.Variable.Name, Form: form, Value: value})
+	}
+	return out
+}
+
+// duration returns how long the program has been observed.
+func (l *Link) duration() time.Duration {
+	if began := l.Session.Began(); !began.IsZero() {
+		return time.Since(began)
+	}
+	return 0
+}
+
+// site returns what the observer must know of a site; nil if there is none. It asks the
+// session once for each site.
+func (l *Link) site(index uint32) *observer.SiteInfo {
+	if int(index) < len(l.sites) && l.sites[index] != nil {
+		return l.sites[index]
+	}
+	return l.newSite(index)
+}
+
+func (l *Link) newSite(index uint32) *observer.SiteInfo {
+	if index == 0 || index >= bpf.MaxSites || l.Session == nil {
+		return nil
+	}
+	site := l.Session.Site(index)
+	if site == nil {
+		return nil
+	}
+	for int(index) >= len(l.sites) {
+		l.sites = append(l.sites, nil)
+	}
+	l.sites[index] = l.siteInfo(index, site)
+	return l.sites[index]
+}

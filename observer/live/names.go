@@ -1,0 +1,234 @@
+// Package live joins a session of the loader with the observer of its records: what each
+// must know of the other. It tells the observer what a probe site is, and what a
+// hardware watchpoint saw; it names what the observer identified, so that stacks become
+// functions, files and lines, locks become the variables that hold them, and threads get
+// their start routines; it looks for hangs, records traces, tells the session which
+// variables are guarded, and sums up the run.
+//
+// A record is handled here and in the observer alone. The package knows no analysis.
+package live
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/field"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// Process is what Names must know of the observed process, and of those that
+// it forked; a loader.Session is one.
+type Process interface {
+	PID() int
+	Segment(pid int, addr uint64) (loader.Segment, bool)
+	Segments(pid int) []loader.Segment
+	Site(index uint32) *probes.Site
+	Chain(place uint32) []uint64
+}
+
+// Observed is what Names must know of the run; an observer.Observer knows
+// it.
+type Observed interface {
+	StackOf(event.StackID) (observer.Stack, bool)
+	ObjectInfo(event.ObjectID) (run.Object, bool)
+	ThreadInfo(event.ThreadID) (run.Thread, bool)
+	FuncInfo(event.FuncID) (event.Func, bool)
+}
+
+// Names finds the names of a process and of what it executes; a run.Namer. It is not
+// for concurrent use.
+type Names struct {
+	process  Process
+	observed Observed
+	tables   map[*loader.Module]*symbolize.Table
+	names    map[*loader.Module]*variable.Names
+
+	arguments map[*loader.Module]*field.Arguments
+	members   map[passing]variable.Named
+}
+
+// NewNames returns the names of a process.
+func NewNames(p Process, o Observed) *Names {
+	return &Names{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{},
+		arguments: map[*loader.Module]*field.Arguments{}, members: map[passing]variable.Named{}}
+}
+
+func (r *Names) table(m *loader.Module) *symbolize.Table {
+	t := r.tables[m]
+	if t == nil {
+		t = symbolize.New(m.Bin, symbolize.WithModule(m.Path))
+		r.tables[m] = t
+	}
+	return t
+}
+
+// Frames gives the calling chain of a place; run.Namer.
+func (r *Names) Frames(p event.StackID) []event.Frame {
+	st, ok := r.observed.StackOf(p)
+	if !ok {
+		return nil
+	}
+	var frames []event.Frame
+	if st.Call > 0 {
+		frames = append(frames, inKernel(st.Call-1))
+	}
+	for i, pc := range r.chain(p, st) {
+		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
+	}
+	return frames
+}
+
+// chain gives the calling chain of a place, from the instruction that the probe stands
+// for.
+func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
+	if st.Found != nil {
+		return st.Found
+	}
+	pcs := slices.Clone(r.process.Chain(uint32(p)))
+	if len(pcs) == 0 {
+		return nil
+	}
+	site := r.process.Site(st.Site)
+	pcs[0] = r.original(int(st.TGID), pcs[0], site)
+	if site != nil && site.Program == probes.ProgramWatch {
+		pcs[0] = r.beforeTrap(int(st.TGID), pcs[0])
+	}
+	return pcs
+}
+
+// original moves the address of a probe back to the instruction that it
+// stands for, so that the line is that of the access and not of a later one.
+func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
+	if site == nil {
+		return pc
+	}
+	seg, ok := r.process.Segment(pid, pc)
+	if !ok || pc-seg.Bias != site.Addr {
+		return pc
+	}
+	return site.At + seg.Bias
+}
+
+// at names an address; a return address is named by its call.
+func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
+	seg, ok := r.process.Segment(pid, pc)
+	if !ok {
+		return []event.Frame{{Addr: pc}}
+	}
+	addr := pc - seg.Bias
+	look := addr
+	if isReturn {
+		look = symbolize.CallSite(addr)
+	}
+	var frames []event.Frame
+	for _, f := range r.table(seg.Module).Frames(look) {
+		frames = append(frames, event.Frame{Function: f.Function, File: f.File, Line: f.Line, Start: f.Start, Module: seg.Module.Path,
+			Offset: f.Offset, Inlined: f.Inlined, Addr: pc})
+	}
+	return frames
+}
+
+// Object names an object; run.Namer.
+func (r *Names) Object(id event.ObjectID) run.Object {
+	o, _ := r.observed.ObjectInfo(id)
+	if o.Name == "" && o.Addr != 0 {
+		r.named(&o)
+	}
+	return o
+}
+
+// Thread names a thread; run.Namer.
+func (r *Names) Thread(id event.ThreadID) run.Thread {
+	t, ok := r.observed.ThreadInfo(id)
+	if !ok {
+		return t
+	}
+	if t.StartAddr != 0 {
+		if f := r.at(int(t.TGID), t.StartAddr, false); len(f) > 0 {
+			t.Start = run.FrameName(f[len(f)-1])
+		}
+	}
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", t.TGID, t.TID))
+	if err == nil {
+		t.Name = strings.TrimSpace(string(comm))
+	}
+	return t
+}
+
+// Func returns what is known of a function; run.Namer.
+func (r *Names) Func(id event.FuncID) event.Func {
+	f, _ := r.observed.FuncInfo(id)
+	return f
+}
+
+func (r *Names) namesOf(m *loader.Module) *variable.Names {
+	n := r.names[m]
+	if n == nil {
+		n = variable.NewNames(m.Bin)
+		r.names[m] = n
+	}
+	return n
+}
+
+// named gives an object what names it has: of the variable that holds it, or of the
+// type whose member it is; and its class, for one without a type by where it was made.
+func (r *Names) named(o *run.Object) {
+	v := r.variable(int(o.TGID), o.Addr)
+	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
+		return
+	}
+	m := r.member(o)
+	o.Member, o.Class = m.Name, m.Class
+	if o.Member == "" {
+		o.Name = r.inModule(int(o.TGID), o.Addr)
+	}
+	if f := run.OwnFrame(r.Frames(o.Init)); o.Class == "" && f.Function != "" {
+		o.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
+		if f.File != "" && f.Line > 0 {
+			o.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
+		}
+	}
+}
+
+// inModule says where in a module's own data an object lies, as module+0x…, for one that no symbol
+// tells of; "" if it is elsewhere, on the heap or a stack.
+func (r *Names) inModule(pid int, addr uint64) string {
+	for _, seg := range slices.Backward(r.process.Segments(pid)) {
+		if linked := addr - seg.Bias; seg.Module.Bin.IsData(linked) {
+			return fmt.Sprintf("%s+%#x", path.Base(seg.Module.Path), linked)
+		}
+	}
+	return ""
+}
+
+// variable names what lies at an address of the process in a variable of static
+// storage: as a specification declares it, or with the member or element that it is.
+func (r *Names) variable(pid int, addr uint64) variable.Named {
+	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
+		linked := addr - seg.Bias
+		t := r.table(seg.Module)
+		base, off, ok := t.Data(linked)
+		var named variable.Named
+		if ok {
+			named = r.namesOf(seg.Module).Static(base, linked-off, off, t.SharesName(linked))
+		}
+		if plan := seg.Module.Plan; plan != nil {
+			if name, ok := plan.Object(linked); ok {
+				named.Name = name
+			}
+		}
+		if named.Name != "" {
+			return named
+		}
+	}
+	return variable.Named{}
+}

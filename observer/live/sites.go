@@ -1,0 +1,212 @@
+package live
+
+import (
+	"path"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/function"
+	"github.com/tracepredict/tracepredict/probes/synctab"
+	"github.com/tracepredict/tracepredict/probes/variable"
+	"github.com/tracepredict/tracepredict/probes/watchpoint"
+)
+
+// kinds translates the table's kinds of object.
+var kinds = map[synctab.Kind]event.Kind{
+	synctab.KindMutex:     event.KindMutex,
+	synctab.KindRWLock:    event.KindRWLock,
+	synctab.KindSpin:      event.KindSpin,
+	synctab.KindCond:      event.KindCond,
+	synctab.KindBarrier:   event.KindBarrier,
+	synctab.KindSemaphore: event.KindSemaphore,
+	synctab.KindOnce:      event.KindOnce,
+}
+
+// siteInfo returns what the observer must know of a site.
+func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
+	s := l.Session
+	info := &observer.SiteInfo{
+		Kind: kinds[site.Kind], Variable: site.Variable, Field: site.Target == probes.TargetField, Inside: site.Inside,
+		Alone: site.Alone, TellsKind: site.TellsKind, TellsDead: site.TellsDead, Func: eventFunc(s, index, site),
+	}
+	if v, ok := s.Variable(site); ok {
+		info.Form = FormOf(&v)
+		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
+		info.Elements = elements(s, &v)
+	}
+	if site.Try {
+		info.Flags |= event.Try
+	}
+	if site.Timed {
+		info.Flags |= event.Timed
+	}
+	if site.Atomic {
+		info.Flags |= event.Atomic
+	}
+	if site.Sync {
+		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
+	}
+	if site.Array != nil {
+		info.Parts = partsOf(site)
+	}
+	if site.Target == probes.TargetCompared && info.Elements == nil {
+		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
+	}
+	return info
+}
+
+// elements says where the elements of an array are in the first process; nil of
+// another variable.
+func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
+	if v.Array == nil {
+		return nil
+	}
+	at := max(0, strings.LastIndex(v.Name, "[]"))
+	return &observer.Elements{Addr: s.VariableAddr(s.PID(), v.Name), Stride: v.Array.Stride, Dims: v.Array.Dims,
+		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
+}
+
+// partsOf says what an access of an array's element touches.
+func partsOf(site *probes.Site) func(uint64) []observer.Part {
+	return func(offset uint64) []observer.Part {
+		parts := site.Array.Parts(int64(offset), site.Width)
+		out := make([]observer.Part, len(parts))
+		for i, p := range parts {
+			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
+			if p.Leaf != nil {
+				out[i].Form = FormOf(&p.Leaf.Scalar)
+			}
+		}
+		return out
+	}
+}
+
+// checkIn returns SiteInfo.Check for a site in another process.
+func (l *Link) checkIn(tgid, index uint32) uint64 {
+	site := l.Session.Site(index)
+	if site == nil {
+		return 1
+	}
+	return max(1, l.Session.VariableAddr(int(tgid), site.Variable))
+}
+
+// lives translates what a function does to its instance.
+var lives = [...]event.Life{function.Lives: event.Lives, function.Begins: event.Begins, function.Ends: event.Ends}
+
+// eventFunc says of a site at which a function is entered what events tell of it;
+// nil for others.
+func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
+	fn := site.Method
+	if fn == nil {
+		return nil
+	}
+	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, Makes: fn.Makes, Life: lives[fn.Life]}
+	for _, p := range fn.Params {
+		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
+	}
+	patterns := s.Patterns()
+	for _, i := range fn.On {
+		f.On = append(f.On, event.On{Pattern: patterns[i].Text, Return: patterns[i].Return})
+	}
+	return f
+}
+
+// classes translates how the values of a variable are read.
+var classes = map[variable.Class]event.FormClass{
+	variable.Int: event.FormSigned, variable.Uint: event.FormUnsigned, variable.Bool: event.FormBool, variable.Enum: event.FormUnsigned,
+	variable.Pointer: event.FormPointer, variable.Float: event.FormFloat,
+}
+
+// FormOf returns how the values of a variable are written. It has no more bits than are
+// watched.
+func FormOf(v *variable.Variable) *event.Form {
+	bits := 8 * min(max(v.Size, 1), 8)
+	if v.Bits.Size > 0 {
+		bits = min(v.Bits.Size, 64)
+	}
+	f := &event.Form{Class: classes[v.Class], Bits: uint8(bits)}
+	switch {
+	case v.Char && v.Class == variable.Int:
+		f.Class = event.FormChar
+	case v.Char:
+		f.Class = event.FormUChar
+	case v.Class == variable.Enum && v.Signed:
+		f.Class = event.FormSigned
+	}
+	mask := ^uint64(0) >> (64 - bits)
+	var names []event.Name
+	for _, c := range v.Constants {
+		names = append(names, event.Name{Value: uint64(c.Value) & mask, Text: c.Name})
+	}
+	f.Names = event.SortNames(names)
+	return f
+}
+
+// Touch returns what an access was that a hardware watchpoint saw, by the code of the
+// program or of the kernel.
+func (l *Link) Touch(r observer.Trap) observer.Touch {
+	s := l.Session
+	hint := watchpoint.Hint{Source: r.Source, Dest: r.Dest}
+	if r.Kernel {
+		before, at, ok := s.KernelCode(r.IP)
+		if !ok {
+			return observer.Touch{}
+		}
+		a, ok := watchpoint.InKernel(before, at, hint)
+		return touchOf(r, a, ok)
+	}
+	seg, ok := s.Segment(int(r.TGID), r.IP-1)
+	if !ok {
+		return observer.Touch{}
+	}
+	if dynamicLoader(seg.Module.Path) {
+		return observer.Touch{Foreign: true}
+	}
+	width := 0
+	if site := s.Site(r.Site); site != nil {
+		width = int(site.BPF.Width)
+	}
+	a, ok := watchpoint.Before(seg.Module.Bin, r.IP-seg.Bias, r.Object-seg.Bias, width, hint)
+	return touchOf(r, a, ok)
+}
+
+func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
+	t := observer.Touch{Atomic: a.Atomic, Repeats: a.Repeats}
+	if a.Repeats {
+		t.Last = r.IP + uint64(a.Len)
+	}
+	switch {
+	case !ok:
+	case a.Read && a.Write:
+		t.Op = event.Update
+	case a.Write:
+		t.Op = event.Write
+	default:
+		t.Op = event.Read
+	}
+	return t
+}
+
+// dynamicLoader tells the loader, which puts addresses into variables before the
+// program runs. That of musl is the C library itself, whose functions are the
+// program's.
+func dynamicLoader(p string) bool {
+	return strings.HasPrefix(path.Base(p), "ld-linux")
+}
+
+// beforeTrap gives the instruction after which the instruction pointer was pc; of
+// an access by the kernel, the system call's.
+func (r *Names) beforeTrap(pid int, pc uint64) uint64 {
+	seg, ok := r.process.Segment(pid, pc-1)
+	if !ok {
+		return pc
+	}
+	a, ok := watchpoint.Before(seg.Module.Bin, pc-seg.Bias, 0, 0, watchpoint.Hint{})
+	if !ok {
+		return pc - 1
+	}
+	return a.Addr + seg.Bias
+}

@@ -1,0 +1,95 @@
+package run
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// OwnFrame returns the frame of a stack that a reader looks for: the innermost one of
+// the program's own code, outside the C library and the wrappers in system headers. It
+// returns the zero Frame if the stack is empty.
+func OwnFrame(frames []event.Frame) event.Frame {
+	if len(frames) == 0 {
+		return event.Frame{}
+	}
+	return frames[OwnIndex(frames)]
+}
+
+// OwnIndex returns the index of OwnFrame. From the inside out it prefers a frame of the
+// program's code with a source line, then one without, be it of a stripped program, then
+// any frame with a line, then the innermost one that is not the kernel's.
+func OwnIndex(frames []event.Frame) int {
+	own, line := -1, -1
+	for i, f := range frames {
+		switch {
+		case f.File != "" && !OfLibrary(f):
+			return i
+		case own < 0 && !OfLibrary(f) && (f.Function != "" || f.Module != ""):
+			own = i
+		case line < 0 && f.File != "":
+			line = i
+		}
+	}
+	if own < 0 {
+		own = line
+	}
+	if own < 0 && len(frames) > 1 && frames[0].Module == event.KernelModule {
+		own = 1
+	}
+	return max(own, 0)
+}
+
+var libraryModules = []string{
+	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s", event.KernelModule,
+}
+
+var libraryPaths = []string{
+	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
+}
+
+// libraryFunctions are those that a static binary contains. They count only where no
+// source line is known.
+var libraryFunctions = []string{
+	"pthread_", "__pthread_", "___pthread_", "__gthread_", "mtx_", "cnd_", "thrd_", "sem_", "__cxa_guard_",
+	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
+}
+
+// OfLibrary reports whether a frame belongs to the C or C++ library or the kernel, rather
+// than to the program. It guesses by names: it decides what is shown first, never what is
+// found.
+func OfLibrary(f event.Frame) bool {
+	module := path.Base(f.Module)
+	for _, p := range libraryModules {
+		if strings.HasPrefix(module, p) {
+			return true
+		}
+	}
+	for _, p := range libraryPaths {
+		if strings.Contains(f.File, p) {
+			return true
+		}
+	}
+	for _, p := range libraryFunctions {
+		if f.File == "" && strings.HasPrefix(f.Function, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// FrameName returns the function of a frame, or the module and offset where that is
+// unknown.
+func FrameName(f event.Frame) string {
+	switch {
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return fmt.Sprintf("%s+%#x", path.Base(f.Module), f.Offset)
+	case f.Addr != 0:
+		return fmt.Sprintf("%#x", f.Addr)
+	}
+	return "an unknown place"
+}
