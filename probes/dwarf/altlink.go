@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -33,14 +32,17 @@ func (c *container) supplementLink() (supplementLink, bool) {
 
 // debugSup reads .debug_sup; is says that the file is a supplementary one.
 func (c *container) debugSup() (is bool, l supplementLink) {
-	r := lineHeader{b: c.LinkSection(".debug_sup")}
-	if version := binary.LittleEndian.Uint16(r.skip(2)); version < 2 || version > 5 {
+	b := c.LinkSection(".debug_sup")
+	r := elf.NewCursor(b, 0, 0)
+	if version := r.U16(); version < 2 || version > 5 {
 		return false, l
 	}
-	is = r.skip(1)[0] == 1
-	l.name = strings.TrimSuffix(string(r.skip(stringLen(r.b))), "\x00")
-	l.id, l.sup = hex.EncodeToString(r.skip(r.uleb())), true
-	if r.bad {
+	is = r.U8() == 1
+	from := r.Pos()
+	r.SkipString()
+	l.name = strings.TrimSuffix(string(b[from:r.Pos()]), "\x00")
+	l.id, l.sup = hex.EncodeToString(r.Take(r.LEB(false))), true
+	if r.Failed() {
 		return false, supplementLink{}
 	}
 	return is, l

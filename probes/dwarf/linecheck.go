@@ -3,7 +3,6 @@ package dwarf
 import (
 	"bytes"
 	"debug/dwarf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -37,7 +36,7 @@ func newLineCheck(section func(string) ([]byte, error)) lineCheck {
 	return c
 }
 
-// longestString gives the length of the longest run without NUL.
+// longestString returns the length of the longest run without NUL.
 func longestString(b []byte) uint64 {
 	longest := 0
 	for len(b) > 0 {
@@ -51,7 +50,7 @@ func longestString(b []byte) uint64 {
 	return uint64(longest)
 }
 
-// LineReader gives a reader of the line table of the unit whose root entry is
+// LineReader returns a reader of the line table of the unit whose root entry is
 // given; nil if it has none. A table whose names would take memory out of all
 // proportion is an error. The reader may panic on damaged data.
 func (i *Info) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
@@ -77,59 +76,36 @@ func (c lineCheck) ok(root *dwarf.Entry) error {
 		return fmt.Errorf("%w: it would lie at 0x%x", errLineHeader, off)
 	}
 	dir, _ := root.Val(dwarf.AttrCompDir).(string)
-	r := lineHeader{b: c.line[off:]}
-	names := r.names(c.longest, uint64(len(dir)))
-	if r.bad || names > maxNames {
+	r := elf.NewCursor(c.line[off:], 0, 0)
+	names := headerNames(&r, c.longest, uint64(len(dir)))
+	if r.Failed() || names > maxNames {
 		return fmt.Errorf("%w (at 0x%x of .debug_line)", errLineHeader, off)
 	}
 	return nil
 }
 
-// lineHeader is a cursor; a read beyond the end sets bad.
-type lineHeader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *lineHeader) skip(n uint64) []byte {
-	if n > uint64(len(r.b)) {
-		r.bad = true
-		return make([]byte, min(n, 8))
+// headerNames bounds the bytes that the file names of the header at r will take.
+func headerNames(r *elf.Cursor, longest, dir uint64) uint64 {
+	u := Unit{word: 4, address: 8}
+	n := uint64(r.U32())
+	if n == 0xffffffff {
+		n, u.word = r.U64(), 8
 	}
-	p := r.b[:n]
-	r.b = r.b[n:]
-	return p
-}
-
-func (r *lineHeader) uleb() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		r.bad = true
+	b := r.Take(min(n, uint64(r.Left())))
+	if r.Failed() {
 		return 0
 	}
-	r.b = r.b[n:]
-	return v
-}
-
-// names bounds the bytes that file names will take.
-func (r *lineHeader) names(longest, dir uint64) uint64 {
-	order, word := binary.LittleEndian, uint64(4)
-	n := uint64(order.Uint32(r.skip(4)))
-	if n == 0xffffffff {
-		n, word = order.Uint64(r.skip(8)), 8
+	*r = elf.NewCursor(b, 0, 0)
+	if r.U16() < 5 {
+		return oldNames(r, b, &u, dir)
 	}
-	r.b = r.b[:min(n, uint64(len(r.b)))]
-	version := order.Uint16(r.skip(2))
-	if version < 5 {
-		return r.oldNames(word, dir)
+	r.Skip(uint64(2 + u.word + 5))
+	if base := r.U8(); base > 0 {
+		r.Skip(uint64(base) - 1)
 	}
-	r.skip(2 + word + 5)
-	if base := r.skip(1)[0]; base > 0 {
-		r.skip(uint64(base) - 1)
-	}
-	longest = max(longest, longestString(r.b))
-	dirs := r.entries(word)
-	files := r.entries(word) + defined(r.b)
+	longest = max(longest, longestString(b[r.Pos():]))
+	dirs := skipNames(r, &u)
+	files := skipNames(r, &u) + defined(b[r.Pos():])
 	return dirs*(longest+16) + files*(2*longest+64)
 }
 
@@ -155,73 +131,35 @@ func defined(program []byte) uint64 {
 }
 
 // oldNames bounds those of DWARF 2 to 4, which are all in the header.
-func (r *lineHeader) oldNames(word, dir uint64) uint64 {
-	size := uint64(0)
-	for i, x := range r.skip(word) {
-		size |= uint64(x) << (8 * i)
-	}
-	header := r.b[:min(size, uint64(len(r.b)))]
-	n := uint64(bytes.Count(header, []byte{0})) + defined(r.b)
-	return n * (dir + 2*longestString(r.b) + 64)
+func oldNames(r *elf.Cursor, b []byte, u *Unit, dir uint64) uint64 {
+	size := r.Uint(u.word)
+	rest := b[r.Pos():]
+	header := rest[:min(size, uint64(len(rest)))]
+	n := uint64(bytes.Count(header, []byte{0})) + defined(rest)
+	return n * (dir + 2*longestString(rest) + 64)
 }
 
-// entries skips one table of names and gives its length; no format that the
+// skipNames passes over one table of names and returns its length; no format that the
 // standard library reads has an empty form, so an entry has a byte at least.
-func (r *lineHeader) entries(word uint64) uint64 {
-	formats := int(r.skip(1)[0])
-	forms := make([]uint64, 0, formats)
-	for range formats {
-		r.uleb()
-		forms = append(forms, r.uleb())
+func skipNames(r *elf.Cursor, u *Unit) uint64 {
+	forms := make([]uint64, r.U8())
+	for i := range forms {
+		r.LEB(false)
+		forms[i] = r.LEB(false)
 	}
-	n := r.uleb()
-	if r.bad || n == 0 {
-		return 0
+	n := r.LEB(false)
+	if len(forms) == 0 && n > 0 || n > uint64(r.Left()) {
+		r.Fail()
 	}
-	if formats == 0 || n > uint64(len(r.b)) {
-		r.bad = true
-		return 0
-	}
-	for range n {
+	for i := uint64(0); i < n && !r.Failed(); i++ {
 		for _, f := range forms {
-			r.form(f, word)
+			if before := r.Left(); !u.skipForm(r, f) || r.Left() == before {
+				r.Fail()
+			}
 		}
-		if r.bad {
-			return 0
-		}
+	}
+	if r.Failed() {
+		return 0
 	}
 	return n
-}
-
-// form skips one value (DWARF 5, section 7.5.6).
-func (r *lineHeader) form(f, word uint64) {
-	switch f {
-	case 0x08: // string
-		n := bytes.IndexByte(r.b, 0)
-		if n < 0 {
-			r.bad = true
-			return
-		}
-		r.skip(uint64(n) + 1)
-	case 0x0e, 0x1f, 0x1d: // strp, line_strp, strp_sup
-		r.skip(word)
-	case 0x0b, 0x25: // data1, strx1
-		r.skip(1)
-	case 0x05, 0x26: // data2, strx2
-		r.skip(2)
-	case 0x27: // strx3
-		r.skip(3)
-	case 0x06, 0x28: // data4, strx4
-		r.skip(4)
-	case 0x07:
-		r.skip(8)
-	case 0x1e:
-		r.skip(16)
-	case 0x0f, 0x1a: // udata, strx
-		r.uleb()
-	case 0x09: // block
-		r.skip(r.uleb())
-	default:
-		r.bad = true
-	}
 }

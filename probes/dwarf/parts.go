@@ -2,7 +2,6 @@ package dwarf
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -22,7 +21,7 @@ import (
 type Part struct {
 	Data  *dwarf.Data
 	Size  int // bytes of entries
-	Units []PartUnit
+	Units []Unit
 	// Apart: units must be sought one by one, for what lies between them is no
 	// entry.
 	Apart bool
@@ -32,74 +31,8 @@ type Part struct {
 	AddrBase int64
 }
 
-// PartUnit is a unit of a part: its first entry and its end, and for a type unit
-// the type and by which signature others refer to it.
-type PartUnit struct {
-	Entry, End, Type dwarf.Offset
-	Signature        uint64 // of a type; of a skeleton or split unit, their common number
-	kind             byte   // DW_UT_*: DWARF 5, section 7.5.1
-	version          uint16
-}
-
-// Kinds of unit.
-const (
-	unitType      = 2
-	unitSkeleton  = 4
-	unitSplit     = 5
-	unitSplitType = 6
-)
-
-// IsType reports whether the unit describes a type that others refer to.
-func (u PartUnit) IsType() bool { return u.kind == unitType || u.kind == unitSplitType }
-
 // maxParts bounds the files and type units of split debug information.
 const maxParts = 1 << 16
-
-// partUnits reads the headers of units; apart says that they are those of
-// .debug_types.
-func partUnits(b []byte, apart bool) []PartUnit {
-	order := binary.LittleEndian
-	var out []PartUnit
-	for at := 0; len(b)-at >= 12; {
-		n, word, body := uint64(order.Uint32(b[at:])), 4, at+4
-		if n == 0xffffffff {
-			n, word, body = order.Uint64(b[at+4:]), 8, at+12
-		}
-		if n == 0 {
-			at = body
-			continue
-		}
-		if n < 8 || n > uint64(len(b)-body) {
-			return out
-		}
-		u := PartUnit{version: order.Uint16(b[body:]), End: dwarf.Offset(body + int(n)), kind: 1}
-		header := body + 2 + word + 1
-		if u.version >= 5 {
-			u.kind, header = b[body+2], header+1
-		} else if apart {
-			u.kind = unitType
-		}
-		tail := 0
-		switch u.kind {
-		case unitSkeleton, unitSplit:
-			tail = 8
-		case unitType, unitSplitType:
-			tail = 8 + word
-		}
-		if header+tail < int(u.End) {
-			if tail > 0 {
-				u.Signature = order.Uint64(b[header:])
-			}
-			if tail > 8 {
-				u.Type = dwarf.Offset(uint64(at) + uint64(order.Uint32(b[header+8:])))
-			}
-			u.Entry = dwarf.Offset(header + tail)
-			out = append(out, u)
-		}
-		at = int(u.End)
-	}
-	return out
-}
 
 // Parts returns all bodies of the file's debug information, the program's own
 // first; where some cannot be had, missing are sentences that say so. The error
@@ -114,7 +47,7 @@ func (i *Info) Parts() (parts []Part, missing []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	parts = []Part{{Data: d, Size: len(info), Units: partUnits(info, false)}}
+	parts = []Part{{Data: d, Size: len(info), Units: unitsOf("info", info)}}
 	s := splitter{file: i.file, from: i.source, parts: parts}
 	s.types(i.source, "")
 	s.skeletons()
@@ -152,7 +85,7 @@ func (s *splitter) skeletons() {
 	main := s.parts[0]
 	r := main.Data.Reader()
 	for _, u := range main.Units {
-		if u.kind != unitSkeleton && u.version >= 5 {
+		if u.kind != unitSkeleton && u.Version >= 5 {
 			continue
 		}
 		r.Seek(u.Entry)
@@ -199,7 +132,7 @@ func dwoName(e *dwarf.Entry) string {
 }
 
 // unit finds the unit of a skeleton: in the package, else in its own file.
-func (s *splitter) unit(u PartUnit, e *dwarf.Entry, name string) error {
+func (s *splitter) unit(u Unit, e *dwarf.Entry, name string) error {
 	id := u.Signature
 	if n, ok := e.Val(attrGNUDwoID).(int64); ok {
 		id = uint64(n)
@@ -292,7 +225,7 @@ func (p *Part) id() (uint64, bool) {
 		switch {
 		case u.kind == unitSplit:
 			return u.Signature, true
-		case u.version < 5:
+		case u.Version < 5:
 			r := p.Data.Reader()
 			r.Seek(u.Entry)
 			if e, err := r.Next(); err == nil && e != nil {
@@ -366,7 +299,7 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 	if apart {
 		section = "types"
 	}
-	p = Part{Size: len(of.info), Units: partUnits(of.info, apart), Apart: apart}
+	p = Part{Size: len(of.info), Units: unitsOf(section, of.info), Apart: apart}
 	if len(p.Units) == 0 {
 		return p, c.Fail(elf.ErrMalformed, elf.NoOffset, "debug information: no unit")
 	}
@@ -375,7 +308,7 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 	}
 	if suffix != "" {
 		abbrev = plainForms(abbrev)
-		if p.Units[0].version >= 5 {
+		if p.Units[0].Version >= 5 {
 			offsets = offsets[min(8, len(offsets)):] // behind the table's header
 		}
 	}
@@ -385,67 +318,42 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 	return p, p.Data.AddSection(".debug_str_offsets", offsets)
 }
 
-// forms are those of split units which the standard library does not read, or
-// resolves by sections that another file has, and the form of the same length
-// that gives the bare number. What they are numbers of, split units' readers look
-// up themselves.
+// plainForm returns, of a form of split units that the standard library does not read,
+// or resolves by sections that another file has, the form of the same length that is the
+// bare number. What they are numbers of, readers of split units look up themselves.
 func plainForm(form uint64) (uint64, bool) {
-	const data1, data2, data4, udata, strx = 0x0b, 0x05, 0x06, 0x0f, 0x1a
 	switch form {
-	case 0x1f02: // GNU_str_index
-		return strx, true
-	case 0x1f01, 0x1b, 0x22, 0x23: // GNU_addr_index, addrx, loclistx, rnglistx
-		return udata, true
-	case 0x29: // addrx1
-		return data1, true
-	case 0x2a:
-		return data2, true
-	case 0x2c:
-		return data4, true
+	case formGNUStrIndex:
+		return formStrx, true
+	case formGNUAddrIndex, formAddrx, formLoclistx, formRnglistx:
+		return formUdata, true
+	case formAddrx1:
+		return formData1, true
+	case formAddrx2:
+		return formData2, true
+	case formAddrx4:
+		return formData4, true
 	}
 	return 0, false
 }
 
-// plainForms gives a copy of abbreviations with plain forms; what does not parse
+// plainForms returns a copy of abbreviations with plain forms; what does not parse
 // stays.
 func plainForms(abbrev []byte) []byte {
 	b := append([]byte(nil), abbrev...)
-	r := lineHeader{b: b}
-	for len(r.b) > 0 && !r.bad {
-		if r.uleb() == 0 {
-			continue
-		}
-		r.uleb() // tag
-		r.skip(1)
-		for !r.bad {
-			name := r.uleb()
-			at := len(b) - len(r.b)
-			form := r.uleb()
-			if name == 0 && form == 0 {
-				break
+	r := elf.NewCursor(b, 0, 0)
+	for r.Left() > 0 && !r.Failed() {
+		readAbbreviation(&r, func(a attribute) bool {
+			if plain, ok := plainForm(a.form); ok {
+				putPadded(b[a.at:a.to], plain)
 			}
-			if form == implicitConst {
-				r.uleb()
-			}
-			if plain, ok := plainForm(form); ok && !r.bad {
-				putPadded(b[at:at+ulebLen(b[at:])], plain)
-			}
-		}
+			return true
+		})
 	}
 	return b
 }
 
-// ulebLen gives the length of the number at the beginning of b.
-func ulebLen(b []byte) int {
-	for i, c := range b {
-		if c < 0x80 {
-			return i + 1
-		}
-	}
-	return len(b)
-}
-
-// putPadded writes a number into just so many bytes.
+// putPadded writes a number in LEB128 into just so many bytes.
 func putPadded(b []byte, v uint64) {
 	for i := range b {
 		b[i] = byte(v&0x7f) | 0x80

@@ -93,8 +93,8 @@ func FuzzParts(f *testing.F) {
 		f.Add(dwp)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		partUnits(b, false)
-		partUnits(b, true)
+		unitsOf("info", b)
+		unitsOf("types", b)
 		plainForms(b)
 		file, err := elf.NewWith(bytes.NewReader(b), int64(len(b)), "fuzz.dwo", elf.Options{DebugDirs: []string{}, DebugOnly: true})
 		if err != nil {

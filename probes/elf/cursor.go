@@ -1,6 +1,9 @@
 package elf
 
-import "encoding/binary"
+import (
+	"bytes"
+	"encoding/binary"
+)
 
 // Pointer encodings, LSB 5.0 section 10.5.1: a format and what it is relative
 // to.
@@ -14,9 +17,9 @@ const (
 	encDataRel = 0x30
 )
 
-// Cursor reads unwind data at a virtual address. The first read beyond the end
-// fails it; all later ones give zero, and the caller looks once at the end of a
-// record.
+// Cursor reads numbers and strings of DWARF: of debug information, and of unwind data
+// at a virtual address. The first read beyond the end fails it; all later ones return
+// zero, and the caller looks once at the end of a record.
 type Cursor struct {
 	b      []byte
 	addr   uint64 // of b[0]
@@ -26,8 +29,8 @@ type Cursor struct {
 	failed bool
 }
 
-// NewCursor begins at the start of b, which is loaded at addr; data is what
-// data-relative pointers count from, 0 if that is not known.
+// NewCursor returns a cursor at the start of b. Pointers of unwind data can be relative
+// to addr, where b is loaded, and to data, 0 if that is not known.
 func NewCursor(b []byte, addr, data uint64) Cursor {
 	return Cursor{b: b, addr: addr, data: data, order: binary.LittleEndian}
 }
@@ -35,14 +38,17 @@ func NewCursor(b []byte, addr, data uint64) Cursor {
 // Failed reports whether a read went beyond the end, or met what has no meaning.
 func (r *Cursor) Failed() bool { return r.failed }
 
-// Pos is the number of bytes read.
+// Fail makes all later reads return zero, as one beyond the end does.
+func (r *Cursor) Fail() { r.failed = true }
+
+// Pos returns the number of bytes read.
 func (r *Cursor) Pos() int { return r.pos }
 
-// Left is the number of bytes that are not read yet.
+// Left returns the number of bytes that are not read yet.
 func (r *Cursor) Left() int { return len(r.b) - r.pos }
 
-// Take gives the next n bytes, shared; where so many are not left it fails, and
-// gives at most 8 zeros.
+// Take returns the next n bytes, shared; where so many are not left it fails, and
+// returns at most 8 zeros.
 func (r *Cursor) Take(n uint64) []byte {
 	if r.failed || n > uint64(len(r.b)-r.pos) {
 		r.failed = true
@@ -65,14 +71,48 @@ func (r *Cursor) U32() uint32 { return r.order.Uint32(r.Take(4)) }
 // U64 reads eight bytes.
 func (r *Cursor) U64() uint64 { return r.order.Uint64(r.Take(8)) }
 
-// LEB reads a number in LEB128, modulo 2^64: DWARF 5, section 7.6.
+// Uint reads a number of n bytes, at most 8.
+func (r *Cursor) Uint(n int) (v uint64) {
+	for i, b := range r.Take(uint64(n)) {
+		v |= uint64(b) << (8 * i)
+	}
+	return v
+}
+
+// Skip passes over n bytes.
+func (r *Cursor) Skip(n uint64) {
+	if r.failed || n > uint64(len(r.b)-r.pos) {
+		r.failed = true
+		return
+	}
+	r.pos += int(n)
+}
+
+// SkipString passes over a string and the NUL that ends it.
+func (r *Cursor) SkipString() {
+	n := bytes.IndexByte(r.b[r.pos:], 0)
+	if n < 0 {
+		r.failed = true
+		return
+	}
+	r.Skip(uint64(n) + 1)
+}
+
+// maxLEB is how many bytes of LEB128 can have a part of 64 bits.
+const maxLEB = 10
+
+// LEB reads a number in LEB128, modulo 2^64: DWARF 5, section 7.6. One of more than 10
+// bytes fails, and is not passed over.
 func (r *Cursor) LEB(signed bool) uint64 {
+	if r.pos < len(r.b) && r.b[r.pos] < 0x40 && !r.failed { // most are small
+		r.pos++
+		return uint64(r.b[r.pos-1])
+	}
+	start := r.pos
 	var v uint64
-	for shift := uint(0); ; shift += 7 {
+	for shift := uint(0); r.pos-start < maxLEB; shift += 7 {
 		b := r.U8()
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
-		}
+		v |= uint64(b&0x7f) << shift
 		if b&0x80 == 0 || r.failed {
 			if signed && b&0x40 != 0 && shift+7 < 64 {
 				v |= ^uint64(0) << (shift + 7)
@@ -80,6 +120,8 @@ func (r *Cursor) LEB(signed bool) uint64 {
 			return v
 		}
 	}
+	r.pos, r.failed = start, true
+	return 0
 }
 
 // CString reads up to a NUL; augmentations have a few letters.

@@ -256,7 +256,7 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 
 // skimmer begins a walk over a unit; nil if there can be none.
 func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
-	at, read := dw.ReadShapes(d.info, d.abbrev, u)
+	at, read := dw.ReadShapes(d.abbrev, u)
 	if read == nil {
 		return nil
 	}

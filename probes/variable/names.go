@@ -202,7 +202,7 @@ func (n *Names) typed(v *found, e *entry) {
 // place is a unit of a part.
 type placedUnit struct {
 	part int
-	unit dw.PartUnit
+	unit dw.Unit
 }
 
 // maxHits bounds the units that are read for one variable: inline variables are
