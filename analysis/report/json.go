@@ -32,40 +32,11 @@ type jsonRun struct {
 	// Executed is there where a place synchronised unobserved.
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is there with a specification.
-	Properties *jsonProperties `json:"properties,omitempty"`
-	Locks      *Locks          `json:"lock_order,omitempty"`
-	Bounds     *run.Bounds     `json:"history,omitempty"`
+	Properties *Properties `json:"properties,omitempty"`
+	Locks      *Locks      `json:"lock_order,omitempty"`
+	Bounds     *run.Bounds `json:"history,omitempty"`
 	// Suppressed is there with suppressions.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
-}
-
-type jsonProperties struct {
-	Names     []string `json:"names"`
-	Window    int      `json:"window"`
-	Queue     int      `json:"queue"`
-	Complete  bool     `json:"complete"`
-	Levels    uint64   `json:"levels"`
-	States    uint64   `json:"states"`
-	Dropped   uint64   `json:"states_dropped"`
-	CutLevels uint64   `json:"levels_cut"`
-	Late      uint64   `json:"late_events"`
-	Widest    int      `json:"widest_level"`
-
-	Definitions []jsonDefinition `json:"definitions"`
-}
-
-type jsonDefinition struct {
-	Name  string            `json:"name"`
-	Text  string            `json:"text"`
-	Where map[string]string `json:"where"`
-}
-
-func toJSONDefinition(d Definition) jsonDefinition {
-	out := jsonDefinition{d.Name, d.Text, map[string]string{}}
-	for _, m := range d.Where {
-		out.Where[m.Name] = m.Text
-	}
-	return out
 }
 
 type jsonExecuted struct {
@@ -166,7 +137,7 @@ func toJSONRun(r Run) jsonRun {
 	out := jsonRun{
 		Summary: r.Summary, Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
 		Executed:   each(r.Executed, func(e run.Executed) jsonExecuted { return jsonExecuted{e.Place, e.Threads(), e.Left > 0} }),
-		Properties: toJSONProperties(r.Properties), Locks: r.Locks, Bounds: r.Bounds, Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: r.Properties, Locks: r.Locks, Bounds: r.Bounds, Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.Became, r.Program)}}
@@ -183,17 +154,6 @@ func toJSONRun(r Run) jsonRun {
 func guarded(w run.Watched) run.Watched {
 	w.Guards = notNil(w.Guards)
 	return w
-}
-
-func toJSONProperties(p *Properties) *jsonProperties {
-	if p == nil {
-		return nil
-	}
-	return &jsonProperties{
-		Names: each(p.Names, itself), Window: p.Window, Queue: p.Queue, Complete: p.Complete, Levels: p.Levels, States: p.States,
-		Dropped: p.Dropped, CutLevels: p.CutLevels, Late: p.Late, Widest: p.Widest,
-		Definitions: each(p.Definitions, toJSONDefinition),
-	}
 }
 
 func (e *encoder) finding(f Finding) jsonFinding {

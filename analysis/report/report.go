@@ -42,24 +42,26 @@ type Locks struct {
 // Properties says what properties were checked, and on how many of the runs that the
 // observed causality allows.
 type Properties struct {
-	Names         []string
-	Definitions   []Definition // one a name
-	Window, Queue int          // as asked for; 0 is no limit
-	Complete      bool         // every such run was checked
-	Levels        uint64       // of the computation lattice
-	States        uint64       // global states on them that were built
-	Dropped       uint64       // states that the window left out,
-	CutLevels     uint64       // on so many levels
-	Late          uint64       // events that came when a level that they belong to was closed
-	Widest        int          // states of the widest level
-	Notes         []string
+	Names       []string     `json:"names"`
+	Window      int          `json:"window"` // as asked for, like Queue; 0 is no limit
+	Queue       int          `json:"queue"`
+	Complete    bool         `json:"complete"`       // every such run was checked
+	Levels      uint64       `json:"levels"`         // of the computation lattice
+	States      uint64       `json:"states"`         // global states on them that were built
+	Dropped     uint64       `json:"states_dropped"` // states that the window left out,
+	CutLevels   uint64       `json:"levels_cut"`     // on so many levels
+	Late        uint64       `json:"late_events"`    // events that came when a level that they belong to was closed
+	Widest      int          `json:"widest_level"`   // states of the widest level
+	Definitions []Definition `json:"definitions"`    // one a name
+	Notes       []string     `json:"-"`
 }
 
 // Definition is what a property says, in the words of its specification.
 type Definition struct {
-	Name  string
-	Text  string
-	Where []Meaning // what the names in it stand for
+	Name     string            `json:"name"`
+	Text     string            `json:"text"`
+	Where    []Meaning         `json:"-"` // what the names in it stand for
+	Meanings map[string]string `json:"where"`
 }
 
 // Meaning is what a name of a specification stands for: a proposition, an event or a
@@ -68,19 +70,22 @@ type Meaning struct{ Name, Text string }
 
 // AddProperties adds how much of properties was checked; nil adds nothing.
 func (r *Run) AddProperties(p *Properties) {
-	if p != nil {
-		for i := range p.Definitions {
-			p.Definitions[i].clean()
-		}
-		r.Properties = p
-		r.Notes = append(r.Notes, p.Notes...)
+	if p == nil {
+		return
 	}
+	p.Names, p.Definitions = notNil(p.Names), notNil(p.Definitions)
+	for i := range p.Definitions {
+		p.Definitions[i].clean()
+	}
+	r.Properties = p
+	r.Notes = append(r.Notes, p.Notes...)
 }
 
 func (d *Definition) clean() {
-	d.Name, d.Text = clean(d.Name), clean(d.Text)
-	for i := range d.Where {
-		d.Where[i] = Meaning{clean(d.Where[i].Name), clean(d.Where[i].Text)}
+	d.Name, d.Text, d.Meanings = clean(d.Name), clean(d.Text), map[string]string{}
+	for i, m := range d.Where {
+		d.Where[i] = Meaning{clean(m.Name), clean(m.Text)}
+		d.Meanings[d.Where[i].Name] = d.Where[i].Text
 	}
 }
 

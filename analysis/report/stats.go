@@ -6,16 +6,18 @@ import (
 	"time"
 )
 
-// Stats are figures of a run and of the tool, for --stats.
+// Stats are figures of a run and of the tool, for --stats. The JSON tags are those of the
+// report.
 type Stats struct {
-	Events           []OpCount // by operation, those that there were
-	Variables, Locks uint64    // that events were on
-	Witnesses        Witnesses
-	Tool             Usage
-	Program          *Usage       // of the live program; nil of a recorded run
-	Ring             *RingStats   // nil of a recorded run
-	Lattice          *Lattice     // nil without a specification
-	Latency          *LatencyTime // nil without a specification, and of a recorded run
+	Events    []OpCount    `json:"-"`         // by operation, those that there were
+	Variables uint64       `json:"variables"` // that events were on
+	Locks     uint64       `json:"locks"`     // likewise
+	Witnesses Witnesses    `json:"witnesses"`
+	Tool      Usage        `json:"tool"`
+	Program   *CPUTime     `json:"program,omitempty"` // of the live program; nil of a recorded run
+	Ring      *RingStats   `json:"ring,omitempty"`    // nil of a recorded run
+	Lattice   *Lattice     `json:"lattice,omitempty"` // nil without a specification
+	Latency   *LatencyTime `json:"latency,omitempty"` // nil without a specification, and of a recorded run
 }
 
 // OpCount is how many events of an operation there were.
@@ -26,38 +28,50 @@ type OpCount struct {
 
 // Witnesses counts the schedules that were found and then judged by the checker.
 type Witnesses struct {
-	Checked uint64
-	Refused uint64 // of these, each an error of tracepredict
-	Unseen  uint64 // likewise, refused for something of the run that was not seen
+	Checked uint64 `json:"checked"`
+	Refused uint64 `json:"refused"`        // of these, each an error of tracepredict
+	Unseen  uint64 `json:"refused_unseen"` // likewise, refused for something of the run that was not seen
+}
+
+// CPUTime is the CPU time that a process took.
+type CPUTime struct {
+	CPU time.Duration `json:"cpu_ns"`
 }
 
 // Usage is what a process took. What is not known is 0.
 type Usage struct {
-	CPU, Elapsed time.Duration
-	Peak         uint64 // most bytes resident
+	CPUTime
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Peak    uint64        `json:"peak_rss_bytes"` // most bytes resident
 }
 
-// RingStats tell how full the ring buffer became.
+// RingStats are figures of the ring buffer.
 type RingStats struct {
-	Bytes, HighWater uint64 // its size; most that was taken when the reader looked
-	Waits            int    // how often the program was made to wait for the reader
-	Waited           time.Duration
+	Bytes     uint64        `json:"bytes"`            // its size
+	HighWater uint64        `json:"high_water_bytes"` // most that was taken when the reader looked
+	Waits     int           `json:"waits"`            // how often the program was made to wait for the reader
+	Waited    time.Duration `json:"waited_ns"`
 }
 
-// Lattice tells how much of the computation lattice was built.
+// Lattice counts the part of the computation lattice that was built.
 type Lattice struct {
-	Levels, States, Edges uint64
-	Dropped, CutLevels    uint64 // states that full levels did not take, on so many levels
-	Late                  uint64 // events that came when a level that they belong to was closed
-	Widest                int    // states of the widest level
-	Queue                 int    // most events that waited
+	Levels    uint64 `json:"levels"`
+	States    uint64 `json:"states"`
+	Edges     uint64 `json:"edges"`
+	Dropped   uint64 `json:"states_dropped"` // states that full levels did not take, on so many levels
+	CutLevels uint64 `json:"levels_cut"`
+	Late      uint64 `json:"late_events"`   // events that came when a level that they belong to was closed
+	Widest    int    `json:"widest_level"`  // states of the widest level
+	Queue     int    `json:"longest_queue"` // most events that waited
 }
 
 // LatencyTime is the time from events to their verdicts: until the level of the lattice
 // was closed that holds the event on the observed run.
 type LatencyTime struct {
-	Events              uint64 // measured
-	Median, Most99, Max time.Duration
+	Events uint64        `json:"events"` // measured
+	Median time.Duration `json:"median_ns"`
+	Most99 time.Duration `json:"p99_ns"`
+	Max    time.Duration `json:"max_ns"`
 }
 
 // rate is events a second; 0 where no time has passed.
@@ -82,7 +96,7 @@ func (p *printer) stats(r Report) {
 	say("witnesses: %s found and checked, %d refused%s", counted(s.Witnesses.Checked, "schedule", "schedules"), s.Witnesses.Refused, unseen(s.Witnesses.Unseen))
 	say("tracepredict: %s", used(s.Tool))
 	if s.Program != nil {
-		say("program: %s", used(*s.Program))
+		say("program: %s", used(Usage{CPUTime: *s.Program}))
 	}
 	if b := s.Ring; b != nil {
 		waits := "it never waited"
@@ -160,87 +174,18 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
+// jsonStats are Stats with what JSON alone has of them.
 type jsonStats struct {
+	*Stats
 	Events          map[string]uint64 `json:"events"`
 	EventsPerSecond float64           `json:"events_per_second"`
 	Threads         int               `json:"threads"`
-	Variables       uint64            `json:"variables"`
-	Locks           uint64            `json:"locks"`
-	Witnesses       jsonWitnesses     `json:"witnesses"`
-	Tool            jsonTool          `json:"tool"`
-	Program         *jsonProgram      `json:"program,omitempty"`
-	Ring            *jsonRing         `json:"ring,omitempty"`
-	Lattice         *jsonLattice      `json:"lattice,omitempty"`
-	Latency         *jsonLatency      `json:"latency,omitempty"`
 }
 
-type jsonWitnesses struct {
-	Checked uint64 `json:"checked"`
-	Refused uint64 `json:"refused"`
-	Unseen  uint64 `json:"refused_unseen"`
-}
-
-type jsonTool struct {
-	CPU     int64  `json:"cpu_ns"`
-	Elapsed int64  `json:"elapsed_ns"`
-	Peak    uint64 `json:"peak_rss_bytes"`
-}
-
-type jsonProgram struct {
-	CPU int64 `json:"cpu_ns"`
-}
-
-type jsonRing struct {
-	Bytes     uint64 `json:"bytes"`
-	HighWater uint64 `json:"high_water_bytes"`
-	Waits     int    `json:"waits"`
-	Waited    int64  `json:"waited_ns"`
-}
-
-type jsonLattice struct {
-	Levels    uint64 `json:"levels"`
-	States    uint64 `json:"states"`
-	Edges     uint64 `json:"edges"`
-	Dropped   uint64 `json:"states_dropped"`
-	CutLevels uint64 `json:"levels_cut"`
-	Late      uint64 `json:"late_events"`
-	Widest    int    `json:"widest_level"`
-	Queue     int    `json:"longest_queue"`
-}
-
-type jsonLatency struct {
-	Events uint64 `json:"events"`
-	Median int64  `json:"median_ns"`
-	Most99 int64  `json:"p99_ns"`
-	Max    int64  `json:"max_ns"`
-}
-
-func toJSONStats(r Report) *jsonStats {
-	s := r.Stats
-	if s == nil {
-		return nil
-	}
-	out := &jsonStats{
-		Events: map[string]uint64{}, EventsPerSecond: rate(r.Run.Events, r.Run.Duration),
-		Threads: r.Run.Threads, Variables: s.Variables, Locks: s.Locks,
-		Witnesses: jsonWitnesses(s.Witnesses),
-		Tool:      jsonTool{s.Tool.CPU.Nanoseconds(), s.Tool.Elapsed.Nanoseconds(), s.Tool.Peak},
-	}
-	for _, c := range s.Events {
+func toJSONStats(r Report) jsonStats {
+	out := jsonStats{r.Stats, map[string]uint64{}, rate(r.Run.Events, r.Run.Duration), r.Run.Threads}
+	for _, c := range r.Stats.Events {
 		out.Events[c.Operation] = c.Events
-	}
-	if s.Program != nil {
-		out.Program = &jsonProgram{s.Program.CPU.Nanoseconds()}
-	}
-	if b := s.Ring; b != nil {
-		out.Ring = &jsonRing{b.Bytes, b.HighWater, b.Waits, b.Waited.Nanoseconds()}
-	}
-	if s.Lattice != nil {
-		l := jsonLattice(*s.Lattice)
-		out.Lattice = &l
-	}
-	if t := s.Latency; t != nil {
-		out.Latency = &jsonLatency{t.Events, t.Median.Nanoseconds(), t.Most99.Nanoseconds(), t.Max.Nanoseconds()}
 	}
 	return out
 }

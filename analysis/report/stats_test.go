@@ -10,8 +10,8 @@ func shopStats() *Stats {
 	return &Stats{
 		Events:    []OpCount{{"write", 4}, {"acquire", 600}, {"release", 600}},
 		Variables: 1, Locks: 2,
-		Tool:    Usage{CPU: 310 * time.Millisecond, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
-		Program: &Usage{CPU: 640 * time.Millisecond},
+		Tool:    Usage{CPUTime: CPUTime{310 * time.Millisecond}, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
+		Program: &CPUTime{640 * time.Millisecond},
 		Ring:    &RingStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
 		Lattice: &Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
 		Latency: &LatencyTime{Events: 4, Median: 870 * time.Nanosecond, Most99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
@@ -42,7 +42,7 @@ func TestStatsOfARecordedRun(t *testing.T) {
 // TestPartlyCheckedIsSaid: no violation on part of the runs is not read as none at all.
 func TestPartlyCheckedIsSaid(t *testing.T) {
 	run := shopRun()
-	run.Properties = &Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1}
+	run.AddProperties(&Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1})
 	partly := text(t, Build(run, nil, nil), TextOptions{Width: 200})
 	if first, _, _ := strings.Cut(partly, "\n"); !strings.Contains(first, "no findings on the part of the runs that was checked") {
 		t.Errorf("the verdict does not say that part was checked:\n%s", partly)

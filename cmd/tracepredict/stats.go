@@ -24,7 +24,7 @@ func startUsage() ownUsage { return ownUsage{time.Now(), cpuOf(unix.RUSAGE_SELF)
 
 // since gives the use since the start, and the peak of the process's life.
 func (u ownUsage) since() report.Usage {
-	return report.Usage{CPU: cpuOf(unix.RUSAGE_SELF) - u.cpu, Elapsed: time.Since(u.began), Peak: peakMemory()}
+	return report.Usage{CPUTime: report.CPUTime{CPU: cpuOf(unix.RUSAGE_SELF) - u.cpu}, Elapsed: time.Since(u.began), Peak: peakMemory()}
 }
 
 // cpuOf gives the processor time of unix.RUSAGE_SELF or RUSAGE_CHILDREN; 0 if it cannot be had.
@@ -118,12 +118,12 @@ func processTime(pid int) (time.Duration, bool) {
 
 // program is what the program took: a started one with the children that it awaited,
 // whom the kernel counts with ours; commands are the tool's other children.
-func (l *liveStats) program(commands time.Duration) report.Usage {
+func (l *liveStats) program(commands time.Duration) report.CPUTime {
 	if !l.found {
-		return report.Usage{CPU: cpuOf(unix.RUSAGE_CHILDREN) - commands}
+		return report.CPUTime{CPU: cpuOf(unix.RUSAGE_CHILDREN) - commands}
 	}
 	l.look()
-	return report.Usage{CPU: l.last - l.first}
+	return report.CPUTime{CPU: l.last - l.first}
 }
 
 // stats are the figures of the run; nil if they were not asked for.
