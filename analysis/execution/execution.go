@@ -113,11 +113,6 @@ func (t *Tally) Add(o Tally) {
 	t.Unseen += o.Unseen
 }
 
-// Check judges a single witness; see Run.Check.
-func Check(run []event.Event, steps []finding.Step, kind finding.Kind) error {
-	return Observe(run).Check(steps, kind)
-}
-
 // Check executes a witness, from the beginning of the run, and then looks for the error:
 // for finding.Race the last two steps are conflicting accesses, for finding.Deadlock two
 // or more Blocked ones are acquires that wait for each other in a ring, of each the next

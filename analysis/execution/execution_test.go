@@ -172,7 +172,7 @@ func TestMutations(t *testing.T) {
 		for k, i := range order {
 			want = want && w.run.may(order[:k], i)
 		}
-		if err := execution.Check(run, steps(run, order), finding.Property); (err == nil) != want {
+		if err := execution.Observe(run).Check(steps(run, order), finding.Property); (err == nil) != want {
 			t.Fatalf("%v: the checker says %v, by definition it can happen: %v\n%s", order, err, want, text(run))
 		}
 		if want {

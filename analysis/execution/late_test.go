@@ -39,7 +39,7 @@ func TestCheckLoadsOutOfOrder(t *testing.T) {
 			for _, e := range events {
 				steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object})
 			}
-			err := execution.Check(events, steps, finding.Race)
+			err := execution.Observe(events).Check(steps, finding.Race)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}

@@ -96,14 +96,14 @@ func TestRules(t *testing.T) {
 			for i := range tt.run {
 				tt.run[i].Seq = uint64(i + 1)
 			}
-			if err := execution.Check(tt.run, steps(tt.run, first(len(tt.run))), finding.Property); err != nil {
+			if err := execution.Observe(tt.run).Check(steps(tt.run, first(len(tt.run))), finding.Property); err != nil {
 				t.Errorf("the run itself is refused: %v", err)
 			}
 			var order []int
 			for _, place := range tt.order {
 				order = append(order, place-1)
 			}
-			err := execution.Check(tt.run, steps(tt.run, order), finding.Property)
+			err := execution.Observe(tt.run).Check(steps(tt.run, order), finding.Property)
 			var no *execution.Refusal
 			switch {
 			case tt.rule == accepted && err != nil:
@@ -131,7 +131,7 @@ func TestUnseen(t *testing.T) {
 		order  []int
 		unseen bool
 	}{{[]int{0}, false}, {[]int{1}, true}, {[]int{2}, true}, {[]int{3}, false}, {[]int{4}, false}, {[]int{6}, false}, {[]int{5, 6}, true}} {
-		err := execution.Check(run, steps(run, tt.order), finding.Property)
+		err := execution.Observe(run).Check(steps(run, tt.order), finding.Property)
 		if execution.Unseen(err) != tt.unseen {
 			t.Errorf("%v: %v, want something unseen: %v", tt.order, err, tt.unseen)
 		}
@@ -183,7 +183,7 @@ func TestEnds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := execution.Check(run, tt.steps, tt.kind)
+			err := execution.Observe(run).Check(tt.steps, tt.kind)
 			var no *execution.Refusal
 			if (err == nil) != tt.ok || err != nil && (!errors.As(err, &no) || no.Step != len(tt.steps)) {
 				t.Error(err)
@@ -204,7 +204,7 @@ func TestStepsAreTheEvents(t *testing.T) {
 			told := slices.Clone(steps(run, []int{0, 1}))
 			change(&told[at])
 			var no *execution.Refusal
-			if err := execution.Check(run, told, finding.Property); !errors.As(err, &no) || no.Rule != execution.ProgramOrder || no.Step != at+1 {
+			if err := execution.Observe(run).Check(told, finding.Property); !errors.As(err, &no) || no.Rule != execution.ProgramOrder || no.Step != at+1 {
 				t.Errorf("step %d as %+v: %v", at+1, told[at], err)
 			}
 		}

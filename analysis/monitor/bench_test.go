@@ -55,7 +55,7 @@ func BenchmarkConstruct(b *testing.B) {
 	}
 	b.Run("expression_1000_states", func(b *testing.B) {
 		any, a := ere.One(ere.Cube{}), ere.One(ere.Cube{True: 1})
-		e := ere.Sequence(ere.Star(any), a, ere.Times(any, 9, 9))
+		e := ere.Sequence(star(any), a, ere.Times(any, 9, 9))
 		for b.Loop() {
 			if _, err := FromERE(e, BadWords, Options{}); err != nil {
 				b.Fatal(err)

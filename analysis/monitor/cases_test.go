@@ -512,9 +512,9 @@ func (p *caseParser) postfix() *ere.Regexp {
 	for {
 		switch {
 		case p.accept("*"):
-			r = ere.Star(r)
+			r = star(r)
 		case p.accept("+"):
-			r = ere.Plus(r)
+			r = plus(r)
 		default:
 			return r
 		}

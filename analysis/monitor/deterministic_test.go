@@ -217,12 +217,12 @@ func TestDeterminiseIsBounded(t *testing.T) {
 
 func TestEqualPropertiesAreEqualMonitors(t *testing.T) {
 	f := mustLTL(t, highWater())
-	q, r, rises := ere.Cube{True: 2}, ere.Cube{False: 4, True: 2}, ere.Star(ere.One(ere.Cube{True: 1}))
+	q, r, rises := ere.Cube{True: 2}, ere.Cube{False: 4, True: 2}, star(ere.One(ere.Cube{True: 1}))
 	e := ere.Either(
-		ere.Sequence(ere.Star(ere.One(ere.Cube{})), ere.One(ere.Cube{False: 1}), ere.Plus(ere.One(ere.Cube{True: 1})),
+		ere.Sequence(star(ere.One(ere.Cube{})), ere.One(ere.Cube{False: 1}), plus(ere.One(ere.Cube{True: 1})),
 			ere.Either(ere.Sequence(ere.One(ere.Cube{True: 1, False: 4}), rises, ere.One(q)), ere.One(r))),
 		ere.Sequence(rises, ere.One(q)),
-		ere.Sequence(ere.Star(ere.One(ere.Cube{})), ere.One(ere.Cube{True: 2, False: 1})))
+		ere.Sequence(star(ere.One(ere.Cube{})), ere.One(ere.Cube{True: 2, False: 1})))
 	m, err := FromERE(e, BadWords, Options{})
 	if err != nil || !reflect.DeepEqual(m, f) {
 		t.Errorf("%+v\n%+v\n%v", m, f, err)

@@ -54,7 +54,7 @@ func FuzzImpossibleRuns(f *testing.F) {
 		for i := range events {
 			for j := range min(i, 8) {
 				if r := h.Race(events[j].Seq, events[i].Seq); r.Verdict == Predicted && h.Evicted() == 0 && r.Elided == 0 {
-					if err := execution.Check(run, r.Witness, finding.Race); err != nil {
+					if err := execution.Observe(run).Check(r.Witness, finding.Race); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -65,7 +65,7 @@ func FuzzImpossibleRuns(f *testing.F) {
 			e := &events[i]
 			steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Blocked: e.Flags&1 != 0})
 		}
-		_ = execution.Check(events, steps, finding.Deadlock)
-		_ = execution.Check(events, steps, finding.Race)
+		_ = execution.Observe(events).Check(steps, finding.Deadlock)
+		_ = execution.Observe(events).Check(steps, finding.Race)
 	})
 }

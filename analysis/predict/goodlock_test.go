@@ -35,7 +35,7 @@ func predictedBy(t *testing.T, events []event.Event) int {
 			continue
 		}
 		n++
-		if err := execution.Check(events, f.Witness, finding.Deadlock); err != nil {
+		if err := execution.Observe(events).Check(f.Witness, finding.Deadlock); err != nil {
 			t.Error(err)
 		}
 	}

@@ -34,7 +34,7 @@ type reporter interface{ Errorf(string, ...any) }
 func told(t reporter, events []event.Event, o Options) map[string]uint64 {
 	h, out, now := New(o), map[string]uint64{}, 0
 	p := NewOnline(h, func(f *finding.Finding) {
-		if err := execution.Check(events[:now+1], f.Witness, finding.Deadlock); err != nil && o.Events == 0 {
+		if err := execution.Observe(events[:now+1]).Check(f.Witness, finding.Deadlock); err != nil && o.Events == 0 {
 			t.Errorf("told of a deadlock whose witness leads nowhere: %v", err)
 		}
 		if f.Confidence != finding.Predicted || f.Order != finding.OrderSyncPreserving {

@@ -697,7 +697,7 @@ func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 		for _, i := range last {
 			w.last(&m.out[i], kind == finding.Deadlock)
 		}
-		err := execution.Check(m.out, w.steps, kind)
+		err := execution.Observe(m.out).Check(w.steps, kind)
 		if (err == nil) != want {
 			t.Fatalf("%s, %v then %v: the checker says %v, by definition it is %v", kind, seq, last, err, want)
 		}

@@ -218,7 +218,7 @@ func conflict(a, b *event.Event) bool { return a.Thread != b.Thread && conflicti
 
 func checked(t *testing.T, events []event.Event, w []finding.Step, kind finding.Kind) {
 	t.Helper()
-	if err := execution.Check(events, w, kind); err != nil {
+	if err := execution.Observe(events).Check(w, kind); err != nil {
 		t.Errorf("the witness fails: %v", err)
 	}
 }

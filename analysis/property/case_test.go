@@ -157,7 +157,7 @@ func TestExample1(t *testing.T) {
 		e := &x.Events[i]
 		all = append(all, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer})
 	}
-	if err := execution.Check(x.Events, all, finding.Property); err != nil {
+	if err := execution.Observe(x.Events).Check(all, finding.Property); err != nil {
 		t.Errorf("the observed run: %v", err)
 	}
 }

@@ -67,7 +67,7 @@ func TestRunsOfSyncAreOfExclusionAreFeasible(t *testing.T) {
 				e := &events[i]
 				steps = append(steps, finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer})
 			}
-			if err := execution.Check(events, steps, finding.Property); err != nil {
+			if err := execution.Observe(events).Check(steps, finding.Property); err != nil {
 				t.Errorf("seed %d: the run %v of exclusion is not feasible: %v", seed, run, err)
 			}
 		})

@@ -59,7 +59,7 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 				continue
 			}
 			wouldBe++
-			if err := execution.Check(events, f.Witness, f.Kind); err != nil {
+			if err := execution.Observe(events).Check(f.Witness, f.Kind); err != nil {
 				t.Errorf("%s: a %s %s has no witness: %v", name, f.Confidence, f.Kind, err)
 			}
 		}

@@ -151,7 +151,7 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 			if got.Verdict != predict.Predicted {
 				t.Fatalf("seed %d: the race of %d and %d: %v, %s\n%v", seed, race.Evidence[0].Seq, race.Evidence[1].Seq, got.Verdict, got.Reason, steps(run))
 			}
-			if err := execution.Check(run, got.Witness, finding.Race); err != nil {
+			if err := execution.Observe(run).Check(got.Witness, finding.Race); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}

@@ -60,7 +60,7 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		for _, f := range fs {
-			if err := execution.Check(events, f.Witness, f.Kind); f.Confidence != finding.Potential && err != nil {
+			if err := execution.Observe(events).Check(f.Witness, f.Kind); f.Confidence != finding.Potential && err != nil {
 				t.Errorf("%s: the witness leads nowhere: %v", name, err)
 			}
 		}

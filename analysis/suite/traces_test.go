@@ -39,7 +39,7 @@ func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []f
 		if f.Kind != kind || f.Confidence == finding.Potential {
 			continue
 		}
-		if err := execution.Check(events, f.Witness, kind); err != nil && f.Confidence == finding.Predicted {
+		if err := execution.Observe(events).Check(f.Witness, kind); err != nil && f.Confidence == finding.Predicted {
 			t.Error(err)
 		}
 		found = append(found, f)

@@ -1,9 +1,10 @@
 // Package insn decodes machine instructions into what probes need to know of
 // them: length, how control leaves them, which registers and memory they read
-// and write, and whether the kernel can emulate them under a uprobe. It wraps
-// golang.org/x/arch, which answers some instructions wrongly or not at all
-// (endbr64; arm64's LSE atomics), and says "unknown" where it is not sure:
-// an instruction with Known false stops every argument about the code.
+// and write, and whether the kernel can emulate them under a uprobe. It decodes by
+// tables of its own: golang.org/x/arch answers some instructions wrongly or not at
+// all (endbr64; arm64's LSE atomics), so that package only spells instructions for
+// people, in Format, and serves the tests as an oracle. Where Decode is not sure it
+// returns an instruction with Known false, which stops every argument about the code.
 package insn
 
 import (

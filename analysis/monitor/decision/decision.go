@@ -136,22 +136,6 @@ func (t *Table) leaves(f Node, visit func(value uint32) bool) bool {
 	return t.leaves(n.low, visit) && t.leaves(n.high, visit)
 }
 
-// Paths calls visit with each path of the diagram, until visit returns false:
-// where the propositions of trues and none of falses hold, the function is
-// value. The paths cover every letter once.
-func (t *Table) Paths(f Node, visit func(trues, falses uint64, value uint32) bool) {
-	var walk func(f Node, trues, falses uint64) bool
-	walk = func(f Node, trues, falses uint64) bool {
-		n := t.nodes[f]
-		if n.proposition == leaf {
-			return visit(trues, falses, n.low)
-		}
-		bit := uint64(1) << n.proposition
-		return walk(n.low, trues, falses|bit) && walk(n.high, trues|bit, falses)
-	}
-	walk(f, 0, 0)
-}
-
 // Operation is a function of two numbers, applied to diagrams letter by letter.
 // It caches its results.
 type Operation struct {

@@ -156,14 +156,6 @@ func (d *Derivatives) normal(r *Regexp, operands []Language) Language {
 // Nullable reports whether the word without letters is in the language.
 func (d *Derivatives) Nullable(l Language) bool { return d.forms[l].nullable }
 
-// Matches reports whether the word is in the language.
-func (d *Derivatives) Matches(l Language, word []uint64) bool {
-	for _, letter := range word {
-		l = d.Table.Eval(d.Derivative(l), letter)
-	}
-	return d.Nullable(l)
-}
-
 func (d *Derivatives) letter(c Cube) Language {
 	if c.True&c.False != 0 {
 		return nothing

@@ -98,15 +98,6 @@ func Both(operands ...*Regexp) *Regexp { return &Regexp{Op: Intersection, Operan
 // Not returns the complement of r: the words that it does not match.
 func Not(r *Regexp) *Regexp { return &Regexp{Op: Complement, Operands: []*Regexp{r}} }
 
-// Star returns any number of r.
-func Star(r *Regexp) *Regexp { return Times(r, 0, Unbounded) }
-
-// Plus returns one or more of r.
-func Plus(r *Regexp) *Regexp { return Times(r, 1, Unbounded) }
-
-// Maybe returns r or the empty word.
-func Maybe(r *Regexp) *Regexp { return Times(r, 0, 1) }
-
 // Times returns from minimum to maximum of r; Unbounded for no maximum.
 func Times(r *Regexp, minimum, maximum int) *Regexp {
 	return &Regexp{Op: Repeat, Min: minimum, Max: maximum, Operands: []*Regexp{r}}

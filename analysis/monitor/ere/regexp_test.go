@@ -8,13 +8,13 @@ func TestText(t *testing.T) {
 		expression *Regexp
 		want       string
 	}{
-		{Sequence(Star(any), One(Cube{True: 1, False: 2}), Plus(p)), "{ }* { p0, !p1 } { p0 }+"},
+		{Sequence(Times(any, 0, Unbounded), One(Cube{True: 1, False: 2}), Times(p, 1, Unbounded)), "{ }* { p0, !p1 } { p0 }+"},
 		{Either(Sequence(p, notQ), Both(p, Either(notQ, EmptyWord()))), "{ p0 } { !p1 } | { p0 } & ({ !p1 } | epsilon)"},
 		{Not(Not(p)), "!(!{ p0 })"},
-		{Star(Not(p)), "(!{ p0 })*"},
-		{Not(Star(p)), "!({ p0 }*)"},
+		{Times(Not(p), 0, Unbounded), "(!{ p0 })*"},
+		{Not(Times(p, 0, Unbounded)), "!({ p0 }*)"},
 		{Times(Sequence(p, p), 2, 5), "({ p0 } { p0 }){2,5}"},
-		{Times(Maybe(p), 2, Unbounded), "({ p0 }?){2,}"},
+		{Times(Times(p, 0, 1), 2, Unbounded), "({ p0 }?){2,}"},
 		{None(), "empty"},
 	} {
 		if got := c.expression.String(); got != c.want {
