@@ -34,10 +34,14 @@ import (
 const (
 	defaultHistory       = 32
 	defaultMaxInstances  = 1 << 18
-	defaultMaxPatterns   = 1 << 16
-	defaultBudget        = 1 << 22
 	defaultMaxFindings   = 1000
 	defaultMaxCandidates = 32
+)
+
+// The bounds that a user can change have these defaults.
+const (
+	DefaultMaxPatterns = 1 << 16 // Options.MaxPatterns
+	DefaultBudget      = 1 << 22 // Options.Budget
 )
 
 // recently is how many threads are found without a map.
@@ -53,7 +57,7 @@ type Options struct {
 	// bytes each, and a clock (four bytes for each thread) for those of a
 	// thread between which nothing ordered it anew.
 	MaxInstances int
-	// MaxPatterns is how many patterns are kept at a time. Default 65536.
+	// MaxPatterns is how many patterns are kept at a time. Default DefaultMaxPatterns.
 	// Patterns that need a destroyed lock make room; beyond that new ones are
 	// dropped and counted.
 	MaxPatterns int
@@ -62,7 +66,7 @@ type Options struct {
 	// Policy is whom read-write locks prefer. Default AsMade.
 	Policy Policy
 	// Budget bounds a search for rings, in steps of 0.1 to 0.4 microseconds.
-	// Short rings are searched first. Default 4194304.
+	// Short rings are searched first. Default DefaultBudget.
 	Budget int
 	// MaxFindings is how many findings are kept; further ones are counted.
 	// Default 1000.
@@ -134,8 +138,8 @@ var _ finding.Analysis = (*Analysis)(nil)
 func New(opts Options) *Analysis {
 	setDefault(&opts.History, defaultHistory)
 	setDefault(&opts.MaxInstances, defaultMaxInstances)
-	setDefault(&opts.MaxPatterns, defaultMaxPatterns)
-	setDefault(&opts.Budget, defaultBudget)
+	setDefault(&opts.MaxPatterns, DefaultMaxPatterns)
+	setDefault(&opts.Budget, DefaultBudget)
 	setDefault(&opts.MaxFindings, defaultMaxFindings)
 	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
 	opts.History = max(opts.History, 2)

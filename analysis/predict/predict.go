@@ -47,10 +47,16 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
+// The bounds that a user can change have these defaults.
+const (
+	DefaultSections  = 1000    // Options.Sections
+	DefaultReversals = 1 << 24 // Options.Reversals
+)
+
 // Options bounds what a History keeps. The zero value is useful.
 type Options struct {
 	// Sections is how many critical sections are kept for each lock and thread;
-	// default 1000, at least 2. When there are a quarter more, sections from the
+	// default DefaultSections, at least 2. When there are a quarter more, sections from the
 	// middle of the run that hold nothing but lock operations and reads are
 	// forgotten, down to this number.
 	Sections int
@@ -63,18 +69,18 @@ type Options struct {
 	Witness int
 	// Reversals bounds the search for schedules in which critical sections of a lock
 	// change places, in steps of about 0.1 microseconds for all questions together;
-	// one question gets at most a sixteenth. Default 16777216; negative: no search.
+	// one question gets at most a sixteenth. Default DefaultReversals; negative: no search.
 	Reversals int
 	// Judges judge witnesses; default execution.Observed.
 	Judges execution.Bench
 }
 
 func (o Options) filled() Options {
-	o.Sections = atLeast(o.Sections, 1000, 2)
+	o.Sections = atLeast(o.Sections, DefaultSections, 2)
 	o.Events = atLeast(o.Events, 1<<18, 16)
 	o.Witness = atLeast(o.Witness, 1000, 16)
 	if o.Reversals == 0 {
-		o.Reversals = 1 << 24
+		o.Reversals = DefaultReversals
 	}
 	if o.Judges == nil {
 		o.Judges = execution.Observed

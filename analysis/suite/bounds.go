@@ -1,6 +1,9 @@
 package suite
 
-import "github.com/tracepredict/tracepredict/observer/run"
+import (
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
 
 // Bounds returns what was kept and discarded so far.
 func (s *Suite) Bounds() run.Bounds {
@@ -12,16 +15,13 @@ func (s *Suite) Bounds() run.Bounds {
 	}
 }
 
-const (
-	defaultSections = 1000
-	defaultEvents   = 1 << 18
-)
+const defaultEvents = 1 << 18
 
 // eventsFor is how many events are kept where more than the default of sections are:
 // as many more.
 func eventsFor(sections int) int {
-	if sections <= defaultSections {
+	if sections <= predict.DefaultSections {
 		return defaultEvents
 	}
-	return int(min(uint64(sections)*(defaultEvents/defaultSections+1), 1<<31))
+	return int(min(uint64(sections)*(defaultEvents/predict.DefaultSections+1), 1<<31))
 }

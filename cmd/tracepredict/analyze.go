@@ -14,7 +14,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/suite"
-	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
@@ -107,7 +106,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	var unfit syntax.List
 	switch {
 	case errors.As(err, &unfit):
-		return 0, &loader.UsageError{Err: fmt.Errorf("%s: %w", name, err)}
+		return 0, usage("%s: %w", name, err)
 	case err != nil:
 		return 0, err
 	}

@@ -55,8 +55,8 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 	if !slices.Contains([]string{"std", "trace", "perfetto"}, f.to) {
 		return usage("--to %q: it is std, trace or perfetto", f.to)
 	}
-	if !slices.Contains(std.Dialects(), std.Dialect(f.dialect)) {
-		return usage("--dialect %s: it is rapid, spd or sunhang", f.dialect)
+	if err := oneOf("dialect", f.dialect, std.Dialects()...); err != nil {
+		return err
 	}
 	src, closeTrace, err := openTrace(from, f.strict)
 	if err != nil {

@@ -5,10 +5,16 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/observer/live"
 )
 
 // documentedFlags reads the table of docs/cli.md: the commands of each flag.
@@ -46,6 +52,20 @@ func TestFlagsAreDocumented(t *testing.T) {
 			t.Fatalf("%s --help: status %d", c.Name(), status)
 		}
 		_, list, _ := strings.Cut(help.String(), "\nFlags:\n")
+		ordinary, group, grouped := strings.Cut(list, "\nAdvanced:\n")
+		if bounded := c.Flags().Lookup("history") != nil; grouped != bounded {
+			t.Errorf("%s --help has a group of advanced flags: %v, want %v", c.Name(), grouped, bounded)
+		}
+		for _, m := range flag.FindAllStringSubmatch(ordinary, -1) {
+			if slices.Contains(advanced, m[1]) {
+				t.Errorf("%s --help lists --%s among the ordinary flags", c.Name(), m[1])
+			}
+		}
+		for _, m := range flag.FindAllStringSubmatch(group, -1) {
+			if !slices.Contains(advanced, m[1]) {
+				t.Errorf("%s --help lists --%s among the advanced flags", c.Name(), m[1])
+			}
+		}
 		for _, m := range flag.FindAllStringSubmatch(list, -1) {
 			if m[1] != "help" {
 				got[m[1]] = append(got[m[1]], c.Name())
@@ -58,4 +78,55 @@ func TestFlagsAreDocumented(t *testing.T) {
 	if d := cmp.Diff(got, documentedFlags(t)); d != "" {
 		t.Errorf("flags (-the commands' +docs/cli.md's):\n%s", d)
 	}
+}
+
+// Defaults are written in help and docs as the constants have them.
+func TestDefaultsAreQuoted(t *testing.T) {
+	of := loader.DefaultLetGo()
+	for _, c := range []struct {
+		flag    string
+		value   uint64
+		command string
+		pages   []string
+	}{
+		{"cycle-budget", goodlock.DefaultBudget, "analyze", []string{"lock-order"}},
+		{"max-patterns", goodlock.DefaultMaxPatterns, "analyze", []string{"lock-order"}},
+		{"history", predict.DefaultSections, "analyze", []string{"cli"}},
+		{"reversals", predict.DefaultReversals, "analyze", []string{"cli"}},
+		{"window", defaultWindow, "analyze", []string{"cli"}},
+		{"queue", defaultQueue, "analyze", []string{"cli"}},
+		{"ring", attach.DefaultRingBytes >> 20, "exec", []string{"cli", "how-it-works", "performance"}},
+		{"unshared-after", of.Unshared, "exec", []string{"cli", "watch-shared"}},
+		{"alone-after", of.Alone, "exec", []string{"cli", "watch-shared"}},
+		{"elements-after", of.Enough, "exec", []string{"cli", "watch-shared"}},
+		{"guarded-after", live.DefaultGuarded, "exec", []string{"cli", "watch-shared"}},
+	} {
+		var help strings.Builder
+		execute([]string{c.command, "--help"}, &help, io.Discard)
+		digits := strconv.FormatUint(c.value, 10)
+		if !quotes(help.String(), c.flag, digits) {
+			t.Errorf("%s --help does not say that the default of --%s is %s", c.command, c.flag, digits)
+		}
+		for _, page := range c.pages {
+			text, err := os.ReadFile("../../docs/" + page + ".md")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !quotes(strings.ReplaceAll(string(text), ",", ""), c.flag, digits) {
+				t.Errorf("docs/%s.md does not say that the default of --%s is %s", page, c.flag, digits)
+			}
+		}
+	}
+}
+
+// quotes reports whether a line of a text names a flag and has a number, neither as part of
+// another.
+func quotes(text, flag, digits string) bool {
+	name, number := regexp.MustCompile(`--`+flag+`\b`), regexp.MustCompile(`\b`+digits+`\b`)
+	for line := range strings.Lines(text) {
+		if name.MatchString(line) && number.MatchString(line) {
+			return true
+		}
+	}
+	return false
 }

@@ -23,14 +23,6 @@ const (
 	hangCore   = "core"
 )
 
-func checkOnHang(what string) error {
-	switch what {
-	case hangReport, hangKill, hangCore:
-		return nil
-	}
-	return usage("--on-hang %s: it is report, kill or core", what)
-}
-
 // hangTeller looks for hangs while the program runs, tells of them at once, and does
 // what --on-hang asks.
 type hangTeller struct {

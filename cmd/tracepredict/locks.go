@@ -1,6 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
@@ -24,24 +27,18 @@ func (f *lockFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.rwlocks, "rwlock-policy", "auto", "whom read-write locks prefer when a writer waits: `auto|reader|writer`; with writer, readers wait behind it, with auto as each lock's kind has it, which is read from its memory")
 	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
-	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, "end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, 4194304")
-	fs.IntVar(&f.maxPatterns, "max-patterns", 0, "keep at most `N` nestings of locks; 0 is the default, 65536")
+	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, fmt.Sprintf("end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, %d", goodlock.DefaultBudget))
+	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` nestings of locks; 0 is the default, %d", goodlock.DefaultMaxPatterns))
 }
 
 func (f *lockFlags) check() error {
-	if _, known := rwlockPolicies[f.rwlocks]; !known {
-		return usage("--rwlock-policy %s: it is auto, reader or writer", f.rwlocks)
+	if err := oneOf("rwlock-policy", f.rwlocks, "auto", "reader", "writer"); err != nil {
+		return err
 	}
 	if f.maxCycle < 0 || f.maxCycle == 1 {
 		return usage("--max-cycle %d: it is at least 2, or 0 for no limit", f.maxCycle)
 	}
-	if f.cycleBudget < 0 {
-		return usage("--cycle-budget %d: it is not negative", f.cycleBudget)
-	}
-	if f.maxPatterns < 0 {
-		return usage("--max-patterns %d: it is not negative", f.maxPatterns)
-	}
-	return nil
+	return cmp.Or(notNegative("cycle-budget", f.cycleBudget), notNegative("max-patterns", f.maxPatterns))
 }
 
 func (f *lockFlags) locks() goodlock.Options {

@@ -62,10 +62,6 @@ func statusOf(err error) int {
 	return target.ExitFailed
 }
 
-func usage(format string, args ...any) error {
-	return &loader.UsageError{Err: fmt.Errorf(format, args...)}
-}
-
 func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tracepredict",
@@ -94,6 +90,7 @@ sides and, where one was found, the schedule that leads to it.`,
 	})
 	root.AddCommand(a.execCommand(), a.attachCommand(), a.hangCommand(), a.analyzeCommand(), a.checkCommand(), a.convertCommand(), a.sitesCommand(), a.suppressionsCommand(), a.doctorCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
+	groupFlags(root)
 	for _, c := range root.Commands() {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, given []string) error {

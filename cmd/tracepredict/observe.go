@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,14 +68,8 @@ func (f *planFlags) options() (probes.Options, error) {
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}
-	switch f.sites {
-	case "cheap":
-	case "entry":
-		opts.EntrySites = true
-	default:
-		return opts, usage("--sites %s: it is cheap or entry", f.sites)
-	}
-	if err := f.specified(&opts); err != nil {
+	opts.EntrySites = f.sites == "entry"
+	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), f.specified(&opts)); err != nil {
 		return opts, err
 	}
 	for _, text := range f.on {
@@ -91,7 +86,7 @@ func (f *planFlags) options() (probes.Options, error) {
 	for _, name := range f.sync {
 		user, err := readTable(name)
 		if err != nil {
-			return opts, &loader.UsageError{Err: err}
+			return opts, err
 		}
 		table = table.Merge(user)
 	}
@@ -113,7 +108,7 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 	for _, text := range f.wants.Plan().On {
 		p, err := function.Parse(text)
 		if err != nil {
-			return &loader.UsageError{Err: fmt.Errorf("%s: %w", f.spec.file, err)}
+			return usage("%s: %w", f.spec.file, err)
 		}
 		if !slices.Contains(f.on, text) {
 			opts.On = append(opts.On, p)
@@ -133,13 +128,18 @@ func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 }
 
+// readTable reads a file of --sync.
 func readTable(name string) (synctab.Table, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return synctab.Table{}, fmt.Errorf("--sync: %w", err)
+		return synctab.Table{}, usage("--sync: %w", err)
 	}
 	defer f.Close()
-	return synctab.Parse(f, name)
+	table, err := synctab.Parse(f, name)
+	if err != nil {
+		return synctab.Table{}, usage("%w", err)
+	}
+	return table, nil
 }
 
 // observeFlags are those of exec and attach.
@@ -174,7 +174,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
-	fs.IntVar(&f.ring, "ring", 64, "size of the ring buffer in `MiB`, a power of two")
+	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of where events were, once for each place: `full|caller|none`, the whole calling chain, the caller alone, or nothing, so that findings name no code")
@@ -196,10 +196,10 @@ func (f *observeFlags) check() error {
 		return usage("--record - and --output -: only one of them can go to standard output")
 	}
 	if f.order != "" && f.order != "io" {
-		return usage("--order %s: it is io", f.order)
+		return oneOf("order", f.order, "io")
 	}
-	if _, ok := stacks[f.stacks]; !ok {
-		return usage("--stacks %s: it is full, caller or none", f.stacks)
+	if err := oneOf("stacks", f.stacks, "full", "caller", "none"); err != nil {
+		return err
 	}
 	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
 		return err
@@ -207,19 +207,13 @@ func (f *observeFlags) check() error {
 	if len(f.action) > 0 && f.spec.file == "" {
 		return usage("--on-violation is about the properties of --spec")
 	}
-	if err := checkOnHang(f.onHang); err != nil {
+	if err := oneOf("on-hang", f.onHang, hangReport, hangKill, hangCore); err != nil {
 		return err
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
 	}
-	if f.settle < 0 {
-		return usage("--settle %v: it is not negative", f.settle)
-	}
-	if f.duration < 0 {
-		return usage("--duration %v: it is not negative", f.duration)
-	}
-	return nil
+	return cmp.Or(notNegative("settle", f.settle), notNegative("duration", f.duration))
 }
 
 // stacks are what --stacks may say.

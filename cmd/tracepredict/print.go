@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
@@ -38,24 +40,19 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call chains in full")
 	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
-	fs.IntVar(&f.history, "history", 0, "critical sections `N` kept for each lock and thread, to predict from (1000 if 0, at least 2), and events in proportion; what is forgotten is counted and told")
-	fs.IntVar(&f.reversals, "reversals", 0, "steps `N` that may be spent on schedules in which critical sections of a lock change places; 0 is the default, 16777216, and -1 looks for none")
+	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is forgotten is counted and told", predict.DefaultSections))
+	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules in which critical sections of a lock change places; 0 is the default, %d, and -1 looks for none", predict.DefaultReversals))
 }
 
 func (f *reportFlags) check() error {
-	if f.format != "text" && f.format != "json" {
-		return usage("--format %s: it is text or json", f.format)
-	}
-	if c := finding.Confidence(f.confidence); c != finding.Observed && c != finding.Predicted && c != finding.Potential {
-		return usage("--confidence %s: it is observed, predicted or potential", f.confidence)
+	if err := cmp.Or(oneOf("format", f.format, "text", "json"),
+		oneOf("confidence", f.confidence, finding.Observed, finding.Predicted, finding.Potential)); err != nil {
+		return err
 	}
 	if f.findings < 0 || f.findings > 255 {
 		return usage("--findings-exit %d: an exit status is 0 to 255", f.findings)
 	}
-	if f.history < 0 {
-		return usage("--history %d: it is not negative", f.history)
-	}
-	return nil
+	return notNegative("history", f.history)
 }
 
 // printer writes reports where the flags say.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -60,7 +59,7 @@ func (a *app) sites(f *planFlags, name string) error {
 		err = errors.Join(planner.Unresolved(), f.wants.accept(planner.Found()))
 	}
 	if err != nil {
-		return f.wants.blame(&loader.UsageError{Err: err})
+		return f.wants.blame(usage("%w", err))
 	}
 	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.Places) == 0 {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Plain(nothingIn(bin)))

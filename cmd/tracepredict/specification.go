@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
-	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -42,6 +42,12 @@ func (f *specFlags) reading(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }
 
+// The causality cone that exec, attach and analyze explore by default.
+const (
+	defaultWindow = 64 // states of a level
+	defaultQueue  = 32 // events
+)
+
 // coneFlags bound the search for runs that violate a property; exec, attach and
 // analyze have them.
 type coneFlags struct {
@@ -52,21 +58,12 @@ type coneFlags struct {
 func (f *coneFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.causality, "causality", "sync", "which order the runs keep that properties are checked on: `sync|exclusion`, that of all synchronisation, or critical sections may change places as a whole")
-	fs.IntVar(&f.window, "window", 64, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
-	fs.IntVar(&f.queue, "queue", 32, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
+	fs.IntVar(&f.window, "window", defaultWindow, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
+	fs.IntVar(&f.queue, "queue", defaultQueue, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
 }
 
 func (f *coneFlags) check() error {
-	if f.window < 0 {
-		return usage("--window %d: it is not negative", f.window)
-	}
-	if f.causality != "sync" && f.causality != "exclusion" {
-		return usage("--causality %s: it is sync or exclusion", f.causality)
-	}
-	if f.queue < 0 {
-		return usage("--queue %d: it is not negative", f.queue)
-	}
-	return nil
+	return cmp.Or(notNegative("window", f.window), oneOf("causality", f.causality, "sync", "exclusion"), notNegative("queue", f.queue))
 }
 
 // specification is a specification with its monitors.
@@ -83,7 +80,7 @@ func (f *specFlags) load() (*specification, error) {
 	}
 	s, monitors, problems := spec.ForRun(f.file, spec.Options{Path: f.include}, spec.MonitorOptions{Partial: f.partial})
 	if problems.HasErrors() {
-		return nil, &loader.UsageError{Err: problems}
+		return nil, usage("%w", problems)
 	}
 	out := &specification{Spec: s, monitors: monitors}
 	if len(problems) > 0 {
@@ -118,7 +115,7 @@ func (s *specification) blame(err error) error {
 	if len(problems) == 0 {
 		return err
 	}
-	return &loader.UsageError{Err: errors.Join(s.Sorted(problems), errors.Join(rest...))}
+	return usage("%w", errors.Join(s.Sorted(problems), errors.Join(rest...)))
 }
 
 // unblamed gives the parts of an error that are not the specification's; the others it
@@ -173,7 +170,7 @@ func (s *specification) bound(cone coneFlags, names run.Namer, found func(*findi
 	}
 	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Found: found, Latency: latency})
 	if err != nil {
-		return nil, &loader.UsageError{Err: err}
+		return nil, usage("%w", err)
 	}
 	return r, nil
 }

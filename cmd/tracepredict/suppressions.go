@@ -8,7 +8,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
-	"github.com/tracepredict/tracepredict/loader"
 )
 
 // suppressFlags say which findings are left out of reports.
@@ -30,7 +29,7 @@ func (f *suppressFlags) register(cmd *cobra.Command) {
 func (f *suppressFlags) load() error {
 	sets, err := openSuppressions(f.files)
 	if err != nil {
-		return &loader.UsageError{Err: fmt.Errorf("--suppressions %w", err)}
+		return fmt.Errorf("--suppressions %w", err)
 	}
 	if !f.plain {
 		builtin, err := suppress.Builtin()
@@ -43,12 +42,13 @@ func (f *suppressFlags) load() error {
 	return nil
 }
 
+// openSuppressions reads files of suppressions; a fault in one is wrong usage.
 func openSuppressions(names []string) ([]*suppress.Set, error) {
 	var sets []*suppress.Set
 	for _, name := range names {
 		s, err := suppress.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, usage("%w", err)
 		}
 		sets = append(sets, s)
 	}
@@ -80,7 +80,7 @@ With FILE it reads each as --suppressions does, and says how many suppressions t
 func (a *app) checkSuppressions(names []string) error {
 	sets, err := openSuppressions(names)
 	if err != nil {
-		return &loader.UsageError{Err: err}
+		return err
 	}
 	for i, s := range sets {
 		fmt.Fprintf(a.stdout, "%s: %d suppressions, %d for other tools\n", report.Plain(names[i]), s.Len(), s.Foreign())
