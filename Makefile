@@ -33,6 +33,10 @@ test: ## run every test, as root where sudo allows it
 	$(MAKE) --no-print-directory build
 	scripts/test
 
+check: ## format, vet, lint, floors, and the tests that need no root: what a change should pass first
+	scripts/setup check
+	scripts/check
+
 bench: ## measure, and write docs/performance.md
 	scripts/setup bench
 	$(MAKE) --no-print-directory build
@@ -94,4 +98,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/compare build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test bench plots real compare soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test check bench plots real compare soak long-trace pgo generate fmt lint fuzz install clean

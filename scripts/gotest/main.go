@@ -1,8 +1,8 @@
 // Command gotest runs go test and keeps account of the tests that skip, which go
 // test without -v does not mention.
 //
-//	gotest -skipped FILE ARG...   runs go test ARG..., and adds what skipped to FILE
-//	gotest -summary FILE          says what skipped and why, a line for each reason
+//	gotest -skipped FILE -- ARG...   runs go test ARG..., and adds what skipped to FILE
+//	gotest -summary FILE             says what skipped and why, a line for each reason
 //
 // It prints what go test prints: of a package that passes one line, of a test
 // that fails all its output. FILE has a line for each test or subtest that
