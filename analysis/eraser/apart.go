@@ -50,7 +50,7 @@ func (k *kept) again(key apartKey) (known *finding.Pruned, room bool) {
 
 // add takes x and e, which hold locks that exclude one another.
 func (p *apart) add(sets *table, x *access, t *thread, e *event.Event) {
-	k := apartKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].lock(), keyOf(x, e)}
+	k := apartKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].Lock(), keyOf(x, e)}
 	if known, room := p.locked.again(k); known != nil || !room {
 		return
 	}
@@ -69,7 +69,7 @@ func (p *apart) order(x *access, t *thread, e *event.Event) {
 	known, room := p.ordered.again(k)
 	switch {
 	case known != nil:
-		p.latest.version = ^t.version // whatever it is, the locks are not copied yet
+		p.latest.version = ^t.locks.Changes // whatever it is, the locks are not copied yet
 		p.latest.take(t, e)
 		x.fill(&known.Evidence[0], e.Object)
 		p.latest.fill(&known.Evidence[1], e.Object)

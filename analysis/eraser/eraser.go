@@ -19,6 +19,7 @@ package eraser
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -102,6 +103,9 @@ type Options struct {
 	// Apart collects the pairs of accesses that a lock keeps apart, or that are ordered; see
 	// Analysis.Apart and Ordered.
 	Apart bool
+	// Locks are the locks that threads hold, which has taken each event before the analysis
+	// gets it. Default: the analysis follows them itself.
+	Locks *locks.Table
 	// OnAccess, if not nil, is told the verdict of each access. The verdict
 	// is valid during the call only.
 	OnAccess func(*Verdict)
@@ -130,21 +134,23 @@ type Stats struct {
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts    Options
-	sets    *table
-	threads map[event.ThreadID]*thread
-	lately  [recently]*thread // of threads, by the low bits of the ID
-	vars    map[event.ObjectID]*variable
-	near    [recently]*variable // of vars, by the low bits of the ID
-	done    []*raceReport       // of variables whose lifetime ended
-	dead    map[pairKey]*dead   // of done, by pair of places
-	order   publication
-	apart   *apart // nil: not asked for
-	stats   Stats
-	verdict Verdict
-	limit   int // of interned sets, before unused ones are dropped
-	deaths  int // of objects, since then
-	minimum int // of deaths, before unused sets are dropped
+	opts     Options
+	locks    *locks.Table
+	ownLocks bool // locks is not shared
+	sets     *table
+	threads  map[event.ThreadID]*thread
+	lately   [recently]*thread // of threads, by the low bits of the ID
+	vars     map[event.ObjectID]*variable
+	near     [recently]*variable // of vars, by the low bits of the ID
+	done     []*raceReport       // of variables whose lifetime ended
+	dead     map[pairKey]*dead   // of done, by pair of places
+	order    publication
+	apart    *apart // nil: not asked for
+	stats    Stats
+	verdict  Verdict
+	limit    int // of interned sets, before unused ones are dropped
+	deaths   int // of objects, since then
+	minimum  int // of deaths, before unused sets are dropped
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -161,16 +167,22 @@ func New(opts Options) *Analysis {
 	if opts.Apart {
 		pairs = newApart()
 	}
+	own := opts.Locks == nil
+	if own {
+		opts.Locks = locks.New()
+	}
 	return &Analysis{
-		opts:    opts,
-		apart:   pairs,
-		sets:    newTable(),
-		threads: map[event.ThreadID]*thread{},
-		vars:    map[event.ObjectID]*variable{},
-		dead:    map[pairKey]*dead{},
-		order:   publication{objects: map[event.ObjectID][]event.Epoch{}},
-		limit:   cacheLimit,
-		minimum: minDeaths,
+		opts:     opts,
+		locks:    opts.Locks,
+		ownLocks: own,
+		apart:    pairs,
+		sets:     newTable(),
+		threads:  map[event.ThreadID]*thread{},
+		vars:     map[event.ObjectID]*variable{},
+		dead:     map[pairKey]*dead{},
+		order:    publication{objects: map[event.ObjectID][]event.Epoch{}},
+		limit:    cacheLimit,
+		minimum:  minDeaths,
 	}
 }
 
@@ -190,10 +202,21 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op.IsAccess():
 		a.access(e)
 	case e.Op.IsAcquire():
-		a.acquire(e)
+		if a.ownLocks {
+			a.thread(e.Thread).locks.Acquire(e)
+		}
 	case e.Op == event.Release:
-		a.release(e)
+		t := a.thread(e.Thread)
+		if a.ownLocks {
+			t.locks.Release(e.Object)
+		}
+		t.made = min(t.made, t.locks.Same)
+	case e.Op == event.Join && a.ownLocks:
+		a.locks.Event(e)
 	case e.Op == event.End:
+		if a.ownLocks {
+			a.locks.Event(e)
+		}
 		delete(a.threads, e.Thread)
 		a.lately[e.Thread%recently] = nil
 	case e.Op == event.Init:
@@ -209,9 +232,9 @@ func (a *Analysis) Event(e *event.Event) {
 // Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for _, t := range a.threads {
-		n.Thread(t.id)
-		for _, h := range t.held {
-			n.Object(h.m.lock())
+		n.Thread(t.locks.ID)
+		for _, h := range t.locks.Held {
+			n.Object(h.Lock())
 		}
 	}
 	for id, v := range a.vars {
@@ -224,52 +247,27 @@ func (a *Analysis) Remember(n *event.Names) {
 	a.apart.remember(n)
 }
 
-// thread is what one thread holds. Its lockset is made at an access, not at each
-// lock: most critical sections of most programs have no access that is observed.
+// thread is the lockset of a thread. It is made at an access, not at each lock: most
+// critical sections of most programs have no access that is observed.
 type thread struct {
-	id      event.ThreadID
-	set     setID      // of held, valid at an access
-	held    []heldLock // in order of acquisition
-	made    int        // how many of held have their sets
-	version uint64     // counts changes of held
-}
-
-type heldLock struct {
-	m     member
-	place event.StackID
-	set   setID // of the locks up to this one
+	locks *locks.Thread
+	set   setID   // of the locks held, valid at an access
+	sets  []setID // by index in locks.Held: of the locks up to there; the first made are valid
+	made  int
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
 	near := &a.lately[id%recently]
-	if t := *near; t != nil && t.id == id {
+	if t := *near; t != nil && t.locks.ID == id {
 		return t
 	}
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id}
+		t = &thread{locks: a.locks.Thread(id)}
 		a.threads[id] = t
 	}
 	*near = t
 	return t
-}
-
-func (t *thread) find(lock event.ObjectID) int {
-	for i := len(t.held) - 1; i >= 0; i-- {
-		if t.held[i].m.lock() == lock {
-			return i
-		}
-	}
-	return -1
-}
-
-func (a *Analysis) acquire(e *event.Event) {
-	t := a.thread(e.Thread)
-	if t.find(e.Object) >= 0 {
-		return
-	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Stack})
-	t.version++
 }
 
 // makeSet makes the lockset of a thread, from the first lock on that has none.
@@ -277,27 +275,14 @@ func (a *Analysis) makeSet(t *thread) {
 	if len(a.sets.sets) > a.limit {
 		a.compact()
 	}
-	t.set = 0
+	t.set, t.sets = 0, t.sets[:t.made]
 	if t.made > 0 {
-		t.set = t.held[t.made-1].set
+		t.set = t.sets[t.made-1]
 	}
-	for ; t.made < len(t.held); t.made++ {
-		h := &t.held[t.made]
-		h.set = a.sets.add(t.set, h.m)
-		t.set = h.set
+	for ; t.made < len(t.locks.Held); t.made++ {
+		t.set = a.sets.add(t.set, t.locks.Held[t.made].Member)
+		t.sets = append(t.sets, t.set)
 	}
-}
-
-func (a *Analysis) release(e *event.Event) {
-	t := a.thread(e.Thread)
-	i := t.find(e.Object)
-	if i < 0 {
-		return
-	}
-	copy(t.held[i:], t.held[i+1:])
-	t.held = t.held[:len(t.held)-1]
-	t.made = min(t.made, i)
-	t.version++
 }
 
 // retire ends the lifetime of a variable: what was found stays, the rest goes.

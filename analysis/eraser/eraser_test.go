@@ -124,8 +124,8 @@ func TestCompactBoundsTable(t *testing.T) {
 	a := New(Options{})
 	a.limit = 10
 	for i := event.ObjectID(1); i <= 100; i++ {
-		a.acquire(&event.Event{Thread: 1, Object: i, Op: event.Acquire})
-		a.release(&event.Event{Thread: 1, Object: i, Op: event.Release})
+		a.Event(&event.Event{Thread: 1, Object: i, Op: event.Acquire})
+		a.Event(&event.Event{Thread: 1, Object: i, Op: event.Release})
 		a.limit = 10
 	}
 	if n := a.Stats().Locksets; n > 12 {

@@ -3,6 +3,7 @@ package eraser
 import (
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -62,17 +63,17 @@ func TestHandover(t *testing.T) {
 // were taken, and what was asked before is not made again.
 func TestSetsAreOnce(t *testing.T) {
 	sets := newTable()
-	of := func(locks ...event.ObjectID) setID {
+	of := func(held ...event.ObjectID) setID {
 		id := setID(0)
-		for _, o := range locks {
-			id = sets.add(id, memberOf(o, false))
+		for _, o := range held {
+			id = sets.add(id, locks.MemberOf(o, false))
 		}
 		return id
 	}
 	if of(1, 2, 3) != of(3, 1, 2) || of(1, 2) == of(1, 3) {
 		t.Error("sets of the same locks have two names, or of others one")
 	}
-	read := sets.add(of(1), memberOf(2, true))
+	read := sets.add(of(1), locks.MemberOf(2, true))
 	if read == of(1, 2) {
 		t.Error("the mode is not part of the set")
 	}

@@ -3,27 +3,16 @@ package eraser
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // setID names an interned lockset; 0 is the empty one.
 type setID int32
 
-// A member of a lockset is a lock with the mode that it is held in. The even
-// number is the exclusive mode, so that a candidate set (plain locks) is a
-// lockset of exclusive members.
-type member uint64
-
-func memberOf(lock event.ObjectID, shared bool) member {
-	m := member(lock) << 1
-	if shared {
-		m |= 1
-	}
-	return m
-}
-
-func (m member) lock() event.ObjectID { return event.ObjectID(m >> 1) }
-func (m member) shared() bool         { return m&1 != 0 }
+// A member of a lockset is a lock with the mode that it is held in. A candidate set (plain
+// locks) is a lockset of exclusive members.
+type member = locks.Member
 
 // cacheLimit bounds each table of remembered set operations: beyond it the
 // table starts anew, which costs time and never an answer.
@@ -162,10 +151,10 @@ func (t *table) adding(s setID, m member) setID {
 func (t *table) protecting(held setID, write bool) setID {
 	t.scratch = t.scratch[:0]
 	for _, m := range t.sets[held] {
-		if write && m.shared() {
+		if write && m.Shared() {
 			continue
 		}
-		t.scratch = append(t.scratch, memberOf(m.lock(), false))
+		t.scratch = append(t.scratch, locks.MemberOf(m.Lock(), false))
 	}
 	return t.intern(t.scratch)
 }
@@ -186,7 +175,7 @@ func (t *table) meeting(k meetKey) setID {
 	}
 	t.scratch = t.scratch[:0]
 	for _, c := range t.sets[k.candidates] {
-		if covers(t.sets[k.held], c.lock(), k.write) {
+		if covers(t.sets[k.held], c.Lock(), k.write) {
 			t.scratch = append(t.scratch, c)
 		}
 	}
@@ -195,13 +184,13 @@ func (t *table) meeting(k meetKey) setID {
 
 // covers reports whether a set protects an access by the lock.
 func covers(s []member, lock event.ObjectID, write bool) bool {
-	if _, ok := slices.BinarySearch(s, memberOf(lock, false)); ok {
+	if _, ok := slices.BinarySearch(s, locks.MemberOf(lock, false)); ok {
 		return true
 	}
 	if write {
 		return false
 	}
-	_, ok := slices.BinarySearch(s, memberOf(lock, true))
+	_, ok := slices.BinarySearch(s, locks.MemberOf(lock, true))
 	return ok
 }
 
@@ -237,10 +226,10 @@ func (t *table) guards(a, b setID) setID {
 	}
 	t.scratch = t.scratch[:0]
 	for _, m := range t.sets[a] {
-		i, exclusive := slices.BinarySearch(t.sets[b], memberOf(m.lock(), false))
-		shared := i < len(t.sets[b]) && t.sets[b][i] == memberOf(m.lock(), true)
-		if exclusive || shared && !m.shared() {
-			t.scratch = append(t.scratch, memberOf(m.lock(), false))
+		i, exclusive := slices.BinarySearch(t.sets[b], locks.MemberOf(m.Lock(), false))
+		shared := i < len(t.sets[b]) && t.sets[b][i] == locks.MemberOf(m.Lock(), true)
+		if exclusive || shared && !m.Shared() {
+			t.scratch = append(t.scratch, locks.MemberOf(m.Lock(), false))
 		}
 	}
 	return remember(t.common, k, t.intern(t.scratch))
@@ -248,12 +237,12 @@ func (t *table) guards(a, b setID) setID {
 
 func excludes(a, b []member) bool {
 	for len(a) > 0 && len(b) > 0 {
-		switch la, lb := a[0].lock(), b[0].lock(); {
+		switch la, lb := a[0].Lock(), b[0].Lock(); {
 		case la < lb:
 			a = a[1:]
 		case lb < la:
 			b = b[1:]
-		case a[0].shared() && b[0].shared():
+		case a[0].Shared() && b[0].Shared():
 			a, b = a[1:], b[1:]
 		default:
 			return true

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	firstLock, locks         = 1, 3
+	firstLock, lockCount     = 1, 3
 	firstVariable, variables = 10, 2
 )
 
@@ -17,7 +17,7 @@ func act(w *eventtest.World) {
 	place := event.StackID(w.Between(1, 3, "place"))
 	switch w.Between(0, 9, "action") {
 	case 0, 1:
-		l := event.ObjectID(w.Between(firstLock, firstLock+locks-1, "lock"))
+		l := event.ObjectID(w.Between(firstLock, firstLock+lockCount-1, "lock"))
 		op := eventtest.OneOf(w.Choices, []event.Op{event.Acquire, event.AcquireRead}, "mode")
 		w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: place})
 	case 2:

@@ -63,7 +63,7 @@ func newReport(x *access, t *thread, e *event.Event) *raceReport {
 // steps are x and e as evidence.
 func steps(x *access, t *thread, e *event.Event) []finding.Step {
 	var y access
-	y.version = ^t.version // whatever it is, the locks are not copied yet
+	y.version = ^t.locks.Changes // whatever it is, the locks are not copied yet
 	y.take(t, e)
 	return []finding.Step{x.step(e.Object), y.step(e.Object)}
 }

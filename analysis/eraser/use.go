@@ -56,7 +56,7 @@ func (a *Analysis) Uses() []run.Use {
 		n := &v.use
 		u := run.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
 		for _, m := range a.sets.sets[n.guards] {
-			u.Guards = append(u.Guards, m.lock())
+			u.Guards = append(u.Guards, m.Lock())
 		}
 		out = append(out, u)
 	}

@@ -44,7 +44,7 @@ func (v *variable) remember(n *event.Names) {
 type access struct {
 	thread  event.ThreadID
 	set     setID
-	version uint64 // of the thread's held locks, when held was copied
+	version uint32 // of the thread's held locks, when held was copied
 	slot    uint32
 	epoch   event.Epoch
 	seq     uint64
@@ -207,15 +207,15 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 // is reports whether e would take the place of x.
 func (x *access) is(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Stack &&
-		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.version || x.sameHeld(t))
+		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
 }
 
 func (x *access) sameHeld(t *thread) bool {
-	if len(x.held) != len(t.held) {
+	if len(x.held) != len(t.locks.Held) {
 		return false
 	}
-	for i, h := range t.held {
-		if x.held[i] != h.m.lock() || x.heldAt[i] != h.place {
+	for i, h := range t.locks.Held {
+		if x.held[i] != h.Lock() || x.heldAt[i] != h.Place {
 			return false
 		}
 	}
@@ -236,14 +236,14 @@ func (a *Analysis) conflict(x *access, e *event.Event) bool {
 
 // take makes e the access that x stands for.
 func (x *access) take(t *thread, e *event.Event) {
-	if x.version != t.version || x.thread != e.Thread {
+	if x.version != t.locks.Changes || x.thread != e.Thread {
 		x.held, x.heldAt = x.held[:0], x.heldAt[:0]
-		for _, h := range t.held {
-			x.held = append(x.held, h.m.lock())
-			x.heldAt = append(x.heldAt, h.place)
+		for _, h := range t.locks.Held {
+			x.held = append(x.held, h.Lock())
+			x.heldAt = append(x.heldAt, h.Place)
 		}
 	}
-	x.thread, x.set, x.version = e.Thread, t.set, t.version
+	x.thread, x.set, x.version = e.Thread, t.set, t.locks.Changes
 	x.slot, x.epoch = e.Slot, e.Epoch
 	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
 	x.flags, x.op, x.place = e.Flags, e.Op, e.Stack
@@ -271,7 +271,7 @@ func (a *Analysis) tell(v *variable, e *event.Event) {
 	d.Seq, d.Variable, d.State, d.Seeded = e.Seq, e.Object, v.state, v.seeded
 	d.Candidates = d.Candidates[:0]
 	for _, m := range a.sets.sets[v.candidates] {
-		d.Candidates = append(d.Candidates, m.lock())
+		d.Candidates = append(d.Candidates, m.Lock())
 	}
 	d.Warning = v.state == SharedModified && v.candidates == 0
 	a.opts.OnAccess(d)

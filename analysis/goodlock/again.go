@@ -1,8 +1,6 @@
 package goodlock
 
-import (
-	"github.com/tracepredict/tracepredict/observer/event"
-)
+import "github.com/tracepredict/tracepredict/observer/event"
 
 // again is a nesting that a thread does again and again: all that tells one from
 // another, in one line of a processor's cache, and where its instance is. With
@@ -37,13 +35,13 @@ func (g *again) fill(t *thread, place event.StackID) bool {
 	if len(above) == 0 || len(above) > maxAgain {
 		return false
 	}
-	want := t.held[len(above)].m
-	g.stretch, g.thread, g.lock, g.place = t.stretch, t.id, want.lock(), place
+	want := t.locks.Held[len(above)].Member
+	g.stretch, g.thread, g.lock, g.place = t.stretch, t.id, want.Lock(), place
 	g.depth, g.modes = uint16(len(above)), uint16(want&1)<<len(above)
 	for i := range above {
 		h := &above[i]
-		g.held[i] = taken{h.m.lock(), h.place}
-		g.modes |= uint16(h.m&1) << i
+		g.held[i] = taken{h.Lock(), h.Place}
+		g.modes |= uint16(h.Member&1) << i
 	}
 	return true
 }

@@ -96,7 +96,7 @@ func rings(a *Analysis, names *eventtest.Names) []string {
 	s.found = func(ring []*pattern, choice []*instance) {
 		var r []string
 		for i, p := range ring {
-			r = append(r, names.Threads[choice[i].thread.id]+":"+names.Objects[p.wanted.lock()])
+			r = append(r, names.Threads[choice[i].thread.id]+":"+names.Objects[p.wanted.Lock()])
 		}
 		slices.Sort(r)
 		out = append(out, strings.Join(r, " "))

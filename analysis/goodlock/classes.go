@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -88,18 +89,18 @@ func (c *classes) class(lock event.ObjectID) event.ObjectID {
 	return first
 }
 
-func (c *classes) member(m member) member { return memberOf(c.class(m.lock()), m.shared()) }
+func (c *classes) member(m member) member { return locks.MemberOf(c.class(m.Lock()), m.Shared()) }
 
 // absorb takes up what a nesting of locks says of classes.
 func (c *classes) absorb(p *pattern) {
-	if slices.ContainsFunc(p.held, func(m member) bool { return m.lock() == p.wanted.lock() }) {
+	if slices.ContainsFunc(p.held, func(m member) bool { return m.Lock() == p.wanted.Lock() }) {
 		return // read again: it says nothing of other locks
 	}
 	wanted := c.member(p.wanted)
 	var held []member
 	for _, m := range p.held {
-		if k := c.member(m); k.lock() == wanted.lock() {
-			c.nested(wanted.lock(), m.lock(), p)
+		if k := c.member(m); k.Lock() == wanted.Lock() {
+			c.nested(wanted.Lock(), m.Lock(), p)
 		} else {
 			held = append(held, k)
 		}
@@ -142,7 +143,7 @@ func (c *classes) nested(class, held event.ObjectID, p *pattern) {
 		n = &inside{pairs: map[[2]event.ObjectID]bool{}}
 		c.inside[class] = n
 	}
-	w := p.wanted.lock()
+	w := p.wanted.Lock()
 	n.both = n.both || n.pairs[[2]event.ObjectID{w, held}]
 	if pair := [2]event.ObjectID{held, w}; !n.pairs[pair] && c.left > 0 {
 		c.left--
@@ -178,7 +179,7 @@ func (x *instance) own(p *pattern) *pattern {
 func (c *classes) remember(n *event.Names) {
 	keep := func(x *instance) {
 		n.Thread(x.thread.id)
-		n.Object(x.original.wanted.lock())
+		n.Object(x.original.wanted.Lock())
 		for _, id := range x.held {
 			n.Object(id)
 		}
@@ -237,7 +238,7 @@ func (c *classes) known(r *report) string {
 func (c *classes) ring(ring []*pattern) string {
 	ids := make([]event.ObjectID, 0, len(ring))
 	for _, p := range ring {
-		ids = append(ids, p.wanted.lock())
+		ids = append(ids, p.wanted.Lock())
 	}
 	return ringOf(ids)
 }

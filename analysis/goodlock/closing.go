@@ -45,9 +45,9 @@ func (s *search) leastRing(first *pattern) int {
 	for length := 1; len(level) > 0; length++ {
 		var next []*pattern
 		for _, p := range level {
-			after := s.holders[p.wanted.lock()]
-			if p.wanted.shared() {
-				after = append(after[:len(after):len(after)], s.writers[p.wanted.lock()]...)
+			after := s.holders[p.wanted.Lock()]
+			if p.wanted.Shared() {
+				after = append(after[:len(after):len(after)], s.writers[p.wanted.Lock()]...)
 			}
 			if c.steps -= len(after); c.steps < 0 {
 				return 1

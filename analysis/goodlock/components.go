@@ -10,7 +10,7 @@ func components(patterns []*pattern) map[event.ObjectID]int {
 	c := tarjan{number: map[event.ObjectID]int{}}
 	for _, p := range patterns {
 		for _, m := range p.held {
-			from, to := c.node(m.lock()), c.node(p.wanted.lock())
+			from, to := c.node(m.Lock()), c.node(p.wanted.Lock())
 			c.next[from] = append(c.next[from], to)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -21,9 +22,9 @@ func TestComponentsAgainstReachability(t *testing.T) {
 		var patterns []*pattern
 		for range rapid.IntRange(1, 2*n).Draw(rt, "patterns") {
 			wanted := lock.Draw(rt, "wanted")
-			p := &pattern{wanted: memberOf(event.ObjectID(wanted+1), false)}
+			p := &pattern{wanted: locks.MemberOf(event.ObjectID(wanted+1), false)}
 			for _, h := range rapid.SliceOfN(lock, 1, 2).Draw(rt, "held") {
-				p.held = append(p.held, memberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
+				p.held = append(p.held, locks.MemberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
 				reach[h][wanted] = true
 			}
 			patterns = append(patterns, p)
@@ -51,7 +52,7 @@ func TestComponentsAgainstReachability(t *testing.T) {
 func TestComponentsOfALongPath(t *testing.T) {
 	var patterns []*pattern
 	for i := range event.ObjectID(100_000) {
-		patterns = append(patterns, &pattern{wanted: memberOf(i+2, false), held: []member{memberOf(i+1, false)}})
+		patterns = append(patterns, &pattern{wanted: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
 	}
 	of := components(patterns)
 	if len(of) != 100_001 || of[1] == of[2] {

@@ -68,7 +68,7 @@ func (a *Analysis) pruned(ring []*pattern) finding.Pruned {
 	for i, q := range ring {
 		p.Evicted = p.Evicted || q.evicted
 		p.Evidence = append(p.Evidence, choice[i].step(q, choice[i].first))
-		p.Objects = append(p.Objects, q.wanted.lock())
+		p.Objects = append(p.Objects, q.wanted.Lock())
 	}
 	if !distinct {
 		p.Why = finding.OneThread

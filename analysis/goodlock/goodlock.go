@@ -28,6 +28,7 @@ package goodlock
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -86,6 +87,9 @@ type Options struct {
 	// each acquisition of one of them, that first one too.
 	OnOpposed func(older, newer finding.Nesting)
 	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
+	// Locks are the locks that threads hold, which has taken each event before the analysis
+	// gets it. Default: the analysis follows them itself.
+	Locks *locks.Table
 	// Class, if not nil, gives the class of a lock; see Classes. It is called from
 	// Classes, and where destroyed locks make room.
 	Class func(event.ObjectID) Class
@@ -108,6 +112,8 @@ type Stats struct {
 // Analysis is the lock order analysis. It implements finding.Analysis.
 type Analysis struct {
 	opts      Options
+	locks     *locks.Table
+	ownLocks  bool // locks is not shared
 	threads   map[event.ThreadID]*thread
 	lately    [recently]*thread // of threads, by the low bits of the ID
 	root      *node
@@ -143,8 +149,14 @@ func New(opts Options) *Analysis {
 	setDefault(&opts.MaxFindings, defaultMaxFindings)
 	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
 	opts.History = max(opts.History, 2)
+	own := opts.Locks == nil
+	if own {
+		opts.Locks = locks.New()
+	}
 	a := &Analysis{
 		opts:     opts,
+		locks:    opts.Locks,
+		ownLocks: own,
 		threads:  map[event.ThreadID]*thread{},
 		root:     &node{},
 		patterns: map[string]*pattern{},
@@ -176,14 +188,14 @@ func (a *Analysis) Stats() Stats {
 func (a *Analysis) Remember(n *event.Names) {
 	for _, t := range a.threads {
 		n.Thread(t.id)
-		for _, h := range t.held {
-			n.Object(h.m.lock())
+		for _, h := range t.locks.Held {
+			n.Object(h.Lock())
 		}
 	}
 	for _, p := range a.ordered {
-		n.Object(p.wanted.lock())
+		n.Object(p.wanted.Lock())
 		for _, m := range p.held {
-			n.Object(m.lock())
+			n.Object(m.Lock())
 		}
 		for _, x := range p.kept {
 			n.Thread(x.thread.id)
@@ -202,8 +214,9 @@ func (a *Analysis) Remember(n *event.Names) {
 // thread is what one thread holds, and which locks its parent held around it.
 type thread struct {
 	id      event.ThreadID
-	held    []heldLock  // in order of acquisition
-	placed  int         // how many of held have their nodes
+	locks   *locks.Thread
+	nodes   []*node // by index in locks.Held: of the path up to there; the first placed are valid
+	placed  int
 	segment uint64      // counts what may order the thread with others
 	stretch uint64      // names what lies between changes of segment and clock; of the analysis' own
 	clock   *clock      // the latest snapshot, without the thread's own slot
@@ -217,15 +230,6 @@ type thread struct {
 	guards   []section // of forkHeld, those held until the join
 	ended    bool
 	detached bool
-}
-
-// heldLock is a lock that a thread holds. Its node is looked for when another is
-// wanted inside: most critical sections of most programs have none.
-type heldLock struct {
-	m     member
-	node  *node // of the path up to this lock
-	place event.StackID
-	seq   uint64 // of the acquire: names the critical section
 }
 
 // section is a critical section of a thread.
@@ -242,7 +246,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	}
 	t := a.threads[id]
 	if t == nil {
-		t = &thread{id: id}
+		t = &thread{id: id, locks: a.locks.Thread(id)}
 		a.stretch(t)
 		a.threads[id] = t
 	}
@@ -252,6 +256,9 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 
 // Event takes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
+	if a.ownLocks {
+		a.locks.Event(e)
+	}
 	switch e.Op {
 	case event.None, event.AcquireFailed, event.Init:
 		return
@@ -271,7 +278,7 @@ func (a *Analysis) Event(e *event.Event) {
 		a.acquireAgain(t, e)
 		return
 	case event.Release:
-		a.release(t, e.Object)
+		t.placed = min(t.placed, t.locks.Same)
 		if e.Flags&event.InCondWait == 0 {
 			return
 		}
@@ -288,38 +295,18 @@ func (a *Analysis) Event(e *event.Event) {
 	a.stretch(t)
 }
 
+// acquire records a lock-order edge where the thread holds other locks. Its nodes are looked
+// for then: most critical sections of most programs have none inside.
 func (a *Analysis) acquire(t *thread, e *event.Event) {
-	if t.find(e.Object) >= 0 {
+	if t.locks.Again {
 		return
 	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, e.Op == event.AcquireRead), place: e.Stack, seq: e.Seq})
-	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.held) > 1 || a.queues(e)) {
+	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.queues(e)) {
 		a.wanted(t, e)
 	}
 	if a.nodes > 4*a.opts.MaxPatterns {
 		a.replant()
 	}
-}
-
-func (a *Analysis) release(t *thread, lock event.ObjectID) {
-	i := t.find(lock)
-	if i < 0 {
-		return
-	}
-	if i < len(t.held)-1 {
-		copy(t.held[i:], t.held[i+1:])
-	}
-	t.held = t.held[:len(t.held)-1]
-	t.placed = min(t.placed, i)
-}
-
-func (t *thread) find(lock event.ObjectID) int {
-	for i := len(t.held) - 1; i >= 0; i-- {
-		if t.held[i].m.lock() == lock {
-			return i
-		}
-	}
-	return -1
 }
 
 func (a *Analysis) fork(t *thread, e *event.Event) {
@@ -328,8 +315,8 @@ func (a *Analysis) fork(t *thread, e *event.Event) {
 		return
 	}
 	c.parent, c.forkHeld, c.born = t, nil, linkOf(e)
-	for _, h := range t.held {
-		c.forkHeld = append(c.forkHeld, section{h.m, h.seq, t})
+	for _, h := range t.locks.Held {
+		c.forkHeld = append(c.forkHeld, section{h.Member, h.Seq, t})
 	}
 }
 
@@ -343,7 +330,7 @@ func (a *Analysis) join(t *thread, e *event.Event) {
 	if c.parent == t {
 		c.within = t
 		for _, s := range c.forkHeld {
-			if i := t.find(s.m.lock()); i >= 0 && t.held[i].seq == s.seq {
+			if i := t.locks.Find(s.m.Lock()); i >= 0 && t.locks.Held[i].Seq == s.seq {
 				c.guards = append(c.guards, s)
 			}
 		}
@@ -366,7 +353,7 @@ func (a *Analysis) detach(id event.ThreadID) {
 // end drops what only a running thread needs.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
-	t.held, t.placed = nil, 0
+	t.nodes, t.placed = nil, 0
 	a.clocks.drop(t.clock)
 	t.clock = nil
 	if t.detached {

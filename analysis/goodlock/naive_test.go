@@ -132,10 +132,10 @@ func ringName(ring []*pattern, choice []*instance) string {
 	for i, p := range ring {
 		var held []string
 		for _, m := range p.held {
-			held = append(held, fmt.Sprint(m.lock(), m.shared()))
+			held = append(held, fmt.Sprint(m.Lock(), m.Shared()))
 		}
 		slices.Sort(held)
-		parts = append(parts, fmt.Sprint(choice[i].thread.id, " wants ", p.wanted.lock(), p.wanted.shared(), " holds ", held))
+		parts = append(parts, fmt.Sprint(choice[i].thread.id, " wants ", p.wanted.Lock(), p.wanted.Shared(), " holds ", held))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
@@ -326,7 +326,7 @@ func TestAgainstFigure10(t *testing.T) {
 		s := a.newSearch()
 		s.found = func(ring []*pattern, c []*instance) {
 			t1, t2 := c[0].thread.id, c[1].thread.id
-			l1, l2 := ring[0].wanted.lock(), ring[1].wanted.lock()
+			l1, l2 := ring[0].wanted.Lock(), ring[1].wanted.Lock()
 			got[naiveConflict{[2]event.ThreadID{min(t1, t2), max(t1, t2)}, lockPair{min(l1, l2), max(l1, l2)}}] = true
 		}
 		s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }

@@ -7,12 +7,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-func (m member) mode() finding.Mode { return finding.Mode{Lock: m.lock(), Shared: m.shared()} }
+func modeOf(m member) finding.Mode { return finding.Mode{Lock: m.Lock(), Shared: m.Shared()} }
 
 func (p *pattern) nesting() finding.Nesting {
-	n := finding.Nesting{ID: p.id, Wanted: p.wanted.mode()}
+	n := finding.Nesting{ID: p.id, Wanted: modeOf(p.wanted)}
 	for _, m := range p.held {
-		n.Held = append(n.Held, m.mode())
+		n.Held = append(n.Held, modeOf(m))
 	}
 	return n
 }
@@ -38,10 +38,10 @@ func (a *Analysis) oppose(p *pattern) {
 	if a.opts.OnOpposed == nil {
 		return
 	}
-	lock, holds := p.wanted.lock(), uint64(0)
+	lock, holds := p.wanted.Lock(), uint64(0)
 	for _, m := range p.held {
-		holds |= traceOf(m.lock())
-		wanting := a.wanting[m.lock()]
+		holds |= traceOf(m.Lock())
+		wanting := a.wanting[m.Lock()]
 		for _, w := range wanting[max(0, len(wanting)-maxLooked):] {
 			if w.holds&traceOf(lock) != 0 && p.faces(w.p) {
 				a.opposed(p, w.p)
@@ -69,7 +69,7 @@ func (a *Analysis) opposed(p, q *pattern) {
 
 // unopposed forgets a pattern that is dropped.
 func (a *Analysis) unopposed(p *pattern) {
-	lock := p.wanted.lock()
+	lock := p.wanted.Lock()
 	left := slices.DeleteFunc(a.wanting[lock], func(w wanter) bool { return w.p == p })
 	if a.wanting[lock] = left; len(left) == 0 {
 		delete(a.wanting, lock)

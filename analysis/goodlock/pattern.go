@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -78,7 +79,7 @@ func (a *Analysis) wanted(t *thread, e *event.Event) {
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
 	}
 	for _, h := range t.above() {
-		x.heldAt = append(x.heldAt, h.place)
+		x.heldAt = append(x.heldAt, h.Place)
 	}
 	p.kept = append(p.kept, x)
 	p.hits[t.id%hits] = x
@@ -111,7 +112,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 func nesting(t *thread, e *event.Event) finding.Step {
 	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Stack}
 	for _, h := range t.above() {
-		s.Held, s.HeldAt = append(s.Held, h.m.lock()), append(s.HeldAt, h.place)
+		s.Held, s.HeldAt = append(s.Held, h.Lock()), append(s.HeldAt, h.Place)
 	}
 	return s
 }
@@ -135,9 +136,9 @@ func (a *Analysis) use(p *pattern, n int) {
 			delete(a.dead, lock)
 		}
 	}
-	count(p.wanted.lock())
+	count(p.wanted.Lock())
 	for _, m := range p.held {
-		count(m.lock())
+		count(m.Lock())
 	}
 }
 
@@ -230,11 +231,11 @@ func (a *Analysis) countFinished() int {
 // want what p holds. So p is in no later ring of two; a longer one, of which
 // the neighbour on the dead side is old too and the rest is new, is lost.
 func (a *Analysis) finished(p *pattern) bool {
-	if a.dead[p.wanted.lock()] {
+	if a.dead[p.wanted.Lock()] {
 		return true
 	}
 	for _, m := range p.held {
-		if !a.dead[m.lock()] {
+		if !a.dead[m.Lock()] {
 			return false
 		}
 	}
@@ -266,7 +267,7 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 		return false
 	}
 	for i, h := range t.above() {
-		if x.heldAt[i] != h.place || x.held[i] != h.m.lock() {
+		if x.heldAt[i] != h.Place || x.held[i] != h.Lock() {
 			return false
 		}
 	}
@@ -274,7 +275,7 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 }
 
 // above is what the thread held when it took its latest lock.
-func (t *thread) above() []heldLock { return t.held[:len(t.held)-1] }
+func (t *thread) above() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1] }
 
 // scarce is the number of instances that every pattern may have.
 const scarce = 4

@@ -1,6 +1,9 @@
 package goodlock
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/analysis/locks"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Policy is whom a read-write lock prefers while readers hold it and a writer waits.
 type Policy uint8
@@ -37,10 +40,11 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 	if e.Flags&(event.Try|event.Inferred) != 0 || !a.prefersWriters(e.Object) {
 		return
 	}
-	t.held = append(t.held, heldLock{m: memberOf(e.Object, true), place: e.Stack, seq: e.Seq})
+	held := t.locks.Held
+	t.locks.Held = append(held, locks.Held{Member: locks.MemberOf(e.Object, true), Place: e.Stack, Seq: e.Seq})
 	a.wanted(t, e)
-	t.held = t.held[:len(t.held)-1]
-	t.placed = min(t.placed, len(t.held))
+	t.locks.Held = held
+	t.placed = min(t.placed, len(held))
 }
 
 const (

@@ -88,7 +88,7 @@ func ringKey(ring []*pattern, choice []*instance, start int) string {
 		before := ring[(j+len(ring)-1)%len(ring)]
 		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].wanted))
 		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].place))
-		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].takenAt(before.wanted.lock())))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].takenAt(before.wanted.Lock())))
 	}
 	return string(b)
 }
@@ -125,12 +125,12 @@ func (r *report) by() []event.ThreadID {
 
 func (x *instance) step(p *pattern, m moment) finding.Step {
 	op := event.Acquire
-	if p.wanted.shared() {
+	if p.wanted.Shared() {
 		op = event.AcquireRead
 	}
 	return finding.Step{
 		Seq: m.seq, Time: m.time, Thread: x.thread.id, Op: op, Flags: m.flags,
-		Object: p.wanted.lock(), Place: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+		Object: p.wanted.Lock(), Place: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
 	}
 }
 

@@ -101,20 +101,20 @@ func (s *search) strip() []*pattern {
 	s.holders, s.writers = map[event.ObjectID][]*pattern{}, map[event.ObjectID][]*pattern{}
 	for _, p := range s.a.ordered {
 		for _, m := range p.held {
-			held[m.lock()] = true
-			if of[m.lock()] == of[p.wanted.lock()] {
-				s.holders[m.lock()] = append(s.holders[m.lock()], p)
-				read[p.wanted.lock()] = read[p.wanted.lock()] || p.wanted.shared()
+			held[m.Lock()] = true
+			if of[m.Lock()] == of[p.wanted.Lock()] {
+				s.holders[m.Lock()] = append(s.holders[m.Lock()], p)
+				read[p.wanted.Lock()] = read[p.wanted.Lock()] || p.wanted.Shared()
 			}
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(s.a.ordered), func(p *pattern) bool {
-		lock := p.wanted.lock()
-		if !p.wanted.shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
+		lock := p.wanted.Lock()
+		if !p.wanted.Shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
 			s.writers[lock] = append(s.writers[lock], p)
 			return false
 		}
-		return !slices.ContainsFunc(p.held, func(m member) bool { return of[m.lock()] == of[lock] })
+		return !slices.ContainsFunc(p.held, func(m member) bool { return of[m.Lock()] == of[lock] })
 	})
 }
 
@@ -125,13 +125,13 @@ func (s *search) extend(length int) {
 		if s.blocks(last, first) && s.minimal() {
 			s.closed(s.ring)
 		}
-		s.deeper = s.deeper || length != s.a.opts.MaxThreads && len(s.holders[last.wanted.lock()]) > 0 ||
-			slices.ContainsFunc(s.holders[last.wanted.lock()], s.joins)
+		s.deeper = s.deeper || length != s.a.opts.MaxThreads && len(s.holders[last.wanted.Lock()]) > 0 ||
+			slices.ContainsFunc(s.holders[last.wanted.Lock()], s.joins)
 		return
 	}
-	s.extendBy(s.holders[last.wanted.lock()], length)
-	if last.wanted.shared() {
-		s.extendBy(s.writers[last.wanted.lock()], length)
+	s.extendBy(s.holders[last.wanted.Lock()], length)
+	if last.wanted.Shared() {
+		s.extendBy(s.writers[last.wanted.Lock()], length)
 	}
 }
 
@@ -155,7 +155,7 @@ func (s *search) extendBy(next []*pattern, length int) {
 // joins reports whether p may be one more of the ring.
 func (s *search) joins(p *pattern) bool {
 	for _, q := range s.ring {
-		if q.wanted.lock() == p.wanted.lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
+		if q.wanted.Lock() == p.wanted.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
 			return false
 		}
 	}
@@ -167,7 +167,7 @@ func (s *search) blocks(p, q *pattern) bool { return p.waitsFor(q) || s.behind(p
 
 // behind reports whether p wants to read what q wants to write, and lets q go first.
 func (s *search) behind(p, q *pattern) bool {
-	return p.wanted.shared() && !q.wanted.shared() && p.wanted.lock() == q.wanted.lock() && s.a.prefersWriters(p.wanted.lock())
+	return p.wanted.Shared() && !q.wanted.Shared() && p.wanted.Lock() == q.wanted.Lock() && s.a.prefersWriters(p.wanted.Lock())
 }
 
 // minimal reports whether the ring has no writer that a reader waits behind although
@@ -184,14 +184,14 @@ func (s *search) minimal() bool {
 
 // waitsFor reports whether one who holds what q held blocks p's acquisition.
 func (p *pattern) waitsFor(q *pattern) bool {
-	return slices.ContainsFunc(q.held, p.wanted.conflicts)
+	return slices.ContainsFunc(q.held, p.wanted.Conflicts)
 }
 
 // gate gives a lock that p and q hold in modes that exclude one another, or 0.
 func (p *pattern) gate(q *pattern) event.ObjectID {
 	for _, m := range p.held {
-		if slices.ContainsFunc(q.held, m.conflicts) {
-			return m.lock()
+		if slices.ContainsFunc(q.held, m.Conflicts) {
+			return m.Lock()
 		}
 	}
 	return 0
@@ -277,13 +277,13 @@ func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
 // pattern q by thread u, or around it.
 func (t *thread) guarded(q *pattern, u *thread) event.ObjectID {
 	for _, g := range t.guards {
-		if u != g.holder && slices.ContainsFunc(q.held, g.m.conflicts) {
-			return g.m.lock()
+		if u != g.holder && slices.ContainsFunc(q.held, g.m.Conflicts) {
+			return g.m.Lock()
 		}
 		for c := u; c != nil; c = c.within {
 			for _, h := range c.guards {
-				if h.seq != g.seq && h.m.conflicts(g.m) {
-					return g.m.lock()
+				if h.seq != g.seq && h.m.Conflicts(g.m) {
+					return g.m.Lock()
 				}
 			}
 		}

@@ -3,27 +3,12 @@ package goodlock
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // member is a lock with the mode that it is held or wanted in.
-type member uint64
-
-func memberOf(lock event.ObjectID, shared bool) member {
-	m := member(lock) << 1
-	if shared {
-		m |= 1
-	}
-	return m
-}
-
-func (m member) lock() event.ObjectID { return event.ObjectID(m >> 1) }
-func (m member) shared() bool         { return m&1 != 0 }
-
-// conflicts reports whether the two cannot be held at one time.
-func (m member) conflicts(o member) bool {
-	return m.lock() == o.lock() && !(m.shared() && o.shared())
-}
+type member = locks.Member
 
 // node is a node of the lock tree of Figure 9: the path from the root is what
 // is held, in the order of acquisition. One tree serves all threads, each at
@@ -52,7 +37,7 @@ func (a *Analysis) child(n *node, m member) *node {
 			return c
 		}
 	}
-	c := &node{parent: n, m: m, path: append(slices.Clip(n.path), m.lock())}
+	c := &node{parent: n, m: m, path: append(slices.Clip(n.path), m.Lock())}
 	n.add(c)
 	a.nodes++
 	return c
@@ -86,13 +71,13 @@ func (n *node) add(c *node) {
 // which is wrong unless the lock released is the last one taken.
 func (a *Analysis) cur(t *thread) *node {
 	n := a.root
+	t.nodes = t.nodes[:t.placed]
 	if t.placed > 0 {
-		n = t.held[t.placed-1].node
+		n = t.nodes[t.placed-1]
 	}
-	for ; t.placed < len(t.held); t.placed++ {
-		h := &t.held[t.placed]
-		n = a.child(n, h.m)
-		h.node = n
+	for ; t.placed < len(t.locks.Held); t.placed++ {
+		n = a.child(n, t.locks.Held[t.placed].Member)
+		t.nodes = append(t.nodes, n)
 	}
 	return n
 }

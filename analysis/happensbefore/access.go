@@ -1,6 +1,9 @@
 package happensbefore
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/analysis/locks"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // variable is what is known of a variable. Of accesses that another, which conflicts
 // with all that they do, comes after, only that one is kept: what it races with, they
@@ -37,6 +40,12 @@ type access struct {
 	more    []heldLock       // the others
 }
 
+// heldLock is a lock that the thread held at an access.
+type heldLock struct {
+	lock  event.ObjectID
+	place event.StackID
+}
+
 // inside is how many locks held an access has room for.
 const inside = 2
 
@@ -58,7 +67,7 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 // same reports whether e does what the latest access of the variable did, so that what
 // it races with, that one raced with already.
 func (x *access) same(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.op == e.Op && x.place == e.Stack && x.changes == t.changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
+	return x.thread == e.Thread && x.op == e.Op && x.place == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
 }
 
 // again makes e what x stands for.
@@ -192,14 +201,17 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 
 // fill makes x the access e.
 func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
-	x.holds(v, t.held)
-	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Stack, t.changes
+	x.holds(v, t.held.Held)
+	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Stack, t.held.Changes
 	x.again(c, t, e)
 }
 
 // holds copies the locks held.
-func (x *access) holds(v *variable, held []heldLock) {
-	n := copy(x.held[:], held)
+func (x *access) holds(v *variable, held []locks.Held) {
+	n := min(len(held), len(x.held))
+	for i := range n {
+		x.held[i] = heldLock{held[i].Lock(), held[i].Place}
+	}
 	x.few = uint8(n)
 	if len(held) == n && len(x.more) == 0 {
 		return
@@ -207,7 +219,10 @@ func (x *access) holds(v *variable, held []heldLock) {
 	if k := len(v.spare); k > 0 && x.more == nil {
 		x.more, v.spare = v.spare[k-1], v.spare[:k-1]
 	}
-	x.more = append(x.more[:0], held[n:]...)
+	x.more = x.more[:0]
+	for _, h := range held[n:] {
+		x.more = append(x.more, heldLock{h.Lock(), h.Place})
+	}
 }
 
 func (v *variable) destroy(c *pool, t *thread, guessed bool) {

@@ -3,6 +3,7 @@ package happensbefore
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -143,18 +144,12 @@ func (ks *marks) drop(p *pool) {
 
 // thread is what the thread knows that has a slot now.
 type thread struct {
-	id      event.ThreadID
-	slot    uint32
-	time    event.Epoch // counts what others may learn of the slot, from 1
-	clock   *version
-	held    []heldLock // in order of acquisition
-	changes uint32     // of held
-	ended   bool
-}
-
-type heldLock struct {
-	lock  event.ObjectID
-	place event.StackID
+	id    event.ThreadID
+	slot  uint32
+	time  event.Epoch // counts what others may learn of the slot, from 1
+	clock *version
+	held  *locks.Thread
+	ended bool
 }
 
 // knows reports whether the event comes before the thread's next one.
@@ -226,10 +221,10 @@ func (a *Analysis) begin(e *event.Event) *thread {
 	for len(a.slots) <= int(e.Slot) {
 		a.slots = append(a.slots, nil)
 	}
-	t := &thread{id: e.Thread, slot: e.Slot, time: 1}
+	t := &thread{id: e.Thread, slot: e.Slot, time: 1, held: a.held.Thread(e.Thread)}
 	if old := a.slots[e.Slot]; old != nil {
 		a.leave(old)
-		t.clock, t.time, t.held = old.clock, old.time+1, old.held[:0]
+		t.clock, t.time = old.clock, old.time+1
 	} else {
 		t.clock = a.clocks.get()
 		t.clock.known = t.clock.known[:0]

@@ -36,6 +36,7 @@ package happensbefore
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -46,6 +47,9 @@ const defaultMaxPairs = 64
 type Options struct {
 	// MaxPairs is how many pairs of places a variable can be reported for. Default 64.
 	MaxPairs int
+	// Locks are the locks that threads hold, which has taken each event before the analysis
+	// gets it. Default: the analysis follows them itself.
+	Locks *locks.Table
 }
 
 // Stats counts what is in memory and what was forgotten.
@@ -58,22 +62,24 @@ type Stats struct {
 
 // Analysis finds races. It implements finding.Analysis.
 type Analysis struct {
-	opts    Options
-	clocks  pool
-	slots   []*thread // by event.Event.Slot
-	live    map[event.ThreadID]*thread
-	pending map[event.ThreadID]*mark // created, nothing seen of them
-	ended   map[event.ThreadID]*mark // not joined, their slot is another's
-	alone   map[event.ThreadID]bool  // detached
-	inits   map[event.ObjectID]*mark
-	locks   table[lock]
-	vars    table[variable]
-	others  table[object]
-	matcher *order.Matcher
-	sets    []past // by order.Ref
-	shared  order.Common[event.Epoch]
-	unsure  bool // an edge may be missing from here on
-	found   races
+	opts     Options
+	held     *locks.Table
+	ownLocks bool // held is not shared
+	clocks   pool
+	slots    []*thread // by event.Event.Slot
+	live     map[event.ThreadID]*thread
+	pending  map[event.ThreadID]*mark // created, nothing seen of them
+	ended    map[event.ThreadID]*mark // not joined, their slot is another's
+	alone    map[event.ThreadID]bool  // detached
+	inits    map[event.ObjectID]*mark
+	locks    table[lock]
+	vars     table[variable]
+	others   table[object]
+	matcher  *order.Matcher
+	sets     []past // by order.Ref
+	shared   order.Common[event.Epoch]
+	unsure   bool // an edge may be missing from here on
+	found    races
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -83,8 +89,12 @@ func New(o Options) *Analysis {
 	if o.MaxPairs <= 0 {
 		o.MaxPairs = defaultMaxPairs
 	}
+	own := o.Locks == nil
+	if own {
+		o.Locks = locks.New()
+	}
 	return &Analysis{
-		opts: o, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, alone: map[event.ThreadID]bool{},
+		opts: o, held: o.Locks, ownLocks: own, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, alone: map[event.ThreadID]bool{},
 		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
 		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{dead: map[pair]*dead{}},
 	}
@@ -113,6 +123,9 @@ func (a *Analysis) Event(e *event.Event) {
 
 // rare takes what is neither access nor lock.
 func (a *Analysis) rare(t *thread, e *event.Event) {
+	if a.ownLocks {
+		a.held.Event(e)
+	}
 	switch e.Op {
 	case event.Fork:
 		a.fork(t, e.Peer)

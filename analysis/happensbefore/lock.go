@@ -33,12 +33,12 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 		}
 		l.exclusive = true
 		l.holder.set(c, t)
-		t.take(e)
+		a.acquire(t, e)
 	case event.AcquireRead:
 		t.joinAt(c, &l.write)
 		l.exclusive, l.more = false, true
 		l.taken.set(c, t)
-		t.take(e)
+		a.acquire(t, e)
 	case event.AcquireFailed:
 		t.joinAt(c, &l.holder)
 		t.joinAll(c, l.taken)
@@ -47,9 +47,17 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	case event.Release:
 		t.joinAll(c, l.failed)
 		l.release(c, t)
-		t.give(e.Object)
+		if a.ownLocks {
+			t.held.Release(e.Object)
+		}
 	}
 	t.tick()
+}
+
+func (a *Analysis) acquire(t *thread, e *event.Event) {
+	if a.ownLocks {
+		t.held.Acquire(e)
+	}
 }
 
 // alone draws the edges to an exclusive acquire from what other threads did with the
@@ -90,29 +98,4 @@ func (l *lock) destroy(c *pool, t *thread, guessed bool) {
 		}
 		k.drop(c)
 	}
-}
-
-// take and give keep account of the locks that a thread holds.
-func (t *thread) take(e *event.Event) {
-	if t.find(e.Object) < 0 {
-		t.held = append(t.held, heldLock{e.Object, e.Stack})
-		t.changes++
-	}
-}
-
-func (t *thread) give(lock event.ObjectID) {
-	if i := t.find(lock); i >= 0 {
-		copy(t.held[i:], t.held[i+1:])
-		t.held = t.held[:len(t.held)-1]
-		t.changes++
-	}
-}
-
-func (t *thread) find(lock event.ObjectID) int {
-	for i := len(t.held) - 1; i >= 0; i-- {
-		if t.held[i].lock == lock {
-			return i
-		}
-	}
-	return -1
 }

@@ -72,7 +72,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 		return
 	}
 	var y access
-	y.holds(v, t.held)
+	y.holds(v, t.held.Held)
 	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
 	r = &report{
 		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
@@ -183,8 +183,8 @@ func (a *Analysis) Remember(n *event.Names) {
 	}
 	for _, t := range a.live {
 		n.Thread(t.id)
-		for _, h := range t.held {
-			n.Object(h.lock)
+		for _, h := range t.held.Held {
+			n.Object(h.Lock())
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/hang"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -48,6 +49,7 @@ type Options struct {
 
 // Suite is all analyses of a run.
 type Suite struct {
+	locks    *locks.Table // what the analyses share
 	eraser   *eraser.Analysis
 	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
@@ -62,15 +64,16 @@ type Suite struct {
 // New makes a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.Judges})
-	s := &Suite{explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
+	held := locks.New()
+	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.ordered(&p)
 			s.pruned = append(s.pruned, p)
 		}
 	}
-	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, Apart: o.Explain})
-	s.order = happensbefore.New(happensbefore.Options{})
+	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, Apart: o.Explain, Locks: held})
+	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
 		o.Locks.OnOpposed, o.Locks.OnTaken = online.Opposed, online.Taken
@@ -81,6 +84,7 @@ func New(o Options) *Suite {
 			return c
 		}
 	}
+	o.Locks.Locks = held
 	s.goodlock = goodlock.New(o.Locks)
 	return s
 }
@@ -90,6 +94,7 @@ func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
 	}
+	s.locks.Event(e)
 	if hang.Wants(e.Op) {
 		s.hangs.Event(e)
 	}

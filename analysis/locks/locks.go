@@ -1,0 +1,149 @@
+// Package locks follows which locks each thread holds: the state that the lockset analysis,
+// the lock-order analysis and the analysis of observed races share, so that it is computed
+// once an event.
+//
+// In goes each event of a run, in trace order; out comes, for each thread, the locks that it
+// holds, in order of acquisition, each with the call stack at which it was acquired. A lock
+// that a thread acquires again while holding it stays as it was first acquired. The end of
+// a thread, or its join, ends what it holds.
+//
+// An analysis that is given a Table by its caller reads it, and the caller hands the Table
+// each event before the analyses. An analysis that is given none has one of its own.
+//
+// An event costs O(locks held) at worst and allocates nothing in the steady state. Memory is
+// bounded by the live threads and what they hold.
+package locks
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// Member is a lock with the mode that it is held or requested in. The even number is the
+// exclusive mode, so that a set of plain locks is a set of exclusive members.
+type Member uint64
+
+// MemberOf returns the member for a lock in a mode.
+func MemberOf(lock event.ObjectID, shared bool) Member {
+	m := Member(lock) << 1
+	if shared {
+		m |= 1
+	}
+	return m
+}
+
+// Lock returns the lock.
+func (m Member) Lock() event.ObjectID { return event.ObjectID(m >> 1) }
+
+// Shared reports whether the mode is that of a reader.
+func (m Member) Shared() bool { return m&1 != 0 }
+
+// Conflicts reports whether two threads cannot hold m and o at one time.
+func (m Member) Conflicts(o Member) bool {
+	return m.Lock() == o.Lock() && !(m.Shared() && o.Shared())
+}
+
+// Held is a lock that a thread holds.
+type Held struct {
+	Member
+	Place event.StackID // of the acquire
+	Seq   uint64        // of the acquire: names the critical section
+}
+
+// Thread is what one thread holds.
+type Thread struct {
+	ID      event.ThreadID
+	Held    []Held // in order of acquisition
+	Changes uint32 // counts the changes of Held
+	// Same is how many of Held, from the outermost on, are what they were before the latest
+	// change: what an analysis knows of these locks together is still so.
+	Same int
+	// Again: the latest acquire was of a lock that the thread held already.
+	Again bool
+}
+
+// Find returns the index in Held of a lock, or -1.
+func (t *Thread) Find(lock event.ObjectID) int {
+	for i := len(t.Held) - 1; i >= 0; i-- {
+		if t.Held[i].Lock() == lock {
+			return i
+		}
+	}
+	return -1
+}
+
+// Acquire takes an acquire by the thread.
+func (t *Thread) Acquire(e *event.Event) {
+	if t.Again = t.Find(e.Object) >= 0; t.Again {
+		return
+	}
+	t.Same = len(t.Held)
+	t.Held = append(t.Held, Held{MemberOf(e.Object, e.Op == event.AcquireRead), e.Stack, e.Seq})
+	t.Changes++
+}
+
+// Release takes a release by the thread.
+func (t *Thread) Release(lock event.ObjectID) {
+	i := t.Find(lock)
+	if i < 0 {
+		return
+	}
+	last := len(t.Held) - 1
+	if i < last {
+		copy(t.Held[i:], t.Held[i+1:])
+	}
+	t.Held = t.Held[:last]
+	t.Same = i
+	t.Changes++
+}
+
+// cached is how many threads are found without a map.
+const cached = 64
+
+// Table is what all threads hold. Make it with New. It is not safe for concurrent use.
+type Table struct {
+	threads map[event.ThreadID]*Thread
+	cache   [cached]*Thread // direct-mapped, by the low bits of the ID
+}
+
+// New returns the table of a run that has not begun.
+func New() *Table { return &Table{threads: map[event.ThreadID]*Thread{}} }
+
+// Thread returns what a thread holds. It stays valid, and up to date, until the thread ends.
+func (l *Table) Thread(id event.ThreadID) *Thread {
+	entry := &l.cache[id%cached]
+	if t := *entry; t != nil && t.ID == id {
+		return t
+	}
+	t := l.threads[id]
+	if t == nil {
+		t = &Thread{ID: id}
+		l.threads[id] = t
+	}
+	*entry = t
+	return t
+}
+
+// Event takes the next event of the run.
+func (l *Table) Event(e *event.Event) {
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		l.Thread(e.Thread).Acquire(e)
+	case event.Release:
+		l.Thread(e.Thread).Release(e.Object)
+	case event.End:
+		l.end(e.Thread)
+	case event.Join:
+		l.end(e.Peer)
+	}
+}
+
+func (l *Table) end(id event.ThreadID) {
+	t := l.threads[id]
+	if t == nil {
+		return
+	}
+	t.Held, t.Same = nil, 0
+	t.Changes++
+	delete(l.threads, id)
+	if entry := &l.cache[id%cached]; *entry == t {
+		*entry = nil
+	}
+}
