@@ -2,43 +2,49 @@ package trace
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// nameWriter collects the names of a block; those of the file are written once.
+// nameWriter collects the names of a block. Each name is written once in a file.
 type nameWriter struct {
 	namer   run.Namer
-	objects event.ObjectID // written up to
+	objects event.ObjectID // the last one written
 	threads event.ThreadID
 	funcs   event.FuncID
-	places  map[event.StackID]bool // written
+	stacks  map[event.StackID]bool // written
 
-	index                       map[string]uint64 // of strings
-	str, place, object, thread  []byte
-	fn                          []byte
-	forms                       formWriter
-	members                     memberWriter
-	starts                      startWriter
-	firstObject, firstThread    uint64 // of the block
-	nPlaces, nObjects, nThreads uint64
-	firstFunc, nFuncs           uint64
+	// Of the block at hand.
+	index     map[string]uint64 // the numbers of strings, from 1
+	strings   []byte
+	sections  [sectionStarts + 1]section // by tag, those of names
+	formIndex map[string]uint64          // the numbers of encoded forms, from 1
+	forms     []byte
+	form      coder // reused
+}
+
+// section is a section of names: the fields of count things, the first of which has the
+// identifier first.
+type section struct {
+	content      []byte
+	first, count uint64
 }
 
 func newNameWriter(n run.Namer) nameWriter {
 	if n == nil {
 		n = &run.Names{}
 	}
-	return nameWriter{namer: n, places: map[event.StackID]bool{}, index: map[string]uint64{}}
+	return nameWriter{namer: n, stacks: map[event.StackID]bool{}, index: map[string]uint64{}, formIndex: map[string]uint64{}}
 }
 
-// collect takes up what is new in c. Full is called when what has been
-// collected is much for one block, and takes it.
+// collect adds the names that events of c are the first to need. It calls full when
+// there is enough for one block, which writes the block.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
-		if len(n.str)+len(n.place)+len(n.object)+len(n.thread)+len(n.fn)+n.forms.size()+len(n.members.objects)+len(n.starts.places) < nameBytes {
+		if n.size() < nameBytes {
 			return nil
 		}
 		return full()
@@ -59,13 +65,14 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 	}
 	for n.funcs < c.funcs {
 		n.funcs++
-		n.addFunc(n.funcs)
+		f := n.namer.Func(n.funcs)
+		n.add(sectionFunctions, uint64(n.funcs), func(k *coder) { codeFunc(k, &f) })
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	for _, p := range c.places {
-		n.addPlace(p)
+		n.addStack(p)
 		if err := check(); err != nil {
 			return err
 		}
@@ -73,85 +80,75 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 	return nil
 }
 
+// size returns how many bytes of names the block has.
+func (n *nameWriter) size() int {
+	size := len(n.strings) + len(n.forms)
+	for i := range n.sections {
+		size += len(n.sections[i].content)
+	}
+	return size
+}
+
+// add adds what code writes to a section.
+func (n *nameWriter) add(tag byte, id uint64, code func(*coder)) {
+	s := &n.sections[tag]
+	if s.count++; s.count == 1 {
+		s.first = id
+	}
+	k := coder{out: s.content, number: n.string}
+	code(&k)
+	s.content = k.out
+}
+
 func (n *nameWriter) addThread(id event.ThreadID) {
-	if n.nThreads++; n.nThreads == 1 {
-		n.firstThread = uint64(id)
-	}
 	t := n.namer.Thread(id)
-	b := n.thread
-	for _, v := range []uint64{uint64(t.TID), uint64(t.TGID), uint64(t.Parent), uint64(t.Created), n.string(t.Start), n.string(t.Name), bit(t.Main)} {
-		b = binary.AppendUvarint(b, v)
-	}
-	n.thread = b
-	n.addPlace(t.Created)
+	n.add(sectionThreads, uint64(id), func(k *coder) { codeThread(k, &t) })
+	n.addStack(t.Created)
 }
 
 func (n *nameWriter) addObject(id event.ObjectID) {
-	if n.nObjects++; n.nObjects == 1 {
-		n.firstObject = uint64(id)
-	}
 	o := n.namer.Object(id)
-	b := n.object
-	for _, v := range []uint64{uint64(o.Kind), n.string(o.Name), o.Addr, uint64(o.TGID), uint64(o.Init), uint64(o.First), uint64(o.FirstThread)} {
-		b = binary.AppendUvarint(b, v)
+	n.add(sectionObjects, uint64(id), func(k *coder) { codeObject(k, &o) })
+	if o.Form != nil {
+		form := n.formNumber(o.Form)
+		n.add(sectionForms, uint64(id), func(k *coder) { num(k, &id); k.uvarint(&form) })
 	}
-	n.object = b
-	n.forms.add(id, o.Form, n.string)
-	n.members.add(id, o, n.string)
-	n.addPlace(o.Init)
-	n.addPlace(o.First)
+	if o.Member != "" || o.Class != "" {
+		n.add(sectionMembers, uint64(id), func(k *coder) { num(k, &id); codeMember(k, &o) })
+	}
+	n.addStack(o.Init)
+	n.addStack(o.First)
 }
 
-func (n *nameWriter) addFunc(id event.FuncID) {
-	if n.nFuncs++; n.nFuncs == 1 {
-		n.firstFunc = uint64(id)
+// formNumber returns the number of a form in the block.
+func (n *nameWriter) formNumber(f *event.Form) uint64 {
+	k := &n.form
+	k.out, k.number = append(k.out[:0], byte(f.Class), f.Bits), n.string
+	names := f.Names
+	list(k, &names, event.MaxFormNames, codeFormName)
+	i, ok := n.formIndex[string(k.out)]
+	if !ok {
+		i = uint64(len(n.formIndex) + 1)
+		n.formIndex[string(k.out)] = i
+		n.forms = append(n.forms, k.out...)
 	}
-	f := n.namer.Func(id)
-	b := n.fn
-	for _, v := range []uint64{n.string(f.Name), n.string(f.Module), n.string(f.Result), bit(f.Makes), uint64(f.Life)} {
-		b = binary.AppendUvarint(b, v)
-	}
-	params := f.Params[:min(len(f.Params), event.MaxArgs)]
-	b = binary.AppendUvarint(b, uint64(len(params)))
-	for _, p := range params {
-		b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, n.string(p.Name)), n.string(p.Type)), zigzag(uint64(p.Index)))
-	}
-	on := f.On[:min(len(f.On), maxPatterns)]
-	b = binary.AppendUvarint(b, uint64(len(on)))
-	for _, o := range on {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, n.string(o.Pattern)), bit(o.Return))
-	}
-	n.fn = b
+	return i
 }
 
-func (n *nameWriter) addPlace(id event.StackID) {
-	if id == 0 || n.places[id] {
+func (n *nameWriter) addStack(id event.StackID) {
+	if id == 0 || n.stacks[id] {
 		return
 	}
-	n.places[id] = true
-	n.nPlaces++
+	n.stacks[id] = true
 	frames := n.namer.Frames(id)
-	frames = frames[:min(len(frames), MaxFrames)]
-	b := binary.AppendUvarint(n.place, uint64(id))
-	b = binary.AppendUvarint(b, uint64(len(frames)))
-	for i := range frames {
-		f := &frames[i]
-		for _, v := range []uint64{n.string(f.Function), n.string(f.File), n.string(f.Module), uint64(max(f.Line, 0)), f.Offset, bit(f.Inlined), f.Addr} {
-			b = binary.AppendUvarint(b, v)
-		}
+	n.add(sectionPlaces, uint64(id), func(k *coder) { num(k, &id); list(k, &frames, MaxFrames, codeFrame) })
+	shown := frames[:min(len(frames), MaxFrames)]
+	if slices.ContainsFunc(shown, func(f event.Frame) bool { return f.Start > 0 }) {
+		n.add(sectionStarts, uint64(id), func(k *coder) { num(k, &id); list(k, &frames, MaxFrames, codeStart) })
 	}
-	n.place = b
-	n.starts.add(id, frames)
 }
 
-func bit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// string gives the number of a string in the block; 0 is "".
+// string returns the number of a string in the block; 0 is "".
 func (n *nameWriter) string(s string) uint64 {
 	if s == "" {
 		return 0
@@ -162,12 +159,12 @@ func (n *nameWriter) string(s string) uint64 {
 	i := uint64(len(n.index) + 1)
 	n.index[s] = i
 	s = Shorten(s)
-	n.str = binary.AppendUvarint(n.str, uint64(len(s)))
-	n.str = append(n.str, s...)
+	n.strings = binary.AppendUvarint(n.strings, uint64(len(s)))
+	n.strings = append(n.strings, s...)
 	return i
 }
 
-// Shorten gives a name as long as a trace can hold: 16 KiB.
+// Shorten returns a name, cut to what a trace can hold: 16 KiB.
 func Shorten(s string) string {
 	if len(s) <= maxString {
 		return s
@@ -179,24 +176,37 @@ func Shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// take appends the sections of names to b and forgets what they hold.
-func (n *nameWriter) take(b []byte) []byte {
-	b = appendSection(b, sectionStrings, n.str)
-	if n.nPlaces > 0 {
-		b = appendCounted(b, sectionPlaces, n.place, n.nPlaces)
+// takeFirst appends to b the sections that stand before those of events, and empties them.
+func (n *nameWriter) takeFirst(b []byte) []byte {
+	b = appendSection(b, sectionStrings, n.strings)
+	b = n.take(b, sectionPlaces)
+	for _, tag := range []byte{sectionObjects, sectionThreads, sectionFunctions} {
+		b = n.take(b, tag, n.sections[tag].first)
 	}
-	if n.nObjects > 0 {
-		b = appendCounted(b, sectionObjects, n.object, n.firstObject, n.nObjects)
-	}
-	if n.nThreads > 0 {
-		b = appendCounted(b, sectionThreads, n.thread, n.firstThread, n.nThreads)
-	}
-	if n.nFuncs > 0 {
-		b = appendCounted(b, sectionFunctions, n.fn, n.firstFunc, n.nFuncs)
-	}
-	n.str, n.place, n.object, n.thread, n.fn = n.str[:0], n.place[:0], n.object[:0], n.thread[:0], n.fn[:0]
-	n.nPlaces, n.nObjects, n.nThreads, n.nFuncs = 0, 0, 0, 0
+	n.strings = n.strings[:0]
 	clear(n.index)
+	return b
+}
+
+// takeLast appends to b the sections that stand behind those of events, and empties them.
+func (n *nameWriter) takeLast(b []byte) []byte {
+	if s := &n.sections[sectionForms]; s.count > 0 {
+		content := append(binary.AppendUvarint(nil, uint64(len(n.formIndex))), n.forms...)
+		content = append(binary.AppendUvarint(content, s.count), s.content...)
+		b = appendSection(b, sectionForms, content)
+		*s, n.forms = section{content: s.content[:0]}, n.forms[:0]
+		clear(n.formIndex)
+	}
+	return n.take(n.take(b, sectionMembers), sectionStarts)
+}
+
+// take appends a section, which begins with numbers and the count, and empties it.
+func (n *nameWriter) take(b []byte, tag byte, numbers ...uint64) []byte {
+	s := &n.sections[tag]
+	if s.count > 0 {
+		b = appendCounted(b, tag, s.content, append(numbers, s.count)...)
+	}
+	*s = section{content: s.content[:0]}
 	return b
 }
 

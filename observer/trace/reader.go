@@ -72,7 +72,7 @@ type Reader struct {
 
 	names   run.Names
 	strings map[string]string      // each once
-	known   map[string]*event.Form // each once
+	shared  map[string]*event.Form // each once
 	size    int                    // of the names, roughly
 	summary run.Summary
 	ended   bool // the last block has been read
@@ -94,7 +94,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, known: map[string]*event.Form{}, summary: run.Summary{Program: name}}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, shared: map[string]*event.Form{}, summary: run.Summary{Program: name}}
 	return r, r.header()
 }
 
@@ -386,18 +386,19 @@ func (r *Reader) sections() error {
 		if b.bad {
 			return errors.New("a section reaches beyond its block")
 		}
+		k := &coder{in: &c, table: table}
 		var err error
 		switch tag {
 		case sectionStrings:
 			table, err = r.stringTable(&c)
 		case sectionPlaces:
-			err = r.placeNames(&c, table)
+			err = r.stackNames(k)
 		case sectionObjects:
-			err = r.objectNames(&c, table)
+			err = r.objectNames(k)
 		case sectionThreads:
-			err = r.threadNames(&c, table)
+			err = r.threadNames(k)
 		case sectionFunctions:
-			err = r.funcNames(&c, table)
+			err = r.funcNames(k)
 		case sectionSummary:
 			err = r.readSummary(c.b)
 		case sectionKinds:
@@ -409,11 +410,14 @@ func (r *Reader) sections() error {
 		case sectionValues:
 			r.values = c
 		case sectionForms:
-			err = r.forms(&c, table)
+			err = r.forms(k)
 		case sectionMembers:
-			err = r.members(&c, table)
+			err = r.members(k)
 		case sectionStarts:
-			err = r.starts(&c)
+			err = r.starts(k)
+		}
+		if wrong := wrongNames[tag]; wrong != nil && err == errNames {
+			err = wrong
 		}
 		if err != nil {
 			return err

@@ -1,14 +1,23 @@
 package trace
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 var errNames = errors.New("the names of the block are cut short")
+
+// wrongNames are the errors of sections that say more than errNames does.
+var wrongNames = map[byte]error{
+	sectionForms:   errors.New("what the block says of values is cut short or cannot be"),
+	sectionMembers: errors.New("what the block says of types is cut short or cannot be"),
+	sectionStarts:  errors.New("what the block says of functions' first lines is cut short or cannot be"),
+}
 
 // charge counts the memory that names take.
 func (r *Reader) charge(n int) error {
@@ -38,42 +47,161 @@ func (r *Reader) stringTable(c *cursor) ([]string, error) {
 	return table, nil
 }
 
-// lookup gives a string of the block, by its number; 0 is "".
-func lookup(c *cursor, table []string) string {
-	i := c.uvarint()
-	switch {
-	case i == 0:
-		return ""
-	case i < uint64(len(table)):
-		return table[i]
+// readNames reads a section of things that are numbered from the first unknown one. Size
+// returns how much memory one takes, about.
+func readNames[T any](r *Reader, k *coder, what string, known int, code func(*coder, *T), size func(*T) int, add func(T)) error {
+	c := k.in
+	if first := c.uvarint(); first != uint64(known+1) {
+		return fmt.Errorf("%s are named from %d, and %d are known", what, first, known)
 	}
-	c.bad = true
-	return ""
-}
-
-func (r *Reader) placeNames(c *cursor, table []string) error {
+	var t, zero T
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
-		id, count := c.number(), c.uvarint()
-		if c.bad || count > MaxFrames {
+		t = zero
+		code(k, &t)
+		if c.bad {
 			return errNames
 		}
-		if err := r.charge(64 + 128*int(count)); err != nil {
+		if err := r.charge(size(&t)); err != nil {
 			return err
 		}
-		frames := make([]event.Frame, 0, count)
-		for range count {
-			f := event.Frame{Function: lookup(c, table), File: lookup(c, table), Module: lookup(c, table)}
-			f.Line, f.Offset = int(c.number()), c.uvarint()
-			f.Inlined, f.Addr = c.uvarint() != 0, c.uvarint()
-			frames = append(frames, f)
-			if c.bad {
-				return errNames
-			}
-		}
-		r.names.SetFrames(event.StackID(id), frames)
+		add(t)
 	}
 	return c.whole()
 }
+
+func (r *Reader) threadNames(k *coder) error {
+	return readNames(r, k, "threads", r.names.Threads(), codeThread,
+		func(*run.Thread) int { return 80 }, func(t run.Thread) { r.names.AddThread(t) })
+}
+
+func (r *Reader) objectNames(k *coder) error {
+	return readNames(r, k, "objects", r.names.Objects(), codeObject,
+		func(*run.Object) int { return 64 }, func(o run.Object) { r.names.AddObject(o) })
+}
+
+func (r *Reader) funcNames(k *coder) error {
+	return readNames(r, k, "functions", r.names.Funcs(), codeFunc,
+		func(f *event.Func) int { return 128 + 32*len(f.Params) + 24*len(f.On) }, func(f event.Func) { r.names.AddFunc(f) })
+}
+
+// stackNames reads the frames of stacks.
+func (r *Reader) stackNames(k *coder) error {
+	c := k.in
+	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		var id event.StackID
+		var frames []event.Frame
+		num(k, &id)
+		list(k, &frames, MaxFrames, codeFrame)
+		if c.bad {
+			return errNames
+		}
+		if err := r.charge(64 + 128*len(frames)); err != nil {
+			return err
+		}
+		r.names.SetFrames(id, frames)
+	}
+	return c.whole()
+}
+
+// starts reads the lines on which the functions of frames begin, of stacks that are known.
+func (r *Reader) starts(k *coder) error {
+	c := k.in
+	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		id := event.StackID(c.number())
+		frames := slices.Clone(r.names.Frames(id)) // others may read the known ones now
+		if count := c.uvarint(); c.bad || count != uint64(len(frames)) {
+			return errNames
+		}
+		for i := range frames {
+			codeStart(k, &frames[i])
+		}
+		if c.bad {
+			return errNames
+		}
+		r.names.SetFrames(id, frames)
+	}
+	return c.whole()
+}
+
+// members reads what known objects are parts of.
+func (r *Reader) members(k *coder) error {
+	return r.known(k, func() (func(*run.Object), bool) {
+		var read run.Object
+		codeMember(k, &read)
+		return func(o *run.Object) { o.Member, o.Class = read.Member, read.Class }, true
+	})
+}
+
+// forms reads forms, then the known objects that have them.
+func (r *Reader) forms(k *coder) error {
+	var forms []*event.Form
+	for n := k.in.uvarint(); n > 0 && !k.in.bad; n-- {
+		f, err := r.form(k)
+		if err != nil {
+			return err
+		}
+		forms = append(forms, f)
+	}
+	return r.known(k, func() (func(*run.Object), bool) {
+		i := k.in.uvarint()
+		if i == 0 || i > uint64(len(forms)) {
+			return nil, false
+		}
+		return func(o *run.Object) { o.Form = forms[i-1] }, true
+	})
+}
+
+// known reads a section that adds to known objects. Read reads what is added to one.
+func (r *Reader) known(k *coder, read func() (change func(*run.Object), ok bool)) error {
+	c := k.in
+	for n := c.uvarint(); n > 0 && !c.bad; n-- {
+		id := c.number()
+		change, ok := read()
+		if c.bad || !ok || id == 0 || int(id) > r.names.Objects() {
+			return errNames
+		}
+		r.names.UpdateObject(event.ObjectID(id), change)
+	}
+	return c.whole()
+}
+
+// form reads one form, and returns that of an earlier block if it is the same.
+func (r *Reader) form(k *coder) (*event.Form, error) {
+	c := k.in
+	f := &event.Form{Class: event.FormClass(c.byte()), Bits: c.byte()}
+	n := c.uvarint()
+	if c.bad || n > event.MaxFormNames || f.Bits == 0 || f.Bits > 64 {
+		return nil, errNames
+	}
+	key := []byte{byte(f.Class), f.Bits}
+	last := uint64(0)
+	for i := range n {
+		var name event.Name
+		codeFormName(k, &name)
+		if c.bad || i > 0 && name.Value <= last {
+			return nil, errNames
+		}
+		last = name.Value
+		f.Names = append(f.Names, name)
+		key = binary.AppendUvarint(key, name.Value)
+		key = append(binary.AppendUvarint(key, uint64(len(name.Text))), name.Text...)
+		if len(key) > maxFormKey {
+			return nil, errNames
+		}
+	}
+	if known, ok := r.shared[string(key)]; ok {
+		return known, nil
+	}
+	if err := r.charge(64 + 2*len(key) + 32*len(f.Names)); err != nil {
+		return nil, err
+	}
+	r.shared[string(key)] = f
+	return f, nil
+}
+
+// maxFormKey bounds what a form takes, in bytes: its names, and two numbers with
+// each.
+const maxFormKey = event.MaxFormText + 24*event.MaxFormNames
 
 // whole is an error if something is missing or left over.
 func (c *cursor) whole() error {
@@ -81,75 +209,4 @@ func (c *cursor) whole() error {
 		return errNames
 	}
 	return nil
-}
-
-func (r *Reader) objectNames(c *cursor, table []string) error {
-	first, n := c.uvarint(), c.uvarint()
-	if first != uint64(r.names.Objects()+1) {
-		return fmt.Errorf("objects are named from %d, and %d are known", first, r.names.Objects())
-	}
-	for ; n > 0 && !c.bad; n-- {
-		o := run.Object{Kind: event.Kind(min(c.uvarint(), 255)), Name: lookup(c, table), Addr: c.uvarint(), TGID: c.number()}
-		o.Init, o.First, o.FirstThread = event.StackID(c.number()), event.StackID(c.number()), event.ThreadID(c.number())
-		if c.bad {
-			return errNames
-		}
-		if err := r.charge(64); err != nil {
-			return err
-		}
-		r.names.AddObject(o)
-	}
-	return c.whole()
-}
-
-func (r *Reader) threadNames(c *cursor, table []string) error {
-	first, n := c.uvarint(), c.uvarint()
-	if first != uint64(r.names.Threads()+1) {
-		return fmt.Errorf("threads are named from %d, and %d are known", first, r.names.Threads())
-	}
-	for ; n > 0 && !c.bad; n-- {
-		t := run.Thread{TID: c.number(), TGID: c.number(), Parent: event.ThreadID(c.number()), Created: event.StackID(c.number())}
-		t.Start, t.Name, t.Main = lookup(c, table), lookup(c, table), c.uvarint() != 0
-		if c.bad {
-			return errNames
-		}
-		if err := r.charge(80); err != nil {
-			return err
-		}
-		r.names.AddThread(t)
-	}
-	return c.whole()
-}
-
-func (r *Reader) funcNames(c *cursor, table []string) error {
-	first, n := c.uvarint(), c.uvarint()
-	if first != uint64(r.names.Funcs()+1) {
-		return fmt.Errorf("functions are named from %d, and %d are known", first, r.names.Funcs())
-	}
-	for ; n > 0 && !c.bad; n-- {
-		f := event.Func{Name: lookup(c, table), Module: lookup(c, table), Result: lookup(c, table), Makes: c.uvarint() != 0}
-		f.Life = event.Life(min(c.uvarint(), 255))
-		params := c.uvarint()
-		if params > event.MaxArgs {
-			return errNames
-		}
-		for ; params > 0 && !c.bad; params-- {
-			f.Params = append(f.Params, event.Param{Name: lookup(c, table), Type: lookup(c, table), Index: int(int32(unzigzag(c.uvarint())))})
-		}
-		on := c.uvarint()
-		if on > maxPatterns {
-			return errNames
-		}
-		for ; on > 0 && !c.bad; on-- {
-			f.On = append(f.On, event.On{Pattern: lookup(c, table), Return: c.uvarint() != 0})
-		}
-		if c.bad {
-			return errNames
-		}
-		if err := r.charge(128 + 32*len(f.Params) + 24*len(f.On)); err != nil {
-			return err
-		}
-		r.names.AddFunc(f)
-	}
-	return c.whole()
 }

@@ -284,7 +284,7 @@ func (w *Writer) put(c *columns) error {
 // events and a summary.
 func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	var err error
-	w.raw = w.names.take(w.raw[:0])
+	w.raw = w.names.takeFirst(w.raw[:0])
 	if s != nil {
 		if w.raw, err = appendSummary(w.raw, s); err != nil {
 			return err
@@ -298,9 +298,7 @@ func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 		w.raw = appendSection(w.raw, sectionTimes, c.times)
 		w.raw = appendSection(w.raw, sectionValues, c.values)
 	}
-	w.raw = w.names.forms.take(w.raw)
-	w.raw = w.names.members.take(w.raw)
-	w.raw = w.names.starts.take(w.raw)
+	w.raw = w.names.takeLast(w.raw)
 	if len(w.raw) > maxRaw {
 		return fmt.Errorf("a block of %d bytes is too large", len(w.raw))
 	}
