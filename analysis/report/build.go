@@ -198,11 +198,10 @@ func (b *builder) object(id event.ObjectID) *Object {
 	if b.resolver != nil {
 		info = b.resolver.Object(id)
 	}
-	o := &Object{
-		Name: clean(cmp.Or(info.Name, info.Member)), Class: clean(info.Class), Member: info.Name == "" && info.Member != "",
-		Anonymous: info.Name == "" && info.Member == "" && info.Addr != 0, Kind: info.Kind, Addr: info.Addr,
-		Init: b.stack(info.Init), First: b.stack(info.First), FirstThread: info.FirstThread, values: info.Form,
-	}
+	o := &Object{Object: info, Init: b.stack(info.Init), First: b.stack(info.First)}
+	o.Name, o.Class = clean(cmp.Or(info.Name, info.Member)), clean(info.Class)
+	o.ByMember = info.Name == "" && info.Member != ""
+	o.Anonymous = info.Name == "" && info.Member == "" && info.Addr != 0
 	switch {
 	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
@@ -221,16 +220,12 @@ func (b *builder) thread(id event.ThreadID) Thread {
 	if b.resolver == nil {
 		return Thread{ID: id}
 	}
-	info := b.resolver.Thread(id)
-	process := ""
-	if program, ok := b.programs[info.TGID]; ok {
-		process = fmt.Sprintf("%s (pid %d)", program, info.TGID)
+	t := Thread{Thread: b.resolver.Thread(id), ID: id}
+	t.Name, t.Start, t.Created = clean(t.Name), clean(t.Start), b.stack(t.Thread.Created)
+	if program, ok := b.programs[t.TGID]; ok {
+		t.Process = fmt.Sprintf("%s (pid %d)", program, t.TGID)
 	}
-	return Thread{
-		PID: info.TGID, Process: process,
-		ID: id, TID: info.TID, Name: clean(info.Name), Start: clean(info.Start),
-		Parent: info.Parent, Created: b.stack(info.Created), Main: info.Main,
-	}
+	return t
 }
 
 // sketch is the schedule that the evidence suggests: each side takes what it

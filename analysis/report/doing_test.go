@@ -14,7 +14,7 @@ func TestStanding(t *testing.T) {
 	at := func(op event.Op, object bool) Doing {
 		d := Doing{Step: Step{Step: finding.Step{Op: op}}}
 		if object {
-			d.Step.Object = &Object{Name: "x"}
+			d.Step.Object = &Object{Object: run.Object{Name: "x"}}
 		}
 		return d
 	}
@@ -39,17 +39,19 @@ func TestStanding(t *testing.T) {
 func TestDoingIsGrouped(t *testing.T) {
 	worker := func(id event.ThreadID, s Step) Doing {
 		s.Stack = Stack{Frames: []event.Frame{{Function: "take", File: "queue.c", Line: 41}}}
-		return Doing{Thread: Thread{ID: id, Start: "worker"}, Step: s}
+		return Doing{Thread: Thread{ID: id, Thread: run.Thread{Start: "worker"}}, Step: s}
 	}
 	own := func(addr uint64) *Object {
-		return &Object{Name: "0x1", Anonymous: true, Kind: event.KindCond, Addr: addr}
+		return &Object{Object: run.Object{Name: "0x1", Kind: event.KindCond, Addr: addr}, Anonymous: true}
 	}
-	lock := func(name string, addr uint64) *Object { return &Object{Name: name, Kind: event.KindMutex, Addr: addr} }
+	lock := func(name string, addr uint64) *Object {
+		return &Object{Object: run.Object{Name: name, Kind: event.KindMutex, Addr: addr}}
+	}
 	r := Report{Run: Run{Summary: run.Summary{Program: "/bin/server", PID: 7}}, Doing: []Doing{
-		{Thread: Thread{ID: 1, Main: true}, Call: "read(2)"},
+		{Thread: Thread{ID: 1, Thread: run.Thread{Main: true}}, Call: "read(2)"},
 		worker(2, Step{Step: finding.Step{Op: event.Wait}, Object: own(8)}), worker(3, Step{Step: finding.Step{Op: event.Wait}, Object: own(16)}),
 		worker(4, Step{Step: finding.Step{Op: event.Acquire}, Object: lock("m", 24)}), worker(5, Step{Step: finding.Step{Op: event.Acquire, Flags: event.Timed}, Object: lock("n", 32)}),
-		worker(6, Step{Step: finding.Step{Op: event.Acquire, Readers: 2}, Object: lock("table", 40)}), {Thread: Thread{ID: 7, Name: "idle"}},
+		worker(6, Step{Step: finding.Step{Op: event.Acquire, Readers: 2}, Object: lock("table", 40)}), {Thread: Thread{ID: 7, Thread: run.Thread{Name: "idle"}}},
 	}}
 	r.Doing[3].By, r.Doing[4].Ended = []event.ThreadID{1}, true
 	r.Run.Called = "redis-server, server"

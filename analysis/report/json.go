@@ -50,7 +50,7 @@ type jsonFinding struct {
 	*Finding
 	Names      []string     `json:"objects"`
 	ObjectInfo []jsonObject `json:"object_info"`
-	ThreadInfo []jsonThread `json:"thread_info"`
+	ThreadInfo []Thread     `json:"thread_info"`
 }
 
 type jsonObject struct {
@@ -65,18 +65,6 @@ type jsonObject struct {
 	// Class is what it has in common with other objects; Member: so has its name.
 	Class  string `json:"class,omitempty"`
 	Member bool   `json:"member,omitempty"`
-}
-
-type jsonThread struct {
-	Thread  event.ThreadID `json:"thread"`
-	TID     uint32         `json:"tid"`
-	PID     uint32         `json:"pid"`
-	Name    string         `json:"name"`
-	Start   string         `json:"start"`
-	Main    bool           `json:"main"`
-	Parent  event.ThreadID `json:"parent,omitempty"`
-	Created []event.Frame  `json:"created"`
-	MadeID  int            `json:"created_id"`
 }
 
 // WriteJSON writes the report as one JSON object on one line. The form is fixed: scripts
@@ -217,13 +205,11 @@ func (e *encoder) object(o Object) jsonObject {
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
 		Initialised: inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.stacks.id(o.First),
-		FirstThread: o.FirstThread, Class: o.Class, Member: o.Member,
+		FirstThread: o.FirstThread, Class: o.Class, Member: o.ByMember,
 	}
 }
 
-func (e *encoder) thread(t Thread) jsonThread {
-	return jsonThread{
-		Thread: t.ID, TID: t.TID, PID: t.PID, Name: t.Name, Start: t.Start, Main: t.Main,
-		Parent: t.Parent, Created: inner(t.Created, 1), MadeID: e.stacks.id(t.Created),
-	}
+func (e *encoder) thread(t Thread) Thread {
+	t.Inner, t.CreatedID = inner(t.Created, 1), e.stacks.id(t.Created)
+	return t
 }

@@ -42,7 +42,7 @@ func (n names) aLock(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)
 	}
-	if o.Member {
+	if o.ByMember {
 		return fmt.Sprintf("a '%s'", o.Name)
 	}
 	return quoted(&o)

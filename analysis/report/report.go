@@ -160,41 +160,34 @@ type Instance struct {
 	Threads    []event.ThreadID   `json:"threads"` // by side, at most 16
 }
 
-// Object is a resolved object.
+// Object is a run.Object with stacks for identifiers. Its Name is as in the source, else
+// that of the type's member that it is, else the address as 0x…, else kind and number.
 type Object struct {
-	Name string // as in the source, else of which type's member it is, else the address as 0x…, else kind and number
-	// Member: Name says of which type's member it is; others may be called so too.
-	Member bool
-	Class  string // what it has in common with other objects; "" if nothing is known
-	// Anonymous: no symbol names it, and Name is its address.
-	Anonymous   bool
-	Kind        event.Kind
-	Addr        uint64
+	run.Object
 	Init, First Stack
-	FirstThread event.ThreadID
-	values      *event.Form // how they are written; nil: as numbers
-	numbered    bool        // nothing is known of it, and Name is its kind and number
+	// ByMember reports that Name is that of a type's member: other objects may have it too.
+	ByMember bool
+	// Anonymous reports that no symbol names the object, and Name is its address.
+	Anonymous bool
+	numbered  bool // nothing is known of it, and Name is its kind and number
 }
 
-// form says how the values of the object are written.
+// form returns how the values of the object are written; nil: as numbers.
 func (o *Object) form() *event.Form {
 	if o == nil {
 		return nil
 	}
-	return o.values
+	return o.Form
 }
 
-// Thread is a resolved thread.
+// Thread is a run.Thread with stacks for identifiers.
 type Thread struct {
-	ID      event.ThreadID
-	TID     uint32
-	Name    string
-	Start   string
-	Parent  event.ThreadID
-	Created Stack
-	Main    bool
-	PID     uint32
-	Process string // its name and id, where there were several; else ""
+	ID event.ThreadID `json:"thread"`
+	run.Thread
+	Created   Stack         `json:"-"`
+	Inner     []event.Frame `json:"created"`    // the frames of Created that JSON shows
+	CreatedID int           `json:"created_id"` // of Created, in the table of stacks that JSON ends with
+	Process   string        `json:"-"`          // name and id of its process, where there are several; else ""
 }
 
 // Stack is a call stack, innermost frame first. At is the index of the frame that a

@@ -163,7 +163,7 @@ func quoted(o *Object) string {
 	if o.Anonymous {
 		return fmt.Sprintf("the %s %s", o.Kind, o.Name)
 	}
-	if (o.Member || o.Kind == event.KindField) && o.Addr != 0 {
+	if (o.ByMember || o.Kind == event.KindField) && o.Addr != 0 {
 		return fmt.Sprintf("'%s' at %#x", o.Name, o.Addr)
 	}
 	return "'" + o.Name + "'"
@@ -257,7 +257,7 @@ func (n names) describe(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)
 	}
-	if o.Member && o.Addr != 0 {
+	if o.ByMember && o.Addr != 0 {
 		return fmt.Sprintf("%s (%#x)", o.Name, o.Addr)
 	}
 	return o.Name

@@ -18,7 +18,7 @@ type written struct {
 		Evidence   []writtenStep
 		Witness    []writtenStep
 		ObjectInfo []jsonObject `json:"object_info"`
-		ThreadInfo []jsonThread `json:"thread_info"`
+		ThreadInfo []Thread     `json:"thread_info"`
 	}
 	Stacks [][]int
 	Frames []event.Frame
@@ -110,7 +110,7 @@ func TestChainsAreDistinct(t *testing.T) {
 			used[o.InitID], used[o.FirstID] = true, true
 		}
 		for _, th := range f.ThreadInfo {
-			used[th.MadeID] = true
+			used[th.CreatedID] = true
 		}
 	}
 	for id := range w.Stacks {

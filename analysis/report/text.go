@@ -439,7 +439,7 @@ func (p *printer) object(o *Object) string {
 	if o.Anonymous || o.Kind == event.KindUnknown || o.Kind == event.KindVariable || o.Kind == event.KindField {
 		return shortName(o.Name, p.width/2)
 	}
-	if o.Member {
+	if o.ByMember {
 		return fmt.Sprintf("%s at %#x (%s)", shortName(o.Name, p.width/2), o.Addr, o.Kind)
 	}
 	return fmt.Sprintf("%s (%s)", shortName(o.Name, p.width/2), o.Kind)
@@ -540,7 +540,7 @@ func (p *printer) anonymous(f *Finding) {
 				where += fmt.Sprintf(" by T%d", o.FirstThread)
 			}
 			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
-		} else if o.Member && where != "" {
+		} else if o.ByMember && where != "" {
 			lines = append(lines, fmt.Sprintf("'%s' at %#x was %s", o.Name, o.Addr, where))
 		} else if o.Kind == event.KindField && len(o.Init.Frames) > 0 {
 			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated%s", o.Name, o.Addr, p.names.in(o.Init)))

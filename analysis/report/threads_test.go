@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // TestThreadsOfStdThread: they all start in one function of the C++ library, which says nothing.
@@ -26,7 +27,7 @@ func TestThreadsOfStdThread(t *testing.T) {
 		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", []event.Frame{invoke, library}},
 		{"work", "work", chain(invoke, library)},
 	} {
-		f := Finding{Evidence: []Step{{Step: finding.Step{Thread: 2}, Stack: newStack(c.frames)}}, Mentioned: []Thread{{ID: 2, Start: c.start}, {ID: 1, Main: true}}}
+		f := Finding{Evidence: []Step{{Step: finding.Step{Thread: 2}, Stack: newStack(c.frames)}}, Mentioned: []Thread{{ID: 2, Thread: run.Thread{Start: c.start}}, {ID: 1, Thread: run.Thread{Main: true}}}}
 		f.nameThreads()
 		if d := cmp.Diff([]string{c.want, ""}, []string{f.Mentioned[0].Start, f.Mentioned[1].Start}); d != "" {
 			t.Errorf("%s: %s", c.start, d)

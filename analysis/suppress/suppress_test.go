@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func frame(function, file string, line int) event.Frame {
@@ -24,7 +25,7 @@ func stack(frames ...event.Frame) report.Stack {
 }
 
 func variable(name string) *report.Object {
-	return &report.Object{Name: name, Kind: event.KindVariable, Addr: 0x4000}
+	return &report.Object{Object: run.Object{Name: name, Kind: event.KindVariable, Addr: 0x4000}}
 }
 
 // race is between sell(int), called by front_desk, and refund, called by back_desk.
@@ -41,7 +42,7 @@ func race() *report.Finding {
 
 // deadlock has a chain where the lock was taken, and one where the other is wanted.
 func deadlock() *report.Finding {
-	a, b := &report.Object{Name: "a", Kind: event.KindMutex, Addr: 1}, &report.Object{Name: "pool.slots[3].mu", Kind: event.KindMutex, Addr: 2}
+	a, b := &report.Object{Object: run.Object{Name: "a", Kind: event.KindMutex, Addr: 1}}, &report.Object{Object: run.Object{Name: "pool.slots[3].mu", Kind: event.KindMutex, Addr: 2}}
 	side := func(held, wanted *report.Object, f string) report.Step {
 		return report.Step{Step: finding.Step{Op: event.Acquire}, Object: wanted, Stack: stack(frame(f+"_inner", f+".c", 2)),
 			Held: []report.Held{{Object: *held, Stack: stack(frame(f+"_outer", f+".c", 1))}}}

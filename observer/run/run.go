@@ -41,19 +41,19 @@ type Object struct {
 // Thread is what is known of a thread. The zero value of a field means that it is
 // unknown.
 type Thread struct {
-	TID     uint32         // the kernel's id, which may have been used again since; 0 in imported traces
-	TGID    uint32         // the kernel's id of its process
-	Parent  event.ThreadID // 0 if it lived when the observation began
-	Created event.StackID  // where Parent created it
-	Start   string         // the name of its start routine
-	Name    string         // the kernel's name of it, or that of an imported trace
-	Main    bool           // it is the first thread of its process
+	TID     uint32         `json:"tid"`              // the kernel's id, which may have been used again since; 0 in imported traces
+	TGID    uint32         `json:"pid"`              // the kernel's id of its process
+	Name    string         `json:"name"`             // the kernel's name of it, or that of an imported trace
+	Start   string         `json:"start"`            // the name of its start routine
+	Main    bool           `json:"main"`             // it is the first thread of its process
+	Parent  event.ThreadID `json:"parent,omitempty"` // 0 if it lived when the observation began
+	Created event.StackID  `json:"-"`                // where Parent created it
 	// StartAddr is the address of the start routine. Traces do not record it.
-	StartAddr uint64
+	StartAddr uint64 `json:"-"`
 	// Unsure is the number of the last event up to which the thread may have held locks
 	// that nobody saw it acquire: it lived when the observation began. Traces record it
 	// in Summary.Unsure.
-	Unsure uint64
+	Unsure uint64 `json:"-"`
 }
 
 // Summary is what is known of a run as a whole. The first block of a trace has as
