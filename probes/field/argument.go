@@ -2,7 +2,6 @@ package field
 
 import (
 	"debug/dwarf"
-	"sort"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
@@ -30,32 +29,22 @@ type Argument struct {
 // stays a matter of a second; beyond that it knows no types. Not for concurrent use.
 type Arguments struct {
 	file  *bin.File
-	info  []byte
 	plain *program // without debug information
 	p     *program // nil: there is none
-	spans []unitSpan
+	spans *dw.Spans
 	read  map[dwarf.Offset]bool
 	stubs map[uint64]string
 	slots map[uint64]uint64
 }
 
-// unitSpan is a range of addresses of a unit.
-type unitSpan struct {
-	bin.Range
-	unit dw.Unit
-}
-
-const (
-	maxArgumentEntries = 1 << 22
-	maxUnitSpans       = 1 << 21
-	unitsOfAddress     = 16
-)
+// maxArgumentEntries bounds the entries that are read for all answers.
+const maxArgumentEntries = 1 << 22
 
 // NewArguments makes Arguments of a file, which must stay open.
 func NewArguments(f *bin.File) *Arguments {
 	a := &Arguments{file: f, read: map[dwarf.Offset]bool{}, stubs: f.PLTTargets()}
 	none := &database{file: f, types: map[dwarf.Offset]*typ{}}
-	a.plain = &program{db: none, lists: &lists{arch: f.Arch()}, results: map[uint64]*typ{}, named: map[string]*typ{}}
+	a.plain = &program{db: none, lists: nil, results: map[uint64]*typ{}, named: map[string]*typ{}}
 	if err := a.open(); err != nil {
 		a.p = nil // what is damaged tells nothing
 	}
@@ -69,40 +58,21 @@ func (a *Arguments) open() (err error) {
 	if err != nil {
 		return err
 	}
-	if a.info, err = dw.Of(a.file).Section("info"); err != nil {
+	info, err := dw.Of(a.file).Section("info")
+	if err != nil {
 		return err
 	}
 	db := &database{
-		file: a.file, data: d, info: len(a.info), units: dw.Units(a.info), left: maxArgumentEntries,
+		file: a.file, data: d, info: len(info), units: dw.Units(info), left: maxArgumentEntries,
 		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
-	l, err := db.newLists()
+	l, err := db.locations()
 	if err != nil {
 		return err
 	}
 	a.p = &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
-	a.index(d)
+	a.spans, _ = dw.Of(a.file).Spans() // what is damaged has none
 	return nil
-}
-
-// index notes which unit has which addresses.
-func (a *Arguments) index(d *dwarf.Data) {
-	r, left := d.Reader(), maxUnitSpans
-	for _, u := range a.p.db.units {
-		r.Seek(u.Entry)
-		root, err := r.Next()
-		if err != nil || root == nil || root.Tag != dwarf.TagCompileUnit {
-			continue
-		}
-		ranges, err := d.Ranges(root)
-		if left -= len(ranges); err != nil || left < 0 {
-			continue
-		}
-		for _, x := range ranges {
-			a.spans = append(a.spans, unitSpan{bin.Range{Lo: x[0], Hi: x[1]}, u})
-		}
-	}
-	sort.SliceStable(a.spans, func(i, j int) bool { return a.spans[i].Lo < a.spans[j].Lo })
 }
 
 // At tells what the call, or the jump, at an address passes in an argument, counted
@@ -227,12 +197,13 @@ func (a *Arguments) function(at uint64) *function {
 	if a.p == nil {
 		return nil
 	}
-	for _, u := range a.unitsAt(at) {
+	for _, n := range a.spans.At(at) {
+		u := a.spans.Unit(n)
 		if a.read[u.Entry] || a.p.db.left <= 0 {
 			continue
 		}
 		a.read[u.Entry] = true
-		_ = a.p.unit(u, a.info) // what was read is right
+		_ = a.p.unit(u) // what was read is right
 		a.p.sortGlobals()
 	}
 	for _, fn := range a.p.functions {
@@ -243,17 +214,6 @@ func (a *Arguments) function(at uint64) *function {
 		}
 	}
 	return nil
-}
-
-func (a *Arguments) unitsAt(at uint64) (out []dw.Unit) {
-	i := sort.Search(len(a.spans), func(i int) bool { return a.spans[i].Lo > at })
-	for n := 0; i > 0 && n < unitsOfAddress; n++ {
-		i--
-		if a.spans[i].Contains(at) {
-			out = append(out, a.spans[i].unit)
-		}
-	}
-	return out
 }
 
 // held returns what a register holds before the instruction at an address.

@@ -3,7 +3,6 @@ package field
 import (
 	"cmp"
 	"debug/dwarf"
-	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -59,7 +58,7 @@ type global struct {
 // program is what the debug information says of the code that knows the type.
 type program struct {
 	db        *database
-	lists     *lists
+	lists     *dw.Locations
 	functions []*function
 	globals   []global
 	// results are the types that functions return pointers to, by entry and
@@ -79,20 +78,16 @@ const (
 // collect reads the units that define the type; all of them where types are
 // kept apart from code, as link-time optimisation does.
 func (db *database) collect() (*program, error) {
-	l, err := db.newLists()
+	l, err := db.locations()
 	if err != nil {
 		return nil, err
 	}
 	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
-	info, err := dw.Of(db.file).Section("info")
-	if err != nil {
-		return nil, err
-	}
 	for _, u := range db.units {
 		if !db.relevant(u) {
 			continue
 		}
-		if err := p.unit(u, info); err != nil {
+		if err := p.unit(u); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +109,7 @@ func (db *database) relevant(u dw.Unit) bool {
 		}
 	}
 	e, _ := db.entry(u.Entry)
-	return e != nil && name(e) == "<artificial>" // gcc's, of link-time optimisation
+	return e != nil && dw.Name(e) == "<artificial>" // gcc's, of link-time optimisation
 }
 
 // scope is what encloses an entry.
@@ -123,7 +118,7 @@ type scope struct {
 	ranges []bin.Range // of the function, inlined function or block
 }
 
-func (p *program) unit(u dw.Unit, info []byte) error {
+func (p *program) unit(u dw.Unit) error {
 	r := p.db.data.Reader()
 	r.Seek(u.Entry)
 	entries := dw.NewEntries(r, int(u.End-u.Entry))
@@ -131,7 +126,7 @@ func (p *program) unit(u dw.Unit, info []byte) error {
 	if err != nil || root == nil {
 		return err
 	}
-	un := newUnit(root, u, info)
+	base := dw.BaseOf(u, root)
 	var stack []scope
 	in := scope{}
 	for level := 1; root.Children && level > 0; {
@@ -148,7 +143,7 @@ func (p *program) unit(u dw.Unit, info []byte) error {
 			}
 			continue
 		}
-		inner := p.visit(e, un, in)
+		inner := p.visit(e, base, in)
 		if e.Children {
 			level++
 			stack = append(stack, in)
@@ -158,31 +153,18 @@ func (p *program) unit(u dw.Unit, info []byte) error {
 	return nil
 }
 
-func newUnit(root *dwarf.Entry, u dw.Unit, info []byte) *unit {
-	un := &unit{version: 4, addrBase: number(root, dwarf.AttrAddrBase), listBase: number(root, dwarf.AttrLoclistsBase)}
-	un.low, _ = root.Val(dwarf.AttrLowpc).(uint64)
-	if v5header(u, info) {
-		un.version = 5
-	}
-	return un
-}
+// maxLocations bounds how many locations are read for one file.
+const maxLocations = 1 << 22
 
-// v5header looks at the header before a unit's first entry: since version 5 the
-// version, the kind of unit and the size of addresses stand before the offset
-// of the abbreviations, which takes 4 bytes, or 8 in the 64-bit format.
-func v5header(u dw.Unit, info []byte) bool {
-	at := int(u.Entry) - 8
-	if long := int(u.Entry) - 24; long >= 0 && int(u.Entry) <= len(info) && binary.LittleEndian.Uint32(info[long:]) == 0xffffffff {
-		at = int(u.Entry) - 12
-	}
-	return at >= 4 && at+4 <= len(info) && binary.LittleEndian.Uint16(info[at:]) == 5 && info[at+2] >= 1 && info[at+2] <= 6 && info[at+3] == 8
+func (db *database) locations() (*dw.Locations, error) {
+	return dw.Of(db.file).Locations(maxLocations, maxLocations)
 }
 
 // visit takes one entry, and gives the scope of its children.
-func (p *program) visit(e *dwarf.Entry, u *unit, in scope) scope {
+func (p *program) visit(e *dwarf.Entry, base dw.Base, in scope) scope {
 	switch e.Tag {
 	case dwarf.TagSubprogram:
-		return p.subprogram(e, u)
+		return p.subprogram(e)
 	case dwarf.TagInlinedSubroutine, dwarf.TagLexDwarfBlock:
 		if in.fn == nil {
 			return scope{}
@@ -194,7 +176,7 @@ func (p *program) visit(e *dwarf.Entry, u *unit, in scope) scope {
 			return scope{fn: in.fn, ranges: rs}
 		}
 	case dwarf.TagFormalParameter, dwarf.TagVariable:
-		p.variable(e, u, in)
+		p.variable(e, base, in)
 	}
 	return in
 }
@@ -221,7 +203,7 @@ func (p *program) ranges(e *dwarf.Entry) []bin.Range {
 	return out
 }
 
-func (p *program) subprogram(e *dwarf.Entry, u *unit) scope {
+func (p *program) subprogram(e *dwarf.Entry) scope {
 	o := p.origin(e)
 	result := p.pointee(o.typ)
 	for _, n := range []string{o.linkage, o.name} {
@@ -243,10 +225,11 @@ func (p *program) subprogram(e *dwarf.Entry, u *unit) scope {
 		fn.of = t
 	}
 	if expr, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok && len(expr) == 1 {
-		switch w := decode(p.lists.arch, expr); {
-		case expr[0] == opCallFrameCFA:
+		arch := p.db.file.Arch()
+		switch w := p.lists.Decode(expr, dw.Base{}); {
+		case dw.IsCallFrame(expr):
 			fn.base = fromCFA
-		case w.kind == inRegister && (w.reg == insn.RBP && p.lists.arch == insn.AMD64 || w.reg == 29 && p.lists.arch == insn.ARM64):
+		case w.Kind == dw.InRegister && (w.Reg == insn.RBP && arch == insn.AMD64 || w.Reg == 29 && arch == insn.ARM64):
 			fn.base = fromFramePointer
 		}
 	}
@@ -268,21 +251,18 @@ func (p *program) origin(e *dwarf.Entry) described {
 	var d described
 	for range maxChain {
 		if d.name == "" {
-			d.name = name(e)
+			d.name = dw.Name(e)
 		}
 		if d.linkage == "" {
 			d.linkage, _ = e.Val(dwarf.AttrLinkageName).(string)
 		}
 		if d.typ == 0 {
-			d.typ = reference(e, dwarf.AttrType)
+			d.typ = dw.TypeOf(e)
 		}
 		if d.parent == 0 {
-			d.parent = reference(e, dwarf.AttrObjectPointer)
+			d.parent = dw.Reference(e, dwarf.AttrObjectPointer)
 		}
-		next := reference(e, dwarf.AttrSpecification)
-		if next == 0 {
-			next = reference(e, dwarf.AttrAbstractOrigin)
-		}
+		next := dw.Origin(e)
 		if next == 0 {
 			break
 		}
@@ -307,10 +287,10 @@ func (p *program) class(this dwarf.Offset) dwarf.Offset {
 	if e == nil {
 		return 0
 	}
-	off := reference(e, dwarf.AttrType)
-	if o := reference(e, dwarf.AttrAbstractOrigin); off == 0 && o != 0 {
+	off := dw.TypeOf(e)
+	if o := dw.Reference(e, dwarf.AttrAbstractOrigin); off == 0 && o != 0 {
 		if e, _ = p.db.entry(o); e != nil {
-			off = reference(e, dwarf.AttrType)
+			off = dw.TypeOf(e)
 		}
 	}
 	if t := p.pointee(off); t != nil {
@@ -344,8 +324,8 @@ func (p *program) pointee(off dwarf.Offset) *typ {
 }
 
 // variable notes where a variable is that is, or points to, something with parts.
-func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
-	d := described{typ: reference(e, dwarf.AttrType), name: name(e)}
+func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
+	d := described{typ: dw.TypeOf(e), name: dw.Name(e)}
 	if d.typ == 0 {
 		d = p.origin(e)
 	}
@@ -353,32 +333,32 @@ func (p *program) variable(e *dwarf.Entry, u *unit, in scope) {
 	if d.typ == 0 || t == nil || t.shape == opaque || t.shape == pointer && p.pointee(d.typ) == nil {
 		return
 	}
-	for _, l := range p.lists.of(e, u, in.ranges) {
+	for _, l := range p.lists.Of(e, base, in.ranges) {
 		p.place(l, t, d.name, in)
 	}
 	if in.fn == nil {
 		if expr, ok := e.Val(dwarf.AttrLocation).([]byte); ok {
-			if w := p.lists.decode(expr, u); w.kind == inMemory && t.size > 0 {
-				p.globals = append(p.globals, global{bin.Range{Lo: w.addr, Hi: w.addr + uint64(t.size)}, t})
+			if w := p.lists.Decode(expr, base); w.Kind == dw.InMemory && t.size > 0 {
+				p.globals = append(p.globals, global{bin.Range{Lo: w.Addr, Hi: w.Addr + uint64(t.size)}, t})
 			}
 		}
 	}
 }
 
-func (p *program) place(l located, t *typ, name string, in scope) {
+func (p *program) place(l dw.Location, t *typ, name string, in scope) {
 	switch {
-	case l.kind == inMemory && t.size > 0 && in.fn != nil:
-		p.globals = append(p.globals, global{bin.Range{Lo: l.addr, Hi: l.addr + uint64(t.size)}, t})
+	case l.Kind == dw.InMemory && t.size > 0 && in.fn != nil:
+		p.globals = append(p.globals, global{bin.Range{Lo: l.Addr, Hi: l.Addr + uint64(t.size)}, t})
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
-	case l.kind == inFrame:
-		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, t, name})
-	case l.kind == pointedFromFrame: // an argument that the ABI passes by a reference that the source does not have
-		in.fn.slots = append(in.fn.slots, slot{l.Range, l.off, &typ{shape: pointer, size: 8, to: t.off}, ""})
-	case l.kind == atRegister:
-		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, t, l.off})
-	case l.kind == inRegister && (t.shape == pointer || t.size == 8 && l.off == 0): // or an object that is no more than a pointer
+	case l.Kind == dw.InFrame:
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, t, name})
+	case l.Kind == dw.PointedFromFrame: // an argument that the ABI passes by a reference that the source does not have
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, &typ{shape: pointer, size: 8, to: t.off}, ""})
+	case l.Kind == dw.AtRegister:
+		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, t, l.Off})
+	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // or an object that is no more than a pointer
 		if to := p.db.pointerAt(t, 0); to != nil {
-			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.reg, to, l.off})
+			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, to, l.Off})
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
-	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // FuzzField: whatever is written over a program, there is a result or an error.
@@ -51,24 +50,6 @@ func FuzzParse(f *testing.F) {
 		again, ok, err := Parse(s.Text)
 		if !ok || err != nil || again.Type != s.Type || again.Tag != s.Tag || len(again.Path) != len(s.Path) {
 			t.Errorf("%q: %+v, again %+v %v %v", name, s, again, ok, err)
-		}
-	})
-}
-
-// FuzzLocations: lists of locations end, and hold no more than there are bytes.
-func FuzzLocations(f *testing.F) {
-	f.Add([]byte{4, 0, 8, 1, 0x55, 4, 8, 16, 2, 0x75, 0, 0}, int64(0), uint64(0))
-	f.Add([]byte{6, 0, 0, 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 2, 4, 1, 0x50, 0}, int64(0), uint64(1))
-	f.Add([]byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0x50}, int64(3), uint64(1<<62))
-	f.Fuzz(func(t *testing.T, content []byte, at int64, i uint64) {
-		for _, version := range []int{4, 5} {
-			l := &lists{arch: insn.AMD64, v5: content, v4: content, addrs: content, left: maxLocations}
-			u := &unit{version: version, listBase: at, addrBase: at}
-			for _, out := range [][]located{l.list(at, u), l.indexed(i, u)} {
-				if len(out) > len(content) {
-					t.Errorf("%d locations in %d bytes", len(out), len(content))
-				}
-			}
 		}
 	})
 }

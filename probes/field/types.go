@@ -113,18 +113,18 @@ func (db *database) index(s Spec) error {
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
 			stack, scope, inner = stack[:0], "", ""
 		case dwarf.TagNamespace:
-			inner = join(scope, name(e))
+			inner = join(scope, dw.Name(e))
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-			inner = join(scope, name(e))
+			inner = join(scope, dw.Name(e))
 			if db.note(e, inner, s) {
 				found = append(found, e.Offset)
 			}
 		case dwarf.TagTypedef:
-			if s.Tag == "" && matches(join(scope, name(e)), s.Type) {
+			if s.Tag == "" && matches(join(scope, dw.Name(e)), s.Type) {
 				found = append(found, e.Offset)
 			}
 		case dwarf.TagSubprogram:
-			inner = join(scope, name(e))
+			inner = join(scope, dw.Name(e))
 		}
 		if e.Children {
 			if len(stack) > maxNesting*8 {
@@ -140,10 +140,10 @@ func (db *database) index(s Spec) error {
 
 // note remembers a structure, and tells if it is meant.
 func (db *database) note(e *dwarf.Entry, qualified string, s Spec) bool {
-	if name(e) == "" {
+	if dw.Name(e) == "" {
 		return false
 	}
-	if isSet(e, dwarf.AttrDeclaration) {
+	if dw.Flag(e, dwarf.AttrDeclaration) {
 		db.declared[e.Offset] = qualified
 		return false
 	}
@@ -187,27 +187,6 @@ func join(scope, name string) string {
 	return scope + "::" + name
 }
 
-func name(e *dwarf.Entry) string {
-	s, _ := e.Val(dwarf.AttrName).(string)
-	return s[:min(len(s), maxName)]
-}
-
-func isSet(e *dwarf.Entry, a dwarf.Attr) bool {
-	b, _ := e.Val(a).(bool)
-	return b
-}
-
-func number(e *dwarf.Entry, a dwarf.Attr) int64 {
-	n, _ := e.Val(a).(int64)
-	return n
-}
-
-// reference gives the offset that an attribute refers to; 0 if none.
-func reference(e *dwarf.Entry, a dwarf.Attr) dwarf.Offset {
-	off, _ := e.Val(a).(dwarf.Offset)
-	return off
-}
-
 func (db *database) entry(off dwarf.Offset) (*dwarf.Entry, *dwarf.Reader) {
 	if db.left--; off == 0 || db.left < 0 {
 		return nil, nil
@@ -237,7 +216,7 @@ func (db *database) read(off dwarf.Offset) *typ {
 		if e == nil {
 			return nil
 		}
-		next := reference(e, dwarf.AttrType)
+		next := dw.TypeOf(e)
 		switch e.Tag {
 		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
 			if t, ok := db.types[next]; ok {
@@ -252,7 +231,7 @@ func (db *database) read(off dwarf.Offset) *typ {
 		case dwarf.TagArrayType:
 			return db.array(e, r, next)
 		}
-		return &typ{shape: opaque, off: e.Offset, size: number(e, dwarf.AttrByteSize), name: name(e)}
+		return &typ{shape: opaque, off: e.Offset, size: dw.Number(e, dwarf.AttrByteSize), name: dw.Name(e)}
 	}
 	return nil
 }
@@ -260,17 +239,17 @@ func (db *database) read(off dwarf.Offset) *typ {
 // structure reads the members. A declaration stands for the definition that
 // another unit has.
 func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
-	if isSet(e, dwarf.AttrDeclaration) {
+	if dw.Flag(e, dwarf.AttrDeclaration) {
 		full, ok := db.complete[db.declared[e.Offset]]
 		if !ok || full == e.Offset {
-			return &typ{shape: opaque, off: e.Offset, name: name(e)}
+			return &typ{shape: opaque, off: e.Offset, name: dw.Name(e)}
 		}
 		return db.at(full)
 	}
 	if t, ok := db.types[e.Offset]; ok {
 		return t
 	}
-	t := &typ{shape: structure, off: e.Offset, name: name(e), size: number(e, dwarf.AttrByteSize)}
+	t := &typ{shape: structure, off: e.Offset, name: dw.Name(e), size: dw.Number(e, dwarf.AttrByteSize)}
 	db.types[e.Offset] = t // before the members: they may point back
 	if !e.Children {
 		return t
@@ -283,7 +262,7 @@ func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
 		if m.Children {
 			r.SkipChildren()
 		}
-		static := isSet(m, dwarf.AttrExternal) || isSet(m, dwarf.AttrDeclaration)
+		static := dw.Flag(m, dwarf.AttrExternal) || dw.Flag(m, dwarf.AttrDeclaration)
 		if m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !static {
 			part := newMember(m, e.Tag == dwarf.TagUnionType)
 			if part.bits != 0 {
@@ -295,13 +274,13 @@ func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
 }
 
 func newMember(e *dwarf.Entry, union bool) member {
-	m := member{name: name(e), typ: reference(e, dwarf.AttrType), at: -1}
+	m := member{name: dw.Name(e), typ: dw.TypeOf(e), at: -1}
 	m.base = e.Tag == dwarf.TagInheritance || m.name == ""
 	at, ok := e.Val(dwarf.AttrDataMemberLoc).(int64)
 	if ok || union || e.Val(dwarf.AttrDataMemberLoc) == nil {
 		m.at = at
 	}
-	if m.bits = number(e, dwarf.AttrBitSize); m.bits != 0 {
+	if m.bits = dw.Number(e, dwarf.AttrBitSize); m.bits != 0 {
 		m.base = false // what pads has no name
 	}
 	return m
@@ -312,7 +291,7 @@ func newMember(e *dwarf.Entry, union bool) member {
 func (db *database) placeBits(e *dwarf.Entry, m *member) {
 	first, ok := e.Val(dwarf.AttrDataBitOffset).(int64)
 	if high, old := e.Val(dwarf.AttrBitOffset).(int64); !ok && old {
-		unit := number(e, dwarf.AttrByteSize)
+		unit := dw.Number(e, dwarf.AttrByteSize)
 		if t := db.at(m.typ); unit == 0 && t != nil {
 			unit = t.size
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -67,9 +68,9 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 	if d.left--; e == nil || d.left < 0 || depth > maxTypeDepth {
 		return typ{text: "?"}
 	}
-	inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
-	name := text(e, dwarf.AttrName)
-	size, _ := e.Val(dwarf.AttrByteSize).(int64)
+	inner := dw.TypeOf(e)
+	name := dw.Name(e)
+	size := dw.Number(e, dwarf.AttrByteSize)
 	switch e.Tag {
 	case dwarf.TagBaseType:
 		return baseType(e, name, size)
@@ -108,7 +109,7 @@ func tagged(tag, name string) string { return strings.TrimSpace(tag + " " + name
 
 // baseType: encodings are those of DWARF 5, table 7.11.
 func baseType(e *dwarf.Entry, name string, size int64) typ {
-	encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
+	encoding := dw.Number(e, dwarf.AttrEncoding)
 	t := typ{text: name, kind: integer, size: size}
 	switch encoding {
 	case 0x05, 0x06, 0x0d: // signed, signed char, signed fixed
@@ -141,11 +142,11 @@ const byReference = 4
 // structure classifies a structure by its fields.
 func (d *debug) structure(e *dwarf.Entry, name string, size int64, depth int) typ {
 	t := typ{text: tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[e.Tag], name), kind: aggregate, size: size, same: true}
-	if cc, _ := e.Val(dwarf.AttrCalling).(int64); cc == byReference {
+	if cc := dw.Number(e, dwarf.AttrCalling); cc == byReference {
 		t.kind = indirect
 		return t
 	}
-	if decl, _ := e.Val(dwarf.AttrDeclaration).(bool); decl {
+	if decl := dw.Flag(e, dwarf.AttrDeclaration); decl {
 		t.kind = unknownKind
 		return t
 	}
@@ -153,11 +154,11 @@ func (d *debug) structure(e *dwarf.Entry, name string, size int64, depth int) ty
 		t.kind = inMemory
 	}
 	d.fields(e, func(f *dwarf.Entry) {
-		at, _ := f.Val(dwarf.AttrDataMemberLoc).(int64)
+		at := dw.Number(f, dwarf.AttrDataMemberLoc)
 		if bit, ok := f.Val(dwarf.AttrDataBitOffset).(int64); ok {
 			at = bit / 8
 		}
-		off, _ := f.Val(dwarf.AttrType).(dwarf.Offset)
+		off := dw.TypeOf(f)
 		d.field(&t, d.elementsOf(off, depth+1), at)
 	})
 	return t
@@ -169,7 +170,7 @@ func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
 	if e == nil || e.Tag != dwarf.TagArrayType {
 		return d.typeAt(off, depth)
 	}
-	inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	inner := dw.TypeOf(e)
 	if depth > maxTypeDepth {
 		return typ{}
 	}

@@ -1,9 +1,11 @@
 package function
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -29,11 +31,10 @@ type scope struct {
 
 // unit is a compilation unit.
 type unit struct {
-	entry    *dwarf.Entry
-	name     string
-	low      uint64 // base of location lists
-	version5 int64  // loclists_base
-	files    []*dwarf.LineFile
+	entry *dwarf.Entry
+	name  string
+	base  dw.Base
+	files []*dwarf.LineFile
 }
 
 // sub is an entry of a function: its declaration, its code, or a copy of it that
@@ -55,17 +56,17 @@ type debug struct {
 	data  *dwarf.Data
 	subs  []*sub
 	byOff map[dwarf.Offset]*sub
-	loc   []byte // .debug_loc
-	locs  []byte // .debug_loclists
-	addrs []byte // .debug_addr
-	left  int    // entries that the description of a type may still take
+	units []dw.Unit
+	// locations are where parameters are.
+	locations *dw.Locations
+	left      int // entries that the description of a type may still take
 }
 
 // Bounds of what is kept.
 const (
 	maxSubs  = 1 << 22
 	maxChain = 8
-	maxText  = 4096
+	maxList  = 1 << 12 // entries of one location list
 )
 
 // newDebug walks the debug information of f; nil if it has none.
@@ -87,11 +88,10 @@ func newDebug(f *elf.File) (d *debug, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, to := range map[string]*[]byte{"loc": &d.loc, "loclists": &d.locs, "addr": &d.addrs} {
-		if *to, err = dw.Of(f).Section(name); err != nil {
-			return nil, err
-		}
+	if d.locations, err = dw.Of(f).Locations(maxList, math.MaxInt); err != nil {
+		return nil, err
 	}
+	d.units = dw.Units(info)
 	return d, d.walk(len(info))
 }
 
@@ -116,16 +116,16 @@ func (d *debug) walk(size int) error {
 			continue
 		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
 			stack = stack[:0]
-			inner = &scope{unit: newUnit(e)}
+			inner = &scope{unit: d.newUnit(e)}
 			in = inner
 		case dwarf.TagNamespace, dwarf.TagModule:
-			name := text(e, dwarf.AttrName)
+			name := dw.Name(e)
 			if name == "" {
 				name = strings.TrimSuffix(anonymous, "::")
 			}
 			inner = &scope{parent: in, name: name, unit: in.unit}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-			inner = &scope{parent: in, name: text(e, dwarf.AttrName), unit: in.unit}
+			inner = &scope{parent: in, name: dw.Name(e), unit: in.unit}
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			s := d.add(e, in)
 			inner = &scope{parent: in, name: s.name, unit: in.unit, sub: s}
@@ -140,10 +140,13 @@ func (d *debug) walk(size int) error {
 	}
 }
 
-func newUnit(e *dwarf.Entry) *unit {
-	u := &unit{entry: e, name: text(e, dwarf.AttrName)}
-	u.low, _ = e.Val(dwarf.AttrLowpc).(uint64)
-	u.version5, _ = e.Val(dwarf.AttrLoclistsBase).(int64)
+// newUnit makes the unit of a root entry.
+func (d *debug) newUnit(e *dwarf.Entry) *unit {
+	u := &unit{entry: e, name: dw.Name(e)}
+	i, found := slices.BinarySearchFunc(d.units, e.Offset, func(u dw.Unit, off dwarf.Offset) int { return cmp.Compare(u.Entry, off) })
+	if found {
+		u.base = dw.BaseOf(d.units[i], e)
+	}
 	return u
 }
 
@@ -157,20 +160,9 @@ func (u *unit) assembled() bool {
 	return language == 0x8001
 }
 
-func text(e *dwarf.Entry, a dwarf.Attr) string {
-	s, _ := e.Val(a).(string)
-	return s[:min(len(s), maxText)]
-}
-
 func (d *debug) add(e *dwarf.Entry, in *scope) *sub {
-	s := &sub{off: e.Offset, in: in, name: text(e, dwarf.AttrName), linkage: text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
-	for _, a := range []dwarf.Attr{dwarf.AttrAbstractOrigin, dwarf.AttrSpecification} {
-		if off, ok := e.Val(a).(dwarf.Offset); ok {
-			s.origin = off
-			break
-		}
-	}
-	s.file, _ = e.Val(dwarf.AttrDeclFile).(int64)
+	s := &sub{off: e.Offset, in: in, name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
+	s.origin, s.file = dw.Origin(e), dw.Number(e, dwarf.AttrDeclFile)
 	s.entry = d.entryOf(e)
 	s.abstract = !s.inlined && e.Val(dwarf.AttrInline) != nil
 	d.subs = append(d.subs, s)
@@ -341,7 +333,7 @@ func (d *debug) children(e *dwarf.Entry, tag dwarf.Tag, f func(*dwarf.Entry)) {
 func (d *debug) fields(e *dwarf.Entry, f func(*dwarf.Entry)) {
 	d.children(e, dwarf.TagInheritance, f)
 	d.children(e, dwarf.TagMember, func(m *dwarf.Entry) {
-		if static, _ := m.Val(dwarf.AttrExternal).(bool); !static {
+		if static := dw.Flag(m, dwarf.AttrExternal); !static {
 			f(m)
 		}
 	})
@@ -383,10 +375,10 @@ func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
 		}
 		var own []param
 		d.children(e, dwarf.TagFormalParameter, func(c *dwarf.Entry) {
-			p := param{name: text(c, dwarf.AttrName), entry: c}
-			p.typ, _ = c.Val(dwarf.AttrType).(dwarf.Offset)
-			p.artificial, _ = c.Val(dwarf.AttrArtificial).(bool)
-			p.origin, _ = c.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+			p := param{name: dw.Name(c), entry: c}
+			p.typ = dw.TypeOf(c)
+			p.artificial = dw.Flag(c, dwarf.AttrArtificial)
+			p.origin = dw.Reference(c, dwarf.AttrAbstractOrigin)
 			own = append(own, p)
 		})
 		if ps == nil {

@@ -141,7 +141,7 @@ func (p *parsedUnit) endSequence(d *debugInfo, first int, end uint64) {
 	if len(rows) == 0 {
 		return
 	}
-	if !d.inText(rows[0].addr, end) {
+	if !d.spans.InText(rows[0].addr, end) {
 		p.rows = p.rows[:first]
 		return
 	}
@@ -222,7 +222,7 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 	}
 	at := d.data.Reader()
 	r := dw.NewEntries(at, int(u.End-u.Entry))
-	left := maxSpans
+	left := maxRanges
 	parents := []int32{}      // the enclosing call at each depth; -1 is none
 	outer := []dwarf.Offset{} // and the enclosing function; 0 is none
 	for {
@@ -346,7 +346,7 @@ func (p *parsedUnit) callSite(e *dwarf.Entry) (file, line int32) {
 
 func (p *parsedUnit) addPieces(d *debugInfo, ranges [][2]uint64, n int32) {
 	for _, r := range ranges {
-		if d.inText(r[0], r[1]) {
+		if d.spans.InText(r[0], r[1]) {
 			p.pieces = append(p.pieces, piece{r[0], r[1], n})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -122,7 +123,7 @@ func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath
 
 // elements gives the paths into an array.
 func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomicPath) {
-	typ, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	typ := dw.TypeOf(e)
 	stride := a.x.sizeOf(typ)
 	array := &Array{Stride: uint64(max(stride, 1))}
 	for _, n := range a.x.counts(e) {
@@ -152,7 +153,7 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	a.x.members(e, func(f field) bool {
 		typ, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
 		if ok && f.known && f.bits == 0 {
-			out = append(out, a.member(text(f.entry, dwarf.AttrName), typ, u, depth)...)
+			out = append(out, a.member(dw.Name(f.entry), typ, u, depth)...)
 		}
 		return len(out) < maxAtomicMembers
 	})

@@ -1,11 +1,8 @@
 package variable
 
 import (
-	"cmp"
 	"debug/dwarf"
 	"fmt"
-	"slices"
-	"sort"
 	"strings"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
@@ -56,7 +53,7 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 		}
 		return x.typeAt(next, u, depth+1)
 	}
-	name := text(e, dwarf.AttrName)
+	name := dw.Name(e)
 	switch e.Tag {
 	case dwarf.TagBaseType:
 		return baseType(e, name)
@@ -98,8 +95,8 @@ func (x *index) typeEntry(off dwarf.Offset) *dwarf.Entry {
 }
 
 func baseType(e *dwarf.Entry, name string) typeInfo {
-	t := typeInfo{text: name, size: number(e, dwarf.AttrByteSize)}
-	class, ok := encodings[number(e, dwarf.AttrEncoding)]
+	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize)}
+	class, ok := encodings[dw.Number(e, dwarf.AttrEncoding)]
 	if !ok {
 		return refuse(name, ", which is no integer, boolean, pointer or floating type")
 	}
@@ -118,10 +115,10 @@ const maxConstants = 1 << 12
 
 func (x *index) enumeration(e *dwarf.Entry, name string) typeInfo {
 	e = x.complete(e)
-	t := typeInfo{text: name, size: number(e, dwarf.AttrByteSize), class: Enum}
+	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize), class: Enum}
 	x.children(e, func(c *dwarf.Entry) bool {
 		if v, ok := c.Val(dwarf.AttrConstValue).(int64); ok && c.Tag == dwarf.TagEnumerator {
-			t.constants = append(t.constants, Constant{text(c, dwarf.AttrName), v})
+			t.constants = append(t.constants, Constant{dw.Name(c), v})
 			t.signed = t.signed || v < 0
 		}
 		return len(t.constants) < maxConstants
@@ -151,7 +148,7 @@ func tagged(tag, name string, u *unit) string {
 }
 
 func (x *index) pointerSize(e *dwarf.Entry) int64 {
-	if n := number(e, dwarf.AttrByteSize); n > 0 {
+	if n := dw.Number(e, dwarf.AttrByteSize); n > 0 {
 		return n
 	}
 	return 8
@@ -187,7 +184,7 @@ func (x *index) bare(e *dwarf.Entry) *dwarf.Entry {
 		}
 		switch e.Tag {
 		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-			off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+			off := dw.TypeOf(e)
 			e = x.typeEntry(off)
 		default:
 			return e
@@ -229,7 +226,7 @@ func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeI
 // onlyMember describes the scalar that a structure consists of, through base
 // classes and members as large as the structure itself.
 func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
-	only := refuse(text(e, dwarf.AttrName), ", which is not a scalar")
+	only := refuse(dw.Name(e), ", which is not a scalar")
 	if depth > maxChain {
 		return only
 	}
@@ -238,7 +235,7 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 		if !ok {
 			return true
 		}
-		if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == number(e, dwarf.AttrByteSize) {
+		if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == dw.Number(e, dwarf.AttrByteSize) {
 			only = t
 		}
 		return only.bad != ""
@@ -257,21 +254,13 @@ func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
 // address. It errs towards yes, also where the answer would take too long.
 type results struct {
 	x     *index // nil: nothing is known
-	spans []span // by lo
-	left  int    // entries that may still be looked at
+	spans *dw.Spans
+	left  int // entries that may still be looked at
 }
 
-// span is a range of addresses of a unit.
-type span struct {
-	lo, hi uint64
-	unit   dw.Unit
-}
-
-const (
-	maxSpans       = 1 << 21 // address ranges of all units
-	maxEntriesRead = 1 << 24 // entries read for all functions that access a variable
-	maxOverlap     = 16      // units looked at for one address
-)
+// maxEntriesRead bounds the entries that are read for all functions that access a
+// variable.
+const maxEntriesRead = 1 << 24
 
 func newResults(f *bin.File) (rs *results) {
 	rs = &results{left: maxEntriesRead}
@@ -279,33 +268,12 @@ func newResults(f *bin.File) (rs *results) {
 	if f == nil {
 		return rs
 	}
-	d, err := dw.Of(f).Data()
+	x, err := openIndex(f)
 	if err != nil {
 		return rs
 	}
-	info, err := dw.Of(f).Section("info")
-	if err != nil {
-		return rs
-	}
-	if rs.x, err = openIndex(f); err != nil {
-		return rs
-	}
-	r, left := d.Reader(), maxSpans
-	for _, u := range dw.Units(info) {
-		r.Seek(u.Entry)
-		root, err := r.Next()
-		if err != nil || root == nil {
-			continue
-		}
-		ranges, err := d.Ranges(root)
-		if left -= len(ranges) + 1; err != nil || left < 0 {
-			continue
-		}
-		for _, a := range ranges {
-			rs.spans = append(rs.spans, span{a[0], a[1], u})
-		}
-	}
-	slices.SortStableFunc(rs.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	rs.x = x
+	rs.spans, _ = dw.Of(f).Spans() // what is damaged has none
 	return rs
 }
 
@@ -316,12 +284,8 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 			may = true
 		}
 	}()
-	i := sort.Search(len(rs.spans), func(i int) bool { return rs.spans[i].lo > at })
-	for n := 0; i > 0 && n < maxOverlap; n++ {
-		i--
-		if s := &rs.spans[i]; at < s.hi {
-			return rs.inUnit(s.unit, at)
-		}
+	for _, n := range rs.spans.At(at) {
+		return rs.inUnit(rs.spans.Unit(n), at)
 	}
 	return true
 }
@@ -356,7 +320,7 @@ func (x *index) addressResult(e *dwarf.Entry, u *unit) bool {
 			t := x.typeOf(off, u)
 			return t.bad != "" || t.size >= 8 && t.class != Float
 		}
-		off := origin(e)
+		off := dw.Origin(e)
 		if off == 0 {
 			return false // void
 		}

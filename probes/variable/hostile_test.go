@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/probes/code"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -69,7 +70,7 @@ func allocated(f func()) uint64 {
 
 // v is the variable that the tests look for, of the type at an offset.
 func v(typ uint32) []byte {
-	return elftest.LE(uint8(aVariable), "v\x00", typ, uint8(9), uint8(opAddr), uint64(0x20000))
+	return elftest.LE(uint8(aVariable), "v\x00", typ, string(dw.AddressExpression(0x20000)))
 }
 
 // TestEntriesThatReferInCircles: types made of themselves and names that lead
@@ -89,7 +90,7 @@ func TestEntriesThatReferInCircles(t *testing.T) {
 		{"structure-of-itself-100-times", "not a scalar", elftest.LE(manyOfItself, uint8(0), uint8(0), v(first+5), uint8(0))},
 		{"type-is-the-variable", "cannot be watched", elftest.LE(v(first), uint8(0))},
 		{"type-beyond-the-unit", "unknown type", elftest.LE(v(0x7fffffff), uint8(0))},
-		{"completes-itself", "no global or static variable", elftest.LE(uint8(aCompletes), uint32(first), uint8(9), uint8(opAddr), uint64(0x20000), uint8(0))},
+		{"completes-itself", "no global or static variable", elftest.LE(uint8(aCompletes), uint32(first), string(dw.AddressExpression(0x20000)), uint8(0))},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := entriesOf(t, nil, c.body)

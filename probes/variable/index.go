@@ -2,7 +2,6 @@ package variable
 
 import (
 	"debug/dwarf"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -30,11 +29,11 @@ type scope struct {
 
 // unit is a compilation unit.
 type unit struct {
-	entry    *dwarf.Entry
-	name     string
-	lang     int64
-	addrBase int64
-	files    []*dwarf.LineFile // nil until asked for
+	entry *dwarf.Entry
+	name  string
+	lang  int64
+	base  dw.Base
+	files []*dwarf.LineFile // nil until asked for
 }
 
 // storage is where the debug information says a variable is.
@@ -78,7 +77,7 @@ type index struct {
 	parts   []body                  // by base
 	sigs    map[uint64]dwarf.Offset // of types → their entries
 	missing []string                // sentences on what of the debug information is not there
-	addrs   []byte                  // .debug_addr
+	places  *dw.Locations
 	entries []entry
 	byOff   map[dwarf.Offset]int // into entries
 	scopes  map[dwarf.Offset]*scope
@@ -110,12 +109,12 @@ func openIndex(f *bin.File) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := dw.Of(f).Section("addr")
+	places, err := dw.Of(f).Addresses()
 	if err != nil {
 		return nil, err
 	}
 	x := &index{
-		file: f, missing: missing, addrs: addrs, byOff: map[dwarf.Offset]int{}, sigs: map[uint64]dwarf.Offset{},
+		file: f, missing: missing, places: places, byOff: map[dwarf.Offset]int{}, sigs: map[uint64]dwarf.Offset{},
 		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
 	}
 	x.take(found)
@@ -123,40 +122,14 @@ func openIndex(f *bin.File) (*index, error) {
 }
 
 func newUnit(e *dwarf.Entry) *unit {
-	u := &unit{entry: e, name: text(e, dwarf.AttrName)}
-	u.lang, _ = e.Val(dwarf.AttrLanguage).(int64)
-	u.addrBase, _ = e.Val(dwarf.AttrAddrBase).(int64)
+	u := &unit{entry: e, name: dw.Name(e)}
+	u.lang = dw.Number(e, dwarf.AttrLanguage)
+	u.base.Addr = dw.Number(e, dwarf.AttrAddrBase)
 	return u
 }
 
-// maxText bounds a name of the debug information, in bytes: parseName takes no
-// longer one.
+// maxText bounds the name of a variable, in bytes.
 const maxText = 4096
-
-func text(e *dwarf.Entry, a dwarf.Attr) string {
-	s, _ := e.Val(a).(string)
-	return s[:min(len(s), maxText)]
-}
-
-func flag(e *dwarf.Entry, a dwarf.Attr) bool {
-	b, _ := e.Val(a).(bool)
-	return b
-}
-
-func number(e *dwarf.Entry, a dwarf.Attr) int64 {
-	n, _ := e.Val(a).(int64)
-	return n
-}
-
-// origin gives the entry that e completes.
-func origin(e *dwarf.Entry) dwarf.Offset {
-	for _, a := range []dwarf.Attr{dwarf.AttrSpecification, dwarf.AttrAbstractOrigin} {
-		if off, ok := e.Val(a).(dwarf.Offset); ok {
-			return off
-		}
-	}
-	return 0
-}
 
 // visit records an entry and gives the scope of its children.
 func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
@@ -164,8 +137,8 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 	case dwarf.TagVariable, dwarf.TagMember:
 		x.addVariable(e, u, in)
 	case dwarf.TagNamespace, dwarf.TagModule:
-		s := &scope{parent: in, name: text(e, dwarf.AttrName), origin: origin(e)}
-		s.optional = s.name == "" || flag(e, dwarf.AttrExportSymbols)
+		s := &scope{parent: in, name: dw.Name(e), origin: dw.Origin(e)}
+		s.optional = s.name == "" || dw.Flag(e, dwarf.AttrExportSymbols)
 		if s.name == "" && s.origin == 0 {
 			s.name = "(anonymous namespace)"
 		}
@@ -174,18 +147,18 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 		s := x.structScope(e, in)
 		x.noteAtomic(e, s.name, s.parent)
-		if flag(e, dwarf.AttrDeclaration) {
+		if dw.Flag(e, dwarf.AttrDeclaration) {
 			x.scopes[e.Offset] = s
 		}
 		if e.Children {
 			return s
 		}
 	case dwarf.TagSubprogram:
-		s := &scope{parent: in, name: text(e, dwarf.AttrName), function: true, origin: origin(e)}
+		s := &scope{parent: in, name: dw.Name(e), function: true, origin: dw.Origin(e)}
 		x.scopes[e.Offset] = s
 		return s
 	case dwarf.TagInlinedSubroutine:
-		return &scope{parent: in, function: true, origin: origin(e)}
+		return &scope{parent: in, function: true, origin: dw.Origin(e)}
 	}
 	return in
 }
@@ -193,8 +166,8 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 // structScope is the scope that a structure makes. One that completes a
 // declaration is where that is: in a type unit it stands alone.
 func (x *index) structScope(e *dwarf.Entry, in *scope) *scope {
-	s := &scope{parent: in, name: text(e, dwarf.AttrName)}
-	if declared := x.scopes[origin(e)]; declared != nil {
+	s := &scope{parent: in, name: dw.Name(e)}
+	if declared := x.scopes[dw.Origin(e)]; declared != nil {
 		s.parent = declared.parent
 	}
 	s.optional = s.name == ""
@@ -220,17 +193,17 @@ func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
 }
 
 func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
-	if u == nil || e.Tag == dwarf.TagMember && !flag(e, dwarf.AttrExternal) && !flag(e, dwarf.AttrDeclaration) {
+	if u == nil || e.Tag == dwarf.TagMember && !dw.Flag(e, dwarf.AttrExternal) && !dw.Flag(e, dwarf.AttrDeclaration) {
 		return // a member of each instance
 	}
 	v := entry{
-		off: e.Offset, scope: in, unit: u, origin: origin(e),
-		name: text(e, dwarf.AttrName), linkage: text(e, dwarf.AttrLinkageName),
-		file: number(e, dwarf.AttrDeclFile), line: number(e, dwarf.AttrDeclLine),
-		declaration: flag(e, dwarf.AttrDeclaration) || e.Tag == dwarf.TagMember,
-		external:    flag(e, dwarf.AttrExternal),
+		off: e.Offset, scope: in, unit: u, origin: dw.Origin(e),
+		name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName),
+		file: dw.Number(e, dwarf.AttrDeclFile), line: dw.Number(e, dwarf.AttrDeclLine),
+		declaration: dw.Flag(e, dwarf.AttrDeclaration) || e.Tag == dwarf.TagMember,
+		external:    dw.Flag(e, dwarf.AttrExternal),
 	}
-	v.typ, _ = e.Val(dwarf.AttrType).(dwarf.Offset)
+	v.typ = dw.TypeOf(e)
 	v.storage, v.addr = x.place(e, u)
 	if inFunction(in) && v.storage != inMemory && v.storage != perThread && !v.external {
 		return // a local, as far as can be known
@@ -248,19 +221,6 @@ func inFunction(s *scope) bool {
 	return false
 }
 
-// Operations of DWARF location expressions (DWARF 5, section 7.7.1, and GNU's
-// from before it).
-const (
-	opAddr         = 0x03
-	opConst8u      = 0x0e
-	opAddrx        = 0xa1
-	opConstx       = 0xa2
-	opFormTLS      = 0x9b
-	opGNUPushTLS   = 0xe0
-	opGNUAddrIndex = 0xfb
-	opGNUConstIdx  = 0xfc
-)
-
 // place reads where the variable is. Anything but one address alone is no
 // place that can be watched.
 func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
@@ -271,40 +231,14 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 		}
 		return nowhere, 0
 	}
-	expr, ok := f.Val.([]byte)
-	if !ok || len(expr) == 0 {
-		return scattered, 0
-	}
-	if last := expr[len(expr)-1]; last == opFormTLS || last == opGNUPushTLS {
+	expr, _ := f.Val.([]byte)
+	switch p := x.places.Decode(expr, u.base); p.Kind {
+	case dw.InMemory:
+		return inMemory, p.Addr
+	case dw.ThreadLocal:
 		return perThread, 0
 	}
-	switch expr[0] {
-	case opAddr:
-		if len(expr) == 9 {
-			return inMemory, binary.LittleEndian.Uint64(expr[1:])
-		}
-	case opAddrx, opGNUAddrIndex:
-		i, n := binary.Uvarint(expr[1:])
-		if n == len(expr)-1 {
-			if addr, ok := x.indexed(u, i); ok {
-				return inMemory, addr
-			}
-		}
-	}
 	return scattered, 0
-}
-
-// indexed reads address i of the unit's part of .debug_addr.
-func (x *index) indexed(u *unit, i uint64) (uint64, bool) {
-	n := uint64(len(x.addrs))
-	if u.addrBase < 0 || uint64(u.addrBase) > n || i > n/8 {
-		return 0, false
-	}
-	at := uint64(u.addrBase) + 8*i
-	if n < 8 || at > n-8 {
-		return 0, false
-	}
-	return binary.LittleEndian.Uint64(x.addrs[at:]), true
 }
 
 // maxNested bounds how deep in scopes a name is followed.
@@ -452,7 +386,7 @@ func (x *index) local(name string) (function string, ok bool) {
 	_ = x.walk(func(e *dwarf.Entry, _ *unit, in *scope) *scope {
 		switch e.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
-			if !ok && inFunction(in) && text(e, dwarf.AttrName) == name && !flag(e, dwarf.AttrExternal) {
+			if !ok && inFunction(in) && dw.Name(e) == name && !dw.Flag(e, dwarf.AttrExternal) {
 				function, ok = qualified(x.path(in, nil)), true
 			}
 		case dwarf.TagSubprogram, dwarf.TagNamespace:

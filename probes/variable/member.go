@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -73,7 +74,7 @@ func (s *spot) enter(typ dwarf.Offset) {
 			s.inside()
 			return
 		}
-		off, _ := s.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		off := dw.TypeOf(s.entry)
 		s.entry = s.index.typeEntry(off)
 	}
 	s.entry = nil
@@ -123,7 +124,7 @@ func (s *spot) member(name string) bool {
 	if f.entry.Tag == dwarf.TagInheritance {
 		s.path += "." + name
 	} else {
-		s.path += "." + text(f.entry, dwarf.AttrName)
+		s.path += "." + dw.Name(f.entry)
 	}
 	s.enter(off)
 	return true
@@ -151,7 +152,7 @@ func (x *index) findMember(e *dwarf.Entry, name string, depth int) (field, bool)
 		return own, true
 	}
 	for _, d := range deeper {
-		off, _ := d.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		off := dw.TypeOf(d.entry)
 		inner := x.complete(x.bare(x.typeEntry(off)))
 		if inner == nil {
 			continue
@@ -169,11 +170,11 @@ func (x *index) findMember(e *dwarf.Entry, name string, depth int) (field, bool)
 // memberName is the name of a member, or the class of a base.
 func (x *index) memberName(e *dwarf.Entry) string {
 	if e.Tag != dwarf.TagInheritance {
-		return text(e, dwarf.AttrName)
+		return dw.Name(e)
 	}
-	off, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+	off := dw.TypeOf(e)
 	if base := x.complete(x.bare(x.typeEntry(off))); base != nil {
-		return text(base, dwarf.AttrName)
+		return dw.Name(base)
 	}
 	return ""
 }
@@ -187,7 +188,7 @@ func (x *index) members(e *dwarf.Entry, visit func(field) bool) {
 		return
 	}
 	x.children(e, func(m *dwarf.Entry) bool {
-		instance := m.Tag == dwarf.TagMember && !flag(m, dwarf.AttrExternal) && !flag(m, dwarf.AttrDeclaration)
+		instance := m.Tag == dwarf.TagMember && !dw.Flag(m, dwarf.AttrExternal) && !dw.Flag(m, dwarf.AttrDeclaration)
 		if !instance && m.Tag != dwarf.TagInheritance {
 			return true
 		}
@@ -212,12 +213,12 @@ func (x *index) placed(m *dwarf.Entry) field {
 	default:
 		f.known = false
 	}
-	f.bits = min(max(number(m, dwarf.AttrBitSize), 0), 64)
+	f.bits = min(max(dw.Number(m, dwarf.AttrBitSize), 0), 64)
 	bit := 8 * at
 	if first, ok := m.Val(dwarf.AttrDataBitOffset).(int64); ok {
 		bit = first
 	} else if high, ok := m.Val(dwarf.AttrBitOffset).(int64); ok && f.bits > 0 {
-		unit := number(m, dwarf.AttrByteSize)
+		unit := dw.Number(m, dwarf.AttrByteSize)
 		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && unit == 0 {
 			unit = x.sizeOf(off)
 		}
@@ -258,7 +259,7 @@ func (s *spot) element(q query, name string, n uint64) *Error {
 	if s.entry == nil || s.entry.Tag != dwarf.TagArrayType || len(s.dims) == 0 {
 		return s.refuse(q, WrongType, "%s%s has %s, which is no array", name, s.path, s.typeText())
 	}
-	inner, _ := s.entry.Val(dwarf.AttrType).(dwarf.Offset)
+	inner := dw.TypeOf(s.entry)
 	size := s.index.sizeOf(inner)
 	for _, d := range s.dims[1:] {
 		size *= max(d, 0)
@@ -347,12 +348,12 @@ func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
 		return
 	}
 	x.members(e, func(f field) bool {
-		called := text(f.entry, dwarf.AttrName)
+		called := dw.Name(f.entry)
 		if f.entry.Tag == dwarf.TagMember && called != "" {
 			*names = append(*names, called)
 			return len(*names) < maxNames
 		}
-		off, _ := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
+		off := dw.TypeOf(f.entry)
 		if inner := x.complete(x.bare(x.typeEntry(off))); inner != nil {
 			x.memberNames(inner, names, depth+1)
 		}
@@ -391,7 +392,7 @@ func (s *spot) collect(name string, most, depth int, out *[]string) {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 		s.index.members(s.entry, func(f field) bool {
 			inner := *s
-			if called := text(f.entry, dwarf.AttrName); called != "" && f.entry.Tag == dwarf.TagMember {
+			if called := dw.Name(f.entry); called != "" && f.entry.Tag == dwarf.TagMember {
 				inner.path += "." + called
 			}
 			if off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
@@ -528,7 +529,7 @@ func (x *index) counts(e *dwarf.Entry) []int64 {
 		if count, ok := c.Val(dwarf.AttrCount).(int64); ok {
 			n = count
 		} else if upper, ok := c.Val(dwarf.AttrUpperBound).(int64); ok {
-			n = upper - number(c, dwarf.AttrLowerBound) + 1
+			n = upper - dw.Number(c, dwarf.AttrLowerBound) + 1
 		}
 		out = append(out, min(n, maxOffset))
 		return len(out) < maxSubscripts
@@ -544,14 +545,14 @@ func (x *index) sized(off dwarf.Offset, depth int) int64 {
 	if e == nil || depth > maxChain {
 		return 0
 	}
-	if n := number(e, dwarf.AttrByteSize); n > 0 {
+	if n := dw.Number(e, dwarf.AttrByteSize); n > 0 {
 		return min(n, maxOffset)
 	}
 	switch e.Tag {
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 		return 8
 	case dwarf.TagArrayType:
-		inner, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+		inner := dw.TypeOf(e)
 		n := x.sized(inner, depth+1)
 		for _, count := range x.counts(e) {
 			if count = max(count, 0); count > 0 && n > maxOffset/count {

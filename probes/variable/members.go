@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 	"fmt"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -49,11 +50,11 @@ func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Off
 	base := m.start
 	x.children(e, func(c *dwarf.Entry) bool {
 		off, has := c.Val(dwarf.AttrType).(dwarf.Offset)
-		field := c.Tag == dwarf.TagMember && !flag(c, dwarf.AttrExternal) && !flag(c, dwarf.AttrDeclaration)
+		field := c.Tag == dwarf.TagMember && !dw.Flag(c, dwarf.AttrExternal) && !dw.Flag(c, dwarf.AttrDeclaration)
 		if !has || !field && c.Tag != dwarf.TagInheritance {
 			return true
 		}
-		lo := base + number(c, dwarf.AttrDataMemberLoc)
+		lo := base + dw.Number(c, dwarf.AttrDataMemberLoc)
 		if at < lo || at >= lo+x.sizeOf(off) {
 			return true
 		}
@@ -62,7 +63,7 @@ func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Off
 			return false
 		}
 		typ, ok, m.start = off, true, lo
-		if name := text(c, dwarf.AttrName); c.Tag == dwarf.TagMember && name != "" {
+		if name := dw.Name(c); c.Tag == dwarf.TagMember && name != "" {
 			m.path += "." + name
 		}
 		return false

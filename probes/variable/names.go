@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"debug/dwarf"
-	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
@@ -194,8 +193,8 @@ func (n *Names) typed(v *found, e *entry) {
 		if o == nil {
 			return
 		}
-		v.typ, _ = o.Val(dwarf.AttrType).(dwarf.Offset)
-		v.typUnit, off = u, origin(o)
+		v.typ = dw.TypeOf(o)
+		v.typUnit, off = u, dw.Origin(o)
 	}
 }
 
@@ -218,7 +217,7 @@ func (n *Names) unitsWith(addr uint64) []placedUnit {
 	if err != nil || len(n.index.parts) == 0 {
 		return nil
 	}
-	expr := binary.LittleEndian.AppendUint64([]byte{9, opAddr}, addr)
+	expr := dw.AddressExpression(addr)
 	for at := 0; len(out) < maxHits; {
 		i := bytes.Index(info[at:], expr)
 		if i < 0 {
@@ -248,18 +247,17 @@ func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
 
 // unitsWithTable finds the units whose part of .debug_addr has an address.
 func (n *Names) unitsWithTable(addr uint64, most int) []placedUnit {
-	word := binary.LittleEndian.AppendUint64(nil, addr)
 	var out []placedUnit
 	var tables []table
 	for at := 0; len(out) < most; at++ {
-		i := bytes.Index(n.index.addrs[at:], word)
+		i := n.index.places.IndexOf(addr, at)
 		if i < 0 {
 			break
 		}
 		if tables == nil {
 			tables = n.tables()
 		}
-		at += i
+		at = i
 		k := sort.Search(len(tables), func(k int) bool { return tables[k].base > int64(at) })
 		for j := k - 1; j >= 0 && tables[j].base == tables[k-1].base && len(out) < most; j-- {
 			out = append(out, tables[j].unit)
@@ -284,7 +282,7 @@ func (n *Names) tables() []table {
 				r := p.Data.Reader()
 				r.Seek(u.Entry)
 				if root, err := r.Next(); err == nil && root != nil {
-					base = number(root, dwarf.AttrAddrBase)
+					base = dw.Number(root, dwarf.AttrAddrBase)
 				}
 			}
 			out = append(out, table{base, placedUnit{i, u}})
@@ -309,7 +307,7 @@ func (n *Names) walk(c placedUnit) {
 		switch e.Tag {
 		case dwarf.TagTypedef:
 			if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && n.aliases[off] == "" {
-				n.aliases[off] = text(e, dwarf.AttrName)
+				n.aliases[off] = dw.Name(e)
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 			n.types[e.Offset] = inner
@@ -322,7 +320,7 @@ func (n *Names) walk(c placedUnit) {
 // typeName is the name of a structure with its scopes, as types are called in its
 // language: struct account, bank::Account; "" if it has none.
 func (n *Names) typeName(e *dwarf.Entry, u *unit) string {
-	name := text(e, dwarf.AttrName)
+	name := dw.Name(e)
 	if name == "" {
 		return ""
 	}
@@ -390,17 +388,17 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 	if e == nil || depth > 4*maxChain || at < 0 {
 		return
 	}
-	if at == 0 && synchronising[text(e, dwarf.AttrName)] {
+	if at == 0 && synchronising[dw.Name(e)] {
 		so.sure, so.part = true, false
 		d.add(so)
 		return
 	}
 	switch e.Tag {
 	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-		if name := text(e, dwarf.AttrName); name != "" {
+		if name := dw.Name(e); name != "" {
 			alias = name
 		}
-		next, _ := e.Val(dwarf.AttrType).(dwarf.Offset)
+		next := dw.TypeOf(e)
 		d.into(next, at, so, alias, depth+1)
 		return
 	}
@@ -438,7 +436,7 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 		if owner != "" {
 			next.class = owner
 		}
-		if name := text(f.entry, dwarf.AttrName); name != "" && f.entry.Tag == dwarf.TagMember {
+		if name := dw.Name(f.entry); name != "" && f.entry.Tag == dwarf.TagMember {
 			next.path += "." + name
 			next.class += "." + name
 			next.part = false

@@ -179,7 +179,7 @@ func (w *walker) entry(e *dwarf.Entry) {
 func (p *body) newUnit(e *dwarf.Entry) *unit {
 	u := newUnit(e)
 	if p.Skeleton != nil && e.Tag == dwarf.TagCompileUnit {
-		u.entry, u.addrBase = p.Skeleton, p.AddrBase
+		u.entry, u.base.Addr = p.Skeleton, p.AddrBase
 	}
 	return u
 }
@@ -204,7 +204,7 @@ func (x *index) define() *definitions {
 			if s.name != "" && !inFunction(in) && left > 0 {
 				full := qualified(x.path(s, nil))
 				left -= len(full) + 64
-				if flag(e, dwarf.AttrDeclaration) {
+				if dw.Flag(e, dwarf.AttrDeclaration) {
 					d.names[e.Offset] = full
 				} else if _, ok := d.byName[full]; !ok {
 					d.byName[full] = e.Offset
@@ -232,7 +232,7 @@ func (x *index) complete(e *dwarf.Entry) *dwarf.Entry {
 			return full
 		}
 	}
-	if !flag(e, dwarf.AttrDeclaration) {
+	if !dw.Flag(e, dwarf.AttrDeclaration) {
 		return e
 	}
 	if x.defs == nil {

@@ -1,0 +1,368 @@
+package dwarf
+
+import (
+	"bytes"
+	"debug/dwarf"
+	"encoding/binary"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Place is where a variable is, or what its value is, as far as one location
+// expression of few operations says it. What takes more to compute, or is in pieces,
+// is Unclear.
+type Place struct {
+	Kind PlaceKind
+	Reg  insn.Reg // NoReg for one that holds no integer
+	// Off is the distance from the frame's base (InFrame, PointedFromFrame), what is
+	// added to the register for the value (InRegister) or its address (AtRegister), or
+	// the value itself (Constant).
+	Off  int64
+	Addr uint64 // InMemory, as linked
+}
+
+// PlaceKind is the kind of a Place.
+type PlaceKind uint8
+
+// The kinds of place.
+const (
+	Unclear          PlaceKind = iota
+	InRegister                 // the value is that of a register, plus Off
+	AtRegister                 // in memory, Off bytes from where a register points
+	InFrame                    // in memory, Off bytes from the frame's base
+	PointedFromFrame           // in memory, where the pointer at Off in the frame points
+	InMemory                   // in memory, at Addr
+	Constant                   // the value is Off
+	ThreadLocal                // in the thread-local storage
+)
+
+// Operations of location expressions: DWARF 5, section 7.7.1, and GNU's from before it.
+const (
+	opAddr         = 0x03
+	opDeref        = 0x06
+	opConst1u      = 0x08
+	opConsts       = 0x11
+	opLit0         = 0x30
+	opReg0         = 0x50
+	opBreg0        = 0x70
+	opRegx         = 0x90
+	opFbreg        = 0x91
+	opBregx        = 0x92
+	opFormTLS      = 0x9b
+	opCallFrameCFA = 0x9c
+	opStackValue   = 0x9f
+	opAddrx        = 0xa1
+	opGNUPushTLS   = 0xe0
+	opGNUAddrIndex = 0xfb
+)
+
+// registersAMD64 are the integer registers of x86-64 in DWARF's order (System V ABI,
+// figure 3.36).
+var registersAMD64 = [...]insn.Reg{insn.RAX, insn.RDX, insn.RCX, insn.RBX, insn.RSI, insn.RDI, insn.RBP, insn.RSP,
+	insn.R8, insn.R9, insn.R10, insn.R11, insn.R12, insn.R13, insn.R14, insn.R15}
+
+// Register returns the register that DWARF numbers n; NoReg for one that holds no
+// integer. DWARF for the Arm 64-bit architecture, section 4.1.
+func Register(arch insn.Arch, n uint64) insn.Reg {
+	switch {
+	case arch == insn.AMD64 && n < uint64(len(registersAMD64)):
+		return registersAMD64[n]
+	case arch == insn.ARM64 && n < 32:
+		return insn.Reg(n)
+	}
+	return insn.NoReg
+}
+
+// IsCallFrame reports whether an expression is that of a frame's base which is the
+// canonical frame address.
+func IsCallFrame(expr []byte) bool { return len(expr) == 1 && expr[0] == opCallFrameCFA }
+
+// Base is what the addresses of a unit's locations count from.
+type Base struct {
+	Version uint16
+	Low     uint64 // DW_AT_low_pc: the base of a list's offsets
+	Addr    int64  // DW_AT_addr_base: where the unit's part of .debug_addr begins
+	List    int64  // DW_AT_loclists_base: where its table of lists begins
+}
+
+// BaseOf returns the base that a unit and its root entry state.
+func BaseOf(u Unit, root *dwarf.Entry) Base {
+	b := Base{Version: u.Version, Addr: Number(root, dwarf.AttrAddrBase), List: Number(root, dwarf.AttrLoclistsBase)}
+	b.Low, _ = root.Val(dwarf.AttrLowpc).(uint64)
+	return b
+}
+
+// Locations reads where variables are: location expressions, and the location lists of
+// .debug_loclists (DWARF 5, section 7.7.3) and of .debug_loc (DWARF 4, section 2.6.2).
+type Locations struct {
+	arch               insn.Arch
+	loc, loclists, add []byte
+	perList, left      int // entries of lists
+}
+
+// Addresses returns Locations without lists, which large programs have hundreds of
+// megabytes of.
+func (i *Info) Addresses() (*Locations, error) {
+	b, err := i.Section("addr")
+	return &Locations{arch: i.file.Arch(), add: b}, err
+}
+
+// Locations returns the locations of a file. Of one list at most perList entries are
+// read, and total of all.
+func (i *Info) Locations(perList, total int) (*Locations, error) {
+	l, err := i.Addresses()
+	if err == nil {
+		l.loc, err = i.Section("loc")
+	}
+	if err == nil {
+		l.loclists, err = i.Section("loclists")
+	}
+	l.perList, l.left = perList, total
+	return l, err
+}
+
+// Address returns address i of a unit's part of .debug_addr.
+func (l *Locations) Address(b Base, i uint64) (addr uint64, ok bool) {
+	if b.Addr < 0 || i > uint64(len(l.add))/8 {
+		return 0, false
+	}
+	r := elf.NewCursor(l.add, 0, 0)
+	r.Skip(uint64(b.Addr) + 8*i)
+	addr = r.U64()
+	return addr, !r.Failed()
+}
+
+// IndexOf returns where .debug_addr has an address, at from or behind it; -1 if nowhere.
+func (l *Locations) IndexOf(addr uint64, from int) int {
+	i := bytes.Index(l.add[from:], binary.LittleEndian.AppendUint64(nil, addr))
+	if i < 0 {
+		return -1
+	}
+	return from + i
+}
+
+// AddressExpression returns what an entry has that is at an address: the expression that
+// is the address alone, and its length before it.
+func AddressExpression(addr uint64) []byte {
+	return binary.LittleEndian.AppendUint64([]byte{9, opAddr}, addr)
+}
+
+// Decode reads a location expression.
+func (l *Locations) Decode(expr []byte, b Base) Place {
+	if len(expr) == 0 {
+		return Place{}
+	}
+	if last := expr[len(expr)-1]; last == opFormTLS || last == opGNUPushTLS {
+		return Place{Kind: ThreadLocal}
+	}
+	r := elf.NewCursor(expr, 0, 0)
+	p := l.operation(&r, b)
+	if p.Kind == 0 {
+		return Place{}
+	}
+	value := p.Kind == Constant
+	if r.Left() == 1 {
+		switch last := r.U8(); {
+		case last == opStackValue && p.Kind == AtRegister:
+			p.Kind = InRegister
+		case last == opStackValue && value:
+			value = false
+		case last == opDeref && p.Kind == InFrame:
+			p.Kind = PointedFromFrame
+		default:
+			return Place{}
+		}
+	}
+	if r.Failed() || r.Left() > 0 || value { // a number alone is an address that is not known when it is linked
+		return Place{}
+	}
+	return p
+}
+
+// operation reads the first operation of an expression.
+func (l *Locations) operation(r *elf.Cursor, b Base) Place {
+	switch op := r.U8(); {
+	case op == opAddr:
+		return Place{Kind: InMemory, Addr: r.U64()}
+	case op == opAddrx, op == opGNUAddrIndex:
+		if addr, ok := l.Address(b, r.LEB(false)); ok {
+			return Place{Kind: InMemory, Addr: addr}
+		}
+	case op >= opReg0 && op < opReg0+32:
+		return Place{Kind: InRegister, Reg: Register(l.arch, uint64(op-opReg0))}
+	case op == opRegx:
+		return Place{Kind: InRegister, Reg: Register(l.arch, r.LEB(false))}
+	case op >= opBreg0 && op < opBreg0+32:
+		return Place{Kind: AtRegister, Reg: Register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
+	case op == opBregx:
+		return Place{Kind: AtRegister, Reg: Register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
+	case op == opFbreg:
+		return Place{Kind: InFrame, Off: int64(r.LEB(true))}
+	case op >= opLit0 && op < opLit0+32:
+		return Place{Kind: Constant, Off: int64(op - opLit0)}
+	case op >= opConst1u && op <= opConsts:
+		return Place{Kind: Constant, Off: constant(r, op)}
+	}
+	return Place{}
+}
+
+// constant reads the operand of an operation from DW_OP_const1u to DW_OP_consts.
+func constant(r *elf.Cursor, op byte) int64 {
+	switch op - opConst1u {
+	case 1:
+		return int64(int8(r.U8()))
+	case 3:
+		return int64(int16(r.U16()))
+	case 5:
+		return int64(int32(r.U32()))
+	case 0, 2, 4, 6, 7:
+		return int64(r.Uint(1 << ((op - opConst1u) / 2)))
+	case 8:
+		return int64(r.LEB(false))
+	}
+	return int64(r.LEB(true))
+}
+
+// Location is a place and the addresses of code at which it holds.
+type Location struct {
+	elf.Range
+	Place
+}
+
+// Of returns the locations of a variable's entry; everywhere is where one holds that no
+// list bounds. Default locations of lists are left out.
+func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []Location) {
+	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
+		p := l.Decode(expr, b)
+		switch {
+		case bounded:
+			out = append(out, Location{r, p})
+		case r == elf.Range{}:
+			for _, r := range everywhere {
+				out = append(out, Location{r, p})
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// At returns the place of a variable's entry at an address of code; ok is false if it
+// has none there.
+func (l *Locations) At(e *dwarf.Entry, b Base, pc uint64) (p Place, ok bool) {
+	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
+		if ok = !bounded || r.Contains(pc); ok {
+			p = l.Decode(expr, b)
+		}
+		return !ok
+	})
+	return p, ok
+}
+
+// each calls visit for the expressions of a variable's entry until it says no. An
+// expression that is bounded holds in a range; the default of a list in none but not
+// elsewhere, which a range of the whole address space stands for.
+func (l *Locations) each(e *dwarf.Entry, b Base, visit func(r elf.Range, expr []byte, bounded bool) bool) {
+	switch v := e.Val(dwarf.AttrLocation).(type) {
+	case []byte:
+		visit(elf.Range{}, v, false)
+	case int64:
+		if b.Version >= 5 {
+			l.list5(v, b, visit)
+		} else {
+			l.list4(v, b, visit)
+		}
+	case uint64: // DW_FORM_loclistx: an index of the unit's table of offsets
+		if b.List < 0 || v > uint64(len(l.loclists)) {
+			return
+		}
+		r := elf.NewCursor(l.loclists, 0, 0)
+		r.Skip(uint64(b.List) + 4*v)
+		if at := r.U32(); !r.Failed() {
+			l.list5(b.List+int64(at), b, visit)
+		}
+	}
+}
+
+// another counts an entry of a list, the n-th, and reports whether it may be read.
+func (l *Locations) another(n int) bool {
+	l.left--
+	return l.left >= 0 && n < l.perList
+}
+
+func (l *Locations) list5(at int64, b Base, visit func(elf.Range, []byte, bool) bool) {
+	if at < 0 {
+		return
+	}
+	c := elf.NewCursor(l.loclists, 0, 0)
+	c.Skip(uint64(at))
+	indexed := func() uint64 {
+		addr, ok := l.Address(b, c.LEB(false))
+		if !ok {
+			c.Fail()
+		}
+		return addr
+	}
+	base := b.Low
+	for n := 0; !c.Failed() && l.another(n); n++ {
+		var r elf.Range
+		bounded := true
+		switch c.U8() {
+		case 1: // DW_LLE_base_addressx
+			base = indexed()
+			continue
+		case 2: // startx_endx
+			r.Lo, r.Hi = indexed(), indexed()
+		case 3: // startx_length
+			r.Lo = indexed()
+			r.Hi = r.Lo + c.LEB(false)
+		case 4: // offset_pair
+			r.Lo = base + c.LEB(false)
+			r.Hi = base + c.LEB(false)
+		case 5: // default_location
+			r.Hi, bounded = ^uint64(0), false
+		case 6: // base_address
+			base = c.U64()
+			continue
+		case 7: // start_end
+			r.Lo, r.Hi = c.U64(), c.U64()
+		case 8: // start_length
+			r.Lo = c.U64()
+			r.Hi = r.Lo + c.LEB(false)
+		case 9: // GNU's pair of views
+			c.LEB(false)
+			c.LEB(false)
+			continue
+		default: // the end of the list, or nothing that DWARF knows
+			return
+		}
+		expr := c.Take(c.LEB(false))
+		if !c.Failed() && r.Lo < r.Hi && !visit(r, expr, bounded) {
+			return
+		}
+	}
+}
+
+func (l *Locations) list4(at int64, b Base, visit func(elf.Range, []byte, bool) bool) {
+	if at < 0 {
+		return
+	}
+	c := elf.NewCursor(l.loc, 0, 0)
+	c.Skip(uint64(at))
+	base := b.Low
+	for n := 0; !c.Failed() && l.another(n); n++ {
+		r := elf.Range{Lo: c.U64(), Hi: c.U64()}
+		switch {
+		case c.Failed() || r.Lo == 0 && r.Hi == 0:
+			return
+		case r.Lo == ^uint64(0):
+			base = r.Hi
+			continue
+		}
+		expr := c.Take(uint64(c.U16()))
+		if r.Lo < r.Hi && !c.Failed() && !visit(elf.Range{Lo: base + r.Lo, Hi: base + r.Hi}, expr, true) {
+			return
+		}
+	}
+}

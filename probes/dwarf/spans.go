@@ -1,0 +1,134 @@
+package dwarf
+
+import (
+	"cmp"
+	"debug/dwarf"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sort"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// Spans are the addresses of code that units have. Debug information of a large program
+// has hundreds of megabytes, of which an answer needs a few units: the root entry of
+// each states the unit's addresses.
+type Spans struct {
+	text  []elf.Range
+	units []Unit
+	spans []span   // by lo
+	reach []uint64 // reach[i] is the highest hi of spans[:i+1]
+}
+
+// span is a range of addresses of a unit.
+type span struct {
+	lo, hi uint64
+	unit   int
+}
+
+const (
+	// maxSpans bounds the ranges of all units together, those that the linker
+	// discarded too: entries can share one long list. LLVM's largest have some
+	// 100,000.
+	maxSpans = 1 << 21
+	// maxOverlap bounds how many units are returned for one address.
+	maxOverlap = 16
+)
+
+// Spans reads the addresses of all units that can describe code. What is damaged is left
+// out, and beside the spans there is an error then.
+func (i *Info) Spans() (*Spans, error) {
+	d, err := i.Data()
+	if err != nil {
+		return nil, err
+	}
+	info, err := i.Section("info")
+	if err != nil {
+		return nil, err
+	}
+	s := &Spans{text: i.file.Text(), units: Units(info)}
+	left := maxSpans
+	var errs error
+	for n, u := range s.units {
+		ranges, err := rootRanges(d, u)
+		left -= len(ranges)
+		if err != nil && errs == nil {
+			errs = err
+		}
+		for _, r := range ranges {
+			if s.InText(r[0], r[1]) {
+				s.spans = append(s.spans, span{r[0], r[1], n})
+			}
+		}
+		if left < 0 {
+			errs = errors.Join(errs, fmt.Errorf("more than %d address ranges", maxSpans))
+			break
+		}
+	}
+	slices.SortStableFunc(s.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	s.reach = make([]uint64, len(s.spans))
+	hi := uint64(0)
+	for i, x := range s.spans {
+		hi = max(hi, x.hi)
+		s.reach[i] = hi
+	}
+	return s, errs
+}
+
+// InText reports whether a range begins in code. Those of functions that the linker
+// discarded begin at 0, or end at the end of the address space.
+func (s *Spans) InText(lo, hi uint64) bool {
+	i := sort.Search(len(s.text), func(i int) bool { return s.text[i].Hi > lo })
+	return lo < hi && i < len(s.text) && s.text[i].Contains(lo)
+}
+
+// Root reads the first entry of a unit.
+func Root(d *dwarf.Data, u Unit) (e *dwarf.Entry, err error) {
+	defer protect(&err)
+	r := d.Reader()
+	r.Seek(u.Entry)
+	e, err = r.Next()
+	if err == nil && e == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unit at 0x%x: %w", u.Entry, err)
+	}
+	return e, nil
+}
+
+func rootRanges(d *dwarf.Data, u Unit) (rs [][2]uint64, err error) {
+	defer protect(&err)
+	e, err := Root(d, u)
+	if err != nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
+		return nil, err
+	}
+	return d.Ranges(e)
+}
+
+// protect turns a panic of the standard library's reader into an error.
+func protect(err *error) {
+	if r := recover(); r != nil {
+		*err = errors.Join(*err, fmt.Errorf("damaged: %v", r))
+	}
+}
+
+// Unit returns a unit by its number.
+func (s *Spans) Unit(n int) Unit { return s.units[n] }
+
+// At returns the numbers of the units that have an address, at most 16; nil Spans have
+// none.
+func (s *Spans) At(addr uint64) (out []int) {
+	if s == nil {
+		return nil
+	}
+	i := sort.Search(len(s.spans), func(i int) bool { return s.spans[i].lo > addr })
+	for i--; i >= 0 && s.reach[i] > addr && len(out) < maxOverlap; i-- {
+		if x := s.spans[i]; addr < x.hi && !slices.Contains(out, x.unit) {
+			out = append(out, x.unit)
+		}
+	}
+	return out
+}
