@@ -16,15 +16,15 @@ var helps = map[string]bool{
 	"analysis/golden": true, "cmd/tracepredict/e2e": true, "examples": true, "internal/loadertest": true, "internal/testtool": true, "observer/event/eventtest": true, "probes/elftest": true,
 }
 
-// The map of the packages in docs/how-it-works.md names each, and none that is gone.
+// The map of the packages in CONTRIBUTING.md names each, and none that is gone.
 func TestPackagesAreOnTheMap(t *testing.T) {
-	text, err := os.ReadFile("docs/how-it-works.md")
+	text, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, found := strings.Cut(string(text), "| package | is |\n")
 	if !found {
-		t.Fatal("docs/how-it-works.md has no table of packages")
+		t.Fatal("CONTRIBUTING.md has no table of packages")
 	}
 	named := map[string]bool{}
 	for row := range strings.Lines(table) {
@@ -39,12 +39,12 @@ func TestPackagesAreOnTheMap(t *testing.T) {
 	for _, p := range listPackages(t) {
 		name := local(p.ImportPath)
 		if !named[name] && !helps[name] && name != "." {
-			t.Errorf("docs/how-it-works.md does not name the package %s", name)
+			t.Errorf("CONTRIBUTING.md does not name the package %s", name)
 		}
 		delete(named, name)
 	}
 	for name := range named {
-		t.Errorf("docs/how-it-works.md names %s, and there is no such package", name)
+		t.Errorf("CONTRIBUTING.md names %s, and there is no such package", name)
 	}
 }
 
@@ -108,7 +108,7 @@ func allPages(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(pages, "README.md", "SECURITY.md", "examples/README.md")
+	return append(pages, "README.md", "CONTRIBUTING.md", "SECURITY.md", "examples/README.md")
 }
 
 // Bounds of prose: columns of a line, and lines of a paragraph or of an item of a list.
