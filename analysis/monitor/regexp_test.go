@@ -286,8 +286,6 @@ func star(r *ere.Regexp) *ere.Regexp { return ere.Times(r, 0, ere.Unbounded) }
 
 func plus(r *ere.Regexp) *ere.Regexp { return ere.Times(r, 1, ere.Unbounded) }
 
-func maybe(r *ere.Regexp) *ere.Regexp { return ere.Times(r, 0, 1) }
-
 // accepts reports whether a word is in a language, by its derivatives.
 func accepts(d *ere.Derivatives, l ere.Language, w []Letter) bool {
 	for _, letter := range w {
