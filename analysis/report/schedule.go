@@ -234,7 +234,7 @@ func verbs(o event.Op) string {
 	case event.Write:
 		return "writes"
 	case event.Update:
-		return "updates"
+		return "changes"
 	case event.Acquire:
 		return "locks"
 	case event.AcquireRead:

@@ -583,7 +583,7 @@ func (p *printer) rests(f *Finding) {
 	}
 	p.para(itself, 3, 5, says)
 	for _, a := range f.Assumes {
-		p.para(itself, 3, 5, "assumes "+a+assumption(a))
+		p.para(itself, 3, 5, "it assumes "+assumption(a))
 	}
 	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
@@ -592,19 +592,13 @@ func (p *printer) rests(f *Finding) {
 func basis(f *Finding) string {
 	switch {
 	case f.Confidence == finding.Observed && f.Kind == finding.Race && len(f.Witness) > 0:
-		return fmt.Sprintf("nothing in this run ordered the two accesses; a checked schedule leads to both (order: %s)", f.Order)
+		return "nothing in this run ordered the two accesses; a checked schedule leads to both" + keeps(f.Order)
 	case f.Confidence == finding.Observed && f.Kind == finding.Race:
 		return "nothing in this run ordered the two accesses"
 	case f.Confidence == finding.Observed:
 		return "this run did it"
-	case f.Confidence == finding.Predicted && f.Order != finding.OrderNone:
-		how := ""
-		if f.Order == finding.OrderReversal {
-			how = ", in which critical sections of one lock change places"
-		}
-		return fmt.Sprintf("a checked schedule leads to it%s (order: %s)", how, f.Order)
 	case f.Confidence == finding.Predicted:
-		return "a checked schedule leads to it"
+		return "a checked schedule leads to it" + keeps(f.Order)
 	case len(f.Witness) > 0:
 		return "a schedule of what was observed leads to it, but what was not observed may forbid that schedule"
 	case f.Kind == finding.Deadlock:
@@ -615,12 +609,31 @@ func basis(f *Finding) string {
 	return "a heuristic says so; no checked schedule leads to it"
 }
 
+// keeps says what a schedule keeps of the order of the run, with the name that the JSON has
+// for it.
+func keeps(o finding.Order) string {
+	switch o {
+	case finding.OrderNone:
+		return ""
+	case finding.OrderSync:
+		return ", which keeps the run's order of all synchronisation (sync)"
+	case finding.OrderExclusion:
+		return ", in which whole critical sections change places (exclusion)"
+	case finding.OrderSyncPreserving:
+		return ", which keeps the run's order of critical sections (sync-preserving)"
+	case finding.OrderReversal:
+		return ", in which critical sections of one lock change places (reversal)"
+	}
+	return fmt.Sprintf(" (order: %s)", o)
+}
+
+// assumption says what a prediction assumes, with the name that the JSON has for it.
 func assumption(a string) string {
 	switch a {
 	case "race-free":
-		return ": memory that was not watched has no race"
+		return "that memory that was not watched has no race (race-free)"
 	case "guarded-data":
-		return ": unwatched data in critical sections left out or reordered decides nothing"
+		return "that critical sections left out or moved decide nothing by data that was not watched (guarded-data)"
 	}
-	return ""
+	return a
 }

@@ -32,7 +32,7 @@ func TestSectionsChangePlaces(t *testing.T) {
 	specifiedOf(t, program, text).want(0)
 	c := specifiedOf(t, program, text, "--causality", "exclusion")
 	c.want(66)
-	if text := c.err.String(); !strings.Contains(text, "PROPERTY predicted (in_order)") || !strings.Contains(text, "(order: exclusion)") {
+	if text := c.err.String(); !strings.Contains(text, "PROPERTY predicted (in_order)") || !strings.Contains(text, "(exclusion)") {
 		t.Errorf("the report:\n%s", text)
 	}
 }
