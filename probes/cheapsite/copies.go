@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -43,11 +44,13 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 	if why := c.leave(); why != "" {
 		return nil, why
 	}
-	for _, to := range slices.Sorted(maps.Keys(c.exits)) { // in order: of several reasons always the same is told
-		if why := c.returnsFrom(to); why != "" {
-			return nil, why
-		}
+	order := slices.Sorted(maps.Keys(c.exits)) // of several reasons always the same is given
+	for _, to := range order {
 		exits = append(exits, CopyExit{At: to, SPDelta: -c.exits[to]})
+	}
+	slices.Reverse(order) // what comes last is looked at first
+	if why := c.returns(order); why != "" {
+		return nil, why
 	}
 	return exits, ""
 }
@@ -62,7 +65,7 @@ func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 	if e := im.ExtentAt(at); e != nil {
 		im.Sweep(e.Range, func(in *insn.Inst) bool {
 			inside := c.inside(in.Addr)
-			jumps := in.Kind == insn.Jump || in.Kind == insn.CondJump
+			jumps := in.Kind.Branches()
 			found = found || jumps && in.Target != at && c.inside(in.Target) && !inside || inside && falls && !own && in.Addr != at
 			falls = in.Kind != insn.Jump && in.Kind != insn.IndirectJump && in.Kind != insn.Return && in.Kind != insn.Stop
 			own = falls && (inside || own && !jumps)
@@ -79,31 +82,23 @@ type copyWalk struct {
 	code  []elf.Range
 	sp    map[uint64]int64 // at the instructions of the copy, minus that at its beginning
 	exits map[uint64]int64 // likewise
-	gone  map[uint64]bool  // what may be executed behind it
 }
 
 func (c *copyWalk) inside(addr uint64) bool {
 	return slices.ContainsFunc(c.code, func(r elf.Range) bool { return r.Contains(addr) })
 }
 
-// next gives what may be executed after an instruction.
+// next returns what may be executed after an instruction.
 func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
-	fall := in.Addr + uint64(in.Len)
-	switch in.Kind {
-	case insn.Jump:
-		return []uint64{in.Target}, ""
-	case insn.CondJump:
-		return []uint64{fall, in.Target}, ""
-	case insn.IndirectJump:
+	switch {
+	case in.Kind == insn.IndirectJump:
 		return nil, fmt.Sprintf("there is an indirect jump at 0x%x", in.Addr)
-	case insn.Return, insn.Stop:
+	case in.Kind == insn.Call && c.im.neverReturns(in.Target, deepest):
 		return nil, ""
-	case insn.Call:
-		if c.im.neverReturns(in.Target, deepest) {
-			return nil, ""
-		}
 	}
-	return []uint64{fall}, ""
+	to = in.Next()
+	slices.Reverse(to) // a jump's target is followed first
+	return to, ""
 }
 
 // leave finds the exits.
@@ -144,36 +139,29 @@ func (c *copyWalk) leave() (why string) {
 	return ""
 }
 
-// returnsFrom answers why control, once it has come to an address behind the copy, may
-// come back into it, other than by its beginning.
-func (c *copyWalk) returnsFrom(from uint64) (why string) {
-	if c.gone == nil {
-		c.gone = map[uint64]bool{}
-	}
-	for todo := []uint64{from}; len(todo) > 0; {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if at == c.at || c.gone[at] {
-			continue
+// returns reports why control, once it has come to an address behind the copy, may come
+// back into it, other than by its beginning; "" if it may not.
+func (c *copyWalk) returns(exits []uint64) (why string) {
+	left := mostNodes
+	code.Reach(exits, func(at uint64) (to []uint64, ok bool) {
+		if at == c.at {
+			return nil, true
 		}
 		if c.inside(at) {
-			return "its code is mixed with that around it"
+			why = "its code is mixed with that around it"
+			return nil, false
 		}
-		c.gone[at] = true
 		in, err := c.im.Decode(at)
-		if err != nil || !c.im.Spend() || len(c.gone) > mostNodes {
-			return "the code behind it is not understood"
+		if left--; err != nil || !c.im.Spend() || left < 0 {
+			why = "the code behind it is not understood"
+			return nil, false
 		}
-		to, why := c.next(&in)
-		if why != "" {
-			return why
+		to, why = c.next(&in)
+		other := func(t uint64) bool { // another function, which returns to the caller
+			e := c.im.ExtentAt(t)
+			return in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.Landings().Called(t)
 		}
-		for _, t := range to {
-			if e := c.im.ExtentAt(t); in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.Landings().Called(t) {
-				continue // another function, which returns to the caller
-			}
-			todo = append(todo, t)
-		}
-	}
-	return ""
+		return slices.DeleteFunc(to, other), why == ""
+	})
+	return why
 }

@@ -26,7 +26,7 @@ const (
 type node struct {
 	in    insn.Inst
 	ext   *code.Extent
-	state state // before it
+	index int // of its state
 	end   ending
 	next  []uint64
 	live  bool // a return, or the hand over to another function, can follow
@@ -38,14 +38,18 @@ type graph struct {
 	im       *Image
 	want     *OutcomeWant
 	nodes    map[uint64]*node
+	byIndex  []*node
+	states   code.Solver[state]  // before the nodes
 	order    []uint64            // all of them, sorted
 	before   map[uint64][]uint64 // the edges backwards
-	todo     []uint64
-	slots    bool              // what the function keeps in its stack frame is followed
-	escapes  bool              // the function makes a pointer to its stack
-	calls    map[uint64]ending // what a call of a function does: goesOn or dies
+	slots    bool                // what the function keeps in its stack frame is followed
+	escapes  bool                // the function makes a pointer to its stack
+	calls    map[uint64]ending   // what a call of a function does: goesOn or dies
 	doubtful string
 }
+
+// state returns what is certain before a node.
+func (g *graph) state(n *node) *state { return &g.states.Before[n.index] }
 
 func (g *graph) doubt(format string, args ...any) {
 	if g.doubtful == "" {
@@ -68,42 +72,51 @@ func (im *Image) graph(w *OutcomeWant) *graph {
 
 func (im *Image) build(w *OutcomeWant, slots bool) *graph {
 	g := &graph{im: im, want: w, nodes: map[uint64]*node{}, slots: slots, calls: map[uint64]ending{}}
-	g.flow(w.Entry, atEntry())
-	for len(g.todo) > 0 && g.doubtful == "" {
-		at := g.todo[len(g.todo)-1]
-		g.todo = g.todo[:len(g.todo)-1]
-		if !im.Spend() {
+	g.states.Join = (*state).join
+	entry := atEntry()
+	g.flow(w.Entry, &entry)
+	g.states.Run(func(i int) bool {
+		if g.doubtful == "" && !im.Spend() {
 			g.doubt("too much code leads to it")
 		}
-		g.visit(g.nodes[at])
-	}
+		if g.doubtful == "" {
+			g.visit(g.byIndex[i])
+		}
+		return g.doubtful == ""
+	})
 	return g
 }
 
 // flow brings a state to an instruction.
-func (g *graph) flow(to uint64, s state) {
+func (g *graph) flow(to uint64, s *state) {
 	n := g.nodes[to]
-	if n != nil {
-		if n.state.meet(&s) {
-			g.todo = append(g.todo, to)
+	if n == nil {
+		if n = g.add(to); n == nil {
+			return
 		}
-		return
 	}
-	in, err := g.im.Decode(to)
-	e := g.im.ExtentAt(to)
+	g.states.Flow(n.index, s)
+}
+
+// add adds the instruction at an address; nil if there is doubt about it.
+func (g *graph) add(at uint64) *node {
+	in, err := g.im.Decode(at)
+	e := g.im.ExtentAt(at)
 	switch {
 	case err != nil:
 		g.doubt("%v", err)
 	case e == nil:
-		g.doubt("the extent of the code at 0x%x is not known", to)
+		g.doubt("the extent of the code at 0x%x is not known", at)
 	case e.Open || e.Untiled:
-		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", to)
+		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", at)
 	case len(g.nodes) >= mostNodes:
 		g.doubt("more than %d instructions", mostNodes)
 	default:
-		g.nodes[to] = &node{in: in, ext: e, state: s}
-		g.todo = append(g.todo, to)
+		n := &node{in: in, ext: e, index: g.states.Add()}
+		g.nodes[at], g.byIndex = n, append(g.byIndex, n)
+		return n
 	}
+	return nil
 }
 
 // visit hands what holds after n to what follows it.
@@ -111,39 +124,38 @@ func (g *graph) visit(n *node) {
 	in := &n.in
 	n.end, n.next = goesOn, n.next[:0]
 	g.escapes = g.escapes || g.im.takesStack(in)
-	after := n.state.clone()
+	after := *g.state(n)
 	after.step(g, in)
-	fall := in.Addr + uint64(in.Len)
 	switch in.Kind {
 	case insn.Return:
 		n.end = returns
 	case insn.Stop:
 		n.end = dies
 	case insn.Jump:
-		g.jump(n, after)
+		g.jump(n, &after)
 	case insn.CondJump:
-		g.edge(n, in.Target, after.clone())
-		g.fall(n, after)
+		g.edge(n, in.Target, &after)
+		g.fall(n, &after)
 	case insn.IndirectJump:
 		g.doubt("an indirect jump at 0x%x", in.Addr)
 	case insn.IndirectCall:
-		if n.end = dies; n.ext.Contains(fall) {
+		if n.end = dies; n.ext.Contains(in.End()) {
 			g.doubt("an indirect call at 0x%x", in.Addr)
 		}
 	case insn.Call:
-		if n.end = g.call(in.Target); n.end == dies || !n.ext.Contains(fall) {
+		if n.end = g.call(in.Target); n.end == dies || !n.ext.Contains(in.End()) {
 			n.end = dies
 			return
 		}
-		g.fall(n, after)
+		g.fall(n, &after)
 	default:
-		g.fall(n, after)
+		g.fall(n, &after)
 	}
 }
 
 // fall goes on with the instruction behind n.
-func (g *graph) fall(n *node, s state) {
-	to := n.in.Addr + uint64(n.in.Len)
+func (g *graph) fall(n *node, s *state) {
+	to := n.in.End()
 	if !n.ext.Contains(to) {
 		g.doubt("the function's extent ends at 0x%x", to)
 		return
@@ -152,7 +164,7 @@ func (g *graph) fall(n *node, s state) {
 }
 
 // edge notes that to follows n.
-func (g *graph) edge(n *node, to uint64, s state) {
+func (g *graph) edge(n *node, to uint64, s *state) {
 	if to != g.want.Entry && g.want.Foreign != nil && g.want.Foreign(to) {
 		g.doubt("control goes on in the observed function at 0x%x", to)
 		return
@@ -165,10 +177,10 @@ func (g *graph) edge(n *node, to uint64, s state) {
 
 // jump follows an unconditional jump, unless it hands the call on to another
 // function, which may do what it likes.
-func (g *graph) jump(n *node, after state) {
+func (g *graph) jump(n *node, after *state) {
 	to := g.im.ExtentAt(n.in.Target)
 	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
-	if away && classOf(&n.in) == Emulated && n.state.asAtEntry(g.want.Reads) {
+	if away && classOf(&n.in) == Emulated && g.state(n).asAtEntry(g.want.Reads) {
 		n.end = handsOn
 		return
 	}
@@ -179,26 +191,19 @@ func (g *graph) jump(n *node, after state) {
 func (g *graph) link() {
 	g.order = slices.Sorted(maps.Keys(g.nodes))
 	g.before = map[uint64][]uint64{}
-	var live []uint64
+	var ends []uint64
 	for _, at := range g.order {
 		n := g.nodes[at]
 		for _, to := range n.next {
 			g.before[to] = append(g.before[to], at)
 		}
 		if n.end == returns || n.end == handsOn {
-			n.live = true
-			live = append(live, at)
+			ends = append(ends, at)
 		}
 	}
-	for len(live) > 0 {
-		at := live[len(live)-1]
-		live = live[:len(live)-1]
-		for _, p := range g.before[at] {
-			if n := g.nodes[p]; !n.live {
-				n.live = true
-				live = append(live, p)
-			}
-		}
+	live, _ := code.Reach(ends, func(at uint64) ([]uint64, bool) { return g.before[at], true })
+	for at := range live {
+		g.nodes[at].live = true
 	}
 }
 
@@ -333,40 +338,20 @@ func (im *Image) neverReturns(addr uint64, deep int) bool {
 }
 
 func (im *Image) onlyDies(addr uint64, deep int) bool {
-	seen := map[uint64]bool{}
-	todo := []uint64{addr}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if seen[at] {
-			continue
-		}
-		seen[at] = true
+	left := mostNodes / 4
+	_, dies := code.Reach([]uint64{addr}, func(at uint64) ([]uint64, bool) {
 		in, err := im.Decode(at)
 		e := im.ExtentAt(at)
-		if err != nil || e == nil || e.Open || e.Untiled || len(seen) > mostNodes/4 || !im.Spend() {
-			return false
+		if left--; err != nil || e == nil || e.Open || e.Untiled || left < 0 || !im.Spend() {
+			return nil, false
 		}
-		fall := at + uint64(in.Len)
-		switch in.Kind {
-		case insn.Return, insn.IndirectJump:
-			return false
-		case insn.Stop:
-			continue
-		case insn.Jump:
-			todo = append(todo, in.Target)
-			continue
-		case insn.CondJump:
-			todo = append(todo, in.Target)
-		case insn.Call, insn.IndirectCall:
-			if !e.Contains(fall) || in.Kind == insn.Call && deep > 0 && in.Target != addr && im.neverReturns(in.Target, deep-1) {
-				continue
-			}
+		switch {
+		case in.Kind == insn.Return || in.Kind == insn.IndirectJump:
+			return nil, false
+		case in.Kind.Calls() && !e.Contains(in.End()), in.Kind == insn.Call && deep > 0 && in.Target != addr && im.neverReturns(in.Target, deep-1):
+			return nil, true
 		}
-		if !e.Contains(fall) {
-			return false
-		}
-		todo = append(todo, fall)
-	}
-	return true
+		return in.Next(), !in.Kind.FallsThrough() || e.Contains(in.End())
+	})
+	return dies
 }

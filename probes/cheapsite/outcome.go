@@ -169,31 +169,21 @@ func (o *outcomes) holds(tail map[uint64]bool, at uint64) bool {
 
 // smallest gives the least tail within a valid one that has the same returns.
 func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
-	tail := map[uint64]bool{}
-	var todo []uint64
-	add := func(at uint64) {
-		if !tail[at] {
-			tail[at] = true
-			todo = append(todo, at)
-		}
-	}
+	var ends []uint64
 	for at := range within {
 		if o.nodes[at].end == returns {
-			add(at)
+			ends = append(ends, at)
 		}
 	}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, s := range o.followers(at) {
-			add(s)
-		}
+	tail, _ := code.Reach(ends, func(at uint64) ([]uint64, bool) {
+		to := o.followers(at)
 		for _, p := range o.before[at] {
 			if !o.bears(p, at) {
-				add(p)
+				to = append(to, p)
 			}
 		}
-	}
+		return to, true
+	})
 	return tail
 }
 
@@ -213,10 +203,11 @@ func (o *outcomes) bears(from, to uint64) bool {
 
 // readable reports whether a probe at n sees all that it must read.
 func (o *outcomes) readable(n *node) bool {
-	if o.foreign[n.in.Addr] || !n.state.spKnown || !n.state.holds(insn.RBP, insn.RBP) || !o.alone(&n.in) {
+	s := o.state(n)
+	if o.foreign[n.in.Addr] || !s.spKnown || !s.holds(insn.RBP, insn.RBP) || !o.alone(&n.in) {
 		return false
 	}
-	_, ok := n.state.operands(o.want.Reads)
+	_, ok := s.operands(o.want.Reads)
 	return ok
 }
 
@@ -259,9 +250,10 @@ func (o *outcomes) at(addr uint64) {
 }
 
 func (o *outcomes) add(n *node, class Class, when When, s settled, how string) {
-	operands, _ := n.state.operands(o.want.Reads)
-	p := Outcome{Addr: n.in.Addr, Class: class, When: when, SPDelta: -n.state.sp, Const: s.constant, Value: s.value, Operands: operands}
-	if r := n.state.regs[o.want.Result]; !p.Const && r.kind == heldConst {
+	at := o.state(n)
+	operands, _ := at.operands(o.want.Reads)
+	p := Outcome{Addr: n.in.Addr, Class: class, When: when, SPDelta: -at.sp, Const: s.constant, Value: s.value, Operands: operands}
+	if r := at.regs[o.want.Result]; !p.Const && r.kind == heldConst {
 		p.Const, p.Value = true, r.n
 	}
 	p.Why = fmt.Sprintf("%s +0x%x", how, n.in.Addr-o.want.Entry)
@@ -374,15 +366,7 @@ func (g *graph) entered() map[uint64]bool {
 			todo = append(todo, at)
 		}
 	}
-	reached := map[uint64]bool{}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !reached[at] {
-			reached[at] = true
-			todo = append(todo, g.nodes[at].next...)
-		}
-	}
+	reached, _ := code.Reach(todo, func(at uint64) ([]uint64, bool) { return g.nodes[at].next, true })
 	return reached
 }
 

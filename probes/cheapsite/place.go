@@ -41,7 +41,7 @@ func (s *slide) loops() bool {
 	found := false
 	if s.ext != nil {
 		s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
-			found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == s.w.At
+			found = in.Kind.Branches() && in.Target == s.w.At
 			return !found
 		})
 	}
@@ -132,7 +132,7 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 			return fallback, why
 		}
 		s.delta -= in.SPChange
-		next := in.Addr + uint64(in.Len)
+		next := in.End()
 		if s.delta < 0 && s.readsStack() {
 			return fallback, fmt.Sprintf("stays: the stack that the probe reads is given back at %s", s.offset(in.Addr))
 		}
@@ -196,7 +196,7 @@ func (s *slide) blocked(addr uint64) string {
 // that one thread alone does not need. What bytes between functions would branch to,
 // if they were code, does not count here: it lies inside of instructions as often as not.
 func (s *slide) cut(in *insn.Inst) string {
-	for to := in.Addr + 1; to < in.Addr+uint64(in.Len); to++ {
+	for to := in.Addr + 1; to < in.End(); to++ {
 		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
 			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
 		}
@@ -215,7 +215,7 @@ func (s *slide) obstacle(in *insn.Inst) string {
 	own := s.w.Sense == After && in.Addr == s.w.At // the access itself
 	why := ""
 	switch {
-	case in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push:
+	case !in.Kind.Straight():
 		why = "control may leave"
 	case in.SPLost:
 		why = "the stack pointer is set"
@@ -365,7 +365,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	next := addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.Landings().Has(next) || s.cut(in) != "" || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.Push {
+		if s.im.Landings().Has(next) || s.cut(in) != "" || !in.Kind.Straight() {
 			return line[i+1:]
 		}
 		next = in.Addr

@@ -17,8 +17,7 @@ const mostFollowed = 1 << 18
 // walk follows control flow.
 type walk struct {
 	im       *Image
-	todo     []uint64
-	seen     map[uint64]bool
+	followed int // instructions
 	extents  map[uint64]*code.Extent
 	returns  map[uint64]bool
 	tails    map[uint64]bool
@@ -34,13 +33,8 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 		return Exits{}, fmt.Errorf("follow the function at 0x%x: %w", entry, err)
 	}
 	im.Landings()
-	w := &walk{im: im, seen: map[uint64]bool{}, extents: map[uint64]*code.Extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
-	w.push(entry)
-	for len(w.todo) > 0 {
-		at := w.todo[len(w.todo)-1]
-		w.todo = w.todo[:len(w.todo)-1]
-		w.follow(at)
-	}
+	w := &walk{im: im, extents: map[uint64]*code.Extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
+	code.Reach([]uint64{entry}, func(at uint64) ([]uint64, bool) { return w.follow(at), true })
 	if w.im.Work == 0 {
 		w.doubt("too much code leads to it")
 	}
@@ -56,86 +50,55 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 	}, nil
 }
 
-func (w *walk) push(at uint64) {
-	if !w.seen[at] {
-		w.todo = append(w.todo, at)
-	}
-}
-
 func (w *walk) doubt(format string, args ...any) {
 	if w.doubtful == "" {
 		w.doubtful = fmt.Sprintf(format, args...)
 	}
 }
 
-// follow walks a straight line until it ends or meets what has been seen.
-func (w *walk) follow(at uint64) {
-	for !w.seen[at] {
-		if len(w.seen) >= mostFollowed {
-			w.doubt("more than %d instructions", mostFollowed)
-			return
-		}
-		if !w.im.Spend() {
-			w.doubt("too much code leads to it")
-			return
-		}
-		w.seen[at] = true
-		in, err := w.im.Decode(at)
-		if err != nil {
-			w.doubt("%v", err)
-			return
-		}
-		e := w.im.ExtentAt(at)
-		if e != nil {
-			w.extents[e.Lo] = e
-		}
-		if !w.step(&in, e) {
-			return
-		}
-		at += uint64(in.Len)
-		if in.Kind == insn.Call || in.Kind == insn.IndirectCall {
-			if e != nil && !e.Contains(at) {
-				return // the call does not come back
-			}
-		}
+// follow returns where control may go on behind the instruction at an address.
+func (w *walk) follow(at uint64) []uint64 {
+	if w.followed++; w.followed > mostFollowed {
+		w.doubt("more than %d instructions", mostFollowed)
+		return nil
 	}
-}
-
-// step handles one instruction and answers whether control falls through.
-func (w *walk) step(in *insn.Inst, e *code.Extent) bool {
-	switch in.Kind {
-	case insn.Return:
-		w.returns[in.Addr] = true
-		return false
-	case insn.Stop:
-		return false
-	case insn.Jump:
-		if w.isStub(in.Target) {
-			w.tails[in.Addr] = true
-		} else {
-			w.jump(in, e, 0)
-			w.push(in.Target)
-		}
-		return false
-	case insn.CondJump:
-		if w.isStub(in.Target) {
-			w.doubt("a conditional jump to a stub at 0x%x", in.Addr)
-		} else {
-			w.jump(in, e, When(in.Cond))
-			w.push(in.Target)
-		}
-	case insn.IndirectJump:
-		w.indirect(in, e)
-		return false
+	if !w.im.Spend() {
+		w.doubt("too much code leads to it")
+		return nil
 	}
-	return true
+	in, err := w.im.Decode(at)
+	if err != nil {
+		w.doubt("%v", err)
+		return nil
+	}
+	e := w.im.ExtentAt(at)
+	if e != nil {
+		w.extents[e.Lo] = e
+	}
+	switch {
+	case in.Kind == insn.Return:
+		w.returns[at] = true
+	case in.Kind == insn.IndirectJump:
+		return w.indirect(&in, e)
+	case in.Kind == insn.Jump && w.isStub(in.Target):
+		w.tails[at] = true
+		return nil
+	case in.Kind == insn.CondJump && w.isStub(in.Target):
+		w.doubt("a conditional jump to a stub at 0x%x", at)
+		return []uint64{in.End()}
+	case in.Kind.Branches():
+		w.jump(&in, e)
+	case in.Kind.Calls() && e != nil && !e.Contains(in.End()):
+		return nil // the call does not come back
+	}
+	return in.Next()
 }
 
 // jump notes a jump to where another function begins.
-func (w *walk) jump(in *insn.Inst, e *code.Extent, when When) {
+func (w *walk) jump(in *insn.Inst, e *code.Extent) {
 	to := w.im.ExtentAt(in.Target)
 	if to != nil && to != e && to.Lo == in.Target {
-		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: when}
+		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: When(in.Cond)} // no condition: 0, always
 	}
 }
 
@@ -145,7 +108,7 @@ func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	found := false
 	if e := im.ExtentAt(at); e != nil {
 		im.Sweep(e.Range, func(in *insn.Inst) bool {
-			jump := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && in.Target == at
+			jump := in.Kind.Branches() && in.Target == at
 			found = found || jump && slices.ContainsFunc(from, func(r elf.Range) bool { return r.Contains(in.Addr) })
 			return !found
 		})
@@ -172,25 +135,21 @@ func (w *walk) isStub(addr uint64) bool {
 	return false
 }
 
-func (w *walk) indirect(in *insn.Inst, e *code.Extent) {
-	to, how := w.im.IndirectJump(in.Addr, e)
-	switch how {
+// indirect returns where an indirect jump leads.
+func (w *walk) indirect(in *insn.Inst, e *code.Extent) []uint64 {
+	to, kind := w.im.IndirectJump(in.Addr, e)
+	switch kind {
 	case code.JumpTable:
-		for _, t := range to {
-			// What was read beyond the table's end leads to other functions.
-			if w.seen[t] {
-				continue
-			}
-			if x := w.im.ExtentAt(t); x != nil && (x == e || w.extents[x.Lo] != nil || w.partOf(x, e)) {
-				w.push(t)
-			}
-		}
+		return slices.DeleteFunc(to, func(t uint64) bool { // what was read beyond the table's end leads to other functions
+			x := w.im.ExtentAt(t)
+			return x == nil || x != e && w.extents[x.Lo] == nil && !w.partOf(x, e)
+		})
 	case code.JumpAway:
-		w.tails[in.Addr] = true
 	default:
-		w.tails[in.Addr] = true
 		w.doubt("the indirect jump at 0x%x is not resolved", in.Addr)
 	}
+	w.tails[in.Addr] = true
+	return nil
 }
 
 // partOf reports whether x jumps into the middle of e, as a part split off does.
@@ -200,7 +159,7 @@ func (w *walk) partOf(x, e *code.Extent) bool {
 	}
 	found := false
 	w.im.Sweep(x.Range, func(in *insn.Inst) bool {
-		found = (in.Kind == insn.Jump || in.Kind == insn.CondJump) && e.Contains(in.Target) && in.Target != e.Lo
+		found = in.Kind.Branches() && e.Contains(in.Target) && in.Target != e.Lo
 		return !found
 	})
 	return found
@@ -228,7 +187,7 @@ func (im *Image) Callees(entry uint64) []uint64 {
 	}
 	var targets []uint64
 	im.Sweep(home.Range, func(in *insn.Inst) bool {
-		out := (in.Kind == insn.Jump || in.Kind == insn.CondJump) && !home.Contains(in.Target)
+		out := in.Kind.Branches() && !home.Contains(in.Target)
 		if in.Kind == insn.Call || out {
 			targets = append(targets, in.Target)
 		}

@@ -1,8 +1,9 @@
 package cheapsite
 
 import (
-	"maps"
+	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -31,7 +32,7 @@ type state struct {
 	sp      int64 // minus sp at the entry
 	spKnown bool
 	regs    [16]held
-	slots   map[int64]held // words of 8 bytes, by distance from sp at the entry
+	slots   code.Frame[held] // by the distance from sp at the entry
 }
 
 // mostSlots bounds the words of a stack frame that are followed.
@@ -47,14 +48,8 @@ func atEntry() state {
 	return s
 }
 
-func (s *state) clone() state {
-	c := *s
-	c.slots = maps.Clone(s.slots)
-	return c
-}
-
-// meet keeps of s what holds in other too, and answers whether that is less.
-func (s *state) meet(other *state) bool {
+// join keeps of s what holds in other too, and reports whether that is less.
+func (s *state) join(other *state) bool {
 	changed := false
 	if s.spKnown && (!other.spKnown || s.sp != other.sp) {
 		s.spKnown, s.sp, s.slots, changed = false, 0, nil, true
@@ -64,13 +59,18 @@ func (s *state) meet(other *state) bool {
 			s.regs[r], changed = held{}, true
 		}
 	}
-	for at, h := range s.slots {
-		if other.slots[at] != h {
-			delete(s.slots, at)
-			changed = true
-		}
+	return s.slots.Join(other.slots, joinSlots, func(a, b held) bool { return a == b }) || changed
+}
+
+func joinSlots(a, b *held) (held, bool) {
+	if a == nil {
+		return held{}, false
 	}
-	return changed
+	var other held // nothing is known of what the other path does not have
+	if b != nil {
+		other = *b
+	}
+	return *a, *a == other
 }
 
 func (s *state) holds(r, entry insn.Reg) bool { return s.regs[r] == held{kind: heldEntry, reg: entry} }
@@ -110,17 +110,13 @@ func (s *state) find(entry insn.Reg) (Operand, bool) {
 			return Operand{Reg: insn.Reg(r)}, true
 		}
 	}
-	best, found := int64(0), false
-	for at, h := range s.slots {
-		if h == (held{kind: heldEntry, reg: entry}) && (!found || at > best) {
-			best, found = at, true
+	for _, w := range slices.Backward(s.slots) {
+		if w.Value == (held{kind: heldEntry, reg: entry}) {
+			return Operand{Reg: insn.NoReg, Slot: w.At}, true
 		}
 	}
-	return Operand{Reg: insn.NoReg, Slot: best}, found
+	return Operand{Reg: insn.NoReg}, false
 }
-
-// callerSaved are the registers that a call may change.
-const callerSaved insn.RegSet = 1<<insn.RAX | 1<<insn.RCX | 1<<insn.RDX | 1<<insn.RSI | 1<<insn.RDI | 1<<insn.R8 | 1<<insn.R9 | 1<<insn.R10 | 1<<insn.R11
 
 // step makes s what holds after in.
 func (s *state) step(g *graph, in *insn.Inst) {
@@ -128,8 +124,8 @@ func (s *state) step(g *graph, in *insn.Inst) {
 		*s = state{}
 		return
 	}
-	if in.Kind == insn.Call || in.Kind == insn.IndirectCall {
-		s.forget(callerSaved)
+	if in.Kind.Calls() {
+		s.forget(insn.AMD64.CallerSaved())
 		s.below(s.sp)
 		return
 	}
@@ -142,10 +138,7 @@ func (s *state) step(g *graph, in *insn.Inst) {
 	s.sp += in.SPChange
 	s.overwrite(in)
 	if stored && g.slots && s.spKnown && len(s.slots) < mostSlots {
-		if s.slots == nil {
-			s.slots = map[int64]held{}
-		}
-		s.slots[s.slotOf(in)] = value
+		s.slots = s.slots.Put(s.slotOf(in), value)
 	}
 	if s.spKnown {
 		s.below(s.sp)
@@ -165,7 +158,7 @@ func (s *state) forget(set insn.RegSet) {
 
 // below forgets the words below sp: whoever comes next uses them.
 func (s *state) below(sp int64) {
-	maps.DeleteFunc(s.slots, func(at int64, _ held) bool { return at < sp })
+	s.slots = s.slots.Filter(func(w *code.Word[held]) bool { return w.At >= sp })
 }
 
 // effect gives the register whose new value is known, and that value.
@@ -177,13 +170,19 @@ func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 	case sum.Offset() && sum.Imm == 0 && sum.Src < insn.Reg(len(s.regs)):
 		return sum.Dst, s.regs[sum.Src]
 	case in.Kind == insn.Plain && in.NMem == 1 && plainLoad(in) && onStack(&in.Mem[0]) && s.spKnown:
-		return in.ValueReg, s.slots[s.sp+in.Mem[0].Disp]
+		return in.ValueReg, s.slot(s.sp + in.Mem[0].Disp)
 	case in.Kind == insn.Plain && in.NMem == 0 && in.SPChange == 8 && !in.SPLost && s.spKnown: // pop
 		if r := (in.Writes &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg && in.Reads == insn.RegSet(0).With(insn.RSP) && sum.Dst == insn.NoReg {
-			return r, s.slots[s.sp]
+			return r, s.slot(s.sp)
 		}
 	}
 	return insn.NoReg, held{}
+}
+
+// slot returns what is known of a word of the stack.
+func (s *state) slot(at int64) held {
+	h, _ := s.slots.Get(at)
+	return h
 }
 
 func plainLoad(in *insn.Inst) bool {
@@ -224,7 +223,7 @@ func (s *state) slotOf(in *insn.Inst) int64 {
 // overwrite forgets the words of the stack that in may write; sp is that after in.
 func (s *state) overwrite(in *insn.Inst) {
 	if in.StackWrite {
-		s.clear(s.sp, 8)
+		s.slots = s.slots.Overwrite(s.sp, 8)
 	}
 	for i := range in.Mem[:in.NMem] {
 		m := &in.Mem[i]
@@ -233,11 +232,7 @@ func (s *state) overwrite(in *insn.Inst) {
 		case !onStack(m) || m.Size <= 0:
 			s.slots = nil
 		default:
-			s.clear(s.sp+m.Disp, int64(m.Size))
+			s.slots = s.slots.Overwrite(s.sp+m.Disp, m.Size)
 		}
 	}
-}
-
-func (s *state) clear(at, size int64) {
-	maps.DeleteFunc(s.slots, func(slot int64, _ held) bool { return slot < at+size && at < slot+8 })
 }

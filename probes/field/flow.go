@@ -202,7 +202,7 @@ func (f *flow) step(s *state, in *insn.Inst) {
 	switch {
 	case !in.Known && in.Kind == insn.Plain:
 	case in.SPLost:
-	case sp.kind == frame && (in.SPChange != 0 || in.Kind == insn.Call || in.Kind == insn.IndirectCall || in.Kind == insn.Push):
+	case sp.kind == frame && (in.SPChange != 0 || in.Kind.Calls() || in.Kind == insn.Push):
 		sp.at += in.SPChange
 		s.regs[f.sp] = sp
 	}
@@ -234,7 +234,7 @@ func (f *flow) step(s *state, in *insn.Inst) {
 // unlike gives what the instruction puts into a register from elsewhere a type of its own.
 func (f *flow) unlike(s *state, in *insn.Inst) {
 	switch {
-	case in.Kind == insn.Call || in.Kind == insn.IndirectCall:
+	case in.Kind.Calls():
 		if s.regs[resultRegister].kind == unknown {
 			s.forget(f.fresh(in.Addr))
 			s.regs[resultRegister] = value{kind: object, typ: f.fresh(in.Addr)}

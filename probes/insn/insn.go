@@ -191,6 +191,20 @@ type Inst struct {
 // End returns the address behind the instruction.
 func (in *Inst) End() uint64 { return in.Addr + uint64(in.Len) }
 
+// Next returns the addresses at which control may go on, as far as the instruction names
+// them: a direct jump's target, then what it falls into. An indirect jump names none.
+func (in *Inst) Next() []uint64 {
+	switch {
+	case !in.Kind.Branches() && in.Kind.FallsThrough():
+		return []uint64{in.End()}
+	case in.Kind == CondJump:
+		return []uint64{in.Target, in.End()}
+	case in.Kind == Jump:
+		return []uint64{in.Target}
+	}
+	return nil
+}
+
 // Sum is a register's new value, Dst = Src + Add + Imm, of old ones.
 type Sum struct {
 	Dst, Src, Add Reg

@@ -110,7 +110,7 @@ const argumentWords = 8
 // the function itself reads again is no argument: a callee may change those.
 func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	sp := s.regs[insn.RSP]
-	call := in.Kind == insn.Call || in.Kind == insn.IndirectCall
+	call := in.Kind.Calls()
 	for _, w := range s.slots {
 		if !f.leads(w.Value) {
 			continue

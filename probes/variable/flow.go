@@ -422,7 +422,7 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	}
 	bytes := f.bytesOf(in)
 	for p := 1; p+4 <= len(bytes); p++ {
-		to := in.Addr + uint64(in.Len) + uint64(int64(int32(binary.LittleEndian.Uint32(bytes[p:]))))
+		to := in.End() + uint64(int64(int32(binary.LittleEndian.Uint32(bytes[p:]))))
 		if f.target.direct && f.v.Overlaps(to, maxOperand) || f.isSlot(to) {
 			return true
 		}
