@@ -3,17 +3,17 @@
 // under it; so a probe that must fire at instruction A may as well sit at a
 // later (for returns: an earlier) instruction B of the same straight line,
 // if B is one that the kernel emulates and nothing in between can be noticed:
-// whatever passes A passes B, next, with the same registers, the same memory
-// and the same place in the order of synchronisation.
+// control that passes A passes B next, with the same registers, the same memory
+// and the same position in the order of synchronisation.
 //
 // The input is code (code.Source: bytes, function extents, executable ranges) and a Want:
 // an address, what the probe reads there and which side of its operation it
-// stands for. The answer is a Site: address, cost class, and in words why. The
-// package proves its conditions from the bytes alone and takes every doubt (an
+// stands for. The output is a Site: its address, its cost class, and the reason in
+// words. The package proves its conditions from the bytes alone. In doubt (an
 // instruction that is not modelled, an indirect jump whose targets are not
-// known, bytes that do not decode) as a refusal to move: a site is correct
-// always, cheap if possible. It never knows what the probe is for, which
-// process runs the code, or what a call does.
+// known, bytes that do not decode) the probe does not move: a site is always
+// correct, and cheap if possible. The package never knows what the probe is for,
+// which process runs the code, or what a call does.
 package cheapsite
 
 import (
@@ -43,13 +43,13 @@ const (
 	Stepped Class = iota
 	Emulated
 	// Refused: at this address the kernel takes no probe, or would harm the
-	// program with one (insn.Inst.Refused, RedZone), and no other serves.
-	// Nothing may be attached: a uprobe that is set before the file is
-	// mapped attaches without error and never fires.
+	// program with one (insn.Inst.Refused, RedZone), and there is no other
+	// address. Nothing may be attached: a uprobe that is set before the file
+	// is mapped attaches without error and never fires.
 	Refused
 )
 
-// String gives the word that `tracepredict sites` prints.
+// String returns the word that `tracepredict sites` prints.
 func (c Class) String() string {
 	switch c {
 	case Stepped:
@@ -92,12 +92,12 @@ type Want struct {
 	// Return: a uretprobe's entry: sp must be that of the function's entry,
 	// with the return address on top.
 	Return bool
-	// Stop says which addresses the probe may neither pass nor move to; nil
-	// is none.
+	// Stop reports whether the probe may neither pass nor move to an address; nil:
+	// there is no such address.
 	Stop func(addr uint64) bool
-	// Pass says of a store that the probe may pass it although it is not to
-	// the stack, because it is observed itself and the two are recorded in
-	// program order; nil is none. It has no say where Mem is read.
+	// Pass reports whether the probe may pass a store that is not to the stack,
+	// because that is observed itself and the two are recorded in program order;
+	// nil: it may pass none. Pass is not asked where Mem is read.
 	Pass func(addr uint64) bool
 }
 
@@ -114,7 +114,7 @@ type Site struct {
 	// do that). A uretprobe there would return as often: probe the returns.
 	Loops bool
 	// SPDelta is sp at At minus sp at Addr in bytes: added to sp at the
-	// site, it gives sp at At (for PlaceReturn: at the ret).
+	// site, it is sp at At (for PlaceReturn: at the ret).
 	SPDelta int64
 	// Why is one line for people: "jne +0xe", or why the probe stays.
 	Why string
@@ -136,7 +136,7 @@ type Exits struct {
 	// function begins; its returns are among Returns. Sorted.
 	Jumps []TailJump
 	// Complete is false if an indirect jump could not be resolved or code
-	// could not be decoded; Reason says where. Returns then has every ret of
+	// could not be decoded; Reason has where. Returns then has every ret of
 	// all extents touched.
 	Complete bool
 	Reason   string

@@ -13,7 +13,7 @@ import (
 // An inlined copy of a function has no return instruction: it ends where control
 // leaves its code. That is the return only if control does not come back into the
 // middle of it, as it does where the compiler has mixed the copy's instructions with
-// those around it, and if the stack pointer there tells which beginning it belongs to.
+// those around it, and if the stack pointer there is that of one beginning alone.
 
 // CopyExit is where control goes when it leaves an inlined copy.
 type CopyExit struct {
@@ -21,8 +21,8 @@ type CopyExit struct {
 	SPDelta int64 // the stack pointer at the copy's beginning minus the one at At
 }
 
-// CopyExits gives all places where control goes on behind an inlined copy that begins
-// at an address and has the code given. Why, if not "", says why they are not known.
+// CopyExits returns all places where control goes on behind an inlined copy that begins
+// at an address and has the code given. Why, if not "", is why they are not known.
 func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why string) {
 	e := im.ExtentAt(at)
 	if e == nil {
@@ -93,7 +93,7 @@ func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
 	switch {
 	case in.Kind == insn.IndirectJump:
 		return nil, fmt.Sprintf("there is an indirect jump at 0x%x", in.Addr)
-	case in.Kind == insn.Call && c.im.neverReturns(in.Target, deepest):
+	case in.Kind == insn.Call && c.im.neverReturns(in.Target, maxDepth):
 		return nil, ""
 	}
 	to = in.Next()
@@ -108,7 +108,7 @@ func (c *copyWalk) leave() (why string) {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		in, err := c.im.Decode(at)
-		if err != nil || !c.im.Spend() || len(c.sp) > mostNodes {
+		if err != nil || !c.im.Spend() || len(c.sp) > maxNodes {
 			return "its code is not understood"
 		}
 		sp := c.sp[at]
@@ -142,7 +142,7 @@ func (c *copyWalk) leave() (why string) {
 // returns reports why control, once it has come to an address behind the copy, may come
 // back into it, other than by its beginning; "" if it may not.
 func (c *copyWalk) returns(exits []uint64) (why string) {
-	left := mostNodes
+	left := maxNodes
 	code.Reach(exits, func(at uint64) (to []uint64, ok bool) {
 		if at == c.at {
 			return nil, true

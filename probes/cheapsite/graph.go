@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// mostNodes bounds the instructions of a function whose outcomes are looked for.
-const mostNodes = 4096
+// maxNodes bounds the instructions of a function whose outcomes are looked for.
+const maxNodes = 4096
 
 // ending is how a path through a function ends.
 type ending uint8
@@ -19,7 +19,7 @@ const (
 	goesOn  ending = iota
 	returns        // to the caller
 	handsOn        // jumps to another function, which returns to the caller
-	dies           // does not come back
+	dies           // never returns
 )
 
 // node is an instruction that a call of the function may execute.
@@ -109,8 +109,8 @@ func (g *graph) add(at uint64) *node {
 		g.doubt("the extent of the code at 0x%x is not known", at)
 	case e.Open || e.Untiled:
 		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", at)
-	case len(g.nodes) >= mostNodes:
-		g.doubt("more than %d instructions", mostNodes)
+	case len(g.nodes) >= maxNodes:
+		g.doubt("more than %d instructions", maxNodes)
 	default:
 		n := &node{in: in, ext: e, index: g.states.Add()}
 		g.nodes[at], g.byIndex = n, append(g.byIndex, n)
@@ -119,7 +119,7 @@ func (g *graph) add(at uint64) *node {
 	return nil
 }
 
-// visit hands what holds after n to what follows it.
+// visit brings what is certain after n to what may follow it.
 func (g *graph) visit(n *node) {
 	in := &n.in
 	n.end, n.next = goesOn, n.next[:0]
@@ -163,7 +163,7 @@ func (g *graph) fall(n *node, s *state) {
 	g.edge(n, to, s)
 }
 
-// edge notes that to follows n.
+// edge adds an edge from n, and brings the state s to its end.
 func (g *graph) edge(n *node, to uint64, s *state) {
 	if to != g.want.Entry && g.want.Foreign != nil && g.want.Foreign(to) {
 		g.doubt("control goes on in the observed function at 0x%x", to)
@@ -176,7 +176,7 @@ func (g *graph) edge(n *node, to uint64, s *state) {
 }
 
 // jump follows an unconditional jump, unless it hands the call on to another
-// function, which may do what it likes.
+// function, of which nothing is known.
 func (g *graph) jump(n *node, after *state) {
 	to := g.im.ExtentAt(n.in.Target)
 	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
@@ -207,7 +207,7 @@ func (g *graph) link() {
 	}
 }
 
-// followers gives what follows at and can still return.
+// followers returns what follows at and can still return.
 func (g *graph) followers(at uint64) []uint64 {
 	var out []uint64
 	for _, s := range g.nodes[at].next {
@@ -249,10 +249,10 @@ var neverReturning = map[string]bool{
 	"exit": true, "_exit": true, "__fortify_fail": true, "__chk_fail": true, "__assert_perror_fail": true,
 }
 
-// deepest is how many calls neverReturns looks into one another.
-const deepest = 4
+// maxDepth is how many calls neverReturns follows one into the other.
+const maxDepth = 4
 
-// call says what a call of the function at addr does: goesOn or dies. One that
+// call returns what a call of the function at addr does: goesOn or dies. One that
 // goes on must not end in a function whose calls are recorded: what it does for
 // this one would be taken for an operation of its own.
 func (g *graph) call(addr uint64) ending {
@@ -270,18 +270,18 @@ func (g *graph) call(addr uint64) ending {
 	return end
 }
 
-// diesIn reports whether a call of the function at addr surely does not come back.
+// diesIn reports whether a call of the function at addr certainly never returns.
 func (g *graph) diesIn(addr uint64) bool {
 	if g.want.Stub != nil {
 		if name := g.want.Stub(addr); name != "" {
 			return neverReturning[name]
 		}
 	}
-	return g.im.neverReturns(addr, deepest)
+	return g.im.neverReturns(addr, maxDepth)
 }
 
-// mostCallees bounds the functions that mayObserve looks into.
-const mostCallees = 256
+// maxCallees bounds the functions that mayObserve looks into.
+const maxCallees = 256
 
 // mayObserve reports whether what the function at addr calls, directly or not,
 // may be a function whose calls are recorded. Where control leaves by a pointer
@@ -296,7 +296,7 @@ func (g *graph) mayObserve(addr uint64) bool {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		e := g.im.ExtentAt(at)
-		if g.want.Foreign(at) || e == nil || g.want.Stub != nil && g.want.Stub(at) != "" || len(seen) > mostCallees {
+		if g.want.Foreign(at) || e == nil || g.want.Stub != nil && g.want.Stub(at) != "" || len(seen) > maxCallees {
 			return true
 		}
 		if seen[e.Lo] {
@@ -326,8 +326,8 @@ func (g *graph) mayObserve(addr uint64) bool {
 	return false
 }
 
-// neverReturns reports whether a call of the function at addr surely does not
-// come back: no return, and no jump out of what is known, can be reached.
+// neverReturns reports whether a call of the function at addr certainly
+// never returns: no return, and no jump out of what is known, can be reached.
 func (im *Image) neverReturns(addr uint64, deep int) bool {
 	never, known := im.noReturn[addr]
 	if !known {
@@ -338,7 +338,7 @@ func (im *Image) neverReturns(addr uint64, deep int) bool {
 }
 
 func (im *Image) onlyDies(addr uint64, deep int) bool {
-	left := mostNodes / 4
+	left := maxNodes / 4
 	_, dies := code.Reach([]uint64{addr}, func(at uint64) ([]uint64, bool) {
 		in, err := im.Decode(at)
 		e := im.ExtentAt(at)

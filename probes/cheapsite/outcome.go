@@ -15,57 +15,57 @@ import (
 // leaf call such as a mutex's lock can be seen for less: where its outcome is
 // certain and not yet returned there is often an instruction that the kernel
 // emulates, and one probe there makes the whole record. Outcomes finds such
-// places, so that each call passes exactly one of them.
+// sites, so that each call passes exactly one of them.
 //
 // Think of the function's instructions as a graph (graph.go). An instruction is
 // settled if only plain code lies between it and every return that it can
 // reach: no call, no synchronisation, no loop (settled.go). What it returns is
 // then known, or in a register. A set of settled instructions that is closed
 // under what follows is a tail that is never left but by returning; each path
-// enters it once. So the edges into such a tail are the places: each must leave
+// enters it once. So the edges into such a tail are the sites: each must leave
 // an emulated instruction, of a conditional jump perhaps one side only, with
 // the operands still where they can be read. Of all tails for which that holds
 // the smallest one that has the same returns is taken, since the later the edge
-// the fewer the branches that a probe sees in vain.
+// the fewer the branches at which a probe fires for nothing.
 //
 // All this holds only for code that is entered at the function's entry alone:
-// what is reached from elsewhere too is no place for a probe. A return that no
-// such tail contains is itself the place, stepped; whether that is worth it the
-// caller decides, by Hot.
+// what is reached from elsewhere too is no site. A return that no such tail
+// contains is itself the site, stepped; whether that is worth it the caller
+// decides, by Hot.
 
 // OutcomeWant is what is asked of Outcomes.
 type OutcomeWant struct {
 	Entry  uint64
 	Reads  insn.RegSet // operands: registers whose values at the entry are recorded
 	Result insn.Reg    // holds what the function returns
-	// Foreign says of an address that it is a function whose calls are
-	// recorded by probes of its own; nil is none.
+	// Foreign reports whether at an address a function begins whose calls are
+	// recorded by probes of its own; nil: there is none.
 	Foreign func(addr uint64) bool
-	// Stub names the function that a direct call of a stub of the PLT enters,
-	// "" if addr is none; nil is always "".
+	// Stub returns the name of the function that a direct call of a stub of the PLT
+	// enters, "" if there is no stub at addr; nil: there is none.
 	Stub func(addr uint64) string
 }
 
-// When says on which side of a conditional jump a place is: 0 always; 1 to 16
-// where the flags say that condition 0 to 15 of the jcc opcodes holds.
+// When is the side of a conditional jump on which a site fires: 0 is both; 1 to 16 where
+// the flags meet condition 0 to 15 of the jcc opcodes.
 type When uint8
 
-// Not gives the other side of a conditional jump.
+// Not returns the other side of a conditional jump.
 func (w When) Not() When { return (w - 1) ^ 1 + 1 }
 
-// Operand is where an operand lies at a place: in a register, or with Reg
+// Operand is where an operand lies at a site: in a register, or with Reg
 // NoReg in the stack Slot bytes above sp at the function's entry.
 type Operand struct {
 	Reg  insn.Reg
 	Slot int64
 }
 
-// Outcome is a place where what a call did is certain.
+// Outcome is a site at which it is certain what a call did.
 type Outcome struct {
 	Addr    uint64
 	Class   Class
 	When    When
-	SPDelta int64 // sp at the entry minus sp at the place, in bytes
+	SPDelta int64 // sp at the entry minus sp at the site, in bytes
 	// Const: the call returns Value; else the result register holds it.
 	Const    bool
 	Value    int64
@@ -83,15 +83,15 @@ type Tail struct {
 type Outcomes struct {
 	Places []Outcome // by address
 	// Tails are jumps with which the function hands a call on to another one,
-	// the stack pointer and the operands as they were at its entry: as good a
-	// place for the probe of the entry, for the calls that get there.
+	// the stack pointer and the operands as they were at its entry: for the calls
+	// that get there a site as good as the entry.
 	Tails []Tail
-	// Hot are the places that the shortest path passes that synchronises and
-	// returns: what an uncontended call pays.
+	// Hot are the classes of the sites on the shortest path that synchronises and
+	// returns: what an uncontended call costs.
 	Hot []Class
 }
 
-// Outcomes finds the places of the function at w.Entry. If there are none, or
+// Outcomes finds the sites of the function at w.Entry. If there are none, or
 // it cannot be proven that each call passes exactly one, it fails with the reason.
 func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 	if im.Arch() != insn.AMD64 {
@@ -109,12 +109,12 @@ func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 	return o.result()
 }
 
-// outcomes chooses places in a graph.
+// outcomes chooses sites in a graph.
 type outcomes struct {
 	*graph
 	settled map[uint64]settled
 	foreign map[uint64]bool // entered from elsewhere than the function's entry
-	tail    map[uint64]bool // the settled instructions behind the places
+	tail    map[uint64]bool // the settled instructions behind the sites
 	places  []Outcome
 }
 
@@ -132,7 +132,7 @@ func (o *outcomes) choose() {
 	}
 }
 
-// largest gives the largest tail into which every edge can bear a probe.
+// largest returns the largest tail into which every edge can bear a probe.
 func (o *outcomes) largest() map[uint64]bool {
 	tail := map[uint64]bool{}
 	for at, s := range o.settled {
@@ -167,7 +167,7 @@ func (o *outcomes) holds(tail map[uint64]bool, at uint64) bool {
 	return true
 }
 
-// smallest gives the least tail within a valid one that has the same returns.
+// smallest returns the least tail within a valid one that has the same returns.
 func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
 	var ends []uint64
 	for at := range within {
@@ -211,7 +211,7 @@ func (o *outcomes) readable(n *node) bool {
 	return ok
 }
 
-// at adds the places at one instruction.
+// at adds the sites at one instruction.
 func (o *outcomes) at(addr uint64) {
 	n := o.nodes[addr]
 	if o.tail[addr] {
@@ -279,7 +279,7 @@ func (o *outcomes) result() (Outcomes, error) {
 	return out, nil
 }
 
-// hot gives the classes of the places on the shortest path to a return that
+// hot returns the classes of the sites on the shortest path to a return that
 // synchronises on its way, or if none does on the shortest path at all.
 func (o *outcomes) hot() []Class {
 	class := map[uint64]Class{}
@@ -315,7 +315,7 @@ type step struct {
 	locked bool
 }
 
-// shortest gives a path with the fewest instructions from entry to a return.
+// shortest returns a path with the fewest instructions from entry to a return.
 func (o *outcomes) shortest(locked bool) []uint64 {
 	start := step{at: o.want.Entry}
 	from := map[step]step{start: start}
@@ -343,7 +343,7 @@ func (o *outcomes) shortest(locked bool) []uint64 {
 	return nil
 }
 
-// entered gives the instructions that control reaches from elsewhere than the
+// entered returns the instructions that control reaches from elsewhere than the
 // entry, and all that follow them.
 func (g *graph) entered() map[uint64]bool {
 	var todo []uint64
@@ -370,7 +370,7 @@ func (g *graph) entered() map[uint64]bool {
 	return reached
 }
 
-// extents gives those that the graph touches.
+// extents returns the extents that the graph has instructions of, sorted.
 func (g *graph) extents() []*code.Extent {
 	es := map[uint64]*code.Extent{}
 	for _, n := range g.nodes {
@@ -379,8 +379,8 @@ func (g *graph) extents() []*code.Extent {
 	return slices.SortedFunc(maps.Values(es), func(a, b *code.Extent) int { return cmp.Compare(a.Lo, b.Lo) })
 }
 
-// sweep tells of branches, and of code that falls, into the graph from code of
-// the same extent that is not in it.
+// sweep calls outside for each branch, and for code that falls, into the graph from code
+// of the same extent that is not in it.
 func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
 	alive := false // the instruction before is not in the graph, may run, and falls through
 	var last uint64
@@ -414,8 +414,8 @@ func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
 	}
 }
 
-// alone reports whether no other reading of the code has an instruction that
-// overlaps in: there a breakpoint would be data.
+// alone reports whether no instruction of the graph overlaps in: a breakpoint there would
+// be part of it.
 func (g *graph) alone(in *insn.Inst) bool {
 	for at := in.Addr - uint64(g.im.Arch().MaxLen()) + 1; at < in.Addr; at++ {
 		if n := g.nodes[at]; n != nil && at+uint64(n.in.Len) > in.Addr {

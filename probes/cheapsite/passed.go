@@ -2,19 +2,19 @@ package cheapsite
 
 import "github.com/tracepredict/tracepredict/probes/insn"
 
-// Passed finds where a probe tells that the instruction at addr was executed, before
-// or after it happens: there, or at the next instruction that the kernel takes a probe
+// Passed finds a site at which a probe fires if the instruction at addr is executed,
+// before or after it: there, or at the next instruction that the kernel takes a probe
 // at (on x86-64 it takes none with a lock prefix), as long as control goes straight
-// on. Where a branch leads to the place found, that it was passed does not mean that
-// addr was. Taken names addresses where the probe may not go, nor past. False if there
-// is no such place. On arm64 nothing moves: a probe between an exclusive load and its
+// on. Where a branch leads to the site, it may fire although addr was not executed. Taken
+// reports whether the probe may neither move to an address nor pass it. Passed returns
+// false if there is no such site. On arm64 nothing moves: a probe between an exclusive load and its
 // store would make them fail for ever.
 func (im *Image) Passed(addr uint64, taken func(uint64) bool) (Site, bool) {
 	ext, at := im.ExtentAt(addr), addr
 	if ext == nil {
 		return Site{}, false
 	}
-	for range farthest {
+	for range maxSlide {
 		if !ext.Contains(at) || at != addr && taken(at) {
 			return Site{}, false
 		}

@@ -8,11 +8,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// farthest is how many instructions a probe may pass. Blocks are rarely
-// longer, and the further a probe goes the later its record.
-const farthest = 32
+// maxSlide is how many instructions a probe may pass. Blocks are rarely
+// longer, and the further a probe moves the later its record.
+const maxSlide = 32
 
-// slide is a probe on its way from At to a cheaper place.
+// slide is a probe on its way from At to a cheaper site.
 type slide struct {
 	im    *Image
 	w     *Want
@@ -87,7 +87,8 @@ func (s *slide) stay(at *insn.Inst, before bool) Site {
 	return Site{Addr: at.Addr, Class: class, Before: before, Why: s.name(at.Addr)}
 }
 
-// begins: at the first instruction of a function nothing lies below sp yet.
+// begins reports whether addr is the first instruction of a function, where nothing lies
+// below sp yet.
 func (s *slide) begins(addr uint64) bool {
 	return s.ext != nil && (addr == s.ext.Lo || addr == s.ext.Lo+4 && s.im.IsMark(s.ext.Lo))
 }
@@ -102,7 +103,7 @@ func classOf(in *insn.Inst) Class {
 	return Stepped
 }
 
-// name is how people find a site: mnemonic and offset.
+// name returns how people find a site: mnemonic and offset.
 func (s *slide) name(addr uint64) string {
 	text := s.im.Format(addr)
 	op, _, _ := strings.Cut(strings.TrimPrefix(text, "bnd "), " ")
@@ -116,15 +117,15 @@ func (s *slide) offset(addr uint64) string {
 	return fmt.Sprintf("+0x%x", addr-s.w.At)
 }
 
-// search walks on from At. It answers an emulated site, or if any serves, the
-// first that a probe can sit on at all; else why it ended.
+// search walks on from At. It returns an emulated site, or where any will do, the first
+// that the kernel takes a probe at; else the reason why there is none.
 func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 	var fallback Site
 	if why := s.closed(); why != "" {
 		return fallback, why
 	}
 	in := *at
-	for range farthest {
+	for range maxSlide {
 		if why := s.obstacle(&in); why != "" {
 			return fallback, why
 		}
@@ -158,10 +159,10 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 			fallback = here
 		}
 	}
-	return fallback, fmt.Sprintf("stays: no instruction that the kernel emulates within %d", farthest)
+	return fallback, fmt.Sprintf("stays: no instruction that the kernel emulates within %d", maxSlide)
 }
 
-// closed answers why nothing at all may move here.
+// closed returns why no probe at all may move here, "" if one may.
 func (s *slide) closed() string {
 	switch {
 	case s.ext == nil:
@@ -177,7 +178,7 @@ func (s *slide) closed() string {
 	return ""
 }
 
-// blocked answers why the probe may not move to, nor past, addr.
+// blocked returns why the probe may not move to, nor past, addr; "" if it may.
 func (s *slide) blocked(addr uint64) string {
 	switch {
 	case !s.ext.Contains(addr):
@@ -190,8 +191,8 @@ func (s *slide) blocked(addr uint64) string {
 	return ""
 }
 
-// cut answers why the probe may not pass in, nor sit on it: a branch lands inside
-// of it, so that control gets behind it on another way. A branch past the lock
+// cut returns why the probe may neither pass in nor sit on it: a branch lands inside
+// of it, so that control gets behind it in another way. A branch past the lock
 // prefix of the probe's own instruction does the same operation, without the lock
 // that one thread alone does not need. What bytes between functions would branch to,
 // if they were code, does not count here: it lies inside of instructions as often as not.
@@ -210,7 +211,7 @@ func (im *Image) lockPrefix(addr uint64) bool {
 	return err == nil && im.Arch() == insn.AMD64 && b[0] == 0xf0
 }
 
-// obstacle answers why the probe may not pass in.
+// obstacle returns why the probe may not pass in, "" if it may.
 func (s *slide) obstacle(in *insn.Inst) string {
 	own := s.w.Sense == After && in.Addr == s.w.At // the access itself
 	why := ""
@@ -238,8 +239,8 @@ func (s *slide) obstacle(in *insn.Inst) string {
 	return fmt.Sprintf("stays: %s (%s)", why, s.name(in.Addr))
 }
 
-// losesMem: after the access itself, an operand whose address it overwrites
-// cannot be found any more.
+// losesMem reports whether the access itself overwrites a register of its operand's
+// address, which cannot be found any more behind it.
 func (s *slide) losesMem(in *insn.Inst) bool {
 	for i := range s.w.Mem {
 		m := &s.w.Mem[i]
@@ -250,7 +251,7 @@ func (s *slide) losesMem(in *insn.Inst) bool {
 	return false
 }
 
-// store answers why the probe may not pass what in writes to memory.
+// store returns why the probe may not pass what in writes to memory, "" if it may.
 func (s *slide) store(in *insn.Inst) string {
 	if in.StackWrite && !s.mayPush(in) {
 		return "it overwrites stack that the probe reads"
@@ -266,13 +267,13 @@ func (s *slide) store(in *insn.Inst) string {
 	return ""
 }
 
-// mayPush: what is pushed lies below the new stack pointer of At, or the
-// probe reads no stack.
+// mayPush reports whether the probe may pass a push: what is pushed lies below the stack
+// pointer at At, or the probe reads no stack.
 func (s *slide) mayPush(in *insn.Inst) bool {
 	return !s.readsStack() || s.delta >= 0 && in.SPChange < 0
 }
 
-// readsStack: the probe reads memory that may be its thread's stack.
+// readsStack reports whether the probe reads memory that may be its thread's stack.
 func (s *slide) readsStack() bool {
 	if s.sp {
 		return true
@@ -285,8 +286,9 @@ func (s *slide) readsStack() bool {
 	return false
 }
 
-// mayStore: a store to the thread's own stack is nobody's business, unless the
-// probe reads there. Other stores only an Entry passes that reads no memory.
+// mayStore reports whether the probe may pass a store. It may where that is to the
+// thread's own stack and the probe does not read there. Only an Entry that reads no memory
+// passes other stores.
 func (s *slide) mayStore(m *insn.Mem) bool {
 	onStack := m.Base == s.arch.SP() && m.Index == insn.NoReg && !m.Segment
 	if !onStack {
@@ -307,7 +309,7 @@ func (s *slide) mayStore(m *insn.Mem) bool {
 // PlaceReturn finds the site for a probe of the return instruction at ret that
 // reads the given registers. It may sit at an earlier instruction of the
 // straight line that ends in ret, under the rules of Before; SPDelta added to
-// sp there gives sp at ret, where the return address lies. It fails as Place.
+// sp there is sp at ret, where the return address lies. It fails as Place does.
 func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
 	at, err := im.Decode(ret)
 	if err != nil {
@@ -353,9 +355,9 @@ func (s *slide) back(stay Site) Site {
 	return stay
 }
 
-// LineBefore gives the instructions before addr that are certain to be executed,
-// one after the other, whenever addr is reached: nothing leaves between them and
-// no branch lands behind the first. Empty if that is not known.
+// LineBefore returns the instructions before addr that are certain to be executed,
+// one after the other, whenever addr is reached: control does not leave between them and
+// no branch lands behind the first. It returns none if that is not known.
 func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	s := im.slide(&Want{At: addr})
 	if s.closed() != "" {
@@ -373,15 +375,14 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	return line
 }
 
-// lineTo gives the instructions of the extent before addr, the last farthest
-// of them.
+// lineTo returns the last maxSlide instructions of the extent before addr.
 func (s *slide) lineTo(addr uint64) []insn.Inst {
 	var line []insn.Inst
 	s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
 		if in.Addr >= addr {
 			return false
 		}
-		if len(line) == farthest {
+		if len(line) == maxSlide {
 			line = append(line[:0], line[1:]...)
 		}
 		line = append(line, *in)

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// mostFollowed bounds how many instructions Returns visits.
-const mostFollowed = 1 << 18
+// maxFollowed bounds how many instructions Returns visits.
+const maxFollowed = 1 << 18
 
 // walk follows control flow.
 type walk struct {
@@ -58,8 +58,8 @@ func (w *walk) doubt(format string, args ...any) {
 
 // follow returns where control may go on behind the instruction at an address.
 func (w *walk) follow(at uint64) []uint64 {
-	if w.followed++; w.followed > mostFollowed {
-		w.doubt("more than %d instructions", mostFollowed)
+	if w.followed++; w.followed > maxFollowed {
+		w.doubt("more than %d instructions", maxFollowed)
 		return nil
 	}
 	if !w.im.Spend() {
@@ -94,7 +94,7 @@ func (w *walk) follow(at uint64) []uint64 {
 	return in.Next()
 }
 
-// jump notes a jump to where another function begins.
+// jump records a jump to where another function begins.
 func (w *walk) jump(in *insn.Inst, e *code.Extent) {
 	to := w.im.ExtentAt(in.Target)
 	if to != nil && to != e && to.Lo == in.Target {
@@ -102,8 +102,8 @@ func (w *walk) jump(in *insn.Inst, e *code.Extent) {
 	}
 }
 
-// LeadsBack reports whether a direct jump from one of the ranges leads to at: then
-// what begins there is passed more often than it is begun.
+// LeadsBack reports whether a direct jump from one of the ranges leads to at: then control
+// passes at more often than the function or copy that begins there is entered.
 func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	found := false
 	if e := im.ExtentAt(at); e != nil {
@@ -177,7 +177,7 @@ func (w *walk) allReturns() {
 	}
 }
 
-// Callees gives the targets of the direct calls in the function at entry, and
+// Callees returns the targets of the direct calls in the function at entry, and
 // of the jumps out of it, in the order of the code; nil if it is not known
 // where the function ends.
 func (im *Image) Callees(entry uint64) []uint64 {
@@ -196,18 +196,18 @@ func (im *Image) Callees(entry uint64) []uint64 {
 	return targets
 }
 
-// WrapperOf gives what the function at entry surely enters with the registers
+// WrapperOf returns what the function at entry certainly enters with the registers
 // in args as they were: the target of the first call on its straight-line
-// path, or of the jump with which the path leaves the function. A function
-// that decides anything, or synchronises, before that wraps nothing: nil. The
-// target may be a stub of the PLT.
+// path, or of the jump with which the path leaves the function. It returns nil for a
+// function that branches or synchronises before that: it wraps nothing. The target
+// may be a stub of the PLT.
 func (im *Image) WrapperOf(entry uint64, args insn.RegSet) []uint64 {
 	home := im.ExtentAt(entry)
 	seen := map[uint64]bool{}
 	for at := entry; !seen[at]; {
 		seen[at] = true
 		in, err := im.Decode(at)
-		if err != nil || len(seen) > 2*farthest {
+		if err != nil || len(seen) > 2*maxSlide {
 			return nil
 		}
 		switch in.Kind {

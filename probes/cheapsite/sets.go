@@ -9,17 +9,17 @@ import (
 
 // How far Sets looks, in instructions, and what it takes for a word of a small object.
 const (
-	mostSets   = 16
-	mostOffset = 128
+	maxSets   = 16
+	maxOffset = 128
 )
 
-// Sets gives where, from what register arg points to, the function at entry sets a bit of
-// a word of 4 bytes before it branches or calls, in an indivisible way: a lock cmpxchg of
-// what an or has made, or a lock or. It knows x86-64 alone.
+// Sets returns the offset, from what register arg points to, of a word of 4 bytes in which
+// the function at entry sets a bit indivisibly before it branches or calls: by a lock
+// cmpxchg of the result of an or, or by a lock or. It knows x86-64 alone.
 func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok bool) {
 	points := map[insn.Reg]int64{arg: 0}
 	ored := false
-	for range mostSets {
+	for range maxSets {
 		in, err := im.Decode(entry)
 		if err != nil || !in.Known || in.Kind != insn.Plain && in.Kind != insn.Nop {
 			return 0, false
@@ -29,7 +29,7 @@ func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok 
 			m := in.Mem[0]
 			base, known := points[m.Base]
 			offset = base + m.Disp
-			return offset, ored && in.NMem == 1 && known && m.Index == insn.NoReg && m.Size == 4 && m.Write && offset >= 0 && offset < mostOffset
+			return offset, ored && in.NMem == 1 && known && m.Index == insn.NoReg && m.Size == 4 && m.Write && offset >= 0 && offset < maxOffset
 		}
 		follow(points, &in)
 		entry += uint64(in.Len)
@@ -37,7 +37,7 @@ func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok 
 	return 0, false
 }
 
-// follow keeps which registers point at a known distance from where one did.
+// follow updates which registers point at a known distance from where one did.
 func follow(points map[insn.Reg]int64, in *insn.Inst) {
 	from, moved := points[in.Sum.Src]
 	for r := range points {

@@ -4,18 +4,18 @@ import "github.com/tracepredict/tracepredict/probes/insn"
 
 // settled is what is certain from an instruction on.
 type settled struct {
-	// ok: whatever path leads from here to a return is plain code: no call, no
-	// synchronisation, no loop. Plain stores are what a lock notes down once it
-	// is had; nobody is kept out by one.
+	// ok: every path from here to a return is plain code: no call, no
+	// synchronisation, no loop. Plain stores are what a lock records once it is
+	// held; they keep no other thread out.
 	ok bool
-	// known: what is returned is value (constant), or what the result
+	// known: what is returned is value, if constant, or what the result
 	// register holds here already.
 	known    bool
 	constant bool
 	value    int64
 }
 
-// settle judges all instructions.
+// settle computes what is certain from each instruction on.
 func (g *graph) settle() map[uint64]settled {
 	out := map[uint64]settled{}
 	open := map[uint64]bool{} // on the path that is being walked: what leads back there is a loop
@@ -61,7 +61,7 @@ func (g *graph) settledBy(at uint64, of func(uint64) settled) settled {
 		case i == 0:
 			s = t
 		case t != s:
-			s = settled{ok: true} // it depends
+			s = settled{ok: true} // it depends on the path
 		}
 	}
 	if !s.known || s.constant || !n.in.Writes.Has(g.want.Result) {

@@ -10,8 +10,8 @@ import (
 // What is certain before an instruction: how far sp is from where it was at the
 // function's entry, and which registers and which words of the function's stack
 // frame hold what a register held at the entry, or a constant. Calls keep what
-// the System V ABI says that they keep, and the caller's stack frame: nobody
-// else has a pointer there (graph.escapes).
+// the System V ABI preserves, and the words of the frame: nobody else has a
+// pointer there (graph.escapes).
 
 type heldKind uint8
 
@@ -35,8 +35,8 @@ type state struct {
 	slots   code.Frame[held] // by the distance from sp at the entry
 }
 
-// mostSlots bounds the words of a stack frame that are followed.
-const mostSlots = 64
+// maxSlots bounds the words of a stack frame that are followed.
+const maxSlots = 64
 
 func atEntry() state {
 	s := state{spKnown: true}
@@ -85,7 +85,7 @@ func (s *state) asAtEntry(reads insn.RegSet) bool {
 	return s.spKnown && s.sp == 0
 }
 
-// operands says where what the registers held at the entry lies now.
+// operands returns where what the registers held at the entry lies now.
 func (s *state) operands(reads insn.RegSet) (map[insn.Reg]Operand, bool) {
 	out := map[insn.Reg]Operand{}
 	for r := range insn.Reg(len(s.regs)) {
@@ -118,7 +118,7 @@ func (s *state) find(entry insn.Reg) (Operand, bool) {
 	return Operand{Reg: insn.NoReg}, false
 }
 
-// step makes s what holds after in.
+// step takes the state over an instruction.
 func (s *state) step(g *graph, in *insn.Inst) {
 	if !in.Known {
 		*s = state{}
@@ -137,7 +137,7 @@ func (s *state) step(g *graph, in *insn.Inst) {
 	}
 	s.sp += in.SPChange
 	s.overwrite(in)
-	if stored && g.slots && s.spKnown && len(s.slots) < mostSlots {
+	if stored && g.slots && s.spKnown && len(s.slots) < maxSlots {
 		s.slots = s.slots.Put(s.slotOf(in), value)
 	}
 	if s.spKnown {
@@ -156,12 +156,12 @@ func (s *state) forget(set insn.RegSet) {
 	}
 }
 
-// below forgets the words below sp: whoever comes next uses them.
+// below leaves out the words below sp, which signals and calls overwrite.
 func (s *state) below(sp int64) {
 	s.slots = s.slots.Filter(func(w *code.Word[held]) bool { return w.At >= sp })
 }
 
-// effect gives the register whose new value is known, and that value.
+// effect returns the register whose new value is known, and that value.
 func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 	sum := in.Sum
 	switch {
@@ -194,7 +194,7 @@ func onStack(m *insn.Mem) bool {
 	return m.Base == insn.RSP && m.Index == insn.NoReg && !m.Segment
 }
 
-// stored gives the value that in puts into a word of the stack as a whole.
+// stored returns the value that in puts into a word of the stack as a whole.
 func (s *state) stored(in *insn.Inst) (bool, held) {
 	if in.Kind == insn.Push {
 		if r := (in.Reads &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg {
@@ -212,7 +212,7 @@ func (s *state) stored(in *insn.Inst) (bool, held) {
 	return true, s.regs[in.ValueReg]
 }
 
-// slotOf is the word that stored speaks of; sp is already that after in.
+// slotOf returns the offset of the word that stored is about; sp is already that after in.
 func (s *state) slotOf(in *insn.Inst) int64 {
 	if in.Kind == insn.Push {
 		return s.sp
@@ -220,7 +220,8 @@ func (s *state) slotOf(in *insn.Inst) int64 {
 	return s.sp + in.Mem[0].Disp
 }
 
-// overwrite forgets the words of the stack that in may write; sp is that after in.
+// overwrite leaves out the words of the stack that in may write; sp is already that after
+// in.
 func (s *state) overwrite(in *insn.Inst) {
 	if in.StackWrite {
 		s.slots = s.slots.Overwrite(s.sp, 8)

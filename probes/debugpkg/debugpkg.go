@@ -1,4 +1,4 @@
-// Package debugpkg says which package would give a binary its debug information.
+// Package debugpkg finds the package that has the debug information of a binary.
 // It reads the lists of dpkg's database; on a system without one nothing is known.
 // In go a root folder and a path in it, which may be of a hostile container; out
 // comes a name.
@@ -26,7 +26,7 @@ const (
 	maxBytes = 256 << 20
 )
 
-// Owner gives the package that installed the file at a path of the system below
+// Owner returns the package that installed the file at a path of the system below
 // root ("/" is our own); "" if no package did, or there is no such database.
 // Where /usr has been merged, packages may still list files outside of it, and the
 // other way round: both names count.
@@ -108,7 +108,7 @@ func contains(text []byte, wanted []string) bool {
 	return false
 }
 
-// aliases gives the names that a file may be listed under.
+// aliases returns the names that a file may be listed under.
 func aliases(file string) []string {
 	file = path.Clean(file)
 	if rest, ok := strings.CutPrefix(file, "/usr"); ok && merged(rest) {

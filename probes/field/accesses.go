@@ -51,7 +51,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 	return fi.out, nil
 }
 
-// slotAddresses gives the addresses that the slots of the global offset table
+// slotAddresses returns the addresses that the slots of the global offset table
 // hold, of variables of this file.
 func (p *program) slotAddresses() map[uint64]uint64 {
 	out := map[uint64]uint64{}
@@ -82,7 +82,7 @@ func (fi *finder) function(fn *function) {
 	})
 }
 
-// look notes what an instruction does to the field.
+// look records what an instruction does to the field.
 func (fi *finder) look(f *flow, s *state, in *insn.Inst) {
 	for i := range in.NMem {
 		m := &in.Mem[i]
@@ -128,8 +128,8 @@ func (fi *finder) inBase(at value) bool {
 	return ok && off == at.at
 }
 
-// views gives what a memory operand's address may be taken for: what the flow
-// says, and what the debug information says of its register.
+// views returns what a memory operand's address may be taken for: what the flow
+// knows, and what the debug information has in its register.
 func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 	out := []value{at}
 	if m.Fixed || m.Base >= numRegs {
@@ -194,7 +194,7 @@ func commonDivisor(a, b int64) int64 {
 	return a
 }
 
-// insideOf gives the field's offset in the object of the watched type that
+// insideOf returns the field's offset in the object of the watched type that
 // begins at an offset of t.
 func (fi *finder) insideOf(t *typ, at int64) (int64, bool) {
 	if off, ok := fi.within[t]; ok && at == 0 {
@@ -251,7 +251,7 @@ func (fi *finder) mayBe(m *insn.Mem) bool {
 	return false
 }
 
-// access notes an access.
+// access records an access.
 func (fi *finder) access(f *flow, in *insn.Inst, m *insn.Mem, h hit) {
 	fi.at[in.Addr] = true
 	fi.out.Accesses = append(fi.out.Accesses, Access{Inst: *in, Mem: *m, Offset: -h.toField, Inside: h.inside, Stride: h.stride, Func: f.rangeOf(in.Addr)})

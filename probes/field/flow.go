@@ -18,9 +18,9 @@ import (
 //	null        a constant that is no address
 //	unknown     anything else
 //
-// A null meets an object as that object: nobody follows it. Any others that
-// differ meet as unknown. What the flow loses, the debug information may know:
-// a register that it says holds a variable at an instruction holds that.
+// A null and an object join to that object: nobody follows a null. Any others that
+// differ join to unknown. What the flow loses, the debug information may know: where it
+// has a variable in a register at an instruction, the register holds that.
 
 type kind uint8
 
@@ -65,8 +65,8 @@ type flow struct {
 	// certain: what lies behind an object is not taken for another of its type, nor is an
 	// address followed to which something is added that may lead to another member.
 	certain bool
-	// fresh, if not nil, gives what the instruction at an address loads, or the call
-	// there returns, where that is not known: a type of its own.
+	// fresh, if not nil, returns the type of what the instruction at an address loads, or
+	// the call there returns, where that is not known: one of its own.
 	fresh func(addr uint64) *typ
 }
 
@@ -128,7 +128,8 @@ func (f *flow) nothing() (s state) {
 	return s
 }
 
-// atEntry: the call has pushed the return address.
+// atEntry returns the state at the function's entry: the call has pushed the return
+// address.
 func (f *flow) atEntry() state {
 	s := f.nothing()
 	s.regs[f.sp] = value{kind: frame}
@@ -166,7 +167,7 @@ func joinValues(a, b value) value {
 	return value{kind: unknown}
 }
 
-// spill notes what a store of size bytes leaves in the frame.
+// spill records what a store of size bytes leaves in the frame.
 func (s *state) spill(at int64, size int, v value) {
 	s.spills = s.spills.Overwrite(at, max(size, 1))
 	if size == 8 && v.kind != unknown && len(s.spills) < maxSpills {
@@ -174,8 +175,8 @@ func (s *state) spill(at int64, size int, v value) {
 	}
 }
 
-// get gives what a register holds at an instruction: what the flow knows, else
-// what the debug information says.
+// get returns what a register holds at an instruction: what the flow knows, else
+// what the debug information has.
 func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 	if r >= numRegs {
 		return value{kind: unknown}
@@ -231,7 +232,7 @@ func (f *flow) step(s *state, in *insn.Inst) {
 	}
 }
 
-// unlike gives what the instruction puts into a register from elsewhere a type of its own.
+// unlike returns what the instruction puts into a register from elsewhere a type of its own.
 func (f *flow) unlike(s *state, in *insn.Inst) {
 	switch {
 	case in.Kind.Calls():
@@ -250,7 +251,7 @@ func (f *flow) unlike(s *state, in *insn.Inst) {
 // resultRegister is rax, and x0.
 const resultRegister = 0
 
-// result gives what a function returns a pointer to.
+// result returns what a function returns a pointer to.
 func (f *flow) result(target uint64) *typ {
 	if t := f.p.results[target]; t != nil {
 		return t
@@ -288,7 +289,7 @@ func (f *flow) bytes(in *insn.Inst) []byte {
 	return nil
 }
 
-// loaded gives what an instruction loads into ValueReg; none if nothing
+// loaded returns what an instruction loads into ValueReg; none if nothing
 // is known of it.
 func (f *flow) loaded(s *state, in *insn.Inst) value {
 	if !in.Known || in.NMem != 1 || in.ValueReg >= numRegs || !in.Writes.Has(in.ValueReg) {
@@ -313,7 +314,7 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 	return declared
 }
 
-// declared gives what the pointer at an address is declared to point to;
+// declared returns what the pointer at an address is declared to point to;
 // none if it is none.
 func (f *flow) declared(at value, pc uint64) value {
 	t, off, ok := f.typed(at, pc)
@@ -326,7 +327,7 @@ func (f *flow) declared(at value, pc uint64) value {
 	return value{}
 }
 
-// cast gives what a variable of a declared type holds that was given a value: a
+// cast returns what a variable of a declared type holds that was given a value: a
 // cast, as to a derived class, makes it point to something else. Where it points to
 // a part of what is known, the whole is not forgotten.
 func (f *flow) cast(v, declared value) value {
@@ -336,7 +337,7 @@ func (f *flow) cast(v, declared value) value {
 	return declared
 }
 
-// address gives the address of a memory operand as a value. An index into
+// address returns the address of a memory operand as a value. An index into
 // something is taken for one that stays at the same member of an array's
 // elements.
 func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
@@ -378,7 +379,7 @@ func (f *flow) pointerFirst(s *state, m *insn.Mem, pc uint64) *insn.Mem {
 	return &changed
 }
 
-// typed gives what an address points into.
+// typed returns what an address points into.
 func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 	switch v.kind {
 	case object:
@@ -394,7 +395,7 @@ func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 	return nil, 0, false
 }
 
-// slotAt gives the variable in the frame around an offset from the canonical
+// slotAt returns the variable in the frame around an offset from the canonical
 // frame address.
 func (f *flow) slotAt(at int64, pc uint64) (t *typ, off int64, ok bool) {
 	x, off, ok := f.slotOf(at, pc)
@@ -421,7 +422,7 @@ func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	return slot{}, 0, false
 }
 
-// sum gives what the instruction's sum is; none if it has none.
+// sum returns what the instruction's sum is; none if it has none.
 func (f *flow) sum(s *state, in *insn.Inst) value {
 	dst, src, add := in.Sum.Dst, in.Sum.Src, in.Sum.Add
 	if !in.Known || dst >= numRegs {
@@ -464,7 +465,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 	return v
 }
 
-// element gives what an index that is added to an address leads to: where a variable
+// element returns what an index that is added to an address leads to: where a variable
 // has an array, to the same member of another of its elements.
 func (f *flow) element(v value, pc uint64) value {
 	if v.kind != fixed && v.kind != frame {
@@ -476,7 +477,7 @@ func (f *flow) element(v value, pc uint64) value {
 	return v
 }
 
-// indexing gives what lea makes of a pointer and an index; none if the instruction
+// indexing returns what lea makes of a pointer and an index; none if the instruction
 // is none, or does not.
 func (f *flow) indexing(s *state, in *insn.Inst) value {
 	code := f.bytes(in)
@@ -506,7 +507,7 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 // maxAway bounds how far from an object's beginning an address is followed.
 const maxAway = 1 << 20
 
-// stores notes what goes into the frame.
+// stores records what goes into the frame.
 func (f *flow) stores(s *state, in *insn.Inst) {
 	if !in.Known {
 		return
@@ -536,7 +537,7 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 	}
 }
 
-// clobber forgets what the instruction writes.
+// clobber makes unknown what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	writes := in.Overwrites(f.arch)
 	for r := range s.regs {

@@ -27,7 +27,7 @@ type term struct {
 	times int64
 }
 
-// scaling gives what an instruction makes that multiplies, or adds registers; ok is
+// scaling returns what an instruction makes that multiplies, or adds registers; ok is
 // false for others. Only of a flow that is certain.
 func (f *flow) scaling(s *state, in *insn.Inst) (dst insn.Reg, v value, ok bool) {
 	if f.fresh == nil || !f.certain || f.arch != insn.AMD64 || !in.Known {
@@ -76,7 +76,7 @@ func (f *flow) added(s *state, a, b insn.Reg, times int64, in *insn.Inst) value 
 	return f.total(0, term{x, 1}, term{f.number(s, b, in.Addr), times})
 }
 
-// indexed gives what a lea with an index byte makes (Intel's manual, volume 2, 2.1.5).
+// indexed returns what a lea with an index byte makes (Intel's manual, volume 2, 2.1.5).
 func (f *flow) indexed(s *state, in *insn.Inst, dst insn.Reg, code []byte) (insn.Reg, value, bool) {
 	rex, mod, sib := code[0], code[2]>>6, code[3]
 	scale := int64(1) << (sib >> 6)
@@ -91,7 +91,7 @@ func (f *flow) indexed(s *state, in *insn.Inst, dst insn.Reg, code []byte) (insn
 	return dst, f.total(in.Derived.Imm, terms...), true
 }
 
-// number gives what a register holds as something to calculate with: what is unknown
+// number returns what a register holds as something to calculate with: what is unknown
 // becomes a number that nobody knows.
 func (f *flow) number(s *state, r insn.Reg, pc uint64) value {
 	v := f.get(s, r, pc)
@@ -107,7 +107,7 @@ func (f *flow) number(s *state, r insn.Reg, pc uint64) value {
 	return v
 }
 
-// forget drops what was made of a number that is about to be another.
+// forget makes unknown what was made of a number that is about to change.
 func (s *state) forget(number *typ) {
 	for r := range s.regs {
 		if s.regs[r].kind == scaled && s.regs[r].typ == number {
@@ -146,7 +146,7 @@ func (f *flow) total(add int64, terms ...term) value {
 	return sum
 }
 
-// elementOf gives the address that is so many bytes, and multiples of factors, from base.
+// elementOf returns the address that is so many bytes, and multiples of factors, from base.
 func (f *flow) elementOf(base value, add int64, factors []int64) value {
 	base.at += add
 	if abs(base.at) > maxAway {

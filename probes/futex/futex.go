@@ -1,4 +1,4 @@
-// Package futex says what a thread waits for that sleeps in the futex system call:
+// Package futex finds what a thread waits for that sleeps in the futex system call:
 // from the call's arguments, and from the memory of the object that the futex word is
 // part of, as glibc and musl lay it out. Arguments and a memory function in, a Wait
 // out; it knows no process. Memory may hold anything: what does not fit a layout is
@@ -85,7 +85,7 @@ type Wait struct {
 type Memory struct {
 	// Read fills b; false if it cannot be read.
 	Read func(addr uint64, b []byte) bool
-	// Known gives the kind of an object that is known to be at an address.
+	// Known returns the kind of an object that is known to be at an address.
 	Known func(addr uint64) (Kind, bool)
 	// Lives reports whether a thread of the process has this id in its namespace.
 	Lives func(tid uint32) bool
@@ -115,7 +115,7 @@ var offsets = map[Kind][]uint64{
 
 var kinds = [...]Kind{Mutex, Semaphore, RWLock, Cond, Barrier}
 
-// Of says what a call waits for.
+// Of returns what a call waits for; its Kind is Unknown if that is not known.
 func Of(c Call, m Memory) Wait {
 	if now, ok := m.word(c.Addr); !ok || now != c.Value && !c.PI {
 		return Wait{} // it is about to go on
@@ -151,9 +151,9 @@ func known(c Call, m Memory, kind Kind, at uint64) Wait {
 	return w
 }
 
-// readers counts who has a lock for reading: in glibc's first word from bit 3 on, unless
-// its bit 0 says that a writer's turn is; in musl's the low 31 bits, of which all say that
-// a writer has it.
+// readers returns the number of threads that hold a lock for reading. In glibc's lock the
+// first word has it from bit 3 on, unless its bit 0 is set: then it is a writer's turn. In
+// musl's the low 31 bits have it, unless all of them are set: then a writer holds it.
 func readers(c Call, m Memory, at uint64) int {
 	now, ok := m.word(at)
 	n := now >> 3
@@ -202,15 +202,15 @@ const (
 	glibcReadersSleep = 4
 	// glibcKinds are the bits of __kind: type, robust, PI, PP, shared, elision.
 	glibcKinds = 0x3 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200
-	// muslType are the bits of _m_type that say the type: 0 is normal.
+	// muslType are the bits of _m_type that have the type: 0 is normal.
 	muslType  = 15
 	muslTypes = 15 | 0x80 | 8
-	// muslWriter in the word of a lock says that it is held for writing.
+	// muslWriter in the word of a lock: it is held for writing.
 	muslWriter = 1<<31 - 1
 	muslBusy   = 16 // EBUSY, in a normal mutex
 )
 
-// glibcMutex takes the word for that of a mutex of glibc that nobody told of.
+// glibcMutex takes the word for that of a mutex of glibc that is not Known.
 func glibcMutex(c Call, m Memory) (Wait, bool) {
 	owner, ok := m.word(c.Addr + glibcOwner)
 	kind, ok2 := m.word(c.Addr + glibcKind)
@@ -224,8 +224,8 @@ func glibcMutex(c Call, m Memory) (Wait, bool) {
 	return Wait{Kind: Mutex, Object: c.Addr, Owner: owner}, true
 }
 
-// left: a thread that has ended may be the owner of what looks like a plain mutex in
-// all its words.
+// left reports whether all words look like those of a plain mutex: then a thread that has
+// ended may be its owner.
 func left(c Call, m Memory, owner, kind uint32) bool {
 	users, ok := m.word(c.Addr + glibcUsers)
 	prev, ok2 := m.wide(c.Addr + glibcList)
@@ -265,12 +265,12 @@ func glibcRWLock(c Call, m Memory) (Wait, bool) {
 	return Wait{}, false
 }
 
-// glibcRW says whether a thread waits to read, and which one has the lock for writing.
+// glibcRW returns whether a thread waits to read, and which one holds the lock for writing.
 // Readers wait at __wrphase_futex for the end of a phase of writing, which has the low
 // bit set, or at __readers behind writers that go first.
 func glibcRW(c Call, m Memory, at uint64) (read bool, writer uint32) {
 	if !c.bits {
-		return false, 0 // musl's does not say
+		return false, 0 // musl's has neither
 	}
 	read = c.Addr == at || c.Addr == at+glibcPhase && c.Value&1 != 0
 	if writer, _ = m.word(at + glibcWriter); !m.Lives(writer) {
@@ -342,7 +342,7 @@ func Waits(name string) bool {
 	return ok
 }
 
-// Argument gives which argument of a function of the C library, counted from 1, is an
+// Argument returns which argument of a function of the C library, counted from 1, is an
 // object of a kind at which a thread waits within it; 0 if none is.
 func Argument(name string, kind Kind) int {
 	switch f, _ := functionOf(name); {
@@ -354,9 +354,9 @@ func Argument(name string, kind Kind) int {
 	return 1
 }
 
-// In says what a call waits for whose object nobody knows, from the function of the C
-// library that made it. The stack pointer sp tells words on the caller's own stack,
-// where musl has threads wait that share a condition or a barrier.
+// In returns what a call waits for whose object is not known, from the function of the C
+// library that made it. Words near the stack pointer sp are on the caller's own stack:
+// musl has threads wait there that share a condition or a barrier.
 func In(name string, c Call, m Memory, sp uint64) Wait {
 	f, ok := functionOf(name)
 	if !ok {
@@ -384,8 +384,9 @@ func In(name string, c Call, m Memory, sp uint64) Wait {
 	return w
 }
 
-// rwOffset is how far in a read-write lock the word is on which a thread sleeps: musl has one; of glibc's
-// that of readers behind writers that go first is __readers, in which a bit says that they sleep there.
+// rwOffset returns the offset in a read-write lock of the word on which a thread sleeps.
+// Musl has one such word. In glibc's lock readers that let writers go first sleep on
+// __readers, in which a bit is set while they do.
 func rwOffset(c Call, read bool) uint64 {
 	switch {
 	case !c.bits, read && c.Value&glibcReadersSleep != 0:
@@ -407,9 +408,10 @@ func glibcBarrier(c Call, m Memory) bool {
 // ownStack is how far above the stack pointer a word is taken to be on the stack.
 const ownStack = 1 << 14
 
-// condOffset gives how far in a condition of glibc a thread waits: at one of the two
-// words of __g_signals. Before glibc 2.41 these stood 40 bytes in, behind __g_refs, which
-// counts who waits, and since then there is none and they stand 8 less far in.
+// condOffset returns the offset in a condition of glibc of the word on which a thread
+// waits, one of the two of __g_signals. Before glibc 2.41 these were at 40, behind
+// __g_refs, which counts the waiting threads; since then there is no __g_refs and they are
+// 8 bytes nearer.
 func condOffset(word uint64, m Memory) uint64 {
 	second := word % 8 // 0 or 4: the first of them is aligned to 8
 	if refs, ok := m.word(word - 24); ok && refs>>1 == 0 {

@@ -8,7 +8,7 @@ const (
 	allRegs     RegSet = 1<<32 - 1
 )
 
-// CallerSaved gives the general registers that a call may change by the ABI.
+// CallerSaved returns the general registers that a call may change by the ABI.
 func (a Arch) CallerSaved() RegSet {
 	if a == ARM64 {
 		return callerARM64
@@ -16,8 +16,8 @@ func (a Arch) CallerSaved() RegSet {
 	return callerAMD64
 }
 
-// Overwrites gives the general registers whose content behind the instruction is
-// not certainly that before it; behind a call, when it has returned.
+// Overwrites returns the general registers whose content behind the instruction may
+// differ from that before it; of a call, once it has returned.
 func (in *Inst) Overwrites(a Arch) RegSet {
 	switch {
 	case !in.Known && (in.SPLost || a != AMD64):
@@ -30,9 +30,10 @@ func (in *Inst) Overwrites(a Arch) RegSet {
 	return in.Writes
 }
 
-// DecodeRun appends to body the instructions of code, which lies at addr. Bytes that
-// are no instruction end it, but for ARM64, where the next word is an instruction
-// again and theirs is Unknown; undecoded, if not nil, is told where they are.
+// DecodeRun appends to body the instructions of code, which lies at addr. It ends at
+// bytes that are no instruction, except on ARM64: there they become an Unknown
+// instruction, and the next word is decoded again. It calls undecoded, if that is not
+// nil, with the address of such bytes.
 func DecodeRun(body []Inst, a Arch, code []byte, addr uint64, undecoded func(uint64)) []Inst {
 	for pos := 0; pos < len(code); {
 		at := addr + uint64(pos)

@@ -36,7 +36,7 @@ func decodeARM(code []byte, addr uint64) (Inst, error) {
 	return in, nil
 }
 
-// stackFromSum says what the instruction does to the stack pointer.
+// stackFromSum sets what the instruction does to the stack pointer.
 func (in *Inst) stackFromSum() {
 	if !in.Writes.Has(31) || in.SPChange != 0 {
 		return
@@ -611,7 +611,7 @@ func (a *arm) ownStack(m *Mem, pre bool, disp int64) {
 	}
 }
 
-// single answers size and direction of a load or store of one register.
+// single returns the size and direction of a load or store of one register.
 func (a *arm) single() (size int, load, prefetch, ok bool) {
 	sz, opc := a.bits(31, 30), a.bits(23, 22)
 	if a.bit(26) {
@@ -686,7 +686,7 @@ func (a *arm) registerOffset() bool {
 	if !a.bit(26) {
 		a.value(load)
 	}
-	// A 32-bit index is extended first: Mem cannot say that.
+	// A 32-bit index is extended first, which Mem has no field for.
 	return a.bits(15, 13) == 3 || m.Index == NoReg
 }
 

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// Format gives the instruction in the syntax of the GNU assembler, with
-// PC-relative operands resolved. Where the disassembler below knows it not,
-// the bytes are given ("(vex) c5 f8 77"); it never fails.
+// Format returns the instruction in the syntax of the GNU assembler, with
+// PC-relative operands resolved. It never fails: of instructions that the
+// disassemblers of golang.org/x/arch do not know it returns the bytes
+// ("(vector or rare) c5 f8 77").
 func Format(arch Arch, code []byte, addr uint64) string {
 	in, err := Decode(arch, code, addr)
 	if err != nil {

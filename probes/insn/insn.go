@@ -22,7 +22,7 @@ const (
 	ARM64
 )
 
-// String gives the name as Go and Debian spell it.
+// String returns the name as Go and Debian spell it.
 func (a Arch) String() string {
 	switch a {
 	case AMD64:
@@ -129,7 +129,7 @@ type Inst struct {
 	Cond uint8
 	// Known is false if length and control flow are right but effects are
 	// not (an instruction that this package does not model): Reads, Writes
-	// and Mem then say nothing.
+	// and Mem are then empty.
 	Known         bool
 	Reads, Writes RegSet
 	Mem           [2]Mem // memory operands, stack pushes and pops excluded
@@ -157,7 +157,7 @@ type Inst struct {
 	// lea with an index).
 	Derived Derived
 	// Repeats is the size of the elements that a string instruction with a
-	// repeat prefix goes over, from the first on; how many, RCX says. 0 for others.
+	// repeat prefix goes over, from the first on; RCX has their number. 0 for others.
 	Repeats int
 	// BitIndex is the register of a bit test whose memory operand is only the
 	// start of a string of bits, BitWord its size in bytes; NoReg for others.
@@ -217,7 +217,7 @@ func (s Sum) Const() bool { return s.Dst != NoReg && s.Src == NoReg && s.Add == 
 // Offset reports whether the sum sets Dst to Src plus the constant Imm.
 func (s Sum) Offset() bool { return s.Dst != NoReg && s.Src != NoReg && s.Add == NoReg }
 
-// Derived says what a register's new value is made of.
+// Derived is what a register's new value is made of.
 type Derived struct {
 	Dst   Reg
 	From  RegSet // of which an address may come through
@@ -229,7 +229,7 @@ var noDerived = Derived{Dst: NoReg}
 
 var noSum = Sum{Dst: NoReg, Src: NoReg, Add: NoReg}
 
-// SP gives the number of the stack pointer, NoReg for an unknown architecture.
+// SP returns the number of the stack pointer, NoReg for an unknown architecture.
 func (a Arch) SP() Reg {
 	switch a {
 	case AMD64:

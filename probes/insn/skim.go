@@ -3,7 +3,7 @@ package insn
 import "encoding/binary"
 
 // Whoever walks over all code of a file, to see where its branches lead, needs
-// of most instructions no more than the length. Skim gives that, and how control
+// of most instructions no more than the length. Skim returns that, and how control
 // leaves, at a tenth of the price of Decode.
 
 // Step is what walking over code needs to know of an instruction.
@@ -11,12 +11,13 @@ type Step struct {
 	Len    int
 	Kind   Kind   // as Decode has it, but Plain for Nop and Push
 	Target uint64 // of Jump, CondJump, Call
-	// MayLock: it may change memory indivisibly. Of all that do it is set.
+	// MayLock: it may change memory indivisibly. It is set for all instructions that
+	// do, and for some that do not.
 	MayLock bool
 }
 
-// Skim gives the step over the first instruction of code, which lies at addr. It is
-// false where Decode fails, and else agrees with it.
+// Skim returns the step over the first instruction of code, which lies at addr. It
+// returns false where Decode fails, and else agrees with it.
 func Skim(arch Arch, code []byte, addr uint64) (s Step, ok bool) {
 	if arch == AMD64 {
 		if s, ok := skimX86(code, addr); ok {
@@ -35,7 +36,7 @@ func Skim(arch Arch, code []byte, addr uint64) (s Step, ok bool) {
 }
 
 // MayBranch reports whether the first instruction of code may be a direct branch or
-// call: of all that are it is true.
+// call. It is true for all that are, and for some others.
 func MayBranch(arch Arch, code []byte) bool {
 	if arch != AMD64 {
 		return true
@@ -52,7 +53,7 @@ func MayBranch(arch Arch, code []byte) bool {
 	return false
 }
 
-// shapes1 and shapes0F say of each opcode of the one-byte map and of that behind 0F
+// shapes1 and shapes0F have, for each opcode of the one-byte map and of that behind 0F,
 // what follows it, as shape1 and shape0F do, and where control goes:
 //
 //	0  nothing        m  ModRM                  j  jcc and one byte
@@ -61,7 +62,7 @@ func MayBranch(arch Arch, code []byte) bool {
 //	v  or eight       x  ModRM, exchanges       k  jmp and four bytes
 //	r  ret            g  ModRM of F6 or F7      c  call and four bytes
 //	s  int3           f  ModRM of FF            y  ModRM of C7, two or four
-//	.  whatever Decode says
+//	.  left to Decode
 const (
 	shapes1 = "mmmm1Z..mmmm1Z.." + "mmmm1Z..mmmm1Z.." + "mmmm1Z..mmmm1Z.." + "mmmm1Z..mmmm1Z.." +
 		"................" + "0000000000000000" + "...m....Zz1n...." + "jjjjjjjjjjjjjjjj" +
@@ -80,8 +81,8 @@ type skimmer struct {
 	half, wide bool // the prefixes 66 and REX.W
 }
 
-// skimX86 knows the instructions that compilers write most; of others it answers
-// false, as of those that the bytes end within.
+// skimX86 knows the instructions that compilers write most. It returns false for others,
+// and for those that the bytes end within.
 func skimX86(code []byte, addr uint64) (s Step, ok bool) {
 	d := skimmer{code: code[:min(len(code), 15)]}
 	if s.MayLock = d.prefixes(); d.pos+2 > len(d.code) { // a byte behind the opcode may be looked at
@@ -113,8 +114,8 @@ func skimX86(code []byte, addr uint64) (s Step, ok bool) {
 	return s, true
 }
 
-// prefixes reads those that say nothing of the length, 66 and REX; it tells if lock
-// is among them.
+// prefixes reads the prefixes that do not change the length, 66 and REX. It reports
+// whether lock is among them.
 func (d *skimmer) prefixes() (lock bool) {
 	for d.pos < len(d.code) {
 		switch b := d.code[d.pos]; b {
@@ -135,7 +136,7 @@ func (d *skimmer) prefixes() (lock bool) {
 	return lock
 }
 
-// immediate gives the bytes of the immediate of a shape; false if it is not certain.
+// immediate returns the size of the immediate of a shape; false if it is not certain.
 func (d *skimmer) immediate(shape byte) (n int, ok bool) {
 	switch shape {
 	case '.':
@@ -163,7 +164,7 @@ func (d *skimmer) word() int {
 	return 4
 }
 
-// modRM reads a ModRM byte, which it gives, and what belongs to it.
+// modRM reads a ModRM byte, which it returns, and what belongs to it.
 func (d *skimmer) modRM() (modRM byte, ok bool) {
 	if d.pos >= len(d.code) {
 		return 0, false
@@ -189,8 +190,8 @@ func (d *skimmer) modRM() (modRM byte, ok bool) {
 	return modRM, true
 }
 
-// group reads the ModRM byte of an opcode whose meaning that decides; n is the size
-// of the immediate unless it says another.
+// group reads the ModRM byte of an opcode whose meaning depends on it. It returns the size
+// of the immediate, which is n unless that depends on the byte too.
 func (d *skimmer) group(shape, op byte, n int, s *Step) (int, bool) {
 	modRM, ok := d.modRM()
 	reg := modRM >> 3 & 7
@@ -218,7 +219,7 @@ func (d *skimmer) group(shape, op byte, n int, s *Step) (int, bool) {
 	return n, ok
 }
 
-// branch says where a direct branch leads.
+// branch sets the kind and the target of a direct branch.
 func (d *skimmer) branch(shape byte, addr uint64, s *Step) {
 	switch shape {
 	case 'j', 'i':

@@ -28,7 +28,7 @@ const (
 	R15
 )
 
-// encoding tells legacy opcodes from VEX, EVEX and XOP ones.
+// encoding is how an opcode is encoded.
 type encoding uint8
 
 const (
@@ -106,7 +106,7 @@ func (d *x86) next() (byte, bool) {
 	return d.code[d.pos-1], true
 }
 
-// parse takes the instruction apart and answers why it could not.
+// parse takes the instruction apart. It returns why it could not, "" if it could.
 func (d *x86) parse() string {
 	b, ok := d.prefixes()
 	if !ok {
@@ -128,7 +128,7 @@ func (d *x86) parse() string {
 	return d.immediate(immLen)
 }
 
-// prefixes reads legacy prefixes and REX; it answers the byte after them.
+// prefixes reads legacy prefixes and REX. It returns the byte after them.
 func (d *x86) prefixes() (byte, bool) {
 	for {
 		b, ok := d.next()
@@ -231,7 +231,7 @@ func (d *x86) imm32() int {
 	return 4
 }
 
-// shape answers whether a ModRM byte follows the opcode and how many bytes of
+// shape returns whether a ModRM byte follows the opcode and how many bytes of
 // immediate, and whether the opcode exists at all.
 func (d *x86) shape() (modrm bool, imm int, ok bool) {
 	switch {

@@ -1,11 +1,11 @@
 package insn
 
-// effects fills in what the instruction does. Each function answers false for
-// an opcode that is not on its list.
+// effects fills in what the instruction does. Each function below returns false for an
+// opcode that is not on its list.
 func (d *x86) effects() {
 	in := d.in
 	if d.isMem && d.addr32 && !d.mem.Fixed {
-		d.control() // its address is cut to 32 bits: Mem cannot say that
+		d.control() // its address is cut to 32 bits, which Mem has no field for
 		in.Locked = in.Locked || d.lock
 		d.forget()
 		return
@@ -32,7 +32,7 @@ func (d *x86) effects() {
 	}
 }
 
-// forget takes back what is not certain of an instruction that is not
+// forget clears what is not certain of an instruction that is not
 // modelled, except a memory operand at a fixed address, direction unknown.
 func (d *x86) forget() {
 	in := d.in
@@ -99,7 +99,7 @@ func (d *x86) wr(rs ...Reg) {
 	}
 }
 
-// gpr gives the register that a 3-bit field means as operand of the given
+// gpr returns the register that a 3-bit field means as operand of the given
 // size: without REX, the byte registers 4 to 7 are ah, ch, dh and bh.
 func (d *x86) gpr(low byte, ext bool, size int) Reg {
 	if size == 1 && !d.hasREX && d.enc == legacy && low >= 4 {
@@ -325,7 +325,7 @@ func (d *x86) plain1() bool {
 	return true
 }
 
-// arith: add, or, adc, sbb, and, sub, xor, cmp in their six plain forms.
+// arith models add, or, adc, sbb, and, sub, xor, cmp in their six plain forms.
 func (d *x86) arith(fn, form byte) bool {
 	size := d.size()
 	switch form {
@@ -622,7 +622,8 @@ func (d *x86) group45() bool {
 	return true
 }
 
-// stringOp: the operands are at rsi and rdi; how many, only rcx knows.
+// stringOp models string instructions: the operands are at rsi and rdi; only rcx has their
+// number.
 func (d *x86) stringOp() bool {
 	if d.addr32 || d.segment {
 		return false
@@ -662,7 +663,7 @@ func (d *x86) stringOp() bool {
 	return true
 }
 
-// x87Memory gives for opcode d8+i and ModRM's reg field the operand size,
+// x87Memory returns for opcode d8+i and ModRM's reg field the operand size,
 // negative if it is stored; 0: not modelled.
 var x87Memory = [8][8]int{
 	{4, 4, 4, 4, 4, 4, 4, 4},
@@ -770,7 +771,7 @@ func (d *x86) plain0F() bool {
 	return true
 }
 
-// exchangesIfEqual: memory is written if what it held was expected.
+// exchangesIfEqual models cmpxchg: memory is written if it held what was expected.
 func (d *x86) exchangesIfEqual() {
 	if d.isMem {
 		d.in.WritesIf = 1 + 0x4
@@ -802,7 +803,7 @@ func (d *x86) hintNop() bool {
 	return true
 }
 
-// bitTest: bt, bts, btr, btc. With a register as index the memory operand is
+// bitTest models bt, bts, btr and btc. With a register as index the memory operand is
 // only the start of a bit string.
 func (d *x86) bitTest() bool {
 	write := d.op != 0xa3

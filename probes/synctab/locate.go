@@ -19,7 +19,7 @@ type place struct {
 
 type positions map[place]position
 
-// key gives the position of a row's key, else of the row, else of the first
+// key returns the position of a row's key, else of the row, else of the first
 // row or line.
 func (p positions) key(row int, key string) position {
 	for _, at := range []place{{row, key}, {row, ""}, {-1, "call"}} {

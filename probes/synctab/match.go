@@ -11,7 +11,7 @@ import (
 // version) and its demangled name, which may have parameters and may be empty.
 // A name of the table without template arguments matches every instance. Parts
 // of a function that the compiler split off or cloned (".cold", ".constprop.0")
-// match nothing: their arguments are not where the entry says. It takes time
+// match nothing: their arguments may be in other registers. It takes time
 // proportional to the names, not to the table.
 func (t Table) Match(linkage, demangled string) (Entry, bool) {
 	i, ok := t.linkage[linkage]

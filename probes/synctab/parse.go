@@ -365,7 +365,7 @@ func show(v any) string {
 	return fmt.Sprintf("%.40s", fmt.Sprint(v))
 }
 
-// operation is what a row may say of an operation.
+// operation is what a row may have for an operation.
 type operation struct {
 	kinds   []Kind // the first is the default
 	returns bool   // recorded at the return, so that success, try and timed mean something

@@ -35,7 +35,7 @@ const (
 
 var kindNames = [...]string{"none", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "thread"}
 
-// String gives the kind's name as tables spell it.
+// String returns the kind's name as tables spell it.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -70,10 +70,10 @@ type Entry struct {
 	// Shared, of an init, is the argument that is not 0 if other processes may use
 	// the object, and make it anew; 0 if there is none.
 	Shared int
-	// KindAt is how many bytes from its beginning a read-write lock has the 4 bytes that
-	// say whom it prefers, as glibc's (event.Acquire); 0 if it does not say.
+	// KindAt is the offset, in a read-write lock, of the 4 bytes that have whom it prefers,
+	// as glibc's has (event.Acquire); 0 if there are none.
 	KindAt int
-	// Success says when the operation had its effect, by the returned value.
+	// Success is the returned values with which the operation has had its effect.
 	Success bpf.Success
 	// Try: the call does not wait. Timed: it gives up after a while.
 	Try, Timed bool

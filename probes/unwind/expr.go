@@ -24,7 +24,7 @@ type evaluator struct {
 	lost   bool // memory or a register was not there
 }
 
-// evaluate gives the top of the stack at the end; first, where there is one, lies
+// evaluate returns the top of the stack at the end; first, where there is one, lies
 // on it at the beginning.
 func evaluate(m *Machine, regs *Regs, expr []byte, first ...uint64) (uint64, End) {
 	e := evaluator{abi: abiOf(m.Arch), regs: regs, memory: m.Memory, length: len(expr), stack: append(make([]uint64, 0, 8), first...)}
@@ -70,7 +70,7 @@ func (e *evaluator) pop() uint64 {
 	return v
 }
 
-// peek gives the n-th entry from the top.
+// peek returns the n-th entry from the top.
 func (e *evaluator) peek(n int) uint64 {
 	if n >= len(e.stack) {
 		e.failed = true

@@ -32,7 +32,7 @@ const (
 	cfaAdvance8          = 0x1d // MIPS
 	cfaNegateRAStatePC   = 0x2c // arm64: signed with the address too
 	cfaNegateRAState     = 0x2d // arm64
-	cfaArgsSize          = 0x2e // GNU: how much was pushed; the CFA says it
+	cfaArgsSize          = 0x2e // GNU: how much was pushed, which the CFA accounts for
 	cfaNegOffsetExtended = 0x2f // GNU
 )
 

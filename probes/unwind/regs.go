@@ -50,7 +50,7 @@ func (r *Regs) Set(n int, v uint64) {
 	}
 }
 
-// Get gives a register by its DWARF number; ok is false if it is not known.
+// Get returns a register by its DWARF number; ok is false if it is not known.
 func (r *Regs) Get(n int) (v uint64, ok bool) {
 	if n < 0 || n >= columns || r.known&(1<<n) == 0 {
 		return 0, false

@@ -15,8 +15,8 @@ const (
 	atOffset   // saved at CFA + n
 	isOffset   // is CFA + n
 	inRegister // is in register n
-	atExpr     // saved where the expression says
-	isExpr     // is what the expression says
+	atExpr     // saved at the address that the expression computes
+	isExpr     // is what the expression computes
 )
 
 // rule is how one value is found.
@@ -26,7 +26,7 @@ type rule struct {
 	expr []byte
 }
 
-// Row says how to go from the registers at an address to those of the caller.
+// Row is how to go from the registers at an address to those of the caller.
 type Row struct {
 	cfa    rule // atOffset of register base, or isExpr
 	base   int
@@ -86,7 +86,7 @@ func (s *section) rowAt(f fde, addr uint64) *Row {
 	return row
 }
 
-// rule gives the rule of a column.
+// rule returns the rule of a column.
 func (r *Row) rule(column int) rule {
 	for i := range r.rules {
 		if r.rules[i].column == column {
@@ -96,8 +96,8 @@ func (r *Row) rule(column int) rule {
 	return rule{}
 }
 
-// run executes instructions until they speak of code after addr. It gives false
-// if they make no sense.
+// run executes instructions until they are about code after addr. It returns false if
+// they make no sense.
 func (m *machine) run(c *cie, program []byte, at, data, addr uint64) bool {
 	r := elffile.NewCursor(program[:min(len(program), maxProgram)], at, data)
 	for r.Left() > 0 {

@@ -67,7 +67,7 @@ func (s *section) cursor(at, end int) elffile.Cursor {
 	return elffile.NewCursor(s.Bytes[at:end], s.Addr+uint64(at), s.Data)
 }
 
-// find gives the entry for the code at addr.
+// find returns the entry for the code at addr.
 func (s *section) find(addr uint64) (fde, bool) {
 	if at, ok := s.byLinkerIndex(addr); ok {
 		if f, ok := s.entry(at); ok && addr-f.lo < f.hi-f.lo {
@@ -203,7 +203,7 @@ func (s *section) entry(at int) (f fde, ok bool) {
 	return f, true
 }
 
-// common gives the common entry at an offset; nil if there is no sound one.
+// common returns the common entry at an offset; nil if there is no sound one.
 func (s *section) common(at int) *cie {
 	c, known := s.cies[at]
 	if known {

@@ -7,7 +7,7 @@
 // no process, and does not name what it finds. Formats: DWARF 5, section 6.4, and
 // Linux Standard Base Core 5.0, section 10.6.
 //
-// Damaged information gives a shorter chain, never a panic, and costs no more
+// Damaged information leads to a shorter call chain, never to a panic, and costs no more
 // memory than a few times the section that it is in.
 package unwind
 
@@ -18,8 +18,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Table answers for one binary. It reads the file when first asked, and keeps what
-// it worked out. Its methods may be called concurrently.
+// Table is the call frame information of one binary. It reads the file when first asked,
+// and keeps what it has computed. Its methods may be called concurrently.
 type Table struct {
 	f *elf.File
 
@@ -31,7 +31,7 @@ type Table struct {
 	problems []error
 }
 
-// maxRows bounds the rows that are kept; then they are worked out again.
+// maxRows bounds the rows that are kept; others are computed again.
 const maxRows = 1 << 15
 
 // New makes a table of the file, which must stay open until the first question has
@@ -41,14 +41,14 @@ func New(f *elf.File) *Table {
 	return &Table{f: f, rows: map[uint64]*Row{}}
 }
 
-// Problems says what could not be read so far.
+// Problems returns what could not be read so far.
 func (t *Table) Problems() []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]error(nil), t.problems...)
 }
 
-// Row gives what is known of the code at an address as linked; nil if that is
+// Row returns what is known of the code at an address as linked; nil if that is
 // nothing. Rows are shared: they do not change.
 func (t *Table) Row(addr uint64) *Row {
 	t.mu.Lock()

@@ -4,7 +4,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// End says why a chain has no more frames.
+// End is why a call chain has no more frames.
 type End uint8
 
 // The ends.
@@ -18,7 +18,7 @@ const (
 	EndDamaged       // the call frame information makes no sense
 )
 
-// String says it for people.
+// String returns the reason in words.
 func (e End) String() string {
 	switch e {
 	case EndOutermost:
@@ -43,15 +43,15 @@ const MaxFrames = 1024
 // Machine is where a walk takes place.
 type Machine struct {
 	Arch insn.Arch
-	// Find gives the table of the module that contains pc, and what must be
+	// Find returns the table of the module that contains pc, and what must be
 	// subtracted from pc to have its address as linked.
 	Find func(pc uint64) (t *Table, bias uint64, ok bool)
-	// Memory gives the little-endian number of size (1, 2, 4 or 8) bytes at addr.
+	// Memory returns the little-endian number of size (1, 2, 4 or 8) bytes at addr.
 	Memory func(addr uint64, size int) (uint64, bool)
 }
 
 // Walk appends to out the return addresses of the frames above that of regs, the
-// innermost first, at most max (and MaxFrames), and says why it ended. A frame that
+// innermost first, at most max (and MaxFrames), and returns why it ended. A frame that
 // a signal interrupted has no return address: what is given is where it was
 // interrupted, plus one, so that the byte before an address of the result is always
 // one of the instruction that the frame is in.
@@ -142,7 +142,7 @@ func (w *walker) rowOf(pc uint64) *Row {
 	return t.Row(pc - bias)
 }
 
-// cfa gives the canonical frame address: the stack pointer before the call.
+// cfa returns the canonical frame address: the stack pointer before the call.
 func (w *walker) cfa(row *Row) (uint64, End) {
 	if row.cfa.kind == isExpr {
 		return evaluate(w.Machine, &w.regs, row.cfa.expr)
@@ -154,7 +154,7 @@ func (w *walker) cfa(row *Row) (uint64, End) {
 	return base + uint64(row.cfa.n), endNone
 }
 
-// caller gives the registers of the calling frame.
+// caller returns the registers of the calling frame.
 func (w *walker) caller(row *Row, cfa uint64) (next Regs, end End) {
 	next = w.regs
 	next.known &= w.abi.saved

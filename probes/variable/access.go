@@ -22,7 +22,7 @@ func newCollector(t *target) *collector {
 	return &collector{target: t, taken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}}
 }
 
-// escape notes that the address that the instructions made leaves.
+// escape records that the address which the instructions made escapes.
 func (c *collector) escape(e Escape, made []uint64) {
 	c.escaped[e] = struct{}{}
 	for _, at := range made {
@@ -30,7 +30,7 @@ func (c *collector) escape(e Escape, made []uint64) {
 	}
 }
 
-// data notes the words of data that hold the address.
+// data records the words of data that hold the address.
 func (c *collector) data() {
 	for _, p := range c.pointers {
 		if !p.Table && (p.To == 0 || !c.direct || c.v.reached(p.To)) {
@@ -86,7 +86,7 @@ func (c *collector) follow(r *routine) {
 // land anywhere: what is known is then kept for each of them.
 const maxOpen = 1 << 13
 
-// indexed notes an access of what may be any part of the enclosing object.
+// indexed records an access of what may be any part of the enclosing object.
 func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem, sure bool) {
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true, Sure: sure,
@@ -124,7 +124,7 @@ func kindOf(m *insn.Mem) Kind {
 	return Read
 }
 
-// access notes an access of the memory at addr.
+// access records an access of the memory at addr.
 func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64, maybe bool) {
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size,
@@ -142,7 +142,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 	c.out.Accesses = append(c.out.Accesses, a)
 }
 
-// ValueOf tells where the value of an access of exactly the variable is.
+// ValueOf returns where the value of an access of exactly the variable is.
 func ValueOf(k Kind, in *insn.Inst) Value {
 	switch {
 	case k == Update:

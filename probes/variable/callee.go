@@ -91,7 +91,7 @@ func argumentRegisters() []insn.Reg {
 	return []insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
 }
 
-// memoryCall gives what the function that an instruction calls, or jumps to,
+// memoryCall returns what the function that an instruction calls, or jumps to,
 // does with memory.
 func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
 	if f.arch != insn.AMD64 || in.Kind != insn.Call && (in.Kind != insn.Jump || f.fn.Contains(in.Target)) {
@@ -126,7 +126,7 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 // registers that it reads.
 const maxEntry = 256
 
-// readsAtEntry gives the registers whose content at its entry a function of the
+// readsAtEntry returns the registers whose content at its entry a function of the
 // file may read, or hand on: all that pass arguments where that is not known.
 func (c *Code) readsAtEntry(entry uint64) insn.RegSet {
 	if set, ok := c.entryReads[entry]; ok {
@@ -177,7 +177,7 @@ func (e *entryReader) follow(at uint64, written insn.RegSet) {
 	}
 }
 
-// decode gives the instruction at an address; false if it is not understood, or
+// decode returns the instruction at an address; false if it is not understood, or
 // there were too many.
 func (e *entryReader) decode(at uint64) (insn.Inst, bool) {
 	if e.left--; e.left < 0 || e.file == nil {

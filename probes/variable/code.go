@@ -72,8 +72,8 @@ type Answer struct {
 	Err    error
 }
 
-// Direct answers queries of several variables at once: each function is decoded but
-// once.
+// Direct returns the answers to queries of several variables: each function is decoded
+// only once.
 func (c *Code) Direct(queries []Query) []Answer {
 	answers := make([]Answer, len(queries))
 	collectors := make([]*collector, len(queries))

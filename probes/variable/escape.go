@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// How says in what way accesses of a variable may go unseen.
+// How is in what way accesses of a variable may go unseen.
 type How uint8
 
 // The ways.
@@ -29,7 +29,7 @@ const (
 
 var howNames = [...]string{"stored", "passed", "returned", "computed with", "in data", "not understood"}
 
-// String gives the way as a word or two.
+// String returns the way as a word or two.
 func (h How) String() string {
 	if int(h) < len(howNames) {
 		return howNames[h]
@@ -46,7 +46,7 @@ type Escape struct {
 	Callee uint64
 }
 
-// escapes notes where the address leaves what is followed.
+// escapes records where the address goes where it is not followed.
 func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	if f.storesAddress(in) {
 		c.escape(Escape{Addr: in.Addr, How: Stored}, []uint64{in.Addr})
@@ -73,7 +73,7 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// leads reports whether who has the value can get at the variable with it.
+// leads reports whether code that has the value can reach the variable with it.
 func (f *flow) leads(h held) bool {
 	return h.points() && (!h.exact() || f.v.reached(h.addr))
 }
@@ -105,9 +105,9 @@ func (f *flow) uses(s *state, in *insn.Inst, r insn.Reg) (How, bool) {
 // may take that registers have no room for.
 const argumentWords = 8
 
-// slotEscapes notes the addresses on the stack that a call may read, as
-// arguments, and those that are read otherwise than whole into a register. What
-// the function itself reads again is no argument: a callee may change those.
+// slotEscapes records the addresses on the stack that a call may read, as
+// arguments, and those that are read otherwise than whole into a register. A word that
+// the function itself reads again is no argument, since a callee may change those.
 func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	sp := s.regs[insn.RSP]
 	call := in.Kind.Calls()

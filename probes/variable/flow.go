@@ -13,13 +13,12 @@ import (
 // Code often has the variable's address, or its array's, in a register: loaded
 // from the global offset table, or made by lea or ADRP and ADD, perhaps before a
 // loop, and kept on the stack meanwhile. The flow follows constants through the
-// registers and the stack of one function, as constant propagation does
-// (Kildall, "A unified approach to global program optimization", POPL 1973),
-// over the lattice of held. Where an address leaves for where this does not look
-// (memory, a call's argument, a computation), that is an escape.
+// registers and the stack of one function, as constant propagation does, with
+// code.Solver and the lattice of held. Where an address goes where it is not followed
+// (memory, a call's argument, a computation), it escapes.
 //
-// Of its own stack a function keeps addresses in words that nobody else can
-// reach: below the lowest one whose address it takes, since an object at that
+// The words of its own stack that nobody else can reach are followed: those below
+// the lowest word whose address the function takes, since an object at that
 // address extends upwards.
 
 // flow is what is known of one variable's address in a function.
@@ -27,11 +26,12 @@ type flow struct {
 	*target
 	*routine
 	before *code.Solver[state]
-	// wild is what all that may enter the hatches have in common. That is joined once
-	// for all of them: of many jumps and many hatches each would join each.
+	// wild is what all states that may enter the hatches have in common. It is joined
+	// once for all of them: else each of many jumps would be joined with each of many
+	// hatches.
 	wild state
 	// exposed is the lowest offset of the stack whose address the function
-	// takes; lower says that the run found a lower one than it began with.
+	// takes; lower: the run has found a lower one than it began with.
 	exposed int64
 	lower   bool
 	reloads map[int64]bool // offsets of the stack from which registers are filled
@@ -50,13 +50,13 @@ func (f *flow) join(into, from *state) bool {
 	return into.join(from)
 }
 
-// maxRounds bounds how often the flow begins anew because the stack has less
-// room for addresses than it took for granted; then it has none.
+// maxRounds bounds how often the flow begins anew because fewer words of the stack are
+// private than it assumed. Then it assumes that none is.
 const maxRounds = 4
 
-// Bounds of the work on one function, in instructions passed and values joined: code
-// can be made in which what is known changes at each instruction, again and again.
-// That which compilers make takes some ten for each.
+// Bounds of the work on one function, in instructions passed and words joined: code can
+// be made in which what is known changes at each instruction, again and again. The code
+// that compilers make takes some ten for each instruction.
 const (
 	leastWork = 1 << 18
 	workEach  = 256
@@ -101,7 +101,7 @@ func (f *flow) pass(s *state, in *insn.Inst) bool {
 	return f.left >= 0
 }
 
-// weakened is the state of one path among several that are not known.
+// weakened returns what is left of the state where other paths join that are not known.
 func (s *state) weakened() state {
 	w := *s
 	for r := range w.regs {
@@ -116,12 +116,12 @@ func (s *state) weakened() state {
 	return w
 }
 
-// report walks once more over the blocks and notes accesses and escapes.
+// report walks once more over the blocks and records accesses and escapes.
 func (f *flow) report(c *collector) {
 	f.before.Each(f.Graph, func(s *state, in *insn.Inst) { f.step(s, in, c) })
 }
 
-// step takes a state over an instruction; with a collector, it notes accesses
+// step takes a state over an instruction; with a collector, it records accesses
 // and escapes.
 func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	if c != nil {
@@ -146,8 +146,8 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// result gives the register that the instruction fills with what is worth
-// knowing, and that; NoReg if it fills none so.
+// result returns the register of which the instruction's new value is known, and that
+// value; NoReg if there is none.
 func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	if !in.Known {
 		return insn.NoReg, held{}
@@ -173,7 +173,7 @@ func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	return insn.NoReg, held{}
 }
 
-// sum gives what the instruction's sum is.
+// sum returns the value of the instruction's Sum.
 func (f *flow) sum(s *state, in *insn.Inst) held {
 	src, add := in.Sum.Src, in.Sum.Add
 	if src == insn.NoReg && add == insn.NoReg {
@@ -205,7 +205,7 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 	return h
 }
 
-// at is the constant address that an instruction makes.
+// at returns the value of a constant address that an instruction makes.
 func (f *flow) at(addr, maker uint64) held {
 	h := held{how: known, addr: addr}
 	if f.target.direct && f.isNear(addr) {
@@ -214,7 +214,7 @@ func (f *flow) at(addr, maker uint64) held {
 	return h
 }
 
-// derived gives what an instruction makes of registers by arithmetic.
+// derived returns what an instruction makes of registers by arithmetic.
 func (f *flow) derived(s *state, in *insn.Inst) held {
 	h := f.mixed(s, in, in.Derived.From, in.Derived.Minus)
 	for i := range in.NMem { // add array@GOTPCREL(%rip), %rcx
@@ -244,7 +244,7 @@ func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
 	return h
 }
 
-// address gives the address of a memory operand without an index and what its
+// address returns the address of a memory operand without an index and what its
 // base held; ok is false if it is not known.
 func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 	switch {
@@ -292,7 +292,7 @@ func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 		index.how == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))
 }
 
-// isSlotOperand gives the address that the operand holds, if that is a slot of
+// isSlotOperand returns the address that the operand holds, if that is a slot of
 // the global offset table.
 func (f *flow) isSlotOperand(s *state, m *insn.Mem) (uint64, bool) {
 	addr, h, ok := f.address(s, m)
@@ -303,7 +303,7 @@ func (f *flow) isSlotOperand(s *state, m *insn.Mem) (uint64, bool) {
 	return to, ok
 }
 
-// slotLoaded gives the address that the instruction loads from the global
+// slotLoaded returns the address that the instruction loads from the global
 // offset table.
 func (f *flow) slotLoaded(s *state, in *insn.Inst) (uint64, bool) {
 	for i := range in.NMem {
@@ -322,7 +322,7 @@ func loadsWord(in *insn.Inst, m *insn.Mem) bool {
 	return in.Known && m.Read && !m.Write && m.Size == 8 && in.ValueReg < numRegs && in.Writes.Has(in.ValueReg)
 }
 
-// operands notes what the instruction does to the variable and to its slot.
+// operands records what the instruction does to the variable and to its slot.
 func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 	f.callAccesses(s, in, c)
 	if !in.Known {
@@ -355,8 +355,8 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// indexed notes an access of any part of the object. Of several objects it
-// must be found out which.
+// indexed records an access of any part of the object. Where there are several objects,
+// picks finds out which.
 func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	if !f.several {
 		c.indexed(f.fn, in, m, f.surely(s, m))
@@ -387,7 +387,7 @@ func (f *flow) surely(s *state, m *insn.Mem) bool {
 	return base.leads() || index.leads() || !base.points() && !index.points()
 }
 
-// callAccesses notes what a function of the C library accesses through the
+// callAccesses records what a function of the C library accesses through the
 // addresses that it is called with.
 func (f *flow) callAccesses(s *state, in *insn.Inst, c *collector) {
 	call, name, ok := f.memoryCall(in)
@@ -430,7 +430,7 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	return false
 }
 
-// clobber forgets what the instruction writes.
+// clobber makes unknown what the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	f.stackWritten(s, in) // at addresses made from registers as they were
 	for left := in.Overwrites(f.arch) & allRegs; left != 0; left &= left - 1 {

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// onStack gives the offset of an operand in the function's own stack.
+// onStack returns the offset of an operand in the function's own stack.
 func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
 	if m.Segment || m.Fixed || m.Index != insn.NoReg || m.Base >= numRegs || s.regs[m.Base].how != framed {
 		return 0, false
@@ -14,12 +14,12 @@ func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
 	return int64(s.regs[m.Base].addr) + m.Disp, true
 }
 
-// private reports whether nobody but this function, by its stack pointers,
-// reaches the word at an offset: not what lies above an address that it takes,
-// nor its caller's frame.
+// private reports whether only this function, by its stack pointers, reaches the word at
+// an offset. Words above an address that it takes are not private, nor is its caller's
+// frame.
 func (f *flow) private(at int64) bool { return at+8 <= 0 && at+8 <= f.exposed }
 
-// stackStore gives the word of the stack that the instruction fills with an
+// stackStore returns the word of the stack that the instruction fills with an
 // address near the object, and what it is.
 func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 	if f.arch != insn.AMD64 || !in.Known {
@@ -45,7 +45,7 @@ func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 	return at, s.regs[in.ValueReg]
 }
 
-// stackUpdate gives the word of the stack that the instruction changes in place,
+// stackUpdate returns the word of the stack that the instruction changes in place,
 // and what it becomes, if it was an address near the object: p++ in memory.
 func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, held) {
 	if !updatesWord(in) {
@@ -82,7 +82,7 @@ func pushed(in *insn.Inst) insn.Reg {
 	return insn.NoReg
 }
 
-// stackLoad gives the word of the stack that the instruction loads whole: mov,
+// stackLoad returns the word of the stack that the instruction loads whole: mov,
 // or pop.
 func (f *flow) stackLoad(s *state, in *insn.Inst) (at int64, ok bool) {
 	if f.arch != insn.AMD64 {
@@ -112,7 +112,7 @@ func popped(in *insn.Inst) insn.Reg {
 	return insn.NoReg
 }
 
-// stackWritten forgets what the instruction overwrites of the stack.
+// stackWritten leaves out the words of the stack that the instruction overwrites.
 func (f *flow) stackWritten(s *state, in *insn.Inst) {
 	if len(s.slots) == 0 || !in.Known {
 		return // what is not known has no operand that it could be

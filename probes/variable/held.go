@@ -14,9 +14,9 @@ import (
 //	unreached    no path is known yet
 //	known c      on every path, it holds c
 //	framed k     on every path, the stack pointer at the function's entry plus k
-//	maybe c      on some path it holds c, near the object; on others nothing that is
+//	maybe c      on some path it holds c, near the object; on others nothing near it
 //	inside       on some path it holds an address made from one near the object by
-//	             adding what is not known; on others what it likes, unless sure
+//	             adding what is not known; on others anything, unless sure
 //	unknown      anything, but nothing made from an address near the object
 //
 // So an access through what may hold the variable's address is not lost, but is
@@ -43,14 +43,14 @@ type held struct {
 	sure bool // of inside: on every path
 }
 
-// points reports whether it is, or may be, an address made from one near the
+// points reports whether the value is, or may be, an address made from one near the
 // object.
 func (h held) points() bool { return len(h.made) > 0 }
 
-// exact reports whether, if it is such an address, it is h.addr.
+// exact reports whether the value, if it is such an address, is h.addr.
 func (h held) exact() bool { return h.how == known || h.how == maybe }
 
-// weaken gives what is left of a value if another path may have another.
+// weaken returns what is left of a value where another path may have another.
 func (h held) weaken() held {
 	switch {
 	case !h.points():
@@ -62,7 +62,7 @@ func (h held) weaken() held {
 	return h
 }
 
-// leads reports whether it certainly is an address made from one near the object.
+// leads reports whether the value certainly is an address made from one near the object.
 func (h held) leads() bool { return h.points() && (h.how == known || h.sure) }
 
 // join returns what is known where two paths join.
@@ -90,8 +90,8 @@ func join(a, b held) held {
 	return held{how: inside, made: union(a.made, b.made), sure: sure}
 }
 
-// stays reports whether a join with another value certainly changes nothing: of most
-// it does not, and there are many.
+// stays reports whether a join with another value certainly changes nothing. That is so
+// of most joins, and quickly found.
 func (h *held) stays(o *held) bool {
 	if len(h.made)+len(o.made) > 0 {
 		return false
@@ -105,8 +105,8 @@ func (h *held) stays(o *held) bool {
 	return false
 }
 
-// maxMade bounds how many instructions are kept that made one address: the
-// flow goes round once more for each. Those of the highest addresses go first.
+// maxMade bounds how many instructions are kept that made one address: the flow may go
+// round once more for each. Those at the highest addresses are dropped.
 const maxMade = 8
 
 func union(a, b []uint64) []uint64 {
@@ -119,7 +119,7 @@ func union(a, b []uint64) []uint64 {
 	return u[:min(len(u), maxMade)]
 }
 
-// same reports whether two values say the same.
+// same reports whether two values are equal.
 func (h held) same(o held) bool {
 	return h.how == o.how && h.addr == o.addr && h.sure == o.sure && slices.Equal(h.made, o.made)
 }

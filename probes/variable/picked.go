@@ -21,7 +21,7 @@ import (
 // picks elements.
 type Picked struct {
 	Variable Variable // its Size is that of the whole
-	Layout   *Layout  // nil where the debug information does not tell
+	Layout   *Layout  // nil where the debug information has none
 	Accesses []Access // by address; at Base + Index*Scale + Disp, as those with Inside
 }
 
@@ -47,7 +47,7 @@ type Part struct {
 	Leaf   *Leaf  // nil where no scalar is known there
 }
 
-// Parts gives what an access of so many bytes touches of the array, at most
+// Parts returns what an access of so many bytes touches of the array, at most
 // maxTouched parts: scalars that it covers in part or as a whole, and bytes of
 // which no scalar is known (unions, padding).
 func (a *Picked) Parts(offset int64, width int) []Part {
@@ -61,7 +61,7 @@ func (a *Picked) Parts(offset int64, width int) []Part {
 	return out
 }
 
-// part gives the part at an offset, of an access that ends at end.
+// part returns the part at an offset, of an access that ends at end.
 func (a *Picked) part(at, end int64) Part {
 	l := a.Layout
 	if l == nil {
@@ -111,7 +111,7 @@ type indexedAccess struct {
 	made []uint64 // the instructions that made those that are not known
 }
 
-// picks notes an access of what may be any part of several objects; false if it is
+// picks records an access of what may be any part of several objects; false if it is
 // one that is not followed.
 func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if in.Repeats > 0 || in.BitIndex != insn.NoReg || m.Size <= 0 {
@@ -146,8 +146,8 @@ func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 	return true
 }
 
-// pick finds the arrays that code indexes; it gives the addresses that accesses
-// of none are made of.
+// pick finds the arrays that code indexes. It returns the addresses of which accesses
+// are made that belong to no array.
 func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left []uint64) {
 	by := map[uint64]*Picked{}
 	from := make([][]uint64, len(all))
@@ -228,7 +228,7 @@ func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Acce
 	return atomic
 }
 
-// arrayOver gives the array that an address is in; nil if none is indexed there.
+// arrayOver returns the array that an address is in; nil if none is indexed there.
 func (t *taker) arrayOver(addr uint64) *Picked {
 	i := sort.Search(len(t.arrays), func(i int) bool { return t.arrays[i].Variable.Addr+uint64(t.arrays[i].Variable.Size) > addr })
 	if i == len(t.arrays) || addr < t.arrays[i].Variable.Addr {
@@ -237,7 +237,7 @@ func (t *taker) arrayOver(addr uint64) *Picked {
 	return &t.arrays[i]
 }
 
-// add gives an array an access by an address that the code names.
+// add returns an array an access by an address that the code names.
 func (a *Picked) add(d Access, addr uint64) {
 	d.Base, d.Index, d.Scale, d.Disp, d.Offset, d.Partial, d.If = insn.NoReg, insn.NoReg, 0, int64(addr), 0, false, 0
 	a.Accesses = append(a.Accesses, d)
@@ -247,7 +247,7 @@ func (a *Picked) add(d Access, addr uint64) {
 // bytes.
 const beforeArray = 16
 
-// arraysAt gives the arrays that addresses are made for.
+// arraysAt returns the arrays that addresses are made for.
 func (t *taker) arraysAt(from []uint64) []*Picked {
 	var out []*Picked
 	add := func(a *Picked) {
@@ -325,7 +325,7 @@ func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Ent
 // bytes.
 const elementLeaves = 256
 
-// layout says what an array type is made of; nil if that is not known.
+// layout returns what an array type is made of; nil if that is not known.
 func (t *taker) layout(e *dwarf.Entry, u *unit) *Layout {
 	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
 	stride := t.index.sizeOf(typ)

@@ -2,7 +2,7 @@
 // access was that one has seen.
 //
 // A watchpoint covers 1, 2, 4 or 8 aligned bytes; a thread has four. The
-// processor traps after the access and tells where the next instruction is:
+// processor traps after the access, with the address of the next instruction:
 // which one made the access, and whether it read or wrote, is read from the
 // code, forward from the beginning of its function, for x86 code cannot be read
 // backward. In go addresses and binaries as linked; the package knows no process.
@@ -25,7 +25,7 @@ type Part struct {
 	Size int
 }
 
-// Cover gives the fewest watchpoints that cover exactly size bytes at addr: one
+// Cover returns the fewest watchpoints that cover exactly size bytes at addr: one
 // for what is aligned to its size. It is an error if that takes more than there are.
 func Cover(addr uint64, size int) ([]Part, error) {
 	if size <= 0 || size > 8*Registers || addr+uint64(size) < addr {
@@ -46,8 +46,8 @@ func Cover(addr uint64, size int) ([]Part, error) {
 	return parts, nil
 }
 
-// Hint is what the registers said at the access; it tells the operands of
-// string instructions apart.
+// Hint is where the registers pointed at the access. By it the operands of a string
+// instruction are told apart.
 type Hint struct {
 	Source bool // rsi points into the variable, or just behind
 	Dest   bool // rdi does
@@ -63,9 +63,9 @@ type Access struct {
 	Len     int  // bytes of the instruction
 }
 
-// Before gives the access of the bytes [addr, addr+size) after which the
-// instruction pointer was ip; addr is 0 if it is not known. It is false if the
-// code does not tell: it has no function there, or the instruction is not modelled.
+// Before returns the access of the bytes [addr, addr+size) after which the
+// instruction pointer was ip; addr is 0 if it is not known. It returns false if the
+// code has no function there, or the instruction is not modelled.
 func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
 	q := question{addr: addr, size: size, hint: hint}
 	if a, ok := q.repeated(f, ip); ok {
@@ -129,8 +129,8 @@ func copies(in *insn.Inst) bool {
 	return false
 }
 
-// lastBefore decodes from start; it gives where the instruction begins that
-// ends with the code.
+// lastBefore decodes from start. It returns where the instruction begins that ends
+// with the code.
 func lastBefore(code []byte, start int) (last int, ok bool) {
 	for pos := start; pos < len(code); {
 		in, err := insn.Decode(insn.AMD64, code[pos:], 0)
@@ -149,7 +149,7 @@ func lastBefore(code []byte, start int) (last int, ok bool) {
 // maxFunction bounds how much of a function is decoded, in bytes.
 const maxFunction = 1 << 20
 
-// previous gives the instruction that ends at ip, and its code.
+// previous returns the instruction that ends at ip, and its code.
 func previous(f *elf.File, ip uint64) (insn.Inst, []byte, bool) {
 	fn, ok := f.FunctionAt(ip - 1)
 	if !ok || ip-fn.Lo > maxFunction {
@@ -179,8 +179,8 @@ type question struct {
 	hint Hint
 }
 
-// repeated: between the turns of a repeated string instruction the instruction
-// pointer stays at it.
+// repeated returns what a repeated string instruction did: between its turns the
+// instruction pointer stays at it.
 func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 	if f.Arch() != insn.AMD64 || !q.hint.Source && !q.hint.Dest {
 		return Access{}, false
@@ -226,8 +226,8 @@ func (q question) overlaps(m insn.Mem) bool {
 	return m.Addr < q.addr+uint64(q.size) && q.addr < m.Addr+uint64(max(m.Size, 1))
 }
 
-// judge tells what an instruction did with the variable; false if it cannot
-// have touched it, or that is not known.
+// judge returns what an instruction did with the variable; false if it cannot have
+// touched it, or that is not known.
 func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
 	a := Access{Addr: in.Addr, Atomic: in.Locked, Len: in.Len}
 	if !in.Known {
@@ -243,7 +243,7 @@ func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
 	return a, a.Read || a.Write
 }
 
-// others: the operand, one of n, is certainly not the variable.
+// others reports whether the operand, one of n, is certainly not the variable.
 func (q question) others(m insn.Mem, n int) bool {
 	switch {
 	case m.Segment:
@@ -258,8 +258,8 @@ func (q question) others(m insn.Mem, n int) bool {
 	return false
 }
 
-// maskedMove knows the moves of EVEX that C libraries copy with. How much one
-// with a mask accesses is not known, and here need not be.
+// maskedMove recognises the moves of EVEX that C libraries copy with. How much one
+// with a mask accesses is not known, and need not be here.
 func maskedMove(code []byte) (read, write bool) {
 	const evex, map0F, register = 0x62, 1, 3
 	if len(code) < 6 || code[0] != evex || code[1]&7 != map0F || code[5]>>6 == register {
