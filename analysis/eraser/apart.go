@@ -87,7 +87,7 @@ func (x *access) fill(s *finding.Step, object event.ObjectID) {
 	s.Held, s.HeldAt = held, heldAt
 }
 
-// Apart gives the pairs of places at which two threads access a variable, one of them
+// Apart returns the pairs of places at which two threads access a variable, one of them
 // writing, and which a lock keeps apart and nothing else orders, by their first accesses;
 // with Options.Apart. A pair has the lock with the least identifier, and counts its accesses, each
 // with the last ones of other threads before it. There are at most 1,000; more counts the
@@ -99,7 +99,7 @@ func (a *Analysis) Apart() (pairs []finding.Pruned, more uint64) {
 	return a.apart.locked.sorted()
 }
 
-// Ordered gives likewise the pairs of places of which the one access came before the other
+// Ordered returns likewise the pairs of places of which the one access came before the other
 // in every schedule, by their latest accesses. By is left out. At other times the
 // same two places may race, or be kept apart by a lock.
 func (a *Analysis) Ordered() (pairs []finding.Pruned, more uint64) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// apartOf gives the pairs that locks keep apart.
+// apartOf returns the pairs that locks keep apart.
 func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 	a := New(Options{Apart: true, EveryPair: true, History: 1000})
 	for i := range events {

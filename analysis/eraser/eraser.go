@@ -1,7 +1,7 @@
 // Package eraser watches which locks protect which variables. A variable that
 // several threads use, some of them writing, ought to have a lock that all of
 // them hold: the candidate set, refined at every access, must not run empty
-// (Savage et al., Eraser, TOCS 15(4) 1997; as told by Havelund, Using Runtime
+// (Savage et al., Eraser, TOCS 15(4) 1997; as described by Havelund, Using Runtime
 // Analysis to Guide Model Checking of Java Programs, SPIN 2000, section 2).
 //
 // The plain algorithm also warns of accesses that no schedule can bring
@@ -36,7 +36,7 @@ const (
 
 var stateNames = [...]string{"VIRGIN", "EXCLUSIVE", "SHARED", "SHARED-MODIFIED"}
 
-// String gives the state's name as the paper spells it.
+// String returns the state's name as the paper spells it.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -73,9 +73,9 @@ const (
 	defaultMaxPairs = 64
 )
 
-// recently is how many threads, how many variables, and how many steps from lockset
+// cacheSize is how many threads, how many variables, and how many steps from lockset
 // to lockset, are found without a map.
-const recently = 64
+const cacheSize = 64
 
 // Options chooses a reading of the algorithm and bounds its memory. The zero
 // value is what a user should get.
@@ -83,7 +83,7 @@ type Options struct {
 	// Plain leaves the must-order out: the findings are the paper's warnings,
 	// one for each variable.
 	Plain bool
-	// EveryPair gives also the pairs of variables that the state machine does
+	// EveryPair reports also the pairs of variables that the state machine does
 	// not warn of: it forgives a first owner who prepares a variable without
 	// the lock, and with it some races. For a stage that looks for a witness
 	// and drops what has none. Not with Plain.
@@ -106,7 +106,7 @@ type Options struct {
 	// Locks are the locks that threads hold, which has taken each event before the analysis
 	// gets it. Default: the analysis follows them itself.
 	Locks *locks.Table
-	// OnAccess, if not nil, is told the verdict of each access. The verdict
+	// OnAccess, if not nil, is called with the verdict of each access. The verdict
 	// is valid during the call only.
 	OnAccess func(*Verdict)
 }
@@ -134,23 +134,23 @@ type Stats struct {
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts     Options
-	locks    *locks.Table
-	ownLocks bool // locks is not shared
-	sets     *table
-	threads  map[event.ThreadID]*thread
-	lately   [recently]*thread // of threads, by the low bits of the ID
-	vars     map[event.ObjectID]*variable
-	near     [recently]*variable // of vars, by the low bits of the ID
-	done     []*raceReport       // of variables whose lifetime ended
-	dead     map[pairKey]*dead   // of done, by pair of places
-	order    publication
-	apart    *apart // nil: not asked for
-	stats    Stats
-	verdict  Verdict
-	limit    int // of interned sets, before unused ones are dropped
-	deaths   int // of objects, since then
-	minimum  int // of deaths, before unused sets are dropped
+	opts          Options
+	locks         *locks.Table
+	ownLocks      bool // locks is not shared
+	sets          *table
+	threads       map[event.ThreadID]*thread
+	threadCache   [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
+	vars          map[event.ObjectID]*variable
+	variableCache [cacheSize]*variable // likewise of vars
+	done          []*raceReport        // of variables whose lifetime ended
+	dead          map[pairKey]*dead    // of done, by pair of places
+	order         publication
+	apart         *apart // nil: not asked for
+	stats         Stats
+	verdict       Verdict
+	limit         int // of interned sets, before unused ones are dropped
+	deaths        int // of objects, since then
+	minimum       int // of deaths, before unused sets are dropped
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -186,7 +186,7 @@ func New(opts Options) *Analysis {
 	}
 }
 
-// Stats tells what is in memory and what was forgotten.
+// Stats reports what is in memory and what was forgotten.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
 	s.Variables, s.Locksets = len(a.vars), len(a.sets.sets)
@@ -218,7 +218,7 @@ func (a *Analysis) Event(e *event.Event) {
 			a.locks.Event(e)
 		}
 		delete(a.threads, e.Thread)
-		a.lately[e.Thread%recently] = nil
+		a.threadCache[e.Thread%cacheSize] = nil
 	case e.Op == event.Init:
 		a.retire(e.Object)
 	case e.Op == event.Destroy:
@@ -257,8 +257,8 @@ type thread struct {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
-	near := &a.lately[id%recently]
-	if t := *near; t != nil && t.locks.ID == id {
+	cached := &a.threadCache[id%cacheSize]
+	if t := *cached; t != nil && t.locks.ID == id {
 		return t
 	}
 	t := a.threads[id]
@@ -266,7 +266,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 		t = &thread{locks: a.locks.Thread(id)}
 		a.threads[id] = t
 	}
-	*near = t
+	*cached = t
 	return t
 }
 
@@ -295,7 +295,7 @@ func (a *Analysis) retire(id event.ObjectID) {
 		a.bury(r)
 	}
 	delete(a.vars, id)
-	a.near[id%recently] = nil
+	a.variableCache[id%cacheSize] = nil
 }
 
 // dead counts the reports of one pair of places against variables that are gone.

@@ -30,8 +30,8 @@ type step struct {
 	known bool
 }
 
-// place is where of the recent steps one would be.
-func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % recently }
+// place is the index of a step in the cache.
+func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
 
 // meeting is a remembered meetKey with its result.
 type meeting struct {
@@ -56,16 +56,16 @@ type meetKey struct {
 // on them gave, so that a program in its steady state allocates nothing
 // (Savage et al., Eraser, TOCS 15(4) 1997, section 3.2, does the same).
 type table struct {
-	sets    [][]member
-	buckets map[uint64][]setID
-	added   map[stepKey]setID
-	up      [recently]step // of added, the recent ones
-	met     map[meetKey]setID
-	clash   map[[2]setID]bool
-	common  map[[2]setID]setID
-	lastMet [recently]meeting // of met, the recent ones
-	tried   [recently]attempt // of clash
-	scratch []member
+	sets       [][]member
+	buckets    map[uint64][]setID
+	added      map[stepKey]setID
+	addedCache [cacheSize]step // direct-mapped cache of added
+	met        map[meetKey]setID
+	clash      map[[2]setID]bool
+	common     map[[2]setID]setID
+	metCache   [cacheSize]meeting // likewise of met
+	clashCache [cacheSize]attempt // likewise of clash
+	scratch    []member
 }
 
 func newTable() *table {
@@ -83,12 +83,12 @@ func (t *table) reset() {
 	t.sets = [][]member{nil}
 	t.buckets = map[uint64][]setID{hash(nil): {0}}
 	clear(t.added)
-	clear(t.up[:])
+	clear(t.addedCache[:])
 	clear(t.met)
 	clear(t.clash)
 	clear(t.common)
-	clear(t.lastMet[:])
-	clear(t.tried[:])
+	clear(t.metCache[:])
+	clear(t.clashCache[:])
 }
 
 // hash is FNV-1a over the members.
@@ -103,7 +103,7 @@ func hash(s []member) uint64 {
 	return h
 }
 
-// intern gives the name of a sorted set, which is copied if it is new.
+// intern returns the name of a sorted set, which is copied if it is new.
 func (t *table) intern(s []member) setID {
 	h := hash(s)
 	for _, id := range t.buckets[h] {
@@ -127,11 +127,11 @@ func remember[K comparable, V any](cache map[K]V, k K, v V) V {
 
 func (t *table) add(s setID, m member) setID {
 	k := stepKey{s, m}
-	near := &t.up[k.place()]
-	if !near.known || near.key != k {
-		*near = step{k, t.adding(s, m), true}
+	cached := &t.addedCache[k.place()]
+	if !cached.known || cached.key != k {
+		*cached = step{k, t.adding(s, m), true}
 	}
-	return near.to
+	return cached.to
 }
 
 func (t *table) adding(s setID, m member) setID {
@@ -146,7 +146,7 @@ func (t *table) adding(s setID, m member) setID {
 	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
 }
 
-// protecting gives, as a candidate set, the locks that protect an access made
+// protecting returns, as a candidate set, the locks that protect an access made
 // under held: a write only those held exclusively.
 func (t *table) protecting(held setID, write bool) setID {
 	t.scratch = t.scratch[:0]
@@ -162,11 +162,11 @@ func (t *table) protecting(held setID, write bool) setID {
 // meet refines a candidate set by an access made under held.
 func (t *table) meet(candidates, held setID, write bool) setID {
 	k := meetKey{candidates, held, write}
-	near := &t.lastMet[(candidates*7+held)%recently]
-	if !near.known || near.key != k {
-		*near = meeting{k, t.meeting(k), true}
+	cached := &t.metCache[(candidates*7+held)%cacheSize]
+	if !cached.known || cached.key != k {
+		*cached = meeting{k, t.meeting(k), true}
 	}
-	return near.to
+	return cached.to
 }
 
 func (t *table) meeting(k meetKey) setID {
@@ -203,11 +203,11 @@ func (t *table) excludes(a, b setID) bool {
 	if a > b {
 		a, b = b, a
 	}
-	near := &t.tried[(a*7+b)%recently]
-	if near.a != a || near.b != b {
-		*near = attempt{a, b, t.excluding(a, b)}
+	cached := &t.clashCache[(a*7+b)%cacheSize]
+	if cached.a != a || cached.b != b {
+		*cached = attempt{a, b, t.excluding(a, b)}
 	}
-	return near.excludes
+	return cached.excludes
 }
 
 func (t *table) excluding(a, b setID) bool {
@@ -218,7 +218,7 @@ func (t *table) excluding(a, b setID) bool {
 	return remember(t.clash, k, excludes(t.sets[a], t.sets[b]))
 }
 
-// guards gives, as a candidate set, the locks by which two sets exclude each other.
+// guards returns, as a candidate set, the locks by which two sets exclude each other.
 func (t *table) guards(a, b setID) setID {
 	k := [2]setID{min(a, b), max(a, b)}
 	if r, ok := t.common[k]; ok {

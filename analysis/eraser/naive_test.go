@@ -19,7 +19,7 @@ type naiveAccess struct {
 	exclusive []event.ObjectID // held exclusively
 }
 
-// accessesOf gives each access of the run with the locks held at it.
+// accessesOf returns each access of the run with the locks held at it.
 func accessesOf(events []event.Event) []naiveAccess {
 	type hold struct {
 		lock   event.ObjectID

@@ -47,7 +47,7 @@ func (p *publication) take(e *event.Event) {
 	}
 }
 
-// known gives what a slot knows, its must-order included.
+// known returns what a slot knows, its must-order included.
 func (p *publication) known(e *event.Event) []event.Epoch {
 	for len(p.slots) <= int(e.Slot) {
 		p.slots = append(p.slots, nil)

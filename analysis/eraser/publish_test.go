@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// play gives events their clocks and hands them to an analysis that keeps every pair.
+// play stamps events with their clocks and hands them to an analysis that keeps every pair.
 func play(events []event.Event) int {
 	a, must := New(Options{EveryPair: true}), clock.New()
 	for i := range events {

@@ -79,7 +79,7 @@ func (x *access) bare(object event.ObjectID) finding.Step {
 	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Place: x.place, Value: x.value}
 }
 
-// reports gives what is known against a variable. Without a warning of the
+// reports returns what is known against a variable. Without a warning of the
 // state machine there is nothing: it forgives a first owner who prepares the
 // variable without a lock.
 func (a *Analysis) reports(v *variable) []*raceReport {
@@ -101,7 +101,7 @@ func (a *Analysis) reports(v *variable) []*raceReport {
 	return nil
 }
 
-// Finish gives the findings, sorted by variable, then by where in the run the
+// Finish returns the findings, sorted by variable, then by where in the run the
 // second access stands.
 func (a *Analysis) Finish() []finding.Finding {
 	all := a.done

@@ -48,7 +48,7 @@ func (u *use) meet(sets *table, a, b setID) {
 	}
 }
 
-// Uses tells how each variable in memory was used so far, in the order of their
+// Uses reports how each variable in memory was used so far, in the order of their
 // identifiers; with Options.Uses.
 func (a *Analysis) Uses() []run.Use {
 	out := make([]run.Use, 0, len(a.vars))

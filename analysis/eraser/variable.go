@@ -72,8 +72,8 @@ func (a *Analysis) access(e *event.Event) {
 }
 
 func (a *Analysis) variable(id event.ObjectID) *variable {
-	near := &a.near[id%recently]
-	if v := *near; v != nil && v.id == id {
+	cached := &a.variableCache[id%cacheSize]
+	if v := *cached; v != nil && v.id == id {
 		return v
 	}
 	v := a.vars[id]
@@ -81,7 +81,7 @@ func (a *Analysis) variable(id event.ObjectID) *variable {
 		v = &variable{id: id}
 		a.vars[id] = v
 	}
-	*near = v
+	*cached = v
 	return v
 }
 
@@ -249,7 +249,7 @@ func (x *access) take(t *thread, e *event.Event) {
 	x.flags, x.op, x.place = e.Flags, e.Op, e.Stack
 }
 
-// keep gives room for one more access, the oldest one's if need be.
+// keep returns room for one more access, the oldest one's if need be.
 func (a *Analysis) keep(v *variable) *access {
 	if len(v.accesses) < a.opts.History {
 		x := &access{}

@@ -82,7 +82,7 @@ func (s *state) enabled(t event.ThreadID) (int32, *Refusal) {
 	return i, no
 }
 
-// ring tells whether each wants what the one that many places on holds.
+// cycle reports whether each wants what the one that many places on holds.
 func (s *state) ring(wants []*event.Event, places int) bool {
 	for k, e := range wants {
 		by := wants[(k+places)%len(wants)].Thread

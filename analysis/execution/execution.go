@@ -6,7 +6,7 @@
 // docs/witnesses.md has the rules in words, by the names of type Rule.
 //
 // What an event needs is read off the run once (Observe, in run.go): whose store a load
-// saw, which notification ended a wait, which round of a barrier was whose. The rules are
+// saw, which notification ended a wait, which generation of a barrier was whose. The rules are
 // in rules.go, by operation, and what makes an error in end.go.
 //
 // # Cost
@@ -36,14 +36,14 @@ const (
 	Attempt                  // an attempt fails at a lock that is held as in the run, at a semaphore that is 0
 	Writer                   // a read sees the write that it saw in the run
 	Waking                   // who was notified sleeps before it and wakes after it
-	Rounds                   // barriers gather as in the run
+	Generations              // barriers gather as in the run
 	Count                    // a semaphore does not fall below 0
 	Once                     // who finds it done comes after its doing
 	Messages                 // what is received was sent, in that order
 	Goal                     // the error is next
 )
 
-// String gives the rule's name as docs/witnesses.md has it.
+// String returns the rule's name as docs/witnesses.md has it.
 func (r Rule) String() string {
 	names := [...]string{
 		"program order", "creation", "ending", "lifetime", "mutual exclusion", "failed attempt", "writer", "waking",
@@ -66,7 +66,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("step %d, %s by thread %d, breaks the rule of %s: %s", r.Step, r.step.Op, r.step.Thread, r.Rule, r.Why)
 }
 
-// Unseen tells whether an error of Check is a Refusal for what was not seen of the run.
+// Unseen reports whether an error of Check is a Refusal for what was not seen of the run.
 func Unseen(err error) bool {
 	var no *Refusal
 	return errors.As(err, &no) && no.Unseen
@@ -115,7 +115,7 @@ func (t *Tally) Add(o Tally) {
 
 // Check executes a witness, from the beginning of the run, and then looks for the error:
 // for finding.Race the last two steps are conflicting accesses, for finding.Deadlock two
-// or more Blocked ones are acquires that wait for each other in a ring, of each the next
+// or more Blocked ones are acquires that wait for each other in a cycle, of each the next
 // event of its thread. For finding.Property nothing but the steps is asked. An error is a
 // *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
@@ -196,7 +196,7 @@ func (s *state) next(t event.ThreadID) (int32, *Refusal) {
 	return s.queues[lane][s.head(lane)], nil
 }
 
-// ready tells what the event must come after, or that its object is no more.
+// ready reports what the event must come after, or that its object is no more.
 func (s *state) ready(i int32) *Refusal {
 	if s.objects[s.object[i]].gone {
 		return refuse(Lifetime, "object %d has been destroyed", s.events[i].Object)
@@ -218,7 +218,7 @@ func (s *state) head(q int32) int32 {
 	return s.heads[q]
 }
 
-// may tells what forbids the event now.
+// may reports what forbids the event now.
 func (s *state) may(i int32) *Refusal {
 	if no := s.ready(i); no != nil {
 		return no

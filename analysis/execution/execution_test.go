@@ -120,7 +120,7 @@ func TestAllOrders(t *testing.T) {
 	t.Log(accepted, refused)
 	for _, rule := range []execution.Rule{
 		execution.Creation, execution.Ending, execution.Lifetime, execution.Exclusion, execution.Attempt, execution.Writer, execution.Waking,
-		execution.Rounds, execution.Count, execution.Once,
+		execution.Generations, execution.Count, execution.Once,
 	} {
 		if refused[rule] == 0 {
 			t.Errorf("nothing was refused by the rule of %s: the test shows nothing of it", rule)

@@ -127,7 +127,7 @@ func (p plain) value(before []int, sem event.ObjectID) int {
 	return v + p.balance(before, sem)
 }
 
-// posted tells whether wait v+j comes after post j, if one thread alone posts.
+// posted reports whether wait v+j comes after post j, if one thread alone posts.
 func (p plain) posted(before []int, i int) bool {
 	v, told := p.initial(p[i].Object)
 	waits := 0
@@ -180,7 +180,7 @@ func (p plain) round(arrival int) int {
 	return n / 2
 }
 
-// gathered tells whether all arrivals of the rounds before have come.
+// gathered reports whether all arrivals of the generations before have come.
 func (p plain) gathered(rounds int, in func(int) bool) bool {
 	for i := range p {
 		if p[i].Op == event.BarrierArrive && p.round(i) < rounds && !in(i) {

@@ -47,7 +47,7 @@ func (s *state) free(i int32, o *object) *Refusal {
 	return nil
 }
 
-// excludes tells whether an open section keeps an acquire waiting.
+// excludes reports whether an open section keeps an acquire waiting.
 func (s *state) excludes(h int32, op event.Op) bool {
 	return op == event.Acquire || h < 0 || s.events[h].Op == event.Acquire
 }

@@ -77,11 +77,11 @@ func (r *Run) needFrom(i int32) int32 {
 	return r.needTo[i-1]
 }
 
-// isEnd tells whether a thread ended an object's lifetime by this event: an inferred
+// isEnd reports whether a thread ended an object's lifetime by this event: an inferred
 // one tells of no deed, only that the memory is another's by then.
 func isEnd(e *event.Event) bool { return e.Op == event.Destroy && e.Flags&event.Inferred == 0 }
 
-// unexplained tells whether the run itself breaks the rule at this event.
+// unexplained reports whether the run itself breaks the rule at this event.
 func (r *Run) unexplained(i int32) bool {
 	if r.unexplainable == nil {
 		r.unexplainable = make([]bool, len(r.events))
@@ -123,7 +123,7 @@ type walk struct {
 	*Run
 	fork      map[event.ThreadID]int32 // → the queue of its creation
 	asleep    map[event.ThreadID]int32 // → its wait
-	inside    map[visitor]int          // of barriers: the round
+	inside    map[visitor]int          // of barriers: the generation
 	destroyed map[event.ObjectID]bool
 	poster    map[event.ObjectID]event.ThreadID // who alone posts, or 0
 	past      []past                            // by object
@@ -158,16 +158,16 @@ const (
 
 // more is what few objects have.
 type more struct {
-	sent    []int32 // notifications that no wake has taken
-	size    int     // of a barrier
-	rounds  []round
-	balance int64
-	waits   int64
-	fixed   bool // the initial value was recorded
+	sent        []int32 // notifications that no wake has taken
+	size        int     // of a barrier
+	generations []generation
+	balance     int64
+	waits       int64
+	fixed       bool // the initial value was recorded
 }
 
-// round is a round of a barrier, from an arrival on.
-type round struct {
+// generation is one use of a barrier, from an arrival on.
+type generation struct {
 	first int32
 	left  bool // somebody has departed
 }
@@ -206,7 +206,7 @@ func (w *walk) visit(i int32, e *event.Event) {
 	}
 }
 
-// lane gives the event to its thread.
+// lane assigns the event to its thread.
 func (w *walk) lane(i int32, e *event.Event) {
 	q, known := w.threads[e.Thread]
 	if !known {
@@ -385,8 +385,8 @@ func (w *walk) condition(i int32, e *event.Event) {
 	}
 }
 
-// barrier: an arrival comes after those of the rounds before, a departure after all
-// arrivals of its round. A round ends when it is full, or somebody departs.
+// barrier: an arrival comes after those of the generations before, a departure after all
+// arrivals of its generation. A generation ends when it is full, or somebody departs.
 func (w *walk) barrier(i int32, e *event.Event) {
 	q, m, who := w.of(i, arrivals), w.rest(i), visitor{e.Thread, w.object[i]}
 	if e.Op == event.BarrierDepart {
@@ -394,20 +394,20 @@ func (w *walk) barrier(i int32, e *event.Event) {
 		if !ok {
 			return
 		}
-		m.rounds[k].left = true
-		if k+1 < len(m.rounds) {
-			w.need(q, int(m.rounds[k+1].first), Rounds)
+		m.generations[k].left = true
+		if k+1 < len(m.generations) {
+			w.need(q, int(m.generations[k+1].first), Generations)
 		} else {
-			w.need(q, len(w.queues[q]), Rounds)
+			w.need(q, len(w.queues[q]), Generations)
 		}
 		return
 	}
 	n := len(w.queues[q])
-	if k := len(m.rounds) - 1; k < 0 || m.rounds[k].left || m.size > 0 && n-int(m.rounds[k].first) >= m.size {
-		m.rounds = append(m.rounds, round{first: int32(n)})
+	if k := len(m.generations) - 1; k < 0 || m.generations[k].left || m.size > 0 && n-int(m.generations[k].first) >= m.size {
+		m.generations = append(m.generations, generation{first: int32(n)})
 	}
-	w.inside[who] = len(m.rounds) - 1
-	w.need(q, int(m.rounds[len(m.rounds)-1].first), Rounds)
+	w.inside[who] = len(m.generations) - 1
+	w.need(q, int(m.generations[len(m.generations)-1].first), Generations)
 	w.enter(i, arrivals)
 }
 

@@ -127,11 +127,11 @@ func (a *Analysis) seen(t *thread, e *event.Event) bool {
 	if !g.fill(t, e.Stack) {
 		return false
 	}
-	near := a.again.find(&g)
-	if near == nil {
+	cached := a.again.find(&g)
+	if cached == nil {
 		return false
 	}
-	near.x.last = momentOf(e)
+	cached.x.last = momentOf(e)
 	return true
 }
 

@@ -12,12 +12,12 @@ const (
 	graphLocks  = 10_000
 	graphEdges  = 50_000
 	graphRings  = 1_000
-	graphLonger = 5 // threads of the longest ring
+	graphLonger = 5 // threads of the longest cycle
 )
 
-// lockGraph is a run of 32 threads that nest locks: 1,000 rings of two to five
-// threads, and else nestings from each ring or single lock to later ones, which make
-// no ring but paths of any length between them.
+// lockGraph is a run of 32 threads that nest locks: 1,000 cycles of two to five
+// threads, and else nestings from each cycle or single lock to later ones, which make
+// no cycle but paths of any length between them.
 func lockGraph() []event.Event {
 	const threads = 32
 	r := rand.New(rand.NewPCG(1, 2))
@@ -37,7 +37,7 @@ func lockGraph() []event.Event {
 			nesting(i+j, first+j, first+(j+1)%length)
 			group = append(group, i)
 		}
-		for range (graphLocks - graphRings*(2+graphLonger)/2) / graphRings { // single locks between the rings
+		for range (graphLocks - graphRings*(2+graphLonger)/2) / graphRings { // single locks between the cycles
 			group = append(group, graphRings+len(group))
 		}
 	}

@@ -89,7 +89,7 @@ func run(opts Options, events []event.Event) *Analysis {
 	return a
 }
 
-// rings gives each ring of the run as its sorted thread:lock pairs, sorted.
+// cycles returns each cycle of the run as its sorted thread:lock pairs, sorted.
 func rings(a *Analysis, names *eventtest.Names) []string {
 	s := a.newSearch()
 	out := []string{}
@@ -121,7 +121,7 @@ func wantRings(cycles [][][2]string) []string {
 	return out
 }
 
-// The trees of Figure 9 (with releases in any order), the rings, and among
+// The trees of Figure 9 (with releases in any order), the cycles, and among
 // them the pairs of Figure 10.
 func TestCasesPlain(t *testing.T) {
 	for _, c := range eventtest.Cases(t, casesPattern) {
@@ -244,7 +244,7 @@ func blockedRing(blocked []wantBlocked) string {
 }
 
 // parentGate are the traces in which a gate lock held by the parent prevents
-// the ring; expected_deadlocks.tsv counts it as concurrent, its exhaustive
+// the cycle; expected_deadlocks.tsv counts it as concurrent, its exhaustive
 // column as impossible.
 var parentGate = []string{"d07_gate_in_parent.std"}
 

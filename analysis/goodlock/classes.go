@@ -16,11 +16,11 @@ import (
 // of locks is that of their classes. So a run shows an order bug although no two of
 // its threads took the same pair: a1 before b1, and b2 before a2.
 //
-// Plainly, the search is that of rings over the same nestings, in which each lock
+// Plainly, the search is that of cycles over the same nestings, in which each lock
 // stands for its class (TestClassesAgainstBruteForce). What differs:
 //
-//   - A ring whose links are all of one lock each is no news; nor is one of classes of
-//     which a ring of locks is known.
+//   - A cycle whose links are all of one lock each is no news; nor is one of classes of
+//     which a cycle of locks is known.
 //   - A lock taken inside another of its class says nothing by itself: programs take
 //     them by address, or parent before child. Lockdep reports it unless the program
 //     is annotated; here it must have been done in both orders with the same two
@@ -45,7 +45,7 @@ type classes struct {
 	inside map[event.ObjectID]*inside
 	left   int // pairs that may still be kept
 	found  []finding.Finding
-	done   map[string]bool // rings of classes that are known
+	done   map[string]bool // cycles of classes that are known
 }
 
 // inside is how locks of one class are taken inside one another.
@@ -69,7 +69,7 @@ func (a *Analysis) newClasses() *classes {
 	}
 }
 
-// class gives the class of a lock, by its first lock; one without a class is its own.
+// class returns the class of a lock, by its first lock; one without a class is its own.
 func (c *classes) class(lock event.ObjectID) event.ObjectID {
 	if first, ok := c.of[lock]; ok {
 		return first
@@ -167,7 +167,7 @@ func (a *Analysis) classify(p *pattern) {
 	a.classes.absorb(p)
 }
 
-// own gives the nesting of locks that an instance is of, of pattern p.
+// own returns the nesting of locks that an instance is of, of pattern p.
 func (x *instance) own(p *pattern) *pattern {
 	if x.original != nil {
 		return x.original
@@ -196,7 +196,7 @@ func (c *classes) remember(n *event.Names) {
 	}
 }
 
-// Classes gives the deadlocks between classes of locks, with Options.Class, each ring
+// Classes returns the deadlocks between classes of locks, with Options.Class, each cycle
 // of classes once, after Finish. They are potential: the run shows no locks that all
 // of their threads took.
 func (a *Analysis) Classes() []finding.Finding {
@@ -226,7 +226,7 @@ func (a *Analysis) Classes() []finding.Finding {
 	return c.found
 }
 
-// known is the ring of classes of a ring of locks.
+// known is the cycle of classes of a cycle of locks.
 func (c *classes) known(r *report) string {
 	ids := make([]event.ObjectID, 0, len(r.steps))
 	for _, s := range r.steps {
@@ -243,7 +243,7 @@ func (c *classes) ring(ring []*pattern) string {
 	return ringOf(ids)
 }
 
-// ringOf is the same wherever a ring is begun.
+// ringOf is the same wherever a cycle is begun.
 func ringOf(ids []event.ObjectID) string {
 	best := ""
 	for i := range ids {
@@ -258,7 +258,7 @@ func ringOf(ids []event.ObjectID) string {
 	return best
 }
 
-// take makes a finding of a ring of classes, unless each of its links is one lock.
+// take makes a finding of a cycle of classes, unless each of its links is one lock.
 func (c *classes) take(ring []*pattern, choice []*instance) {
 	key, same := c.ring(ring), true
 	for i, x := range choice {

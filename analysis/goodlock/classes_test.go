@@ -130,7 +130,7 @@ func TestClassesOfDestroyedLocks(t *testing.T) {
 // pairs puts two locks each into a class.
 func pairs(l event.ObjectID) Class { return Class{Name: fmt.Sprint((l + 1) / 2)} }
 
-// naiveClasses are the rings of classes, by brute force: over all acquisitions, links
+// naiveClasses are the cycles of classes, by brute force: over all acquisitions, links
 // by the classes of the locks, but for those in which each link is one lock.
 func naiveClasses(events []event.Event) map[string]bool {
 	waits, around := naiveWaits(events)
@@ -163,7 +163,7 @@ func naiveClasses(events []event.Event) map[string]bool {
 	return out
 }
 
-// waitsForNext reports whether the lock that a wait of the ring wants is held in the next.
+// waitsForNext reports whether the lock that a wait of the cycle wants is held in the next.
 func waitsForNext(ring []naiveWait, w naiveWait) bool {
 	i := slices.IndexFunc(ring, func(v naiveWait) bool { return v.Seq == w.Seq })
 	return slices.ContainsFunc(ring[(i+1)%len(ring)].held, w.wants().excludes)

@@ -1,12 +1,12 @@
 package goodlock
 
-// The search takes rings of two threads first, then of three, and so on: to reach the one
-// ring of a thousand philosophers it would follow all paths of up to 999 patterns, from
-// each of them. So before long rings are looked for it is asked of each pattern how long
-// a ring must be at least that begins there, as far as who waits for whom decides: a plain
-// breadth-first search. Whatever may not meet can only make rings longer or fewer.
+// The search takes cycles of two threads first, then of three, and so on: to reach the one
+// cycle of a thousand philosophers it would follow all paths of up to 999 patterns, from
+// each of them. So before long cycles are looked for it is asked of each pattern how long
+// a cycle must be at least that begins there, as far as who waits for whom decides: a plain
+// breadth-first search. Whatever may not meet can only make cycles longer or fewer.
 
-// longRings is the length of rings from which on it is worth asking.
+// longRings is the length of cycles from which on it is worth asking.
 const longRings = 4
 
 // closings remembers the least lengths.
@@ -16,7 +16,7 @@ type closings struct {
 	seen  map[*pattern]struct{}
 }
 
-// closes reports whether a ring of the length may begin at p, its oldest pattern, and
+// closes reports whether a cycle of the length may begin at p, its oldest pattern, and
 // whether a longer one may.
 func (s *search) closes(p *pattern, length int) (now, later bool) {
 	if length < longRings {
@@ -33,7 +33,7 @@ func (s *search) closes(p *pattern, length int) (now, later bool) {
 	return least > 0 && least <= length, least > length
 }
 
-// leastRing is the least length of a ring that begins at its oldest pattern first, 0 if there
+// leastRing is the least length of a cycle that begins at its oldest pattern first, 0 if there
 // is none. It is 1, which is true of all, when there are no steps left for asking.
 func (s *search) leastRing(first *pattern) int {
 	c := &s.closing

@@ -2,9 +2,9 @@ package goodlock
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// components gives each lock the number of its strongly connected component in the
+// components assigns each lock the number of its strongly connected component in the
 // graph of which lock is wanted while which is held (Tarjan, SIAM J. Comput. 1(2) 1972;
-// without recursion, since paths are as long as there are locks). A ring stays within
+// without recursion, since paths are as long as there are locks). A cycle stays within
 // a component, so that those that only lead from one to the next need no search.
 func components(patterns []*pattern) map[event.ObjectID]int {
 	c := tarjan{number: map[event.ObjectID]int{}}

@@ -7,15 +7,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxExplained bounds the rings explained.
+// maxExplained bounds the cycles explained.
 const maxExplained = 1000
 
-// explain looks for rings without regard to whether they can be, and tells of
+// explain looks for cycles without regard to whether they can be, and tells of
 // those that cannot.
 func (a *Analysis) explain() {
 	s := a.newSearch()
 	s.tied = true
-	told := 0
+	reported := 0
 	var possible bool
 	s.found = func([]*pattern, []*instance) { possible, s.tuples = true, maxTuples }
 	s.closed = func(ring []*pattern) {
@@ -25,16 +25,16 @@ func (a *Analysis) explain() {
 		if possible || s.steps < 0 {
 			return // it can be, or nobody knows
 		}
-		if told++; told <= maxExplained {
+		if reported++; reported <= maxExplained {
 			a.opts.Explain(a.pruned(ring))
 		}
 	}
 	s.run()
-	a.explainLimits(s, told)
+	a.explainLimits(s, reported)
 }
 
-// explainLimits tells of the rings that nobody looked at, or that are not told of.
-func (a *Analysis) explainLimits(s *search, told int) {
+// explainLimits reports the cycles that nobody looked at, or that are not explained.
+func (a *Analysis) explainLimits(s *search, reported int) {
 	tell := func(format string, args ...any) {
 		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: fmt.Sprintf(format, args...)})
 	}
@@ -46,8 +46,8 @@ func (a *Analysis) explainLimits(s *search, told int) {
 	if n := a.stats.DroppedPatterns; n > 0 {
 		tell("%d acquisitions were in nestings of locks for which there was no room", n)
 	}
-	if told > maxExplained {
-		tell("%d more rings were dropped", told-maxExplained)
+	if reported > maxExplained {
+		tell("%d more rings were dropped", reported-maxExplained)
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *Analysis) pruned(ring []*pattern) finding.Pruned {
 	return p
 }
 
-// orders gives the fork or join that puts one of the two before the other, if it is one.
+// orders returns the fork or join that puts one of the two before the other, if it is one.
 func (a *Analysis) orders(x, y *instance) finding.Step {
 	switch {
 	case x.last.epoch <= y.clock.at(x.slot):

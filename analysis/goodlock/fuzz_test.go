@@ -8,7 +8,7 @@ import (
 )
 
 // FuzzEvents: of a run that no program can have had nothing may panic, run away or
-// report a ring that is none.
+// report a cycle that is none.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte{1, 5, 1, 1, 1, 5, 2, 1, 2, 5, 2, 1, 2, 5, 1, 1})
 	f.Add([]byte{1, 9, 1, 1, 1, 12, 1, 1})

@@ -1,14 +1,14 @@
 // Package goodlock predicts deadlocks from the order in which locks are taken:
-// threads that hold one lock and want the next, in a ring, would block for
+// threads that hold one lock and want the next, in a cycle, would block for
 // ever if they met (Havelund, Using Runtime Analysis to Guide Model Checking
-// of Java Programs, SPIN 2000, section 3; generalised to rings of any length
+// of Java Programs, SPIN 2000, section 3; generalised to cycles of any length
 // as in Agarwal et al., IBM J. Res. Dev. 54(5) 2010, and pruned by the order
 // that every schedule keeps).
 //
 // What a thread does is reduced to patterns: it wanted this lock while it
 // held those. The lock tree of Figure 9 is kept as the path of locks held, in
 // the order of their acquisition, so that releases may come in any order. A
-// ring of patterns is reported if it can be taken by distinct threads, holding
+// cycle of patterns is reported if it can be taken by distinct threads, holding
 // no lock in common (Figure 10's gate locks), of which no two must come one
 // after the other. A lock that a parent holds from before a thread's creation
 // until after its join is held for that thread too (Sulzmann, Beyond
@@ -45,8 +45,8 @@ const (
 	DefaultBudget      = 1 << 22 // Options.Budget
 )
 
-// recently is how many threads are found without a map.
-const recently = 64
+// cacheSize is how many threads are found without a map.
+const cacheSize = 64
 
 // Options bounds memory and search. The zero value is what a user should get.
 type Options struct {
@@ -62,12 +62,12 @@ type Options struct {
 	// Patterns that need a destroyed lock make room; beyond that new ones are
 	// dropped and counted.
 	MaxPatterns int
-	// MaxThreads is the longest ring searched for. Default 0: no limit.
+	// MaxThreads is the longest cycle searched for. Default 0: no limit.
 	MaxThreads int
 	// Policy is whom read-write locks prefer. Default AsMade.
 	Policy Policy
-	// Budget bounds a search for rings, in steps of 0.1 to 0.4 microseconds.
-	// Short rings are searched first. Default DefaultBudget.
+	// Budget bounds a search for cycles, in steps of 0.1 to 0.4 microseconds.
+	// Short cycles are searched first. Default DefaultBudget.
 	Budget int
 	// MaxFindings is how many findings are kept; further ones are counted.
 	// Default 1000.
@@ -75,15 +75,15 @@ type Options struct {
 	// MaxCandidates is how many alternatives Candidates gives a finding.
 	// Default 32.
 	MaxCandidates int
-	// Explain, if not nil, is told the rings of lock orders that are not
+	// Explain, if not nil, is called with the cycles of lock orders that are not
 	// reported, and why. It is called by Finish.
 	Explain func(finding.Pruned)
-	// OnPattern, if not nil, is told of each new pattern when it is first
+	// OnPattern, if not nil, is called for each new pattern when it is first
 	// seen, by its first acquisition: once they stay away, the program has
 	// likely shown all it does. The step is the caller's to keep.
 	OnPattern func(finding.Step)
-	// OnOpposed, if not nil, is told of each two nestings that two threads could
-	// block each other in, when the second is first seen. OnTaken is then told of
+	// OnOpposed, if not nil, is called for each two nestings that two threads could
+	// block each other in, when the second is first seen. OnTaken is then called for
 	// each acquisition of one of them, that first one too.
 	OnOpposed func(older, newer finding.Nesting)
 	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
@@ -102,40 +102,40 @@ type Stats struct {
 	EvictedInstances uint64 // forgotten for want of room (History, MaxInstances)
 	EvictedPatterns  uint64 // of destroyed locks, forgotten to make room (MaxPatterns)
 	DroppedPatterns  uint64 // instances of patterns for which there was no room (MaxPatterns)
-	DroppedFindings  uint64 // rings of instances not kept for want of room (MaxFindings)
-	// BudgetHit: a search ended before all rings were looked at (Budget).
+	DroppedFindings  uint64 // cycles of instances not kept for want of room (MaxFindings)
+	// BudgetHit: a search ended before all cycles were looked at (Budget).
 	BudgetHit bool
-	// LongerRings: there may be rings of more than MaxThreads.
+	// LongerRings: there may be cycles of more than MaxThreads.
 	LongerRings bool
 }
 
 // Analysis is the lock order analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts      Options
-	locks     *locks.Table
-	ownLocks  bool // locks is not shared
-	threads   map[event.ThreadID]*thread
-	lately    [recently]*thread // of threads, by the low bits of the ID
-	root      *node
-	nodes     int
-	patterns  map[string]*pattern
-	wanting   map[event.ObjectID][]wanter // with Options.OnOpposed: by wanted lock
-	ordered   []*pattern                  // by id
-	nextID    int
-	kept      int                     // instances of all patterns
-	dead      map[event.ObjectID]bool // destroyed locks that some pattern names
-	inUse     map[event.ObjectID]int  // patterns that name a lock
-	clocks    clockPool
-	again     agains
-	stretches uint64
-	reports   map[string]*report
-	classes   *classes // nil until needed
-	final     []*report
-	stats     Stats
-	retryAt   uint64                  // of DroppedPatterns, when making room is tried again
-	queueing  map[event.ObjectID]bool // rwlocks of which a reader waits behind a writer that waits
-	deaths    int                     // of objects, since the tree was planted
-	patience  int                     // of deaths, before what they leave behind is swept
+	opts        Options
+	locks       *locks.Table
+	ownLocks    bool // locks is not shared
+	threads     map[event.ThreadID]*thread
+	threadCache [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
+	root        *node
+	nodes       int
+	patterns    map[string]*pattern
+	wanting     map[event.ObjectID][]wanter // with Options.OnOpposed: by wanted lock
+	ordered     []*pattern                  // by id
+	nextID      int
+	kept        int                     // instances of all patterns
+	dead        map[event.ObjectID]bool // destroyed locks that some pattern names
+	inUse       map[event.ObjectID]int  // patterns that name a lock
+	clocks      clockPool
+	again       agains
+	stretches   uint64
+	reports     map[string]*report
+	classes     *classes // nil until needed
+	final       []*report
+	stats       Stats
+	retryAt     uint64                  // of DroppedPatterns, when making room is tried again
+	queueing    map[event.ObjectID]bool // rwlocks of which a reader waits behind a writer that waits
+	deaths      int                     // of objects, since the tree was planted
+	sweepAfter  int                     // deaths of objects before what they leave behind is swept
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -154,18 +154,18 @@ func New(opts Options) *Analysis {
 		opts.Locks = locks.New()
 	}
 	a := &Analysis{
-		opts:     opts,
-		locks:    opts.Locks,
-		ownLocks: own,
-		threads:  map[event.ThreadID]*thread{},
-		root:     &node{},
-		patterns: map[string]*pattern{},
-		wanting:  map[event.ObjectID][]wanter{},
-		dead:     map[event.ObjectID]bool{},
-		inUse:    map[event.ObjectID]int{},
-		queueing: map[event.ObjectID]bool{},
-		reports:  map[string]*report{},
-		patience: minDeaths,
+		opts:       opts,
+		locks:      opts.Locks,
+		ownLocks:   own,
+		threads:    map[event.ThreadID]*thread{},
+		root:       &node{},
+		patterns:   map[string]*pattern{},
+		wanting:    map[event.ObjectID][]wanter{},
+		dead:       map[event.ObjectID]bool{},
+		inUse:      map[event.ObjectID]int{},
+		queueing:   map[event.ObjectID]bool{},
+		reports:    map[string]*report{},
+		sweepAfter: minDeaths,
 	}
 	a.again.grow(fewAgain)
 	return a
@@ -177,7 +177,7 @@ func setDefault(v *int, def int) {
 	}
 }
 
-// Stats tells what is in memory and what was forgotten.
+// Stats reports what is in memory and what was forgotten.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
 	s.Patterns, s.Instances = len(a.ordered), a.kept
@@ -240,8 +240,8 @@ type section struct {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
-	near := &a.lately[id%recently]
-	if t := *near; t != nil && t.id == id {
+	cached := &a.threadCache[id%cacheSize]
+	if t := *cached; t != nil && t.id == id {
 		return t
 	}
 	t := a.threads[id]
@@ -250,7 +250,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 		a.stretch(t)
 		a.threads[id] = t
 	}
-	*near = t
+	*cached = t
 	return t
 }
 
@@ -364,7 +364,7 @@ func (a *Analysis) end(t *thread) {
 func (a *Analysis) forget(t *thread) {
 	t.parent, t.forkHeld = nil, nil
 	delete(a.threads, t.id)
-	if near := &a.lately[t.id%recently]; *near == t {
-		*near = nil
+	if cached := &a.threadCache[t.id%cacheSize]; *cached == t {
+		*cached = nil
 	}
 }

@@ -175,7 +175,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// explained gives what an analysis says of the rings that it drops, and how many it
+// explained returns what an analysis says of the cycles that it drops, and how many it
 // reports.
 func explained(opts Options, events []event.Event) (got []string, findings int) {
 	opts.Explain = func(p finding.Pruned) {
@@ -207,7 +207,7 @@ func TestExplainLimits(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
 		}
 	}
-	// Where the budget ends within a ring, nobody knows whether it can be.
+	// Where the budget ends within a cycle, nobody knows whether it can be.
 	two := slices.Concat(fork(1, 2), fork(1, 3), nest(2, a, b), nest(3, b, a))
 	for budget := 1; ; budget++ {
 		got, findings := explained(Options{Budget: budget}, two)
@@ -294,7 +294,7 @@ func TestInstancesAreBounded(t *testing.T) {
 	}
 }
 
-// Locks that come and go make room; the rings among them are found before.
+// Locks that come and go make room; the cycles among them are found before.
 func TestDestroyedLocksMakeRoom(t *testing.T) {
 	const rounds = 200
 	x := run(Options{MaxPatterns: 16}, nil)
@@ -367,7 +367,7 @@ func TestLongRing(t *testing.T) {
 	}
 }
 
-// Everybody takes two of many locks in any order: the number of rings is
+// Everybody takes two of many locks in any order: the number of cycles is
 // exponential, the search ends, says so, and has the short ones.
 func TestBudget(t *testing.T) {
 	const n = 12
@@ -403,8 +403,8 @@ func TestBudget(t *testing.T) {
 
 func TestNewPatternsAreTold(t *testing.T) {
 	var got []string
-	told := func(s finding.Step) { got = append(got, fmt.Sprint(s.Thread, s.Held, s.Object)) }
-	run(Options{OnPattern: told}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
+	reported := func(s finding.Step) { got = append(got, fmt.Sprint(s.Thread, s.Held, s.Object)) }
+	run(Options{OnPattern: reported}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
 	want := []string{"1 [11] 12", "1 [11 12] 13", "2 [12] 11"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -34,7 +34,7 @@ func (w naiveWait) wants() naiveHold {
 	return naiveHold{lock: w.Object, shared: w.Op == event.AcquireRead}
 }
 
-// naiveWaits gives each acquisition that could have blocked while something
+// naiveWaits returns each acquisition that could have blocked while something
 // was held, and for each thread the sections of its ancestors around it.
 func naiveWaits(events []event.Event) (waits []naiveWait, around map[event.ThreadID][]naiveHold) {
 	held := map[event.ThreadID][]naiveHold{}
@@ -158,7 +158,7 @@ func TestAgainstBruteForce(t *testing.T) {
 	})
 }
 
-// checkFindings holds each finding, and each of its candidates, to be a ring.
+// checkFindings holds each finding, and each of its candidates, to be a cycle.
 func checkFindings(rt *rapid.T, a *Analysis, events []event.Event, some bool) {
 	findings := a.Finish()
 	if some != (len(findings) > 0) {
@@ -315,7 +315,7 @@ type naiveConflict struct {
 	locks   lockPair
 }
 
-// Rings of two are what Figure 10 reports.
+// Cycles of two are what Figure 10 reports.
 func TestAgainstFigure10(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := unrelated(randomRun(rt, true))

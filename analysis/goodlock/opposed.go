@@ -32,7 +32,7 @@ type wanter struct {
 
 func traceOf(lock event.ObjectID) uint64 { return 1 << (uint32(lock) * 0x9e3779b1 >> 26) }
 
-// oppose tells of the patterns that could be one side of a ring of two of which p is
+// oppose tells of the patterns that could be one side of a cycle of two of which p is
 // the other.
 func (a *Analysis) oppose(p *pattern) {
 	if a.opts.OnOpposed == nil {
@@ -56,7 +56,7 @@ func (p *pattern) faces(q *pattern) bool {
 	return max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !slices.Contains(p.opposed, q.id)
 }
 
-// opposed tells of two patterns. From now on somebody is told of each acquisition of q too.
+// opposed tells of two patterns. From now on OnTaken is called for each acquisition of q too.
 func (a *Analysis) opposed(p, q *pattern) {
 	if len(q.opposed) == 0 {
 		for _, x := range q.kept {

@@ -18,7 +18,7 @@ type pattern struct {
 	kept    []*instance
 	hits    [hits]*instance // those last found again, by the low bits of the thread
 	evicted bool
-	opposed []int // patterns with which it could be a ring of two
+	opposed []int // patterns with which it could be a cycle of two
 }
 
 // hits is for how many threads an instance is found again without a search.
@@ -148,7 +148,7 @@ func (a *Analysis) destroyed(lock event.ObjectID) {
 	} else {
 		delete(a.queueing, lock)
 	}
-	if a.deaths++; a.deaths >= max(a.patience, a.nodes/2) {
+	if a.deaths++; a.deaths >= max(a.sweepAfter, a.nodes/2) {
 		a.sweep()
 	}
 }
@@ -163,19 +163,19 @@ const sweepBudget = 64
 // sweep drops the tree's nodes of destroyed locks, and the patterns of such if they
 // are half of all.
 func (a *Analysis) sweep() {
-	if len(a.dead) < a.patience/2 || 2*a.countFinished() < len(a.ordered) {
+	if len(a.dead) < a.sweepAfter/2 || 2*a.countFinished() < len(a.ordered) {
 		a.replant()
 		return
 	}
 	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))); !enough {
-		a.patience *= 2 // so many rings: MaxPatterns bounds them
+		a.sweepAfter *= 2 // so many cycles: MaxPatterns bounds them
 		a.replant()
 		return
 	}
 	a.dropFinished()
 }
 
-// makeRoom drops the patterns of destroyed locks, after the rings among those
+// makeRoom drops the patterns of destroyed locks, after the cycles among those
 // that are there have been found: a search, so it must be worth it, and is not
 // thought of again until a good many instances were refused.
 func (a *Analysis) makeRoom() bool {
@@ -228,7 +228,7 @@ func (a *Analysis) countFinished() int {
 }
 
 // finished reports whether no later pattern can hold what p wants, or none can
-// want what p holds. So p is in no later ring of two; a longer one, of which
+// want what p holds. So p is in no later cycle of two; a longer one, of which
 // the neighbour on the dead side is old too and the rest is new, is lost.
 func (a *Analysis) finished(p *pattern) bool {
 	if a.dead[p.wanted.Lock()] {
@@ -242,7 +242,7 @@ func (a *Analysis) finished(p *pattern) bool {
 	return true
 }
 
-// find gives the instance that the event is one more of.
+// find returns the instance that the event is one more of.
 func (p *pattern) find(t *thread, e *event.Event) *instance {
 	if x := p.hits[t.id%hits]; x != nil && x.is(t, e) {
 		return x
@@ -280,7 +280,7 @@ func (t *thread) above() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1
 // scarce is the number of instances that every pattern may have.
 const scarce = 4
 
-// room gives an instance to fill: a new one, or when there are enough the
+// room returns an instance to fill: a new one, or when there are enough the
 // oldest, outside the first half, of the thread that has most there.
 func (a *Analysis) room(p *pattern) *instance {
 	limit := a.opts.History

@@ -52,7 +52,7 @@ const (
 	madeReason   = "a reader of this ring waits behind a writer: the lock was made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken; schedules are made for locks that prefer readers"
 )
 
-// queueReason says why a reader of a ring waits behind a writer.
+// queueReason says why a reader of a cycle waits behind a writer.
 func (a *Analysis) queueReason() string {
 	if a.opts.Policy == WriterPreferring {
 		return policyReason

@@ -109,7 +109,7 @@ func (c *chains) step(s state, t int) (state, bool) {
 	return next, true
 }
 
-// inTheWay gives the threads that t's next lock needs to move first.
+// inTheWay returns the threads that t's next lock needs to move first.
 func (c *chains) inTheWay(s state, t int) (out []int) {
 	want := c.threads[t][s.taken[t]]
 	for u := range c.threads {
@@ -135,7 +135,7 @@ func (c *chains) prefersWriters(l event.ObjectID) bool {
 	return c.policy == WriterPreferring || c.policy == AsMade && c.made[l] == event.PreferWriterNonrecursive
 }
 
-// ring reports whether threads wait in a circle.
+// cycle reports whether threads wait in a circle.
 func (c *chains) ring(s state) bool {
 	for t := range c.threads {
 		reached, queue := map[int]bool{}, []int{t}

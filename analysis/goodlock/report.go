@@ -12,24 +12,24 @@ import (
 
 const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
 
-// report is one finding in the making: rings of the same locks, wanted and
+// report is one finding in the making: cycles of the same locks, wanted and
 // held from the same places.
 type report struct {
-	steps      []finding.Step // from the ring's smallest wanted lock on
+	steps      []finding.Step // from the cycle's smallest wanted lock on
 	timed      bool
 	queued     string              // why a reader waits behind a writer, if one does
 	threads    map[string]struct{} // the sets of threads merged, as keys
 	candidates [][]uint64
 }
 
-// maxMerged bounds the sets of threads told apart in one report.
+// maxMerged bounds the sets of threads that one report distinguishes.
 const maxMerged = 1 << 12
 
 // maxAlternatives bounds the candidates from one choice of instances, so that
 // there is room for other threads and places.
 const maxAlternatives = 4
 
-// report takes a ring of instances.
+// report takes a cycle of instances.
 func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	start := smallest(ring)
 	key := ringKey(ring, choice, start)
@@ -79,7 +79,7 @@ func smallest(ring []*pattern) int {
 	return best
 }
 
-// ringKey is the same for rings that are one finding: the locks, where each
+// ringKey is the same for cycles that are one finding: the locks, where each
 // is wanted, and where the one that blocks was taken.
 func ringKey(ring []*pattern, choice []*instance, start int) string {
 	var b []byte
@@ -93,7 +93,7 @@ func ringKey(ring []*pattern, choice []*instance, start int) string {
 	return string(b)
 }
 
-// takenAt gives where the instance took a lock that it holds.
+// takenAt returns where the instance took a lock that it holds.
 func (x *instance) takenAt(lock event.ObjectID) event.StackID {
 	if i := slices.Index(x.held, lock); i >= 0 {
 		return x.heldAt[i]
@@ -101,7 +101,7 @@ func (x *instance) takenAt(lock event.ObjectID) event.StackID {
 	return 0
 }
 
-// threadKey is the same for rings of the same threads in the same nestings.
+// threadKey is the same for cycles of the same threads in the same nestings.
 func threadKey(ring []*pattern, choice []*instance, start int) string {
 	var b []byte
 	for i := range ring {
@@ -112,7 +112,7 @@ func threadKey(ring []*pattern, choice []*instance, start int) string {
 	return string(b)
 }
 
-// by gives the threads of all sets that were merged.
+// by returns the threads of all sets that were merged.
 func (r *report) by() []event.ThreadID {
 	all := map[event.ThreadID]struct{}{}
 	for key := range r.threads {
@@ -180,8 +180,8 @@ func meetsAll(choice []*instance, start int, moments []moment, x *instance, m mo
 	return true
 }
 
-// Finish gives the findings, by their earliest acquisition. The reports of
-// pruned rings, if asked for, are made here too.
+// Finish returns the findings, by their earliest acquisition. The reports of
+// pruned cycles, if asked for, are made here too.
 func (a *Analysis) Finish() []finding.Finding {
 	a.search()
 	if a.opts.Explain != nil {
@@ -204,7 +204,7 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Candidates gives, for each finding of Finish in its order, alternative
+// Candidates returns, for each finding of Finish in its order, alternative
 // choices of observed acquisitions that could block one another: each has the
 // sequence numbers of one acquisition a thread, in the order of Evidence,
 // which need not be the threads named there. The first choice is Evidence's own.
@@ -216,7 +216,7 @@ func (a *Analysis) Candidates() [][][]uint64 {
 	return out
 }
 
-// rotate starts the ring with its earliest acquisition.
+// rotate starts the cycle with its earliest acquisition.
 func (r *report) rotate() {
 	first := 0
 	for i, s := range r.steps {

@@ -6,13 +6,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The search for rings. Plainly: of all sequences of patterns, those in which
+// The search for cycles. Plainly: of all sequences of patterns, those in which
 // each wants a lock that the next holds, the last one that of the first; for
 // each, all choices of one instance a pattern, such that the instances can
 // meet (distinct threads, nothing held in common, none must come before
 // another). That is exponential, so the search drops patterns that are in no
-// ring, starts each ring at its oldest pattern, keeps to one component of the graph of locks, goes on only with patterns
-// that can meet all so far, takes short rings first, and has a budget.
+// cycle, starts each cycle at its oldest pattern, keeps to one component of the graph of
+// locks, goes on only with patterns that can meet all so far, takes short cycles first, and
+// has a budget.
 // TestAgainstBruteForce holds it against the plain way.
 
 type search struct {
@@ -23,9 +24,9 @@ type search struct {
 	steps   int
 	ring    []*pattern
 	choice  []*instance
-	length  int  // of the rings looked for
+	length  int  // of the cycles looked for
 	deeper  bool // a path of full length could go on
-	tuples  int  // chosen for the ring at hand
+	tuples  int  // chosen for the cycle at hand
 	tied    bool // explaining: patterns need not be able to meet
 	found   func(ring []*pattern, choice []*instance)
 	closed  func(ring []*pattern)
@@ -34,7 +35,7 @@ type search struct {
 
 const (
 	// maxTuples bounds the choices of instances that are looked at for one
-	// ring once it is known to be one.
+	// cycle once it is known to be one.
 	maxTuples = 256
 	// The costs of what is dearer than a step, about 100 ns, as profiled.
 	reportCost = 64
@@ -45,7 +46,7 @@ func (a *Analysis) newSearch() *search {
 	return &search{a: a, meets: map[[2]int]bool{}, steps: a.opts.Budget}
 }
 
-// search finds the rings among the patterns in memory and merges them into
+// search finds the cycles among the patterns in memory and merges them into
 // the reports.
 func (a *Analysis) search() {
 	enough, all := a.searchWith(a.opts.Budget)
@@ -54,7 +55,7 @@ func (a *Analysis) search() {
 }
 
 // searchWith is search with another budget; it answers whether that was enough, and
-// whether there are no longer rings than were looked for.
+// whether there are no longer cycles than were looked for.
 func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	s := a.newSearch()
 	s.steps = budget
@@ -92,7 +93,7 @@ func (s *search) run() {
 	}
 }
 
-// strip leaves the patterns that may be in a ring: they want a lock of the component
+// strip leaves the patterns that may be in a cycle: they want a lock of the component
 // (see components) of one that they hold; or a reader may wait behind them for a lock
 // that somebody holds. It indexes them.
 func (s *search) strip() []*pattern {
@@ -118,7 +119,7 @@ func (s *search) strip() []*pattern {
 	})
 }
 
-// extend makes all rings of a length that begin with s.ring.
+// extend makes all cycles of a length that begin with s.cycle.
 func (s *search) extend(length int) {
 	first, last := s.ring[0], s.ring[len(s.ring)-1]
 	if len(s.ring) == length {
@@ -152,7 +153,7 @@ func (s *search) extendBy(next []*pattern, length int) {
 	}
 }
 
-// joins reports whether p may be one more of the ring.
+// joins reports whether p may be one more of the cycle.
 func (s *search) joins(p *pattern) bool {
 	for _, q := range s.ring {
 		if q.wanted.Lock() == p.wanted.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
@@ -170,7 +171,7 @@ func (s *search) behind(p, q *pattern) bool {
 	return p.wanted.Shared() && !q.wanted.Shared() && p.wanted.Lock() == q.wanted.Lock() && s.a.prefersWriters(p.wanted.Lock())
 }
 
-// minimal reports whether the ring has no writer that a reader waits behind although
+// minimal reports whether the cycle has no writer that a reader waits behind although
 // it waits for the same holder itself.
 func (s *search) minimal() bool {
 	n := len(s.ring)
@@ -187,7 +188,7 @@ func (p *pattern) waitsFor(q *pattern) bool {
 	return slices.ContainsFunc(q.held, p.wanted.Conflicts)
 }
 
-// gate gives a lock that p and q hold in modes that exclude one another, or 0.
+// gate returns a lock that p and q hold in modes that exclude one another, or 0.
 func (p *pattern) gate(q *pattern) event.ObjectID {
 	for _, m := range p.held {
 		if slices.ContainsFunc(q.held, m.Conflicts) {
@@ -211,7 +212,7 @@ func (s *search) canMeet(p, q *pattern) bool {
 	return r
 }
 
-// choose picks an instance for each pattern of the ring from the i-th on, in
+// choose picks an instance for each pattern of the cycle from the i-th on, in
 // all ways in which they can meet.
 func (s *search) choose(i int) {
 	if i == len(s.ring) {
@@ -257,7 +258,7 @@ func unordered(x *instance, i moment, y *instance, j moment) bool {
 	return i.epoch > y.clock.at(x.slot) && j.epoch > x.clock.at(y.slot)
 }
 
-// guard gives a lock that keeps the two apart although one of the threads does
+// guard returns a lock that keeps the two apart although one of the threads does
 // not hold it itself: its parent does, all its life long. 0 if there is none.
 func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
 	for c := t; c != nil; c = c.within {

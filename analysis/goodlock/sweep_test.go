@@ -57,13 +57,13 @@ func lockRings(fs []finding.Finding) []string {
 	return slices.Compact(out)
 }
 
-// TestSweepKeepsFindings: what sweeps drop is in no later ring of two.
+// TestSweepKeepsFindings: what sweeps drop is in no later cycle of two.
 func TestSweepKeepsFindings(t *testing.T) {
 	dropped, found := uint64(0), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		events := mortal(rt, randomRun(rt, false))
 		often, never := New(Options{MaxThreads: 2}), New(Options{MaxThreads: 2})
-		often.patience = 1
+		often.sweepAfter = 1
 		for i := range events {
 			often.Event(&events[i])
 			never.Event(&events[i])

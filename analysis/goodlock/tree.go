@@ -30,7 +30,7 @@ type child struct {
 	n *node
 }
 
-// child gives the node for one more lock.
+// child returns the node for one more lock.
 func (a *Analysis) child(n *node, m member) *node {
 	if n.count > 0 {
 		if c := n.children[n.place(m)].n; c != nil {
@@ -91,7 +91,7 @@ func (a *Analysis) replant() {
 	}
 }
 
-// heldAbove gives the locks on the path above n with their modes, sorted.
+// heldAbove returns the locks on the path above n with their modes, sorted.
 func (n *node) heldAbove() []member {
 	var s []member
 	for p := n.parent; p.parent != nil; p = p.parent {

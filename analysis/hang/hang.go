@@ -13,7 +13,7 @@ import (
 // Analysis makes findings of Holds and Blocked events: the hangs of the run. Memory
 // is bounded by the hangs, of which maxFindings are kept, and by the conditions that live.
 type Analysis struct {
-	held    map[event.ThreadID][]finding.Step // of the hang that is being told of; Op says how
+	held    map[event.ThreadID][]finding.Step // of the hang that is being recorded; Op says how
 	steps   []finding.Step
 	waits   map[event.ObjectID]int          // threads in waits on a condition
 	signals map[event.ObjectID]finding.Step // the last of each condition on which nobody waited then
@@ -133,7 +133,7 @@ func (a *Analysis) lost() []finding.Step {
 	return lost
 }
 
-// Findings gives the hangs found so far, in the order of the run.
+// Findings returns the hangs found so far, in the order of the run.
 func (a *Analysis) Findings() []finding.Finding { return a.found }
 
 // Finish implements finding.Analysis.

@@ -59,7 +59,7 @@ type pool struct {
 // unit is what the length of a thread's first clock is a multiple of.
 const unit = 4
 
-// get gives a version whose contents mean nothing.
+// get returns a version whose contents mean nothing.
 func (p *pool) get() *version {
 	if n := len(p.spare); n > 0 {
 		v := p.all[p.spare[n-1]]
@@ -204,7 +204,7 @@ func (t *thread) gain(p *pool, v vector) {
 	t.clock.known[t.slot] = t.time
 }
 
-// thread gives the thread of an event.
+// thread returns the thread of an event.
 func (a *Analysis) thread(e *event.Event) *thread {
 	if int(e.Slot) < len(a.slots) {
 		if t := a.slots[e.Slot]; t != nil && t.id == e.Thread {

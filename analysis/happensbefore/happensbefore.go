@@ -100,7 +100,7 @@ func New(o Options) *Analysis {
 	}
 }
 
-// Stats tells what is in memory and what was forgotten.
+// Stats reports what is in memory and what was forgotten.
 func (a *Analysis) Stats() Stats {
 	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped}
 }
@@ -201,13 +201,13 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 	}
 }
 
-// recently is how many objects of a table are found without a map.
-const recently = 1 << 12
+// tableCache is how many objects of a table are found without a map.
+const tableCache = 1 << 12
 
 // table finds what is known of objects.
 type table[T any] struct {
-	all    map[event.ObjectID]*T
-	recent [recently]entry[T]
+	all   map[event.ObjectID]*T
+	cache [tableCache]entry[T]
 }
 
 type entry[T any] struct {
@@ -217,15 +217,15 @@ type entry[T any] struct {
 
 func newTable[T any]() table[T] { return table[T]{all: map[event.ObjectID]*T{}} }
 
-// known gives what is known of an object, or nil.
+// known returns what is known of an object, or nil.
 func (t *table[T]) known(id event.ObjectID) *T {
-	near := &t.recent[id%recently]
-	if near.id == id {
-		return near.of
+	cached := &t.cache[id%tableCache]
+	if cached.id == id {
+		return cached.of
 	}
 	o := t.all[id]
 	if o != nil {
-		*near = entry[T]{id, o}
+		*cached = entry[T]{id, o}
 	}
 	return o
 }
@@ -237,7 +237,7 @@ func (t *table[T]) get(id event.ObjectID) *T {
 	}
 	o := new(T)
 	t.all[id] = o
-	t.recent[id%recently] = entry[T]{id, o}
+	t.cache[id%tableCache] = entry[T]{id, o}
 	return o
 }
 
@@ -246,7 +246,7 @@ func (t *table[T]) take(id event.ObjectID) *T {
 	o := t.known(id)
 	if o != nil {
 		delete(t.all, id)
-		t.recent[id%recently] = entry[T]{}
+		t.cache[id%tableCache] = entry[T]{}
 	}
 	return o
 }

@@ -32,9 +32,9 @@ type report struct {
 }
 
 type reports struct {
-	of    map[pair]*report
-	order []*report
-	near  *report // of the last race
+	of     map[pair]*report
+	order  []*report
+	latest *report // the report of the last race
 }
 
 // races is what was found of variables whose lifetime ended, and counts of all.
@@ -57,14 +57,14 @@ const maxDead = 64
 func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	a.found.races++
 	k := pairOf(x, e)
-	r := v.reports.near
+	r := v.reports.latest
 	if r == nil || r.pair != k {
 		r = v.reports.of[k]
 	}
 	if r != nil {
 		r.count++
 		r.last = [2]uint64{x.seq, e.Seq}
-		v.reports.near = r
+		v.reports.latest = r
 		return
 	}
 	if len(v.reports.of) >= a.opts.MaxPairs {
@@ -81,7 +81,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	if v.reports.of == nil {
 		v.reports.of = map[pair]*report{}
 	}
-	v.reports.of[k], v.reports.near = r, r
+	v.reports.of[k], v.reports.latest = r, r
 	v.reports.order = append(v.reports.order, r)
 }
 
@@ -122,7 +122,7 @@ type Race struct {
 	Unsure bool
 }
 
-// Races gives the races, sorted by variable, then by where in the run the second
+// Races returns the races, sorted by variable, then by where in the run the second
 // access of the first instance stands.
 func (a *Analysis) Races() []Race {
 	all := slices.Clone(a.found.done)
@@ -152,7 +152,7 @@ func (r *report) race() Race {
 	return out
 }
 
-// Finish gives the races as findings.
+// Finish returns the races as findings.
 func (a *Analysis) Finish() []finding.Finding {
 	races := a.Races()
 	out := make([]finding.Finding, len(races))

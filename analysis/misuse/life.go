@@ -22,7 +22,7 @@ type makings struct {
 	parted ring           // joins, and detaching
 	// refused are joins that were refused for a reason that shows later.
 	refused []step
-	// ended is the last end that was not told of itself, with the locks that the thread
+	// ended is the last end that no event of its own recorded, with the locks that the thread
 	// held: the next event says whether it was joined, so that it came of its own.
 	ended struct {
 		step step
@@ -161,10 +161,10 @@ func (a *Analysis) end(t *thread, e *event.Event) {
 	}
 	delete(m.family, t.id)
 	delete(a.threads, t.id)
-	a.lately[t.id%lately] = nil
+	a.threadCache[t.id%cacheSize] = nil
 }
 
-// kept gives the locks that a thread holds as it ends, which it should not.
+// kept returns the locks that a thread holds as it ends, which it should not.
 func (a *Analysis) kept(t *thread) []hold {
 	if a.robust {
 		return nil

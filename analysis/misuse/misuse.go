@@ -4,7 +4,7 @@
 // other side: where the lock was taken, the thread made, the wait begun. All is observed,
 // nothing predicted.
 //
-// What is told by its effect, as who holds what, is followed here; what has no effect is
+// What shows by its effect, as who holds what, is followed here; what has no effect is
 // an event of its own (event.ReleaseUnheld and its kin). After a hole in the trace nothing
 // more is found: what was lost may have made everything right. The analysis never knows
 // addresses or names.
@@ -27,28 +27,28 @@ type Options struct {
 
 // Analysis is a finding.Analysis.
 type Analysis struct {
-	opts    Options
-	threads map[event.ThreadID]*thread // living
-	lately  [lately]*thread
-	conds   map[event.ObjectID]*condition
-	waiting int // threads in waits
-	rounds  map[event.ObjectID]*barrier
-	special map[event.ObjectID]bool // live mutexes that may be robust
-	robust  bool                    // any mutex may be: special had no more room
-	drops   []hold                  // taken from threads by the last events, without any other between
-	dead    ring                    // destroyed objects
-	makings makings
-	blind   bool // there was a hole, or nothing is asked for
-	found   map[key]*finding.Finding
+	opts        Options
+	threads     map[event.ThreadID]*thread // living
+	threadCache [cacheSize]*thread
+	conds       map[event.ObjectID]*condition
+	waiting     int // threads in waits
+	barriers    map[event.ObjectID]*barrier
+	special     map[event.ObjectID]bool // live mutexes that may be robust
+	robust      bool                    // any mutex may be: special had no more room
+	drops       []hold                  // taken from threads by the last events, without any other between
+	dead        ring                    // destroyed objects
+	makings     makings
+	blind       bool // there was a hole, or nothing is asked for
+	found       map[key]*finding.Finding
 }
 
 // How much is kept, so that no run needs more memory than another.
 const (
-	lately   = 64      // threads that are found without a map
-	maxFound = 1 << 12 // findings; of what is beyond, those of one rule and place are one
-	maxRing  = 1 << 10 // objects destroyed, threads joined, and so on, that a use may still name
-	releases = 4       // of a thread, that are known; a power of 2
-	maxLive  = 1 << 16 // conditions, barriers, mutexes with attributes
+	cacheSize = 64      // size of the direct-mapped cache of threads
+	maxFound  = 1 << 12 // findings; of what is beyond, those of one rule and place are one
+	maxRing   = 1 << 10 // objects destroyed, threads joined, and so on, that a use may still name
+	releases  = 4       // of a thread, that are known; a power of 2
+	maxLive   = 1 << 16 // conditions, barriers, mutexes with attributes
 )
 
 // key tells findings apart.
@@ -108,7 +108,7 @@ type hold struct {
 func New(o Options) *Analysis {
 	return &Analysis{
 		opts: o, blind: o.Off,
-		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, rounds: map[event.ObjectID]*barrier{},
+		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, barriers: map[event.ObjectID]*barrier{},
 		special: map[event.ObjectID]bool{}, makings: newMakings(), found: map[key]*finding.Finding{},
 	}
 }
@@ -126,7 +126,7 @@ func (a *Analysis) Event(e *event.Event) {
 	if a.blind || e.Op.IsAccess() {
 		return
 	}
-	t := a.lately[e.Thread%lately]
+	t := a.threadCache[e.Thread%cacheSize]
 	if t == nil || t.id != e.Thread {
 		t = a.thread(e.Thread)
 	}
@@ -167,12 +167,12 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 		t = &thread{id: id}
 		a.threads[id] = t
 	}
-	a.lately[id%lately] = t
+	a.threadCache[id%cacheSize] = t
 	return t
 }
 
 // hole forgets all that could still become a finding, and what was found of two threads:
-// the loss came before it was told of, and may have been what would have made it right.
+// the loss came before it was recorded, and may have been what would have made it right.
 func (a *Analysis) hole() {
 	found := a.found
 	maps.DeleteFunc(found, func(_ key, f *finding.Finding) bool {
@@ -264,7 +264,7 @@ func (a *Analysis) unheld(t *thread, e *event.Event) {
 	}
 }
 
-// released tells where the thread took a lock last, if it was one of the last that it
+// released reports where the thread took a lock last, if it was one of the last that it
 // released.
 func (t *thread) released(lock event.ObjectID) []step {
 	for i := range uint32(releases) {
@@ -286,7 +286,7 @@ func (a *Analysis) lifetime(e *event.Event) {
 		a.dead.add(stepOf(e))
 	}
 	delete(a.special, e.Object)
-	delete(a.rounds, e.Object)
+	delete(a.barriers, e.Object)
 	delete(a.conds, e.Object)
 }
 
@@ -299,8 +299,8 @@ func (a *Analysis) made(e *event.Event) {
 		} else {
 			a.robust = true
 		}
-	case e.Kind == event.KindBarrier && len(a.rounds) < maxLive:
-		a.rounds[e.Object] = &barrier{takes: e.Value}
+	case e.Kind == event.KindBarrier && len(a.barriers) < maxLive:
+		a.barriers[e.Object] = &barrier{takes: e.Value}
 	}
 }
 
@@ -314,7 +314,7 @@ func (a *Analysis) destroyed(e *event.Event) {
 		}
 		return
 	case event.KindBarrier:
-		if b := a.rounds[e.Object]; b.blocked() {
+		if b := a.barriers[e.Object]; b.blocked() {
 			a.report(finding.DestroyWaited, stepOf(e), b.last)
 		}
 		return
@@ -379,7 +379,7 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *findin
 	return f
 }
 
-// Finish gives the findings, the first wrong operation first; finding.Analysis.
+// Finish returns the findings, the first wrong operation first; finding.Analysis.
 func (a *Analysis) Finish() []finding.Finding {
 	a.detached()
 	out := make([]finding.Finding, 0, len(a.found))
@@ -417,7 +417,7 @@ func (a *Analysis) Remember(n *event.Names) {
 			n.Object(w.mutex)
 		}
 	}
-	for id := range a.rounds {
+	for id := range a.barriers {
 		n.Object(id)
 	}
 	a.dead.remember(n)

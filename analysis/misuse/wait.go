@@ -18,10 +18,10 @@ type condition struct {
 type waiter struct {
 	step  step
 	mutex event.ObjectID
-	timed bool // it may have given up, and not be told of yet
+	timed bool // it may have given up, and that not be recorded yet
 }
 
-// blocked gives a thread that certainly waits, with another mutex than the one given: of
+// blocked returns a thread that certainly waits, with another mutex than the one given: of
 // those that it may be the last.
 func (c *condition) blocked(mutex event.ObjectID) (step, bool) {
 	if c == nil {
@@ -104,7 +104,7 @@ func (a *Analysis) leaveWait(t *thread, signalled bool) {
 
 // barrier is one whose initialisation was seen.
 type barrier struct {
-	takes    uint64 // threads a round; 0: that is not known, or other processes come too
+	takes    uint64 // threads of a generation; 0: that is not known, or other processes come too
 	arrivals uint64
 	last     step
 	left     bool // last has departed
@@ -115,11 +115,11 @@ func (b *barrier) blocked() bool {
 	return b != nil && b.takes > 0 && b.arrivals%b.takes != 0 && !b.left
 }
 
-// barrier serves arrivals and departures. Who departs from a round that is not complete
+// barrier serves arrivals and departures. Who departs from a generation that is not complete
 // was let go by somebody who was not seen, of another process.
 func (a *Analysis) barrier(t *thread, e *event.Event) {
 	if e.Op == event.BarrierArrive {
-		b := a.rounds[e.Object]
+		b := a.barriers[e.Object]
 		if t.barrier = b; b != nil {
 			b.arrivals++
 			b.last, b.left, t.arrival = stepOf(e), false, b.arrivals
@@ -127,7 +127,7 @@ func (a *Analysis) barrier(t *thread, e *event.Event) {
 		return
 	}
 	if b := t.barrier; b != nil && b.takes > 0 {
-		if round := (t.arrival - 1) / b.takes; b.arrivals < (round+1)*b.takes {
+		if generation := (t.arrival - 1) / b.takes; b.arrivals < (generation+1)*b.takes {
 			b.takes = 0
 		}
 		b.left = b.left || b.last.thread == t.id

@@ -57,7 +57,7 @@ func (q *question) preserving() Result {
 	return q.projected()
 }
 
-// conflicting tells whether the accesses could race at all.
+// conflicting reports whether the accesses could race at all.
 func conflicting(a, b *event.Event) bool {
 	atomic := a.Flags&event.Atomic != 0 && b.Flags&event.Atomic != 0
 	return a.Object == b.Object && a.Op.IsAccess() && b.Op.IsAccess() && (a.Op.IsWrite() || b.Op.IsWrite()) && !atomic
@@ -104,7 +104,7 @@ func (q *question) search() Result {
 	}
 }
 
-// ring tells whether each side wants a lock that the next one holds, in a mode that
+// cycle reports whether each side wants a lock that the next one holds, in a mode that
 // makes it wait.
 func (q *question) ring() bool {
 	for i, e := range q.chosen {
@@ -174,7 +174,7 @@ func (q *question) negative(reason string) Result {
 	return refuted(reason)
 }
 
-// cutThrough tells whether the beginning of the run was forgotten: the closed sets
+// cutThrough reports whether the beginning of the run was forgotten: the closed sets
 // are then larger than they need be.
 func (h *History) cutThrough() bool {
 	return slices.ContainsFunc(h.cut, func(e event.Epoch) bool { return e > 0 })

@@ -15,7 +15,7 @@ type closure struct {
 	h       *History
 	at      []event.Epoch
 	next    []int // by slot: the first need not yet met
-	free    bool  // what a reversal may do without (need.so) is left out
+	free    bool  // what a reversal may do without (need.kept) is left out
 	blurred bool  // forgotten sections made it larger than it need be
 	of      int   // History.rearranged, when next was set
 }
@@ -40,7 +40,7 @@ func (c *closure) before(e *event.Event) {
 		if n.epoch != e.Epoch {
 			break
 		}
-		if !c.free || !n.so {
+		if !c.free || !n.kept {
 			c.raise(n.slot, n.upto)
 		}
 	}
@@ -63,7 +63,7 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 		}
 		i := c.next[n.slot]
 		for ; i < len(s.needs) && s.needs[i].epoch <= c.at[n.slot]; i++ {
-			if !c.free || !s.needs[i].so {
+			if !c.free || !s.needs[i].kept {
 				todo = append(todo, s.needs[i])
 			}
 		}
@@ -117,12 +117,12 @@ func (s *slotHistory) upTo(epoch event.Epoch) int {
 	return sort.Search(len(s.held), func(i int) bool { return s.held[i].acquire > epoch })
 }
 
-// over tells whether the section, open in its own thread, was released by another.
+// over reports whether the section, open in its own thread, was released by another.
 func (c *closure) over(x *section) bool {
 	return x.release != 0 && x.release <= c.at[x.releaseSlot]
 }
 
-// excluded tells whether the set has a later section that x, open in that slot, keeps out.
+// excluded reports whether the set has a later section that x, open in that slot, keeps out.
 func (c *closure) excluded(slot uint32, x *section) bool {
 	l := c.h.locks[x.lock]
 	if l == nil {
@@ -163,7 +163,7 @@ func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
 	return true
 }
 
-// skips tells whether the set leaves out a section of a lock although it has a
+// skips reports whether the set leaves out a section of a lock although it has a
 // later one: what the section guards is then as nobody recorded it.
 func (c *closure) skips() bool {
 	for _, l := range c.h.locks {

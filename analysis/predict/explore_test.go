@@ -33,7 +33,7 @@ type exploredState struct {
 	awake uint64  // notifications that came during the wait that they are to end
 }
 
-// explore gives the errors that can happen; with notified, those in which each notification
+// explore returns the errors that can happen; with notified, those in which each notification
 // that ended a wait comes after that wait began, though the waiter may not come to wake.
 func explore(m *machine, notified bool) map[string]bool {
 	x := newExplorer(m)
@@ -186,7 +186,7 @@ func (x *explorer) semaphore(s *exploredState) int {
 	return x.m.initial + bits.OnesCount64(s.done&x.posts) - bits.OnesCount64(s.done&x.waits)
 }
 
-// key names an error: the two accesses, or a ring of acquires from its first on.
+// key names an error: the two accesses, or a cycle of acquires from its first on.
 func key(kind finding.Kind, last []int) string {
 	last = slices.Clone(last)
 	if kind == finding.Race {
@@ -238,7 +238,7 @@ func (x *explorer) rings(waits map[int][]int, path []int) {
 	}
 }
 
-// can tells whether some instances of the pattern are an error that is reached.
+// can reports whether some instances of the pattern are an error that is reached.
 func can(found map[string]bool, kind finding.Kind, p Pattern, chosen []int) bool {
 	if len(chosen) == len(p) {
 		return found[key(kind, chosen)]

@@ -131,7 +131,7 @@ func (s *slotHistory) blockAt(at int) int {
 	return min(at, max(0, s.upTo(block)-1))
 }
 
-// common tells whether there are sections enough of every lock in the block: the one
+// common reports whether there are sections enough of every lock in the block: the one
 // time that a loop took another lock inside is what a deadlock is made of.
 func (h *History) common(slot uint32, block []section) bool {
 	for i := range block {
@@ -294,7 +294,7 @@ func (s *slotHistory) join(epoch event.Epoch) {
 		if gone[0] != in {
 			begin, in = to, gone[0]
 		}
-		same := slices.IndexFunc(s.needs[begin:to], func(x need) bool { return x.slot == n.slot && x.so == n.so })
+		same := slices.IndexFunc(s.needs[begin:to], func(x need) bool { return x.slot == n.slot && x.kept == n.kept })
 		if same >= 0 {
 			x := &s.needs[begin+same]
 			x.upto = max(x.upto, n.upto)
@@ -309,7 +309,7 @@ func (s *slotHistory) join(epoch event.Epoch) {
 // filter keeps some of the slot's sections.
 func (s *slotHistory) filter(keep func(*section) bool) {
 	kept := s.held[:0]
-	s.open, s.head, s.moot = s.open[:0], -1, 0
+	s.open, s.head, s.releasedElsewhere = s.open[:0], -1, 0
 	for i := range s.held {
 		x := &s.held[i]
 		if !keep(x) {
@@ -318,7 +318,7 @@ func (s *slotHistory) filter(keep func(*section) bool) {
 		if x.until == 0 {
 			s.open = append(s.open, len(kept))
 			if x.release != 0 {
-				s.moot++
+				s.releasedElsewhere++
 			}
 		}
 		kept = append(kept, *x)

@@ -16,7 +16,7 @@ type History struct {
 	slots  []*slotHistory
 	lone   []lone                          // by slot
 	locks  map[event.ObjectID]*lockHistory // see update
-	recent []*lockSlot                     // by slot and lock: a table in front of locks
+	cache  []*lockSlot                     // direct-mapped cache of locks, by slot and lock
 	pairs  int                             // lockSlots in use
 	behind int                             // acquires, of locks that may have too many, since locks were last brought up to date
 	batch  int                             // so many at most
@@ -32,8 +32,8 @@ type History struct {
 	// generation; 0: none.
 	quiescentSeq uint64
 	seen         execution.Judge
-	lanes        *lanes
-	blind        bool // a cut went through a barrier round
+	bySlot       *slotLog
+	blind        bool // a cut went through a barrier generation
 	// rearranged counts how often needs were moved.
 	rearranged int
 	// reversals is how many steps of Options.Reversals are spent.
@@ -57,14 +57,14 @@ func New(o Options) *History {
 		opt:    o,
 		batch:  min(max(o.stride(), leastBatch), mostBatch),
 		enough: o.Sections + o.stride(),
-		recent: make([]*lockSlot, fewRecent),
+		cache:  make([]*lockSlot, leastCached),
 		locks:  map[event.ObjectID]*lockHistory{},
 		orders: map[event.ObjectID]*order.Object{},
 		match:  order.New(order.Kept),
 	}
 }
 
-// Bounds gives the options with what was left to the default filled in.
+// Bounds returns the options with what was left to the default filled in.
 func (h *History) Bounds() Options { return h.opt }
 
 // Thinned is the number of critical sections of the middle of the run that were
@@ -132,16 +132,16 @@ func (h *History) keep(e *event.Event) {
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
-	last  []event.Epoch // clock of the slot's last event, its own count left out
-	epoch event.Epoch   // of the slot's last event
-	needs []need        // by epoch
-	held  []section     // by epoch of the acquire
-	open  []int         // in held: those without an until, outermost first
-	head  int           // in held: where the open block begins, -1 if that is forgotten
-	moot  int           // how many of open another slot has released
-	known int           // so many of held are in History.locks
-	gaps  []gap         // by epoch: forgotten blocks
-	stale stale         // of held
+	last              []event.Epoch // clock of the slot's last event, its own count left out
+	epoch             event.Epoch   // of the slot's last event
+	needs             []need        // by epoch
+	held              []section     // by epoch of the acquire
+	open              []int         // in held: those without an until, outermost first
+	head              int           // in held: where the open block begins, -1 if that is forgotten
+	releasedElsewhere int           // how many sections of open that another slot has released
+	known             int           // so many of held are in History.locks
+	gaps              []gap         // by epoch: forgotten blocks
+	stale             stale         // of held
 
 	counts [1 << countBits]uint32 // of held and the lone section, at least: by a digest of the lock
 }
@@ -163,9 +163,9 @@ type need struct {
 	epoch event.Epoch
 	slot  uint32
 	upto  event.Epoch
-	// so: another run may do without, as long as the semaphore's value allows what
+	// kept: another run may do without, as long as the semaphore's value allows what
 	// happens to it, or another reader holds the lock that was tried.
-	so bool
+	kept bool
 }
 
 // section is a critical section, outermost level of the lock.
@@ -223,8 +223,8 @@ func (h *History) Event(e *event.Event) {
 		h.other(e)
 	}
 	h.keep(e)
-	if h.seen != nil || h.lanes != nil {
-		h.seen, h.lanes = nil, nil
+	if h.seen != nil || h.bySlot != nil {
+		h.seen, h.bySlot = nil, nil
 	}
 	if h.match.Generations() == 0 && len(h.log) <= h.opt.Events/4*3 {
 		h.quiescentSeq = e.Seq
@@ -291,15 +291,15 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-// needSo adds an edge that this run had, and that a reversal may do without.
-func (h *History) needSo(e *event.Event, slot uint32, upto event.Epoch) {
+// needKept adds an edge that this run had, and that a reversal may do without.
+func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch) {
 	if slot != e.Slot && upto > 0 {
 		s := h.slot(e.Slot)
-		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto, so: true})
+		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto, kept: true})
 	}
 }
 
-// stain tells that the open block, if there is one, cannot be left out of a run.
+// stain marks the open block, if there is one, as one that cannot be left out of a run.
 func (s *slotHistory) stain() {
 	if s.head >= 0 {
 		s.held[s.head].impure = true
@@ -307,7 +307,7 @@ func (s *slotHistory) stain() {
 }
 
 func (h *History) acquire(s *slotHistory, e *event.Event) {
-	if s.moot > 0 {
+	if s.releasedElsewhere > 0 {
 		h.settled(s, e)
 	}
 	x := section{
@@ -364,7 +364,7 @@ func (h *History) settled(s *slotHistory, e *event.Event) {
 		}
 		h.need(e, p.releaseSlot, p.release)
 		p.until = e.Epoch
-		s.moot--
+		s.releasedElsewhere--
 		return true
 	})
 }
@@ -393,7 +393,7 @@ func (h *History) releaseOther(of *slotHistory, slot uint32, at int, e *event.Ev
 	h.need(e, slot, x.acquire)
 	of.stain()
 	x.releaseSlot, x.release = e.Slot, e.Epoch
-	of.moot++
+	of.releasedElsewhere++
 }
 
 // openOf is where in open the thread's section is that e releases, or -1.
@@ -441,7 +441,7 @@ func (h *History) failed(e *event.Event) {
 		s := h.slots[slot]
 		s.stain()
 		if x := &s.held[s.open[at]]; x.shared {
-			h.needSo(e, slot, x.acquire) // another who read it then will do
+			h.needKept(e, slot, x.acquire) // another who read it then will do
 		} else {
 			h.need(e, slot, x.acquire)
 		}
@@ -474,7 +474,7 @@ func (h *History) synchronise(e *event.Event) {
 	for _, edge := range x.Edges {
 		for _, p := range h.points[edge.From] {
 			if e.Op == event.SemWait || e.Op == event.SemFailed {
-				h.needSo(e, p.slot, p.epoch)
+				h.needKept(e, p.slot, p.epoch)
 			} else {
 				h.need(e, p.slot, p.epoch)
 			}
@@ -521,7 +521,7 @@ func (h *History) entry(seq uint64) *entry {
 	return &h.log[at]
 }
 
-// gone tells whether an event of the log is forgotten and only waits to be swept.
+// gone reports whether an event of the log is forgotten and only waits to be swept.
 func (h *History) gone(x *entry) bool {
 	_, in := h.slots[x.Slot].gapAt(x.Epoch)
 	return in

@@ -15,9 +15,9 @@ const countBits = 8
 // The bounds of how many acquires of locks that may have too many they may be behind.
 const leastBatch, mostBatch = 16, 1 << 10
 
-// The table of recently used locks and slots grows with their number between these
+// The cache of locks and slots grows with their number between these
 // bounds. A server has thousands: a lock for each bucket of a table.
-const fewRecent, mostRecent = 1 << 13, 1 << 18
+const leastCached, mostCached = 1 << 13, 1 << 18
 
 // lockHistory is the sections of a lock, by slot and, within it, by epoch.
 type lockHistory struct {
@@ -97,17 +97,17 @@ const together = 16
 // place enters sections of a slot, no more than together, in their locks. It looks at
 // all places in the table first, then at all that is there: neither waits for the other.
 func (h *History) place(slot uint32, sections []section) {
-	var near [together]*lockSlot
+	var cached [together]*lockSlot
 	for i := range sections {
-		near[i] = *h.near(slot, sections[i].lock)
+		cached[i] = *h.cacheEntry(slot, sections[i].lock)
 	}
 	for i := range sections {
-		if l := near[i]; l == nil || l.lock != sections[i].lock || l.slot != slot {
-			near[i] = h.lockSlot(slot, sections[i].lock)
+		if l := cached[i]; l == nil || l.lock != sections[i].lock || l.slot != slot {
+			cached[i] = h.lockSlot(slot, sections[i].lock)
 		}
 	}
 	for i := range sections {
-		l, x := near[i], &sections[i]
+		l, x := cached[i], &sections[i]
 		l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
 		if n := len(h.full); l.live() > h.enough && (n == 0 || h.full[n-1] != l) {
 			h.full = append(h.full, l)
@@ -126,23 +126,23 @@ func (h *History) lock(id event.ObjectID) *lockHistory {
 
 // lockSlot finds what a slot does with a lock.
 func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
-	near := h.near(slot, id)
-	if ls := *near; ls != nil && ls.lock == id && ls.slot == slot {
+	cached := h.cacheEntry(slot, id)
+	if ls := *cached; ls != nil && ls.lock == id && ls.slot == slot {
 		return ls
 	}
 	ls := h.lock(id).slot(h, slot)
-	if h.pairs > len(h.recent)/2 && len(h.recent) < mostRecent {
-		h.recent = make([]*lockSlot, 4*len(h.recent))
-		near = h.near(slot, id)
+	if h.pairs > len(h.cache)/2 && len(h.cache) < mostCached {
+		h.cache = make([]*lockSlot, 4*len(h.cache))
+		cached = h.cacheEntry(slot, id)
 	}
-	*near = ls
+	*cached = ls
 	return ls
 }
 
-// near is where in the table a lock and slot are, if they are there.
-func (h *History) near(slot uint32, id event.ObjectID) **lockSlot {
+// cacheEntry returns where in the cache a lock and slot are, if they are there.
+func (h *History) cacheEntry(slot uint32, id event.ObjectID) **lockSlot {
 	mixed := (uint64(id)<<32 | uint64(slot)) * 0x9e3779b97f4a7c15 >> 32
-	return &h.recent[mixed%uint64(len(h.recent))]
+	return &h.cache[mixed%uint64(len(h.cache))]
 }
 
 func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
@@ -202,7 +202,7 @@ func (h *History) forgetLock(l *lockHistory) bool {
 			continue
 		}
 		h.pairs--
-		ls.lock, ls.slot = 0, noSlot // not to be found in the table of recent ones
+		ls.lock, ls.slot = 0, noSlot // not to be found in the cache
 		if len(h.spare) < maxSpare {
 			h.spare = append(h.spare, ls)
 		}

@@ -9,7 +9,7 @@ import (
 
 // Online predicts deadlocks of two threads while the program runs, at the acquire that
 // completes one: SPDOnline (Tunç, Mathur, Pavlogiannis, Viswanathan, PLDI 2023, Section
-// 5). It is told of nestings that oppose each other, and of each acquisition of these.
+// 5). It is called with nestings that oppose each other, and with each acquisition of these.
 //
 // For each two threads the closure grows with their acquisitions, so all that is
 // looked at is looked at once. What would cost more than the run does itself, or more
@@ -36,9 +36,9 @@ type taker struct {
 
 // facing is two nestings that oppose each other.
 type facing struct {
-	sides [2]*followed
-	asked []*duel
-	told  bool
+	sides    [2]*followed
+	asked    []*duel
+	reported bool
 }
 
 // duel is the question about two threads, one of each side.
@@ -99,7 +99,7 @@ func (o *Online) follow(n finding.Nesting) *followed {
 	return x
 }
 
-// afford tells whether the log may be walked over so many times more: in all no more
+// afford reports whether the log may be walked over so many times more: in all no more
 // events than a few times those that there were.
 func (o *Online) afford(times uint64) bool {
 	events := uint64(len(o.h.log)) + o.h.evicted
@@ -129,7 +129,7 @@ func (x *followed) take(thread event.ThreadID, seq uint64) *taker {
 	return t
 }
 
-// Taken takes an acquisition of a nesting that was told by Opposed, the latest event.
+// Taken takes an acquisition of a nesting that Opposed was called with, the latest event.
 func (o *Online) Taken(nesting int, thread event.ThreadID, seq uint64) {
 	x := o.nestings[nesting]
 	if x == nil {
@@ -144,13 +144,13 @@ func (o *Online) Taken(nesting int, thread event.ThreadID, seq uint64) {
 		if f.sides[1] == x {
 			side = 1
 		}
-		for i := 0; i < len(f.sides[1-side].threads) && !f.told; i++ {
+		for i := 0; i < len(f.sides[1-side].threads) && !f.reported; i++ {
 			if other := &f.sides[1-side].threads[i]; other.thread != thread {
 				o.ask(f, side, t, other)
 			}
 		}
 	}
-	if !slices.ContainsFunc(x.facing, func(f *facing) bool { return !f.told }) {
+	if !slices.ContainsFunc(x.facing, func(f *facing) bool { return !f.reported }) {
 		delete(o.nestings, nesting) // all is said, unless another opposes it
 	}
 }
@@ -203,7 +203,7 @@ func (o *Online) predicted(f *facing, d *duel) {
 		d.over = true
 		return
 	}
-	f.told = true
+	f.reported = true
 	o.pairs = max(0, o.pairs-len(f.asked))
 	f.asked = nil
 	x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Count: 1}

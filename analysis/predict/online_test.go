@@ -31,14 +31,14 @@ type reporter interface{ Errorf(string, ...any) }
 
 // told is the deadlocks that are predicted while the run goes on, with the Seq of the
 // event at which.
-func told(t reporter, events []event.Event, o Options) map[string]uint64 {
+func reported(t reporter, events []event.Event, o Options) map[string]uint64 {
 	h, out, now := New(o), map[string]uint64{}, 0
 	p := NewOnline(h, func(f *finding.Finding) {
 		if err := execution.Observe(events[:now+1]).Check(f.Witness, finding.Deadlock); err != nil && o.Events == 0 {
-			t.Errorf("told of a deadlock whose witness leads nowhere: %v", err)
+			t.Errorf("reported of a deadlock whose witness leads nowhere: %v", err)
 		}
 		if f.Confidence != finding.Predicted || f.Order != finding.OrderSyncPreserving {
-			t.Errorf("told of one that is %s by %s", f.Confidence, f.Order)
+			t.Errorf("reported of one that is %s by %s", f.Confidence, f.Order)
 		}
 		if name := ofTwo(f); out[name] == 0 {
 			out[name] = events[now].Seq
@@ -79,14 +79,14 @@ func TestOnlineIsOffline(t *testing.T) {
 		}
 		eventtest.Stamp(m.out)
 		o := Options{Reversals: -1}
-		got, want := told(t, m.out, o), offline(m.out, o)
+		got, want := reported(t, m.out, o), offline(m.out, o)
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got))); diff != "" {
 			t.Fatalf("seed %d (-offline +online):\n%s\n%v", seed, diff, m.out)
 		}
 		count += len(got)
 		for name, seq := range got {
 			if seed%10 == 0 && (offline(m.out[:seq-1], o)[name] || !offline(m.out[:seq], o)[name]) {
-				t.Fatalf("seed %d: %s is told at event %d, which does not complete it", seed, name, seq)
+				t.Fatalf("seed %d: %s is reported at event %d, which does not complete it", seed, name, seq)
 			}
 		}
 	}
@@ -107,9 +107,9 @@ func TestOnlineForgets(t *testing.T) {
 		eventtest.Stamp(m.out)
 		o := Options{Sections: rapid.IntRange(2, 4).Draw(t, "sections"), Events: rapid.IntRange(16, 130).Draw(t, "kept"), Reversals: -1}
 		all := offline(m.out, Options{Reversals: -1})
-		for name, seq := range told(t, m.out, o) {
+		for name, seq := range reported(t, m.out, o) {
 			if !all[name] {
-				t.Fatalf("%s is told at %d with %+v", name, seq, o)
+				t.Fatalf("%s is reported at %d with %+v", name, seq, o)
 			}
 		}
 	})

@@ -394,7 +394,7 @@ func (m *machine) semValue(before []int) int {
 	return v
 }
 
-// posted tells whether wait v+j comes after post j, where v is known and one thread alone
+// posted reports whether wait v+j comes after post j, where v is known and one thread alone
 // posts.
 func (m *machine) posted(wait int, in func(int) bool) bool {
 	if !slices.ContainsFunc(m.out, func(e event.Event) bool { return e.Op == event.Init && e.Object == theSem }) {
@@ -421,7 +421,7 @@ func (m *machine) posted(wait int, in func(int) bool) bool {
 	return true
 }
 
-// heldAsObserved tells whether the lock of a failed attempt is held by a section that held
+// heldAsObserved reports whether the lock of a failed attempt is held by a section that held
 // it in the run.
 func (m *machine) heldAsObserved(before []int, attempt int) bool {
 	lock := m.out[attempt].Object
@@ -457,7 +457,7 @@ func (m *machine) holders(before []int, e *event.Event) []event.ThreadID {
 	return out
 }
 
-// feasible tells whether the sequence can run.
+// feasible reports whether the sequence can run.
 func (m *machine) feasible(seq []int) bool {
 	for k, i := range seq {
 		if !m.may(seq[:k], i) {
@@ -478,7 +478,7 @@ func (m *machine) nextOf(seq []int, id event.ThreadID) int {
 	return -1
 }
 
-// begun tells whether i is not held up by a thread that does not exist yet or an
+// begun reports whether i is not held up by a thread that does not exist yet or an
 // object that is not made yet.
 func (m *machine) begun(seq []int, i int) bool {
 	for j := range m.out[:i] {
@@ -499,7 +499,7 @@ func (m *machine) races(seq []int, a, b int) bool {
 		m.nextOf(seq, x.Thread) == a && m.nextOf(seq, y.Thread) == b && m.begun(seq, a) && m.begun(seq, b)
 }
 
-// ringed tells whether the acquires wait for each other in a ring.
+// ringed reports whether the acquires wait for each other in a cycle.
 func (m *machine) ringed(seq []int, last []int) bool {
 	for k, i := range last {
 		e := &m.out[i]
@@ -748,7 +748,7 @@ func (m *machine) threads() []event.ThreadID {
 	return out
 }
 
-// wrong tells whether two threads are at an error.
+// wrong reports whether two threads are at an error.
 func (m *machine) wrong(seq []int) bool {
 	heads := m.heads(seq)
 	return slices.ContainsFunc(heads, func(i int) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Orders tells what puts the event a, given by Seq, before b in every schedule: a
+// Orders reports what puts the event a, given by Seq, before b in every schedule: a
 // creation or join of a thread, a value that is read, a signal, a post, a barrier or a
 // message that is waited for. Op is None if nothing does, or it is forgotten.
 func (h *History) Orders(a, b uint64) finding.Step {
@@ -39,19 +39,19 @@ func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Ep
 
 // bringer is the event that brought an edge from x to that event of the slot.
 func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) finding.Step {
-	l := h.asLanes()
-	lane := l.of[slot]
-	at := sort.Search(len(lane), func(i int) bool { return h.log[lane[i]].Epoch >= epoch })
-	if at == len(lane) || h.log[lane[at]].Epoch != epoch {
+	l := h.slotLogs()
+	events := l.of[slot]
+	at := sort.Search(len(events), func(i int) bool { return h.log[events[i]].Epoch >= epoch })
+	if at == len(events) || h.log[events[at]].Epoch != epoch {
 		return finding.Step{}
 	}
-	e := &h.log[lane[at]]
-	if at == 0 || h.log[lane[at-1]].Thread != e.Thread {
+	e := &h.log[events[at]]
+	if at == 0 || h.log[events[at-1]].Thread != e.Thread {
 		return h.creation(e.Thread)
 	}
 	// The edge of a read stands at the next event of its thread.
-	if h.reads(l, lane[at-1], x) {
-		return stepOf(&h.log[lane[at-1]])
+	if h.reads(l, events[at-1], x) {
+		return stepOf(&h.log[events[at-1]])
 	}
 	if waits(e) {
 		return stepOf(e)
@@ -59,7 +59,7 @@ func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) findin
 	return finding.Step{}
 }
 
-// waits tells whether the operation itself comes after what others did.
+// waits reports whether the operation itself comes after what others did.
 func waits(e *entry) bool {
 	switch e.Op {
 	case event.Read, event.Update:
@@ -70,8 +70,8 @@ func waits(e *entry) bool {
 	return false
 }
 
-// reads tells whether the event is a read of a value that was written after x.
-func (h *History) reads(l *lanes, at int32, x *event.Event) bool {
+// reads reports whether the event is a read of a value that was written after x.
+func (h *History) reads(l *slotLog, at int32, x *event.Event) bool {
 	e := &h.log[at]
 	if !e.Op.IsAccess() || e.Op == event.Write || l.source[at] < 0 {
 		return false

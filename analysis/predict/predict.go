@@ -24,7 +24,7 @@
 //
 // Beyond these papers the closure keeps failed attempts (the holder's acquire must
 // be there), semaphores (the post that let a wait through, by count), barrier
-// rounds and condition variables as the order table asks.
+// generations and condition variables as the order table asks.
 //
 // Settle puts the questions for a finding and writes the answer into it.
 //
@@ -108,7 +108,7 @@ const (
 	Refuted
 )
 
-// String gives the verdict as reports spell it.
+// String returns the verdict as reports spell it.
 func (v Verdict) String() string {
 	return [...]string{"unknown", "predicted", "refuted"}[v%3]
 }
@@ -132,7 +132,7 @@ type Result struct {
 	Elided uint64
 	// Chosen is the Seq of the instance that each side took, or of the accesses.
 	Chosen []uint64
-	// Timed tells that a blocked acquire would give up after a while.
+	// Timed reports that a blocked acquire would give up after a while.
 	Timed bool
 	// Order tells which sort of reordering the witness is.
 	Order finding.Order

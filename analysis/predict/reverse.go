@@ -26,13 +26,13 @@ const share = 16
 // reversal is a question put to the scheduler.
 type reversal struct {
 	*question
-	lanes *lanes
-	base  []event.Epoch // by slot: up to there all happens as observed
-	steps int           // left
-	tried int
-	cut   bool // something that might have told was left out
-	free  bool // some instances are in no order that every schedule keeps
-	found *scheduler
+	bySlot *slotLog
+	base   []event.Epoch // by slot: up to there all happens as observed
+	steps  int           // left
+	tried  int
+	cut    bool // something that might have told was left out
+	free   bool // some instances are in no order that every schedule keeps
+	found  *scheduler
 }
 
 // reverse answers a question that has no sync-preserving answer. Before is that
@@ -45,7 +45,7 @@ func (q *question) reverse(before Result) Result {
 	if h.reversals >= h.opt.Reversals {
 		return unknown(exhausted)
 	}
-	r := &reversal{question: q, lanes: h.asLanes(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/share, h.opt.Reversals-h.reversals)}
+	r := &reversal{question: q, bySlot: h.slotLogs(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/share, h.opt.Reversals-h.reversals)}
 	all := r.steps
 	r.steps -= len(h.log) / 16
 	ok := r.over(0)
@@ -64,7 +64,7 @@ func (q *question) reverse(before Result) Result {
 	return refuted(nowhere)
 }
 
-// settleable tells whether what speaks against a sync-preserving schedule leaves room
+// settleable reports whether what speaks against a sync-preserving schedule leaves room
 // for another.
 func settleable(reason string) bool {
 	return reason != tried && reason != oneThread && reason != noRing
@@ -167,7 +167,7 @@ func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
 	last := uint64(0)
 	for slot, upto := range c.at {
 		if g, has := r.h.slots[slot].lastGap(upto); has && g.last > base[slot] {
-			last = max(last, r.lanes.before(slot, g.last))
+			last = max(last, r.bySlot.before(slot, g.last))
 		}
 	}
 	if last == 0 {
@@ -203,12 +203,12 @@ func (r *reversal) complete(c *closure) bool {
 	return !slices.ContainsFunc(r.chosen, c.has)
 }
 
-// mine tells whether the slot is a candidate's: its sections stay open.
+// mine reports whether the slot is a candidate's: its sections stay open.
 func (r *reversal) mine(slot uint32) bool {
 	return slices.ContainsFunc(r.chosen, func(e *event.Event) bool { return e.Slot == slot })
 }
 
-// contended tells whether another section of the lock is open at the end of the set
+// contended reports whether another section of the lock is open at the end of the set
 // that has more right to be.
 func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
 	for other := range c.at {
@@ -230,7 +230,7 @@ func (r *reversal) farthest(base []event.Epoch, need *closure) []event.Epoch {
 	upto := slices.Clone(need.at)
 	for slot := range upto {
 		if !r.mine(uint32(slot)) {
-			upto[slot] = r.lanes.firstGap(slot, max(base[slot], upto[slot]))
+			upto[slot] = r.bySlot.firstGap(slot, max(base[slot], upto[slot]))
 		}
 	}
 	return upto
@@ -241,12 +241,12 @@ func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 	counts := func(upto []event.Epoch) []int32 {
 		out := make([]int32, len(upto))
 		for slot, e := range upto {
-			out[slot] = r.lanes.count(slot, e)
+			out[slot] = r.bySlot.count(slot, e)
 			r.steps -= int(out[slot]) / 4
 		}
 		return out
 	}
-	s := r.lanes.newScheduler(counts(base), counts(must), counts(limit), r.steps)
+	s := r.bySlot.newScheduler(counts(base), counts(must), counts(limit), r.steps)
 	ok := s.find()
 	r.steps = s.steps
 	if ok {

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// scheduler looks for an order in which the lanes can run up to their goals. Critical
+// scheduler looks for an order in which the slots can run up to their goals. Critical
 // sections come in any order that keeps each lock to its holders; a read comes when the
 // write that it saw is the last one.
 //
@@ -15,7 +15,7 @@ import (
 // that an attempt is to find held, posting where one is to find nothing. All else is done as
 // soon as it can be. A state that was left is not entered again.
 type scheduler struct {
-	*lanes
+	*slotLog
 	must   []int32 // by slot: how many events it must run
 	limit  []int32 // by slot: how many it may, no fewer
 	base   []int32 // by slot: how many ran as observed before
@@ -47,9 +47,9 @@ type move struct{ event, before int32 }
 // slots, in ready, not yet tried.
 type frame struct{ trail, from, next, to int }
 
-func (l *lanes) newScheduler(base, must, limit []int32, steps int) *scheduler {
+func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler {
 	s := &scheduler{
-		lanes: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
+		slotLog: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
 		final: map[int32]bool{}, wanted: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
 		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), vain: make([]int32, l.objects),
 	}
@@ -60,9 +60,9 @@ func (l *lanes) newScheduler(base, must, limit []int32, steps int) *scheduler {
 		s.last[v] = initially
 	}
 	s.observe()
-	for slot, lane := range l.of {
+	for slot, events := range l.of {
 		for k := base[slot]; k < limit[slot]; k++ {
-			s.expect(lane[k], k < must[slot], 1)
+			s.expect(events[k], k < must[slot], 1)
 		}
 	}
 	s.atEnd()
@@ -118,23 +118,23 @@ func (s *scheduler) readers(write, variable int32) *tally {
 // atEnd finds the sections that are open where a lane ends for good: whoever else
 // needs the lock must have had it before.
 func (s *scheduler) atEnd() {
-	for slot, lane := range s.of {
+	for slot, events := range s.of {
 		for k := s.base[slot]; k < s.limit[slot]; k++ {
-			if s.must[slot] == s.limit[slot] && s.h.log[lane[k]].Op.IsAcquire() {
-				s.final[lane[k]] = true
+			if s.must[slot] == s.limit[slot] && s.h.log[events[k]].Op.IsAcquire() {
+				s.final[events[k]] = true
 			}
 		}
 	}
-	for slot, lane := range s.of {
+	for slot, events := range s.of {
 		for k := s.base[slot]; k < s.limit[slot]; k++ {
-			if i := lane[k]; s.h.log[i].Op == event.Release && s.closes[i] != nobody {
+			if i := events[k]; s.h.log[i].Op == event.Release && s.closes[i] != nobody {
 				delete(s.final, s.closes[i])
 			}
 		}
 	}
 }
 
-// find runs the lanes up to their goals. It answers false if that cannot be, or with
+// find runs the slots up to their goals. It answers false if that cannot be, or with
 // no steps left if it gave up.
 func (s *scheduler) find() bool {
 	s.trail = s.trail[:0]
@@ -231,7 +231,7 @@ func (s *scheduler) next(slot uint32) (int32, bool) {
 	return s.of[slot][s.at[slot]], true
 }
 
-// can tells whether the slot's next event can run now.
+// can reports whether the slot's next event can run now.
 func (s *scheduler) can(slot uint32) bool {
 	i, ok := s.next(slot)
 	if !ok || !s.needed(slot, i) {
@@ -257,14 +257,14 @@ func (s *scheduler) can(slot uint32) bool {
 	return true
 }
 
-// needed tells whether what the event needs has run.
+// needed reports whether what the event needs has run.
 func (s *scheduler) needed(slot uint32, i int32) bool {
 	from := int32(0)
 	if at := s.at[slot]; at > 0 {
 		from = s.needTo[s.of[slot][at-1]]
 	}
 	for _, n := range s.h.slots[slot].needs[from:s.needTo[i]] {
-		if n.so {
+		if n.kept {
 			continue // can looks at the lock, or the semaphore, itself
 		}
 		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {
@@ -274,7 +274,7 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 	return s.sent(i)
 }
 
-// sent tells whether of the messages before i's in its channel the last one of the schedule has
+// sent reports whether of the messages before i's in its channel the last one of the schedule has
 // been sent; those before that one have been then.
 func (s *scheduler) sent(i int32) bool {
 	for j, ok := s.after[i]; ok; j, ok = s.after[j] {
@@ -287,7 +287,7 @@ func (s *scheduler) sent(i int32) bool {
 	return true
 }
 
-// free tells whether a lock can be taken, and whether it may be: a section that does
+// free reports whether a lock can be taken, and whether it may be: a section that does
 // not end comes after all others.
 func (s *scheduler) free(i int32, x *entry) bool {
 	for _, j := range s.open[s.object[i]] {
@@ -305,12 +305,12 @@ func (s *scheduler) free(i int32, x *entry) bool {
 	return w.must+w.shared == 1
 }
 
-// fails tells whether somebody has a lock who had it in the run when an attempt failed.
+// fails reports whether somebody has a lock who had it in the run when an attempt failed.
 func (s *scheduler) fails(i int32) bool {
 	return s.source[i] == whichever || slices.ContainsFunc(s.open[s.object[i]], func(j int32) bool { return j < i && i < s.until[j] })
 }
 
-// sees tells whether a read would see what it saw in the run.
+// sees reports whether a read would see what it saw in the run.
 func (s *scheduler) sees(i int32) bool {
 	switch want := s.source[i]; want {
 	case unseen:
@@ -322,18 +322,18 @@ func (s *scheduler) sees(i int32) bool {
 	}
 }
 
-// mayWrite tells whether nobody must still read what would be written over.
+// mayWrite reports whether nobody must still read what would be written over.
 func (s *scheduler) mayWrite(slot uint32, i int32) bool {
 	t := s.readers(s.last[s.object[i]], s.object[i])
 	return t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i))
 }
 
-// seesLast tells whether an update is a reader of what it writes over.
+// seesLast reports whether an update is a reader of what it writes over.
 func (s *scheduler) seesLast(i int32) bool {
 	return s.h.log[i].Op == event.Update && s.source[i] == s.last[s.object[i]]
 }
 
-// regrets tells whether to run the slot's next event may be a mistake.
+// regrets reports whether to run the slot's next event may be a mistake.
 func (s *scheduler) regrets(slot uint32) bool {
 	i, _ := s.next(slot)
 	o, alone := s.object[i], s.wanted[s.object[i]].may == s.ofPair[s.pair[i]]

@@ -213,7 +213,7 @@ func TestRaceTraces(t *testing.T) {
 	}
 }
 
-// conflict tells whether two accesses, of two threads, could race.
+// conflict reports whether two accesses, of two threads, could race.
 func conflict(a, b *event.Event) bool { return a.Thread != b.Thread && conflicting(a, b) }
 
 func checked(t *testing.T, events []event.Event, w []finding.Step, kind finding.Kind) {

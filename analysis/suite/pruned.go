@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Pruned gives the candidates that are no findings, or have no witness, and why;
+// Pruned returns the candidates that are no findings, or have no witness, and why;
 // after Finish, with Options.Explain.
 func (s *Suite) Pruned() []finding.Pruned { return s.pruned }
 
@@ -20,7 +20,7 @@ func (s *Suite) Explains() bool { return s.explain }
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
 func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 
-// settle takes a finding to the history; what it cannot lead to is told of.
+// settle takes a finding to the history; what it cannot lead to is added to Pruned.
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
 	evidence, objects := f.Evidence, f.Objects
 	r := s.history.Settle(f, candidates)
@@ -36,21 +36,21 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	return r
 }
 
-// unraced tells of the pairs of places at which several threads access a variable, one of
+// unraced reports the pairs of places at which several threads access a variable, one of
 // them writing, that are no race: those that a lock keeps apart, and those of which each
 // access comes after the others.
 func (s *Suite) unraced(races []finding.Finding) {
 	if !s.explain {
 		return
 	}
-	told := map[places]bool{}
+	known := map[places]bool{}
 	for i := range races {
-		told[placesOf(&races[i])] = true
+		known[placesOf(&races[i])] = true
 	}
-	s.apart(told)
+	s.apart(known)
 	pairs, more := s.eraser.Ordered()
 	for _, p := range pairs {
-		if told[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] {
+		if known[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] {
 			continue
 		}
 		s.ordered(&p)
@@ -59,17 +59,17 @@ func (s *Suite) unraced(races []finding.Finding) {
 	s.unlisted(more, "came one after the other in every schedule")
 }
 
-// apart tells of the pairs of places that a lock keeps apart.
-func (s *Suite) apart(told map[places]bool) {
+// apart reports the pairs of places that a lock keeps apart.
+func (s *Suite) apart(known map[places]bool) {
 	pairs, more := s.eraser.Apart()
 	for _, p := range pairs {
-		told[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
+		known[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
 	}
 	s.pruned = append(s.pruned, pairs...)
 	s.unlisted(more, "were kept apart by a lock")
 }
 
-// unlisted tells how many more accesses there were for which a list had no room.
+// unlisted reports how many more accesses there were for which a list had no room.
 func (s *Suite) unlisted(more uint64, were string) {
 	if more == 0 {
 		return
@@ -78,7 +78,7 @@ func (s *Suite) unlisted(more uint64, were string) {
 	s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 }
 
-// ordered names what puts one side of a ring before another where it is no creation
+// ordered names what puts one side of a cycle before another where it is no creation
 // or join that the lock orders know of.
 func (s *Suite) ordered(p *finding.Pruned) {
 	if p.Why != finding.Ordered || p.By.Op != event.None {

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// races gives the races of this run, then those that other schedules have or may have.
+// races returns the races of this run, then those that other schedules have or may have.
 // Places that this run itself has racing are not given again.
 func (s *Suite) races() []finding.Finding {
 	var out []finding.Finding
@@ -32,7 +32,7 @@ func (s *Suite) races() []finding.Finding {
 	return out
 }
 
-// observed gives a race of this run its schedule, if the history still has what that
+// observed finds a race of this run its schedule, if the history still has what that
 // takes. What the checker cannot accept rests on something that was not seen, which
 // may have ordered the two accesses all the same.
 func (s *Suite) observed(r happensbefore.Race) finding.Finding {

@@ -128,7 +128,7 @@ func holders(held map[event.ObjectID]event.ThreadID) (out []event.ThreadID) {
 	return out
 }
 
-// racing gives the variables with a race of at least that confidence.
+// racing returns the variables with a race of at least that confidence.
 func racing(run []event.Event, confident bool) []event.ObjectID {
 	run = slices.Clone(run)
 	for i := range run {

@@ -32,12 +32,12 @@ type Options struct {
 	Reversals int
 	// Uses keeps account of how threads use each variable; see Suite.Uses.
 	Uses bool
-	// Locks bounds the analysis of lock orders, and says who is told of new ones.
+	// Locks bounds the analysis of lock orders, and whom to call for new ones.
 	Locks goodlock.Options
 	// LockClass, if not nil, has deadlocks looked for between classes of locks too. It
 	// gives the class of a lock, "" for none, and the process whose lock it is.
 	LockClass func(event.ObjectID) (class string, process uint32)
-	// OnDeadlock, if not nil, is told of deadlocks of two threads when they are
+	// OnDeadlock, if not nil, is called with deadlocks of two threads when they are
 	// predicted, while the program runs. Finish gives them too.
 	OnDeadlock func(*finding.Finding)
 	Misuse     misuse.Options // which rules of misuse are looked at
@@ -124,11 +124,11 @@ func (s *Suite) Remember(n *event.Names) {
 	s.misuse.Remember(n)
 }
 
-// Uses tells how threads used each variable so far, and under which locks; with
+// Uses reports how threads used each variable so far, and under which locks; with
 // Options.Uses.
 func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 
-// Finish gives the findings. Doubt says of a predicted finding, or a race that was
+// Finish returns the findings. Doubt says of a predicted finding, or a race that was
 // observed, in a sentence, why it may be wrong all the same: an order that nobody watched, a lock that
 // nobody saw taken; "" if there is no such reason. With one, a finding is
 // potential. Nil doubts nothing.
@@ -150,5 +150,5 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 // Witnesses counts the schedules that were found and then judged.
 func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
 
-// Hangs gives the hangs of the run so far, in the order in which they were found.
+// Hangs returns the hangs of the run so far, in the order in which they were found.
 func (s *Suite) Hangs() []finding.Finding { return s.hangs.Findings() }

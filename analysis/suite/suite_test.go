@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// read gives a run of the collection of package predict.
+// read returns a run of the collection of package predict.
 func read(t *testing.T, name string) []event.Event {
 	t.Helper()
 	events, _, err := eventtest.ReadSTD("../predict/testdata/traces/" + name + ".std")

@@ -25,7 +25,7 @@ type expected struct {
 	Order    []json.RawMessage `json:"order"`
 }
 
-// ranges tells whose relevant events a slot counts: threads that use it in turns.
+// ranges reports whose relevant events a slot counts: threads that use it in turns.
 type ranges struct {
 	slot  map[event.ThreadID]uint32
 	first map[event.ThreadID]uint32

@@ -15,9 +15,10 @@
 // a read takes the write clock of the variable. Locks are variables, written when they
 // are taken and when they are released; the shared side of a read-write lock reads. A
 // failed attempt reads a lock that somebody holds alone, else writes it. Conditions are
-// variables that notifications and wakes write and that a wait reads as it falls
-// asleep; a wake by time limit does not touch them. Barriers order arrivals before
-// departures of a round and before arrivals of the next (rounds are kept as observed), semaphores post j before wait v+j; one whose value v is not
+// variables that notifications and wakes write and that a wait reads as it falls asleep; a
+// wake by time limit does not touch them. Barriers order arrivals before departures of a
+// generation and before arrivals of the next (generations are kept as observed), semaphores
+// post j before wait v+j: both edges are package order's. A semaphore whose value v is not
 // known is a variable that every operation writes, and so is a channel of messages.
 //
 // NewExclusion leaves out the edges of locks: sections of a lock may change places, as a

@@ -2,7 +2,7 @@ package causality
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Variable gives V_x^a and V_x^w.
+// Variable returns V_x^a and V_x^w.
 func (c *Clocks) Variable(id event.ObjectID) (access, write Clock) {
 	if o := c.objects[id]; o != nil {
 		return o.access, o.write

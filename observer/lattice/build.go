@@ -139,7 +139,7 @@ func (l *Lattice) activate() {
 	}
 }
 
-// enabled tells whether the event after a cut in a slot may come next.
+// enabled reports whether the event after a cut in a slot may come next.
 func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 	c := &l.chains[slot]
 	at := int(lane) * l.words

@@ -15,7 +15,7 @@ type entry struct {
 	before uint64
 }
 
-// undo gives the values before the event, if they are not known yet.
+// undo returns the values before the event, if they are not known yet.
 func (e *entry) undo(known, after []uint64) []uint64 {
 	if known != nil {
 		return known
@@ -72,7 +72,7 @@ func (c *chain) holds(m *entry) {
 	}
 }
 
-// kept tells whether another slot holds, in a cut, a lock that an event wants to take.
+// kept reports whether another slot holds, in a cut, a lock that an event wants to take.
 func (l *Lattice) kept(key []uint64, e *entry) bool {
 	for s := range l.chains {
 		c := &l.chains[s]

@@ -59,7 +59,7 @@ func (p *packing) unpack(into []uint32, key []uint64) []uint32 {
 	return into
 }
 
-// covers tells whether a has at least need in every lane.
+// covers reports whether a has at least need in every lane.
 func (p *packing) covers(a, need []uint64) bool {
 	for i, n := range need {
 		if ((a[i]|p.top)-n)&p.top != p.top {

@@ -133,7 +133,7 @@ type Stats struct {
 	Queue   int    // most events that waited
 }
 
-// Complete tells whether every cut was built, so that all runs were checked.
+// Complete reports whether every cut was built, so that all runs were checked.
 func (s *Stats) Complete() bool { return s.Dropped == 0 && s.Late == 0 }
 
 const defaultHistory = 1 << 18
@@ -252,7 +252,7 @@ func (l *Lattice) Event(e *Event) {
 // Finish builds the levels that are left, the run being over.
 func (l *Lattice) Finish() { l.advance(true) }
 
-// Stats tells how much was explored so far.
+// Stats reports how much was explored so far.
 func (l *Lattice) Stats() Stats { return l.stats }
 
 func sum(clock []uint32) int {

@@ -23,19 +23,19 @@ func (l *Lattice) restrict() {
 	}
 }
 
-// tried tells whether a slot is tried from a cut of the current level.
+// tried reports whether a slot is tried from a cut of the current level.
 func (l *Lattice) tried(i int, slot uint32) bool {
 	return len(l.only) == 0 || l.only[i] == 0 || l.only[i] == slot+1
 }
 
-// observes tells whether the event after a cut of the current level in a slot is that of
+// observes reports whether the event after a cut of the current level in a slot is that of
 // the observed run.
 func (l *Lattice) observes(i int, slot uint32) bool {
 	at := l.level - l.passed
 	return i == l.current.observed && at < len(l.arrived) && l.arrived[at] == slot
 }
 
-// release gives the slot of the release that may come next after a cut and that no
+// release returns the slot of the release that may come next after a cut and that no
 // property reads; of several the one that the run made first.
 func (l *Lattice) release(key []uint64) (slot uint32, ok bool) {
 	order := l.total

@@ -52,7 +52,7 @@ func lockStep(r *rand.Rand, run []lattice.Event, e *lattice.Event) bool {
 	return free(run, nil, e)
 }
 
-// holds tells how a slot holds a lock after the events that are done (nil: all).
+// holds reports how a slot holds a lock after the events that are done (nil: all).
 func holds(run []lattice.Event, done []bool, slot, lock uint32) lattice.Locking {
 	how := lattice.NoLock
 	for i := range run {
@@ -66,7 +66,7 @@ func holds(run []lattice.Event, done []bool, slot, lock uint32) lattice.Locking 
 	return how
 }
 
-// free tells whether an event's lock can be had.
+// free reports whether an event's lock can be had.
 func free(run []lattice.Event, done []bool, e *lattice.Event) bool {
 	if e.Locking != lattice.Takes && e.Locking != lattice.TakesShared {
 		return true

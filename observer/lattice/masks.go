@@ -44,7 +44,7 @@ func (m *masks) learn(monitor Monitor, letters []Letter) {
 	}
 }
 
-// setOf is the set of states, of which the bad ones are told by someBad alone.
+// setOf is the set of states, of which the bad ones are named by someBad alone.
 func setOf(states []State, monitor Monitor) (set uint32) {
 	for _, q := range states {
 		if monitor.Bad(q) {
@@ -91,7 +91,7 @@ type meeting struct {
 	events  uint64
 }
 
-// leave gives the set that follows.
+// leave returns the set that follows.
 func (m *masks) leave(at *meeting) uint32 {
 	if at.letter == 0 {
 		return 0

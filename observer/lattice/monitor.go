@@ -18,7 +18,7 @@ type Monitor interface {
 	// the automaton is stuck (a dead run, which violates nothing). It may append a
 	// state twice.
 	Step(into []State, from State, l Letter) []State
-	// Bad tells whether a state is bad.
+	// Bad reports whether a state is bad.
 	Bad(s State) bool
 }
 
@@ -29,7 +29,7 @@ type Counted interface {
 	States() int
 }
 
-// Labels gives the letter of an edge of the lattice: of the values that the variables
+// Labels returns the letter of an edge of the lattice: of the values that the variables
 // have at the cut where the edge ends, and of the declared events that the event of
 // the edge is (bit i: event i; 0 for the initial letter). It has no other input: equal
 // arguments give equal letters. It keeps nothing of values. Several cores may ask at once.

@@ -157,7 +157,7 @@ func (r *plainRun) take(e *lattice.Event) {
 
 func (r *plainRun) bad() bool { return slices.ContainsFunc(r.states, r.p.Monitor.Bad) }
 
-// enabled tells whether all that comes before event i has been taken.
+// enabled reports whether all that comes before event i has been taken.
 func enabled(events []lattice.Event, done []bool, i int) bool {
 	for j := range i {
 		if !done[j] && before(&events[j], &events[i]) {

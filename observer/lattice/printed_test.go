@@ -59,7 +59,7 @@ func (m *message) precedes(n *message) bool {
 	return m.id != n.id && m.clock[m.thread] <= n.clock[m.thread]
 }
 
-// enabledAt tells whether the message is the next of a cut.
+// enabledAt reports whether the message is the next of a cut.
 func (m *message) enabledAt(cut []uint32) bool {
 	for k := range cut {
 		if k != m.thread && cut[k] < m.clock[k] || k == m.thread && cut[k]+1 != m.clock[k] {
@@ -309,7 +309,7 @@ func checkPaths(t *testing.T, want *wantedWindow, all []message, levels [][][]ui
 	}
 }
 
-// eachRun gives every order of the messages that causality allows, the first ones first.
+// eachRun returns every order of the messages that causality allows, the first ones first.
 func eachRun(all []message, f func(run []int)) {
 	var run []int
 	var step func()

@@ -16,13 +16,13 @@ type automaton struct {
 	of      []bool // by variable
 	events  uint64
 
-	sets    []set
-	numbers map[string]uint32
-	letters interned
-	lately  lately
-	stride  int      // letters that a row of steps has room for
-	steps   []uint32 // [set*stride + letter]: the set plus 1, or'd with turnsBad; 0 is not known yet
-	unions  []union  // a cache, by hash
+	sets        []set
+	numbers     map[string]uint32
+	letters     interned
+	letterCache letterCache
+	stride      int      // letters that a row of steps has room for
+	steps       []uint32 // [set*stride + letter]: the set plus 1, or'd with turnsBad; 0 is not known yet
+	unions      []union  // a cache, by hash
 
 	states []State // scratch
 	more   []State
@@ -59,11 +59,11 @@ func newAutomaton(p *Property) *automaton {
 		}
 		a.of[v] = true
 	}
-	a.lately.of = p.Variables
+	a.letterCache.of = p.Variables
 	return a
 }
 
-// reads tells whether the event makes a letter.
+// reads reports whether the event makes a letter.
 func (a *automaton) reads(e *Event) bool {
 	return e.Events&a.events != 0 || e.Variable >= 0 && (a.all || e.Variable < len(a.of) && a.of[e.Variable])
 }
@@ -80,17 +80,17 @@ func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 
 // letter interns the letter of an edge.
 func (a *automaton) letter(values []uint64, events uint64) uint32 {
-	if a.all || len(a.lately.of) > maxLately {
+	if a.all || len(a.letterCache.of) > maxCachedLetters {
 		return a.evaluate(values, events)
 	}
-	if !a.lately.worth() {
+	if !a.letterCache.worth() {
 		return a.evaluate(values, events)
 	}
-	at := a.lately.find(values, events)
+	at := a.letterCache.find(values, events)
 	if *at == 0 {
 		*at = a.evaluate(values, events) + 1
 	} else {
-		a.lately.hits++
+		a.letterCache.hits++
 	}
 	return *at - 1
 }
@@ -191,12 +191,12 @@ func (a *automaton) union(s, t uint32) uint32 {
 	return known.set - 1
 }
 
-// large tells whether sets that no cut has should be forgotten, and letters.
+// large reports whether sets that no cut has should be forgotten, and letters.
 func (a *automaton) large() bool {
 	return len(a.sets) > maxSets || len(a.steps) > maxSteps || len(a.successors) > maxSteps
 }
 
-// statesOf gives the states of a set. They are valid until the next call.
+// statesOf returns the states of a set. They are valid until the next call.
 func (a *automaton) statesOf(s uint32) []State {
 	if a.masked() {
 		a.more = statesOf(a.more[:0], s)
@@ -205,7 +205,7 @@ func (a *automaton) statesOf(s uint32) []State {
 	return a.sets[s].states
 }
 
-// bad tells whether some run into a set has turned bad.
+// bad reports whether some run into a set has turned bad.
 func (a *automaton) bad(s uint32) bool {
 	if a.masked() {
 		return s&someBad != 0
@@ -219,7 +219,7 @@ func (a *automaton) shrink(used []*uint32) {
 	a.sets, a.steps, a.stride = nil, nil, 16
 	a.letters = interned{}
 	a.successors, a.turning = a.successors[:0], a.turning[:0]
-	clear(a.lately.ids)
+	clear(a.letterCache.ids)
 	clear(a.numbers)
 	clear(a.unions)
 	if a.masked() {
@@ -308,27 +308,27 @@ func (l *Lattice) shrink() {
 	}
 }
 
-// lately remembers letters by the values that they are made of: those of a few variables
+// letterCache remembers letters by the values that they are made of: those of a few variables
 // often come again and again. Where they do not, it is not asked for a while.
-type lately struct {
+type letterCache struct {
 	of    []int // the variables
 	keys  []uint64
 	ids   []uint32 // plus 1
-	turns int      // letters wanted in this round
+	turns int      // letters wanted in this period
 	hits  int      // of them found
-	idle  bool     // the round before had few
+	idle  bool     // the period before had few
 }
 
 const (
-	maxLately  = 8 // variables: more of them are different each time
-	latelySize = 1 << 10
-	// A round is so many letters; after one of few hits follow some without asking.
+	maxCachedLetters = 8 // variables: more of them are different each time
+	latelySize       = 1 << 10
+	// A period is so many letters; after one of few hits follow some without asking.
 	latelyRound = 1 << 10
 	latelyIdle  = 1 << 14
 )
 
-// worth tells whether to ask for the next letter.
-func (c *lately) worth() bool {
+// worth reports whether to ask for the next letter.
+func (c *letterCache) worth() bool {
 	c.turns++
 	switch {
 	case c.idle && c.turns > latelyIdle:
@@ -343,27 +343,27 @@ func (c *lately) worth() bool {
 // view is what a core of several knows of an automaton, which it may not change. What a
 // view cannot tell the automaton must find out first.
 type view struct {
-	a      *automaton
-	last   meeting // of the cut that is being made
-	lately lately
-	unions []union
-	states []State
-	text   []byte
+	a           *automaton
+	last        meeting // of the cut that is being made
+	letterCache letterCache
+	unions      []union
+	states      []State
+	text        []byte
 }
 
 // letter is the number of the letter of an edge plus 1, 0 if it has none yet.
 func (w *view) letter(values []uint64, events uint64) uint32 {
-	if w.a.all || len(w.lately.of) > maxLately {
+	if w.a.all || len(w.letterCache.of) > maxCachedLetters {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
-	if !w.lately.worth() {
+	if !w.letterCache.worth() {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
-	at := w.lately.find(values, events)
+	at := w.letterCache.find(values, events)
 	if *at == 0 {
 		*at = w.a.letters.known(w.a.labels.Letter(values, events))
 	} else {
-		w.lately.hits++
+		w.letterCache.hits++
 	}
 	return *at
 }
@@ -387,8 +387,8 @@ func (w *view) union(s, t uint32) uint32 {
 	return known.set
 }
 
-// find gives the place of a letter, 0 if it is not known; what was there is forgotten.
-func (c *lately) find(values []uint64, events uint64) *uint32 {
+// find returns the place of a letter, 0 if it is not known; what was there is forgotten.
+func (c *letterCache) find(values []uint64, events uint64) *uint32 {
 	if c.ids == nil {
 		c.ids, c.keys = make([]uint32, latelySize), make([]uint64, latelySize*(len(c.of)+1))
 	}

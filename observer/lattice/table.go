@@ -63,7 +63,7 @@ const (
 	absent  = -2
 )
 
-// find gives the number of a cut, dropped or absent.
+// find returns the number of a cut, dropped or absent.
 func (t *table) find(v *level, key []uint64) int {
 	tag, mask := tagOf(key), uint64(t.size-1)
 	for at := tag * multiplier >> t.shift; ; at = (at + 1) & mask {

@@ -81,7 +81,7 @@ func (l *Lattice) whole() {
 func (l *Lattice) newMerger() *merger {
 	m := &merger{l: l}
 	for _, a := range l.props {
-		w := view{a: a, lately: lately{of: a.lately.of}}
+		w := view{a: a, letterCache: letterCache{of: a.letterCache.of}}
 		if !a.masked() {
 			w.unions = make([]union, unionSize)
 		}
@@ -316,7 +316,7 @@ func (m *merger) reread(p int, e *entry) {
 	}
 }
 
-// turn tells that a run turns bad, now or, not alone, when the cut is done once more.
+// turn reports that a run turns bad, now or, not alone, when the cut is done once more.
 func (m *merger) turn(p int, s *stream, e *entry) {
 	if !m.alone {
 		m.missed = true

@@ -144,7 +144,7 @@ func (s *search) letter(values []uint64, e *entry) Letter {
 	return s.a.labels.Letter(values, e.Events&s.a.events)
 }
 
-// met tells whether the last layer has a node that the observed run passes.
+// met reports whether the last layer has a node that the observed run passes.
 func (s *search) met() bool {
 	level := s.levels[len(s.levels)-1]
 	if level.observed < 0 || len(level.run) <= s.p {

@@ -89,7 +89,7 @@ const (
 	relations
 )
 
-// Table gives the tiers of each relation.
+// Table holds the tiers of each relation.
 var Table = [relations]Tier{
 	DoneToLeave:                Must,
 	SleepToNotify:              Must,

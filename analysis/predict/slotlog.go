@@ -7,10 +7,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// lanes is the log as a scheduler reads it: a lane a slot, whose events keep their
+// slotLog is the log as a scheduler reads it: by slot, whose events keep their
 // order, and for each event what it waits for. Events are named by their place in the
 // log.
-type lanes struct {
+type slotLog struct {
 	h      *History
 	of     [][]int32       // by slot: its events
 	needTo []int32         // by event: of its slot's needs, those before this one are the event's or an earlier one's
@@ -35,18 +35,18 @@ const (
 // nobody is what a release closes that has no acquire in the log.
 const nobody int32 = -1
 
-// asLanes makes them of what is in the log now; questions often come together.
-func (h *History) asLanes() *lanes {
-	if h.lanes != nil {
-		return h.lanes
+// slotLogs returns the log by slot as it is now. Questions often come together.
+func (h *History) slotLogs() *slotLog {
+	if h.bySlot != nil {
+		return h.bySlot
 	}
 	n := len(h.log)
-	l := &lanes{
+	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
 		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
 	}
-	w := laneWalk{
-		lanes: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
+	w := slotWalk{
+		slotLog: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
 		open: map[event.ObjectID][]int32{}, sems: map[int32]semWalk{}, sent: map[event.ObjectID]int32{},
 	}
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
@@ -63,13 +63,13 @@ func (h *History) asLanes() *lanes {
 		l.of[x.Slot] = append(l.of[x.Slot], int32(i))
 		w.visit(int32(i), x)
 	}
-	h.lanes = l
+	h.bySlot = l
 	return l
 }
 
-// laneWalk is the state of the walk over the log.
-type laneWalk struct {
-	*lanes
+// slotWalk is the state of the walk over the log.
+type slotWalk struct {
+	*slotLog
 	dense  map[event.ObjectID]int32
 	paired map[[2]uint32]int32
 	write  map[event.ObjectID]int32
@@ -84,7 +84,7 @@ type semWalk struct {
 	recorded bool
 }
 
-func (w *laneWalk) visit(i int32, x *entry) {
+func (w *slotWalk) visit(i int32, x *entry) {
 	switch x.Op {
 	case event.Read, event.Write, event.Update:
 		w.name(i, x)
@@ -113,7 +113,7 @@ func (w *laneWalk) visit(i int32, x *entry) {
 }
 
 // name numbers the object, and who uses it.
-func (w *laneWalk) name(i int32, x *entry) {
+func (w *slotWalk) name(i int32, x *entry) {
 	d, known := w.dense[x.Object]
 	if !known {
 		d = int32(len(w.dense))
@@ -129,7 +129,7 @@ func (w *laneWalk) name(i int32, x *entry) {
 	w.objects, w.pairs = len(w.dense), len(w.paired)
 }
 
-func (w *laneWalk) access(i int32, x *entry) {
+func (w *slotWalk) access(i int32, x *entry) {
 	last, written := w.write[x.Object]
 	switch {
 	case x.Op == event.Write:
@@ -148,7 +148,7 @@ func (w *laneWalk) access(i int32, x *entry) {
 }
 
 // release closes the thread's section, or else the oldest.
-func (w *laneWalk) release(i int32, x *entry) {
+func (w *slotWalk) release(i int32, x *entry) {
 	open := w.open[x.Object]
 	if w.closes[i] = nobody; len(open) == 0 {
 		return
@@ -166,7 +166,7 @@ func (w *laneWalk) release(i int32, x *entry) {
 
 // failed notes whether a failed attempt at a lock needs one of those who hold it here, or
 // whether nobody is known who does.
-func (w *laneWalk) failed(i int32, x *entry) {
+func (w *slotWalk) failed(i int32, x *entry) {
 	if w.source[i] = initially; len(w.open[x.Object]) == 0 {
 		w.source[i] = whichever
 	}
@@ -175,7 +175,7 @@ func (w *laneWalk) failed(i int32, x *entry) {
 // mostCounted bounds what is believed of a semaphore's recorded value.
 const mostCounted = 1 << 30
 
-func (w *laneWalk) initial(i int32, x *entry) {
+func (w *slotWalk) initial(i int32, x *entry) {
 	if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
 		w.name(i, x)
 		w.value[w.object[i]] = int32(min(x.Value, mostCounted))
@@ -184,7 +184,7 @@ func (w *laneWalk) initial(i int32, x *entry) {
 }
 
 // semaphore finds the least value at first that explains the run, if none is recorded.
-func (w *laneWalk) semaphore(i int32, x *entry) {
+func (w *slotWalk) semaphore(i int32, x *entry) {
 	o := w.object[i]
 	s := w.sems[o]
 	switch x.Op {
@@ -198,15 +198,15 @@ func (w *laneWalk) semaphore(i int32, x *entry) {
 	}
 }
 
-// count is how many events a lane has up to an epoch.
-func (l *lanes) count(slot int, upto event.Epoch) int32 {
-	lane := l.of[slot]
-	return int32(sort.Search(len(lane), func(i int) bool { return l.h.log[lane[i]].Epoch > upto }))
+// count is how many events a slot has up to an epoch.
+func (l *slotLog) count(slot int, upto event.Epoch) int32 {
+	events := l.of[slot]
+	return int32(sort.Search(len(events), func(i int) bool { return l.h.log[events[i]].Epoch > upto }))
 }
 
 // firstGap is the last epoch of the slot before anything forgotten that lies beyond
 // that one.
-func (l *lanes) firstGap(slot int, beyond event.Epoch) event.Epoch {
+func (l *slotLog) firstGap(slot int, beyond event.Epoch) event.Epoch {
 	if gaps := l.h.slots[slot].from(beyond + 1); len(gaps) > 0 {
 		return gaps[0].first - 1
 	}
@@ -215,7 +215,7 @@ func (l *lanes) firstGap(slot int, beyond event.Epoch) event.Epoch {
 
 // before is the Seq up to which the slot surely has run all up to an epoch: one less
 // than that of its next event, or else of the last there is.
-func (l *lanes) before(slot int, epoch event.Epoch) uint64 {
+func (l *slotLog) before(slot int, epoch event.Epoch) uint64 {
 	if at := l.count(slot, epoch); int(at) < len(l.of[slot]) {
 		return l.h.log[l.of[slot][at]].Seq - 1
 	}
