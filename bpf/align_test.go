@@ -4,34 +4,53 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 )
 
-func types(t *testing.T) *btf.Spec {
-	t.Helper()
-	spec, err := LoadTracepredict()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return spec.Types
+// objects are the committed objects, by architecture.
+var objects = map[string]string{"amd64": "tracepredict_x86_bpfel.o", "arm64": "tracepredict_arm64_bpfel.o"}
+
+// shared are the Go types of all that the programs share with Go, by their names in C.
+var shared = map[string]any{
+	"record": Record{}, "call_record": CallRecord{}, "stack_record": StackRecord{}, "stack_part": StackPart{},
+	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{},
+	"signature": Signature{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "lost_line": LostLine{},
+	"watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{},
 }
 
-// TestAlignment compares the size and the offsets of each Go type with what the
-// committed object says of the C type: a drift is a failing test, not a strange
-// event.
+// TestAlignment compares the size and the offsets of each Go type with what the committed
+// objects say of the C type: a drift is a failing test, not a strange event. No structure
+// that record.h and site.h declare may be missing here.
 func TestAlignment(t *testing.T) {
-	spec := types(t)
-	for name, v := range map[string]any{"record": Record{}, "stack_record": StackRecord{}, "stack_part": StackPart{}, "site": Site{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}} {
-		var s *btf.Struct
-		if err := spec.TypeByName(name, &s); err != nil {
-			t.Errorf("struct %s: %v", name, err)
-			continue
+	for _, file := range []string{"record.h", "site.h"} {
+		for _, m := range declaration.FindAllStringSubmatch(text(t, file), -1) {
+			if shared[m[1]] == nil {
+				t.Errorf("struct %s of %s is not compared", m[1], file)
+			}
 		}
-		compare(t, s, reflect.TypeOf(v))
+	}
+	for arch, file := range objects {
+		t.Run(arch, func(t *testing.T) {
+			spec, err := ebpf.LoadCollectionSpec(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, v := range shared {
+				var s *btf.Struct
+				if err := spec.Types.TypeByName(name, &s); err != nil {
+					t.Errorf("struct %s: %v", name, err)
+					continue
+				}
+				compare(t, s, reflect.TypeOf(v))
+			}
+		})
 	}
 }
 
@@ -45,7 +64,13 @@ func compare(t *testing.T, s *btf.Struct, g reflect.Type) {
 			fields[f.Name] = f
 		}
 	}
-	for _, m := range s.Members {
+	members := s.Members
+	for i, m := range s.Members {
+		if u, ok := m.Type.(*btf.Union); ok && m.Name == "" {
+			members = slices.Concat(s.Members[:i], unionMember(t, u, m.Offset), s.Members[i+1:])
+		}
+	}
+	for _, m := range members {
 		name := goName(m.Name)
 		f, ok := fields[name]
 		if !ok {
@@ -63,6 +88,36 @@ func compare(t *testing.T, s *btf.Struct, g reflect.Type) {
 	}
 }
 
+// unionMember returns the member of a union that Go's type has for the whole: the first. The
+// others lie at the same address, are no larger, and are compared as types of their own.
+func unionMember(t *testing.T, u *btf.Union, at btf.Bits) []btf.Member {
+	for _, m := range u.Members {
+		size, err := btf.Sizeof(m.Type)
+		if err != nil || m.Offset != 0 || uint32(size) > u.Size {
+			t.Errorf("member %s of a union of %d bytes: %d bytes at %d (%v)", m.Name, u.Size, size, m.Offset.Bytes(), err)
+		}
+		s, ok := m.Type.(*btf.Struct)
+		if !ok || shared[s.Name] == nil {
+			t.Errorf("member %s of a union is not compared", m.Name)
+		}
+	}
+	first := u.Members[0]
+	if size, err := btf.Sizeof(first.Type); err != nil || uint32(size) != u.Size {
+		t.Errorf("%s, the first member of a union, is not the largest (%v)", first.Name, err)
+	}
+	return []btf.Member{{Name: first.Name, Type: first.Type, Offset: at}}
+}
+
+// TestUnion shows that the parts of a Site that its methods return are its Access.
+func TestUnion(t *testing.T) {
+	var s Site
+	for name, at := range map[string]unsafe.Pointer{"sync": unsafe.Pointer(s.Sync()), "heap": unsafe.Pointer(s.Heap()), "function": unsafe.Pointer(s.Function())} {
+		if at != unsafe.Pointer(&s.Access) {
+			t.Errorf("%s lies elsewhere", name)
+		}
+	}
+}
+
 // goName turns object_disp into ObjectDisp.
 func goName(c string) string {
 	var b strings.Builder
@@ -72,33 +127,42 @@ func goName(c string) string {
 	return b.String()
 }
 
-// TestSizesTellTypesApart: nothing else tells what a record is.
-func TestSizesTellTypesApart(t *testing.T) {
-	sizes := map[uintptr]reflect.Type{}
-	for _, v := range []any{Record{}, CallRecord{}, StackRecord{}, StackPart{}} {
-		g := reflect.TypeOf(v)
-		if other, ok := sizes[g.Size()]; ok {
-			t.Errorf("%s is as large as %s", g, other)
+// TestKindComesFirst shows that each record begins with its kind.
+func TestKindComesFirst(t *testing.T) {
+	for _, v := range []any{Record{}, CallRecord{}.Head, StackRecord{}, StackPart{}} {
+		f, ok := reflect.TypeOf(v).FieldByName("Kind")
+		if !ok || f.Offset != 0 || f.Type.Size() != 1 {
+			t.Errorf("%T does not begin with a byte Kind", v)
 		}
-		sizes[g.Size()] = g
+	}
+	if reflect.TypeFor[CallRecord]().Field(1).Name != "Head" {
+		t.Error("a CallRecord does not begin with a Record")
 	}
 }
 
 var (
 	comment     = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	enumeration = regexp.MustCompile(`(?s)enum[^{};]*\{([^}]*)\}`)
+	declaration = regexp.MustCompile(`struct (\w+) \{`)
 )
 
-// constants are the values of record.h's enumerations. They are read from the
-// text: the object's BTF holds no enumeration that no variable has for a type.
-func constants(t *testing.T) map[string]uint64 {
+// text returns the text of a header without its comments.
+func text(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile("record.h")
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return comment.ReplaceAllString(string(b), "")
+}
+
+// constants returns the values of the enumerations of record.h and site.h. They are read from
+// the text: the object's BTF holds no enumeration that no variable has for a type.
+func constants(t *testing.T) map[string]uint64 {
+	t.Helper()
+	var err error
 	out := map[string]uint64{}
-	for _, block := range enumeration.FindAllStringSubmatch(comment.ReplaceAllString(string(text), ""), -1) {
+	for _, block := range enumeration.FindAllStringSubmatch(text(t, "record.h")+text(t, "site.h"), -1) {
 		next := uint64(0)
 		for _, item := range strings.Split(block[1], ",") {
 			name, value, given := strings.Cut(strings.TrimSpace(item), "=")
@@ -123,10 +187,12 @@ func TestConstants(t *testing.T) {
 	have := map[string]uint64{
 		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel, "REC_SKIPPED": RecSkipped,
 		"TOUCH_SOURCE": TouchSource, "TOUCH_DEST": TouchDest, "TOUCH_PART": TouchPart, "TOUCH_CALL": TouchCall, "TOUCH_COUNT": TouchCount,
-		"SITE_NO_PLACE": SiteNoPlace, "SITE_LEAF": SiteLeaf, "SITE_CHECK": SiteCheck, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "SITE_TABLE": SiteTable, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect, "SITE_ELEMENT": SiteElement, "SITE_ARRAY": SiteArray,
-		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_PLACE": uint64(ActionPlace), "ACTION_OUTCOME": uint64(ActionOutcome), "ACTION_TAIL": uint64(ActionTail),
+		"SITE_NO_STACK": SiteNoStack, "SITE_LEAF": SiteLeaf, "SITE_INLINED": SiteInlined, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect,
+		"RECORD_EVENT": RecordEvent, "RECORD_CALL": RecordCall, "RECORD_STACK": RecordStack, "RECORD_STACK_PART": RecordStackPart,
+		"REACH_VARIABLE": uint64(ReachVariable), "REACH_HOME": uint64(ReachHome), "REACH_TABLE": uint64(ReachTable), "REACH_ELEMENT": uint64(ReachElement), "REACH_ARRAY": uint64(ReachArray), "REACH_SHARED_ARRAY": uint64(ReachSharedArray),
+		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_CALLER": uint64(ActionCaller), "ACTION_OUTCOME": uint64(ActionOutcome), "ACTION_TAIL": uint64(ActionTail),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
-		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack),
+		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack), "FROM_KIND": uint64(FromKind),
 		"SUCCESS_ALWAYS": uint64(SuccessAlways), "SUCCESS_ZERO": uint64(SuccessZero), "SUCCESS_NONZERO": uint64(SuccessNonzero),
 		"CHANNEL_UNSEEN": uint64(ChannelUnseen), "CHANNEL_PIPE": uint64(ChannelPipe), "CHANNEL_FIFO": uint64(ChannelFIFO), "CHANNEL_SOCKET": uint64(ChannelSocket),
 		"CHANNEL_EVENTFD": uint64(ChannelEventfd), "CHANNEL_TIMERFD": uint64(ChannelTimerfd), "CHANNEL_FUTEX": uint64(ChannelFutex), "CHANNEL_TIGHT": uint64(ChannelTight),
@@ -137,11 +203,11 @@ func TestConstants(t *testing.T) {
 	}
 	for name, v := range have {
 		if w, ok := want[name]; !ok || w != v {
-			t.Errorf("%s is %d in Go, %d in record.h (there: %v)", name, v, w, ok)
+			t.Errorf("%s is %d in Go, %d in C (there: %v)", name, v, w, ok)
 		}
 	}
 	for name := range want {
-		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_"} {
+		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_", "RECORD_", "REACH_"} {
 			if _, ok := have[name]; !ok && strings.HasPrefix(name, family) {
 				t.Errorf("Go does not know %s", name)
 			}
@@ -158,8 +224,8 @@ func TestLimits(t *testing.T) {
 	if n := spec.Maps["sites"].MaxEntries; n != MaxSites {
 		t.Errorf("the map holds %d sites, want %d", n, MaxSites)
 	}
-	if n := spec.Maps["place_hits"].MaxEntries; n != MaxPlaces {
-		t.Errorf("the map holds %d places, want %d", n, MaxPlaces)
+	if n := spec.Maps["unseen_hits"].MaxEntries; n != MaxUnseen {
+		t.Errorf("the map holds %d instructions, want %d", n, MaxUnseen)
 	}
 	if n := len(StackPart{}.Data); n != StackPartBytes {
 		t.Errorf("a part of a stack holds %d bytes, want %d", n, StackPartBytes)

@@ -2,33 +2,43 @@
 // share with Go, and the objects that clang made of them, committed so that
 // building needs Go alone.
 //
-// It gives the generated loader (LoadTracepredict) and the types Record,
-// StackRecord, StackPart, CallRecord, Site, Signature, TaskLine, Sleeper, LostLine, WatchKey, Watch,
-// WatchedLine, KernelCode and Tally. What a probe means is data in a Site; it
-// knows nothing of ELF files, processes or analyses.
+// It exports the generated loader (LoadTracepredict) and the types of records, sites, and what
+// iterators and maps hold. What a probe means is data in a Site; it knows nothing of ELF
+// files, processes or analyses.
 package bpf
+
+import "unsafe"
 
 // The types that the programs share with Go.
 //
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type stack_record -type stack_part -type site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type call_record -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
-	// StackRecord is what a place's calling chain is found from; struct stack_record.
-	StackRecord = TracepredictStackRecord
-	// StackPart is a piece of a thread's stack at a new place; struct stack_part.
-	StackPart = TracepredictStackPart
 	// CallRecord is a Record of a call with its parameters; struct call_record.
 	CallRecord = TracepredictCallRecord
+	// StackRecord is what a call stack is found from; struct stack_record.
+	StackRecord = TracepredictStackRecord
+	// StackPart is a piece of a thread's stack, of a new call stack; struct stack_part.
+	StackPart = TracepredictStackPart
+	// Site says what a probe observes; struct site of site.h.
+	Site = TracepredictSite
+	// AccessSite is the part of a Site of an access; struct access_site.
+	AccessSite = TracepredictAccessSite
+	// SyncSite is the part of a Site of a synchronisation call; struct sync_site.
+	SyncSite = TracepredictSyncSite
+	// HeapSite is the part of a Site of what begins or ends lifetimes; struct heap_site.
+	HeapSite = TracepredictHeapSite
+	// FunctionSite is the part of a Site of a function that was asked for; struct
+	// function_site.
+	FunctionSite = TracepredictFunctionSite
 	// Signature says what is recorded of the calls of a function; struct signature.
 	Signature = TracepredictSignature
-	// Site says what a probe observes; struct site.
-	Site = TracepredictSite
-	// TaskLine is a thread that lives when observation begins.
+	// TaskLine is a thread that lived when observation began.
 	TaskLine = TracepredictTaskLine
 	// Sleeper is what a thread is doing; struct sleeper of sleeper.h.
 	Sleeper = TracepredictSleeper
-	// LostLine is how many records a thread has lost that none has told of.
+	// LostLine is the number of lost records of a thread that no record has reported.
 	LostLine = TracepredictLostLine
 	// WatchKey names a hardware watchpoint; struct watch_key.
 	WatchKey = TracepredictWatchKey
@@ -38,46 +48,57 @@ type (
 	WatchedLine = TracepredictWatchedLine
 	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
 	KernelCode = TracepredictKernelCode
-	// Tally is what the programs know of a variable that nobody named.
+	// Tally is what the programs know of a variable that nobody named; struct tally.
 	Tally = TracepredictTally
 )
+
+// A Site ends in a union by operation. Its Access is the first member and the largest, and the
+// methods return the others, which share its memory.
+
+// Sync returns the site's part of a synchronisation call.
+func (s *Site) Sync() *SyncSite { return (*SyncSite)(unsafe.Pointer(&s.Access)) }
+
+// Heap returns the site's part of what begins or ends lifetimes.
+func (s *Site) Heap() *HeapSite { return (*HeapSite)(unsafe.Pointer(&s.Access)) }
+
+// Function returns the site's part of a function that was asked for.
+func (s *Site) Function() *FunctionSite { return (*FunctionSite)(unsafe.Pointer(&s.Access)) }
 
 // CookieFilter marks, in a link's cookie, that the program must look for the
 // process in the targets map because the link has no PID filter.
 const CookieFilter = 1 << 63
 
-// CookieGeneration is what one generation of a link of variables adds to its
-// cookies.
+// CookieGeneration is the difference between the cookies of two generations of a link.
 const CookieGeneration = 1 << 32
 
-// MaxRegs is how many registers a StackRecord has at most.
+// MaxRegs is the number of registers of a StackRecord.
 const MaxRegs = 33
 
-// StackPartBytes is how many bytes of a stack a StackPart has at most.
+// StackPartBytes is the number of bytes of a stack that a StackPart has at most.
 const StackPartBytes = 1 << 10
 
-// MaxStack is how many bytes of a stack are sent at most.
+// MaxStack is the number of bytes of a stack that are sent at most.
 const MaxStack = 64 << 10
 
-// MaxSites is how many sites one run can have.
+// MaxSites bounds the sites of one run.
 const MaxSites = 1 << 16
 
-// MaxPlaces bounds the numbers of places that synchronise unobserved (OpUnseen), of
+// MaxUnseen bounds the numbers of instructions that synchronise unobserved (OpUnseen), of
 // which 0 is none.
-const MaxPlaces = 1 << 13
+const MaxUnseen = 1 << 13
 
-// MaxArgs is how many parameters of a call are recorded at most.
+// MaxArgs bounds the parameters of a call that are recorded.
 const MaxArgs = 6
 
-// MaxSignatures is how many different signatures one run can have.
+// MaxSignatures bounds the different signatures of one run.
 const MaxSignatures = 1 << 12
 
-// MaxChain is how many sites can stand at one address.
+// MaxChain bounds the sites of one program at one address.
 const MaxChain = 8
 
-// KernelCodeBefore is how many bytes of a KernelCode lie before the instruction
+// KernelCodeBefore is the number of bytes of a KernelCode that lie before the instruction
 // pointer.
 const KernelCodeBefore = 32
 
-// MaxWatched is how many variables that nobody named one run can have.
+// MaxWatched bounds the variables that nobody named of one run.
 const MaxWatched = 1 << 15

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Messages between threads through the kernel: pipes, sockets, eventfds, timers
- * and futexes. A record when a system call that sends, or receives, is entered, and
- * one when it has returned. Loaded and attached only where messages are asked for:
- * each system call of the machine pays for looking whose it is.
+ * Messages between threads through the kernel: pipes, sockets, eventfds, timers and futexes.
+ * There is a record when a system call that sends or receives is entered, and one when it has
+ * returned. The programs are loaded and attached only where messages are asked for: each
+ * system call of the machine pays for looking whose it is.
  */
 #ifndef TRACEPREDICT_IO_H
 #define TRACEPREDICT_IO_H
@@ -38,9 +38,6 @@ struct fdtable {
 } CORE;
 struct files_struct {
 	struct fdtable *fdt;
-} CORE;
-struct task_struct___files {
-	struct files_struct *files;
 } CORE;
 struct sock_common {
 	unsigned short skc_family;
@@ -116,7 +113,7 @@ struct socket {
 
 /* What messages go through. */
 struct channel {
-	__u64 key; /* 0: none */
+	__u64 key;  /* 0: none */
 	__s32 kind; /* enum channel_kind */
 	__u32 pad;
 };
@@ -167,7 +164,7 @@ static __always_inline void read_call(struct io_args *a, __u64 regs_at, bool ent
 #endif
 }
 
-/* An address of the kernel's, made unreadable: it only has to differ. */
+/* Returns an address of the kernel's, made unreadable: it only has to differ. */
 static __always_inline __u64 veiled(void *p)
 {
 	__u64 v = (__u64)p * 0x9e3779b97f4a7c15ULL;
@@ -175,7 +172,7 @@ static __always_inline __u64 veiled(void *p)
 	return (v ^ v >> 29) & 0xffffffffffULL;
 }
 
-/* What a file without an inode of its own is, by the name that the kernel gives it. */
+/* Finds what a file without an inode of its own is, by the name that the kernel gives it. */
 static __always_inline void anonymous(struct channel *c, struct file *f)
 {
 	char name[12] = {};
@@ -190,9 +187,9 @@ static __always_inline void anonymous(struct channel *c, struct file *f)
 	c->key = veiled(BPF_CORE_READ(f, private_data));
 }
 
-/* What a socket sends to, or receives from. What comes in at one end of a stream of
- * AF_UNIX is named by that end. A stream of TCP is named by the two ports, and all
- * datagrams are one channel: too few names only make too many edges. */
+/* Finds what a socket sends to, or receives from. What comes in at one end of a stream of
+ * AF_UNIX is named by that end. A stream of TCP is named by the two ports, and all datagrams
+ * are one channel: too few names only make too many edges. */
 static __always_inline void socket_channel(struct channel *c, struct file *f, bool send)
 {
 	struct socket *s = BPF_CORE_READ(f, private_data);
@@ -221,10 +218,10 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 	c->key = send ? here << 16 | there : there << 16 | here;
 }
 
-/* The channel behind a descriptor of the current thread. */
+/* Returns the channel behind a descriptor of the current thread. */
 static __always_inline struct channel channel_of(__s32 fd, bool send)
 {
-	struct task_struct___files *task = (void *)bpf_get_current_task();
+	struct task_struct *task = (void *)bpf_get_current_task();
 	struct channel c = {};
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
@@ -256,7 +253,7 @@ static __always_inline struct channel channel_of(__s32 fd, bool send)
 	return c;
 }
 
-/* A futex: its address in the process. */
+/* Finds the channels of a futex call: the futex's address in the process. */
 static __always_inline void futex_channels(struct io_call *call, struct io_args *a)
 {
 	struct channel c = {.key = a->arg[0], .kind = CHANNEL_FUTEX};
@@ -289,14 +286,15 @@ static __always_inline void futex_channels(struct io_call *call, struct io_args 
 #endif
 }
 
-/* Whether a call moves pages, of which each takes a place, however few bytes it has. */
+/* Returns whether a call moves pages, each of which takes a slot of a pipe, however few bytes
+ * it has. */
 static __always_inline bool splices(__u64 nr)
 {
 	return nr == CALL_SENDFILE || nr == CALL_VMSPLICE || nr == CALL_SPLICE || nr == CALL_TEE;
 }
 
-/* What a system call sends to and receives from. To close a descriptor may tell of
- * the end. */
+/* Finds what a system call sends to and receives from; false if nothing. To close a
+ * descriptor may tell the other end of it. */
 static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 {
 	__s32 to = -1, from = -1;
@@ -353,7 +351,7 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	return call->send.key || call->receive.key;
 }
 
-/* At most so many bytes, where the call says so. */
+/* Returns how many bytes a call moves at most, where it says so. */
 static __always_inline __u64 most(struct io_args *a)
 {
 	switch (a->nr) {
@@ -361,7 +359,6 @@ static __always_inline __u64 most(struct io_args *a)
 	case CALL_WRITE:
 	case CALL_SENDTO:
 	case CALL_RECVFROM:
-		return a->arg[2];
 	case CALL_TEE:
 		return a->arg[2];
 	case CALL_SENDFILE:
@@ -375,32 +372,19 @@ static __always_inline __u64 most(struct io_args *a)
 	return UNBOUNDED;
 }
 
-static __noinline int io_record(struct io_call *call, __u64 id, __u64 bytes, __u32 what)
+static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes, __u32 what)
 {
-	struct who w = {.tid = id, .tgid = id >> 32};
 	struct channel *c;
-	struct record *r;
 
 	if (!call)
 		return 0;
 	c = (what & 0xff) == OP_SEND ? &call->send : &call->receive;
-	r = reserve(&w, false);
-	if (!r)
-		return 0;
-	r->time = bpf_ktime_get_ns();
-	r->object = c->key;
-	r->value = c->kind == CHANNEL_FUTEX ? call->caller : bytes;
-	r->sp = 0;
-	r->entered = call->ip;
-	r->tid = w.tid;
-	r->tgid = w.tgid;
-	r->site = 0;
-	r->place = 0;
-	r->op = what;
-	r->flags = what >> 8;
-	r->pad = 0;
-	r->result = c->kind;
-	submit(r, false);
+	send(thread, (struct record){.op = what,
+			     .flags = what >> 8,
+			     .object = c->key,
+			     .value = c->kind == CHANNEL_FUTEX ? call->caller : bytes,
+			     .extra = call->ip,
+			     .result = c->kind});
 	return 0;
 }
 
@@ -408,8 +392,8 @@ struct raw_args {
 	__u64 args[2];
 };
 
-/* Whether somebody may receive from now on who is not seen: a ring of requests, or who
- * is handed a descriptor over. */
+/* Returns whether calls that are not seen may receive from now on: an io_uring is set up, or a
+ * descriptor is handed over. */
 static __always_inline bool hands_over(struct io_args *a)
 {
 	__u64 control = 0;
@@ -422,45 +406,44 @@ static __always_inline bool hands_over(struct io_args *a)
 SEC("raw_tp/sys_enter")
 int on_call_in(struct raw_args *ctx)
 {
-	struct who w = current_thread();
-	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u64 thread = current_thread();
 	struct io_call call = {};
 	struct io_args a = {};
+	__u32 tid = thread;
 
-	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+	if (!is_target(thread))
 		return 0;
 	read_call(&a, ctx->args[0], true);
 	a.nr = ctx->args[1];
 	if (hands_over(&a)) {
 		call.send.kind = CHANNEL_UNSEEN;
-		io_record(&call, id, 0, OP_SEND);
+		io_record(&call, thread, 0, OP_SEND);
 	}
 	if (!io_call_of(&call, &a))
 		return 0;
 	if (call.receive.key)
-		io_record(&call, id, most(&a), OP_RECEIVE);
+		io_record(&call, thread, most(&a), OP_RECEIVE);
 	if (call.send.key)
-		io_record(&call, id, most(&a), OP_SEND);
-	bpf_map_update_elem(&io_calls, &w.tid, &call, BPF_ANY);
+		io_record(&call, thread, most(&a), OP_SEND);
+	bpf_map_update_elem(&io_calls, &tid, &call, BPF_ANY);
 	return 0;
 }
 
 SEC("raw_tp/sys_exit")
 int on_call_out(struct raw_args *ctx)
 {
-	struct who w = current_thread();
-	__u64 id = (__u64)w.tgid << 32 | w.tid;
+	__u64 thread = current_thread();
 	__s64 result = ctx->args[1];
 	struct io_call call = {}, *begun;
 	struct io_args a = {};
-	__u32 flags = REC_LEAVE;
+	__u32 flags = REC_LEAVE, tid = thread;
 
-	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+	if (!is_target(thread))
 		return 0;
-	begun = bpf_map_lookup_elem(&io_calls, &w.tid);
+	begun = bpf_map_lookup_elem(&io_calls, &tid);
 	if (begun) {
 		call = *begun;
-		bpf_map_delete_elem(&io_calls, &w.tid);
+		bpf_map_delete_elem(&io_calls, &tid);
 	} else {
 		/* Under way when observation began, if anything. */
 		read_call(&a, ctx->args[0], false);
@@ -470,9 +453,9 @@ int on_call_out(struct raw_args *ctx)
 	if (result < 0)
 		flags |= REC_FAILED;
 	if (call.receive.key)
-		io_record(&call, id, result, flags << 8 | OP_RECEIVE);
+		io_record(&call, thread, result, flags << 8 | OP_RECEIVE);
 	if (call.send.key)
-		io_record(&call, id, result, flags << 8 | OP_SEND);
+		io_record(&call, thread, result, flags << 8 | OP_SEND);
 	return 0;
 }
 

@@ -31,7 +31,6 @@ const (
 	OpExit
 	OpLibrary
 	OpExec
-	OpStack
 	OpTask
 	OpHole
 	OpTouch
@@ -55,12 +54,12 @@ var opNames = [numOps]string{
 	"none", "acquire", "acquire-read", "release", "wait", "signal", "broadcast",
 	"barrier", "sem-post", "sem-wait", "once", "guard-acquire", "guard-release",
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
-	"write", "update", "fork", "exit", "library", "exec", "stack", "task", "hole", "touch",
+	"write", "update", "fork", "exit", "library", "exec", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
 	"consistent", "cancel",
 }
 
-// String gives the operation's name, as tables of calls and plans spell it.
+// String returns the operation's name, as tables of calls and plans spell it.
 func (o Op) String() string {
 	if o < numOps {
 		return opNames[o]
@@ -78,6 +77,14 @@ func ParseOp(name string) (Op, bool) {
 	return OpNone, false
 }
 
+// The kinds of records, their first byte; enum record_kind of record.h.
+const (
+	RecordEvent     = 1 // Record
+	RecordCall      = 2 // CallRecord
+	RecordStack     = 3 // StackRecord
+	RecordStackPart = 4 // StackPart
+)
+
 // Record flags; REC_… of record.h.
 const (
 	RecLeave   = 1  // made after the operation
@@ -86,40 +93,40 @@ const (
 	RecProcess = 8  // OpFork of a process, not of a thread; OpExit with the whole process
 	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
 	RecKernel  = 32 // OpTouch by the kernel, in a system call of the thread
-	// RecSkipped: of an access, writes of the variable before it were redundant,
-	// and left out: the value last recorded is not what it had.
+	// RecSkipped marks an access before which writes of the variable were redundant and not
+	// recorded: the value last recorded is not what it had.
 	RecSkipped = 128
 )
 
-// What Result of an OpTouch tells; enum touch_hint of record.h.
+// The bits of the Result of an OpTouch; enum touch_hint of record.h.
 const (
 	TouchSource = 1 // rsi points into the variable, or just behind
 	TouchDest   = 2 // rdi does
 	TouchPart   = 4 // times TouchPart: by which of its watchpoints, 0 to 3
-	// TouchCall: of an access by the kernel, TouchCount counts the thread's system calls
-	// that touched a variable.
+	// TouchCall marks an access by the kernel. TouchCount then counts the thread's system
+	// calls that touched a variable.
 	TouchCall  = 16
 	TouchCount = 256 // times TouchCount: the low bits of rcx, or with TouchCall of that count
 )
 
-// Action is what a probe does when it fires; enum action of record.h.
+// Action is what a probe does when it fires; enum action of site.h.
 type Action uint8
 
-// The actions of record.h, in its order.
+// The actions of site.h, in its order.
 const (
 	ActionEmit Action = iota
 	ActionSave
 	ActionBoth
 	ActionReturn
-	ActionPlace
+	ActionCaller
 	ActionOutcome
 	ActionTail
 )
 
-// Operand is where an operand is; enum operand of record.h.
+// Operand is where an operand is; enum operand of site.h.
 type Operand uint8
 
-// The operand sources of record.h, in its order.
+// The operand sources of site.h, in its order.
 const (
 	FromNowhere Operand = iota
 	FromReg
@@ -127,13 +134,14 @@ const (
 	FromImm
 	FromMemory
 	FromStack
+	FromKind
 )
 
 // Success says when an operation had its effect, by what the function
-// returned; enum success of record.h.
+// returned; enum success of site.h.
 type Success uint8
 
-// The success rules of record.h, in its order.
+// The success rules of site.h, in its order.
 const (
 	SuccessAlways Success = iota
 	SuccessZero
@@ -142,32 +150,36 @@ const (
 	SuccessTrue8
 )
 
-// TimesEach is TIMES_EACH of record.h.
+// Reach is what an access must touch to be recorded; enum reach of site.h.
+type Reach uint8
+
+// The reaches of site.h, in its order.
+const (
+	ReachVariable Reach = iota
+	ReachHome
+	ReachTable
+	ReachElement
+	ReachArray
+	ReachSharedArray
+)
+
+// TimesEach is TIMES_EACH of site.h.
 const TimesEach = 255
 
-// Scales of an index that numbers a bit; SCALE_… of record.h.
+// Scales of an index that numbers a bit; SCALE_… of site.h.
 const (
 	ScaleBits32 = 254 // in its low 32 bits
 	ScaleBits   = 255
 )
 
-// Site flags; SITE_… of record.h.
+// Site flags; SITE_… of site.h.
 const (
-	SiteNoPlace = 1  // OpRelease: where it was is of no use, unless the thread does not hold the lock: no calling chain
-	SiteLeaf    = 2  // a call whose frame is never unwound; of OpReturn: the end of an inlined copy
-	SiteCheck   = 4  // an access: a record only if it touches the variable; of variables that nobody named: of an array
-	SiteTable   = 8  // with SiteCheck: the variable's address is in the global offset table
-	SiteSpin    = 16 // an access that changes nothing is recorded once, if the thread's next record were the same
-	// SiteOrders: an access that orders threads, of an atomic variable: each one is
-	// recorded.
-	SiteOrders   = 128
-	SiteIndirect = 32 // of OpAlloc: the block's address goes where the object points
-	// SiteElement, with SiteCheck: whatever is touched is the variable, if index
-	// times scale is a multiple of HomeDisp.
-	SiteElement = 64
-	// SiteArray, with SiteCheck: the variable is the element that is touched of an
-	// array of Span bytes, which begin HomeDisp apart.
-	SiteArray = 32
+	SiteNoStack  = 1  // OpRelease: the call stack matters only if the lock is not held
+	SiteLeaf     = 2  // a call whose frame is never unwound
+	SiteInlined  = 4  // OpReturn: the end of an inlined copy, which has no frame
+	SiteSpin     = 8  // an access that changes nothing is recorded once, if the thread's next record were the same
+	SiteOrders   = 16 // an access that orders threads, of an atomic variable: never redundant
+	SiteIndirect = 32 // OpAlloc: the block's address goes where the object points
 )
 
 // ChannelKind is what a message goes through; enum channel_kind of record.h.

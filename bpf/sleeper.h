@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the threads of the targets are doing, asked for by user space when they have
- * been quiet for a while: whether each sleeps, in which system call, with which
- * registers. That is what /proc and ptrace would tell together, of all threads at
- * once and without stopping one.
+ * What the threads of the targets are doing, asked for by user space when they have been quiet
+ * for a while: whether each sleeps, in which system call, with which registers. That is what
+ * /proc and ptrace would tell together, of all threads at once and without stopping one.
  */
+#ifndef TRACEPREDICT_SLEEPER_H
+#define TRACEPREDICT_SLEEPER_H
 
 #define SLEEPER_REGS 33
 #define SLEEPER_RETURNS 4
 struct sleeper {
 	__u32 tid, tgid;
 	__u32 own_tid; /* in the thread's own PID namespace: what the C library writes into locks */
-	__u32 state;   /* the kernel's: 0 it may run, bit 0 it waits and a signal would wake it, bit 1 nothing but the event would, bits 2 and 3 it is stopped */
-	__s64 call;    /* number of the system call; -1 in user space */
+	__u32 state; /* the kernel's: 0 it may run, bit 0 it waits and a signal would wake it, bit 1
+			* nothing but the event would, bits 2 and 3 it is stopped */
+	__s64 call;  /* number of the system call; -1 in user space */
 	__u64 thread_pointer;
-	__u64 switches;	/* how often it gave up the processor */
+	__u64 switches; /* how often it gave up the processor */
 	/* As struct pt_regs of the architecture begins; 0 behind it. */
 	__u64 regs[SLEEPER_REGS];
 	/* Of the return addresses that uretprobes have replaced, the innermost: where each
@@ -22,22 +24,6 @@ struct sleeper {
 	__u64 replaced[SLEEPER_RETURNS];
 	__u64 original[SLEEPER_RETURNS];
 };
-
-/* Parts of kernel types that nothing else uses. */
-struct return_instance___sleeper {
-	unsigned long stack;
-	unsigned long orig_ret_vaddr;
-	struct return_instance___sleeper *next;
-} CORE;
-struct uprobe_task___sleeper {
-	struct return_instance___sleeper *return_instances;
-} CORE;
-struct task_struct___sleeper {
-	struct uprobe_task___sleeper *utask;
-	unsigned int __state;
-	int exit_state;
-	unsigned long nvcsw, nivcsw;
-} CORE;
 
 #if defined(__TARGET_ARCH_x86)
 static __always_inline void saved_registers(struct sleeper *line, void *from)
@@ -58,14 +44,10 @@ static __always_inline void saved_registers(struct sleeper *line, void *from)
 }
 #endif
 
-static __always_inline void replaced_returns(struct sleeper *line, struct task_struct___sleeper *task)
+static __always_inline void copy_returns(struct sleeper *line, struct task_struct *task)
 {
-	struct uprobe_task___sleeper *u = BPF_CORE_READ(task, utask);
-	struct return_instance___sleeper *r;
+	struct return_instance *r = replaced_returns(task);
 
-	if (!u)
-		return;
-	r = BPF_CORE_READ(u, return_instances);
 	for (int i = 0; i < SLEEPER_RETURNS; i++) {
 		if (!r)
 			break;
@@ -79,27 +61,26 @@ SEC("iter/task")
 int list_sleepers(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct task_struct___sleeper *of = (void *)task;
-	struct sleeper line = {};
+	struct sleeper line = {.tgid = target_of(task)};
 	struct pid *pid;
 	unsigned int level;
 	struct upid *own;
 
-	if (!task)
-		return 0;
-	line.tgid = task_id(BPF_CORE_READ(task, group_leader));
-	if (!line.tgid || !bpf_map_lookup_elem(&targets, &line.tgid) || BPF_CORE_READ(of, exit_state))
+	if (!line.tgid || BPF_CORE_READ(task, exit_state))
 		return 0;
 	line.tid = task_id(task);
 	pid = BPF_CORE_READ(task, thread_pid);
 	level = BPF_CORE_READ(pid, level);
-	own = (void *)pid + bpf_core_field_offset(pid->numbers) + level * bpf_core_type_size(struct upid);
+	own = (void *)pid + bpf_core_field_offset(pid->numbers) +
+	      level * bpf_core_type_size(struct upid);
 	line.own_tid = BPF_CORE_READ(own, nr);
-	line.state = BPF_CORE_READ(of, __state);
+	line.state = BPF_CORE_READ(task, __state);
 	line.thread_pointer = THREAD_POINTER(task);
-	line.switches = BPF_CORE_READ(of, nvcsw) + BPF_CORE_READ(of, nivcsw);
+	line.switches = BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 	saved_registers(&line, (void *)bpf_task_pt_regs(task));
-	replaced_returns(&line, of);
+	copy_returns(&line, task);
 	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
 	return 0;
 }
+
+#endif

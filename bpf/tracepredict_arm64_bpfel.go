@@ -13,6 +13,24 @@ import (
 	"github.com/cilium/ebpf"
 )
 
+type TracepredictAccessSite struct {
+	_         structs.HostLayout
+	Imm       uint64
+	Home      int64
+	Span      uint32
+	Stride    uint32
+	TableDisp int32
+	Watched   uint32
+	ValueFrom uint8
+	ValueReg  uint8
+	Width     uint8
+	Extra     uint8
+	Reach     uint8
+	IndexReg  uint8
+	Scale     uint8
+	Times     uint8
+}
+
 type TracepredictBlockKey struct {
 	_    structs.HostLayout
 	Addr uint64
@@ -38,6 +56,22 @@ type TracepredictFrameKey struct {
 	Sp    uint64
 	Tgid  uint32
 	Level uint32
+}
+
+type TracepredictFunctionSite struct {
+	_         structs.HostLayout
+	Signature uint32
+	Result    uint8
+	Pad       [3]uint8
+}
+
+type TracepredictHeapSite struct {
+	_         structs.HostLayout
+	Least     uint64
+	Size      uint64
+	SizeReg   uint8
+	FactorReg uint8
+	Pad       [6]uint8
 }
 
 type TracepredictIoCall struct {
@@ -69,9 +103,9 @@ type TracepredictKernelCode struct {
 	Bytes [48]uint8
 }
 
-type TracepredictKnownPlace struct {
+type TracepredictKnownStack struct {
 	_      structs.HostLayout
-	Place  uint32
+	Stack  uint32
 	Others uint32
 	Words  uint8
 	Pad    uint8
@@ -95,7 +129,7 @@ type TracepredictPendingCall struct {
 	Second  uint64
 	Entered uint64
 	Site    uint32
-	Place   uint32
+	Stack   uint32
 }
 
 type TracepredictPendingReturn struct {
@@ -104,17 +138,9 @@ type TracepredictPendingReturn struct {
 	Object uint64
 	Args   [6]uint64
 	Site   uint32
-	Place  uint32
+	Stack  uint32
 	Top    uint32
 	Tail   uint32
-}
-
-type TracepredictPlaceKey struct {
-	_      structs.HostLayout
-	Caller uint64
-	Depth  uint64
-	Site   uint64
-	Outer  uint64
 }
 
 type TracepredictReadings struct {
@@ -129,20 +155,21 @@ type TracepredictReadings struct {
 }
 
 type TracepredictRecord struct {
-	_       structs.HostLayout
-	Time    uint64
-	Object  uint64
-	Value   uint64
-	Sp      uint64
-	Entered uint64
-	Tid     uint32
-	Tgid    uint32
-	Site    uint32
-	Place   uint32
-	Op      uint8
-	Flags   uint8
-	Pad     uint16
-	Result  int32
+	_      structs.HostLayout
+	Kind   uint8
+	Op     uint8
+	Flags  uint8
+	Pad    uint8
+	Tid    uint32
+	Tgid   uint32
+	Stack  uint32
+	Result int32
+	Site   uint32
+	Time   uint64
+	Object uint64
+	Value  uint64
+	Extra  uint64
+	Sp     uint64
 }
 
 type TracepredictSignature struct {
@@ -158,32 +185,18 @@ type TracepredictSignature struct {
 
 type TracepredictSite struct {
 	_          structs.HostLayout
-	ObjectDisp int64
-	SecondDisp int64
-	Imm        uint64
 	Next       uint32
 	SpDelta    int32
 	Op         uint8
 	Action     uint8
-	ObjectFrom uint8
-	ObjectReg  uint8
-	SecondFrom uint8
-	SecondReg  uint8
-	Width      uint8
-	Success    uint8
 	AtEntry    uint8
 	Flags      uint8
 	When       uint8
-	ResultFrom uint8
-	Result     int32
-	Home       int64
-	HomeDisp   int32
-	Span       uint32
-	IndexReg   uint8
-	Scale      uint8
-	Size       uint8
-	Times      uint8
-	Watched    uint32
+	ObjectFrom uint8
+	ObjectReg  uint8
+	Pad        uint8
+	ObjectDisp int64
+	Access     TracepredictAccessSite
 }
 
 type TracepredictSleeper struct {
@@ -203,7 +216,7 @@ type TracepredictSleeper struct {
 type TracepredictSlot struct {
 	_          structs.HostLayout
 	Tid        uint32
-	OuterPlace uint32
+	OuterStack uint32
 	OuterSp    uint64
 	SpinValue  uint64
 	SpinExtra  uint64
@@ -214,36 +227,61 @@ type TracepredictSlot struct {
 	Taken      uint64
 	Held       [32]uint8
 	Calls      [4]TracepredictPendingCall
-	Places     [8]struct {
+	Stacks     [8]struct {
 		_     structs.HostLayout
-		Key   TracepredictPlaceKey
-		Known TracepredictKnownPlace
+		Key   TracepredictStackKey
+		Known TracepredictKnownStack
 	}
+}
+
+type TracepredictStackKey struct {
+	_      structs.HostLayout
+	Caller uint64
+	Depth  uint64
+	Site   uint64
+	Outer  uint64
 }
 
 type TracepredictStackPart struct {
 	_     structs.HostLayout
-	Addr  uint64
+	Kind  uint8
+	Pad   uint8
+	Size  uint16
 	Tid   uint32
 	Tgid  uint32
-	Place uint32
-	Size  uint32
+	Stack uint32
+	Addr  uint64
 	Data  [1024]uint8
 }
 
 type TracepredictStackRecord struct {
 	_      structs.HostLayout
-	Time   uint64
-	Regs   [33]uint64
-	Caller uint64
-	Tid    uint32
-	Tgid   uint32
-	Site   uint32
-	Place  uint32
-	Op     uint8
+	Kind   uint8
 	Cut    uint8
 	Parts  uint16
-	Pad    uint32
+	Tid    uint32
+	Tgid   uint32
+	Stack  uint32
+	Site   uint32
+	Call   uint32
+	Time   uint64
+	Caller uint64
+	Regs   [33]uint64
+}
+
+type TracepredictSyncSite struct {
+	_          structs.HostLayout
+	SecondDisp int64
+	Function   uint64
+	SecondFrom uint8
+	SecondReg  uint8
+	Success    uint8
+	ResultFrom uint8
+	Result     int32
+	MarkDisp   int32
+	Mark       uint8
+	Extra      uint8
+	Pad        [2]uint8
 }
 
 type TracepredictTally struct {
@@ -299,14 +337,14 @@ const (
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
-	TracepredictMapPlaceHits         = "place_hits"
-	TracepredictMapPlaces            = "places"
 	TracepredictMapReadings          = "readings"
-	TracepredictMapRing              = "ring"
+	TracepredictMapRingBuffer        = "ring_buffer"
 	TracepredictMapSignatures        = "signatures"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
+	TracepredictMapStacks            = "stacks"
 	TracepredictMapTargets           = "targets"
+	TracepredictMapUnseenHits        = "unseen_hits"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
 	TracepredictProgListSleepers     = "list_sleepers"
@@ -333,11 +371,10 @@ const (
 	TracepredictVarCutStacks         = "cut_stacks"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
-	TracepredictVarLastPlace         = "last_place"
+	TracepredictVarLastStack         = "last_stack"
 	TracepredictVarLostBlocks        = "lost_blocks"
 	TracepredictVarLostLives         = "lost_lives"
 	TracepredictVarLostPending       = "lost_pending"
-	TracepredictVarLostPlaces        = "lost_places"
 	TracepredictVarLostRecords       = "lost_records"
 	TracepredictVarLostStacks        = "lost_stacks"
 	TracepredictVarPidnsDev          = "pidns_dev"
@@ -347,6 +384,7 @@ const (
 	TracepredictVarStackLimit        = "stack_limit"
 	TracepredictVarTight             = "tight"
 	TracepredictVarUnnamed           = "unnamed"
+	TracepredictVarUntabledStacks    = "untabled_stacks"
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
@@ -434,14 +472,14 @@ type TracepredictMapSpecs struct {
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
-	PlaceHits      *ebpf.MapSpec `ebpf:"place_hits"`
-	Places         *ebpf.MapSpec `ebpf:"places"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
-	Ring           *ebpf.MapSpec `ebpf:"ring"`
+	RingBuffer     *ebpf.MapSpec `ebpf:"ring_buffer"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
 	Sites          *ebpf.MapSpec `ebpf:"sites"`
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
+	Stacks         *ebpf.MapSpec `ebpf:"stacks"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	UnseenHits     *ebpf.MapSpec `ebpf:"unseen_hits"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
 }
@@ -456,11 +494,10 @@ type TracepredictVariableSpecs struct {
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
-	LastPlace         *ebpf.VariableSpec `ebpf:"last_place"`
+	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
-	LostPlaces        *ebpf.VariableSpec `ebpf:"lost_places"`
 	LostRecords       *ebpf.VariableSpec `ebpf:"lost_records"`
 	LostStacks        *ebpf.VariableSpec `ebpf:"lost_stacks"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
@@ -470,6 +507,7 @@ type TracepredictVariableSpecs struct {
 	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
 	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
+	UntabledStacks    *ebpf.VariableSpec `ebpf:"untabled_stacks"`
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
@@ -511,14 +549,14 @@ type TracepredictMaps struct {
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
-	PlaceHits      *ebpf.Map `ebpf:"place_hits"`
-	Places         *ebpf.Map `ebpf:"places"`
 	Readings       *ebpf.Map `ebpf:"readings"`
-	Ring           *ebpf.Map `ebpf:"ring"`
+	RingBuffer     *ebpf.Map `ebpf:"ring_buffer"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
 	Sites          *ebpf.Map `ebpf:"sites"`
 	Slots          *ebpf.Map `ebpf:"slots"`
+	Stacks         *ebpf.Map `ebpf:"stacks"`
 	Targets        *ebpf.Map `ebpf:"targets"`
+	UnseenHits     *ebpf.Map `ebpf:"unseen_hits"`
 	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
 }
@@ -533,14 +571,14 @@ func (m *TracepredictMaps) Close() error {
 		m.KernelCodes,
 		m.Lost,
 		m.PendingReturns,
-		m.PlaceHits,
-		m.Places,
 		m.Readings,
-		m.Ring,
+		m.RingBuffer,
 		m.Signatures,
 		m.Sites,
 		m.Slots,
+		m.Stacks,
 		m.Targets,
+		m.UnseenHits,
 		m.Watched,
 		m.Watches,
 	)
@@ -556,11 +594,10 @@ type TracepredictVariables struct {
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
-	LastPlace         *ebpf.Variable `ebpf:"last_place"`
+	LastStack         *ebpf.Variable `ebpf:"last_stack"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
-	LostPlaces        *ebpf.Variable `ebpf:"lost_places"`
 	LostRecords       *ebpf.Variable `ebpf:"lost_records"`
 	LostStacks        *ebpf.Variable `ebpf:"lost_stacks"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
@@ -570,6 +607,7 @@ type TracepredictVariables struct {
 	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
 	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
+	UntabledStacks    *ebpf.Variable `ebpf:"untabled_stacks"`
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`

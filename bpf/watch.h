@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Hardware watchpoints: a record for each access of a few variables, whatever
- * instruction makes it. The processor traps after the access; the kernel's perf
- * event runs on_watch in the thread that made it.
+ * Hardware watchpoints: a record for each access of a few variables, whatever instruction
+ * makes it. The processor traps after the access; the kernel's perf event runs on_watch in the
+ * thread that made it.
  *
- * A trap in the kernel is an access by a system call, unless it is one of ours:
- * the probes of other sites read variables too, out of an exception.
+ * A trap in the kernel is an access by a system call, unless it is one of ours: the probes of
+ * other sites read variables too, out of an exception.
  */
 #ifndef TRACEPREDICT_WATCH_H
 #define TRACEPREDICT_WATCH_H
@@ -23,8 +23,8 @@ struct {
 	__type(value, struct watch);
 } watches SEC(".maps");
 
-/* Code of the kernel around an instruction that accessed a variable: it cannot
- * be read from outside. */
+/* Code of the kernel around an instruction that accessed a variable: user space cannot read
+ * it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 10);
@@ -32,17 +32,11 @@ struct {
 	__type(value, struct kernel_code);
 } kernel_codes SEC(".maps");
 
-struct uprobe;
-struct uprobe_task {
-	unsigned long vaddr;
-	struct uprobe *active_uprobe;
-	unsigned long xol_vaddr;
-} CORE;
-
-/* Where a copy of an instruction, which a probe steps out of line, comes from. */
+/* Returns where the instruction at ip comes from: a probe may step a copy of it out of
+ * line. */
 static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
 {
-	struct uprobe_task *u = BPF_CORE_READ((struct task_struct___utask *)task, utask);
+	struct uprobe_task *u = BPF_CORE_READ(task, utask);
 	__u64 copy;
 
 	if (!u || !BPF_CORE_READ(u, active_uprobe))
@@ -77,7 +71,7 @@ static __always_inline bool near(__u64 pointer, __u64 object, __u8 width, __u8 d
 
 #define GROUP 64 /* bytes that a string instruction may do between two traps */
 
-/* Which operand of a string instruction is the variable, see touch_hint. The kernel
+/* Returns which operand of a string instruction is the variable, see touch_hint. The kernel
  * copies between its own memory and the program's. */
 static __always_inline __u32 hints(struct pt_regs *ctx, __u64 object, __u8 width)
 {
@@ -86,8 +80,11 @@ static __always_inline __u32 hints(struct pt_regs *ctx, __u64 object, __u8 width
 
 	if (KERNEL_MODE(ctx))
 		return ((__s64)from < 0 ? 0 : TOUCH_SOURCE) | ((__s64)to < 0 ? 0 : TOUCH_DEST);
-	h = (near(from, object, width, 8) ? TOUCH_SOURCE : 0) | (near(to, object, width, 8) ? TOUCH_DEST : 0);
-	return h ?: (near(from, object, width, GROUP) ? TOUCH_SOURCE : 0) | (near(to, object, width, GROUP) ? TOUCH_DEST : 0);
+	h = (near(from, object, width, 8) ? TOUCH_SOURCE : 0) |
+	    (near(to, object, width, 8) ? TOUCH_DEST : 0);
+	return h
+		       ?: (near(from, object, width, GROUP) ? TOUCH_SOURCE : 0) |
+				  (near(to, object, width, GROUP) ? TOUCH_DEST : 0);
 }
 
 /* Keeps the kernel's code around ip. */
@@ -102,8 +99,8 @@ static __noinline int keep_code(__u64 ip)
 	return 0;
 }
 
-/* The system call in which the kernel last touched a variable for a thread: it
- * may do so many times in one. Only the thread writes to its line. */
+/* The system call in which the kernel last touched a variable for a thread: it may do so many
+ * times in one. Only the thread writes to its line. */
 struct kernel_call {
 	__u32 count; /* from 1 */
 	__u32 under_way;
@@ -119,12 +116,13 @@ struct {
 SEC("raw_tp/sys_enter")
 int on_watched_call(void *ctx)
 {
-	struct who w = current_thread();
+	__u64 thread = current_thread();
 	struct kernel_call *call;
+	__u32 tid = thread;
 
-	if (!bpf_map_lookup_elem(&targets, &w.tgid))
+	if (!is_target(thread))
 		return 0;
-	call = bpf_map_lookup_elem(&kernel_calls, &w.tid);
+	call = bpf_map_lookup_elem(&kernel_calls, &tid);
 	if (call)
 		call->under_way = 0;
 	return 0;
@@ -133,14 +131,14 @@ int on_watched_call(void *ctx)
 SEC("tp_btf/sched_process_exit")
 int on_watched_exit(__u64 *ctx)
 {
-	struct who w = current_thread();
+	__u32 tid = current_thread();
 
-	bpf_map_delete_elem(&kernel_calls, &w.tid);
+	bpf_map_delete_elem(&kernel_calls, &tid);
 	return 0;
 }
 
-/* Counts the system calls of a thread in which the kernel touches a variable; 0
- * if it cannot. */
+/* Counts the system calls of a thread in which the kernel touches a variable. Returns the
+ * number of the current one, 0 if it cannot. */
 static __always_inline __u32 count_call(__u32 tid)
 {
 	struct kernel_call *call = bpf_map_lookup_elem(&kernel_calls, &tid);
@@ -157,26 +155,7 @@ static __always_inline __u32 count_call(__u32 tid)
 
 #define TOUCH_BITS 0x3fffff
 
-#define FIRM_TRIES 64
-
-/* reserve for a place where the kernel tries for the lock of the ring but once,
- * as another processor has it for a moment. */
-static __always_inline struct record *reserve_firmly(struct who *w)
-{
-	__u64 id = (__u64)w->tgid << 32 | w->tid;
-	struct record *r = 0;
-
-	if (room() && (!any_lost || tell_lost(id))) {
-		for (int i = 0; i < FIRM_TRIES; i++) {
-			r = bpf_ringbuf_reserve(&ring, sizeof(*r), 0);
-			if (r)
-				break;
-		}
-	}
-	if (!r)
-		count_lost(id);
-	return r;
-}
+#define FIRM_TRIES 64 /* see reserve: on_watch may run where the kernel tries but once */
 
 static __always_inline __u64 watched_value(struct watch *watch, __u8 *flags)
 {
@@ -192,63 +171,46 @@ SEC("perf_event")
 int on_watch(struct bpf_perf_event_data *data)
 {
 	struct pt_regs *ctx = &data->regs;
-	struct who w = current_thread();
-	struct watch_key key = {.addr = data->addr, .tgid = w.tgid};
+	__u64 thread = current_thread();
+	struct watch_key key = {.addr = data->addr, .tgid = thread >> 32};
 	struct watch *watch = bpf_map_lookup_elem(&watches, &key);
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct site *site;
-	struct record *r;
-	__u64 ip, sp, value, caller;
-	__u32 place, index, where, call = 0;
-	__u8 flags = 0;
+	struct record event = {.op = OP_TOUCH}, *r;
+	__u64 caller, call = 0;
+	__u32 where;
 
 	if (!watch)
 		return 0;
-	where = index = watch->site;
-	site = bpf_map_lookup_elem(&sites, &index);
-	if (!site)
-		return 0;
-	ip = REG_IP(ctx);
-	sp = REG_SP(ctx);
+	where = event.site = watch->site;
+	event.object = watch->object;
+	event.extra = REG_IP(ctx);
 	if (KERNEL_MODE(ctx)) {
 		struct pt_regs *user = (void *)bpf_task_pt_regs(task);
 		__s64 nr = SYSCALL_NUMBER(user);
 
 		if (nr < 0 || IS_PROBE(nr))
 			return 0;
-		flags = REC_KERNEL;
-		sp = REG_SP(user);
+		event.flags = REC_KERNEL;
+		event.sp = REG_SP(user);
 		caller = REG_IP(user);
-		keep_code(ip);
-		call = count_call(w.tid);
+		keep_code(event.extra);
+		call = count_call(thread);
 		where |= (__u32)(nr + 1) << 16;
 	} else {
-		caller = ip = stepped_from(task, ip);
+		event.sp = REG_SP(ctx);
+		caller = event.extra = stepped_from(task, event.extra);
 	}
-	value = watched_value(watch, &flags);
-	place = want_stacks ? place_at(caller, where, sp, &w, slot_of(w.tid)) : 0;
-	r = reserve_firmly(&w);
-	if (!r)
-		return 0;
-	r->time = bpf_ktime_get_ns();
-	r->object = watch->object;
-	r->value = value;
-	r->sp = sp;
-	r->entered = ip;
-	r->tid = w.tid;
-	r->tgid = w.tgid;
-	r->site = index;
-	r->place = place;
-	r->op = OP_TOUCH;
-	r->flags = flags;
-	r->pad = 0;
+	event.value = watched_value(watch, &event.flags);
+	event.stack = want_stacks ? stack_at(caller, where, event.sp, thread, slot_of(thread)) : 0;
 	if (call)
-		r->result = (call & TOUCH_BITS) * TOUCH_COUNT | TOUCH_CALL;
+		event.result = (call & TOUCH_BITS) * TOUCH_COUNT | TOUCH_CALL;
 	else
-		r->result = (COUNT(ctx) & TOUCH_BITS) * TOUCH_COUNT;
-	r->result |= hints(ctx, watch->object, watch->width);
-	r->result |= (watch->part & 3) * TOUCH_PART;
-	submit(r, false);
+		event.result = (COUNT(ctx) & TOUCH_BITS) * TOUCH_COUNT;
+	event.result |= hints(ctx, watch->object, watch->width);
+	event.result |= (watch->part & 3) * TOUCH_PART;
+	r = reserve(thread, sizeof(*r), false, FIRM_TRIES);
+	if (r)
+		submit(r, thread, event, false);
 	return 0;
 }
 
@@ -267,14 +229,11 @@ struct perf_event {
 struct perf_event_context {
 	struct list_head event_list;
 } CORE;
-struct task_struct___events {
-	struct perf_event_context *perf_event_ctxp;
-} CORE;
 
-#define BREAKPOINT 5 /* PERF_TYPE_BREAKPOINT */
+#define BREAKPOINT 5  /* PERF_TYPE_BREAKPOINT */
 #define MAX_EVENTS 64 /* of a thread; others may have some too */
 
-/* The hardware watchpoints of the targets' threads that have a program: a thread
+/* Lists the hardware watchpoints of the targets' threads that have a program: a thread
  * inherits those of the one that made it, and is not to get them twice. */
 SEC("iter/task")
 int list_watched(struct bpf_iter__task *ctx)
@@ -282,21 +241,19 @@ int list_watched(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct perf_event_context *events;
 	struct list_head *head, *entry;
-	struct watched_line line = {};
+	struct watched_line line = {.tgid = target_of(task)};
 
-	if (!task)
+	if (!line.tgid)
 		return 0;
-	line.tgid = task_id(BPF_CORE_READ(task, group_leader));
-	if (!line.tgid || !bpf_map_lookup_elem(&targets, &line.tgid))
-		return 0;
-	events = BPF_CORE_READ((struct task_struct___events *)task, perf_event_ctxp);
+	events = BPF_CORE_READ(task, perf_event_ctxp);
 	if (!events)
 		return 0;
 	line.tid = task_id(task);
 	head = (void *)events + bpf_core_field_offset(events->event_list);
 	entry = BPF_CORE_READ(head, next);
 	for (int i = 0; i < MAX_EVENTS; i++) {
-		struct perf_event *e = (void *)entry - bpf_core_field_offset(struct perf_event, event_entry);
+		struct perf_event *e =
+			(void *)entry - bpf_core_field_offset(struct perf_event, event_entry);
 
 		if (!entry || entry == head)
 			break;

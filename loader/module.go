@@ -98,7 +98,7 @@ func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 func (m *Module) keep(base uint32) {
 	for i := range m.Plan.Sites {
 		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
-			s.BPF.Watched += base
+			s.BPF.Access.Watched += base
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
 		if err != nil {
 			return err
 		}
-		sites[i].Imm = uint64(number)
+		sites[i].Function().Signature = number
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type placeRef struct {
 // are too many in all files, none of the module is told of.
 func (s *Session) numberPlaces(m *Module) {
 	n := len(m.Plan.Places)
-	if len(s.places)+n > bpf.MaxPlaces {
+	if len(s.places)+n > bpf.MaxUnseen {
 		return
 	}
 	m.place, m.asked = uint32(len(s.places)), true

@@ -138,7 +138,7 @@ func (m *Module) places() []place {
 			ps = append(ps, place{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)}})
 		}
 		p := &ps[len(ps)-1]
-		p.variables = append(p.variables, s.BPF.Watched)
+		p.variables = append(p.variables, s.BPF.Access.Watched)
 	}
 	slices.SortStableFunc(ps, func(a, b place) int { return int(a.variables[0]) - int(b.variables[0]) })
 	return ps

@@ -16,10 +16,10 @@ import (
 func TestPlaces(t *testing.T) {
 	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
 		{Addr: 0x100, Offset: 1},
-		{Addr: 0x100, Offset: 1, Program: probes.ProgramShared, BPF: bpf.Site{Watched: 2}},
+		{Addr: 0x100, Offset: 1, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 2}}},
 		{Addr: 0x100, Offset: 1, Program: probes.ProgramShared},
-		{Addr: 0x200, Offset: 2, Program: probes.ProgramShared, BPF: bpf.Site{Watched: 1}},
-		{Addr: 0x300, Offset: 3, Program: probes.ProgramShared, BPF: bpf.Site{Watched: 1}},
+		{Addr: 0x200, Offset: 2, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 1}}},
+		{Addr: 0x300, Offset: 3, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 1}}},
 	}}}
 	m.keep(100)
 	want := []place{

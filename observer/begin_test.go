@@ -25,7 +25,7 @@ func TestBegin(t *testing.T) {
 		}
 	}
 	o.now = 7
-	got := *o.begin(&thread{id: 5}, &bpf.Record{Place: 9}, event.Signal)
+	got := *o.begin(&thread{id: 5}, &bpf.Record{Stack: 9}, event.Signal)
 	for _, name := range replaced {
 		reflect.ValueOf(&got).Elem().FieldByName(name).SetZero()
 	}

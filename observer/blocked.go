@@ -127,7 +127,7 @@ func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 			continue
 		}
 		w := o.waiter(b)
-		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.StackID(w.record.Place)}
+		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.StackID(w.record.Stack)}
 		if w.object != nil {
 			out[i].Object = w.object.id
 		}
@@ -150,7 +150,7 @@ type waiter struct {
 }
 
 func (o *Observer) waiter(b Block) waiter {
-	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Place: uint32(o.foundPlace(b))}}
+	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.foundPlace(b))}}
 	w.thread = o.thread(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
 		info.StartAddr = b.Start

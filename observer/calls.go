@@ -157,7 +157,7 @@ func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncI
 
 func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
 	x := &instance{id: o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
-		First: event.StackID(r.Place), FirstThread: t.id})}
+		First: event.StackID(r.Stack), FirstThread: t.id})}
 	t.process.things[addr] = x
 	t.process.born(addr)
 	return x

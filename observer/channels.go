@@ -164,7 +164,7 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 // ownFutex reports whether a futex call is the program's own, and on nothing that is
 // observed.
 func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
-	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Entered, r.Value)
+	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Extra, r.Value)
 }
 
 // channel gives the channel of a record.
@@ -192,7 +192,7 @@ func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *chan
 }
 
 func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
-	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Name: channelNames[kind], First: event.StackID(r.Place), FirstThread: t.id}
+	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Name: channelNames[kind], First: event.StackID(r.Stack), FirstThread: t.id}
 	if kind == bpf.ChannelPipe {
 		obj.Name = fmt.Sprintf("pipe:[%d]", r.Object)
 	}

@@ -129,13 +129,13 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 	case "sp":
 		r.Sp = number(tb, value)
 	case "entered":
-		r.Entered = number(tb, value)
+		r.Extra = number(tb, value)
 	case "time":
 		r.Time = number(tb, value)
 	case "result":
 		r.Result = int32(number(tb, value))
 	case "place":
-		r.Place = uint32(number(tb, value))
+		r.Stack = uint32(number(tb, value))
 	case "kind":
 		r.Site = siteNames[value]
 	default:

@@ -97,7 +97,7 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 		return
 	}
 	o.endWithin(t, h, r.Object, r.Value)
-	b := &block{size: r.Value, place: event.StackID(r.Place), thread: t.id}
+	b := &block{size: r.Value, place: event.StackID(r.Stack), thread: t.id}
 	h.blocks.put(r.Object, b)
 	t.latest = b
 }

@@ -94,7 +94,7 @@ func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.evict(obj, op)
 	obj.handed = false
-	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.StackID(r.Place)})
+	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.StackID(r.Stack)})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)
 	} else {
@@ -201,7 +201,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
 	}
 	o.tellMarked(t, r)
-	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Place, depth: 1, alone: o.site(r).Alone}
+	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Stack, depth: 1, alone: o.site(r).Alone}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
 		o.tellInconsistent(t, r, h, event.InCondWait)

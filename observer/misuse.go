@@ -87,7 +87,7 @@ func (o *Observer) tellDestroyed(t *thread, r *bpf.Record, g grave, flags event.
 // whatever makes it again clears the mark, with or without a call. It reports whether
 // there was one.
 func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
-	if r.Entered == 0 || o.stats.Holed > 0 {
+	if r.Extra == 0 || o.stats.Holed > 0 {
 		return false
 	}
 	g, ok := o.graves.get(t.process, r.Object)
@@ -195,14 +195,14 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.Holed > 0 {
 		return
 	}
-	if t.joined == r.Object && r.Entered < t.joinedAt {
+	if t.joined == r.Object && r.Extra < t.joinedAt {
 		return
 	}
 	peer := o.unjoined(t, r)
 	if peer == 0 {
 		return
 	}
-	t.joined, t.joinedAt = r.Object, r.Entered
+	t.joined, t.joinedAt = r.Object, r.Extra
 	e := o.begin(t, r, event.JoinFailed)
 	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
 	o.send()
@@ -225,7 +225,7 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 // it gone or not; 0 if that is unknown.
 func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
 	last, _ := o.parted.get(t.process, r.Object)
-	if u := t.process.byPointer(r.Object, r.Entered); u != nil {
+	if u := t.process.byPointer(r.Object, r.Extra); u != nil {
 		last = max(last, u.id)
 	}
 	if last == 0 && r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {

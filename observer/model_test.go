@@ -311,7 +311,7 @@ func (m *model) joinReturns(th *mthread) {
 	}
 	th.joins, j.peer.joined = nil, true
 	m.crossed = m.crossed || m.tpInUse(j.peer)
-	m.record(th, bpf.OpJoin, 0, bpf.Record{Object: j.peer.tp, Entered: j.entered})
+	m.record(th, bpf.OpJoin, 0, bpf.Record{Object: j.peer.tp, Extra: j.entered})
 	if !j.peer.told {
 		m.ends(j.peer, " inferred")
 	}
@@ -459,7 +459,7 @@ func anyRecords(t interface{ Fatal(...any) }, data []byte) {
 func wildRecord(b []byte, time uint64) bpf.Record {
 	r := bpf.Record{
 		Time: time, Tid: uint32(b[0] % 4), Tgid: uint32(b[0]/128 + 1), Op: b[1] % 30, Flags: b[3] & 15,
-		Site: uint32(b[5] % 13), Sp: uint64(b[4]%6) << 10, Entered: time - uint64(b[3]), Result: int32(b[4] % 2 * errTimedOut),
+		Site: uint32(b[5] % 13), Sp: uint64(b[4]%6) << 10, Extra: time - uint64(b[3]), Result: int32(b[4] % 2 * errTimedOut),
 	}
 	r.Object, r.Value = uint64(b[2]%8)<<10, uint64(b[2]/8%8)<<10
 	switch bpf.Op(r.Op) {

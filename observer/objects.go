@@ -76,7 +76,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
 		kind, sure = k, true
 	}
-	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Place), FirstThread: t.id})
+	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Stack), FirstThread: t.id})
 	if old := t.process.objects[addr]; old != nil {
 		old.gone = true
 	}
@@ -131,8 +131,8 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		o.drop(t, nil, old)
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
-	obj.madeBy, obj.madeSp, obj.made, obj.doubted, obj.private = t, r.Sp, true, doubted, r.Entered == 0
-	o.names.objects[obj.id].Init = event.StackID(r.Place)
+	obj.madeBy, obj.madeSp, obj.made, obj.doubted, obj.private = t, r.Sp, true, doubted, r.Extra == 0
+	o.names.objects[obj.id].Init = event.StackID(r.Stack)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue

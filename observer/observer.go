@@ -216,7 +216,7 @@ const maxStacks = 1 << 16
 // Stack takes what is known of a place; loader.Handler.
 func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) < maxStacks {
-		o.stacks[event.StackID(s.Place)] = Stack{Site: s.Site & (bpf.MaxSites - 1), Call: s.Site / bpf.MaxSites, TGID: s.Tgid, Caller: s.Caller}
+		o.stacks[event.StackID(s.Stack)] = Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller}
 	}
 }
 
@@ -356,7 +356,7 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 		e.Func, e.Args = 0, nil
 	}
 	if r != nil {
-		e.Stack = event.StackID(r.Place)
+		e.Stack = event.StackID(r.Stack)
 	}
 	return e
 }

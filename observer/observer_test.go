@@ -948,7 +948,7 @@ func TestInfos(t *testing.T) {
 
 func TestStacks(t *testing.T) {
 	o := New(Options{})
-	o.Stack(&bpf.StackRecord{Place: 4, Site: 2, Caller: 99})
+	o.Stack(&bpf.StackRecord{Stack: 4, Site: 2, Caller: 99})
 	got, ok := o.StackOf(4)
 	if diff := cmp.Diff(Stack{Site: 2, Caller: 99}, got); !ok || diff != "" {
 		t.Error(diff)

@@ -52,7 +52,7 @@ func FuzzRawRecords(f *testing.F) {
 			records++
 			switch r.Op {
 			case 0xfe:
-				o.Stack(&bpf.StackRecord{Place: r.Place, Site: r.Site, Caller: r.Object})
+				o.Stack(&bpf.StackRecord{Stack: r.Stack, Site: r.Site, Caller: r.Object})
 			case 0xff:
 				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object}, 0)
 			default:

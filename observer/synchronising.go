@@ -51,19 +51,19 @@ func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 	}
 	switch s.How {
 	case bpf.ValuesBoth:
-		read, wrote = maybe{r.Entered, true}, v
+		read, wrote = maybe{r.Extra, true}, v
 	case bpf.ValuesOld:
-		read = maybe{r.Entered, true}
+		read = maybe{r.Extra, true}
 	case bpf.ValuesAdded:
-		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + s.Delta, true}
+		read, wrote = maybe{r.Extra, true}, maybe{r.Extra + s.Delta, true}
 	case bpf.ValuesAddedReg:
-		read, wrote = maybe{r.Entered, true}, maybe{r.Entered + r.Value, v.known}
+		read, wrote = maybe{r.Extra, true}, maybe{r.Extra + r.Value, v.known}
 	case bpf.ValuesResult:
 		read, wrote = maybe{r.Value - s.Delta, v.known}, v
 	case bpf.ValuesResultReg:
-		read, wrote = maybe{r.Value - r.Entered, v.known}, v
+		read, wrote = maybe{r.Value - r.Extra, v.known}, v
 	case bpf.ValuesResultLess:
-		read, wrote = maybe{r.Value + r.Entered, v.known}, v
+		read, wrote = maybe{r.Value + r.Extra, v.known}, v
 	default:
 		wrote = v
 	}

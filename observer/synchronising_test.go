@@ -36,9 +36,9 @@ func observeSync(records []bpf.Record) ([]event.Event, Stats) {
 }
 
 func syncRecord(time uint64, tid uint32, op bpf.Op, read, wrote uint64) bpf.Record {
-	r := bpf.Record{Time: time, Tid: tid, Tgid: 1, Op: uint8(op), Object: 0x4000, Site: 1, Flags: bpf.RecValue, Value: wrote, Entered: read, Sp: usualSP}
+	r := bpf.Record{Time: time, Tid: tid, Tgid: 1, Op: uint8(op), Object: 0x4000, Site: 1, Flags: bpf.RecValue, Value: wrote, Extra: read, Sp: usualSP}
 	if op == bpf.OpRead {
-		r.Value, r.Entered = read, 0
+		r.Value, r.Extra = read, 0
 	}
 	return r
 }
@@ -157,7 +157,7 @@ func checkSources(t *rapid.T, events []event.Event, records []bpf.Record, blind 
 	old := map[uint64]uint64{} // written → read, of updates
 	for _, r := range records {
 		if bpf.Op(r.Op) == bpf.OpUpdate {
-			old[r.Value] = r.Entered
+			old[r.Value] = r.Extra
 		}
 	}
 	last := uint64(0)

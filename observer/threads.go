@@ -148,7 +148,7 @@ func (o *Observer) unlink(t *thread) {
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpCreate:
-		t.created, t.start, t.joinable = event.StackID(r.Place), r.Value, byDefault(r.Object)
+		t.created, t.start, t.joinable = event.StackID(r.Stack), r.Value, byDefault(r.Object)
 	case bpf.OpFork:
 		o.forked(t, r)
 	case bpf.OpExit:
@@ -284,11 +284,11 @@ func (p *process) byPointer(tp, when uint64) *thread {
 }
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
-	if t.joined == r.Object && r.Entered < t.joinedAt {
+	if t.joined == r.Object && r.Extra < t.joinedAt {
 		return // the call that called the one that we know: musl's thrd_join
 	}
 	p := t.process
-	u := p.byPointer(r.Object, r.Entered)
+	u := p.byPointer(r.Object, r.Extra)
 	if u == nil && p.leader != nil && p.leader.tp == 0 && o.stats.Lost == 0 {
 		u = p.leader // the one thread whose creation nobody can have seen
 	}
@@ -296,7 +296,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 		o.stats.UnknownJoins++
 		return
 	}
-	t.joined, t.joinedAt = r.Object, r.Entered
+	t.joined, t.joinedAt = r.Object, r.Extra
 	if u == p.leader {
 		p.leader = nil // nobody is joined twice
 	}

@@ -115,8 +115,8 @@ type element struct {
 
 func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
 	var out []element
-	for _, p := range info.Parts(r.Entered) {
-		out = append(out, element{addr: r.Object - r.Entered + p.Offset, name: p.Name, form: p.Form, whole: p.Whole})
+	for _, p := range info.Parts(r.Extra) {
+		out = append(out, element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole})
 	}
 	return out
 }
@@ -152,7 +152,7 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 
 func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Name: info.Variable, Array: info.array, Form: info.Form,
-		First: event.StackID(r.Place), FirstThread: t.id}
+		First: event.StackID(r.Stack), FirstThread: t.id}
 	if e := info.Elements; e != nil {
 		obj.Name = e.name(r.Object - o.checked(t, r, e.Addr))
 	}

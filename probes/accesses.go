@@ -228,47 +228,46 @@ var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Wri
 
 func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
 	s := Site{At: a.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Variable: v.Name, Partly: a.Inside}
-	d := &s.BPF
-	d.Op, d.Action, d.Width, d.SpDelta = uint8(accessOps[a.Kind]), uint8(bpf.ActionEmit), uint8(v.Size), int32(where.SPDelta)
+	s.BPF = bpf.Site{Op: uint8(accessOps[a.Kind]), Action: uint8(bpf.ActionEmit), When: a.If, SpDelta: int32(where.SPDelta)}
+	d := &s.BPF.Access
+	d.Width = uint8(v.Size)
 	switch {
 	case b.fixed(v, a):
-		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), int64(v.Addr-where.Addr)
+		s.BPF.ObjectFrom, s.BPF.ObjectDisp = uint8(bpf.FromFixed), int64(v.Addr-where.Addr)
 	case checks(a):
-		b.checkedSite(d, v, a, where)
+		b.checkedSite(&s.BPF, v, a, where)
 	case a.Stride != 0 && v.Array != nil:
-		d.Flags |= bpf.SiteCheck | bpf.SiteArray
-		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Array.Span()), int32(a.Stride)
-		d.Home = int64(v.Addr - where.Addr)
-		touches(d, a, a.Disp, where)
+		d.Reach, d.Home = uint8(bpf.ReachArray), int64(v.Addr-where.Addr)
+		d.Span, d.Stride = uint32(v.Array.Span()), uint32(a.Stride)
+		touches(&s.BPF, a, a.Disp, where)
 	case a.Stride != 0:
-		d.Flags |= bpf.SiteCheck | bpf.SiteElement
-		d.Size, d.Span, d.HomeDisp = uint8(v.Size), uint32(v.Size), int32(a.Stride)
-		touches(d, a, a.Disp, where)
+		d.Reach, d.Span, d.Stride = uint8(bpf.ReachElement), uint32(v.Size), uint32(a.Stride)
+		touches(&s.BPF, a, a.Disp, where)
 	default:
 		s.Target = TargetCompared
-		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
+		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
 	}
-	d.When, d.SecondFrom = a.If, uint8(w.from)
+	d.ValueFrom = uint8(w.from)
 	switch w.from {
 	case bpf.FromReg:
-		d.SecondReg = uint8(a.Value.Reg)
+		d.ValueReg = uint8(a.Value.Reg)
 		if a.Kind == variable.Read && !where.Moved {
-			d.SecondFrom = uint8(bpf.FromMemory) // not loaded yet
+			d.ValueFrom = uint8(bpf.FromMemory) // not loaded yet
 		}
 	case bpf.FromImm:
 		d.Imm = a.Value.Imm
 	case bpf.FromMemory:
 		if where.Before {
-			d.SecondFrom = uint8(bpf.FromNowhere)
+			d.ValueFrom = uint8(bpf.FromNowhere)
 		}
 	}
 	return s
 }
 
 // checkedSite says what the instruction touches and where the variable is.
-func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
-	d.Flags |= bpf.SiteCheck
-	d.Size, d.Span = uint8(v.Size), uint32(max(a.Width, 1))
+func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
+	d := &s.Access
+	d.Reach, d.Span = uint8(bpf.ReachHome), uint32(max(a.Width, 1))
 	if a.Repeats {
 		d.Times = bpf.TimesEach
 	}
@@ -278,24 +277,24 @@ func (b *builder) checkedSite(d *bpf.Site, v variable.Variable, a variable.Acces
 	if v.File == b.plan.File {
 		d.Home = int64(v.Addr - where.Addr)
 	} else {
-		d.Flags |= bpf.SiteTable
-		d.Home, d.HomeDisp = int64(b.table.slot-where.Addr), int32(b.table.disp)
+		d.Reach = uint8(bpf.ReachTable)
+		d.Home, d.TableDisp = int64(b.table.slot-where.Addr), int32(b.table.disp)
 	}
 	disp := a.Disp
 	if a.Maybe {
 		disp += a.Offset // Disp leads to the variable
 	}
-	touches(d, a, disp, where)
+	touches(s, a, disp, where)
 }
 
 // touches says what memory the instruction touches.
-func touches(d *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
+func touches(s *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
 	if a.Base != insn.NoReg {
-		d.ObjectFrom, d.ObjectReg, d.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp
+		s.ObjectFrom, s.ObjectReg, s.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp
 	} else {
-		d.ObjectFrom, d.ObjectDisp = uint8(bpf.FromFixed), disp-int64(where.Addr)
+		s.ObjectFrom, s.ObjectDisp = uint8(bpf.FromFixed), disp-int64(where.Addr)
 	}
 	if a.Scale != 0 {
-		d.IndexReg, d.Scale = uint8(a.Index), a.Scale
+		s.Access.IndexReg, s.Access.Scale = uint8(a.Index), a.Scale
 	}
 }

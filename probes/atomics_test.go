@@ -108,7 +108,7 @@ func TestAtomicElements(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range p.Sites {
-		array := s.BPF.Flags&bpf.SiteArray != 0 && s.BPF.Flags&bpf.SiteCheck != 0
+		array := bpf.Reach(s.BPF.Access.Reach) == bpf.ReachArray
 		if s.Atomic && array != (s.Function != "third") || s.Partly || s.Atomic && !s.HasInitial {
 			t.Errorf("%s of %s in %s: flags %#x, partly %v, initial value known: %v", bpf.Op(s.BPF.Op), s.Variable, s.Function, s.BPF.Flags, s.Partly, s.HasInitial)
 		}

@@ -154,7 +154,7 @@ func (b *builder) wrapper(c call) error {
 	if err != nil || where.Class == cheapsite.Refused {
 		return err
 	}
-	s := b.callSite(c, bpf.ActionPlace, where)
+	s := b.callSite(c, bpf.ActionCaller, where)
 	b.plan.Sites = append(b.plan.Sites, s)
 	return nil
 }
@@ -263,9 +263,11 @@ func (b *builder) call(c call) error {
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
 	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed, Alone: c.alone, Argument: e.Object}
-	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), Success: uint8(e.Success), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: c.addr}
+	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), AtEntry: 1, SpDelta: int32(where.SPDelta)}
+	d := s.BPF.Sync()
+	d.Function, d.Success = c.addr, uint8(e.Success)
 	if e.Op == bpf.OpRelease {
-		s.BPF.Flags = bpf.SiteNoPlace // no finding speaks of where a lock was released, but where it was not held
+		s.BPF.Flags = bpf.SiteNoStack // no finding speaks of where a lock was released, but where it was not held
 	}
 	s.TellsDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
 	if !e.Unwinds {
@@ -275,14 +277,14 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(e.Object))
 	}
 	if e.Second > 0 {
-		s.BPF.SecondFrom, s.BPF.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
+		d.SecondFrom, d.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
 	}
-	b.mark.ask(&s.BPF, e)
+	b.mark.ask(d, e)
 	if e.Shared > 0 {
-		s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromReg), int32(b.argument(e.Shared))
+		d.Extra = 1 + uint8(b.argument(e.Shared))
 	}
 	if e.KindAt > 0 {
-		s.BPF.SecondFrom, s.BPF.SecondDisp, s.TellsKind = uint8(bpf.FromMemory), int64(e.KindAt), true
+		d.SecondFrom, d.SecondDisp, s.TellsKind = uint8(bpf.FromKind), int64(e.KindAt), true
 	}
 	return s
 }

@@ -191,8 +191,9 @@ func (b *builder) lifetime(l field.Lifetime) error {
 		return nil
 	}
 	s := Site{At: l.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: l.Name, Program: ProgramHeap}
-	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(l.Size),
+	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(bpf.FromReg), ObjectReg: uint8(b.argument(1))}
+	s.BPF.Heap().Size = uint64(l.Size)
 	if l.Ends {
 		s.Program, s.BPF.Op, s.BPF.Action = ProgramHeapLate, uint8(bpf.OpDestruct), uint8(bpf.ActionSave)
 	}

@@ -144,7 +144,9 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 		return nil
 	}
 	s := Site{At: addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: name, Program: ProgramHeap, Return: want.Return}
-	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta), Imm: uint64(least)}
+	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta)}
+	d := s.BPF.Heap()
+	d.Least = uint64(least)
 	if a.op == bpf.OpFree {
 		s.BPF.Action = uint8(bpf.ActionEmit)
 	}
@@ -152,10 +154,10 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(a.object))
 	}
 	if a.size > 0 {
-		s.BPF.SecondFrom, s.BPF.SecondReg = uint8(bpf.FromReg), uint8(b.argument(a.size))
+		d.SizeReg = 1 + uint8(b.argument(a.size))
 	}
 	if a.factor > 0 {
-		s.BPF.Width = 1 + uint8(b.argument(a.factor))
+		d.FactorReg = 1 + uint8(b.argument(a.factor))
 	}
 	if a.indirect {
 		s.BPF.Flags = bpf.SiteIndirect

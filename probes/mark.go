@@ -27,12 +27,12 @@ func (b *builder) findMark(calls []call) {
 }
 
 // ask has the records of a use of a condition tell of the mark.
-func (m *mark) ask(s *bpf.Site, e synctab.Entry) {
+func (m *mark) ask(s *bpf.SyncSite, e synctab.Entry) {
 	if !m.found || !e.Builtin || e.Kind != synctab.KindCond {
 		return
 	}
 	switch e.Op {
 	case bpf.OpSignal, bpf.OpBroadcast, bpf.OpWait:
-		s.ResultFrom, s.Result, s.Width = uint8(bpf.FromMemory), int32(m.offset), markBit
+		s.MarkDisp, s.Mark = int32(m.offset), markBit
 	}
 }

@@ -149,7 +149,7 @@ func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) err
 			continue
 		}
 		m.plan.Sites = append(m.plan.Sites, Site{At: x.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
-			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta + x.SPDelta), ResultFrom: uint8(bpf.FromNowhere), Flags: bpf.SiteLeaf}})
+			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta + x.SPDelta), Flags: bpf.SiteInlined}})
 	}
 	return nil
 }
@@ -220,7 +220,7 @@ func (m *methods) leaves(fn *function.Function) error {
 	}
 	for _, at := range exits.Returns {
 		where, err := m.placeReturn(at, reads)
-		if err := m.leave(fn, at, where, bpf.FromReg, err); err != nil {
+		if err := m.leave(fn, at, where, 1, err); err != nil {
 			return err
 		}
 	}
@@ -230,7 +230,7 @@ func (m *methods) leaves(fn *function.Function) error {
 	}
 	for _, at := range exits.TailJumps {
 		where, err := m.place(cheapsite.Want{At: at, Sense: cheapsite.Before, Reads: reads, Stop: func(addr uint64) bool { return addr != at }})
-		if err := m.leave(fn, at, where, bpf.FromNowhere, err); err != nil {
+		if err := m.leave(fn, at, where, 0, err); err != nil {
 			return err
 		}
 		if fn.Result != 0 {
@@ -264,7 +264,7 @@ func (m *methods) tails() error {
 }
 
 // leave plans one of them.
-func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result bpf.Operand, err error) error {
+func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
 	if err != nil || m.done[at] {
 		return err
 	}
@@ -274,7 +274,8 @@ func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, 
 		return nil
 	}
 	m.plan.Sites = append(m.plan.Sites, Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
-		BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta), ResultFrom: uint8(result)}})
+		BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}})
+	m.plan.Sites[len(m.plan.Sites)-1].BPF.Function().Result = result
 	return nil
 }
 

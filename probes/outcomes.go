@@ -28,13 +28,14 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 	}
 	for _, p := range out.Places {
 		s := b.callSite(c, bpf.ActionOutcome, cheapsite.Site{Addr: p.Addr, Class: p.Class, Why: p.Why, SPDelta: p.SPDelta})
-		s.BPF.When, s.BPF.ResultFrom = uint8(p.When), uint8(bpf.FromReg)
+		d := s.BPF.Sync()
+		s.BPF.When, d.ResultFrom = uint8(p.When), uint8(bpf.FromReg)
 		if p.Const {
-			s.BPF.ResultFrom, s.BPF.Result = uint8(bpf.FromImm), int32(p.Value)
+			d.ResultFrom, d.Result = uint8(bpf.FromImm), int32(p.Value)
 		}
 		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = b.operandAt(p, c.entry.Object)
 		if c.entry.Second > 0 {
-			s.BPF.SecondFrom, s.BPF.SecondReg, s.BPF.SecondDisp = b.operandAt(p, c.entry.Second)
+			d.SecondFrom, d.SecondReg, d.SecondDisp = b.operandAt(p, c.entry.Second)
 		}
 		b.plan.Sites = append(b.plan.Sites, s)
 	}

@@ -133,7 +133,7 @@ func calls(p *Plan) map[uint64]Site {
 	for _, s := range p.Sites {
 		// A wrapper's probe says where it was called, and observes nothing itself.
 		action := bpf.Action(s.BPF.Action)
-		if s.Variable == "" && action != bpf.ActionReturn && action != bpf.ActionPlace {
+		if s.Variable == "" && action != bpf.ActionReturn && action != bpf.ActionCaller {
 			byAddr[s.At] = s
 		}
 	}
@@ -303,16 +303,16 @@ func in(p *Plan, function string) []Site {
 }
 
 func describe(s Site) string {
-	text := fmt.Sprintf("%s %s %d from %d", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Width, s.BPF.SecondFrom)
-	switch bpf.Operand(s.BPF.SecondFrom) {
+	text := fmt.Sprintf("%s %s %d from %d", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Access.Width, s.BPF.Access.ValueFrom)
+	switch bpf.Operand(s.BPF.Access.ValueFrom) {
 	case bpf.FromImm:
-		text = fmt.Sprintf("%s %s %d = %#x", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Width, s.BPF.Imm)
+		text = fmt.Sprintf("%s %s %d = %#x", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Access.Width, s.BPF.Access.Imm)
 	case bpf.FromReg:
-		text = fmt.Sprintf("%s %s %d = register %d", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Width, s.BPF.SecondReg)
+		text = fmt.Sprintf("%s %s %d = register %d", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Access.Width, s.BPF.Access.ValueReg)
 	case bpf.FromMemory:
-		text = fmt.Sprintf("%s %s %d in memory", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Width)
+		text = fmt.Sprintf("%s %s %d in memory", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Access.Width)
 	case bpf.FromNowhere:
-		text = fmt.Sprintf("%s %s %d unknown", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Width)
+		text = fmt.Sprintf("%s %s %d unknown", bpf.Op(s.BPF.Op), s.Variable, s.BPF.Access.Width)
 	}
 	if s.Atomic {
 		text += " atomic"

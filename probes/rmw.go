@@ -393,16 +393,17 @@ func (b *builder) behindLoad(a variable.Access) func(addr uint64) bool {
 
 func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, where cheapsite.Site) Site {
 	s := b.accessSite(v, a, want{from: w.second}, where)
-	d := &s.BPF
-	d.Op, d.When, d.SecondFrom, d.SecondReg, d.Imm = uint8(w.op), w.when, uint8(w.second), 0, w.imm
+	d := &s.BPF.Access
+	s.BPF.Op, s.BPF.When = uint8(w.op), w.when
+	d.ValueFrom, d.ValueReg, d.Imm = uint8(w.second), 0, w.imm
 	if w.second == bpf.FromReg {
-		d.SecondReg = uint8(w.reg)
+		d.ValueReg = uint8(w.reg)
 	}
 	if w.extra != insn.NoReg {
-		d.ResultFrom, d.Result = uint8(bpf.FromReg), int32(w.extra)
+		d.Extra = 1 + uint8(w.extra)
 	}
 	if w.spin {
-		d.Flags |= bpf.SiteSpin
+		s.BPF.Flags |= bpf.SiteSpin
 	}
 	s.Values, s.Delta = w.how, w.delta
 	if w.when != 0 {

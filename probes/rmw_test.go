@@ -99,11 +99,11 @@ int main(void) { constant(); copied(); cleared(); overwritten(); unknown(); land
 func describeSync(s Site) string {
 	text := bpf.Op(s.BPF.Op).String() + map[bpf.Values]string{bpf.ValuesBoth: " both", bpf.ValuesOld: " old", bpf.ValuesAdded: fmt.Sprint(" added ", s.Delta),
 		bpf.ValuesResult: fmt.Sprint(" result ", s.Delta), bpf.ValuesResultReg: " result of reg"}[s.Values]
-	switch bpf.Operand(s.BPF.SecondFrom) {
+	switch bpf.Operand(s.BPF.Access.ValueFrom) {
 	case bpf.FromImm:
-		text += fmt.Sprint(" imm ", s.BPF.Imm)
+		text += fmt.Sprint(" imm ", s.BPF.Access.Imm)
 	case bpf.FromReg:
-		text += fmt.Sprint(" reg ", s.BPF.SecondReg)
+		text += fmt.Sprint(" reg ", s.BPF.Access.ValueReg)
 	}
 	return text + map[uint8]string{ifEqual: " je", ifNotEqual: " jne"}[s.BPF.When]
 }

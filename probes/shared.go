@@ -81,7 +81,7 @@ func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) er
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Program, s.BPF.Watched = atomic, ProgramShared, uint32(len(b.plan.Shared)-1)
+		s.Atomic, s.Program, s.BPF.Access.Watched = atomic, ProgramShared, uint32(len(b.plan.Shared)-1)
 		if atomic {
 			s.BPF.Flags |= bpf.SiteOrders
 		}
@@ -108,7 +108,7 @@ func (b *builder) sharedArray(array *variable.Picked, names *symbolize.Table) er
 		if !ok {
 			continue
 		}
-		s.Program, s.BPF.Watched = ProgramShared, uint32(len(b.plan.Shared)-1)
+		s.Program, s.BPF.Access.Watched = ProgramShared, uint32(len(b.plan.Shared)-1)
 		if frames := names.Frames(a.Addr); len(frames) > 0 {
 			s.Function = frames[0].Function
 		}
@@ -130,8 +130,8 @@ func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores 
 		return s, ok, err
 	}
 	s.Array, s.Width = array, a.Width
-	d := &s.BPF
-	d.Flags, d.Home, d.HomeDisp = bpf.SiteCheck, int64(array.Variable.Addr-s.Addr), int32(array.Variable.Size)
+	d := &s.BPF.Access
+	d.Reach, d.Home, d.Span = uint8(bpf.ReachSharedArray), int64(array.Variable.Addr-s.Addr), uint32(array.Variable.Size)
 	return s, true, nil
 }
 

@@ -135,7 +135,7 @@ func (e *TooManyError) Error() string {
 func (b *builder) watchpoint(v variable.Variable, parts []watchpoint.Part, why string) {
 	b.plan.Watchpoints = append(b.plan.Watchpoints, Watchpoint{Variable: v, Parts: parts, Site: Site{
 		At: v.Addr, Addr: v.Addr, Variable: v.Name, Atomic: v.Atomic, Program: ProgramWatch, Why: why,
-		BPF: bpf.Site{Op: uint8(bpf.OpTouch), Action: uint8(bpf.ActionEmit), Width: uint8(v.Size)},
+		BPF: bpf.Site{Op: uint8(bpf.OpTouch), Action: uint8(bpf.ActionEmit), Access: bpf.AccessSite{Width: uint8(v.Size)}},
 	}})
 	if !slices.ContainsFunc(b.plan.Variables, func(w variable.Variable) bool { return w.Name == v.Name }) {
 		b.plan.Variables = append(b.plan.Variables, v)

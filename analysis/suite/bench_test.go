@@ -65,7 +65,7 @@ func benchRecords() []bpf.Record {
 	const outer, inner, variable = 0x1000, 0x2000, 0x3000
 	var rs []bpf.Record
 	add := func(tid uint32, op bpf.Op, site uint32, object uint64) {
-		rs = append(rs, bpf.Record{Tid: tid, Tgid: 1, Op: uint8(op), Site: site, Place: site*10 + tid, Object: object})
+		rs = append(rs, bpf.Record{Tid: tid, Tgid: 1, Op: uint8(op), Site: site, Stack: site*10 + tid, Object: object})
 	}
 	for i := range 20 {
 		tid := uint32(1 + i%2)

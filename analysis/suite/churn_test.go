@@ -51,7 +51,7 @@ func (s *server) record(tid uint64, op bpf.Op, site uint32, object uint64, more 
 	s.now += 100
 	r := more
 	r.Time, r.Tid, r.Tgid, r.Op, r.Site, r.Object = s.now, uint32(tid), 1, uint8(op), site, object
-	r.Place = site*10 + uint32(op)
+	r.Stack = site*10 + uint32(op)
 	s.o.Record(&r)
 }
 
@@ -95,7 +95,7 @@ func (s *server) request(ending int, destroys bool) {
 	}
 	s.record(tid, bpf.OpExit, 0, 0, bpf.Record{})
 	if ending == joined {
-		s.record(1, bpf.OpJoin, 0, tp, bpf.Record{Entered: s.now})
+		s.record(1, bpf.OpJoin, 0, tp, bpf.Record{Extra: s.now})
 	}
 }
 

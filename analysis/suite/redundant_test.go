@@ -14,7 +14,7 @@ import (
 )
 
 // filter is the plain model of what the BPF programs leave out of the accesses of
-// variables that nobody named (redundant and read_before in bpf/tracepredict.bpf.c).
+// variables that nobody named (redundant and read_before in bpf/shared.h).
 type filter struct {
 	events, outs map[event.ThreadID]int
 	last         map[event.ObjectID]lastAccess

@@ -124,7 +124,7 @@ func observes(s probes.Site) string {
 	if bpf.Action(s.BPF.Action) == bpf.ActionReturn {
 		return "its return"
 	}
-	if bpf.Action(s.BPF.Action) == bpf.ActionPlace {
+	if bpf.Action(s.BPF.Action) == bpf.ActionCaller {
 		return "its caller, for the call that it wraps"
 	}
 	if bpf.Action(s.BPF.Action) == bpf.ActionTail {

@@ -168,7 +168,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if size == 0 {
 		size = DefaultRingBytes
 	}
-	spec.Maps[bpf.TracepredictMapRing].MaxEntries = uint32(size)
+	spec.Maps[bpf.TracepredictMapRingBuffer].MaxEntries = uint32(size)
 	if opts.Shared {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
@@ -234,7 +234,7 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 
 func (t *Tracer) start() error {
 	var err error
-	if t.Ring, err = ring.New(t.Objs.Ring); err != nil {
+	if t.Ring, err = ring.New(t.Objs.RingBuffer); err != nil {
 		return err
 	}
 	for _, p := range []*ebpf.Program{t.Objs.OnFork, t.Objs.OnExit, t.Objs.OnExec} {
@@ -438,7 +438,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.Objs.LostRecords, &l.Records}, {t.Objs.LostLives, &l.Lives}, {t.Objs.LostStacks, &l.Stacks}, {t.Objs.CutStacks, &l.Cut}, {t.Objs.LostPending, &l.Pending}, {t.Objs.LostPlaces, &l.Places}, {t.Objs.LostBlocks, &l.Blocks}} {
+	}{{t.Objs.LostRecords, &l.Records}, {t.Objs.LostLives, &l.Lives}, {t.Objs.LostStacks, &l.Stacks}, {t.Objs.CutStacks, &l.Cut}, {t.Objs.LostPending, &l.Pending}, {t.Objs.UntabledStacks, &l.Places}, {t.Objs.LostBlocks, &l.Blocks}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -69,12 +68,12 @@ func New(code Space) *Finder {
 // Take has the chain of a place found.
 func (c *Finder) Take(k *Copy) {
 	c.mu.Lock()
-	_, again := c.places[k.head.Place]
+	_, again := c.places[k.head.Stack]
 	if again || len(c.places) >= maxPlaces {
 		c.mu.Unlock()
 		return
 	}
-	c.places[k.head.Place] = -1
+	c.places[k.head.Stack] = -1
 	c.mu.Unlock()
 	c.todo <- k
 }
@@ -94,7 +93,7 @@ func (c *Finder) Run() {
 		if end == unwind.EndOutermost {
 			c.whole++
 		}
-		c.places[k.head.Place] = c.number(pcs)
+		c.places[k.head.Stack] = c.number(pcs)
 		c.mu.Unlock()
 		c.found.Broadcast()
 	}
@@ -163,7 +162,7 @@ func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	for i, v := range k.head.Regs[:n.all] {
 		regs.Set(i, v)
 	}
-	site := c.code.Site(k.head.Site & (bpf.MaxSites - 1))
+	site := c.code.Site(k.head.Site)
 	if site != nil && site.Program == probes.ProgramWatch {
 		regs.PC = k.head.Caller
 	}

@@ -52,7 +52,7 @@ func (c *code) Site(index uint32) *probes.Site {
 
 // copyAt is a copy without a stack.
 func copyAt(place, site uint32, pc, caller uint64) *Copy {
-	k := &Copy{head: bpf.StackRecord{Place: place, Site: site, Caller: caller}}
+	k := &Copy{head: bpf.StackRecord{Stack: place, Site: site, Caller: caller}}
 	k.head.Regs[native().pc] = pc
 	return k
 }

@@ -32,11 +32,11 @@ const maxCollected = 1 << 12
 // Part takes a part. What does not go on where the one before ended is left out.
 func (c Collector) Part(p *bpf.StackPart) {
 	k := c[p.Tid]
-	if k == nil || k.head.Place != p.Place {
+	if k == nil || k.head.Stack != p.Stack {
 		if len(c) >= maxCollected {
 			clear(c)
 		}
-		k = &Copy{head: bpf.StackRecord{Place: p.Place}}
+		k = &Copy{head: bpf.StackRecord{Stack: p.Stack}}
 		c[p.Tid] = k
 	}
 	data := p.Data[:min(int(p.Size), len(p.Data))]
@@ -55,7 +55,7 @@ func (c Collector) Part(p *bpf.StackPart) {
 // Finish gives the copy of a stack whose record has come.
 func (c Collector) Finish(r *bpf.StackRecord) *Copy {
 	k := c[r.Tid]
-	if k == nil || k.head.Place != r.Place {
+	if k == nil || k.head.Stack != r.Stack {
 		return &Copy{head: *r}
 	}
 	delete(c, r.Tid)

@@ -11,7 +11,7 @@ import (
 
 // partOf is a part as the BPF program sends it.
 func partOf(tid, place uint32, addr uint64, data ...byte) *bpf.StackPart {
-	p := &bpf.StackPart{Addr: addr, Tid: tid, Place: place, Size: uint32(len(data))}
+	p := &bpf.StackPart{Addr: addr, Tid: tid, Stack: place, Size: uint16(len(data))}
 	copy(p.Data[:], data)
 	return p
 }
@@ -35,7 +35,7 @@ func TestCollector(t *testing.T) {
 		base       uint64
 		bytes      []byte
 	}{{2, 11, 0x5000, []byte{9}}, {1, 10, 0x1000, []byte{1, 2, 3, 4}}, {3, 12, 0, nil}} {
-		k := c.Finish(&bpf.StackRecord{Tid: want.tid, Place: want.place, Site: 7})
+		k := c.Finish(&bpf.StackRecord{Tid: want.tid, Stack: want.place, Site: 7})
 		if k.base != want.base || !bytes.Equal(k.bytes, want.bytes) || k.head.Site != 7 {
 			t.Errorf("thread %d: %+v", want.tid, k)
 		}
@@ -51,11 +51,11 @@ func TestCollectorForgets(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 10, 0x1000, 1))
 	c.Part(partOf(1, 11, 0x2000, 2))
-	if k := c.Finish(&bpf.StackRecord{Tid: 1, Place: 11}); k.base != 0x2000 || !bytes.Equal(k.bytes, []byte{2}) {
+	if k := c.Finish(&bpf.StackRecord{Tid: 1, Stack: 11}); k.base != 0x2000 || !bytes.Equal(k.bytes, []byte{2}) {
 		t.Errorf("%+v", k)
 	}
 	c.Part(partOf(1, 12, 0x1000, 1))
-	if k := c.Finish(&bpf.StackRecord{Tid: 1, Place: 13}); len(k.bytes) > 0 {
+	if k := c.Finish(&bpf.StackRecord{Tid: 1, Stack: 13}); len(k.bytes) > 0 {
 		t.Errorf("parts of another place: %+v", k)
 	}
 	for tid := range uint32(3 * maxCollected) {
@@ -72,7 +72,7 @@ func TestReturnsPutBack(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 1, 0, returnsOf(0x1008, 0xaa, 0x100c, 0xbb, 0xff8, 0xcc)...))
 	c.Part(partOf(1, 1, 0x1000, make([]byte, 16)...))
-	k := c.Finish(&bpf.StackRecord{Tid: 1, Place: 1})
+	k := c.Finish(&bpf.StackRecord{Tid: 1, Stack: 1})
 	if v, ok := k.word(0x1008, 8); !ok || v != 0xaa {
 		t.Errorf("%#x, %v", v, ok)
 	}
@@ -108,11 +108,11 @@ func FuzzStackCopy(f *testing.F) {
 		c := Collector{}
 		for i := range uint64(4) {
 			p := partOf(1, 1, addr+i*uint64(len(data))/2)
-			p.Size = size
+			p.Size = uint16(size)
 			copy(p.Data[:], data)
 			c.Part(p)
 		}
-		r := &bpf.StackRecord{Tid: 1, Place: 1}
+		r := &bpf.StackRecord{Tid: 1, Stack: 1}
 		for i := range r.Regs {
 			r.Regs[i] = addr
 			if len(data) >= 8 {

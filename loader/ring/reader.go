@@ -28,7 +28,7 @@ type Handler interface {
 }
 
 // Run hands all records to h until stop is closed and nothing is left, or
-// the ring buffer is closed. A record of impossible size is an error.
+// the ring buffer is closed. A record of unknown kind, or of another size, is an error.
 func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 	take := func(raw []byte) error { return handle(raw, h) }
 	for {
@@ -57,17 +57,21 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 
 // handle gives one record to h. Its memory is aligned as the kernel aligns it, by 8.
 func handle(raw []byte, h Handler) error {
-	switch len(raw) {
-	case int(unsafe.Sizeof(bpf.Record{})):
-		h.Record((*bpf.Record)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.CallRecord{})):
-		h.Call((*bpf.CallRecord)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.StackRecord{})):
-		h.Stack((*bpf.StackRecord)(unsafe.Pointer(&raw[0])))
-	case int(unsafe.Sizeof(bpf.StackPart{})):
-		h.Part((*bpf.StackPart)(unsafe.Pointer(&raw[0])))
+	if len(raw) == 0 {
+		return errors.New("the ring buffer brought an empty record")
+	}
+	at := unsafe.Pointer(&raw[0])
+	switch kind, size := raw[0], uintptr(len(raw)); {
+	case kind == bpf.RecordEvent && size == unsafe.Sizeof(bpf.Record{}):
+		h.Record((*bpf.Record)(at))
+	case kind == bpf.RecordCall && size == unsafe.Sizeof(bpf.CallRecord{}):
+		h.Call((*bpf.CallRecord)(at))
+	case kind == bpf.RecordStack && size == unsafe.Sizeof(bpf.StackRecord{}):
+		h.Stack((*bpf.StackRecord)(at))
+	case kind == bpf.RecordStackPart && size == unsafe.Sizeof(bpf.StackPart{}):
+		h.Part((*bpf.StackPart)(at))
 	default:
-		return fmt.Errorf("the ring buffer brought a record of %d bytes", len(raw))
+		return fmt.Errorf("the ring buffer brought a record of kind %d with %d bytes", kind, size)
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func (w *world) afterCall(t *testing.T, name string) uint64 {
 }
 
 func (w *world) place(id uint32, site uint32, chain ...uint64) event.StackID {
-	w.o.Stack(&bpf.StackRecord{Place: id, Site: site})
+	w.o.Stack(&bpf.StackRecord{Stack: id, Site: site})
 	w.chains[id] = chain
 	return event.StackID(id)
 }
@@ -175,7 +175,7 @@ func TestObjects(t *testing.T) {
 		}
 	}
 	for i, addr := range []uint64{at, at + 4, 0x10} {
-		w.o.Record(&bpf.Record{Tid: 5, Tgid: 5, Op: uint8(bpf.OpAcquire), Object: addr, Place: uint32(i + 1)})
+		w.o.Record(&bpf.Record{Tid: 5, Tgid: 5, Op: uint8(bpf.OpAcquire), Object: addr, Stack: uint32(i + 1)})
 	}
 	for i, want := range []string{"counters[0]", "counters[1]", ""} {
 		got := w.r.Object(event.ObjectID(i + 1))
@@ -199,7 +199,7 @@ func TestThreads(t *testing.T) {
 	w := newWorld(t)
 	const tid = 1 << 30 // no thread of this machine
 	for _, r := range []bpf.Record{
-		{Op: uint8(bpf.OpCreate), Place: 7, Value: w.addr(t, "outer", 0)},
+		{Op: uint8(bpf.OpCreate), Stack: 7, Value: w.addr(t, "outer", 0)},
 		{Op: uint8(bpf.OpFork), Object: tid + 1, Value: 99},
 	} {
 		r.Tid, r.Tgid = tid, tid

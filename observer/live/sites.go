@@ -47,7 +47,7 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 		info.Flags |= event.Atomic
 	}
 	if site.Sync {
-		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Width, Initial: site.Initial, HasInitial: site.HasInitial}
+		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
 	if site.Array != nil {
 		info.Parts = partsOf(site)
@@ -167,7 +167,7 @@ func (l *Link) Touch(r observer.Trap) observer.Touch {
 	}
 	width := 0
 	if site := s.Site(r.Site); site != nil {
-		width = int(site.BPF.Width)
+		width = int(site.BPF.Access.Width)
 	}
 	a, ok := watchpoint.Before(seg.Module.Bin, r.IP-seg.Bias, r.Object-seg.Bias, width, hint)
 	return touchOf(r, a, ok)

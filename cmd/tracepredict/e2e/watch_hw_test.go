@@ -367,7 +367,7 @@ func (s *splitter) record(r *run, rec *bpf.Record) {
 	i, op := 0, bpf.Op(rec.Op).String()
 	if site.Program == probes.ProgramWatch {
 		i = 1
-		op = r.Link.Touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Entered, Object: rec.Object,
+		op = r.Link.Touch(observer.Trap{TGID: rec.Tgid, Site: rec.Site, IP: rec.Extra, Object: rec.Object,
 			Source: rec.Result&bpf.TouchSource != 0, Dest: rec.Result&bpf.TouchDest != 0}).Op.String()
 	}
 	line := op + " ?"

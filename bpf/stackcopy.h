@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the calling chain of a new place is found from, included by tracepredict.bpf.c:
- * the thread's registers and the top of its stack. User space unwinds. The hot path
- * knows its places and never comes here.
+ * What a new call stack is found from: the thread's registers and the top of its stack. User
+ * space unwinds. The hot path knows its call stacks and never comes here.
  *
- * The stack is copied in parts that cross no page: one copy of all fails where the
- * stack ends within. It ends, for a thread that is not the first, where its thread
- * pointer points at the latest.
+ * The stack is copied in parts that cross no page: one copy of all fails where the stack
+ * ends within. The stack of a thread that is not the first ends at its thread pointer at
+ * the latest.
  */
-#ifndef TRACEPREDICT_STACK_H
-#define TRACEPREDICT_STACK_H
+#ifndef TRACEPREDICT_STACKCOPY_H
+#define TRACEPREDICT_STACKCOPY_H
 
-struct uprobe_task;
-struct task_struct___utask {
-	struct uprobe_task *utask;
-} CORE;
-struct return_instance {
-	unsigned long stack;
-	unsigned long orig_ret_vaddr;
-	struct return_instance *next;
-} CORE;
-struct uprobe_task___returns {
-	struct return_instance *return_instances;
-} CORE;
-
-#define MAX_PARTS 64 /* of a stack */
+#define MAX_PARTS 64                  /* of a stack */
 #define MAX_RETURNS (STACK_PART / 16) /* the kernel keeps as many of a thread */
 
 enum sent {
@@ -33,58 +19,63 @@ enum sent {
 	NO_ROOM,
 };
 
-static __always_inline struct stack_part *new_part(__u64 id, __u32 place)
+static __always_inline struct stack_part *new_part(
+	__u64 thread, __u32 stack, __u64 addr, __u32 size)
 {
 	struct stack_part *p;
 
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= stack_limit)
+	if (bpf_ringbuf_query(&ring_buffer, BPF_RB_AVAIL_DATA) >= stack_limit)
 		return 0;
-	p = bpf_ringbuf_reserve(&ring, sizeof(*p), 0);
+	p = bpf_ringbuf_reserve(&ring_buffer, sizeof(*p), 0);
 	if (!p)
 		return 0;
-	p->tid = id;
-	p->tgid = id >> 32;
-	p->place = place;
+	fill_header(p, RECORD_STACK_PART, thread, stack);
+	p->pad = 0;
+	p->addr = addr;
+	p->size = size;
 	return p;
 }
 
 /* Sends a piece of the current thread's stack, all in one page. */
-__noinline int send_part(__u64 id, __u32 place, __u64 addr, __u32 size)
+__noinline int send_part(__u64 thread, __u32 stack, __u64 addr, __u32 size)
 {
 	struct stack_part *p;
 
 	if (size == 0 || size > STACK_PART)
 		return UNREADABLE;
-	p = new_part(id, place);
+	p = new_part(thread, stack, addr, size);
 	if (!p)
 		return NO_ROOM;
 	if (bpf_probe_read_user(p->data, size, (void *)addr)) {
 		bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
 		return UNREADABLE;
 	}
-	p->addr = addr;
-	p->size = size;
 	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
 	return SENT;
 }
 
-/* Sends the return addresses that uretprobes, ours or another's, have replaced on the
- * thread's stack; none is nothing to send. */
-__noinline int send_returns(__u64 id, __u32 place)
+/* Returns the return addresses that uretprobes, ours or another's, have replaced on a
+ * thread's stack, the innermost first. */
+static __always_inline struct return_instance *replaced_returns(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct uprobe_task___returns *u = (void *)BPF_CORE_READ((struct task_struct___utask *)task, utask);
-	struct return_instance *r;
+	struct uprobe_task *u = BPF_CORE_READ(task, utask);
+
+	if (!u || !bpf_core_field_exists(u->return_instances))
+		return 0;
+	return BPF_CORE_READ(u, return_instances);
+}
+
+/* Sends the replaced return addresses of the current thread; none is nothing to send. */
+__noinline int send_returns(__u64 thread, __u32 stack)
+{
+	struct return_instance *r = replaced_returns(bpf_get_current_task_btf());
 	struct stack_part *p;
 	__u64 *pairs;
 	int n = 0;
 
-	if (!u || !bpf_core_field_exists(u->return_instances))
-		return UNREADABLE;
-	r = BPF_CORE_READ(u, return_instances);
 	if (!r)
 		return UNREADABLE;
-	p = new_part(id, place);
+	p = new_part(thread, stack, 0, 0);
 	if (!p)
 		return NO_ROOM;
 	pairs = (__u64 *)p->data;
@@ -96,22 +87,21 @@ __noinline int send_returns(__u64 id, __u32 place)
 		r = BPF_CORE_READ(r, next);
 		n++;
 	}
-	p->addr = 0;
 	p->size = n * 16;
 	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
 	return SENT;
 }
 
-/* Sends the top of the stack, from sp; returns how many parts, with CUT if there was
- * no room for more. */
+/* Sends the top of the stack, from sp. Returns how many parts were sent, with CUT if there
+ * was no room for more. */
 #define CUT 0x100
-__noinline int send_stack(__u64 id, __u32 place, __u64 sp)
+__noinline int send_stack(__u64 thread, __u32 stack, __u64 sp)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 end = sp + stack_bytes, top = CURRENT_THREAD_POINTER(task), next;
 	int parts = 0, sent;
 
-	sent = send_returns(id, place);
+	sent = send_returns(thread, stack);
 	if (sent == NO_ROOM)
 		return CUT;
 	if (sent == SENT)
@@ -124,7 +114,7 @@ __noinline int send_stack(__u64 id, __u32 place, __u64 sp)
 		next = (sp & -(__u64)STACK_PART) + STACK_PART;
 		if (next > end)
 			next = end;
-		sent = send_part(id, place, sp, next - sp);
+		sent = send_part(thread, stack, sp, next - sp);
 		if (sent == NO_ROOM)
 			return parts | CUT;
 		if (sent != SENT)
@@ -165,44 +155,41 @@ static __always_inline void copy_registers(struct stack_record *s, struct pt_reg
 }
 #endif
 
-/* Sends what the calling chain of a new place is found from, without the stack if the
- * place stands for several chains; returns the place, 0 if it cannot. The registers are
- * those with which the thread left the program, also where a system call or a
- * watchpoint brought it here. Not static, so that the verifier judges it once. */
-__noinline __u32 new_place(struct place_key *key, __u64 id, __u32 several)
+/* Sends what a new call stack is found from, without the stack's bytes if the ID stands for
+ * several call stacks. Returns the ID, 0 if it cannot. The registers are those with which
+ * the thread left the program, also where a system call or a watchpoint brought it here. Not
+ * static, so that the verifier judges it once. */
+__noinline __u32 new_stack(struct stack_key *key, __u64 thread, __u32 several)
 {
 	struct pt_regs *user = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	struct stack_record *s;
-	__u32 place;
+	__u32 stack;
 	int parts = 0;
 
 	if (!key)
 		return 0;
-	place = __sync_fetch_and_add(&last_place, 1) + 1;
+	stack = __sync_fetch_and_add(&last_stack, 1) + 1;
 	if (several)
 		parts = CUT;
-	else if (stack_bytes && !lost_places && room()) /* else each event would send a stack */
-		parts = send_stack(id, place, REG_SP(user));
-	s = room() ? bpf_ringbuf_reserve(&ring, sizeof(*s), 0) : 0;
+	else if (stack_bytes && !untabled_stacks && room()) /* else each event would send one */
+		parts = send_stack(thread, stack, REG_SP(user));
+	s = room() ? bpf_ringbuf_reserve(&ring_buffer, sizeof(*s), 0) : 0;
 	if (!s) {
 		__sync_fetch_and_add(&lost_stacks, 1);
 		return 0;
 	}
+	fill_header(s, RECORD_STACK, thread, stack);
 	copy_registers(s, user);
 	s->time = bpf_ktime_get_ns();
 	s->caller = key->caller;
-	s->tid = id;
-	s->tgid = id >> 32;
-	s->site = key->site;
-	s->place = place;
-	s->op = OP_STACK;
+	s->site = key->site & 0xffff;
+	s->call = key->site >> 16 & 0xffff;
 	s->cut = parts & CUT ? 1 : 0;
 	s->parts = parts & (CUT - 1);
-	s->pad = 0;
 	bpf_ringbuf_submit(s, wake_flags(false, sizeof(*s)));
 	if (parts & CUT)
 		__sync_fetch_and_add(&cut_stacks, 1);
-	return place;
+	return stack;
 }
 
 #endif

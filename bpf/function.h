@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Functions whose calls the user asked for. Their sites have a program of their own, so that
+ * the others pay nothing.
+ */
+#ifndef TRACEPREDICT_FUNCTION_H
+#define TRACEPREDICT_FUNCTION_H
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 12);
+	__type(key, __u32);
+	__type(value, struct signature);
+} signatures SEC(".maps");
+
+/* Calls that are to be seen to return, by the stack pointer at their entry: a stack has one
+ * owner at a time, also where coroutines change threads. Where a function ends in a jump to
+ * another whose return is seen too, both return at once: the other is a level above. What an
+ * exception or longjmp left here is replaced when its part of the stack is used again. */
+#define MAX_LEVELS 64
+struct frame_key {
+	__u64 sp;
+	__u32 tgid;
+	__u32 level;
+};
+struct pending_return {
+	__u64 caller; /* return address */
+	__u64 object;
+	__u64 args[MAX_ARGS];
+	__u32 site;
+	__u32 stack;
+	__u32 top;  /* in level 0: the highest level in use */
+	__u32 tail; /* in level 0: the jump to the next one has been made */
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct frame_key);
+	__type(value, struct pending_return);
+} pending_returns SEC(".maps");
+
+/* Returns the signature of a site's function; null if there is none. */
+static __always_inline struct signature *signature_of(struct site *site)
+{
+	__u32 index = site->function.signature;
+
+	return bpf_map_lookup_elem(&signatures, &index);
+}
+
+/* Returns a value cut to a width, and extended as its type says. */
+static __always_inline __u64 cut(__u64 v, __s8 width)
+{
+	__u32 shift = (64 - 8 * (width < 0 ? -width : width)) & 63;
+
+	v <<= shift;
+	return width < 0 ? (__u64)((__s64)v >> shift) : v >> shift;
+}
+
+static __noinline __u64 argument(struct pt_regs *ctx, struct signature *sig, __u32 n, __u64 sp)
+{
+	if (!sig || n >= MAX_ARGS)
+		return 0;
+	if (sig->from[n] == FROM_IMM)
+		return sig->disp[n];
+	return cut(kept(ctx, sig->from[n], sig->reg[n], sig->disp[n], sp), sig->width[n]);
+}
+
+/* Sends the record of a call or a return, with parameters if there are any. */
+static __always_inline void send_call(
+	__u64 thread, struct pending_return *call, __u8 count, struct record event)
+{
+	struct call_record *c;
+
+	event.object = call->object;
+	event.site = call->site;
+	event.stack = call->stack;
+	if (!count) {
+		send(thread, event);
+		return;
+	}
+	c = reserve(thread, sizeof(*c), false, 1);
+	if (!c)
+		return;
+	fill_header(&event, RECORD_CALL, thread, event.stack);
+	event.time = bpf_ktime_get_ns();
+	c->head = event;
+	__builtin_memcpy(c->args, call->args, sizeof(c->args));
+	bpf_ringbuf_submit(c, wake_flags(false, sizeof(*c)));
+}
+
+/* Remembers a call until it returns. */
+static __noinline int expect_return(struct pending_return *call, __u64 sp, __u32 tgid)
+{
+	struct frame_key key = {.sp = sp, .tgid = tgid};
+	struct pending_return *first;
+
+	if (!call)
+		return 0;
+	first = bpf_map_lookup_elem(&pending_returns, &key);
+	if (first && first->tail && first->caller == call->caller) {
+		first->tail = 0;
+		if (first->top + 1 >= MAX_LEVELS) {
+			__sync_fetch_and_add(&lost_pending, 1);
+			return 0;
+		}
+		key.level = ++first->top;
+	}
+	if (bpf_map_update_elem(&pending_returns, &key, call, BPF_ANY))
+		__sync_fetch_and_add(&lost_pending, 1);
+	return 0;
+}
+
+/* Handles the entry of a function. */
+static __always_inline void called(
+	struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread, __u64 sp)
+{
+	struct pending_return call = {};
+	struct signature *sig = signature_of(site);
+
+	if (!sig)
+		return;
+	call.object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
+#pragma unroll
+	for (__u32 i = 0; i < MAX_ARGS; i++) {
+		if (i >= sig->count)
+			break;
+		call.args[i] = argument(ctx, sig, i, sp);
+	}
+	call.site = index;
+	call.stack = stack_of(ctx, site, index, sp, thread, slot_of(thread));
+	if (site->action != ACTION_EMIT) {
+		/* An inlined copy has no return address, and no frame but that of the function
+		 * around it, which may be under way too. */
+		call.caller = site->at_entry ? return_address(ctx, sp) : 0;
+		expect_return(&call, site->at_entry ? sp : sp | 1, thread >> 32);
+	}
+	if (site->action != ACTION_SAVE)
+		send_call(thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp});
+}
+
+/* Handles the return of the call at one level of a stack pointer; known: with its result. Not
+ * static, so that the verifier judges it by itself, once. */
+__noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32 known)
+{
+	struct frame_key key = {.sp = sp, .tgid = thread >> 32, .level = level};
+	struct pending_return *call, copy;
+	struct site *site;
+	struct signature *sig;
+	__u8 flags = REC_LEAVE;
+
+	call = bpf_map_lookup_elem(&pending_returns, &key);
+	if (!call)
+		return 0;
+	site = bpf_map_lookup_elem(&sites, &call->site);
+	if (!site)
+		return 0;
+	sig = signature_of(site);
+	if (!sig)
+		return 0;
+	if (sig->result && known) {
+		flags |= REC_VALUE;
+		result = cut(result, sig->result);
+	} else {
+		result = 0;
+	}
+	copy = *call;
+	bpf_map_delete_elem(&pending_returns, &key);
+	send_call(thread, &copy, sig->count,
+		(struct record){
+			.op = OP_RETURN, .flags = flags, .value = result, .sp = sp & ~1ULL});
+	return 0;
+}
+
+/* Handles one site of a chain. */
+__noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 thread)
+{
+	struct site *site = bpf_map_lookup_elem(&sites, &index);
+	struct frame_key key = {.tgid = thread >> 32};
+	struct pending_return *first;
+	__u32 top;
+
+	if (!site)
+		return 0;
+	if (site->when && !condition(ctx, site->when - 1))
+		return site->next;
+	key.sp = REG_SP(ctx) + site->sp_delta;
+	if (site->action != ACTION_RETURN && site->action != ACTION_TAIL) {
+		called(ctx, site, index, thread, key.sp);
+		return site->next;
+	}
+	if (site->flags & SITE_INLINED)
+		key.sp |= 1;
+	first = bpf_map_lookup_elem(&pending_returns, &key);
+	if (!first || (first->caller && first->caller != return_address(ctx, key.sp)))
+		return site->next;
+	if (site->action == ACTION_TAIL) {
+		first->tail = 1;
+		return site->next;
+	}
+	top = first->top;
+	for (__u32 i = 0; i < MAX_LEVELS; i++) {
+		if (i > top)
+			break;
+		returned(key.sp, thread, top - i, REG_RESULT(ctx), site->function.result);
+	}
+	return site->next;
+}
+
+SEC("uprobe.multi")
+int on_call(struct pt_regs *ctx)
+{
+	return chain(ctx, one_call);
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * The life of threads: tracepoints where they begin, end and execute another program, and the
+ * threads that live already when observation begins.
+ */
+#ifndef TRACEPREDICT_SCHED_H
+#define TRACEPREDICT_SCHED_H
+
+/* Removes the line of an ended thread whose losses have all been reported. */
+static __noinline int end_losses(__u32 tid)
+{
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &tid);
+
+	if (line && !line->records)
+		bpf_map_delete_elem(&lost, &tid);
+	return 0;
+}
+
+/* Moves the losses of a thread that goes on under another ID, having called execve. */
+static __noinline int move_losses(__u32 old, __u64 thread)
+{
+	__u32 tid = thread;
+	struct lost_line *line = bpf_map_lookup_elem(&lost, &old),
+			 *own = bpf_map_lookup_elem(&lost, &tid);
+
+	if (!line || old == tid)
+		return 0;
+	if (own)
+		own->records += line->records;
+	else
+		bpf_map_update_elem(&lost, &tid, line, BPF_ANY);
+	bpf_map_delete_elem(&lost, &old);
+	return 0;
+}
+
+#define CLONE_VM 0x100
+#define CLONE_THREAD 0x10000
+
+/* Runs in the parent, before the child runs: knows both. */
+SEC("tp_btf/task_newtask")
+int on_fork(__u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[0];
+	__u64 clone_flags = ctx[1];
+	__u64 thread = current_thread();
+	__u8 flags = 0, one = 1;
+	__u32 tid;
+
+	if (!is_target(thread))
+		return 0;
+	tid = task_id(child);
+	if (clone_flags & CLONE_THREAD) {
+		crowded = 1;
+	} else {
+		flags = clone_flags & CLONE_VM ? REC_PROCESS | REC_SHARED : REC_PROCESS;
+		if (follow)
+			bpf_map_update_elem(&targets, &tid, &one, BPF_ANY);
+	}
+	send_now(thread,
+		(struct record){.op = OP_FORK,
+			.flags = flags,
+			.object = tid,
+			.value = THREAD_POINTER(child)},
+		true, false);
+	return 0;
+}
+
+#define SIGNAL_GROUP_EXIT 4 /* of signal_struct */
+#define PF_SIGNALED 0x400 /* of task_struct: killed, as by another thread's exit_group or execve */
+
+SEC("tp_btf/sched_process_exit")
+int on_exit(__u64 *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 thread = current_thread();
+	struct record event = {.op = OP_EXIT, .object = (__u32)thread};
+	struct slot *slot;
+
+	if (!is_target(thread))
+		return 0;
+	if (task->flags & PF_SIGNALED || task->signal->flags & SIGNAL_GROUP_EXIT) {
+		event.flags = REC_PROCESS;
+		event.value = task->signal->group_exit_code;
+	}
+	send_now(thread, event, true, true);
+	if (any_lost)
+		end_losses(thread);
+	slot = slot_of(thread);
+	if (slot)
+		slot->tid = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	__u64 thread = current_thread();
+	__u32 old = ctx[1];
+
+	if (!is_target(thread))
+		return 0;
+	send_now(thread, (struct record){.op = OP_EXEC, .object = old}, true, true);
+	if (any_lost)
+		move_losses(old, thread);
+	return 0;
+}
+
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_line line = {.tgid = target_of(task)};
+
+	if (!line.tgid)
+		return 0;
+	line.tid = task_id(task);
+	line.thread_pointer = THREAD_POINTER(task);
+	bpf_seq_write(ctx->meta->seq, &line, sizeof(line));
+	return 0;
+}
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What user space tells the programs: what each probe, watchpoint and function means. What a
+ * probe means is data, so that the table of synchronisation calls never becomes code here.
+ */
+#ifndef TRACEPREDICT_SITE_H
+#define TRACEPREDICT_SITE_H
+
+/* What a probe does when it fires. */
+enum action {
+	ACTION_EMIT,    /* sends a record now */
+	ACTION_SAVE,    /* remembers operands, and sends a record at the return */
+	ACTION_BOTH,    /* sends a record now and one at the return */
+	ACTION_RETURN,  /* the return of something saved by tid and stack pointer */
+	ACTION_CALLER,  /* a wrapper is entered: the call just below counts as made here */
+	ACTION_OUTCOME, /* within a function, after its operation: sends the record of its return */
+	ACTION_TAIL,    /* the last jump of a function, to one whose return is seen too */
+};
+
+/* Where an operand is. */
+enum operand {
+	FROM_NOWHERE,
+	FROM_REG,    /* register reg, plus disp */
+	FROM_FIXED,  /* address disp relative to the probed instruction */
+	FROM_IMM,    /* a constant */
+	FROM_MEMORY, /* width bytes at the object's address */
+	FROM_STACK,  /* 8 bytes at disp from the stack pointer at the call's entry */
+	FROM_KIND,   /* 1 + the 4 bytes at disp from the object's address; 0: unreadable */
+};
+
+/* When an operation had its effect, by what the function returned. */
+enum success {
+	SUCCESS_ALWAYS,
+	SUCCESS_ZERO,    /* 0, or EOWNERDEAD for robust mutexes */
+	SUCCESS_NONZERO, /* true */
+	SUCCESS_BARRIER, /* 0 or PTHREAD_BARRIER_SERIAL_THREAD */
+	SUCCESS_TRUE8,   /* C++ bool: low byte not 0 */
+};
+
+/* What an access must touch to be recorded. Of those with a home, the variable or array is
+ * at home bytes from the probe, and the instruction touches what the object operand and the
+ * index lead to. */
+enum reach {
+	REACH_VARIABLE, /* the object operand is the variable */
+	REACH_HOME,     /* the variable at home, if the span bytes that are touched overlap it */
+	REACH_TABLE,    /* likewise, at table_disp from the address that the word at home holds */
+	REACH_ELEMENT,  /* what is touched, if the index leads to a multiple of stride */
+	REACH_ARRAY,    /* what is touched, if it is an element of the array at home: span bytes,
+			     * the elements stride apart */
+	REACH_SHARED_ARRAY, /* what is touched, if it lies in the array at home of span bytes */
+};
+
+/* site.flags */
+enum {
+	SITE_NO_STACK = 1, /* OP_RELEASE: the call stack matters only if the lock is not held */
+	SITE_LEAF = 2,     /* a call whose frame is never unwound */
+	SITE_INLINED = 4,  /* OP_RETURN: the end of an inlined copy, which has no frame */
+	SITE_SPIN = 8,     /* an access that changes nothing is recorded once, if the thread's next
+			     * record were the same */
+	SITE_ORDERS =
+		16, /* an access that orders threads (of an atomic variable): never redundant */
+	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
+};
+
+/* access_site.times: one element of a string instruction, if its count is not 0 (x86-64) */
+enum {
+	TIMES_EACH = 255,
+};
+
+/* access_site.scale, where the index numbers a bit */
+enum {
+	SCALE_BITS32 = 254, /* in its low 32 bits */
+	SCALE_BITS = 255,
+};
+
+/* An access of a variable. Registers with "plus one" are 0 for none. */
+struct access_site {
+	__u64 imm;        /* FROM_IMM: the value */
+	__s64 home;       /* see enum reach */
+	__u32 span;       /* bytes; see enum reach */
+	__u32 stride;     /* bytes, not 0, where reach needs it */
+	__s32 table_disp; /* REACH_TABLE */
+	__u32 watched;    /* of on_shared: the variable's index in watched */
+	__u8 value_from, value_reg;
+	__u8 width;            /* bytes of the value, and of the variable */
+	__u8 extra;            /* a register whose value is recorded too, plus one */
+	__u8 reach;            /* enum reach */
+	__u8 index_reg, scale; /* added to the object: index times scale; SCALE_…; 0: no index */
+	__u8 times; /* a register that holds how many times span bytes are touched, plus one;
+		     * TIMES_EACH; 0: once */
+};
+
+/* A call of the table of synchronisation calls. */
+struct sync_site {
+	__s64 second_disp;
+	__u64 function; /* its address in its file */
+	__u8 second_from, second_reg;
+	__u8 success;     /* enum success */
+	__u8 result_from; /* ACTION_OUTCOME: FROM_IMM, result; FROM_REG, the result register */
+	__s32 result;     /* what the function will return */
+	__s32 mark_disp;  /* where, from the object, the 4 bytes are that mark can be set in */
+	__u8 mark;        /* bits by which an object says that it was destroyed; 0: none */
+	__u8 extra;       /* a register whose value is recorded too, plus one */
+	__u8 pad[2];
+};
+
+/* A function that allocates or frees, a constructor or a destructor. */
+struct heap_site {
+	__u64 least;               /* blocks of fewer bytes are not recorded */
+	__u64 size;                /* OP_CONSTRUCT, OP_DESTRUCT: bytes of the object */
+	__u8 size_reg, factor_reg; /* registers that multiply to the block's size, plus one */
+	__u8 pad[6];
+};
+
+/* A function that the user asked for. */
+struct function_site {
+	__u32 signature; /* index into signatures */
+	__u8 result;     /* OP_RETURN: 1 if the result register holds the result, else 0 */
+	__u8 pad[3];
+};
+
+/* One thing that one probe observes. Sites at one address are chained by next, in program
+ * order. */
+struct site {
+	__u32 next;     /* site index, 0 ends the chain */
+	__s32 sp_delta; /* stack pointer at entry minus the one at the probe */
+	__u8 op;        /* enum op */
+	__u8 action;    /* enum action */
+	__u8 at_entry;  /* the caller's return address is on top of the stack (x86-64) or in the
+			 * link register (arm64) */
+	__u8 flags;     /* SITE_… */
+	__u8 when; /* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
+	__u8 object_from, object_reg; /* enum operand */
+	__u8 pad;
+	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added */
+	union {
+		struct access_site
+			access; /* OP_READ, OP_WRITE, OP_UPDATE; the largest is the first */
+		struct sync_site sync;
+		struct heap_site heap;
+		struct function_site function; /* OP_CALL, OP_RETURN */
+	};
+};
+
+/* What a hardware watchpoint at an address of a process watches. */
+struct watch_key {
+	__u64 addr;
+	__u32 tgid;
+	__u32 pad;
+};
+struct watch {
+	__u64 object; /* the variable's address */
+	__u32 site;
+	__u8 width; /* bytes of the variable */
+	__u8 part;  /* which of those that its variable takes, 0 to 3 */
+	__u16 pad;
+};
+
+/* What is recorded of the calls of a function. Widths are in bytes, negative for what is
+ * sign-extended; 0 is none. */
+struct signature {
+	__s64 disp
+		[MAX_ARGS]; /* FROM_REG: added to the register; FROM_STACK; FROM_IMM: the value; FROM_FIXED */
+	__u8 from[MAX_ARGS], reg[MAX_ARGS];
+	__s8 width[MAX_ARGS];
+	__u8 count;  /* of parameters */
+	__s8 result; /* width */
+	__u8 pad[4];
+};
+
+#endif
