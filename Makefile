@@ -83,8 +83,9 @@ generate: ## compile the BPF programs again; needs clang 19
 	scripts/setup generate
 	$(GO) generate ./...
 
-fmt: ## format the Go files
+fmt: ## format the Go files, and the BPF C where clang-format 19 is there
 	gofmt -l -w .
+	! command -v clang-format-19 >/dev/null || clang-format-19 -i bpf/*.h bpf/*.c
 
 lint: ## look for what gofmt, go vet and staticcheck object to
 	scripts/lint
