@@ -16,11 +16,7 @@ func (b *builder) accesses(v variable.Variable) error {
 	b.table = homeOf(v, res)
 	cover := Coverage{Variable: v, Escapes: b.escapes(res)}
 	atomic := v.Atomic || anyAtomic(res.Accesses)
-	stores := map[uint64]bool{}
-	for _, a := range res.Accesses {
-		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic && !a.Inside
-	}
-	names := b.symbols()
+	stores := storesIn(res.Accesses, func(a variable.Access) bool { return !a.Atomic && !a.Inside })
 	for _, a := range res.Accesses {
 		sites, err := b.accessSites(v, a, stores, atomic)
 		if err != nil {
@@ -33,9 +29,6 @@ func (b *builder) accesses(v variable.Variable) error {
 		cover.Sites++
 		for i := range sites {
 			sites[i].Atomic = atomic
-			if frames := names.Frames(a.Addr); len(frames) > 0 {
-				sites[i].Function = frames[0].Function
-			}
 		}
 		b.plan.Sites = append(b.plan.Sites, sites...)
 	}
@@ -44,8 +37,18 @@ func (b *builder) accesses(v variable.Variable) error {
 	return nil
 }
 
-// accessSites plans one access of a variable that is watched; of an atomic one, as
-// one that synchronises.
+// storesIn returns the addresses of those of the accesses that are stores of a sort: the ones
+// that the probe of a load may move past.
+func storesIn(accesses []variable.Access, sort func(variable.Access) bool) map[uint64]bool {
+	stores := map[uint64]bool{}
+	for _, a := range accesses {
+		stores[a.Addr] = a.Kind == variable.Write && sort(a)
+	}
+	return stores
+}
+
+// accessSites plans one access of a variable that is watched. One of an atomic variable is
+// planned as synchronisation.
 func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map[uint64]bool, atomic bool) ([]Site, error) {
 	several := a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32
 	if atomic && b.opts.Atomics && !several {
@@ -62,18 +65,17 @@ func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map
 	return sites, nil
 }
 
-// checks reports whether an access must be compared with the variable when it
-// happens.
+// checks reports whether an access must be compared with the variable when it happens.
 func checks(a variable.Access) bool { return a.Inside || a.Maybe }
 
-// fixed reports whether an access is one of the variable, at an address that the
-// instruction alone tells.
+// fixed reports whether an access certainly is one of the variable, at an address that the
+// instruction alone determines.
 func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
 	return !checks(a) && a.Stride == 0 && (a.Base == insn.NoReg || v.File == b.plan.File)
 }
 
-// homeTable is where the variable of another file is found: the address that a
-// word of the global offset table holds, plus a constant. A word of 0 is none.
+// homeTable is where the variable of another file is found: the address in a word of the
+// global offset table, plus a constant. A slot of 0 is none.
 type homeTable struct {
 	slot uint64
 	disp int64
@@ -83,8 +85,8 @@ func homeOf(v variable.Variable, res variable.Result) homeTable {
 	return homeTable{res.Slot, int64(v.Addr - res.SlotHolds)}
 }
 
-// anyAtomic: a variable that one instruction accesses indivisibly is taken for
-// an atomic one, since debug information does not always tell.
+// anyAtomic reports whether an instruction accesses a variable indivisibly. Such a variable is
+// taken for an atomic one, since debug information does not always say so.
 func anyAtomic(as []variable.Access) bool {
 	for _, a := range as {
 		if a.Atomic {
@@ -94,7 +96,7 @@ func anyAtomic(as []variable.Access) bool {
 	return false
 }
 
-// index is the register that an access scales, NoReg if none.
+// index returns the register that an access scales, NoReg if none.
 func index(a variable.Access) insn.Reg {
 	if a.Scale == 0 {
 		return insn.NoReg
@@ -102,8 +104,8 @@ func index(a variable.Access) insn.Reg {
 	return a.Index
 }
 
-// outcomes are the accesses that an instruction may turn out to be: a
-// compare-and-exchange that fails reads, and has what it read in RAX.
+// outcomes returns the accesses that an instruction may turn out to be: a
+// compare-and-exchange that fails only reads, and leaves the value in RAX.
 func outcomes(v variable.Variable, a variable.Access) []variable.Access {
 	if a.If == 0 || a.Kind != variable.Update {
 		return []variable.Access{a}
@@ -127,18 +129,18 @@ type want struct {
 	from  bpf.Operand
 }
 
-// ways lists how the value can be had, best first: a register or constant is
-// the thread's own, memory may have been written since. An instruction that
-// touches more or less than the variable gives its value in memory alone.
+// ways lists where the value can be read, best first: a register or constant is the thread's
+// own, memory may have been written since. Of an instruction that touches more or less than
+// the variable only memory has the value.
 func ways(v variable.Variable, a variable.Access) []want {
 	memory := want{from: bpf.FromMemory, mem: a.Kind != variable.Read}
-	// x = x + 1: the load is only cheap behind the store, where its value is gone.
+	// In x = x + 1 the load has a cheap site only behind the store, where its value is lost.
 	blind := want{from: bpf.FromNowhere}
 	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)
 	register := want{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}
 	switch {
 	case (a.Callee != "" || a.Repeats) && a.Kind != variable.Read:
-		return []want{blind} // what it will write is not there yet, and later where it was is not known
+		return []want{blind} // it has not written yet, and later its address is not known
 	case a.If != 0 && whole && a.Value.From == variable.FromReg:
 		return []want{register, memory, blind}
 	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
@@ -155,7 +157,7 @@ func ways(v variable.Variable, a variable.Access) []want {
 	return []want{memory}
 }
 
-// access plans one access; ok is false if it cannot be probed.
+// access plans one access. ok is false if it cannot be probed.
 func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	if checks(a) && v.File != b.plan.File && b.table.slot == 0 {
 		b.note("the %s of %s at 0x%x is not seen: nothing there tells where the variable is", a.Kind, v.Name, a.Addr)
@@ -227,7 +229,8 @@ func (b *builder) decode(a variable.Access) (insn.Inst, error) {
 var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Write: bpf.OpWrite, variable.Update: bpf.OpUpdate}
 
 func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
-	s := Site{At: a.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Variable: v.Name, Partly: a.Inside}
+	s := newSite(a.Addr, where, "")
+	s.Variable, s.Partly = v.Name, a.Inside
 	s.BPF = bpf.Site{Op: uint8(accessOps[a.Kind]), Action: uint8(bpf.ActionEmit), When: a.If, SpDelta: int32(where.SPDelta)}
 	d := &s.BPF.Access
 	d.Width = uint8(v.Size)
@@ -264,7 +267,7 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 	return s
 }
 
-// checkedSite says what the instruction touches and where the variable is.
+// checkedSite describes what the instruction touches and where the variable is.
 func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
 	d := &s.Access
 	d.Reach, d.Span = uint8(bpf.ReachHome), uint32(max(a.Width, 1))
@@ -287,7 +290,7 @@ func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Acces
 	touches(s, a, disp, where)
 }
 
-// touches says what memory the instruction touches.
+// touches describes what memory the instruction touches.
 func touches(s *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
 	if a.Base != insn.NoReg {
 		s.ObjectFrom, s.ObjectReg, s.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp

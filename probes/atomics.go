@@ -341,7 +341,6 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 // syncAccesses plans the accesses of an atomic variable in this file; of the sites'
 // flags, those in may are set where they apply.
 func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
-	names := b.symbols()
 	b.table = homeOf(v, res)
 	for _, a := range res.Accesses {
 		plan := b.syncAccess
@@ -354,11 +353,6 @@ func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uin
 		}
 		if b.cover != nil {
 			b.cover.took(b, a, len(sites))
-		}
-		for i := range sites {
-			if frames := names.Frames(a.Addr); len(frames) > 0 {
-				sites[i].Function = frames[0].Function
-			}
 		}
 		b.plan.Sites = append(b.plan.Sites, sites...)
 	}

@@ -79,8 +79,7 @@ func (b *builder) calls() error {
 	return nil
 }
 
-// match finds the functions of the table, every version of a symbol, each
-// address once.
+// match returns the functions of the table: every version of a symbol, each address once.
 func (b *builder) match() []call {
 	byAddr := map[uint64]call{}
 	var long elf.Demangling
@@ -112,10 +111,10 @@ func (b *builder) match() []call {
 	return calls
 }
 
-// prefer says which of two names of one address counts. Where they differ in
-// meaning the one that is not an init does: glibc 2.36's pthread_spin_init and
-// pthread_spin_unlock are one function, and an unlock taken for an init would
-// lose an order, while an init taken for an unlock is recognised at run time.
+// prefer reports whether a name of an address counts rather than an older one. Where they
+// differ in meaning the one that is not an init counts: glibc 2.36's pthread_spin_init and
+// pthread_spin_unlock are one function, and an unlock taken for an init would lose an order,
+// while an init taken for an unlock is recognised at run time.
 func prefer(e synctab.Entry, name string, old call) bool {
 	if (e.Op == bpf.OpInit) != (old.entry.Op == bpf.OpInit) {
 		return old.entry.Op == bpf.OpInit
@@ -144,8 +143,8 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 	return false
 }
 
-// wrapper plans the one probe of a wrapper: it says where the program called, since
-// the wrapped function sees the wrapper alone. A release has no place.
+// wrapper plans the one probe of a wrapper, which records where the program called: the
+// wrapped function has the wrapper as its only caller. A release has no call stack.
 func (b *builder) wrapper(c call) error {
 	if c.entry.Op == bpf.OpRelease {
 		return nil
@@ -161,9 +160,9 @@ func (b *builder) wrapper(c call) error {
 
 func plainName(name string) string { return strings.TrimLeft(name, "_") }
 
-// waitsAlone reports whether a wait lets its mutex go and takes it again in
-// ways of its own, as glibc's do; musl's call the public functions. Only where
-// those are in the same file can it be known.
+// waitsAlone reports whether a wait releases and acquires its mutex by itself, as glibc's
+// waits do; musl's call the public functions. It can be known only where those are in the
+// same file.
 func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
 	for _, target := range b.image.Callees(c.addr) {
 		if op := at[target].entry.Op; op == bpf.OpRelease || op == bpf.OpWait {
@@ -178,14 +177,13 @@ func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
 	return false
 }
 
-// sameMeaning reports whether two calls say the same of the same arguments. A
-// wait without end and one with a time limit do not: musl's sem_wait is a
-// sem_timedwait with no limit.
+// sameMeaning reports whether two calls do the same with the same arguments. A wait without
+// end and one with a time limit do not: musl's sem_wait is a sem_timedwait with no limit.
 func sameMeaning(a, b synctab.Entry) bool {
 	return a.Op == b.Op && a.Object == b.Object && a.Second == b.Second && a.KindAt == b.KindAt && a.Try == b.Try && a.Timed == b.Timed
 }
 
-// argument gives the register of argument n, from 1.
+// argument returns the register of argument n, from 1.
 func (b *builder) argument(n int) insn.Reg {
 	if n == 0 {
 		return insn.NoReg
@@ -209,7 +207,22 @@ func (b *builder) registers(e synctab.Entry) insn.RegSet {
 // linkRegister is where arm64 keeps the return address.
 const linkRegister insn.Reg = 30
 
-// actionOf says when an operation's records are made.
+// entryReads returns the registers that a probe at a function's entry reads: the stack pointer,
+// the return address where a register has it, and those of arguments, from 1; 0 is none.
+func (b *builder) entryReads(arguments ...int) insn.RegSet {
+	set := insn.RegSet(0).With(b.arch.SP())
+	if b.arch == insn.ARM64 {
+		set = set.With(linkRegister)
+	}
+	for _, n := range arguments {
+		if n > 0 {
+			set = set.With(b.argument(n))
+		}
+	}
+	return set
+}
+
+// actionOf returns when an operation's records are made.
 func actionOf(op bpf.Op) bpf.Action {
 	switch op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire:
@@ -223,10 +236,7 @@ func actionOf(op bpf.Op) bpf.Action {
 // call plans the probes of one function.
 func (b *builder) call(c call) error {
 	action := actionOf(c.entry.Op)
-	want := cheapsite.Want{At: c.addr, Reads: b.registers(c.entry).With(b.arch.SP())}
-	if b.arch == insn.ARM64 {
-		want.Reads = want.Reads.With(linkRegister)
-	}
+	want := cheapsite.Want{At: c.addr, Reads: b.registers(c.entry) | b.entryReads()}
 	if action == bpf.ActionSave {
 		want.Sense = cheapsite.Entry
 	}
@@ -262,7 +272,8 @@ func (b *builder) call(c call) error {
 
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
-	s := Site{At: c.addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: c.name, Kind: e.Kind, Try: e.Try, Timed: e.Timed, Alone: c.alone, Argument: e.Object}
+	s := newSite(c.addr, where, c.name)
+	s.Kind, s.Try, s.Timed, s.Alone, s.Argument = e.Kind, e.Try, e.Timed, c.alone, e.Object
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	d := s.BPF.Sync()
 	d.Function, d.Success = c.addr, uint8(e.Success)
@@ -289,7 +300,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	return s
 }
 
-// resultRegister holds what a function returns.
+// resultRegister returns the register of what a function returns.
 func (b *builder) resultRegister() insn.Reg {
 	if b.arch == insn.ARM64 {
 		return 0
@@ -297,8 +308,8 @@ func (b *builder) resultRegister() insn.Reg {
 	return insn.RAX
 }
 
-// returns plans probes at every return of a function whose frame may be
-// unwound, where a uretprobe would kill the program.
+// returns plans probes at every return of a function whose frame may be unwound, where a
+// uretprobe would kill the program.
 func (b *builder) returns(c call) error {
 	exits, err := b.image.Returns(c.addr)
 	if err != nil {
@@ -321,13 +332,14 @@ func (b *builder) returns(c call) error {
 			b.note("a return of %s at 0x%x cannot be probed (%s)", c.name, ret, where.Why)
 			continue
 		}
-		b.plan.Sites = append(b.plan.Sites, Site{At: ret, Addr: where.Addr, Class: where.Class, Why: where.Why,
-			Function: c.name, BPF: bpf.Site{Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}})
+		s := newSite(ret, where, c.name)
+		s.BPF = bpf.Site{Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}
+		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	return nil
 }
 
-// symbols names the functions of the file.
+// symbols returns the names of the file's functions.
 func (b *builder) symbols() *symbolize.Table {
 	if b.names == nil {
 		b.names = symbolize.New(b.plan.File, symbolize.WithoutDWARF())
@@ -335,12 +347,20 @@ func (b *builder) symbols() *symbolize.Table {
 	return b.names
 }
 
+// functionAt returns the name of the function at an address, "" if nothing names it.
+func (b *builder) functionAt(addr uint64) string {
+	if frames := b.symbols().Frames(addr); len(frames) > 0 {
+		return frames[0].Function
+	}
+	return ""
+}
+
 func (b *builder) note(format string, args ...any) {
 	b.plan.Notes = append(b.plan.Notes, fmt.Sprintf(format, args...))
 }
 
-// place asks for a site; with EntrySites for the original address, unless the
-// kernel takes no probe there.
+// place returns the best address for a probe; with EntrySites the original one, unless the
+// kernel accepts no probe there.
 func (b *builder) place(w cheapsite.Want) (cheapsite.Site, error) {
 	if !b.opts.EntrySites {
 		return b.image.Place(w)

@@ -14,11 +14,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// watched is a field to watch; found says that some file has described it.
+// watched is a field to watch.
 type watched struct {
 	spec  field.Spec
-	field field.Field
-	found bool
+	field field.Field // if found
+	found bool        // some file describes it
 }
 
 // fieldsOf takes the names of the form "FIELD of TYPE" out of those to watch.
@@ -37,7 +37,7 @@ func fieldsOf(names []string) (fields []*watched, rest []string, err error) {
 	return fields, rest, nil
 }
 
-// unresolvedFields are the reasons why fields have not been found in any file.
+// unresolvedFields returns the reasons why fields have not been found in any file.
 func (p *Planner) unresolvedFields() []error {
 	var errs []error
 	for _, w := range p.fields {
@@ -49,8 +49,8 @@ func (p *Planner) unresolvedFields() []error {
 	return errs
 }
 
-// watchFields plans the probes of the fields that are watched, and of the
-// lifetimes of what has them.
+// watchFields plans the probes of the fields that are watched, and of the lifetimes of the
+// objects that have them.
 func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	for _, w := range p.fields {
 		fd, ok, err := field.Find(f, w.spec)
@@ -90,8 +90,8 @@ func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	return nil
 }
 
-// sharing gives the name of a field found before that lies in the same storage: a
-// variable is known by its address. "" if there is none.
+// sharing returns the name of a field found before that lies in the same bytes, "" if there is
+// none: a variable is known by its address.
 func (p *Planner) sharing(fd field.Field) string {
 	for _, w := range p.fields {
 		o := &w.field
@@ -102,8 +102,8 @@ func (p *Planner) sharing(fd field.Field) string {
 	return ""
 }
 
-// leastObject is the size of the smallest type whose fields are watched, in bytes;
-// 1 while one is not known.
+// leastObject returns the size of the smallest type whose fields are watched, in bytes; 1
+// while one is not known.
 func (p *Planner) leastObject() int64 {
 	least := p.fields[0].field.TypeSize
 	for _, w := range p.fields {
@@ -119,17 +119,15 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		return err
 	}
 	accesses := make([]variable.Access, len(res.Accesses))
-	stores := map[uint64]bool{}
 	for i := range res.Accesses {
-		a := accessOf(&res.Accesses[i], scalar.Size)
-		accesses[i], stores[a.Addr] = a, a.Kind == variable.Write && !a.Atomic
+		accesses[i] = accessOf(&res.Accesses[i], scalar.Size)
 	}
+	stores := storesIn(accesses, func(a variable.Access) bool { return !a.Atomic })
 	atomic := scalar.Atomic || anyAtomic(accesses)
 	named := map[uint64]bool{} // accesses of variables that are observed by name
 	for _, s := range b.plan.Sites {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
-	names := b.symbols()
 	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants,
 		Bits: variable.Bits{Offset: fd.BitOffset, Size: fd.BitSize}}
 	b.plan.fields = append(b.plan.fields, v)
@@ -147,17 +145,14 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 			continue
 		}
 		s.Atomic, s.Target, s.Inside = atomic, TargetField, res.Accesses[i].Inside
-		if frames := names.Frames(a.Addr); len(frames) > 0 {
-			s.Function = frames[0].Function
-		}
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	b.fieldNotes(fd, res)
 	return b.lifetimes(fd, res)
 }
 
-// lifetimes plans the probes of the constructors and destructors of a watched type: an
-// object that is made where another was is a new one, whoever gave the memory.
+// lifetimes plans the probes of the constructors and destructors of a watched type: an object
+// that is made where another was is a new one, whoever allocated the memory.
 func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 	for _, l := range res.Lifetimes {
 		if b.born[l.Addr] {
@@ -178,11 +173,7 @@ func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 // lifetime plans the probes of a constructor, at its entry, or of a destructor, at its
 // returns.
 func (b *builder) lifetime(l field.Lifetime) error {
-	want := cheapsite.Want{At: l.Addr, Reads: insn.RegSet(0).With(b.arch.SP()).With(b.argument(1))}
-	if b.arch == insn.ARM64 {
-		want.Reads = want.Reads.With(linkRegister)
-	}
-	where, err := b.place(want)
+	where, err := b.place(cheapsite.Want{At: l.Addr, Reads: b.entryReads(1)})
 	if err != nil {
 		return err
 	}
@@ -190,7 +181,8 @@ func (b *builder) lifetime(l field.Lifetime) error {
 		b.note("%s cannot be probed (%s): the lifetimes of objects that it begins or ends are not seen", l.Name, where.Why)
 		return nil
 	}
-	s := Site{At: l.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: l.Name, Program: ProgramHeap}
+	s := newSite(l.Addr, where, l.Name)
+	s.Program = ProgramHeap
 	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(bpf.FromReg), ObjectReg: uint8(b.argument(1))}
 	s.BPF.Heap().Size = uint64(l.Size)
@@ -204,8 +196,7 @@ func (b *builder) lifetime(l field.Lifetime) error {
 	return b.heapReturns(call{addr: l.Addr, name: l.Name}, ProgramHeapLate)
 }
 
-// accessOf says of an access of a field of so many bytes what there is to say of
-// that of a variable.
+// accessOf returns an access of a field of a size in bytes as an access of a variable.
 func accessOf(a *field.Access, size int) variable.Access {
 	m := &a.Mem
 	out := variable.Access{
@@ -231,7 +222,7 @@ func accessOf(a *field.Access, size int) variable.Access {
 	return out
 }
 
-// maxNamedFunctions bounds the functions that one note names.
+// maxNamedFunctions bounds the functions that one note lists.
 const maxNamedFunctions = 8
 
 func (b *builder) fieldNotes(fd field.Field, res field.Result) {

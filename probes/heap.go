@@ -8,16 +8,15 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
-	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// allocator is a function that begins or ends the lifetime of memory. Arguments
-// count from 1.
+// allocator is a function that begins or ends the lifetime of memory. Arguments count from 1;
+// 0 is none.
 type allocator struct {
 	op       bpf.Op
 	object   int  // the argument that points to the block; of an indirect one, to where its address goes
 	size     int  // the argument that is its size
-	factor   int  // another that multiplies it, 0: none
+	factor   int  // another that multiplies it
 	indirect bool // posix_memalign
 	unwinds  bool // may throw: no uretprobe
 }
@@ -48,8 +47,8 @@ var operators = map[string]allocator{
 	"_ZdaP": {op: bpf.OpFree, object: 1},
 }
 
-// plainAllocator drops what the libraries that replace libc's allocator put before its
-// names where they do not (jemalloc's je_, mimalloc's mi_, tcmalloc's tc_).
+// plainAllocator returns an allocator's name without the prefix that a library which may
+// replace libc's allocator puts before it (jemalloc's je_, mimalloc's mi_, tcmalloc's tc_).
 func plainAllocator(name string) string {
 	for _, prefix := range []string{"je_", "mi_", "tc_"} {
 		if rest, ok := strings.CutPrefix(name, prefix); ok {
@@ -71,8 +70,8 @@ func allocatorNamed(name string) (allocator, bool) {
 	return a, ok
 }
 
-// heap plans the probes of the functions that allocate and free, for objects of
-// so many bytes and more.
+// heap plans the probes of the functions that allocate and free, for objects of at least so
+// many bytes.
 func (b *builder) heap(least int64) error {
 	at := map[uint64]string{}
 	for _, s := range b.plan.File.Symbols() {
@@ -99,9 +98,9 @@ func (b *builder) heap(least int64) error {
 	return nil
 }
 
-// passesOn reports whether a function leaves the work to another that is probed
-// too: C++'s operators call malloc and free, and each other; a library's names are those
-// of libc for its own.
+// passesOn reports whether a function leaves the work to another that is probed too: C++'s
+// operators call malloc and free, and each other, and a library may define libc's names to
+// call its own.
 func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
 	op := func(name string) bpf.Op {
 		a, _ := allocatorNamed(name)
@@ -121,16 +120,7 @@ func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
 
 func (b *builder) allocator(addr uint64, name string, least int64) error {
 	a, _ := allocatorNamed(name)
-	reads := insn.RegSet(0).With(b.arch.SP())
-	for _, n := range []int{a.object, a.size, a.factor} {
-		if n > 0 {
-			reads = reads.With(b.argument(n))
-		}
-	}
-	want := cheapsite.Want{At: addr, Reads: reads, Sense: cheapsite.Entry}
-	if b.arch == insn.ARM64 {
-		want.Reads = want.Reads.With(linkRegister)
-	}
+	want := cheapsite.Want{At: addr, Reads: b.entryReads(a.object, a.size, a.factor), Sense: cheapsite.Entry}
 	if a.op == bpf.OpFree {
 		want.Sense = cheapsite.Before
 	}
@@ -143,7 +133,8 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 		b.note("%s cannot be probed (%s): what it does to the lifetimes of objects is not seen", name, where.Why)
 		return nil
 	}
-	s := Site{At: addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: name, Program: ProgramHeap, Return: want.Return}
+	s := newSite(addr, where, name)
+	s.Program, s.Return = ProgramHeap, want.Return
 	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	d := s.BPF.Heap()
 	d.Least = uint64(least)

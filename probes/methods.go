@@ -104,8 +104,8 @@ func (m *methods) function(fn *function.Function) error {
 	return m.leaves(fn)
 }
 
-// exits gives where control goes when it leaves an inlined copy; nil if it cannot be
-// told there that it comes of the copy.
+// exits returns where control goes when it leaves an inlined copy; nil if code elsewhere may
+// lead to the same addresses.
 func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 	for _, other := range m.returns {
 		if other != fn && other.Inlined && slices.ContainsFunc(other.Ranges, func(r elf.Range) bool {
@@ -139,7 +139,7 @@ func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) err
 		}
 		m.ends[x.At] = x.SPDelta
 		want := cheapsite.Want{At: x.At, Sense: cheapsite.Before, Stop: func(addr uint64) bool { return m.stop(addr) || m.beginsCopy(addr) }}
-		want.Reads = want.Reads.With(m.arch.SP())
+		want.Reads = insn.RegSet(0).With(m.arch.SP())
 		where, err := m.place(want)
 		if err != nil {
 			return err
@@ -148,8 +148,8 @@ func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) err
 			m.note("the end of %s inlined at 0x%x cannot be probed (%s): its return there is not seen", fn.Name, fn.Addr, where.Why)
 			continue
 		}
-		m.plan.Sites = append(m.plan.Sites, Site{At: x.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
-			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta + x.SPDelta), Flags: bpf.SiteInlined}})
+		where.SPDelta += x.SPDelta
+		m.add(x.At, where, fn.Name, bpf.Site{Action: uint8(bpf.ActionReturn), Flags: bpf.SiteInlined})
 	}
 	return nil
 }
@@ -167,10 +167,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 			return m.stop(addr) || !slices.ContainsFunc(fn.Ranges, func(r elf.Range) bool { return r.Contains(addr) })
 		}
 	}
-	want.Reads = want.Reads.With(m.arch.SP())
-	if m.arch == insn.ARM64 {
-		want.Reads = want.Reads.With(linkRegister)
-	}
+	want.Reads = m.entryReads()
 	sig := bpf.Signature{Count: uint8(len(fn.Params)), Result: int8(fn.Result)}
 	for i, p := range fn.Params {
 		sig.From[i], sig.Reg[i], sig.Disp[i], sig.Width[i] = uint8(operandFrom[p.From]), uint8(p.Reg), p.Disp, int8(p.Width)
@@ -185,7 +182,8 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 		m.note("%s at 0x%x cannot be probed (%s): its calls are not seen", fn.Name, fn.Addr, where.Why)
 		return false, nil
 	}
-	s := Site{At: fn.Addr, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name, Method: fn, Signature: sig}
+	s := newSite(fn.Addr, where, fn.Name)
+	s.Program, s.Method, s.Signature = ProgramCall, fn, sig
 	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(operandFrom[fn.Object.From]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
 	if !fn.Inlined {
@@ -204,8 +202,8 @@ func reading(set insn.RegSet, o function.Operand) insn.RegSet {
 	return set
 }
 
-// leaves plans the probes of a function's returns, and of the jumps by which it
-// leaves for code whose return is not known.
+// leaves plans the probes of a function's returns, and of the jumps by which it leaves for
+// code whose return is not known.
 func (m *methods) leaves(fn *function.Function) error {
 	exits, err := m.image.Returns(fn.Addr)
 	if err != nil {
@@ -213,8 +211,7 @@ func (m *methods) leaves(fn *function.Function) error {
 	}
 	m.followed[fn.Addr] = true
 	m.jumps = append(m.jumps, exits.Jumps...)
-	var reads insn.RegSet
-	reads = reads.With(m.arch.SP())
+	reads := insn.RegSet(0).With(m.arch.SP())
 	if fn.Result != 0 {
 		reads = reads.With(m.resultRegister())
 	}
@@ -248,8 +245,7 @@ func (m *methods) tails() error {
 			continue
 		}
 		m.done[j.At] = true
-		var reads insn.RegSet
-		where, err := m.place(cheapsite.Want{At: j.At, Sense: cheapsite.Before, Reads: reads.With(m.arch.SP()), Stop: func(addr uint64) bool { return addr != j.At }})
+		where, err := m.place(cheapsite.Want{At: j.At, Sense: cheapsite.Before, Reads: insn.RegSet(0).With(m.arch.SP()), Stop: func(addr uint64) bool { return addr != j.At }})
 		if err != nil {
 			return err
 		}
@@ -257,13 +253,13 @@ func (m *methods) tails() error {
 			m.note("the jump at 0x%x cannot be probed (%s): functions that end there may seem not to return", j.At, where.Why)
 			continue
 		}
-		m.plan.Sites = append(m.plan.Sites, Site{At: j.At, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall,
-			BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionTail), SpDelta: int32(where.SPDelta), When: uint8(j.When)}})
+		m.add(j.At, where, "", bpf.Site{Action: uint8(bpf.ActionTail), When: uint8(j.When)})
 	}
 	return nil
 }
 
-// leave plans one of them.
+// leave plans the probe of one of them; result is 1 if the result register holds what the
+// function returns, else 0.
 func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
 	if err != nil || m.done[at] {
 		return err
@@ -273,10 +269,18 @@ func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, 
 		m.note("a return of %s at 0x%x cannot be probed (%s)", fn.Name, at, where.Why)
 		return nil
 	}
-	m.plan.Sites = append(m.plan.Sites, Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Program: ProgramCall, Function: fn.Name,
-		BPF: bpf.Site{Op: uint8(bpf.OpReturn), Action: uint8(bpf.ActionReturn), SpDelta: int32(where.SPDelta)}})
-	m.plan.Sites[len(m.plan.Sites)-1].BPF.Function().Result = result
+	d := bpf.Site{Action: uint8(bpf.ActionReturn)}
+	d.Function().Result = result
+	m.add(at, where, fn.Name, d)
 	return nil
+}
+
+// add appends a site where a function returns, or jumps to one that returns for it.
+func (m *methods) add(at uint64, where cheapsite.Site, function string, d bpf.Site) {
+	s := newSite(at, where, function)
+	d.Op, d.SpDelta = uint8(bpf.OpReturn), int32(where.SPDelta)
+	s.Program, s.BPF = ProgramCall, d
+	m.plan.Sites = append(m.plan.Sites, s)
 }
 
 // Unmatched lists the patterns of Options.On that no file so far has anything of,

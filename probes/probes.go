@@ -1,6 +1,6 @@
 // Package probes says what to probe in a binary and where. From a table of
 // synchronisation calls, names of variables and an ELF file it makes a Plan:
-// sites, each with the place of its probe, what it records there, and what a
+// sites, each with the address of its probe, what the probe records, and what a
 // hit costs.
 //
 // The parts each have a folder: binary (ELF), insn (decoding), cheapsite (where
@@ -32,23 +32,23 @@ type Options struct {
 	Table synctab.Table      // the synchronisation calls
 	Watch []string           // names of variables, and of fields: "state of struct conn"
 	On    []function.Pattern // functions whose calls and returns are events
-	// Objects are names of locks and of other objects of any type, which reports shall
-	// call so where their addresses are met. Nothing is probed for them.
+	// Objects are names of locks and of other objects of any type, by which reports call what
+	// is found at their addresses. Nothing is probed for them.
 	Objects []string
 	// Shared watches every writable variable of the program, the first file
 	// planned, that its code accesses by name.
 	Shared bool
-	// Hardware names variables to watch by hardware watchpoints. One that is
-	// in Watch too is seen twice.
+	// Hardware names variables to watch by hardware watchpoints. The accesses of one that is
+	// in Watch too are recorded twice.
 	Hardware []string
-	// Choose: variables of Watch whose accesses probes do not see all are watched
-	// by hardware.
+	// Choose says which variables of Watch, whose accesses probes do not all see, are watched by
+	// hardware.
 	Choose Hardware
 	// EntrySites keeps each probe at its original address instead of the
 	// cheapest one that sees the same.
 	EntrySites bool
-	// Atomics: the accesses of atomic variables are observed as
-	// synchronisation, whatever is watched.
+	// Atomics observes the accesses of atomic variables as synchronisation, whatever is
+	// watched.
 	Atomics bool
 }
 
@@ -107,14 +107,14 @@ type Site struct {
 	Timed     bool
 	TellsKind bool // an acquisition that records of what kind the read-write lock is
 	TellsDead bool // a call of the C library whose result is EOWNERDEAD where the mutex's last owner died with it
-	Alone     bool // a wait that does not let its mutex go by a call that is probed too
+	Alone     bool // a wait that releases its mutex by itself, not by a call that is probed too
 	Atomic    bool
 	// Argument is the number of the argument that is the object, from 1, of a call
 	// that synchronises; else 0.
 	Argument int
-	// Sync: the access synchronises. Values and Delta say how what an indivisible one
-	// read and wrote follow from its record; Initial, if HasInitial, is what the
-	// variable holds when the program begins.
+	// Sync marks an access that synchronises. Values and Delta say how the values that an
+	// indivisible one read and wrote follow from its record; Initial, if HasInitial, is the
+	// variable's value when the program begins.
 	Sync       bool
 	Values     bpf.Values
 	Delta      uint64
@@ -123,8 +123,8 @@ type Site struct {
 	Variable   string // name of the accessed variable or field, ""
 	Target     Target
 	Inside     int64 // of TargetField, in bytes
-	// Partly: the instruction accesses the variable in some executions, other
-	// memory in others; a record is made of the former alone.
+	// Partly marks an instruction that accesses the variable in some executions and other
+	// memory in others; only the former are recorded.
 	Partly bool
 	// Array, with ProgramShared, is the array of which an element is accessed. The record
 	// says where its Width bytes begin. Nil: the variable is no array.
@@ -151,7 +151,7 @@ type Plan struct {
 	// Coverage says, of each variable planned here and of each atomic one, how
 	// much of what this file does to it is seen.
 	Coverage []Coverage
-	// Places synchronise unobserved; a probe at each tells who has been there.
+	// Places synchronise unobserved; a probe at each records which threads were there.
 	Places []Place
 	// Notes are sentences on what cannot be seen in this file.
 	Notes []string
@@ -168,7 +168,7 @@ type Plan struct {
 	fields []variable.Variable // of types, without an address
 }
 
-// Variable gives a variable of the file that is observed, by its name.
+// Variable returns a variable of the file that is observed, by its name.
 func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 	if known := p.named[name]; known != nil {
 		return *known, true
@@ -176,7 +176,7 @@ func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 	return v, false
 }
 
-// name makes Variable answer, once all variables are known.
+// name indexes the variables by name for Variable, once all are known.
 func (p *Plan) name() {
 	p.named = map[string]*variable.Variable{}
 	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {
@@ -188,14 +188,14 @@ func (p *Plan) name() {
 	}
 }
 
-// Unseen is the ordering in the file's own code that no call of the table makes;
-// see elf.File.UnseenSync. It is looked for once.
+// Unseen returns the ordering in the file's own code that no call of the table makes; see
+// elf.File.UnseenSync. It searches once.
 func (p *Plan) Unseen() (elf.Unseen, error) {
 	b := builder{plan: p}
 	return b.unseen()
 }
 
-// Object gives the name by which an object at an address of the file was asked for.
+// Object returns the name by which an object at an address of the file was asked for.
 func (p *Plan) Object(addr uint64) (name string, ok bool) {
 	for i := range p.Objects {
 		if p.Objects[i].Addr == addr {
@@ -224,15 +224,15 @@ type Planner struct {
 	misfits []string // likewise; see function.NotFound
 }
 
-// NewPlanner makes a planner.
+// NewPlanner returns a planner.
 func NewPlanner(opts Options) *Planner {
 	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
 	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
 	return p
 }
 
-// Unresolved is the reason why some variable has not been found in any file so
-// far, nil if all have.
+// Unresolved returns the reason why some variable has not been found in any file so far, nil
+// if all have.
 func (p *Planner) Unresolved() error {
 	errs := p.unresolvedFields()
 	for _, name := range p.names() {
@@ -253,11 +253,11 @@ func (p *Planner) Unresolved() error {
 	return errors.Join(errs...)
 }
 
-// Found gives the variables that have been found so far, by the names that asked for
-// them, those for hardware included; without fields of types.
+// Found returns the variables that have been found so far, by the names that asked for them,
+// those for hardware included, and without fields of types.
 func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.found) }
 
-// Plan makes the plan of one more file.
+// Plan returns the plan of one more file.
 func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if p.bad != nil {
 		return nil, p.bad
@@ -315,8 +315,8 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	return b.plan, nil
 }
 
-// resolve looks for the names that no earlier file had. A fault of the name
-// itself (ambiguous, wrong type) ends the search: no library will mend it.
+// resolve searches for the names that no earlier file had. A fault of the name itself
+// (ambiguous, wrong type) ends the search: no library can correct it.
 func (p *Planner) resolve() error {
 	for _, name := range p.names() {
 		if _, ok := p.found[name]; ok {
@@ -339,7 +339,7 @@ func (p *Planner) resolve() error {
 	return nil
 }
 
-// locate looks for the objects that no earlier file had.
+// locate searches for the objects that no earlier file had.
 func (p *Planner) locate(b *builder) {
 	for _, name := range p.opts.Objects {
 		if _, ok := p.located[name]; ok {
@@ -357,14 +357,19 @@ func (p *Planner) locate(b *builder) {
 	}
 }
 
-// demangled gives the name of a C++ or Rust symbol without its parameters'
-// noise, or "".
+// demangled returns the name of a C++ or Rust symbol without clone suffixes, or "".
 func demangled(linkage string) string {
 	s, err := demangle.ToString(linkage, demangle.NoClones, demangle.MaxLength(12))
 	if err != nil {
 		return ""
 	}
 	return s
+}
+
+// newSite returns a site that stands for the instruction at an address, in a function, and
+// whose probe is where the search for a cheap site found room.
+func newSite(at uint64, where cheapsite.Site, function string) Site {
+	return Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: function}
 }
 
 // follows reports whether a site stands behind another in one chain.
@@ -376,7 +381,8 @@ func (s *Site) follows(before *Site) bool {
 // another in a chain.
 func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
 
-// finish orders the sites and chains those that share a place.
+// finish orders the sites, names the functions of accesses, and chains the sites that share a
+// probe.
 func (b *builder) finish() error {
 	sites := b.plan.Sites
 	slices.SortStableFunc(sites, func(a, b Site) int {
@@ -384,6 +390,9 @@ func (b *builder) finish() error {
 	})
 	run := 0
 	for i := range sites {
+		if s := &sites[i]; s.Variable != "" {
+			s.Function = b.functionAt(s.At)
+		}
 		off, err := b.plan.File.Offset(sites[i].Addr)
 		if err != nil {
 			return fmt.Errorf("place a probe of %s in %s: %w", sites[i].Function, b.plan.File.Name(), err)

@@ -7,7 +7,6 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/insn"
-	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -25,7 +24,6 @@ func (b *builder) shared(named []variable.Variable) error {
 		return err
 	}
 	b.countPlaces()
-	names := b.symbols()
 	left := 0
 	for _, v := range census.Variables {
 		if overlaps(v.Variable, named) {
@@ -35,7 +33,7 @@ func (b *builder) shared(named []variable.Variable) error {
 			left++
 			continue
 		}
-		if err := b.sharedVariable(v, names); err != nil {
+		if err := b.sharedVariable(v); err != nil {
 			return fmt.Errorf("%s: %w", v.Variable.Name, err)
 		}
 	}
@@ -47,7 +45,9 @@ func (b *builder) shared(named []variable.Variable) error {
 		case len(b.plan.Sites)+len(a.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched:
 			left++
 		default:
-			if err := b.sharedArray(a, names); err != nil {
+			stores := storesIn(a.Accesses, func(variable.Access) bool { return true })
+			site := func(x variable.Access) (Site, bool, error) { return b.elementSite(a, x, stores) }
+			if err := b.sharedSites(a.Variable, a.Accesses, site); err != nil {
 				return fmt.Errorf("%s: %w", a.Variable.Name, err)
 			}
 		}
@@ -65,60 +65,39 @@ func overlaps(v variable.Variable, named []variable.Variable) bool {
 	return false
 }
 
-func (b *builder) sharedVariable(v variable.Accessed, names *symbolize.Table) error {
-	stores := map[uint64]bool{}
-	for _, a := range v.Accesses {
-		stores[a.Addr] = a.Kind == variable.Write && !a.Atomic
-	}
+// sharedVariable plans the accesses of a variable that nobody named.
+func (b *builder) sharedVariable(v variable.Accessed) error {
 	atomic := v.Variable.Atomic || anyAtomic(v.Accesses)
 	v.Variable.Atomic = atomic
-	b.plan.Shared = append(b.plan.Shared, v.Variable)
-	for _, a := range v.Accesses {
+	stores := storesIn(v.Accesses, func(a variable.Access) bool { return !a.Atomic })
+	return b.sharedSites(v.Variable, v.Accesses, func(a variable.Access) (Site, bool, error) {
 		s, ok, err := b.sharedSite(v.Variable, a, stores)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			continue
-		}
-		s.Atomic, s.Program, s.BPF.Access.Watched = atomic, ProgramShared, uint32(len(b.plan.Shared)-1)
-		if atomic {
+		if s.Atomic = atomic; atomic {
 			s.BPF.Flags |= bpf.SiteOrders
 		}
-		if frames := names.Frames(a.Addr); len(frames) > 0 {
-			s.Function = frames[0].Function
-		}
-		b.plan.Sites = append(b.plan.Sites, s)
-	}
-	return nil
+		return s, ok, err
+	})
 }
 
-// sharedArray plans the accesses of an array of which code picks elements.
-func (b *builder) sharedArray(array *variable.Picked, names *symbolize.Table) error {
-	stores := map[uint64]bool{}
-	for _, a := range array.Accesses {
-		stores[a.Addr] = a.Kind == variable.Write
-	}
-	b.plan.Shared = append(b.plan.Shared, array.Variable)
-	for _, a := range array.Accesses {
-		s, ok, err := b.elementSite(array, a, stores)
+// sharedSites plans the accesses of a variable or an array that nobody named; site plans one.
+func (b *builder) sharedSites(v variable.Variable, accesses []variable.Access, site func(variable.Access) (Site, bool, error)) error {
+	index := uint32(len(b.plan.Shared))
+	b.plan.Shared = append(b.plan.Shared, v)
+	for _, a := range accesses {
+		s, ok, err := site(a)
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
+		if ok {
+			s.Program, s.BPF.Access.Watched = ProgramShared, index
+			b.plan.Sites = append(b.plan.Sites, s)
 		}
-		s.Program, s.BPF.Access.Watched = ProgramShared, uint32(len(b.plan.Shared)-1)
-		if frames := names.Frames(a.Addr); len(frames) > 0 {
-			s.Function = frames[0].Function
-		}
-		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	return nil
 }
 
-// elementSite places an access of an element: a variable wherever the instruction
-// says, if that is in the array.
+// elementSite plans an access of an element: a variable at the address that the instruction
+// computes, if that is in the array.
 func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	v := variable.Variable{Name: array.Variable.Name, Size: a.Width}
 	if a.Base == insn.NoReg && a.Scale == 0 {
@@ -135,8 +114,8 @@ func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores 
 	return s, true, nil
 }
 
-// sharedSite places one access. Many slide to the same jump: where a place is
-// full, the access keeps its own.
+// sharedSite plans one access. The sites of many move to the same jump: where there is no more
+// room at one address, the access keeps its own.
 func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	a.If = 0 // one site: an update, failed or not
 	s, ok, err := b.access(v, a, stores)
@@ -158,7 +137,7 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 	return s, true, nil
 }
 
-// censusNotes says what of the program's data is not watched.
+// censusNotes notes what of the program's data is not watched.
 func (b *builder) censusNotes(c *variable.Census, left int) {
 	name := b.plan.File.Name()
 	if c.Objects == 0 {
@@ -178,7 +157,7 @@ func (b *builder) censusNotes(c *variable.Census, left int) {
 	}
 }
 
-// maxNamed is how many names a note gives.
+// maxNamed bounds the names that a note lists.
 const maxNamed = 8
 
 func some(names []string) string {
