@@ -2,9 +2,9 @@ package observer
 
 import "slices"
 
-// addrs is a map with addresses as keys, that can be asked for what lies in a
-// range: sorted pieces of a bounded size, so that neither to find nor to insert
-// takes long however many there are. The zero value is empty.
+// addrs is a map by address that also finds what lies in a range: sorted pieces of a
+// bounded size, so that neither a search nor an insertion takes long. The zero value is
+// empty.
 type addrs[V any] struct {
 	pieces [][]addrOf[V] // none empty
 }
@@ -14,10 +14,10 @@ type addrOf[V any] struct {
 	v    V
 }
 
-// maxPiece is how many entries a piece has at most.
+// maxPiece bounds the entries of a piece.
 const maxPiece = 512
 
-// find gives the place of the first entry at or after an address.
+// find returns the position of the first entry at or after an address.
 func (m *addrs[V]) find(addr uint64) (piece, at int) {
 	piece, _ = slices.BinarySearchFunc(m.pieces, addr, func(p []addrOf[V], a uint64) int {
 		if p[len(p)-1].addr < a {
@@ -69,7 +69,7 @@ func (m *addrs[V]) remove(addr uint64) {
 	}
 }
 
-// upTo gives the last entry at or before an address.
+// upTo returns the last entry at or before an address.
 func (m *addrs[V]) upTo(addr uint64) (at uint64, v V, ok bool) {
 	p, i := m.find(addr)
 	if p < len(m.pieces) && m.pieces[p][i].addr == addr {
@@ -88,7 +88,7 @@ func (m *addrs[V]) upTo(addr uint64) (at uint64, v V, ok bool) {
 	return e.addr, e.v, true
 }
 
-// next gives the first entry of a range [lo, hi).
+// next returns the first entry of a range [lo, hi).
 func (m *addrs[V]) next(lo, hi uint64) (at uint64, v V, ok bool) {
 	if p, i := m.find(lo); p < len(m.pieces) && m.pieces[p][i].addr < hi {
 		e := m.pieces[p][i]

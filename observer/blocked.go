@@ -22,7 +22,7 @@ type Live struct {
 	Cond      uint64 // the condition that it waits on, 0: none
 }
 
-// Living gives the threads that live, in order of creation, with what they hold as
+// Living returns the threads that live, in order of creation, with what they hold as
 // far as that was seen.
 func (o *Observer) Living() []Live {
 	var out []Live
@@ -40,9 +40,9 @@ func (o *Observer) Living() []Live {
 	return out
 }
 
-// Still tells whether something may hang: a thread that holds a lock or waits, or all
-// that there are, made no event since event number since. It gives the number of the
-// last event, to be asked with the next time.
+// Still reports whether something may hang: a thread that holds a lock or waits, or all
+// threads, made no event since event number since. It returns the number of the last
+// event, to be passed the next time.
 func (o *Observer) Still(since uint64) (still bool, last uint64) {
 	all := len(o.threads) > 0
 	for _, t := range o.threads {
@@ -56,7 +56,7 @@ func (o *Observer) Still(since uint64) (still bool, last uint64) {
 	return all, o.stats.Events
 }
 
-// ObjectAt gives the kind of the live object at an address of a process; ok is false
+// ObjectAt returns the kind of the live object at an address of a process; ok is false
 // if none was seen there.
 func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool) {
 	p := o.processes[tgid]
@@ -109,7 +109,7 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 	}
 }
 
-// Sighting is what a Block speaks of, by the numbers of the run.
+// Sighting is what a Block speaks of, by the identifiers of the run.
 type Sighting struct {
 	Thread event.ThreadID
 	Object event.ObjectID // 0 without an address
@@ -117,8 +117,8 @@ type Sighting struct {
 	Place  event.StackID  // 0 without a chain
 }
 
-// Seen makes known what Blocks speak of, without events of it. A thread that is not known
-// has ended since, and must not come back: its Sighting is empty.
+// Seen returns the identifiers of what Blocks speak of, without making events. A thread
+// that is not known has ended since, and must not come back: its Sighting is empty.
 func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 	o.now = max(o.now, at)
 	out := make([]Sighting, len(all))
@@ -142,7 +142,7 @@ func (o *Observer) peer(b Block) event.ThreadID {
 	return 0
 }
 
-// waiter is a Block with what it speaks of made known.
+// waiter is a Block with the identifiers of what it speaks of.
 type waiter struct {
 	record bpf.Record
 	thread *thread
@@ -185,8 +185,8 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, place event.StackID
 	o.send()
 }
 
-// foundPlaces is the first number of places that no record has: the programs in the
-// kernel count theirs from 1.
+// foundPlaces is the first number of stacks that no record has: the BPF programs count
+// theirs from 1.
 const foundPlaces = 1 << 31
 
 // foundPlace keeps the calling chain of a thread that waits, and numbers it; 0 without one.

@@ -20,7 +20,7 @@ type funcs struct {
 	byText map[string]event.FuncID
 }
 
-// instance is what methods are called on.
+// instance is an object that methods are called on.
 type instance struct {
 	id    event.ObjectID
 	maker event.FuncID // the constructor that began it; 0: none was seen
@@ -30,7 +30,7 @@ type instance struct {
 	site  uint32       // at this site
 }
 
-// FuncInfo gives what is known of a function; ok is false for an unknown id.
+// FuncInfo returns what is known of a function; ok is false for an unknown id.
 func (o *Observer) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
 	if id == 0 || int(id) > len(o.funcs.all) {
 		return f, false
@@ -38,7 +38,7 @@ func (o *Observer) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
 	return o.funcs.all[id-1], true
 }
 
-// function gives the function of a record's site; 0 if the site has none.
+// function returns the function of a record's site; 0 if the site has none.
 func (o *Observer) function(r *bpf.Record) event.FuncID {
 	if id, ok := o.funcs.bySite[r.Site]; ok {
 		return id
@@ -58,7 +58,7 @@ func (o *Observer) function(r *bpf.Record) event.FuncID {
 	return id
 }
 
-// called serves the entry of a function and its return.
+// called handles the entry of a function and its return.
 func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
 	id := o.function(r)
 	if id == 0 {
@@ -94,8 +94,7 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	}
 }
 
-// call sends the event; it stands for its function's parameters as they were at
-// the entry.
+// call sends the event of a call or return, with the parameters as they were at the entry.
 func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance, args *[event.MaxArgs]uint64) {
 	op := event.Call
 	if bpf.Op(r.Op) == bpf.OpReturn {
@@ -119,7 +118,7 @@ func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instan
 	o.send()
 }
 
-// isAddress tells what may be one in a user's process on x86-64 and arm64.
+// isAddress reports whether v may be an address in a user process on x86-64 and arm64.
 func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
 
 // repeats reports whether a constructor or destructor is another copy of one that
@@ -132,8 +131,8 @@ func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func)
 	return f.Life != event.Lives && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
 }
 
-// entered gives the instance that a function was entered on; x is what is known
-// at the address.
+// entered returns the instance that a function was entered on. X is what is known at the
+// address.
 func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
 	within := x != nil && x.by == t && r.Sp <= x.sp
 	switch {

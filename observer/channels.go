@@ -167,7 +167,7 @@ func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
 	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Extra, r.Value)
 }
 
-// channel gives the channel of a record.
+// channel returns the channel of a record.
 func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
 	cs, key := &o.channels, channelKey{object: r.Object, kind: kind}
 	if kind == bpf.ChannelFutex {

@@ -15,8 +15,8 @@ type Declared struct {
 	Value    uint64 // the variable's own bits
 }
 
-// declare sends the values that variables have before threads do anything. It is asked
-// for then, because the program's libraries are in place by then.
+// declare sends the values that variables have before threads act. It asks for them then
+// because the program's libraries are mapped by then.
 func (o *Observer) declare(t *thread, r *bpf.Record) {
 	ask := o.opts.Declare
 	o.opts.Declare = nil

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Elements says of a variable that it is an element of an array, or the same member
-// of each element.
+// Elements describes an array of variables: its elements, or the same member of each
+// element.
 type Elements struct {
 	Addr          uint64   // of the first, in the first process
 	Stride        uint64   // bytes from one to the next
@@ -14,7 +14,7 @@ type Elements struct {
 	Before, After string   // the name, around the subscripts
 }
 
-// has reports whether an element begins so many bytes behind the first.
+// has reports whether an element begins from bytes behind the first.
 func (e *Elements) has(from uint64) bool {
 	if from%e.Stride != 0 {
 		return false
@@ -26,7 +26,7 @@ func (e *Elements) has(from uint64) bool {
 	return n == 0
 }
 
-// name is the element's as in the source.
+// name returns the name of the element from bytes behind the first, as in the source.
 func (e *Elements) name(from uint64) string {
 	n := from / e.Stride
 	subscripts := make([]string, len(e.Dims))

@@ -8,7 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// reached takes that a thread is at a place, or just was: after its record before.
+// reached handles the record that a thread is at a place that synchronises unobserved, or
+// was there after its record before.
 func (o *Observer) reached(t *thread, r *bpf.Record) {
 	since := t.seen + 1
 	e := o.places[r.Object]
@@ -24,7 +25,7 @@ func (o *Observer) reached(t *thread, r *bpf.Record) {
 	}
 }
 
-// Executed lists the places that were executed and could order threads, by number.
+// Executed returns the places that were executed and could order threads, by number.
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
 	for _, number := range slices.Sorted(maps.Keys(o.places)) {

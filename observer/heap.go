@@ -25,7 +25,7 @@ type heap struct {
 	alive addrs[struct{}]
 }
 
-// heapOf gives the heap of a process, made when it is first told of.
+// heapOf returns the heap of a process, made when it is first told of.
 func (o *Observer) heapOf(p *process) *heap {
 	if p.heap == nil {
 		p.heap = &heap{}
@@ -56,7 +56,7 @@ func (p *process) died(addr uint64) {
 	}
 }
 
-// blockAt gives the block around an address, nil if none is known.
+// blockAt returns the block around an address, nil if none is known.
 func (p *process) blockAt(addr uint64) *block {
 	if p.heap == nil {
 		return nil
@@ -67,7 +67,7 @@ func (p *process) blockAt(addr uint64) *block {
 	return nil
 }
 
-// heapCall serves malloc, free, realloc and their kin.
+// heapCall handles malloc, free, realloc and similar functions.
 func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 	h := o.heapOf(t.process)
 	switch bpf.Op(r.Op) {
@@ -111,8 +111,8 @@ func (o *Observer) freed(t *thread, h *heap, addr uint64) {
 	o.endWithin(t, h, addr, b.size)
 }
 
-// moved serves the return of realloc. The old block has been freed meanwhile, and
-// its memory may be another's already.
+// moved handles the return of realloc. The old block has been freed meanwhile, and its
+// memory may belong to another block already.
 func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	old, from := t.moving, t.movingAt
 	t.moving = nil

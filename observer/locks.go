@@ -41,7 +41,7 @@ func (t *thread) unhold(obj *object) {
 	}
 }
 
-// acquired serves the return of a lock call.
+// acquired handles the return of a lock call.
 func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	info := o.site(r)
 	if r.Flags&bpf.RecFailed != 0 && o.refused(t, r) {
@@ -81,7 +81,7 @@ func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 	o.send()
 }
 
-// tellKind tells with the first acquisition of a rwlock of what kind it is.
+// tellKind adds the kind of a read-write lock to the event of its first acquisition.
 func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
 	if obj.told || r == nil || !o.site(r).TellsKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
@@ -90,7 +90,7 @@ func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
 	e.Value, e.Flags = r.Value-1, e.Flags|event.HasValue
 }
 
-// take makes t hold obj and says so.
+// take makes t hold obj and sends the event.
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.evict(obj, op)
 	obj.handed = false
@@ -130,15 +130,15 @@ func (o *Observer) releaseShared(obj *object) {
 	}
 }
 
-// releaseAll says that a thread holds nothing any longer: it ends, or its
-// program does. The events before and after must agree on who holds what.
+// releaseAll releases all locks of a thread that ends or whose program does. The events
+// before and after must agree on who holds what.
 func (o *Observer) releaseAll(t *thread) {
 	for len(t.held) > 0 {
 		o.letGo(t, nil, t.held[len(t.held)-1].obj, event.Inferred)
 	}
 }
 
-// letGo makes t hold obj no longer and says so.
+// letGo makes t hold obj no longer and sends the event.
 func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
 	t.unhold(obj)
 	if obj.holder == t {
@@ -155,7 +155,7 @@ func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flag
 	o.send()
 }
 
-// releasing serves the call of an unlock.
+// releasing handles the call of an unlock.
 func (o *Observer) releasing(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindMutex)
 	h := t.holding(obj)
@@ -191,7 +191,7 @@ func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	}
 }
 
-// waits serves both ends of a condition wait.
+// waits handles the entry and the return of a condition wait.
 func (o *Observer) waits(t *thread, r *bpf.Record) {
 	if r.Flags&bpf.RecLeave != 0 {
 		o.waited(t, r)

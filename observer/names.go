@@ -7,12 +7,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// minSweep is how many names there are before any is forgotten.
+// minSweep is the number of names before any is discarded.
 const minSweep = 1 << 14
 
-// names is what is known of the threads and objects of the run, and which
-// identifiers come next. Those that are gone and that no finding can name any
-// more are forgotten when there are twice as many as the last sweep left.
+// names is what is known of the threads and objects of the run, and the last identifiers
+// given. The names that are gone, and that no finding can name any more, are discarded
+// when there are twice as many as the last sweep left.
 type names struct {
 	threads    map[event.ThreadID]*run.Thread
 	objects    map[event.ObjectID]*run.Object
@@ -48,7 +48,7 @@ func (n *names) addObject(o run.Object) event.ObjectID {
 
 func (n *names) full() bool { return n.limit > 0 && len(n.threads)+len(n.objects) > n.limit }
 
-// sweep forgets the names that nobody needs.
+// sweep discards the names that nothing needs.
 func (o *Observer) sweep() {
 	needed := event.NewNames()
 	for _, r := range o.names.keepers {
@@ -66,7 +66,7 @@ func (o *Observer) sweep() {
 	n.limit = max(minSweep, 2*(len(n.threads)+len(n.objects)))
 }
 
-// remember names what the observer itself may name in events to come.
+// remember adds what the observer itself may name in later events.
 func (o *Observer) remember(needed *event.Names) {
 	for _, p := range o.processes {
 		p.remember(needed)
@@ -111,8 +111,8 @@ func (t *thread) remember(needed *event.Names) {
 	}
 }
 
-// only gives a map of some of the entries: one from which they were deleted would
-// keep the memory of all.
+// only returns a map of the entries to keep. A map from which the others were deleted
+// would keep the memory of all.
 func only[K comparable, V any](all map[K]V, keep map[K]struct{}) map[K]V {
 	some := make(map[K]V, min(len(all), len(keep)))
 	for id := range maps.Keys(keep) {

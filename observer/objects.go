@@ -34,8 +34,8 @@ type object struct {
 // held reports whether a thread holds the lock.
 func (obj *object) held() bool { return obj.holder != nil || len(obj.shared) > 0 }
 
-// object gives the live object that a record acts on; kind is what the
-// operation implies where the site does not say.
+// object returns the live object that a record acts on. Kind is what the operation implies
+// where the site has no kind.
 func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
 	return o.objectAt(t, r, r.Object, kind)
 }
@@ -60,7 +60,7 @@ func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Ki
 
 // objectIf finds the live object at an address, nil if there is none.
 func (o *Observer) objectIf(p *process, addr uint64) *object {
-	near := &o.recent[addr*0x9e3779b97f4a7c15>>52%recentObjects]
+	near := &o.objectCache[addr*0x9e3779b97f4a7c15>>52%cachedObjects]
 	if obj := *near; obj != nil && obj.addr == addr && obj.process == p && !obj.gone {
 		return obj
 	}
@@ -104,8 +104,8 @@ func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
 	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.born != 0
 }
 
-// ObjectInfo gives what is known of an object; ok is false for an unknown id, or
-// one that was forgotten (Rememberer).
+// ObjectInfo returns what is known of an object; ok is false for an unknown identifier, or
+// one whose name was discarded (Rememberer).
 func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	if info := o.names.objects[id]; info != nil {
 		return *info, true
@@ -113,8 +113,8 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	return run.Object{}, false
 }
 
-// lifetime serves init and destroy. An init of a live object is a new one:
-// programs that re-initialise without destroying are common.
+// lifetime handles initialisation and destruction. The initialisation of a live object
+// makes a new one: programs that initialise again without destroying are common.
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
 		if obj := t.process.objects[r.Object]; obj != nil {
@@ -142,9 +142,9 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// drop ends an object's lifetime: the next use of the address is another. It
-// is taken from whoever still holds it. The record is that of its destruction
-// by t, nil if none told of it: then the event is inferred, and orders nothing.
+// drop ends the lifetime of an object: the next use of its address is another object.
+// Whoever still holds it releases it. The record is that of its destruction by t; if it is
+// nil, the event is inferred and orders nothing.
 func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 	o.graves.bury(obj, r != nil)
 	if obj.holder != nil {
@@ -174,11 +174,11 @@ type oncing struct {
 	outer  *oncing
 }
 
-// onceCall serves pthread_once and C++'s static guards.
+// onceCall handles pthread_once and the static guards of C++.
 //
-// A guard says who initialised. pthread_once does not: the first to leave is
-// taken for the initialiser, unless another that is inside has made events
-// since it entered, which only an initialiser does.
+// A guard shows which thread initialised. pthread_once does not: the first thread to leave
+// is taken for the initialiser, unless another that is inside has made events since it
+// entered, which only an initialiser does.
 func (o *Observer) onceCall(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindOnce)
 	leave := r.Flags&bpf.RecLeave != 0

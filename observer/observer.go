@@ -1,16 +1,16 @@
 // Package observer is the pipeline between the ring buffer and the analyses:
 // records in, in the order of the run; events out, with dynamic vector clocks.
 //
-// It gives threads and objects their identity (kernel ids and addresses are
-// used again within a run; a ThreadID or ObjectID is not), drops the inner
-// levels of recursive locks, splits a condition wait into its parts, finds the
-// thread that a join awaited, and keeps what the reports need to name all of
-// them. What it does not know: ELF files, source lines, formats of reports.
+// It identifies threads and objects (the kernel's ids and addresses are used again
+// within a run; a ThreadID or ObjectID is not), leaves out the inner levels of recursive
+// locks, splits a condition wait into its parts, finds the thread that a join awaited,
+// and keeps what reports need to name all of them. It knows nothing of ELF files, source
+// lines and the formats of reports.
 //
-// It is used from one goroutine. Memory is bounded by live threads, by the
-// addresses that objects were seen at and not destroyed, and by what the sinks say
-// that they may still name (Rememberer): the names of other threads and objects
-// are forgotten in sweeps. A sink that does not say keeps all names of the run.
+// It is used from one goroutine. Memory is bounded by the live threads, by the addresses
+// of objects that were seen and not destroyed, and by what the sinks report that they may
+// still name (Rememberer): the names of other threads and objects are discarded in
+// sweeps. A sink that is no Rememberer keeps all names of the run.
 package observer
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Sink takes the events of a run, in order. The event is reused.
+// Sink receives the events of a run, in order. The event is reused.
 type Sink interface {
 	Event(*event.Event)
 }
 
-// Rememberer is a Sink that can say which threads and objects it may still ask
-// ThreadInfo and ObjectInfo for. While every sink of an observer is one, the
-// observer forgets what is neither alive nor remembered.
+// Rememberer is a Sink that reports for which threads and objects it may still call
+// ThreadInfo and ObjectInfo. While every sink of an observer is one, the observer discards
+// the names that are neither alive nor remembered.
 type Rememberer interface {
 	Sink
 	Remember(*event.Names)
@@ -43,33 +43,34 @@ type SiteInfo struct {
 	Flags    event.Flags // Try, Timed, Atomic
 	Variable string      // the watched variable's name, for accesses
 	Form     *event.Form // how its values are written; nil if unknown
-	// Shift and Mask take a variable's value out of what the record has; a Mask of
-	// 0 takes all.
+	// Shift and Mask extract the value of a variable from that of the record. A Mask of
+	// 0 keeps all of it.
 	Shift uint8
 	Mask  uint64
 	// Check, if not 0, is the address that the object must have: the probe
 	// stands at an instruction that may access other things too.
 	Check uint64
-	// Elements, if not nil: the variable is an element of an array.
+	// Elements, if not nil, is the array that the variable is an element of.
 	Elements *Elements
-	// Field: the variable is a field; the object that has it begins Inside bytes
-	// before it.
+	// Field reports that the variable is a field. The object that has it begins Inside
+	// bytes before it.
 	Field  bool
 	Inside int64
-	// Alone: a condition wait that makes no observed call itself, so that an
-	// unlock from below its frame is a cleanup handler's.
+	// Alone reports that the condition wait makes no observed call itself, so that an
+	// unlock from below its frame belongs to a cleanup handler.
 	Alone bool
-	// TellsKind: the value of an acquisition's record is 1 + the kind of the read-write
-	// lock (event.Acquire), 0 if that could not be read.
+	// TellsKind reports that the value in the record of an acquisition is 1 + the kind of
+	// the read-write lock (event.Acquire), 0 if that could not be read.
 	TellsKind bool
-	// TellsDead: the call returns EOWNERDEAD where the mutex's last owner died with it.
+	// TellsDead reports that the call returns EOWNERDEAD where the last owner of the mutex
+	// died while holding it.
 	TellsDead bool
 	// Func is what is known of the function, at a site of its calls.
 	Func *event.Func
-	// Sync, if not nil, says that the access synchronises.
+	// Sync, if not nil, describes an access that synchronises.
 	Sync *Sync
-	// Parts, if not nil, says what is touched of the array Variable so many bytes from
-	// its beginning: Entered of the record.
+	// Parts, if not nil, returns what is accessed of the array Variable at an offset in
+	// bytes from its beginning, which is Entered of the record.
 	Parts func(offset uint64) []Part
 	array string // of an element
 }
@@ -84,33 +85,33 @@ type Part struct {
 
 // Options configure an Observer.
 type Options struct {
-	// Sites gives the site of a record, nil for an unknown index. What it gives
-	// must not change.
+	// Sites returns the site of a record, nil for an unknown index. What it returns must
+	// not change.
 	Sites func(index uint32) *SiteInfo
-	// Sinks take the events, each event in this order.
+	// Sinks receive each event, in this order.
 	Sinks []Sink
-	// Attached: observation began in the middle of the run, so that locks
-	// may be held and threads wait that no record told of.
+	// Attached reports that the observation began in the middle of the run, so that locks
+	// may be held, and threads may wait, without a record of it.
 	Attached bool
-	// Follow: processes that are forked are observed too.
+	// Follow reports that forked processes are observed too.
 	Follow bool
-	// CheckIn gives SiteInfo.Check for a process that was forked, which may run
-	// another program; nil: as in the first process.
+	// CheckIn returns SiteInfo.Check for a forked process, which may run another program.
+	// Nil: it is that of the first process.
 	CheckIn func(tgid, index uint32) uint64
-	// Declare gives the variables whose first values the sinks shall have, each by
-	// an inferred Init; called once, before the first event that is not of threads
-	// alone. Nil: none.
+	// Declare returns the variables whose first values the sinks receive, each as an
+	// inferred Init. It is called once, before the first event that does not concern
+	// threads alone. Nil: there are none.
 	Declare func() []Declared
-	// Futex says whether a futex call of the program's own was made from behind the
-	// instruction at ip, with caller on top of the stack; nil: none is. The C library's
-	// calls implement what is observed otherwise.
+	// Futex reports whether a futex call was made by the program's own code, not by the C
+	// library, whose calls implement what is observed otherwise. Ip is the address behind
+	// the system call instruction, caller the word on top of the stack. Nil: none is.
 	Futex func(tgid uint32, ip, caller uint64) bool
-	// Touch says what an access was that a hardware watchpoint saw; nil: nobody
-	// knows.
+	// Touch returns what an access was that a hardware watchpoint saw. Nil: that is never
+	// known.
 	Touch func(Trap) Touch
 }
 
-// Stats count what happened and what could not be had.
+// Stats counts what happened, and what could not be observed.
 type Stats struct {
 	Events  uint64 // handed to the sinks
 	Records uint64 // from the ring buffer
@@ -127,8 +128,8 @@ type Stats struct {
 	// InferredReleases counts locks that another thread took although no
 	// release was recorded.
 	InferredReleases uint64
-	// Untold counts accesses seen by hardware watchpoints whose instruction did
-	// not tell read from write; the value was taken to tell.
+	// Untold counts accesses seen by hardware watchpoints whose instruction is not known to
+	// be a read or a write. They are taken for writes where the value had changed.
 	Untold uint64
 	// Children counts processes that were forked and are not observed.
 	Children uint64
@@ -144,15 +145,15 @@ type Observer struct {
 	ev    event.Event // reused for all
 	args  [event.MaxArgs]uint64
 
-	now       uint64             // time of the record at hand
-	from      uint64             // calls and accesses before it are left out
-	threads   map[uint32]*thread // live, by kernel id
-	last      *thread            // of the last record
-	lately    [recentThreads]*thread
-	recent    [recentObjects]*object
-	processes map[uint32]*process
-	names     names
-	stacks    map[event.StackID]Stack
+	now         uint64             // time of the record at hand
+	from        uint64             // calls and accesses before it are left out
+	threads     map[uint32]*thread // live, by kernel id
+	last        *thread            // of the last record
+	threadCache [cachedThreads]*thread
+	objectCache [cachedObjects]*object
+	processes   map[uint32]*process
+	names       names
+	stacks      map[event.StackID]Stack
 
 	foundPlaces uint32 // of threads that were found to wait; see Blocked
 
@@ -170,15 +171,15 @@ type Observer struct {
 	forced   bool        // it may not
 }
 
-// How many threads, by the low bits of the kernel's id, and objects, by a hash of
-// the address, are found without a map. A server has thousands of locks: one for
-// each bucket of a table.
+// The sizes of the direct-mapped caches in front of the maps of threads, by the low bits
+// of the kernel's id, and of objects, by a hash of the address. A server has thousands of
+// locks: one for each bucket of a table.
 const (
-	recentThreads = 64
-	recentObjects = 1 << 12
+	cachedThreads = 64
+	cachedObjects = 1 << 12
 )
 
-// New makes an observer.
+// New returns an observer that has seen nothing.
 func New(opts Options) *Observer {
 	return &Observer{
 		opts:      opts,
@@ -193,13 +194,13 @@ func New(opts Options) *Observer {
 	}
 }
 
-// Stats gives the counts so far.
+// Stats returns the counts so far.
 func (o *Observer) Stats() Stats {
 	o.stats.Threads = int(o.names.lastThread)
 	return o.stats
 }
 
-// Stack is what is known of a place. Its calling chain is found apart.
+// Stack is what is known of a stack but for its frames, which the session finds.
 type Stack struct {
 	Site   uint32
 	Call   uint32   // one more than the number of the system call in which the kernel did it; 0: the program did
@@ -208,34 +209,35 @@ type Stack struct {
 	Found  []uint64 // of a thread that was found there: its whole chain
 }
 
-// maxStacks bounds the places that are kept. The BPF programs have a table
-// of half as many; an event beyond it comes as a place of its own, and
-// loader.Lost counts it.
+// maxStacks bounds the stacks that are kept. The BPF programs have a table of half as
+// many; an event beyond it has a stack of its own, and loader.Lost counts it.
 const maxStacks = 1 << 16
 
-// Stack takes what is known of a place; loader.Handler.
+// Stack implements loader.Handler: it keeps what is known of a stack.
 func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) < maxStacks {
 		o.stacks[event.StackID(s.Stack)] = Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller}
 	}
 }
 
-// StackOf gives what is known of a place, and whether it was recorded.
+// StackOf returns what is known of a stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
 	s, ok := o.stacks[p]
 	return s, ok
 }
 
-// Idle is called when nothing is left to read for now; loader.Handler.
+// Idle implements loader.Handler: there is nothing to do.
 func (o *Observer) Idle() {}
 
-// Call takes one record of a call with its arguments; loader.Handler.
+// Call implements loader.Handler: it makes events of a record of a call with its
+// arguments.
 func (o *Observer) Call(c *bpf.CallRecord) { o.one(&c.Head, &c.Args) }
 
-// Record takes one record; loader.Handler.
+// Record implements loader.Handler: it makes events of a record.
 func (o *Observer) Record(r *bpf.Record) { o.one(r, nil) }
 
-// one takes a record, with the arguments of a call where there are any.
+// one makes events of a record, with the arguments of a call where there are any, or keeps
+// the record until those before it can be handled.
 func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
 	if len(o.waiting) > 0 {
@@ -328,14 +330,13 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	}
 }
 
-// StartAt leaves out the calls and accesses before the time t, in nanoseconds of
-// CLOCK_MONOTONIC: when the last probe went into a running process. Probes go in
-// one by one, and a lock whose release has none yet would seem to be held for
-// ever. What is told of threads counts from the beginning. It is called before
-// the first record.
+// StartAt leaves out the calls and accesses before time t, in nanoseconds of
+// CLOCK_MONOTONIC: when the last probe was put into a running process. Probes are put in
+// one by one, and a lock whose release has no probe yet would seem to be held for ever.
+// Records of threads count from the beginning. StartAt is called before the first record.
 func (o *Observer) StartAt(t uint64) { o.from = t }
 
-// ofThreads reports whether an operation tells of threads, or of what was lost.
+// ofThreads reports whether an operation concerns threads, or lost records.
 func ofThreads(op bpf.Op) bool {
 	switch op {
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask, bpf.OpHole:
@@ -344,8 +345,8 @@ func ofThreads(op bpf.Op) bool {
 	return false
 }
 
-// begin resets the shared event for thread t at record r. Nil is for what was
-// inferred: it has the time of the record that told of it.
+// begin resets the shared event for thread t at record r. R is nil for an inferred event,
+// which has the time of the record from which it was inferred.
 func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 	// Field by field: the clocks fill the rest. To write the whole would go
 	// through the collector's barrier.
@@ -361,7 +362,7 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 	return e
 }
 
-// send gives the event its sequence number and clock and hands it on.
+// send numbers the event, stamps it with its clock and hands it to the sinks.
 func (o *Observer) send() {
 	o.stats.Events++
 	o.ev.Seq = o.stats.Events
@@ -379,7 +380,7 @@ func (o *Observer) emitOn(t *thread, r *bpf.Record, op event.Op, obj *object) {
 	o.send()
 }
 
-// site gives what is known of the record's site.
+// site returns what is known of the record's site.
 func (o *Observer) site(r *bpf.Record) *SiteInfo {
 	if o.opts.Sites != nil {
 		if info := o.opts.Sites(r.Site); info != nil {
@@ -401,7 +402,7 @@ func (o *Observer) Finish() {
 	}
 }
 
-// living gives the threads that have not ended, in order of creation.
+// living returns the threads that have not ended, in order of creation.
 func (o *Observer) living() []*thread {
 	return slices.SortedFunc(maps.Values(o.threads), func(t, u *thread) int { return cmp.Compare(t.id, u.id) })
 }

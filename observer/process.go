@@ -5,9 +5,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// process is what addresses mean in one process. Processes share no object: a
-// forked child has copies of all that its parent had. (Memory that they do share is
-// not joined: a lock in it is another lock in each.)
+// process is what addresses mean in one process. Processes share no object: a forked child
+// has copies of all objects of its parent. (Memory that processes do share is not
+// recognised: a lock in it is another lock in each.)
 type process struct {
 	id      uint32             // the kernel's
 	byTP    map[uint64]*thread // latest thread with this thread pointer
@@ -26,7 +26,7 @@ type process struct {
 	elements map[touchedElement][]element
 }
 
-// process gives the process with the kernel's id tgid.
+// process returns the process with the kernel's id tgid.
 func (o *Observer) process(tgid uint32) *process {
 	p := o.processes[tgid]
 	if p == nil {
@@ -78,8 +78,8 @@ func (o *Observer) forgetObjects(p *process) {
 	clear(p.touches)
 }
 
-// checked is the address that an access at the record's site must have; first
-// is that of the process that was observed first.
+// checked returns the address that an access at the site of the record must have. First is
+// that of the first process.
 func (o *Observer) checked(t *thread, r *bpf.Record, first uint64) uint64 {
 	if o.opts.CheckIn == nil || !t.process.forked {
 		return first

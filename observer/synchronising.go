@@ -7,24 +7,24 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Accesses that synchronise. Whose store a load saw orders two threads, so it must be
-// right, although the record of an access is made a moment after it, and those of
-// two threads may so stand in the wrong order. The values tell: a load, or the load
-// of a read-modify-write, that did not see the last recorded store saw one that is yet
-// to be recorded. Its thread does nothing else until then, so that store is the next
-// record of some other thread. The observer therefore waits for it: it keeps this
-// record and all that follow, and when the store comes, takes it first. All that
-// was kept follows in its own order. If none comes in time the load has no source, and no
-// witness may execute it.
+// Accesses that synchronise. A load is ordered after the store that it saw, so the observer
+// must find the right store, although an access is recorded a moment after it happened, and
+// the records of two threads may stand in the wrong order. The values decide: a load, or
+// the load of a read-modify-write, that did not see the last recorded store saw one that is
+// yet to be recorded. The thread of that store does nothing else until then, so the store is
+// the next record of some other thread. The observer waits for it: it keeps the record of
+// the load and all that follow, and when the store comes, handles the store first. All
+// that was kept follows in its own order. If the store does not come in time, the load has
+// no source, and no witness may execute it.
 //
-// A load may also have seen a store before the last one: then its own record came
-// late, and what was stored since happened after it (event.Late).
+// A load may also have seen a store before the last one: then its own record came late, and
+// the later stores happened after it (event.Late).
 //
-// Of several stores of one value the last recorded one is taken. Another may have been
-// seen; but a run in which that one does not happen, and the load sees the same
-// value, is as possible, so nothing false is predicted.
+// Of several stores of one value the last recorded one is taken. The load may have seen
+// another; but a run in which that one does not happen, and the load sees the same value,
+// is as possible, so nothing false is predicted.
 
-// Sync says of an access that synchronises what its record has, and what the variable
+// Sync describes an access that synchronises: what its record holds, and what the variable
 // holds at first.
 type Sync struct {
 	How        bpf.Values
@@ -40,7 +40,7 @@ type maybe struct {
 	known bool
 }
 
-// values gives what the access of the record read and wrote.
+// values returns what the access of the record read and wrote.
 func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 	v := maybe{r.Value, r.Flags&bpf.RecValue != 0}
 	switch bpf.Op(r.Op) {
@@ -88,7 +88,7 @@ const (
 	waitVain = 8
 )
 
-// awaited is the store that the first waiting record needs.
+// awaited describes the store that the first waiting record needs.
 type awaited struct {
 	object uint64
 	value  uint64
@@ -96,7 +96,7 @@ type awaited struct {
 	tid    uint32 // who waits
 }
 
-// synchronised takes an access that synchronises.
+// synchronised handles an access that synchronises.
 func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
@@ -127,7 +127,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	o.send()
 }
 
-// source says what the event must tell of the store that the access saw, and
+// source returns what the event must tell of the store that the access saw, and
 // whether it must wait for that store.
 func (o *Observer) source(t *thread, v *variable, op event.Op, read maybe, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
@@ -164,8 +164,8 @@ func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, 
 	v.last = write{time: time, value: wrote.value, thread: t.id, known: wrote.known}
 }
 
-// recentStores is how many stores, and how many of the threads that saw them, are
-// known: a record may come late by that many stores.
+// recentStores is the number of stores, and of threads that saw them, that are kept: a
+// record may come late by that many stores.
 const recentStores = 8
 
 // history is what is known of the stores to a variable that synchronises.
@@ -224,7 +224,7 @@ func newPostponed(r *bpf.Record, args *[event.MaxArgs]uint64) postponed {
 	return p
 }
 
-// wait keeps a record behind those that wait, and takes what can be taken.
+// wait adds a record to those that wait, and handles what can be handled.
 func (o *Observer) wait(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.waiting = append(o.waiting, newPostponed(r, args))
 	first := &o.waiting[0]
@@ -252,8 +252,8 @@ func (o *Observer) explains(k int) bool {
 		!slices.ContainsFunc(o.waiting[:k], func(x postponed) bool { return x.Tid == r.Tid })
 }
 
-// resume takes the waiting records, stores before the loads that saw them, until one
-// has to wait for more; at the end of the run none does.
+// resume handles the waiting records, stores before the loads that saw them, until one
+// must wait for more. At the end of the run none waits.
 func (o *Observer) resume(end bool) {
 	moves := 0
 	for len(o.waiting) > 0 {
@@ -288,7 +288,7 @@ func (o *Observer) try(forced bool) bool {
 	return !o.postpone
 }
 
-// explanation is the place of the store that the first record needs, 0 if it has not
+// explanation returns the place of the store that the first record needs, 0 if it has not
 // come.
 func (o *Observer) explanation() int {
 	for k := 1; k < len(o.waiting); k++ {

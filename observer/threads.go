@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// thread is a living thread, or one that has ended and can still be joined.
+// thread is a live thread, or one that has ended and can still be joined.
 type thread struct {
 	latest    *block // that it allocated
 	moving    *block // that it is in realloc with
@@ -44,13 +44,13 @@ type thread struct {
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
-// thread gives the thread of a record, making it known if it is not: it lived
-// before observation began, or its creation was lost.
+// thread returns the thread of a record. It adds a thread that is not known: one that
+// lived before the observation began, or whose creation was lost.
 func (o *Observer) thread(r *bpf.Record) *thread {
 	if o.last != nil && o.last.tid == r.Tid && !o.last.ended {
 		return o.last
 	}
-	near := &o.lately[r.Tid%recentThreads]
+	near := &o.threadCache[r.Tid%cachedThreads]
 	if t := *near; t != nil && t.tid == r.Tid && !t.ended {
 		o.last = t
 		return t
@@ -74,8 +74,8 @@ func (o *Observer) newThread(info run.Thread) *thread {
 	return t
 }
 
-// ThreadInfo gives what is known of a thread; ok is false for an unknown id, or one
-// that was forgotten (Rememberer).
+// ThreadInfo returns what is known of a thread; ok is false for an unknown identifier, or
+// one whose name was discarded (Rememberer).
 func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 	if info := o.names.threads[id]; info != nil {
 		return *info, true
@@ -83,8 +83,8 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 	return run.Thread{}, false
 }
 
-// AddTask makes a thread known that lived when observation began; start is the address of
-// its start routine, 0 if that is not known.
+// AddTask adds a thread that lived when the observation began. Start is the address of its
+// start routine, 0 if that is not known.
 func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	t := o.threads[l.Tid]
 	if t == nil {
@@ -93,7 +93,7 @@ func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	o.setPointer(t, l.ThreadPointer)
 }
 
-// found makes a thread known that lived before.
+// found adds a thread that lived before the observation began.
 func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
 	t := o.newThread(info)
 	o.begin(t, r, event.Begin)
@@ -102,8 +102,8 @@ func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
 	return t
 }
 
-// setPointer gives a thread its thread pointer. It answers which ended thread can
-// no longer be joined by its own, nil if there is none.
+// setPointer sets the thread pointer of a thread. It returns the ended thread that can no
+// longer be joined by its own, nil if there is none.
 func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	if tp == 0 || t.tp == tp {
 		return nil
@@ -121,12 +121,12 @@ func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	return nil
 }
 
-// maxNamesakes bounds how many threads are known by one thread pointer. The
-// memory is free for the next when the join has been entered, so more than one
-// only waits for a join's record, or was detached without our seeing it.
+// maxNamesakes bounds the threads that are known by one thread pointer. Its memory is free
+// for the next thread when the join has been entered, so several are known only while the
+// record of a join is awaited, or where a detach was not seen.
 const maxNamesakes = 8
 
-// unlink makes a thread no longer known by its thread pointer.
+// unlink removes a thread from those known by their thread pointers.
 func (o *Observer) unlink(t *thread) {
 	byTP := t.process.byTP
 	head := byTP[t.tp]
@@ -230,7 +230,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	o.over(t, r)
 }
 
-// over says that t has ended and forgets what only a living thread needs.
+// over ends t and discards what only a live thread needs.
 func (o *Observer) over(t *thread, r *bpf.Record) {
 	o.settle(t)
 	o.begin(t, r, event.End).Stack = 0
@@ -307,8 +307,8 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// executed ends all that the old program was made of: its other threads, and
-// every object, since addresses mean something else now.
+// executed ends all that the old program consisted of: its other threads and every object,
+// since addresses mean something else now.
 func (o *Observer) executed(t *thread, r *bpf.Record) {
 	for _, u := range o.living() {
 		if u != t && u.process == t.process {
@@ -328,12 +328,11 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	t.process.leader, t.process.lent = t, false
 }
 
-// hole serves the loss of events of t, which may have been of any kind. So what
-// is known of t's state is known no longer: a lock whose release was lost would
-// be held for ever, and each acquisition of it taken for a deeper level, so t
-// lets all go here. If it does hold one, its release will find it unheld, which
-// is then no wonder (releasedUnheld). Calls of pthread_once stay: their frames
-// tell by themselves whether they are gone.
+// hole handles the loss of events of t, which may have been of any kind, so that the state
+// of t is no longer known. A lock whose release was lost would be held for ever, and each
+// acquisition of it taken for a deeper level; so t releases all locks here. If it does
+// hold one, its release finds the lock unheld, which is then not counted (releasedUnheld).
+// Calls of pthread_once stay: their frames show whether they are gone.
 func (o *Observer) hole(t *thread, r *bpf.Record) {
 	if t.wait != nil {
 		o.woken(t, r, event.Inferred|event.TimedOut) // without its mutex: who has that is unknown

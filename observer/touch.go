@@ -5,16 +5,16 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Accesses that hardware watchpoints saw. Such a record says that the variable
-// was touched, and by which instruction; what it did there is asked of who knows
-// the code (Options.Touch), once for an instruction.
+// Accesses that hardware watchpoints saw. The record of one shows that the variable was
+// touched, and by which instruction. What the instruction did there is asked of
+// Options.Touch, once for each instruction.
 //
-// One operation may touch a variable several times: the kernel copies into it byte
-// by byte, or from it and into it, in one system call, a string instruction likewise,
-// and a variable that lies badly has two watchpoints. These are one event, with the
-// value that they leave behind. Whether more come is known when something else does:
-// so the access waits for the next record of its thread or of its variable. Only a
-// system call goes from variable to variable and back.
+// One operation may touch a variable several times: the kernel copies into it or out of it
+// byte by byte in one system call, a string instruction does likewise, and a variable that
+// is not aligned has two watchpoints. These are one event, with the value that they leave
+// behind. Whether more records belong to an access is known only at the next record of its
+// thread or of its variable, so the access waits for that. Only a system call touches one
+// variable, then another, then the first again.
 
 // Trap is an access that a hardware watchpoint saw.
 type Trap struct {
@@ -60,7 +60,7 @@ func touchPart(r *bpf.Record) int32 { return 1 << (r.Result / bpf.TouchPart & ma
 
 func touchCount(r *bpf.Record) int32 { return r.Result / bpf.TouchCount }
 
-// touched takes an access that a hardware watchpoint saw.
+// touched handles the record of a hardware watchpoint.
 func (o *Observer) touched(t *thread, r *bpf.Record) {
 	what := o.touch(t, r)
 	for i := range t.touches {
@@ -97,7 +97,7 @@ func (p *pendingTouch) join(r *bpf.Record, what Touch) {
 	p.record = *r
 }
 
-// joined is what two accesses by one system call are together. A write after which
+// joined returns what two accesses by one system call are together. A write after which
 // the variable is read is a write: it reads its own value. Where it is not known what
 // one of them was, the value that they leave tells.
 func joined(first, second event.Op) event.Op {
@@ -136,7 +136,7 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 	return p.what.Repeats && r.Result&touchHints != 0 && left < before && before-left <= maxVariable
 }
 
-// maxVariable is the most bytes that a watched variable has.
+// maxVariable is the size of the largest watched variable, in bytes.
 const maxVariable = 8
 
 // settle sends the accesses of a thread that waited for what may belong to them.

@@ -6,17 +6,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// The order of two racing accesses. A probe fires just before or after its
-// instruction, so the records of two accesses that no lock keeps apart may
-// stand in the other order. Values tell: a read that did not see the last
-// recorded write saw another. Such a read has no reads-from edge, and is
-// counted; those that the next write explains, which is so near that the two
-// can have overlapped, are counted apart. The events keep the records' order.
+// The order of two racing accesses. A probe fires just before or after its instruction, so
+// the records of two accesses that no lock orders may stand in the wrong order. The values
+// show it: a read that did not see the last recorded write saw another one. Such a read has
+// no reads-from edge, and is counted. Those that the next write explains, so soon after
+// them that the two can have overlapped, are counted apart. The events keep the order of
+// the records.
 
-// swapWindow is how near, in ns, two accesses must be for their records to
-// stand in the wrong order. A probe takes a microsecond or ten; a preemption
-// between the instruction and its record can take longer, and then the read is
-// counted as contradicted instead.
+// swapWindow is the largest distance of two accesses, in ns, whose records are taken to
+// stand in the wrong order. A probe takes one to ten microseconds. A preemption between
+// the instruction and its record can take longer, and then the read is counted as
+// contradicted instead.
 const swapWindow = 50_000
 
 // write is what is kept of a write.
@@ -70,8 +70,8 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
 }
 
-// parts takes an access of what is picked of an array: of each part that it
-// touches. The value is that of one that is accessed as a whole.
+// parts handles an access of an element that code selects: it makes an event for each part
+// that the access touches. The value is that of a part that is accessed as a whole.
 func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 	key := touchedElement{site: r.Site, object: r.Object}
 	parts, ok := t.process.elements[key]
@@ -121,7 +121,7 @@ func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []eleme
 	return out
 }
 
-// variable gives the variable that a record is about.
+// variable returns the variable that a record is about.
 func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	v := t.process.vars[r.Object]
 	if v == nil {

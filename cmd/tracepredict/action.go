@@ -19,7 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// action is what --on-violation does while the program still runs.
+// action is one --on-violation, which is done while the program runs.
 type action struct {
 	command string      // for the shell; "" if it is none
 	signal  unix.Signal // 0 if it is none
@@ -55,8 +55,8 @@ func signalNamed(name string) unix.Signal {
 	return unix.SignalNum(name)
 }
 
-// actor does what --on-violation asks, once for each property and beside the
-// observation, which goes on.
+// actor does what --on-violation asks, once for each property. The observation goes on
+// meanwhile.
 type actor struct {
 	actions []action
 	session func() *loader.Session
@@ -101,7 +101,7 @@ func (a *actor) violated(property, message string) {
 	}
 }
 
-// wait returns when all that was begun has ended.
+// wait returns when all actions that were begun have ended.
 func (a *actor) wait() { a.busy.Wait() }
 
 func (a *actor) do(act action, property, message string) error {
@@ -123,7 +123,7 @@ func (a *actor) do(act action, property, message string) error {
 	return nil
 }
 
-// add counts what a command took; nil of one that never was.
+// add counts the processor time of a command; p is nil if it never ran.
 func (a *actor) add(p *os.ProcessState) {
 	if p == nil {
 		return
@@ -133,7 +133,7 @@ func (a *actor) add(p *os.ProcessState) {
 	a.took += p.UserTime() + p.SystemTime()
 }
 
-// cpu is the processor time of the commands that have ended.
+// cpu returns the processor time of the commands that have ended.
 func (a *actor) cpu() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -116,8 +116,7 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	return p.print(rep)
 }
 
-// openTrace opens a trace of any kind; its content tells which. Strict is for
-// one in STD text.
+// openTrace opens a trace of any kind, which its content shows. Strict is for STD text.
 func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), err error) {
 	var in io.Reader = os.Stdin
 	closeTrace = func() {}
@@ -151,5 +150,5 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 	return src, closeTrace, nil
 }
 
-// noText tells the characters that no text has, STD text included.
+// noText reports whether a character cannot be in a text, STD text included.
 func noText(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f }

@@ -69,7 +69,7 @@ func (a *app) check(f *checkFlags, name string) error {
 	return err
 }
 
-// detail gives problems with their lines.
+// detail returns problems with their lines.
 func detail(problems syntax.List) string {
 	if len(problems) == 0 {
 		return ""
@@ -77,7 +77,7 @@ func detail(problems syntax.List) string {
 	return problems.Error() + "\n"
 }
 
-// faulty says how many errors a specification has, for exit status 2.
+// faulty returns an error, of exit status 2, with the number of errors of a specification.
 func faulty(name string, problems syntax.List) error {
 	n := 0
 	for _, p := range problems {

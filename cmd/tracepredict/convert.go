@@ -119,8 +119,8 @@ func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error 
 	return errors.Join(err, closing)
 }
 
-// eventWriter is a form of a trace being written. Finish ends it, a source that
-// was not whole too, and says what the form could not carry.
+// eventWriter writes a form of a trace. Finish ends it, also after a source that was not
+// whole, and returns a sentence on what the form could not carry.
 type eventWriter interface {
 	Event(*event.Event)
 	finish(whole bool) (left string, err error)
@@ -143,7 +143,8 @@ type stdWriter struct{ *std.Writer }
 
 func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
 
-// location tells places apart as reports do: by the frame that a reader looks for.
+// location returns a text that tells source locations apart as reports do: by the frame
+// that a reader looks for.
 func location(frames []event.Frame) string {
 	f := run.OwnFrame(frames)
 	if f.Line != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// debugNotes says what debug information the findings that are shown lack.
+// debugNotes returns sentences on the debug information that the findings shown lack.
 func (r *observation) debugNotes(rep report.Report) []string {
 	shown := rep.AtLeast(finding.Confidence(r.flags.confidence))
 	return r.live.DebugNotes(func(visit func([]event.Frame)) {

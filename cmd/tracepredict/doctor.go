@@ -80,7 +80,7 @@ func verdict(missing []string, checks []doctor.Check) string {
 	return "tracepredict works here.\n"
 }
 
-// remedies lists what to do, in the order of the checks, each once with the
+// remedies returns what to do, in the order of the checks, each once with the
 // names of what it mends: of what is missing, if anything is, not of what
 // merely could not be tried without it.
 func remedies(checks []doctor.Check) string {

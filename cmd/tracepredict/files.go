@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createFile makes the file that a flag asks for, or says what to do where it cannot
-// be made.
+// createFile creates the file that a flag asks for. The error tells what to do.
 func createFile(flag, name string) (*os.File, error) {
 	file, err := os.Create(name)
 	if err == nil {
@@ -30,8 +29,8 @@ func createFile(flag, name string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: %w%s", flag, err, remedy)
 }
 
-// standardOutput is standard output by another descriptor than 1, where a closed pipe
-// is an error like any other and does not end the tool.
+// standardOutput returns standard output by another descriptor than 1: with that, a closed
+// pipe is an error like any other and does not end the tool.
 func standardOutput() (*os.File, error) {
 	fd, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -41,8 +40,8 @@ func standardOutput() (*os.File, error) {
 }
 
 // outliveReaders keeps a closed pipe on standard output or error from ending the tool
-// while it observes a program: writing fails then, and the trace is kept. Where the
-// signal is ignored it stays so, also for the program.
+// while it observes a program: writing fails then, and the trace is kept. Where the signal
+// is ignored it stays ignored, also for the program.
 func outliveReaders() {
 	if !signal.Ignored(unix.SIGPIPE) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)

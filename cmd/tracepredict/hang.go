@@ -23,17 +23,18 @@ const (
 	hangCore   = "core"
 )
 
-// hangTeller looks for hangs while the program runs, tells of them at once, and does
-// what --on-hang asks.
+// hangTeller looks for hangs while the program runs, prints them at once, and does what
+// --on-hang asks.
 type hangTeller struct {
 	run    *observation
 	stderr io.Writer
 	stop   chan struct{}
 	busy   sync.WaitGroup
-	looked func([]run.Seen) // nil: nobody wants to know what the threads are at when the observation begins
-	// attached: the program is not ours to end.
+	looked func([]run.Seen) // takes what the threads do when the observation begins; nil: not wanted
+	// attached reports that tracepredict did not start the program, and does not end it.
 	attached bool
-	// Of the goroutine that reads records: how many findings have been told, and whether it was said what could end the program.
+	// Used by the goroutine that reads records: how many findings have been printed, and
+	// whether it was printed what could end the program.
 	told    int
 	advised bool
 }
@@ -42,7 +43,7 @@ func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller 
 	return &hangTeller{run: r, attached: attached, stderr: stderr, stop: make(chan struct{})}
 }
 
-// start begins to look, when there is a session.
+// start begins to look for hangs. There must be a session.
 func (h *hangTeller) start() {
 	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, Told: h.tell, Looked: h.looked})
 }
@@ -52,14 +53,14 @@ func (h *hangTeller) watch(by live.Hangs) {
 	h.busy.Go(func() { by.Watch(h.stop) })
 }
 
-// end returns when nobody looks any more.
+// end stops looking for hangs.
 func (h *hangTeller) end() {
 	close(h.stop)
 	h.busy.Wait()
 }
 
-// standing says in a line what the threads of a process are at that was found, where some
-// of them wait for locks and nothing was told yet of why.
+// standing prints in one line what the threads of an attached process do, if some of them
+// wait for locks and no hang has been printed that explains it.
 func (h *hangTeller) standing(seen []run.Seen) {
 	forLock := func(s run.Seen) bool { return s.Op.IsAcquire() }
 	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
@@ -70,7 +71,7 @@ func (h *hangTeller) standing(seen []run.Seen) {
 	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.Standing(rep.Doing))
 }
 
-// tell prints the hangs that are new.
+// tell prints the new hangs.
 func (h *hangTeller) tell() {
 	all := h.run.suite.Hangs()
 	var fresh []finding.Finding
@@ -81,7 +82,7 @@ func (h *hangTeller) tell() {
 		}
 	}
 	h.told = len(all)
-	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.processes()}}, fresh, h.run.live).AtLeast(finding.Confidence(h.run.flags.confidence))
+	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.run.live.Processes()}}, fresh, h.run.live).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
 	}
@@ -97,20 +98,7 @@ func (h *hangTeller) tell() {
 	}
 }
 
-// processes are those that are observed, where there are several: a hang is of one of them.
-func (h *hangTeller) processes() []run.Process {
-	all := h.run.live.Session.Processes()
-	if len(all) < 2 {
-		return nil
-	}
-	out := make([]run.Process, 0, len(all))
-	for _, p := range all {
-		out = append(out, run.Process{PID: p.PID, Program: p.Program})
-	}
-	return out
-}
-
-// act ends the program, where that is asked for.
+// act ends the program if --on-hang asks for it.
 func (h *hangTeller) act(f *finding.Finding) {
 	if h.run.flags.onHang == hangReport {
 		h.advise()
@@ -121,8 +109,8 @@ func (h *hangTeller) act(f *finding.Finding) {
 	}
 }
 
-// advise says, once, that a program that tracepredict started goes on hanging: who reads that in the
-// log of a job which does not end wants to know how it would.
+// advise prints, once, that a program that tracepredict started goes on hanging, and how
+// to end it: the log of a job that does not end should show that.
 func (h *hangTeller) advise() {
 	if h.attached || h.advised {
 		return

@@ -103,7 +103,7 @@ sides and, where one was found, the schedule that leads to it.`,
 	return root
 }
 
-// version is what Go's tools know of the tree that the tool was built from.
+// version returns what Go's tools know of the tree that the tool was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 )
 
-// misuseFlags say which rules of misuse are looked at.
+// misuseFlags select the rules of misuse that are checked.
 type misuseFlags struct {
 	misuse  string
 	checked misuse.Options // of it, by check
@@ -25,7 +25,7 @@ func (f *misuseFlags) check() (err error) {
 	return err
 }
 
-// rules says which rules are looked at.
+// rules returns which rules of misuse are checked.
 func (f *misuseFlags) rules() (misuse.Options, error) {
 	switch f.misuse {
 	case "on":

@@ -36,7 +36,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// planFlags say what to probe; exec, attach and sites have them.
+// planFlags select what to probe; exec, attach and sites have them.
 type planFlags struct {
 	watch  []string
 	hw     []string
@@ -117,13 +117,13 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 	return nil
 }
 
-// raced tells whether races on a variable matter: one that is watched for a property
-// alone may be meant to be raced for.
+// raced reports whether races on a variable are reported: not if it is watched for a
+// property alone, since its races may be intended.
 func (f *planFlags) raced(name string) bool {
 	return f.wants.raced(name, slices.Concat(f.watch, f.hw))
 }
 
-// without gives the names that are not among others.
+// without returns the names that are not among others.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(others, n) })
 }
@@ -142,7 +142,7 @@ func readTable(name string) (synctab.Table, error) {
 	return table, nil
 }
 
-// observeFlags are those of exec and attach.
+// observeFlags are the flags of exec and attach.
 type observeFlags struct {
 	planFlags
 	reportFlags
@@ -216,10 +216,10 @@ func (f *observeFlags) check() error {
 	return cmp.Or(notNegative("settle", f.settle), notNegative("duration", f.duration))
 }
 
-// stacks are what --stacks may say.
+// stacks are the values of --stacks.
 var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attach.StacksCaller, "none": attach.StacksNone}
 
-// observation is one run from the flags to the report.
+// observation is one observed run, from the flags to the report.
 type observation struct {
 	flags   *observeFlags
 	printer *printer
@@ -268,7 +268,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		f.wants.warn(stderr)
 		sinks = append(sinks, r.bound)
 	}
-	// Opened first: a run whose report or trace cannot be kept is a run wasted.
+	// The files are opened first: a run is wasted whose report or trace cannot be kept.
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
 	}
@@ -297,7 +297,7 @@ func (r *observation) options() loader.Options {
 	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
-// asked are patterns as events have them.
+// asked returns patterns in the form of events.
 func asked(patterns []function.Pattern) []event.On {
 	var out []event.On
 	for _, p := range patterns {
@@ -314,7 +314,7 @@ func (r *observation) started(s *loader.Session, program string) {
 	r.hangs.start()
 }
 
-// report analyses, writes the report and the end of the trace, and gives the
+// report analyses the run, writes the report and the end of the trace, and returns the
 // number of findings that are shown.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.hangs.end()
@@ -415,8 +415,8 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	return nil
 }
 
-// monotonic is the time on the clock of the records, in nanoseconds; 0 if it
-// cannot be had.
+// monotonic returns the time on the clock of the records, in nanoseconds; 0 if the clock
+// cannot be read.
 func monotonic() uint64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -456,7 +456,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 	return cmd
 }
 
-// processByFlag refuses arguments: who writes "attach 4711" is told how it is written.
+// processByFlag refuses arguments, with an error that shows how "attach 4711" is written.
 func processByFlag(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected %q: the process is given as -p PID", args[0])
@@ -464,8 +464,8 @@ func processByFlag(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// calledAs is how people know a process: by the name that the kernel has for it, and by
-// its file too where that is called otherwise, as redis-server is, which links to another.
+// calledAs returns how people know a process: by the name that the kernel has for it, and
+// by its file too if that has another name, as redis-server, a link to another file.
 func calledAs(pid int, program string) string {
 	if comm := nameApart(pid, program); comm != "" {
 		return comm + ", " + program
@@ -473,7 +473,8 @@ func calledAs(pid int, program string) string {
 	return program
 }
 
-// nameApart is the name that the kernel has for a process, if its file is called otherwise; else "".
+// nameApart returns the name that the kernel has for a process if its file has another
+// name; else "".
 func nameApart(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	comm := strings.TrimSpace(string(name))

@@ -16,7 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
-// reportFlags are those of all that print reports.
+// reportFlags are the flags of all commands that print reports.
 type reportFlags struct {
 	suppressFlags
 	format   string
@@ -55,7 +55,7 @@ func (f *reportFlags) check() error {
 	return notNegative("history", f.history)
 }
 
-// printer writes reports where the flags say.
+// printer writes reports to where the flags say.
 type printer struct {
 	flags *reportFlags
 	std   io.Writer // without --output
@@ -78,9 +78,9 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	return p, err
 }
 
-// print sends the whole report in one write, so that the program's own output
-// to the same terminal does not fall between its lines. It gives the number of
-// findings that are shown.
+// print writes the whole report at once, so that the output of the program to the same
+// terminal does not come between its lines. It returns the number of findings that are
+// shown.
 func (p *printer) print(rep report.Report) (int, error) {
 	rep = p.flags.apply(rep).AtLeast(finding.Confidence(p.flags.confidence))
 	if p.flags.generate {
@@ -129,7 +129,7 @@ func (p *printer) close() error {
 	return nil
 }
 
-// layout looks at the terminal; a report that goes elsewhere is wide enough
+// layout returns the layout for the terminal. A report that goes elsewhere is wide enough
 // for two stacks beside each other.
 func (p *printer) layout() report.TextOptions {
 	if p.out != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// locks gives the options of the analysis of lock orders, and makes those who
-// wait for new ones.
+// locks returns the options of the analysis of lock orders, which print new nestings, or
+// wait until there are no more, if the flags ask for it.
 func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	opts := r.flags.locks()
 	if r.flags.settle > 0 {
@@ -29,7 +29,7 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	return opts
 }
 
-// classes gives the classes of locks, if they are asked for.
+// classes returns the lock class of a lock, nil if the flags do not ask for lock classes.
 func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 	if !r.flags.classes {
 		return nil
@@ -37,7 +37,8 @@ func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 	return report.ClassOf(r.live)
 }
 
-// deadlocks tells of what is predicted while the program runs, if that is shown.
+// deadlocks returns what prints deadlocks that are predicted while the program runs; nil
+// if predictions are not shown.
 func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	if finding.Confidence(r.flags.confidence) == finding.Observed {
 		return nil
@@ -46,14 +47,14 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
 			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
-				return // the report will say what is doubtful about it
+				return // the report has the doubt
 			}
 		}
 		told.Take(f)
 	}
 }
 
-// settled says that the observation ended by --settle, if it did.
+// settled returns a note that --settle ended the observation, if it did.
 func (r *observation) settled() []string {
 	if !r.quiet.End() {
 		return nil
@@ -61,8 +62,8 @@ func (r *observation) settled() []string {
 	return []string{fmt.Sprintf("the observation ended by itself: there was no new nesting of locks for %v (--settle)", r.flags.settle)}
 }
 
-// violated takes a finding of a property when it is first known: what is suppressed
-// makes --on-violation do nothing.
+// violated handles a finding of a property when it is first known. Suppressed findings do
+// not cause --on-violation.
 func (r *observation) violated(f *finding.Finding) {
 	resolved := report.Resolve(*f, r.live)
 	if !r.flags.set.Suppresses(&resolved) {

@@ -20,7 +20,7 @@ type recording struct {
 // standard is the name that stands for standard output, or input.
 const standard = "-"
 
-// newRecording opens the trace; nil if there is to be none.
+// newRecording creates the trace; nil without --record.
 func newRecording(name string) (*recording, error) {
 	if name == "" {
 		return nil, nil
@@ -62,8 +62,8 @@ func (r *recording) finish(s run.Summary) error {
 	return nil
 }
 
-// programOutput is where the program's standard output goes: where the trace
-// has the tool's, to standard error; nil for the tool's own.
+// programOutput returns where the standard output of the program goes: to standard error
+// if the trace has the tool's standard output; nil, the tool's own, else.
 func (r *observation) programOutput() *os.File {
 	if r.flags.record == standard {
 		return os.Stderr

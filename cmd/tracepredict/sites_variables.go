@@ -14,8 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// writeVariables prints, of each variable that is watched by name, its
-// instructions and what stays unseen.
+// writeVariables prints the instructions of each variable that is watched by name, and
+// which accesses stay unseen.
 func writeVariables(w io.Writer, plan *probes.Plan) error {
 	for _, c := range plan.Coverage {
 		if !watchedIn(plan, c.Variable) {

@@ -89,7 +89,7 @@ func (f *specFlags) load() (*specification, error) {
 	return out, nil
 }
 
-// accept holds the specification against the variables that were found.
+// accept returns the errors of the specification against the variables that were found.
 func (s *specification) accept(found map[string]variable.Variable) error {
 	if s == nil {
 		return nil
@@ -105,7 +105,8 @@ func (s *specification) accept(found map[string]variable.Variable) error {
 	return nil
 }
 
-// blame gives an error about what the specification asked for the places where it does.
+// blame adds to an error about what the specification asked for the source locations in
+// the specification.
 func (s *specification) blame(err error) error {
 	if s == nil || err == nil {
 		return err
@@ -118,8 +119,8 @@ func (s *specification) blame(err error) error {
 	return usage("%w", errors.Join(s.Sorted(problems), errors.Join(rest...)))
 }
 
-// unblamed gives the parts of an error that are not the specification's; the others it
-// adds to problems.
+// unblamed returns the parts of an error that do not concern the specification, and adds
+// the others to problems.
 func (s *specification) unblamed(err error, problems *syntax.List) (rest []error) {
 	var list syntax.List
 	switch e := err.(type) {
@@ -146,15 +147,15 @@ func (s *specification) unblamed(err error, problems *syntax.List) (rest []error
 	return []error{err}
 }
 
-// warn prints what is doubtful about the specification.
+// warn prints the warnings about the specification.
 func (s *specification) warn(w io.Writer) {
 	if s != nil && s.warnings != "" {
 		fmt.Fprintln(w, report.Plain(s.warnings))
 	}
 }
 
-// raced tells whether races on a variable are asked for by the specification, or by
-// nothing at all: then it is watched for its properties alone.
+// raced reports whether the specification asks for races on a variable, or does not use
+// it: a variable that it uses is else watched for its properties alone.
 func (s *specification) raced(name string, asked []string) bool {
 	named := func(path string) bool { return spec.SameName(path, name) }
 	if s == nil || slices.ContainsFunc(asked, named) || s.Asks("races") {

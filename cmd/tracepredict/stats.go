@@ -22,12 +22,12 @@ type ownUsage struct {
 
 func startUsage() ownUsage { return ownUsage{time.Now(), cpuOf(unix.RUSAGE_SELF)} }
 
-// since gives the use since the start, and the peak of the process's life.
+// since returns the use since the start, and the peak of the process's life.
 func (u ownUsage) since() report.Usage {
 	return report.Usage{CPUTime: report.CPUTime{CPU: cpuOf(unix.RUSAGE_SELF) - u.cpu}, Elapsed: time.Since(u.began), Peak: peakMemory()}
 }
 
-// cpuOf gives the processor time of unix.RUSAGE_SELF or RUSAGE_CHILDREN; 0 if it cannot be had.
+// cpuOf returns the processor time of unix.RUSAGE_SELF or RUSAGE_CHILDREN; 0 if it cannot be had.
 func cpuOf(who int) time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(who, &u) != nil {
@@ -36,8 +36,8 @@ func cpuOf(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory is the most that was resident, in bytes. The kernel's ru_maxrss would be
-// that of the process that started the tool, where this was larger.
+// peakMemory returns the largest resident memory, in bytes. The ru_maxrss of the kernel
+// would be that of the process that started the tool, if that was larger.
 func peakMemory() uint64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -56,13 +56,13 @@ func peakMemory() uint64 {
 }
 
 // liveStats collects the figures of a live run, for --stats. It is a loader.Handler that
-// looks at a found program's processor time now and then. Nil collects nothing.
+// reads the processor time of an attached program now and then. Nil collects nothing.
 type liveStats struct {
 	loader.Handler
 	counter stats.Counter
 	latency *stats.Latency
 	own     ownUsage
-	found   bool // the program was, and its time from then on counts
+	found   bool // attached: the program was there before, and its time counts from then on
 	first   time.Duration
 	last    time.Duration
 	looked  time.Time
@@ -73,7 +73,7 @@ func newLiveStats(attached bool, session func() *loader.Session) *liveStats {
 	return &liveStats{latency: stats.NewLatency(monotonic), own: startUsage(), found: attached, session: session}
 }
 
-// verdicts is what measures their latency.
+// verdicts returns what measures the latency of verdicts.
 func (l *liveStats) verdicts() *stats.Latency {
 	if l == nil {
 		return nil
@@ -91,14 +91,14 @@ func (l *liveStats) Idle() {
 	}
 }
 
-// look takes the processor time of a found process, while it is there.
+// look reads the processor time of an attached process, while it is there.
 func (l *liveStats) look() {
 	if t, ok := processTime(l.session().PID()); ok {
 		l.last = t
 	}
 }
 
-// begin is called when a found process has its probes.
+// begin is called when an attached process has its probes.
 func (l *liveStats) begin() {
 	if l != nil {
 		l.look()
@@ -106,7 +106,7 @@ func (l *liveStats) begin() {
 	}
 }
 
-// processTime is the processor time of all threads that a process has had.
+// processTime returns the processor time of all threads that a process has had.
 func processTime(pid int) (time.Duration, bool) {
 	clock := int32(^pid<<3 | 2) // as clock_getcpuclockid(3) makes it
 	var t unix.Timespec
@@ -116,8 +116,9 @@ func processTime(pid int) (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// program is what the program took: a started one with the children that it awaited,
-// whom the kernel counts with ours; commands are the tool's other children.
+// program returns the processor time of the program. That of a started program includes
+// the children that it waited for, and the kernel counts it with our other children, whose
+// time is commands.
 func (l *liveStats) program(commands time.Duration) report.CPUTime {
 	if !l.found {
 		return report.CPUTime{CPU: cpuOf(unix.RUSAGE_CHILDREN) - commands}
@@ -126,7 +127,7 @@ func (l *liveStats) program(commands time.Duration) report.CPUTime {
 	return report.CPUTime{CPU: l.last - l.first}
 }
 
-// stats are the figures of the run; nil if they were not asked for.
+// stats returns the figures of the run; nil if they were not asked for.
 func (r *observation) stats() *report.Stats {
 	l := r.figures
 	if l == nil {

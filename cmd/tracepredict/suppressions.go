@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
-// suppressFlags say which findings are left out of reports.
+// suppressFlags select the findings that are left out of reports.
 type suppressFlags struct {
 	files    []string
 	plain    bool // --no-default-suppressions

@@ -16,7 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// nameless is what a report's call chains lack of a module's names.
+// nameless is which names of a module the stacks of a report lack.
 type nameless struct {
 	functions bool // else files and lines alone
 }
@@ -45,9 +45,9 @@ func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
 	return notes
 }
 
-// missingNames adds the modules of frames that lack names. What runtime libraries
-// do to start a thread or the program is nothing that one needs to read, and of
-// what else they do the name is enough.
+// missingNames adds the modules of frames that lack names. The frames of runtime libraries
+// that start a thread or the program need no names, and of their other frames the function
+// is enough.
 func missingNames(frames []event.Frame, found map[string]nameless) {
 	for len(frames) > 0 && probes.RuntimeLibrary(frames[len(frames)-1].Module) {
 		frames = frames[:len(frames)-1]
@@ -63,7 +63,7 @@ func missingNames(frames []event.Frame, found map[string]nameless) {
 	}
 }
 
-// rootOf is the root folder of a process; ours if it has ended.
+// rootOf returns the root folder of a process; ours if it has ended.
 func rootOf(pid int) string {
 	root := fmt.Sprintf("/proc/%d/root", pid)
 	if _, err := os.Stat(root + "/."); err != nil {
@@ -72,8 +72,8 @@ func rootOf(pid int) string {
 	return root
 }
 
-// debugNote says what a module lacks and where to have it from; why is the error of
-// its debug information.
+// debugNote returns a sentence on what a module lacks and where to get it. Why is the
+// error of reading its debug information.
 func debugNote(root string, bin *elf.File, file string, lacks nameless, why error) string {
 	what := "files and lines"
 	if lacks.functions {

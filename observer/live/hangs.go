@@ -18,15 +18,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// How a hang is recognised. Problem: locks are recorded when they have been taken,
-// for that costs least; so a thread that waits for one is told of by nothing. But it
-// makes no events either. So: where a thread that holds a lock or waits, or all
-// threads, made no event for a while, the kernel is asked which threads sleep in
-// futex(2), on which words (hangLook). What object a word is part of and who has that
-// say the events and the memory of the object; package live says who will never go on.
-// Records may be late and a thread just about to wake up, so a hang is one when the same threads were
-// found at the same waits twice, without having run in between, and all records that
-// there were at the second look had been taken in.
+// How a hang is recognised: an acquisition is recorded when it has succeeded, because that
+// costs least, so no record shows that a thread waits for a lock. But a thread that waits
+// makes no events. So where a thread that holds a lock or waits, or all threads, made no
+// event for a while, the kernel is asked which threads sleep in futex(2), and on which
+// words. The events and the memory of an object show which object a word is part of and
+// who holds it; package stuck finds the threads that will never go on. Records may be
+// late, and a thread may be about to wake up. So a hang is one only if the same threads
+// were found at the same waits twice without having run in between, after all records that
+// there were at the second look.
 
 const (
 	hangEvery   = 250 * time.Millisecond // between looks
@@ -42,7 +42,7 @@ type Threads interface {
 	Sleepers() ([]bpf.Sleeper, error)
 	// ReadMemory fills b from the memory of a process.
 	ReadMemory(pid int, addr uint64, b []byte) bool
-	// Caught gives the signals that a process has handlers for.
+	// Caught returns the signals that a process has handlers for.
 	Caught(pid int) (uint64, bool)
 	// Between calls f on the goroutine that the observer is used from, when all
 	// records so far have been taken in; false if there are no more.
@@ -55,9 +55,9 @@ type Hangs struct {
 	Observer *observer.Observer
 	// Told is called after the events of new hangs, between two records.
 	Told func()
-	// Looked, if not nil, is called once, between two records: when it has been told
-	// whether threads hang that did when Watch was called, or after a few looks if that
-	// stays open. It gets what each thread was found at.
+	// Looked, if not nil, is called once, between two records: when it is known whether
+	// threads hang that did when Watch was called, or after maxOpenLooks looks if that stays
+	// open. It is passed what each thread was found at.
 	Looked func([]run.Seen)
 
 	looks  int
@@ -69,14 +69,14 @@ type Hangs struct {
 	tables map[*loader.Module]*unwind.Table
 }
 
-// count adds how long f takes to what the look takes.
+// count adds the time that f takes to the time of the look.
 func (h *Hangs) count(f func()) {
 	began := time.Now()
 	f()
 	h.took += time.Since(began)
 }
 
-// newHangs makes what a look needs.
+// newHangs returns h with what a look needs.
 func newHangs(h Hangs) *Hangs {
 	h.told, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
 	return &h
@@ -103,7 +103,8 @@ func (h *Hangs) watch(stop <-chan struct{}) {
 	}
 }
 
-// look looks once, and says when to look again, and whether to.
+// look looks once, and returns how long to wait before the next look, and whether there is
+// to be one.
 func (h *Hangs) look() (next time.Duration, going bool) {
 	still := false
 	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Still(h.events) }) }) {
@@ -145,10 +146,10 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 	return hangEvery, true
 }
 
-// maxOpenLooks is how often is looked, at most, before Looked is called.
+// maxOpenLooks is the number of looks after which Looked is called at the latest.
 const maxOpenLooks = 5
 
-// tell makes events of hangs.
+// tell writes hangs into the run as events. It returns false if there are no more records.
 func (h *Hangs) tell(sure []waits) bool {
 	at := monotonic()
 	all := make([][]observer.Block, 0, len(sure))
@@ -178,7 +179,7 @@ type waiting struct {
 	known int    // readers of the lock that events told of
 }
 
-// waits are those of one hang.
+// waits is a hang: a stuck.Hang with what its threads wait for.
 type waits struct {
 	stuck.Hang
 	threads  []waiting
@@ -187,7 +188,7 @@ type waits struct {
 	peers    map[uint32]uint32 // kernel's ids by those in the process's own namespace
 }
 
-// signature is the same while none of the threads has run.
+// signature returns a text that stays the same while none of the threads has run.
 func (w waits) signature() string {
 	var b strings.Builder
 	for _, t := range w.threads {
@@ -196,7 +197,7 @@ func (w waits) signature() string {
 	return b.String()
 }
 
-// hangs decides for each process, from what its threads are doing.
+// hangs returns the hangs of each process, from what its threads are doing.
 func (h *Hangs) hangs(lines []bpf.Sleeper) []waits {
 	by := map[uint32][]bpf.Sleeper{}
 	for _, l := range lines {
@@ -222,7 +223,7 @@ func sortedKeys[V any](m map[uint32]V) []uint32 {
 	return keys
 }
 
-// inProcess gives the hangs of one process.
+// inProcess returns the hangs of one process.
 func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live) []waits {
 	p := newParties(lines, live)
 	memory := h.memory(tgid, p)
@@ -269,12 +270,12 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	return out
 }
 
-// harmless are signals whose handlers wake nobody: those of faults, of the C
-// library's own, and the like.
+// harmless is the set of signals whose handlers wake no thread: those of faults, of the C
+// library itself, and the like.
 const harmless = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
 	1<<(unix.SIGABRT-1) | 1<<(unix.SIGSYS-1) | 1<<(unix.SIGPIPE-1) | 1<<31 | 1<<32 | 1<<33
 
-// asleep gives the futex that a thread sleeps on.
+// asleep returns the futex call in which a thread sleeps; false if it does not.
 func asleep(l bpf.Sleeper) (waiting, bool) {
 	if l.State&stateWaits == 0 || l.Call != unix.SYS_FUTEX {
 		return waiting{line: l}, false
@@ -334,7 +335,7 @@ func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
 	return p
 }
 
-// wait says who must go on before a thread does.
+// wait returns which threads must go on before a thread does.
 func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	out := stuck.Wait{Thread: stuck.Thread(w.line.Tid), Bounded: w.call.Timed}
 	need := func(tid uint32) { out.Needs = append(out.Needs, stuck.Thread(tid)) }
@@ -367,7 +368,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	return out
 }
 
-// blocks are the events' side of a hang, with the threads' calling chains.
+// blocks returns what the observer must know of the threads of a hang, with their stacks.
 func (h *Hangs) blocks(w waits) []observer.Block {
 	owned := map[uint32][]uint64{}
 	for _, t := range w.threads {
@@ -385,7 +386,7 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 	return out
 }
 
-// block says what one thread waits for, with its calling chain.
+// block returns what one thread waits for, with its stack.
 func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.Block {
 	stack := h.stack(t.line)
 	if t.wait.Kind == futex.Unknown && t.cond == 0 {

@@ -19,7 +19,7 @@ const (
 // dwarfOrder has for each register by DWARF's number its place in struct pt_regs.
 var dwarfOrder = [...]int{10, ptRDX, 11, 5, ptRSI, ptRDI, ptRBP, ptRSP, 9, 8, ptR10, 6, 3, 2, 1, 0}
 
-// arguments gives the first of a system call.
+// arguments returns the first arguments of a system call.
 func arguments(l *bpf.Sleeper) [4]uint64 {
 	return [4]uint64{l.Regs[ptRDI], l.Regs[ptRSI], l.Regs[ptRDX], l.Regs[ptR10]}
 }

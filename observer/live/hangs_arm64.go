@@ -16,7 +16,7 @@ const (
 // Where registers stand in struct user_pt_regs: by DWARF's numbers.
 const ptSP, ptPC = 31, 32
 
-// arguments gives the first of a system call.
+// arguments returns the first arguments of a system call.
 func arguments(l *bpf.Sleeper) [4]uint64 { return [4]uint64(l.Regs[:4]) }
 
 func stackPointer(l *bpf.Sleeper) uint64 { return l.Regs[ptSP] }

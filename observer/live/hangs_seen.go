@@ -18,7 +18,7 @@ type doing struct {
 	kernel  map[uint32]uint32 // ids of its process's threads, see parties
 }
 
-// sightings calls Looked; false if there are no more records.
+// sightings calls Looked. It returns false if there are no more records.
 func (h *Hangs) sightings() bool {
 	at, all := monotonic(), h.doing
 	blocks := make([]observer.Block, 0, len(all))
@@ -43,7 +43,7 @@ func (h *Hangs) sightings() bool {
 	})
 }
 
-// sighted gives the chain of a thread that sleeps anywhere.
+// sighted returns the stack of a thread, wherever it sleeps, and what it waits for.
 func (h *Hangs) sighted(d doing) observer.Block {
 	switch l := d.line; {
 	case d.futex:

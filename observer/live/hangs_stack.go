@@ -11,10 +11,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// maxHangFrames bounds the calling chain of a thread that waits.
+// maxHangFrames bounds the frames of a thread that waits.
 const maxHangFrames = 64
 
-// stack gives the calling chain of a thread that sleeps: unwound in the memory of the
+// stack returns the return addresses of a thread that sleeps, unwound in the memory of the
 // process from the registers that the kernel keeps.
 func (h *Hangs) stack(l bpf.Sleeper) []uint64 {
 	pid := int(l.Tgid)
@@ -57,7 +57,7 @@ func (h *Hangs) table(m *loader.Module) *unwind.Table {
 	return t
 }
 
-// inCall says what a thread waits for by the function of the C library that it called.
+// inCall returns what a thread waits for, by the function of the C library that it called.
 func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 	pid := int(t.line.Tgid)
 	read := func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }
@@ -69,9 +69,9 @@ func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 	return futex.Wait{}
 }
 
-// start gives the address of the routine with which a thread began: the function that
-// the C library called, whose own frames are the outermost of the chain; 0 if the chain
-// does not reach that far.
+// start returns the address of the routine with which a thread began: the function that
+// the C library called, whose own frames are the outermost of the stack. It returns 0 if
+// the stack does not reach that far.
 func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	pid, i := int(l.Tgid), len(stack)
 	for i > 0 && h.beginsThreads(pid, stack[0], stack[i-1]) {
@@ -91,8 +91,9 @@ func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	return fn.Lo + seg.Bias
 }
 
-// beginsThreads tells whether an outer frame is of the C library, as the innermost is;
-// where both are in one file with the program, by the function's name.
+// beginsThreads reports whether an outer frame belongs to the C library, as the innermost
+// one does. In a static program, where all frames are in one file, the name of the
+// function decides.
 func (h *Hangs) beginsThreads(pid int, inner, pc uint64) bool {
 	seg, ok := h.Threads.Segment(pid, pc)
 	own, ok2 := h.Threads.Segment(pid, inner)
@@ -106,10 +107,10 @@ func (h *Hangs) beginsThreads(pid int, inner, pc uint64) bool {
 	return slices.Contains([]string{"start_thread", "clone", "clone3", "start", "start_c11"}, name)
 }
 
-// maxInLibrary is how many frames a wait has within the C library, at most.
+// maxInLibrary bounds the frames that a wait has within the C library.
 const maxInLibrary = 8
 
-// called names the function that is called by the instruction before pc.
+// called returns the name of the function that the instruction before pc calls.
 func (h *Hangs) called(pid int, pc uint64) string {
 	seg, ok := h.Threads.Segment(pid, pc)
 	if !ok {
@@ -118,11 +119,11 @@ func (h *Hangs) called(pid int, pc uint64) string {
 	return seg.Module.Bin.CalledBefore(pc - seg.Bias)
 }
 
-// caller finds, for a thread that sleeps in a library that has no call frame
-// information, as musl has none, where the program called the library: the innermost
-// word on the stack that is the return address of a call of a function that waits. An
-// older one could lie there only if the same thread had made the same call from deeper
-// in, and nothing had been written over it since.
+// caller finds where the program called the library, for a thread that sleeps in a library
+// without call frame information, such as musl: at the innermost word on the stack that is
+// the return address of a call of a function that waits. An older such word could be found
+// only if the same thread had made the same call with a lower stack pointer, and nothing
+// had been written over it since.
 func (h *Hangs) caller(l *bpf.Sleeper, memory func(uint64, int) (uint64, bool)) (regs unwind.Regs, ok bool) {
 	sp := stackPointer(l) &^ 7
 	for addr := sp; addr < sp+maxLibraryStack; addr += 8 {
@@ -140,7 +141,7 @@ func (h *Hangs) caller(l *bpf.Sleeper, memory func(uint64, int) (uint64, bool)) 
 	return regs, false
 }
 
-// maxLibraryStack is how much of the stack a wait takes within the C library, at most.
+// maxLibraryStack bounds the bytes of stack that a wait takes within the C library.
 const maxLibraryStack = 1 << 10
 
 // pages reads memory by pages, and keeps the last.
@@ -151,7 +152,7 @@ type pages struct {
 	ok   bool
 }
 
-// number gives the little-endian number of size (1, 2, 4 or 8) bytes at addr.
+// number returns the little-endian number of size (1, 2, 4 or 8) bytes at addr.
 func (p *pages) number(addr uint64, size int) (uint64, bool) {
 	const page = uint64(len(p.page))
 	var b [8]byte

@@ -15,18 +15,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// What no variable of static storage holds lies in the heap or on a stack. What it is
-// a part of is told by the code that passed its address to the function by which it
-// was initialised, or first used: where that adds 0x28 to a register in which the
-// debug information says that a struct job * is, the object is the member of struct
-// job that lies there. A function that only passes on what it was given is looked
-// through, to its caller. Each step must be certain; the first that is not ends it.
+// An object that no variable of static storage holds lies in the heap or on a stack. The
+// code that passed its address to the function that initialised it, or first used it, shows
+// what it is a part of: where the code adds 0x28 to a register that, by the debug
+// information, holds a struct job *, the object is the member of struct job at that offset.
+// Where a function only passes on what it was given, its caller is looked at. Each step
+// must be certain; the first one that is not ends the search.
 
-// maxPassed bounds how many functions are looked through.
+// maxPassed bounds how many functions are followed to their callers.
 const maxPassed = 8
 
-// member tells of what type's member, or on whose stack, an object is; "" if that is
-// not known. It is the same for all objects that were first seen at a place.
+// member returns the type whose member an object is, or the function on whose stack it
+// lies; "" if that is not known. The answer is the same for all objects that were first
+// seen with the same stack.
 func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := passing{p, o.Kind}
@@ -45,7 +46,7 @@ func (r *Names) member(o *run.Object) variable.Named {
 	return variable.Named{}
 }
 
-// passing is a place where objects of a kind are passed to a function.
+// passing is a stack with which objects of a kind are passed to a function.
 type passing struct {
 	place event.StackID
 	kind  event.Kind
@@ -57,11 +58,12 @@ type passed struct {
 	function uint64 // its entry, as linked
 	argument int    // from 1
 	more     int64  // what is added to it
-	// behind: not what it points to, but what the lock holder there refers to.
+	// behind reports that it is not what the argument points to, but what the lock holder
+	// there refers to.
 	behind bool
 }
 
-// passedAt names what is passed at a place.
+// passedAt names what is passed to a function at the innermost frame of a stack.
 func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
 	if st.Found != nil {
@@ -82,7 +84,7 @@ func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	return r.through(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
 }
 
-// passedWaiting names what a thread waits at that was found to wait: what it passed to
+// passedWaiting names what a thread waits for that was found to wait: what it passed to
 // the function of the C library that it waits in.
 func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
 	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
@@ -107,7 +109,7 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 }
 
 // through follows what is passed to a function back through the functions that only pass
-// it on; pcs are the return addresses behind the function's own frame.
+// it on. Pcs are the return addresses behind the frame of the function.
 func (r *Names) through(pid int, pcs []uint64, what passed) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
@@ -213,8 +215,8 @@ func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
 	return at, ok
 }
 
-// follow names what is passed at an instruction, or says which argument of the
-// function around it that is; none if neither is known.
+// follow names what is passed at an instruction, or returns which argument of the function
+// around the instruction it is. Both results are zero if neither is known.
 func (r *Names) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
 	a, ok := r.argumentsOf(m).At(at, what.argument)
 	if !ok {
@@ -247,7 +249,7 @@ func (r *Names) argumentsOf(m *loader.Module) *field.Arguments {
 	return a
 }
 
-// linkage is the linked name of the function at an address.
+// linkage returns the linked name of the function at an address.
 func (r *Names) linkage(m *loader.Module, entry uint64) string {
 	frames := r.table(m).Frames(entry)
 	return frames[len(frames)-1].Linkage

@@ -71,7 +71,7 @@ func (r *Names) table(m *loader.Module) *symbolize.Table {
 	return t
 }
 
-// Frames gives the calling chain of a place; run.Namer.
+// Frames returns the frames of a stack; run.Namer.
 func (r *Names) Frames(p event.StackID) []event.Frame {
 	st, ok := r.observed.StackOf(p)
 	if !ok {
@@ -87,8 +87,8 @@ func (r *Names) Frames(p event.StackID) []event.Frame {
 	return frames
 }
 
-// chain gives the calling chain of a place, from the instruction that the probe stands
-// for.
+// chain returns the addresses of a stack, the first of which is the instruction that the
+// probe stands for.
 func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
@@ -105,8 +105,8 @@ func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
 	return pcs
 }
 
-// original moves the address of a probe back to the instruction that it
-// stands for, so that the line is that of the access and not of a later one.
+// original returns the instruction that a probe stands for, so that the line is that of
+// the access and not that of a later instruction to which the probe was moved.
 func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
 	if site == nil {
 		return pc
@@ -118,7 +118,7 @@ func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
 	return site.At + seg.Bias
 }
 
-// at names an address; a return address is named by its call.
+// at returns the frames at an address. A return address is named by its call.
 func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
@@ -179,8 +179,9 @@ func (r *Names) namesOf(m *loader.Module) *variable.Names {
 	return n
 }
 
-// named gives an object what names it has: of the variable that holds it, or of the
-// type whose member it is; and its class, for one without a type by where it was made.
+// named sets the names of an object: the variable that holds it, or the type whose member
+// it is, and its class. The class of an object of unknown type is where it was
+// initialised.
 func (r *Names) named(o *run.Object) {
 	v := r.variable(int(o.TGID), o.Addr)
 	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
@@ -199,8 +200,8 @@ func (r *Names) named(o *run.Object) {
 	}
 }
 
-// inModule says where in a module's own data an object lies, as module+0x…, for one that no symbol
-// tells of; "" if it is elsewhere, on the heap or a stack.
+// inModule returns where in the data of a module an object lies, as module+0x…, if no
+// symbol names it; "" if it lies on the heap or a stack.
 func (r *Names) inModule(pid int, addr uint64) string {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) {
 		if linked := addr - seg.Bias; seg.Module.Bin.IsData(linked) {
@@ -210,8 +211,8 @@ func (r *Names) inModule(pid int, addr uint64) string {
 	return ""
 }
 
-// variable names what lies at an address of the process in a variable of static
-// storage: as a specification declares it, or with the member or element that it is.
+// variable returns the variable of static storage at an address of the process: by the
+// name that a specification gave it, or with the member or element that it is.
 func (r *Names) variable(pid int, addr uint64) variable.Named {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
 		linked := addr - seg.Bias

@@ -45,10 +45,10 @@ func NewRecorder(out io.Writer) (*Recorder, error) {
 	return r, err
 }
 
-// Observe says whose events the recorder takes.
+// Observe sets the observer whose events the recorder writes.
 func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 
-// Start says what is observed.
+// Start sets the process and its program. Names wait for it.
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
 		r.start = run.Summary{Program: program, PID: p.PID()}
@@ -57,8 +57,8 @@ func (r *Recorder) Start(p Process, program string) {
 	})
 }
 
-// Drain hands on all events so far, and makes the recorder ready for the
-// questions of a report. No event may follow, nor may the observer change.
+// Drain writes all events so far, and makes the recorder ready for the questions of a
+// report. No event may follow, and the observer may not change.
 func (r *Recorder) Drain() {
 	r.once.Do(func() { close(r.started) }) // of a run that came to nothing
 	r.Writer.Drain()
@@ -72,10 +72,10 @@ func (r *Recorder) atStart() run.Summary {
 	return r.start
 }
 
-// objectName is what was found out of an object's name.
+// objectName holds the names that were found for an object.
 type objectName struct{ name, member, class string }
 
-// Remember implements observer.Rememberer: what events named has been copied.
+// Remember implements observer.Rememberer. The recorder has copied what events named.
 func (r *Recorder) Remember(*event.Names) {}
 
 // fresh copies what the observer knows of the identifiers in e; it runs on the
@@ -120,7 +120,7 @@ func newSnapshot() snapshot {
 	return snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}
 }
 
-// place copies a calling chain; the observer changes none that it has.
+// place copies what the observer knows of a stack, which does not change.
 func (s *snapshot) place(o *observer.Observer, id event.StackID) {
 	if id == 0 {
 		return

@@ -58,7 +58,7 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	return info
 }
 
-// elements says where the elements of an array are in the first process; nil of
+// elements returns where the elements of an array are in the first process; nil for
 // another variable.
 func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 	if v.Array == nil {
@@ -69,7 +69,7 @@ func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
 }
 
-// partsOf says what an access of an array's element touches.
+// partsOf returns a function that finds what an access touches of an array.
 func partsOf(site *probes.Site) func(uint64) []observer.Part {
 	return func(offset uint64) []observer.Part {
 		parts := site.Array.Parts(int64(offset), site.Width)
@@ -96,8 +96,8 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 // lives translates what a function does to its instance.
 var lives = [...]event.Life{function.Lives: event.Lives, function.Begins: event.Begins, function.Ends: event.Ends}
 
-// eventFunc says of a site at which a function is entered what events tell of it;
-// nil for others.
+// eventFunc returns what events say of the function that is entered at a site; nil for
+// other sites.
 func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	fn := site.Method
 	if fn == nil {
@@ -190,15 +190,15 @@ func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
 	return t
 }
 
-// dynamicLoader tells the loader, which puts addresses into variables before the
-// program runs. That of musl is the C library itself, whose functions are the
-// program's.
+// dynamicLoader reports whether a path is that of the loader, which puts addresses into
+// variables before the program runs. That of musl is the C library itself, whose functions
+// the program calls.
 func dynamicLoader(p string) bool {
 	return strings.HasPrefix(path.Base(p), "ld-linux")
 }
 
-// beforeTrap gives the instruction after which the instruction pointer was pc; of
-// an access by the kernel, the system call's.
+// beforeTrap returns the instruction after which the instruction pointer was pc: of an
+// access by the kernel, the system call instruction.
 func (r *Names) beforeTrap(pid int, pc uint64) uint64 {
 	seg, ok := r.process.Segment(pid, pc-1)
 	if !ok {

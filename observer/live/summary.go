@@ -18,12 +18,7 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
-	if ps := s.Processes(); len(ps) > 1 {
-		for _, p := range ps {
-			sum.Processes = append(sum.Processes, run.Process(p))
-		}
-	}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen+": what is predicted is potential at most, which --confidence potential shows")
 	}
@@ -49,7 +44,21 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	}
 }
 
-// tooBusy says what was left out for its cost, and how to have it all the same.
+// Processes returns the observed processes, nil if there is only one.
+func (l *Link) Processes() []run.Process {
+	all := l.Session.Processes()
+	if len(all) < 2 {
+		return nil
+	}
+	out := make([]run.Process, 0, len(all))
+	for _, p := range all {
+		out = append(out, run.Process(p))
+	}
+	return out
+}
+
+// tooBusy returns a sentence on the atomic variables whose observation was given up for
+// its cost, and how to have it all the same.
 func tooBusy(variables []string) string {
 	which, them := fmt.Sprintf("the atomic variable %s was", variables[0]), "it"
 	if n := len(variables); n > 1 {
@@ -89,8 +98,8 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	return append(notes, s.Notes()...)
 }
 
-// maxExecuted bounds the places of which a summary tells. What a finding rests on is
-// when the first of all was executed; the others only help to name one.
+// maxExecuted bounds the places in a summary. A verdict depends on the earliest one; the
+// others only serve to name one.
 const maxExecuted = 128
 
 // executed names the places that were executed, the earliest first.
@@ -107,7 +116,7 @@ func executed(s *loader.Session, places []run.Executed) []run.Executed {
 	return places
 }
 
-// first is the number of the first event that a place may have ordered.
+// first returns the number of the first event that a place may have ordered.
 func first(e run.Executed) uint64 {
 	at := e.Left
 	for _, h := range e.Hits {
@@ -118,9 +127,9 @@ func first(e run.Executed) uint64 {
 	return at
 }
 
-// unseenSync looks for synchronisation in the program's own code that no probe
-// sees: atomic instructions and futex calls. System libraries are left out:
-// theirs implement the calls that are observed.
+// unseenSync returns a sentence on synchronisation in the own code of the program that no
+// probe observes: atomic instructions and futex calls. System libraries are left out,
+// because theirs implement the calls that are observed.
 func unseenSync(s *loader.Session) string {
 	for _, m := range s.Modules() {
 		if probes.RuntimeLibrary(m.Path) {

@@ -53,7 +53,7 @@ statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules mseal s
 listxattrat removexattrat open_tree_attr file_getattr file_setattr listns rseq_slice_yield`
 )
 
-// inKernel is the innermost frame of what the kernel does in the system call of a
+// inKernel returns the innermost frame of what the kernel does in the system call with a
 // number.
 func inKernel(number uint32) event.Frame {
 	names := strings.Fields(callNames)

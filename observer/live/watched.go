@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// When a variable is known to be guarded: by default so many recorded accesses by
-// several threads in turn, so often, all under the same locks.
+// A variable is known to be guarded after DefaultGuarded recorded accesses, among which the
+// thread changed steadyTurns times, all under the same locks.
 const (
 	DefaultGuarded = 1 << 12
 
@@ -23,7 +23,7 @@ const (
 	tellAfter   = 1 << 14 // records, where there is always another one
 )
 
-// Uses gives how threads used each variable so far; a suite.Suite knows it.
+// Uses is what knows how threads used each variable so far; a suite.Suite is one.
 type Uses interface{ Uses() []run.Use }
 
 // Sharing is the observer of a Link that tells the session which variables of
@@ -79,7 +79,7 @@ func (s *Sharing) tell() {
 	}
 }
 
-// maxWatched bounds the variables that a trace and a report tell of.
+// maxWatched bounds the variables in a summary.
 const maxWatched = 1 << 13
 
 // AddWatched adds to a summary what became of the variables of --watch-shared.
@@ -131,7 +131,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	}
 }
 
-// merged joins what two processes did with the variable of one name.
+// merged returns what two processes did with variables of one name.
 func merged(a, b run.Use) run.Use {
 	if a.Variable == 0 {
 		return b
@@ -173,8 +173,8 @@ func useOf(u run.Use) string {
 	return run.UseUnguarded
 }
 
-// elementUses is how threads used the elements of an array: each by itself, and the
-// array as the element that is kept apart worst.
+// elementUses is how threads used the elements of an array. The use of the array is that
+// of the element with the weakest protection.
 type elementUses struct {
 	worst  string
 	most   run.Use // threads of the element that has the most, and all accesses
@@ -197,8 +197,8 @@ func (e *elementUses) add(u run.Use) {
 	}
 }
 
-// maxGuards bounds the locks that are told of one array: each element may have its
-// own.
+// maxGuards bounds the locks that are listed for one array, each element of which may have
+// its own.
 const maxGuards = 8
 
 func (e *elementUses) watched(w loader.Watched, names run.Namer) run.Watched {
@@ -221,7 +221,7 @@ func lockName(o run.Object) string {
 	return fmt.Sprintf("%#x", o.Addr)
 }
 
-// rank puts first what a reader looks for.
+// rank returns where a variable stands in the list: what a reader looks for comes first.
 func rank(w run.Watched) int { return rankOf(w.Use) }
 
 func rankOf(use string) int {

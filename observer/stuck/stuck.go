@@ -48,7 +48,7 @@ type Hang struct {
 	Behind int
 }
 
-// Find gives the hangs of a snapshot, in the order of Waits: of each group of threads that block
+// Find returns the hangs of a snapshot, in the order of Waits: of each group of threads that block
 // each other a shortest ring; each lock whose holder has ended; if there are neither,
 // all threads, where no one is left. The work is linear in threads and needs.
 func Find(s Snapshot) []Hang {
@@ -112,7 +112,7 @@ func newGraph(s Snapshot) *graph {
 	return g
 }
 
-// stuck says which threads do not go on; with limits time limits count for nothing,
+// stuck returns which threads do not go on; with limits time limits count for nothing,
 // and who waits for anybody is taken to go on.
 func (g *graph) stuck(limits bool) []bool {
 	stuck, left := make([]bool, len(g.needs)), make([]int, len(g.needs))
@@ -149,7 +149,7 @@ func (g *graph) stuck(limits bool) []bool {
 	return stuck
 }
 
-// rings gives a shortest ring of each strongly connected part of the stuck threads,
+// rings returns a shortest ring of each strongly connected part of the stuck threads,
 // and each that waits for one that has ended, in the order of their first threads.
 func (g *graph) rings(stuck []bool) []Hang {
 	var hangs []Hang
@@ -167,7 +167,7 @@ func (g *graph) rings(stuck []bool) []Hang {
 	return hangs
 }
 
-// parts gives the strongly connected parts, each sorted: Tarjan's algorithm.
+// parts returns the strongly connected parts, each sorted: Tarjan's algorithm.
 func (g *graph) parts(stuck []bool) [][]int {
 	n := len(g.needs)
 	index, low, on := make([]int, n), make([]int, n), make([]bool, n)
@@ -213,7 +213,7 @@ func (g *graph) parts(stuck []bool) [][]int {
 	return parts
 }
 
-// ring gives a shortest ring through the first of a part, nil if it needs nobody there.
+// ring returns a shortest ring through the first of a part, nil if it needs nobody there.
 func (g *graph) ring(part []int) []int {
 	first := part[0]
 	inside := map[int]bool{}

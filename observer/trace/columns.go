@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// key is what events have in common that differ only in time and value. Of
-// those a program makes few, again and again.
+// key is a kind of event: all that events have in common which differ only in time and
+// value. A program makes events of few kinds again and again.
 type key struct {
 	thread, peer    event.ThreadID
 	object, object2 event.ObjectID
@@ -34,7 +34,7 @@ func (k *key) slot() uint64 {
 	return h >> (64 - 12)
 }
 
-// known is a kind of event that the block at hand has.
+// known is a kind of event that the current block has.
 type known struct {
 	block uint64
 	key   key
@@ -43,10 +43,9 @@ type known struct {
 	args  [event.MaxArgs]uint64
 }
 
-// columns are the events of a block being made: each event is the number of its
-// kind, the time since the event before, and the difference of its value to
-// that of the event before of its kind, each in a column of its own, which
-// compresses better than rows.
+// columns holds the events of the current block. Each event is the number of its kind, the
+// time since the event before, and the difference of its value to that of the event of its
+// kind before. Each of these has a column of its own, which compresses better than rows.
 type columns struct {
 	first, last   uint64 // Seq
 	events        int
@@ -56,7 +55,7 @@ type columns struct {
 
 	kind, index, times, values []byte
 
-	// What must have a name: places new to the file, and the highest numbers.
+	// What must have a name: stacks new to the file, and the highest identifiers.
 	places  []event.StackID
 	objects event.ObjectID
 	threads event.ThreadID
@@ -74,8 +73,8 @@ func (c *columns) full() bool {
 func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
 func unzigzag(u uint64) uint64 { return u>>1 ^ -(u & 1) }
 
-// define appends a kind of event. Identifiers stand as differences to the kind
-// before: neighbours in time are neighbours in number.
+// define appends a kind of event. Identifiers are written as differences to those of the
+// kind before, because events near in time have identifiers near each other.
 func (c *columns) define(k *key) {
 	b := append(c.kind, byte(k.op), byte(k.kind))
 	b = binary.AppendUvarint(b, uint64(k.flags))
@@ -102,10 +101,10 @@ type cursor struct {
 	bad bool // it was read beyond its end
 }
 
-// left is how many bytes have not been read.
+// left returns the number of bytes that have not been read.
 func (c *cursor) left() int { return len(c.b) - c.at }
 
-// fail makes nothing left.
+// fail skips all that is left and makes the cursor bad.
 func (c *cursor) fail() { c.at, c.bad = len(c.b), true }
 
 func (c *cursor) byte() byte {
@@ -125,7 +124,7 @@ func (c *cursor) uvarint() uint64 {
 	return c.long()
 }
 
-// short reads a number of one byte, if the next one is such.
+// short reads a number of one byte; ok is false if the next number is longer.
 func (c *cursor) short() (v uint64, ok bool) {
 	if c.at < len(c.b) && c.b[c.at] < 0x80 {
 		c.at++
@@ -148,7 +147,7 @@ func (c *cursor) long() uint64 {
 	return v
 }
 
-// number reads one that must fit into 32 bits.
+// number reads a number that must fit into 32 bits.
 func (c *cursor) number() uint32 {
 	v := c.uvarint()
 	if v > 1<<32-1 {

@@ -14,29 +14,29 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Error is what is wrong with a trace, and where.
+// Error describes what is wrong with a trace, and where.
 type Error struct {
 	Name   string // of the trace
 	Offset int64  // in bytes, of the block or header that is wrong
 	Err    error
 }
 
-// Error gives name, offset and cause.
+// Error returns name, offset and cause.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s: at byte %d: %v", e.Name, e.Offset, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Cut says of a trace that it ends before its end.
+// Cut describes what is missing of a trace that is cut short.
 type Cut struct {
 	After   uint64 // Seq of the last event that is there; 0: none
 	Offset  int64  // of the end of what could be read, in bytes
 	Dropped int64  // bytes after that, of a block that is not whole
 }
 
-// String is a sentence on what is missing.
+// String returns a sentence on what is missing.
 func (c Cut) String() string {
 	s := fmt.Sprintf("the trace is cut short after event %d", c.After)
 	if c.Dropped > 0 {
@@ -45,11 +45,11 @@ func (c Cut) String() string {
 	return s + ": what followed is missing, and what the end tells of the run"
 }
 
-// maxNames bounds what the names of a trace may take, in bytes.
+// maxNames bounds the memory of the names of a trace, in bytes.
 const maxNames = 1 << 30
 
-// Reader reads a trace; a Source. It holds one block and the names of all, and
-// allocates nothing for each event.
+// Reader reads a trace; a Source. It holds one block and all names, and allocates nothing
+// for each event.
 type Reader struct {
 	in     *bufio.Reader
 	name   string
@@ -80,14 +80,14 @@ type Reader struct {
 	err     error // that ended the reading
 }
 
-// seen is a kind of event of the block at hand.
+// seen is a kind of event of the current block.
 type seen struct {
 	key   key
 	value uint64
 	args  [event.MaxArgs]uint64
 }
 
-// NewReader reads the header of a trace. Errors name the trace as given.
+// NewReader reads the header of a trace. Errors use the given name of the trace.
 func NewReader(in io.Reader, name string) (*Reader, error) {
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecodeAllCapLimit(true),
 		zstd.WithDecoderLowmem(true))
@@ -118,23 +118,23 @@ func (r *Reader) header() error {
 	return nil
 }
 
-// wrong is an error about the block at hand.
+// wrong returns an error about the current block.
 func (r *Reader) wrong(err error) error {
 	return &Error{Name: r.name, Offset: r.start, Err: err}
 }
 
-// Names gives the names read so far; Source.
+// Names returns the names read so far; Source.
 func (r *Reader) Names() *run.Names { return &r.names }
 
-// Summary gives what the trace has told of the run so far; Source.
+// Summary returns what is known of the run so far; Source.
 func (r *Reader) Summary() (s run.Summary, whole bool) { return r.summary, r.ended }
 
-// Cut says, after io.EOF, what is missing; nil if the trace is whole.
+// Cut returns, after io.EOF, what is missing; nil if the trace is whole.
 func (r *Reader) Cut() *Cut { return r.cut }
 
-// Next reads the next event into e, all but its clock. After the last one the
-// error is io.EOF, also where the trace is cut short; see Cut. What is damaged
-// is an *Error, and no event of a damaged block is given.
+// Next reads the next event into e, all but its clock. After the last event the error is
+// io.EOF, also where the trace is cut short; see Cut. Where a block is damaged the error
+// is an *Error, and no event of the block is returned.
 func (r *Reader) Next(e *event.Event) error {
 	for r.left == 0 {
 		if r.err != nil {
@@ -190,7 +190,7 @@ func (r *Reader) Next(e *event.Event) error {
 	return nil
 }
 
-// blockEnd looks whether the block held what its events needed, no less and no
+// blockEnd returns an error unless the block held what its events needed, no less and no
 // more.
 func (r *Reader) blockEnd() error {
 	for _, c := range []*cursor{&r.defs, &r.index, &r.times, &r.values} {
@@ -260,7 +260,7 @@ func needsObject(op event.Op) bool {
 	return op >= event.Read && op <= event.Release || op >= event.Wait && op <= event.Destroy
 }
 
-// block reads the next block: its names at once, its events as Next asks.
+// block reads the names of the next block. Next reads its events.
 func (r *Reader) block() error {
 	h, payload, err := r.load()
 	if err != nil {
@@ -285,8 +285,7 @@ func (r *Reader) block() error {
 	return nil
 }
 
-// load reads a block as it lies in the file. Where the file ends, the error is
-// io.EOF.
+// load reads a block as it is in the file. Where the file ends, the error is io.EOF.
 func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	r.start = r.offset
 	var b [blockHeaderSize]byte
@@ -320,8 +319,8 @@ func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	return h, r.buf, nil
 }
 
-// errNothing is about a file that ends before its first block does: to report no
-// findings in it would be to say something of a run of which nothing is known.
+// errNothing is the error of a file that ends before its first block does. To report no
+// findings would be a statement on a run of which nothing is known.
 var errNothing = errors.New("the trace is cut short before anything of the run is in it")
 
 func (r *Reader) cutHere(dropped int) error {
@@ -376,7 +375,7 @@ func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
 	return out, nil
 }
 
-// sections takes the block apart.
+// sections reads the names of a block, and finds the columns of its events.
 func (r *Reader) sections() error {
 	b := cursor{b: r.raw}
 	var table []string

@@ -203,7 +203,7 @@ func (r *Reader) form(k *coder) (*event.Form, error) {
 // each.
 const maxFormKey = event.MaxFormText + 24*event.MaxFormNames
 
-// whole is an error if something is missing or left over.
+// whole returns an error if something is missing or left over.
 func (c *cursor) whole() error {
 	if c.bad || c.left() > 0 {
 		return errNames

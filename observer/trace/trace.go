@@ -2,12 +2,11 @@
 // names that make them readable where the binaries are not. docs/trace-format.md
 // describes the format byte by byte.
 //
-// What goes in are the events of package event, in order, and a run.Namer that
-// knows names; what comes out is the same again. A trace is a header and blocks.
-// Each block can be decoded without any other as far as events go, carries its
-// checksums, and brings the names that its events are the first to need: a file
-// cut at any byte is read up to its last whole block. It knows no analysis: the
-// clocks of the events are computed again by who reads them.
+// A Writer takes events in order, and a run.Namer that knows their names; a Reader
+// returns the same again. A trace is a header and blocks. The events of a block can be
+// decoded without any other block. It has checksums, and the names that its events are
+// the first to need, so that a file cut at any byte is read up to its last whole block.
+// The package knows no analysis: whoever reads events computes their clocks again.
 package trace
 
 import (
@@ -15,14 +14,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Source gives the events of a run, in order.
+// Source is what the events of a run are read from, in order.
 type Source interface {
 	// Next fills e, all but its clock. At the end the error is io.EOF.
 	Next(e *event.Event) error
-	// Names are those of the events so far.
+	// Names returns the names of the events so far.
 	Names() *run.Names
-	// Summary is what is known so far; whole tells whether the source has told
-	// all of it.
+	// Summary returns what is known so far; whole reports whether that is all.
 	Summary() (s run.Summary, whole bool)
 }
 
@@ -39,7 +37,7 @@ const (
 	maxRaw    = 8 << 20 // of a block, decompressed, in bytes
 	maxEvents = 1 << 20 // of a block
 
-	// What a Writer puts into one block, far below what a Reader takes.
+	// What a Writer puts into one block at most, far less than a Reader accepts.
 	blockEvents = 1 << 16
 	blockBytes  = 1 << 20
 	nameBytes   = 1 << 20
@@ -64,8 +62,7 @@ const (
 	sectionStarts
 )
 
-// MaxFrames is how many frames of a calling chain a trace holds; what is beyond
-// is left out.
+// MaxFrames bounds the frames of a stack in a trace; outer ones beyond are left out.
 const MaxFrames = 128
 
 // IsTrace reports whether a file that begins like this is a trace, whole or cut.

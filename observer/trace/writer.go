@@ -17,41 +17,40 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// WriterOptions configure a Writer.
+// WriterOptions configures a Writer.
 type WriterOptions struct {
-	// Names are asked for once for each identifier that events mention, from
-	// the Writer's goroutine. Default nil: nothing has a name.
+	// Names is asked once for each identifier that events mention, from the goroutine of
+	// the Writer. Default nil: nothing has a name.
 	Names run.Namer
-	// Start gives what is known of the run when the first block is written,
-	// for a file that will be cut short; from the Writer's goroutine. Default
-	// nil: nothing.
+	// Start returns what is known of the run when the first block is written, for a file
+	// that may be cut short. It is called from the goroutine of the Writer. Default nil:
+	// nothing is known.
 	Start func() run.Summary
-	// Fresh, if not nil, is called within Event with events that may bring new
-	// identifiers: of those alike but for time and value, with one in each block.
+	// Fresh, if not nil, is called within Event with events that may have new identifiers:
+	// with one event of each kind in each block.
 	Fresh func(*event.Event)
-	// FlushEvery is how long an event may wait to be written in a run that
-	// makes few. Default 0: a second. Negative: until a block is full.
+	// FlushEvery is how long an event may wait to be written in a run that makes few
+	// events. Default 0: a second. Negative: until a block is full.
 	FlushEvery time.Duration
 }
 
 const (
 	defaultFlush = time.Second
-	// queued is how many blocks may wait for the disk, and for names.
+	// queued bounds the blocks that wait for the disk, and for names.
 	queued = 16
 )
 
-// Writer writes a trace. Event takes events; compressing, naming and writing
-// are done by a goroutine of the Writer's own, which Close ends. When that lags
-// behind by more than a few blocks, Event waits. Event is for one goroutine;
-// nothing is allocated for each event.
+// Writer writes a trace. Event takes events. A goroutine of the Writer names, compresses
+// and writes them, until Close ends it. When that goroutine is more than a few blocks
+// behind, Event waits. Event is for one goroutine, and allocates nothing for each event.
 type Writer struct {
 	mu     sync.Mutex // guards cur and closed; held by Event, Close and the flusher
 	cur    *columns
 	closed bool
 
-	block  uint64 // counts blocks; what is in known of another is not
+	block  uint64 // counts blocks; an element of known that belongs to another block is stale
 	known  []known
-	marked map[event.StackID]bool // places whose names have been asked for
+	marked map[event.StackID]bool // stacks whose names have been asked for
 
 	queue   chan *columns
 	free    chan *columns
@@ -64,7 +63,7 @@ type Writer struct {
 	failed atomic.Bool
 	err    error // valid once done is closed
 
-	// Of the writing goroutine alone.
+	// Used by the writing goroutine alone.
 	out      io.Writer
 	enc      *zstd.Encoder
 	opts     WriterOptions
@@ -74,7 +73,7 @@ type Writer struct {
 	begun    bool   // the first block has been written
 }
 
-// NewWriter writes the header and starts a trace. Close it.
+// NewWriter writes the header and starts a trace, which Close ends.
 func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
@@ -102,10 +101,10 @@ func header() []byte {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
-// castagnoli gives the shared table of package crc32, made once by it.
+// castagnoli returns the table of package crc32, which makes it once and shares it.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Event takes the next event of the run. Errors are told by Close.
+// Event takes the next event of the run. Close returns its errors.
 func (w *Writer) Event(e *event.Event) {
 	if w.failed.Load() {
 		return
@@ -156,7 +155,7 @@ func (w *Writer) add(e *event.Event) {
 	}
 }
 
-// take gives the block at hand and begins another.
+// take returns the current block and begins another.
 func (w *Writer) take() *columns {
 	c := w.cur
 	select {
@@ -169,8 +168,8 @@ func (w *Writer) take() *columns {
 	return c
 }
 
-// flush hands on what a quiet run has made, so that little is lost if the tool
-// is killed. Where the queue is full the run is not quiet.
+// flush writes the events of a quiet run after a while, so that little is lost if the tool
+// is killed. A run that fills the queue is not quiet.
 func (w *Writer) flush() {
 	defer close(w.stopped)
 	every := w.opts.FlushEvery
@@ -201,8 +200,8 @@ func (w *Writer) flushNow() {
 	w.queue <- w.take() // only we and Event send, under the lock: there is room
 }
 
-// Drain hands on all events so far and returns when no names will be asked for
-// any more, but those that Close needs. No Event may follow.
+// Drain writes all events so far. When it returns, only the names that Close needs will be
+// asked for. No Event may follow.
 func (w *Writer) Drain() {
 	w.mu.Lock()
 	if !w.closed {
@@ -218,12 +217,12 @@ func (w *Writer) Drain() {
 	<-w.stopped
 }
 
-// Close writes what is left and the summary, and tells what went wrong since
-// the beginning. It does not close the file. Call it once.
+// Close writes what is left and the summary, and returns the first error since the
+// beginning. It does not close the file. Call it once.
 func (w *Writer) Close(s run.Summary) error { return w.close(&s) }
 
-// CloseCut is Close for a run whose end is not known: the trace will be read as
-// one that is cut short.
+// CloseCut is Close for a run whose end is not known: the trace is read as one that is cut
+// short.
 func (w *Writer) CloseCut() error { return w.close(nil) }
 
 func (w *Writer) close(s *run.Summary) error {
@@ -233,7 +232,7 @@ func (w *Writer) close(s *run.Summary) error {
 	return w.err
 }
 
-// write is the writing goroutine.
+// write is what the writing goroutine does.
 func (w *Writer) write() {
 	defer close(w.done)
 	for c := range w.queue {
@@ -250,8 +249,8 @@ func (w *Writer) write() {
 	w.err = errors.Join(w.err, w.enc.Close())
 }
 
-// attempt does nothing once something has failed: a file with a hole is worse
-// than one that is cut short.
+// attempt calls f unless something has failed before: a file with a hole is worse than one
+// that is cut short.
 func (w *Writer) attempt(f func() error) {
 	if w.err != nil {
 		return
@@ -262,8 +261,8 @@ func (w *Writer) attempt(f func() error) {
 	}
 }
 
-// put writes a block of events, with the names that it is the first to need;
-// before it, blocks of names alone if they are many.
+// put writes a block of events, with the names that it is the first to need. Blocks of
+// names alone precede it if there are many names.
 func (w *Writer) put(c *columns) error {
 	var s *run.Summary
 	if !w.begun {
@@ -280,8 +279,8 @@ func (w *Writer) put(c *columns) error {
 	return w.emit(c, s, 0)
 }
 
-// emit writes a block of the names collected and, where they are not nil, of
-// events and a summary.
+// emit writes a block: the names collected and, where they are not nil, events and a
+// summary.
 func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	var err error
 	w.raw = w.names.takeFirst(w.raw[:0])
