@@ -47,16 +47,16 @@ type typ struct {
 	same    bool    // arm64: all its fields are floating
 }
 
-// maxTypeDepth bounds how deep in types is looked; maxTypeEntries how many entries
-// are read for one.
+// maxTypeDepth bounds how deep in types is looked; maxEntries how many entries are read
+// for one type or function.
 const (
-	maxTypeDepth   = 32
-	maxTypeEntries = 1 << 12
+	maxTypeDepth = 32
+	maxEntries   = 1 << 14
 )
 
 // typeOf describes the type at an offset; 0 is void.
 func (d *debug) typeOf(off dwarf.Offset) typ {
-	d.left = maxTypeEntries
+	d.Left = maxEntries
 	return d.typeAt(off, 0)
 }
 
@@ -64,8 +64,8 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 	if off == 0 {
 		return typ{text: "void", kind: voidKind}
 	}
-	e := d.entry(off)
-	if d.left--; e == nil || d.left < 0 || depth > maxTypeDepth {
+	e := d.Entry(off)
+	if e == nil || depth > maxTypeDepth {
 		return typ{text: "?"}
 	}
 	inner := dw.TypeOf(e)
@@ -78,10 +78,10 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 		return typ{text: tagged("enum", name), kind: integer, size: max(size, 1), signed: d.typeAt(inner, depth+1).signed}
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 		mark := map[dwarf.Tag]string{dwarf.TagPointerType: " *", dwarf.TagReferenceType: " &", dwarf.TagRvalueReferenceType: " &&"}[e.Tag]
-		return typ{text: d.typeAt(inner, depth+1).text + mark, kind: integer, size: 8, pointer: true}
+		return typ{text: d.textOf(inner, depth+1) + mark, kind: integer, size: 8, pointer: true}
 	case dwarf.TagPtrToMemberType:
 		t := typ{text: "pointer to member", kind: integer, size: 8}
-		if to := d.entry(inner); to != nil && to.Tag == dwarf.TagSubroutineType {
+		if to := d.Entry(inner); to != nil && to.Tag == dwarf.TagSubroutineType {
 			t.kind, t.size, t.words = aggregate, 16, [2]word{intWord, intWord}
 		}
 		return t
@@ -100,9 +100,31 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 	case dwarf.TagSubroutineType:
 		return typ{text: "function"}
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		return d.structure(e, name, size, depth)
+		return d.structure(e, size, depth)
 	}
 	return typ{text: name}
+}
+
+// textOf returns the text of the type at an offset, which nothing is passed of: its
+// members do not matter.
+func (d *debug) textOf(off dwarf.Offset, depth int) string {
+	e := d.Entry(off)
+	switch {
+	case e == nil || depth > maxTypeDepth:
+	case dw.IsStructure(e.Tag):
+		return structureText(e)
+	case e.Tag == dwarf.TagTypedef:
+		return dw.Name(e)
+	case e.Tag == dwarf.TagConstType:
+		return "const " + d.textOf(dw.TypeOf(e), depth+1)
+	case dw.IsName(e.Tag):
+		return d.textOf(dw.TypeOf(e), depth+1)
+	}
+	return d.typeAt(off, depth).text
+}
+
+func structureText(e *dwarf.Entry) string {
+	return tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[e.Tag], dw.Name(e))
 }
 
 func tagged(tag, name string) string { return strings.TrimSpace(tag + " " + name) }
@@ -140,8 +162,8 @@ func baseType(e *dwarf.Entry, name string, size int64) typ {
 const byReference = 4
 
 // structure classifies a structure by its fields.
-func (d *debug) structure(e *dwarf.Entry, name string, size int64, depth int) typ {
-	t := typ{text: tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[e.Tag], name), kind: aggregate, size: size, same: true}
+func (d *debug) structure(e *dwarf.Entry, size int64, depth int) typ {
+	t := typ{text: structureText(e), kind: aggregate, size: size, same: true}
 	if cc := dw.Number(e, dwarf.AttrCalling); cc == byReference {
 		t.kind = indirect
 		return t
@@ -153,20 +175,20 @@ func (d *debug) structure(e *dwarf.Entry, name string, size int64, depth int) ty
 	if size > 16 {
 		t.kind = inMemory
 	}
-	d.fields(e, func(f *dwarf.Entry) {
-		at := dw.Number(f, dwarf.AttrDataMemberLoc)
-		if bit, ok := f.Val(dwarf.AttrDataBitOffset).(int64); ok {
-			at = bit / 8
+	d.Members(e, func(f dw.Member) bool {
+		at := f.Start
+		if f.Entry.AttrField(dwarf.AttrDataBitOffset) != nil {
+			at = f.Bit / 8
 		}
-		off := dw.TypeOf(f)
-		d.field(&t, d.elementsOf(off, depth+1), at)
+		d.field(&t, d.elementsOf(f.Type, depth+1), at)
+		return true
 	})
 	return t
 }
 
 // elementsOf describes a field's type; an array is an aggregate of its elements.
 func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
-	e := d.entry(off)
+	e := d.Entry(off)
 	if e == nil || e.Tag != dwarf.TagArrayType {
 		return d.typeAt(off, depth)
 	}
@@ -176,7 +198,7 @@ func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
 	}
 	t := d.elementsOf(inner, depth+1)
 	n := int64(1)
-	for _, c := range d.counts(e) {
+	for _, c := range d.Counts(e) {
 		if c <= 0 || c > 16 {
 			c = 17
 		}

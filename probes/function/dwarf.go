@@ -52,14 +52,14 @@ type sub struct {
 
 // debug is the debug information of one file.
 type debug struct {
-	file  *elf.File
-	data  *dwarf.Data
-	subs  []*sub
-	byOff map[dwarf.Offset]*sub
-	units []dw.Unit
+	*dw.Tree // its Left is for one function, or the description of a type
+	file     *elf.File
+	data     *dwarf.Data
+	subs     []*sub
+	byOff    map[dwarf.Offset]*sub
+	units    []dw.Unit
 	// locations are where parameters are.
 	locations *dw.Locations
-	left      int // entries that the description of a type may still take
 }
 
 // Bounds of what is kept.
@@ -86,6 +86,9 @@ func newDebug(f *elf.File) (d *debug, err error) {
 	d = &debug{file: f, data: data, byOff: map[dwarf.Offset]*sub{}}
 	info, err := dw.Of(f).Section("info")
 	if err != nil {
+		return nil, err
+	}
+	if d.Tree, err = dw.Of(f).Tree(); err != nil {
 		return nil, err
 	}
 	if d.locations, err = dw.Of(f).Locations(maxList, math.MaxInt); err != nil {
@@ -286,70 +289,21 @@ func (d *debug) source(u *unit, i int64) string {
 	return u.name
 }
 
-// entry reads the entry at an offset; nil if there is none.
+// entry reads the entry at an offset, and lets as many more be read as one question may;
+// nil if there is none.
 func (d *debug) entry(off dwarf.Offset) *dwarf.Entry {
-	if off == 0 {
-		return nil
-	}
-	r := d.data.Reader()
-	r.Seek(off)
-	e, err := r.Next()
-	if err != nil || e == nil || e.Tag == 0 {
-		return nil
-	}
-	return e
+	d.Left = maxEntries
+	return d.Entry(off)
 }
-
-// maxChildren bounds the children of one entry that are looked at.
-const maxChildren = 1 << 12
 
 // children calls f with the children of an entry of the given tag.
 func (d *debug) children(e *dwarf.Entry, tag dwarf.Tag, f func(*dwarf.Entry)) {
-	if !e.Children {
-		return
-	}
-	r := d.data.Reader()
-	r.Seek(e.Offset)
-	if _, err := r.Next(); err != nil {
-		return
-	}
-	last := e.Offset
-	for range maxChildren {
-		c, err := r.Next()
-		if err != nil || c == nil || c.Tag == 0 || c.Offset <= last {
-			return
-		}
-		last = c.Offset
+	d.Children(e, func(c *dwarf.Entry) bool {
 		if c.Tag == tag {
 			f(c)
 		}
-		if c.Children {
-			r.SkipChildren()
-		}
-	}
-}
-
-// fields calls f with the fields and bases of a structure.
-func (d *debug) fields(e *dwarf.Entry, f func(*dwarf.Entry)) {
-	d.children(e, dwarf.TagInheritance, f)
-	d.children(e, dwarf.TagMember, func(m *dwarf.Entry) {
-		if static := dw.Flag(m, dwarf.AttrExternal); !static {
-			f(m)
-		}
+		return true
 	})
-}
-
-// counts gives the lengths of an array's dimensions.
-func (d *debug) counts(e *dwarf.Entry) []int64 {
-	var out []int64
-	d.children(e, dwarf.TagSubrangeType, func(s *dwarf.Entry) {
-		n, ok := s.Val(dwarf.AttrCount).(int64)
-		if bound, has := s.Val(dwarf.AttrUpperBound).(int64); !ok && has {
-			n = bound + 1
-		}
-		out = append(out, n)
-	})
-	return out
 }
 
 // param is a formal parameter.

@@ -111,7 +111,7 @@ func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath
 	case t.bad == "" || depth > maxAtomicDepth:
 		return nil
 	}
-	e := a.x.complete(a.x.bare(a.x.typeEntry(typ)))
+	e := a.x.Type(typ)
 	if e == nil {
 		return nil
 	}
@@ -124,9 +124,9 @@ func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath
 // elements gives the paths into an array.
 func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomicPath) {
 	typ := dw.TypeOf(e)
-	stride := a.x.sizeOf(typ)
+	stride := a.x.Size(typ)
 	array := &Array{Stride: uint64(max(stride, 1))}
-	for _, n := range a.x.counts(e) {
+	for _, n := range a.x.Counts(e) {
 		if n <= 0 || uint64(n) > maxAtomicArray/array.Span() {
 			return nil
 		}
@@ -150,10 +150,9 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	}
 	a.known[e.Offset] = nil // before the members: one that has itself is damaged
 	var out []atomicPath
-	a.x.members(e, func(f field) bool {
-		typ, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
-		if ok && f.known && f.bits == 0 {
-			out = append(out, a.member(dw.Name(f.entry), typ, u, depth)...)
+	a.x.Members(e, func(f dw.Member) bool {
+		if f.Type != 0 && f.Known && f.Bits == 0 {
+			out = append(out, a.member(f.Name, f.Type, u, depth)...)
 		}
 		return len(out) < maxAtomicMembers
 	})

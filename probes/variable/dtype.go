@@ -33,7 +33,7 @@ var encodings = map[int64]Class{
 // itself, because the library's types lack C11's _Atomic and build whole graphs
 // of structures for a pointer.
 func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
-	x.left = maxTypeEntries
+	x.Left = maxTypeEntries
 	return x.typeAt(off, u, 0)
 }
 
@@ -42,7 +42,7 @@ func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
 const maxTypeEntries = 1 << 16
 
 func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
-	e := x.complete(x.typeEntry(off))
+	e := x.Complete(x.Entry(off))
 	if e == nil || depth > 4*maxChain {
 		return typeInfo{text: "?", bad: "an unknown type"}
 	}
@@ -79,21 +79,6 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	return refuse(name, " ("+e.Tag.String()+"), which cannot be watched")
 }
 
-func (x *index) typeEntry(off dwarf.Offset) *dwarf.Entry {
-	if x.left--; off == 0 || x.left < 0 {
-		return nil
-	}
-	r, ok := x.readAt(off)
-	if !ok {
-		return nil
-	}
-	e, err := r.next()
-	if err != nil || e == nil || e.Tag == 0 {
-		return nil
-	}
-	return e
-}
-
 func baseType(e *dwarf.Entry, name string) typeInfo {
 	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize)}
 	class, ok := encodings[dw.Number(e, dwarf.AttrEncoding)]
@@ -114,9 +99,9 @@ var charTypes = map[string]bool{"char": true, "char8_t": true, "char16_t": true,
 const maxConstants = 1 << 12
 
 func (x *index) enumeration(e *dwarf.Entry, name string) typeInfo {
-	e = x.complete(e)
+	e = x.Complete(e)
 	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize), class: Enum}
-	x.children(e, func(c *dwarf.Entry) bool {
+	x.Children(e, func(c *dwarf.Entry) bool {
 		if v, ok := c.Val(dwarf.AttrConstValue).(int64); ok && c.Tag == dwarf.TagEnumerator {
 			t.constants = append(t.constants, Constant{dw.Name(c), v})
 			t.signed = t.signed || v < 0
@@ -162,7 +147,7 @@ func (x *index) typedef(e *dwarf.Entry, name string, inner typeInfo) typeInfo {
 	case strings.HasPrefix(name, "atomic_") && inner.bad == "":
 		inner.atomic = true
 	case name == "atomic_flag":
-		if s := x.bare(e); s != nil && s.Tag == dwarf.TagStructType {
+		if s := x.Bare(e); s != nil && s.Tag == dwarf.TagStructType {
 			inner = x.onlyMember(s, nil, 0)
 			inner.atomic = true
 		}
@@ -174,23 +159,6 @@ func (x *index) typedef(e *dwarf.Entry, name string, inner typeInfo) typeInfo {
 		inner.text = name
 	}
 	return inner
-}
-
-// bare follows names and qualifiers to the type itself; nil if there is none.
-func (x *index) bare(e *dwarf.Entry) *dwarf.Entry {
-	for range 4 * maxChain {
-		if e == nil {
-			return nil
-		}
-		switch e.Tag {
-		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-			off := dw.TypeOf(e)
-			e = x.typeEntry(off)
-		default:
-			return e
-		}
-	}
-	return nil
 }
 
 func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
@@ -210,7 +178,7 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 // structure describes a structure, of which only the atomic types of the C++
 // and Rust libraries can be watched: they are a scalar in wrappings.
 func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
-	e = x.complete(e)
+	e = x.Complete(e)
 	atomic, ok := x.atomics[e.Offset]
 	if !ok {
 		return refuse(tagged("struct", name, u), ": name a member")
@@ -230,12 +198,11 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 	if depth > maxChain {
 		return only
 	}
-	x.members(e, func(f field) bool {
-		off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
-		if !ok {
+	x.Members(e, func(f dw.Member) bool {
+		if f.Type == 0 {
 			return true
 		}
-		if t := x.memberType(off, u, depth+1); t.bad == "" && t.size == dw.Number(e, dwarf.AttrByteSize) {
+		if t := x.memberType(f.Type, u, depth+1); t.bad == "" && t.size == dw.Number(e, dwarf.AttrByteSize) {
 			only = t
 		}
 		return only.bad != ""
@@ -244,7 +211,7 @@ func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 }
 
 func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
-	if s := x.complete(x.bare(x.typeEntry(off))); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
+	if s := x.Type(off); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
 		return x.onlyMember(s, u, depth)
 	}
 	return x.typeAt(off, u, depth)
@@ -292,7 +259,7 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 
 // inUnit looks for the function in a unit.
 func (rs *results) inUnit(u dw.Unit, at uint64) bool {
-	r := rs.x.parts[0].Data.Reader()
+	r := rs.x.Parts[0].Data.Reader()
 	r.Seek(u.Entry)
 	entries := dw.NewEntries(r, int(u.End-u.Entry))
 	root, err := entries.Next()
@@ -305,7 +272,7 @@ func (rs *results) inUnit(u dw.Unit, at uint64) bool {
 			return true
 		}
 		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
-			rs.x.left = maxTypeEntries
+			rs.x.Left = maxTypeEntries
 			return rs.x.addressResult(e, newUnit(root))
 		}
 	}
@@ -324,7 +291,7 @@ func (x *index) addressResult(e *dwarf.Entry, u *unit) bool {
 		if off == 0 {
 			return false // void
 		}
-		if e = x.typeEntry(off); e == nil {
+		if e = x.Entry(off); e == nil {
 			return true
 		}
 	}

@@ -73,17 +73,15 @@ type entry struct {
 }
 
 type index struct {
-	file    *bin.File
-	parts   []body                  // by base
-	sigs    map[uint64]dwarf.Offset // of types → their entries
-	missing []string                // sentences on what of the debug information is not there
-	places  *dw.Locations
-	entries []entry
-	byOff   map[dwarf.Offset]int // into entries
-	scopes  map[dwarf.Offset]*scope
-	atomics map[dwarf.Offset]string // library types that are atomic → name
-	defs    *definitions            // nil until asked for
-	left    int                     // entries that the description of a type may still take
+	*dw.Tree // its Left is for the description of a type
+	file     *bin.File
+	missing  []string // sentences on what of the debug information is not there
+	places   *dw.Locations
+	entries  []entry
+	byOff    map[dwarf.Offset]int // into entries
+	scopes   map[dwarf.Offset]*scope
+	atomics  map[dwarf.Offset]string // library types that are atomic → name
+	defs     *definitions            // nil until asked for
 }
 
 // maxChain bounds chains of references between entries: real ones have at
@@ -114,10 +112,14 @@ func openIndex(f *bin.File) (*index, error) {
 		return nil, err
 	}
 	x := &index{
-		file: f, missing: missing, places: places, byOff: map[dwarf.Offset]int{}, sigs: map[uint64]dwarf.Offset{},
+		file: f, missing: missing, places: places, byOff: map[dwarf.Offset]int{},
 		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
 	}
-	x.take(found)
+	tree, all := dw.NewTree(found)
+	if !all {
+		x.missing = append(x.missing, fmt.Sprintf("%s has more than 4 GiB of debug information: the rest is not read", f.Name()))
+	}
+	x.Tree, tree.Definition = tree, x.definition
 	return x, nil
 }
 

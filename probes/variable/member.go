@@ -34,10 +34,10 @@ type spot struct {
 
 // descend follows the parts of a query behind the first k, which name v.
 func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
-	x.left = maxTypeEntries
+	x.Left = maxTypeEntries
 	s := &spot{index: x, unit: v.typUnit}
 	s.enter(v.typ)
-	s.root = uint64(max(x.sizeOf(v.typ), 0))
+	s.root = uint64(max(x.Size(v.typ), 0))
 	name := qualified(v.name)
 	for i := max(k-1, 0); i < len(q.parts); i++ {
 		if p := q.parts[i]; i >= k {
@@ -59,7 +59,7 @@ func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 
 // enter goes on to the type at an offset.
 func (s *spot) enter(typ dwarf.Offset) {
-	s.typ, s.entry, s.dims = typ, s.index.typeEntry(typ), nil
+	s.typ, s.entry, s.dims = typ, s.index.Entry(typ), nil
 	for range 4 * maxChain {
 		if s.entry == nil {
 			return
@@ -75,18 +75,18 @@ func (s *spot) enter(typ dwarf.Offset) {
 			return
 		}
 		off := dw.TypeOf(s.entry)
-		s.entry = s.index.typeEntry(off)
+		s.entry = s.index.Entry(off)
 	}
 	s.entry = nil
 }
 
 // inside notes from where pointers lead into what has been entered.
 func (s *spot) inside() {
-	s.entry = s.index.complete(s.entry)
+	s.entry = s.index.Complete(s.entry)
 	switch s.entry.Tag {
 	case dwarf.TagArrayType:
-		s.dims = s.index.counts(s.entry)
-		if n := s.index.sizeOf(s.entry.Offset); n > 0 {
+		s.dims = s.index.Counts(s.entry)
+		if n := s.index.Size(s.entry.Offset); n > 0 {
 			s.reach = append(s.reach, bin.Range{Lo: s.start, Hi: s.start + uint64(n)})
 		}
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
@@ -97,53 +97,43 @@ func (s *spot) inside() {
 	}
 }
 
-// field is a member as its entry has it, and where it begins.
-type field struct {
-	entry *dwarf.Entry
-	start uint64 // bytes
-	bit   uint64 // the first bit, of a bit field, both from the beginning of what was looked into
-	bits  int64
-	known bool // the place is fixed
-}
-
 // member goes into the member of that name; false if there is none.
 func (s *spot) member(name string) bool {
 	if s.entry == nil || len(s.dims) > 0 {
 		return false
 	}
 	f, ok := s.index.findMember(s.entry, name, 0)
-	if !ok || !f.known {
+	if !ok || !f.Known {
 		return false
 	}
-	off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
-	if !ok {
+	if f.Type == 0 {
 		return false
 	}
-	s.bits, s.bit = f.bits, 8*s.start+f.bit
-	s.start += f.start
-	if f.entry.Tag == dwarf.TagInheritance {
+	s.bits, s.bit = f.Bits, 8*s.start+uint64(f.Bit)
+	s.start += uint64(f.Start)
+	if f.Base {
 		s.path += "." + name
 	} else {
-		s.path += "." + dw.Name(f.entry)
+		s.path += "." + f.Name
 	}
-	s.enter(off)
+	s.enter(f.Type)
 	return true
 }
 
 // findMember looks for a member, or a base class by its name, in a structure:
 // its own members first, then those of its anonymous ones and of its bases.
-func (x *index) findMember(e *dwarf.Entry, name string, depth int) (field, bool) {
+func (x *index) findMember(e *dwarf.Entry, name string, depth int) (dw.Member, bool) {
 	if depth > maxChain {
-		return field{}, false
+		return dw.Member{}, false
 	}
-	var own field
-	var deeper []field
+	var own dw.Member
+	var deeper []dw.Member
 	ok := false
-	x.members(e, func(f field) bool {
-		switch called := x.memberName(f.entry); {
+	x.Members(e, func(f dw.Member) bool {
+		switch called := x.memberName(f); {
 		case sameComponent(name, called) && called != "":
 			own, ok = f, true
-		case called == "" || f.entry.Tag == dwarf.TagInheritance:
+		case called == "" || f.Base:
 			deeper = append(deeper, f)
 		}
 		return !ok
@@ -152,104 +142,33 @@ func (x *index) findMember(e *dwarf.Entry, name string, depth int) (field, bool)
 		return own, true
 	}
 	for _, d := range deeper {
-		off := dw.TypeOf(d.entry)
-		inner := x.complete(x.bare(x.typeEntry(off)))
+		inner := x.Type(d.Type)
 		if inner == nil {
 			continue
 		}
 		if f, ok := x.findMember(inner, name, depth+1); ok {
-			f.start += d.start
-			f.bit += 8 * d.start
-			f.known = f.known && d.known
+			f.Start += d.Start
+			f.Bit += 8 * d.Start
+			f.Known = f.Known && d.Known
 			return f, true
 		}
 	}
-	return field{}, false
+	return dw.Member{}, false
 }
 
-// memberName is the name of a member, or the class of a base.
-func (x *index) memberName(e *dwarf.Entry) string {
-	if e.Tag != dwarf.TagInheritance {
-		return dw.Name(e)
+// memberName returns the name of a member, or of the class of a base.
+func (x *index) memberName(m dw.Member) string {
+	if !m.Base {
+		return m.Name
 	}
-	off := dw.TypeOf(e)
-	if base := x.complete(x.bare(x.typeEntry(off))); base != nil {
+	if base := x.Type(m.Type); base != nil {
 		return dw.Name(base)
 	}
 	return ""
 }
 
-// members calls visit for the members of each instance of a structure, and for
-// its bases, until it says no.
-func (x *index) members(e *dwarf.Entry, visit func(field) bool) {
-	switch e.Tag {
-	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-	default:
-		return
-	}
-	x.children(e, func(m *dwarf.Entry) bool {
-		instance := m.Tag == dwarf.TagMember && !dw.Flag(m, dwarf.AttrExternal) && !dw.Flag(m, dwarf.AttrDeclaration)
-		if !instance && m.Tag != dwarf.TagInheritance {
-			return true
-		}
-		return visit(x.placed(m))
-	})
-}
-
-// maxOffset bounds distances within a variable, in bytes: there is no larger one.
-const maxOffset = 1 << 40
-
-// placed tells where a member begins: DWARF 5, section 5.7.6, and DWARF 3, 5.5.6,
-// for bit fields that count from the highest bit of a storage unit.
-func (x *index) placed(m *dwarf.Entry) field {
-	f := field{entry: m, known: true}
-	at := int64(0)
-	switch loc := m.Val(dwarf.AttrDataMemberLoc).(type) {
-	case nil:
-	case int64:
-		at = loc
-	case []byte:
-		at, f.known = plusConstant(loc)
-	default:
-		f.known = false
-	}
-	f.bits = min(max(dw.Number(m, dwarf.AttrBitSize), 0), 64)
-	bit := 8 * at
-	if first, ok := m.Val(dwarf.AttrDataBitOffset).(int64); ok {
-		bit = first
-	} else if high, ok := m.Val(dwarf.AttrBitOffset).(int64); ok && f.bits > 0 {
-		unit := dw.Number(m, dwarf.AttrByteSize)
-		if off, ok := m.Val(dwarf.AttrType).(dwarf.Offset); ok && unit == 0 {
-			unit = x.sizeOf(off)
-		}
-		bit += 8*unit - high - f.bits
-	}
-	if at < 0 || at > maxOffset || bit < 0 || bit > 8*maxOffset {
-		f.known = false
-		return f
-	}
-	f.start, f.bit = uint64(at), uint64(bit)
-	return f
-}
-
-// plusConstant evaluates what old compilers write for a constant: plus_uconst N.
-func plusConstant(expr []byte) (int64, bool) {
-	const plusUconst = 0x23
-	if len(expr) < 2 || expr[0] != plusUconst {
-		return 0, false
-	}
-	n := int64(0)
-	for i, b := range expr[1:] {
-		if i > 5 {
-			return 0, false
-		}
-		n |= int64(b&0x7f) << (7 * i)
-		if b&0x80 == 0 {
-			return n, i == len(expr)-2
-		}
-	}
-	return 0, false
-}
+// maxOffset bounds distances within a variable, in bytes.
+const maxOffset = dw.MaxOffset
 
 // element goes into an element of an array, or into one of its rows.
 func (s *spot) element(q query, name string, n uint64) *Error {
@@ -260,7 +179,7 @@ func (s *spot) element(q query, name string, n uint64) *Error {
 		return s.refuse(q, WrongType, "%s%s has %s, which is no array", name, s.path, s.typeText())
 	}
 	inner := dw.TypeOf(s.entry)
-	size := s.index.sizeOf(inner)
+	size := s.index.Size(inner)
 	for _, d := range s.dims[1:] {
 		size *= max(d, 0)
 		size = min(size, maxOffset)
@@ -319,7 +238,7 @@ func (s *spot) unknownMember(q query, name, member string) *Error {
 		e.Candidates = s.leaves(name, maxLeaves)
 		return e
 	}
-	if f, ok := s.index.findMember(s.entry, member, 0); ok && !f.known {
+	if f, ok := s.index.findMember(s.entry, member, 0); ok && !f.Known {
 		return s.refuse(q, WrongType, "%s of %s is in a virtual base class, whose place the program computes", member, at)
 	}
 	var names []string
@@ -347,14 +266,12 @@ func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
 	if depth > maxChain || len(*names) >= maxNames {
 		return
 	}
-	x.members(e, func(f field) bool {
-		called := dw.Name(f.entry)
-		if f.entry.Tag == dwarf.TagMember && called != "" {
-			*names = append(*names, called)
+	x.Members(e, func(f dw.Member) bool {
+		if f.Name != "" {
+			*names = append(*names, f.Name)
 			return len(*names) < maxNames
 		}
-		off := dw.TypeOf(f.entry)
-		if inner := x.complete(x.bare(x.typeEntry(off))); inner != nil {
+		if inner := x.Type(f.Type); inner != nil {
 			x.memberNames(inner, names, depth+1)
 		}
 		return true
@@ -390,13 +307,13 @@ func (s *spot) collect(name string, most, depth int, out *[]string) {
 			inner.collect(name, most, depth+1, out)
 		}
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		s.index.members(s.entry, func(f field) bool {
+		s.index.Members(s.entry, func(f dw.Member) bool {
 			inner := *s
-			if called := dw.Name(f.entry); called != "" && f.entry.Tag == dwarf.TagMember {
-				inner.path += "." + called
+			if f.Name != "" {
+				inner.path += "." + f.Name
 			}
-			if off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
-				inner.enter(off)
+			if f.Type != 0 {
+				inner.enter(f.Type)
 				inner.collect(name, most, depth+1, out)
 			}
 			return len(*out) < most
@@ -469,7 +386,7 @@ func (v *Variable) storage(base, bit uint64, bits int64) bool {
 
 // asRaw takes the user's word for the type of what the path leads to.
 func (s *spot) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
-	size := uint64(max(t.size, s.index.sizeOf(s.typ), 0))
+	size := uint64(max(t.size, s.index.Size(s.typ), 0))
 	switch {
 	case s.row || s.bits > 0:
 		return s.refuse(q, WrongType, "a type can be given for a whole variable or member alone")
@@ -485,82 +402,4 @@ func (s *spot) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
 	}
 	s.surround(v, base)
 	return nil
-}
-
-// children calls visit for the entries directly below e until it says no.
-func (x *index) children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
-	if !e.Children {
-		return
-	}
-	r, ok := x.readAt(e.Offset)
-	if !ok {
-		return
-	}
-	if _, err := r.next(); err != nil {
-		return
-	}
-	for level := 0; level >= 0; {
-		c, err := r.next()
-		if x.left--; err != nil || c == nil || x.left < 0 {
-			return
-		}
-		if c.Tag == 0 {
-			level--
-			continue
-		}
-		if level == 0 && !visit(c) {
-			return
-		}
-		if c.Children {
-			level++
-		}
-	}
-}
-
-// counts gives the number of elements in each dimension of an array, negative
-// where it is not known.
-func (x *index) counts(e *dwarf.Entry) []int64 {
-	var out []int64
-	x.children(e, func(c *dwarf.Entry) bool {
-		if c.Tag != dwarf.TagSubrangeType {
-			return true
-		}
-		n := int64(-1)
-		if count, ok := c.Val(dwarf.AttrCount).(int64); ok {
-			n = count
-		} else if upper, ok := c.Val(dwarf.AttrUpperBound).(int64); ok {
-			n = upper - dw.Number(c, dwarf.AttrLowerBound) + 1
-		}
-		out = append(out, min(n, maxOffset))
-		return len(out) < maxSubscripts
-	})
-	return out
-}
-
-// sizeOf gives the size of a type in bytes, 0 if it is not known.
-func (x *index) sizeOf(off dwarf.Offset) int64 { return x.sized(off, 0) }
-
-func (x *index) sized(off dwarf.Offset, depth int) int64 {
-	e := x.complete(x.bare(x.typeEntry(off)))
-	if e == nil || depth > maxChain {
-		return 0
-	}
-	if n := dw.Number(e, dwarf.AttrByteSize); n > 0 {
-		return min(n, maxOffset)
-	}
-	switch e.Tag {
-	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		return 8
-	case dwarf.TagArrayType:
-		inner := dw.TypeOf(e)
-		n := x.sized(inner, depth+1)
-		for _, count := range x.counts(e) {
-			if count = max(count, 0); count > 0 && n > maxOffset/count {
-				return maxOffset
-			}
-			n *= count
-		}
-		return n
-	}
-	return 0
 }

@@ -19,13 +19,13 @@ type memberPlace struct {
 // not ok for unions and bit fields, whose bytes several members share, and for
 // bytes between members.
 func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok bool) {
-	x.left = maxTypeEntries
+	x.Left = maxTypeEntries
 	for range 4 * maxChain {
 		if t := x.typeAt(typ, u, 0); t.bad == "" {
 			m.info = t
 			return m, t.size > 0 && t.size <= 8 && at >= m.start && at < m.start+t.size
 		}
-		e := x.bare(x.typeEntry(typ))
+		e := x.Bare(x.Entry(typ))
 		if e == nil {
 			return m, false
 		}
@@ -48,23 +48,18 @@ func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok
 // from the beginning of the whole.
 func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
 	base := m.start
-	x.children(e, func(c *dwarf.Entry) bool {
-		off, has := c.Val(dwarf.AttrType).(dwarf.Offset)
-		field := c.Tag == dwarf.TagMember && !dw.Flag(c, dwarf.AttrExternal) && !dw.Flag(c, dwarf.AttrDeclaration)
-		if !has || !field && c.Tag != dwarf.TagInheritance {
+	x.Members(e, func(f dw.Member) bool {
+		lo := base + f.Start
+		if f.Type == 0 || at < lo || at >= lo+x.Size(f.Type) {
 			return true
 		}
-		lo := base + dw.Number(c, dwarf.AttrDataMemberLoc)
-		if at < lo || at >= lo+x.sizeOf(off) {
-			return true
-		}
-		if c.AttrField(dwarf.AttrBitSize) != nil || c.AttrField(dwarf.AttrDataBitOffset) != nil {
+		if f.Bits > 0 || f.Entry.AttrField(dwarf.AttrDataBitOffset) != nil {
 			ok = false
 			return false
 		}
-		typ, ok, m.start = off, true, lo
-		if name := dw.Name(c); c.Tag == dwarf.TagMember && name != "" {
-			m.path += "." + name
+		typ, ok, m.start = f.Type, true, lo
+		if f.Name != "" {
+			m.path += "." + f.Name
 		}
 		return false
 	})
@@ -74,11 +69,11 @@ func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Off
 // elementAt goes into the element of an array.
 func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
 	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
-	size := x.sizeOf(typ)
+	size := x.Size(typ)
 	if !has || size <= 0 {
 		return 0, false
 	}
-	counts := x.counts(e)
+	counts := x.Counts(e)
 	i := (at - m.start) / size
 	m.start += i * size
 	path := ""

@@ -97,7 +97,7 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 	u := n.unitAt(typ)
 	l, ok := n.lockIn(typ, u, at)
 	owner := ""
-	if e := n.index.complete(n.index.bare(n.index.typeEntry(typ))); e != nil {
+	if e := n.index.Type(typ); e != nil {
 		owner = n.typeName(e, u)
 	}
 	if owner == "" {
@@ -188,8 +188,8 @@ func (n *Names) typed(v *found, e *entry) {
 		if v.typ != 0 || off == 0 {
 			return
 		}
-		n.index.left = maxTypeEntries
-		o := n.index.typeEntry(off)
+		n.index.Left = maxTypeEntries
+		o := n.index.Entry(off)
 		if o == nil {
 			return
 		}
@@ -214,7 +214,7 @@ const maxHits = 16
 func (n *Names) unitsWith(addr uint64) []placedUnit {
 	var out []placedUnit
 	info, err := dw.Of(n.file).Section("info")
-	if err != nil || len(n.index.parts) == 0 {
+	if err != nil || len(n.index.Parts) == 0 {
 		return nil
 	}
 	expr := dw.AddressExpression(addr)
@@ -233,16 +233,17 @@ func (n *Names) unitsWith(addr uint64) []placedUnit {
 
 // unitOf finds the unit of the program's own part that an offset is in.
 func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
-	part := n.index.partAt(off)
-	if part == nil {
+	k := n.index.PartAt(off)
+	if k < 0 {
 		return placedUnit{}, false
 	}
-	off -= part.base
+	part := &n.index.Parts[k]
+	off -= part.Base
 	i := sort.Search(len(part.Units), func(i int) bool { return part.Units[i].End > off })
 	if part.Apart || i == len(part.Units) || part.Units[i].Entry > off {
 		return placedUnit{}, false
 	}
-	return placedUnit{slices.IndexFunc(n.index.parts, func(b body) bool { return b.base == part.base }), part.Units[i]}, true
+	return placedUnit{k, part.Units[i]}, true
 }
 
 // unitsWithTable finds the units whose part of .debug_addr has an address.
@@ -274,8 +275,8 @@ type table struct {
 
 func (n *Names) tables() []table {
 	var out []table
-	for i := range n.index.parts {
-		p := &n.index.parts[i]
+	for i := range n.index.Parts {
+		p := &n.index.Parts[i]
 		for _, u := range p.Units {
 			base := p.AddrBase
 			if p.Skeleton == nil && !p.Apart {
@@ -294,16 +295,16 @@ func (n *Names) tables() []table {
 
 // walk reads a unit, once.
 func (n *Names) walk(c placedUnit) {
-	part := &n.index.parts[c.part]
-	if n.walked[part.base+c.unit.Entry] {
+	part := &n.index.Parts[c.part]
+	if n.walked[part.Base+c.unit.Entry] {
 		return
 	}
-	n.walked[part.base+c.unit.Entry] = true
+	n.walked[part.Base+c.unit.Entry] = true
 	r := part.Data.Reader()
 	r.Seek(c.unit.Entry)
 	w := walker{x: n.index, part: part, visit: func(e *dwarf.Entry, u *unit, in *scope) *scope {
 		inner := n.index.visit(e, u, in)
-		n.units[part.base+c.unit.Entry] = u
+		n.units[part.Base+c.unit.Entry] = u
 		switch e.Tag {
 		case dwarf.TagTypedef:
 			if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && n.aliases[off] == "" {
@@ -367,10 +368,10 @@ type descent struct {
 // synchronisation, or else the largest that begins there. Of a union it must be the
 // same whichever member is meant.
 func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
-	n.index.left = maxTypeEntries
+	n.index.Left = maxTypeEntries
 	d := descent{n: n, unit: u}
 	d.into(typ, at, lock{}, "", 0)
-	if len(d.found) == 0 || n.index.left < 0 {
+	if len(d.found) == 0 || n.index.Left < 0 {
 		return lock{}, false
 	}
 	for _, l := range d.found[1:] {
@@ -384,7 +385,7 @@ func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
 // into goes into a type; alias is the name of the last typedef that led to it.
 func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth int) {
 	x := d.n.index
-	e := x.typeEntry(typ)
+	e := x.Entry(typ)
 	if e == nil || depth > 4*maxChain || at < 0 {
 		return
 	}
@@ -405,7 +406,7 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 	if at == 0 && len(d.found) == 0 && !so.part && e.Tag != dwarf.TagArrayType {
 		d.found = append(d.found, so)
 	}
-	switch e = x.complete(e); e.Tag {
+	switch e = x.Complete(e); e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 		d.members(e, at, so, alias, depth)
 	case dwarf.TagArrayType:
@@ -426,24 +427,23 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 	if owner == "" {
 		owner = cmp.Or(alias, d.n.aliases[e.Offset])
 	}
-	d.n.index.members(e, func(f field) bool {
-		off, ok := f.entry.Val(dwarf.AttrType).(dwarf.Offset)
-		within := at - int64(f.start)
-		if !ok || !f.known || f.entry.AttrField(dwarf.AttrBitSize) != nil || within < 0 || !d.reaches(off, within) {
+	d.n.index.Members(e, func(f dw.Member) bool {
+		within := at - f.Start
+		if f.Type == 0 || !f.Known || f.Bits > 0 || within < 0 || !d.reaches(f.Type, within) {
 			return true
 		}
 		next := so
 		if owner != "" {
 			next.class = owner
 		}
-		if name := dw.Name(f.entry); name != "" && f.entry.Tag == dwarf.TagMember {
-			next.path += "." + name
-			next.class += "." + name
+		if f.Name != "" {
+			next.path += "." + f.Name
+			next.class += "." + f.Name
 			next.part = false
 		} else {
 			next.part = true
 		}
-		d.into(off, within, next, "", depth+1)
+		d.into(f.Type, within, next, "", depth+1)
 		return true
 	})
 }
@@ -452,8 +452,8 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 // unknown length that begins there: clang leaves the libraries' classes to the libraries.
 func (d *descent) reaches(typ dwarf.Offset, at int64) bool {
 	x := d.n.index
-	size := x.sizeOf(typ)
-	if e := x.bare(x.typeEntry(typ)); size == 0 && e != nil && e.Tag == dwarf.TagArrayType {
+	size := x.Size(typ)
+	if e := x.Bare(x.Entry(typ)); size == 0 && e != nil && e.Tag == dwarf.TagArrayType {
 		return true
 	}
 	return at < size || at == 0 && size == 0

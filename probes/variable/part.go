@@ -3,104 +3,16 @@ package variable
 import (
 	"debug/dwarf"
 	"fmt"
-	"sort"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
-
-// Debug information comes in parts, each with offsets of its own (see
-// dw.Part). Here all have one space of offsets: the parts lie in it one after
-// the other, the program's own first, and entries are put into it as they are
-// read, so that what refers to an entry names one, wherever it lies.
-
-// body is a part in the space of all.
-type body struct {
-	dw.Part
-	base dwarf.Offset
-}
-
-// take gives the parts their places. What does not fit into the space is left
-// out, and said.
-func (x *index) take(found []dw.Part) {
-	at := uint64(0)
-	for i := range found {
-		p := body{found[i], dwarf.Offset(at)}
-		if at += uint64(p.Size); at > 1<<32-1 {
-			x.missing = append(x.missing, fmt.Sprintf("%s has more than 4 GiB of debug information: the rest is not read", x.file.Name()))
-			return
-		}
-		x.parts = append(x.parts, p)
-		for _, u := range p.Units {
-			if u.IsType() && int(u.Type) < p.Size && x.sigs != nil {
-				x.sigs[u.Signature] = u.Type + p.base
-			}
-		}
-	}
-}
-
-// partAt finds the part that an offset is in; nil if there is none.
-func (x *index) partAt(off dwarf.Offset) *body {
-	i := sort.Search(len(x.parts), func(i int) bool { return x.parts[i].base > off })
-	if i == 0 {
-		return nil
-	}
-	return &x.parts[i-1]
-}
-
-// adopt puts an entry of a part into the space of all.
-func (x *index) adopt(p *body, e *dwarf.Entry) *dwarf.Entry {
-	if e.Tag == 0 {
-		return e
-	}
-	e.Offset += p.base
-	for i := range e.Field {
-		f := &e.Field[i]
-		switch v := f.Val.(type) {
-		case dwarf.Offset:
-			f.Val = v + p.base
-		case uint64:
-			if f.Class == dwarf.ClassReferenceSig {
-				if off, ok := x.sigs[v]; ok {
-					f.Val, f.Class = off, dwarf.ClassReference
-				}
-			}
-		}
-	}
-	return e
-}
-
-// reader reads entries one after the other.
-type reader struct {
-	x       *index
-	part    *body
-	entries *dw.Entries
-}
-
-// readAt begins at an offset; ok is false if nothing is there.
-func (x *index) readAt(off dwarf.Offset) (reader, bool) {
-	p := x.partAt(off)
-	if p == nil || int(off-p.base) >= p.Size {
-		return reader{}, false
-	}
-	r := p.Data.Reader()
-	r.Seek(off - p.base)
-	return reader{x, p, dw.NewEntries(r, p.Size)}, true
-}
-
-func (r *reader) next() (*dwarf.Entry, error) {
-	e, err := r.entries.Next()
-	if err != nil || e == nil {
-		return nil, err
-	}
-	return r.x.adopt(r.part, e), nil
-}
 
 // walk calls visit for every entry with its unit and the scope that encloses it.
 // What is wrong with the program's own part is an error; of the others, a
 // sentence in missing.
 func (x *index) walk(visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
-	for i := range x.parts {
-		w := walker{x: x, part: &x.parts[i], visit: visit}
+	for i := range x.Parts {
+		w := walker{x: x, part: &x.Parts[i], visit: visit}
 		err := w.walk()
 		switch {
 		case err != nil && i == 0:
@@ -115,7 +27,7 @@ func (x *index) walk(visit func(e *dwarf.Entry, u *unit, in *scope) *scope) erro
 // walker walks over one part.
 type walker struct {
 	x     *index
-	part  *body
+	part  *dw.TreePart
 	visit func(e *dwarf.Entry, u *unit, in *scope) *scope
 	unit  *unit
 	stack []*scope // around the list that the walk is in
@@ -149,7 +61,7 @@ func (w *walker) run(entries *dw.Entries, one bool) error {
 		} else if e.Children {
 			depth++
 		}
-		w.entry(w.x.adopt(w.part, e))
+		w.entry(w.x.Adopt(w.part, e))
 		if one && depth <= 0 {
 			return nil
 		}
@@ -164,7 +76,7 @@ func (w *walker) entry(e *dwarf.Entry) {
 		}
 		return
 	case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
-		w.unit, w.stack, w.in = w.part.newUnit(e), nil, nil
+		w.unit, w.stack, w.in = newPartUnit(w.part, e), nil, nil
 		return
 	}
 	inner := w.visit(e, w.unit, w.in)
@@ -174,9 +86,9 @@ func (w *walker) entry(e *dwarf.Entry) {
 	}
 }
 
-// newUnit makes the unit of a root entry. One that a skeleton stands for has its
+// newPartUnit makes the unit of a root entry of a part. One that a skeleton stands for has its
 // addresses and its line table from there.
-func (p *body) newUnit(e *dwarf.Entry) *unit {
+func newPartUnit(p *dw.TreePart, e *dwarf.Entry) *unit {
 	u := newUnit(e)
 	if p.Skeleton != nil && e.Tag == dwarf.TagCompileUnit {
 		u.entry, u.base.Addr = p.Skeleton, p.AddrBase
@@ -221,27 +133,11 @@ func (x *index) define() *definitions {
 	return d
 }
 
-// complete gives the entry that describes a type which e only declares; e if
-// there is none.
-func (x *index) complete(e *dwarf.Entry) *dwarf.Entry {
-	if e == nil {
-		return nil
-	}
-	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok { // a declaration, though gcc calls only some so
-		if full := x.typeEntry(off); full != nil {
-			return full
-		}
-	}
-	if !dw.Flag(e, dwarf.AttrDeclaration) {
-		return e
-	}
+// definition returns the offset of the type that a declaration stands for; 0 if none is
+// described.
+func (x *index) definition(e *dwarf.Entry) dwarf.Offset {
 	if x.defs == nil {
 		x.defs = x.define()
 	}
-	if off, ok := x.defs.byName[x.defs.names[e.Offset]]; ok {
-		if full := x.typeEntry(off); full != nil && full.Tag == e.Tag {
-			return full
-		}
-	}
-	return e
+	return x.defs.byName[x.defs.names[e.Offset]]
 }

@@ -280,14 +280,14 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 		}
 		return &Picked{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
 	}
-	t.index.left = maxTypeEntries
+	t.index.Left = maxTypeEntries
 	m, e, ok := t.index.arrayAt(o.v.typ, int64(addr-o.lo))
 	if !ok {
 		return nil
 	}
 	lo := o.lo + uint64(m.start)
 	a := &Picked{Variable: Variable{Name: o.name + m.path, File: t.file, Addr: lo}}
-	size := t.index.sizeOf(e.Offset)
+	size := t.index.Size(e.Offset)
 	if size <= 0 || lo+uint64(size) > o.hi {
 		size = int64(o.hi - lo)
 	}
@@ -304,7 +304,7 @@ const maxArray = 1<<31 - 1
 // arrayAt goes into a type as memberAt does, as far as the first array.
 func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Entry, ok bool) {
 	for range 4 * maxChain {
-		if e = x.bare(x.typeEntry(typ)); e == nil {
+		if e = x.Bare(x.Entry(typ)); e == nil {
 			return m, nil, false
 		}
 		switch e.Tag {
@@ -328,11 +328,11 @@ const elementLeaves = 256
 // layout returns what an array type is made of; nil if that is not known.
 func (t *taker) layout(e *dwarf.Entry, u *unit) *Layout {
 	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
-	stride := t.index.sizeOf(typ)
+	stride := t.index.Size(typ)
 	if !has || stride <= 0 {
 		return nil
 	}
-	l := &Layout{Counts: t.index.counts(e), Stride: stride}
+	l := &Layout{Counts: t.index.Counts(e), Stride: stride}
 	for at, tries := int64(0), 0; at < stride && len(l.Leaves) < elementLeaves && tries < 2*elementLeaves; tries++ {
 		m, ok := t.index.memberAt(typ, u, at)
 		if !ok {
