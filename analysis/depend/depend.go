@@ -1,18 +1,19 @@
-// Package depend says which threads matter to a finding: those that it names, and
-// those without which they would not be where they are. It is the dependency graph
+// Package depend finds the threads that matter to a finding: those that it names, and
+// those without which they would not have reached their events. It is the dependency graph
 // and the extended race window of Havelund (Using Runtime Analysis to Guide Model
 // Checking of Java Programs, SPIN 2000, Figure 11), with the edges that the figure
-// lacks: a thread that waits for a signal depends on who gives it.
+// lacks: a thread that waits for a signal depends on the thread that sends it.
 //
-// A thread needs who created it, who writes what it reads, and who signals what it
-// waits for; and these in turn what they need. Threads that only take the same locks
-// are told apart: they can be in the way, but nothing needs them.
+// A thread needs the thread that created it, the threads that write what it reads, and
+// those that signal what it waits for; and so on from these. Threads that only acquire the
+// same locks are listed separately: they can block it, but it does not need them.
 //
-// In go the events of a run, out come dependencies. It knows no findings, names or
-// schedules, and no times: whoever ever wrote a variable may be whom a reader reads.
+// The events of a run go in, dependencies come out. The package knows no findings, names or
+// schedules, and no times: every thread that ever wrote a variable counts as one that a
+// reader may have read from.
 //
-// Memory is bounded by MaxUses, whatever threads and objects there are; what did not
-// fit is said.
+// Memory is bounded by MaxUses, whatever threads and objects there are; Partial reports
+// that not all of them fitted.
 package depend
 
 import (
@@ -27,14 +28,12 @@ const defaultMaxUses = 1 << 16
 
 // Options bounds the graph. The zero value is useful.
 type Options struct {
-	// MaxUses is how many threads, and pairs of a thread and an object that it uses, are
-	// kept, of about 200 bytes each. Default 65536.
+	// MaxUses is the number of threads, and of pairs of a thread and an object that it
+	// uses, that are kept, of about 200 bytes each. Default 65536.
 	MaxUses int
-	// Plain leaves out signals and locks, as Figure 11 does: for tests.
-	Plain bool
 }
 
-// role is what a thread does with an object, as a set.
+// role is a set of the things that a thread does with an object.
 type role uint8
 
 const (
@@ -42,13 +41,13 @@ const (
 	writes
 	waits
 	signals
-	takes // a lock
+	locks
 )
 
-// roles of the operations.
+// roles are those of each operation.
 var roles = [event.NumOps]role{
 	event.Read: reads, event.Write: writes, event.Update: reads | writes,
-	event.Acquire: takes, event.AcquireRead: takes, event.AcquireFailed: takes,
+	event.Acquire: locks, event.AcquireRead: locks, event.AcquireFailed: locks,
 	event.Wait: waits, event.Wake: waits, event.Signal: signals, event.Broadcast: signals,
 	event.BarrierArrive: signals, event.BarrierDepart: waits,
 	event.SemPost: signals, event.SemWait: waits, event.SemFailed: waits,
@@ -60,33 +59,35 @@ var roles = [event.NumOps]role{
 type Graph struct {
 	opts    Options
 	threads map[event.ThreadID]*thread
-	lately  [lately]*thread
+	cache   [cachedThreads]*thread // by number, modulo its length
 	uses    int
 	partial bool
 	// users are the uses by object; made when first needed.
 	users map[event.ObjectID][]*use
 }
 
+// The sizes of the caches in front of the maps of threads and of uses.
 const (
-	lately     = 64      // threads that are found without a map
-	nearby     = 16      // objects of a thread that are, at first
-	mostNearby = 1 << 12 // and at most
+	cachedThreads = 64
+	firstCached   = 16      // uses of a thread, at first
+	mostCached    = 1 << 12 // and at most
 )
 
 type thread struct {
-	id     event.ThreadID
-	born   finding.Step // by its parent; Op is None if that was not seen
-	uses   map[event.ObjectID]*use
-	lately []known // by object, modulo a power of two; until it ends
+	id      event.ThreadID
+	created finding.Step // the fork by its parent; Op is None if that was not seen
+	uses    map[event.ObjectID]*use
+	cache   []known // by object, modulo a power of two; nil once the thread has ended
 }
 
-// known is what is known of a use, the object above its roles, in as few bytes as it can
-// be: most events tell nothing new, and there may be as many as threads times objects.
+// known is a cached use in four bytes, the object above its roles: most events add nothing
+// to what is known, and there may be as many uses as threads times objects.
 type known uint32
 
 const roleBits = 5
 
-// knownOf is 0, which tells nothing, of an object whose number is too large.
+// knownOf returns a use as it is cached; 0, which stands for none, if the object's number
+// is too large.
 func knownOf(object event.ObjectID, r role) known {
 	if object >= 1<<(32-roleBits) {
 		return 0
@@ -94,12 +95,12 @@ func knownOf(object event.ObjectID, r role) known {
 	return known(object)<<roleBits | known(r)
 }
 
-// tells reports whether it is known already that an object is used so.
-func (k known) tells(object event.ObjectID, r role) bool {
+// has reports whether the use is one of the object and has all of the roles r.
+func (k known) has(object event.ObjectID, r role) bool {
 	return event.ObjectID(k>>roleBits) == object && r&^role(k&(1<<roleBits-1)) == 0
 }
 
-// use is what a thread does with an object.
+// use is what one thread does with one object.
 type use struct {
 	thread event.ThreadID
 	object event.ObjectID
@@ -107,7 +108,7 @@ type use struct {
 	supply finding.Step // the first write, signal or acquire; Op is None if there was none
 }
 
-// New makes a graph.
+// New returns an empty graph.
 func New(opts Options) *Graph {
 	if opts.MaxUses <= 0 {
 		opts.MaxUses = defaultMaxUses
@@ -115,14 +116,14 @@ func New(opts Options) *Graph {
 	return &Graph{opts: opts, threads: map[event.ThreadID]*thread{}}
 }
 
-// Event takes the next event of the run.
+// Event locks the next event of the run.
 func (g *Graph) Event(e *event.Event) {
 	switch {
 	case e.Op == event.Fork:
 		g.fork(e)
 	case e.Op == event.End:
 		if t := g.threads[e.Thread]; t != nil {
-			t.lately = nil
+			t.cache = nil
 		}
 	case e.Op < event.NumOps && roles[e.Op] != 0 && e.Object != 0:
 		if t := g.thread(e.Thread); t != nil {
@@ -133,17 +134,17 @@ func (g *Graph) Event(e *event.Event) {
 
 func (g *Graph) fork(e *event.Event) {
 	g.thread(e.Thread)
-	if c := g.thread(e.Peer); c != nil && c.born.Op == event.None {
-		c.born = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Place: e.Stack}
+	if c := g.thread(e.Peer); c != nil && c.created.Op == event.None {
+		c.created = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Place: e.Stack}
 	}
 }
 
 func (g *Graph) used(t *thread, e *event.Event) {
-	if len(t.lately) < mostNearby && len(t.lately) <= len(t.uses) {
-		t.lately = make([]known, max(nearby, 2*len(t.lately)))
+	if len(t.cache) < mostCached && len(t.cache) <= len(t.uses) {
+		t.cache = make([]known, max(firstCached, 2*len(t.cache)))
 	}
-	near := &t.lately[int(e.Object)&(len(t.lately)-1)]
-	if near.tells(e.Object, roles[e.Op]) {
+	slot := &t.cache[int(e.Object)&(len(t.cache)-1)]
+	if slot.has(e.Object, roles[e.Op]) {
 		return
 	}
 	u := g.use(t, e.Object)
@@ -151,23 +152,23 @@ func (g *Graph) used(t *thread, e *event.Event) {
 		return
 	}
 	if fresh := roles[e.Op] &^ u.roles; fresh != 0 {
-		u.take(fresh, e)
+		u.add(fresh, e)
 	}
-	*near = knownOf(e.Object, u.roles)
+	*slot = knownOf(e.Object, u.roles)
 }
 
-// take adds roles that the thread did not have.
-func (u *use) take(fresh role, e *event.Event) {
+// add adds roles that the thread did not have.
+func (u *use) add(fresh role, e *event.Event) {
 	const supplies = writes | signals
-	if fresh&supplies != 0 || fresh&takes != 0 && u.supply.Op == event.None {
+	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.Op == event.None {
 		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Place: e.Stack}
 	}
 	u.roles |= fresh
 }
 
 func (g *Graph) thread(id event.ThreadID) *thread {
-	near := &g.lately[id%lately]
-	if t := *near; t != nil && t.id == id {
+	slot := &g.cache[id%cachedThreads]
+	if t := *slot; t != nil && t.id == id {
 		return t
 	}
 	t := g.threads[id]
@@ -178,7 +179,7 @@ func (g *Graph) thread(id event.ThreadID) *thread {
 		t = &thread{id: id}
 		g.threads[id] = t
 	}
-	*near = t
+	*slot = t
 	return t
 }
 
@@ -206,11 +207,11 @@ func (g *Graph) use(t *thread, object event.ObjectID) *use {
 	return u
 }
 
-// Partial says that there was no room for all threads and objects: further threads may
+// Partial reports that there was no room for all threads and objects: further threads may
 // matter.
 func (g *Graph) Partial() bool { return g.partial }
 
-// Threads is how many threads the graph knows.
+// Threads returns the number of threads that the graph knows.
 func (g *Graph) Threads() int { return len(g.threads) }
 
 // Remember adds the threads and objects that a dependency may name.
@@ -223,7 +224,7 @@ func (g *Graph) Remember(n *event.Names) {
 	}
 }
 
-// Extend gives the threads outside a window that matter to those inside, nearest
+// Extend returns the threads outside a window that matter to those inside, nearest
 // first, each with one reason.
 func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 	x := extension{g: g, passed: map[event.ThreadID]bool{}, objects: map[want]bool{}, found: []finding.Dependency{}}
@@ -239,40 +240,38 @@ func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 			x.needs(t)
 		}
 	}
-	if !g.opts.Plain {
-		for _, id := range inside {
-			if t := g.threads[id]; t != nil {
-				x.contends(t)
-			}
+	for _, id := range inside {
+		if t := g.threads[id]; t != nil {
+			x.contends(t)
 		}
 	}
 	return x.found
 }
 
-// extension is the fixed point of Figure 11 in the making.
+// extension computes the fixed point of Figure 11.
 type extension struct {
 	g       *Graph
 	passed  map[event.ThreadID]bool
 	waiting []event.ThreadID
-	objects map[want]bool // those whose suppliers are in
+	objects map[want]bool // those whose suppliers have been added
 	found   []finding.Dependency
 }
 
 type want struct {
 	object event.ObjectID
-	roles  role // that supply it
+	roles  role // by which a thread supplies it
 }
 
-// needs adds what a thread would not be where it is without.
+// needs adds the threads without which t would not have reached its events.
 func (x *extension) needs(t *thread) {
-	if t.born.Op != event.None {
-		x.add(finding.Creates, t.born, t.id)
+	if t.created.Op != event.None {
+		x.add(finding.Creates, t.created, t.id)
 	}
 	for _, u := range t.sorted() {
 		if u.roles&reads != 0 {
 			x.supplied(finding.Writes, u, writes)
 		}
-		if u.roles&waits != 0 && !x.g.opts.Plain {
+		if u.roles&waits != 0 {
 			x.supplied(finding.Signals, u, signals)
 		}
 	}
@@ -291,14 +290,14 @@ func (x *extension) supplied(how finding.Influence, u *use, by role) {
 	}
 }
 
-// contends adds who takes the locks that a thread takes.
+// contends adds the threads that acquire the locks that t acquires.
 func (x *extension) contends(t *thread) {
 	for _, u := range t.sorted() {
-		if u.roles&takes == 0 {
+		if u.roles&locks == 0 {
 			continue
 		}
 		for _, v := range x.g.usersOf(u.object) {
-			if v.roles&takes != 0 && !x.passed[v.thread] {
+			if v.roles&locks != 0 && !x.passed[v.thread] {
 				x.passed[v.thread] = true
 				x.found = append(x.found, finding.Dependency{How: finding.Contends, Thread: v.thread, On: t.id, Step: v.supply})
 			}
@@ -324,7 +323,7 @@ func (t *thread) sorted() []*use {
 	return out
 }
 
-// usersOf gives the uses of an object, by thread.
+// usersOf returns the uses of an object, in the order of threads.
 func (g *Graph) usersOf(object event.ObjectID) []*use {
 	if g.users == nil {
 		g.users = map[event.ObjectID][]*use{}

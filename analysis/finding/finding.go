@@ -1,16 +1,16 @@
-// Package finding is what analyses give: findings as data, in terms of the
+// Package finding is what analyses return: findings as data, in terms of the
 // event model's identifiers. It knows neither names nor files nor output
-// formats: the report floor resolves and prints.
+// formats: package report resolves identifiers and prints.
 package finding
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Analysis takes the events of a run in trace order and gives its findings
+// Analysis takes the events of a run in trace order and returns its findings
 // at the end. It never sees BPF, a ring buffer or an ELF file, so that a
 // recorded trace, a live process and a hand-written test are the same to it.
 type Analysis interface {
 	// Event is called once for each event, in trace order. The event is
-	// reused: what is kept must be copied.
+	// reused: an analysis that keeps it must copy it.
 	Event(*event.Event)
 	// Finish is called once, after the last event.
 	Finish() []Finding
@@ -27,24 +27,24 @@ const (
 	Property Kind = "property"
 )
 
-// Confidence says what a finding rests on.
+// Confidence is what a finding rests on.
 type Confidence string
 
 // The confidences, from strongest.
 const (
 	// Observed: this run did it.
 	Observed Confidence = "observed"
-	// Predicted: there is a witness that the checker accepts.
+	// Predicted: the checker accepts a witness.
 	Predicted Confidence = "predicted"
-	// Potential: a heuristic such as a lockset or a lock graph says so, or
-	// something unseen could order it.
+	// Potential: a heuristic such as a lockset or a lock graph reports it, or
+	// something that was not observed could order the events.
 	Potential Confidence = "potential"
 )
 
-// Order is the tier that predicted the finding.
+// Order is what the witness keeps of the order of the run: how the finding was predicted.
 type Order string
 
-// The tiers.
+// The orders. docs/findings.md explains each.
 const (
 	OrderNone           Order = ""
 	OrderSync           Order = "sync"
@@ -85,7 +85,7 @@ type Truth struct {
 	Holds bool
 }
 
-// Remember adds what the step names.
+// Remember adds the threads and objects of the step to n.
 func (s *Step) Remember(n *event.Names) {
 	n.Thread(s.Thread)
 	n.Thread(s.Peer)
@@ -100,49 +100,49 @@ func (s *Step) Remember(n *event.Names) {
 type Finding struct {
 	Kind       Kind       `json:"kind"`
 	Confidence Confidence `json:"confidence"`
-	// Reason says, where Confidence is potential although a witness might
-	// be expected, why: one sentence, for the user.
+	// Reason is a sentence for the user on why Confidence is potential, where a witness
+	// might be expected; else "".
 	Reason   string `json:"reason,omitempty"`
 	Property string `json:"property"`       // the name of the specification's property, or ""
 	Rule     Rule   `json:"rule,omitempty"` // the rule of use that it breaks, or ""
-	// Message is for findings whose sentence the report cannot make of kind
-	// and evidence; else "".
+	// Message is the error in one sentence, of findings whose sentence the report cannot
+	// make of kind and evidence; else "".
 	Message string           `json:"message"`
 	Objects []event.ObjectID `json:"-"`       // locks in cycle order, or the variable
 	Threads []event.ThreadID `json:"threads"` // in the order of Evidence
-	// Evidence has one step a side: the two accesses of a race; for a
+	// Evidence has one step for each side: the two accesses of a race; of a
 	// deadlock, for each thread of the cycle the acquire that would block,
-	// with what it holds; for a property the events that changed places, or
+	// with what the thread holds; of a property the events that changed places, or
 	// the one by which the observed run violates it.
 	Evidence []Step `json:"-"`
 	Witness  []Step `json:"-"` // the interleaving, where there is one
-	// Observed, for a property, is what the run did instead of Witness: the events that
+	// Observed is what the run did instead of the Witness of a property: the events that
 	// the property reads, from the last state that the two have in common.
 	Observed []Step   `json:"-"`
 	Order    Order    `json:"order"`
 	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
-	// Bounded, for a deadlock: one of the acquisitions that wait gives up after a time
-	// limit.
+	// Bounded reports that one of the acquires of a deadlock gives up after a time limit.
 	Bounded bool `json:"bounded,omitempty"`
-	// Nobody, for a deadlock that was observed: the threads of Evidence are no cycle, but
-	// nobody is left who could end their waits. Lost are signals of conditions that
-	// they wait on, sent when nobody waited: the last of each.
+	// Nobody reports, of a deadlock that was observed, that the threads of Evidence form no
+	// cycle, but that no thread is left that could end their waits. Lost are the signals of
+	// the conditions that they wait on, sent when nobody waited: the last one of each.
 	Nobody bool   `json:"nobody_left,omitempty"`
 	Lost   []Step `json:"-"`
-	// Classes, of a deadlock between classes of locks: their names, sorted. Then no two
-	// sides need have the same lock.
+	// Classes are the names, sorted, of the lock classes of a deadlock between classes. Its
+	// sides need not have any lock in common.
 	Classes []string `json:"lock_classes,omitempty"`
-	// Depends are the other threads that matter to it; Partial that there may be more.
+	// Depends are the other threads that matter to it; Partial reports that there may be more.
 	Depends []Dependency `json:"-"`
 	Partial bool         `json:"depends_partial,omitempty"`
 	Count   int          `json:"count"` // how many instances were merged into this one, at least 1
-	// By are the threads of all these instances, where they may be more than Threads.
+	// By are the threads of all these instances, where these may be more than Threads.
 	By []event.ThreadID `json:"-"`
 }
 
-// Doubted makes the predicted findings that may be wrong all the same potential ones,
-// and so the observed races: that nothing ordered two accesses is for what was seen.
-// Doubt says why, in a sentence; "" if there is no such reason. Nil doubts nothing.
+// Doubted makes predicted findings potential where they may be wrong all the same, and
+// observed races too: that nothing ordered two accesses holds for what was observed. The
+// function doubt returns the reason as a sentence, or "" if there is none; nil doubts
+// nothing.
 func Doubted(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]

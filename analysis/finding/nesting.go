@@ -2,15 +2,15 @@ package finding
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Nesting is what threads want while they hold other locks, for analyses that tell
-// each other of it while the program runs.
+// Nesting is a lock-order edge or several: a lock that is requested while other locks are
+// held. Analyses pass it to each other while the program runs.
 type Nesting struct {
-	ID     int // of two at a time no other has it
+	ID     int // no other nesting that exists at the same time has it
 	Wanted Mode
 	Held   []Mode // by lock
 }
 
-// Mode is a lock held or wanted, and whether for reading.
+// Mode is a lock that is held or requested, and whether for reading.
 type Mode struct {
 	Lock   event.ObjectID
 	Shared bool

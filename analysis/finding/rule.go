@@ -4,45 +4,45 @@ package finding
 // it. Scripts and suppressions rely on the names: they are added to, never changed.
 type Rule string
 
-// The rules. docs/misuse.md says of each what it means and what to do.
+// The rules. docs/misuse.md says what each means and what to do.
 const (
 	// Relock: a thread locks a lock again that it holds. An error-checking mutex
 	// refuses; a normal one waits for ever.
 	Relock Rule = "relock"
 	// UnlockNotHeld: a lock is unlocked that nobody holds.
 	UnlockNotHeld Rule = "unlock-not-held"
-	// UnlockByOther: a lock is unlocked by another thread than the one that holds it.
+	// UnlockByOther: a thread unlocks a lock that another thread holds.
 	UnlockByOther Rule = "unlock-by-other"
 	// DestroyHeld: a lock is destroyed while a thread holds it.
 	DestroyHeld Rule = "destroy-held"
-	// DestroyWaited: a condition or a barrier is destroyed while a thread waits there.
+	// DestroyWaited: a condition or a barrier is destroyed while a thread waits on it.
 	DestroyWaited Rule = "destroy-waited"
-	// UseDestroyed: an object is used that was destroyed and not made again.
+	// UseDestroyed: an object is used that was destroyed and not initialised again.
 	UseDestroyed Rule = "use-destroyed"
 	// WaitNotHeld: a thread waits on a condition with a mutex that it does not hold.
 	WaitNotHeld Rule = "wait-not-held"
 	// WaitTwoMutexes: threads wait on one condition with two mutexes at the same time.
 	WaitTwoMutexes Rule = "wait-two-mutexes"
-	// UnlockInconsistent: a robust mutex whose last owner died with it is unlocked, and
-	// nobody made it consistent: nobody can lock it any more.
+	// UnlockInconsistent: a robust mutex whose last owner died while it held it is unlocked
+	// without having been made consistent: nobody can lock it any more.
 	UnlockInconsistent Rule = "unlock-inconsistent"
 	// ExitHolding: a thread ends while it holds a lock that is not robust.
 	ExitHolding Rule = "exit-holding"
 	// JoinDetached: a detached thread is joined.
 	JoinDetached Rule = "join-detached"
 	// JoinTwice: a thread is joined that was joined before, or that another thread is
-	// about to join.
+	// joining.
 	JoinTwice Rule = "join-twice"
 	// JoinSelf: a thread joins itself.
 	JoinSelf Rule = "join-self"
 	// DetachTwice: a thread is detached that was detached or joined before.
 	DetachTwice Rule = "detach-twice"
-	// NeverJoined: a thread has ended that nobody joined or detached before the process
+	// NeverJoined: a thread has ended, and nobody joined or detached it before the process
 	// ended.
 	NeverJoined Rule = "never-joined"
 )
 
-// Rules gives all rules, as docs/misuse.md lists them.
+// Rules returns all rules, in the order of docs/misuse.md.
 func Rules() []Rule {
 	return []Rule{
 		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, UnlockInconsistent, ExitHolding,
