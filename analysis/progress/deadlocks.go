@@ -9,21 +9,22 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// maxDeadlocks bounds the deadlocks that are told of before the report.
+// maxDeadlocks bounds the deadlocks that are reported before the end.
 const maxDeadlocks = 100
 
-// Deadlocks tells of deadlocks as soon as they are predicted. Those whose sentence is the
-// same, such as of locks that were made in the same place by the same threads, are one.
+// Deadlocks reports deadlocks as soon as they are predicted. Those whose sentences are equal
+// count as one, such as deadlocks of the same threads over locks that were initialised at the
+// same source location.
 type Deadlocks struct {
 	// Names resolves; needed.
 	Names run.Namer
 	// Out gets a line for each.
 	Out io.Writer
 
-	// Suppressed says of which not to tell; nil: of all.
+	// Suppressed reports which deadlocks to leave out; nil leaves out none.
 	Suppressed func(*report.Finding) bool
 
-	told map[string]bool
+	seen map[string]bool
 }
 
 // Take takes a deadlock that was predicted.
@@ -33,13 +34,13 @@ func (d *Deadlocks) Take(f *finding.Finding) {
 		return
 	}
 	text := resolved.Message
-	if d.told[text] || len(d.told) >= maxDeadlocks {
+	if d.seen[text] || len(d.seen) >= maxDeadlocks {
 		return
 	}
-	if d.told == nil {
-		d.told = map[string]bool{}
+	if d.seen == nil {
+		d.seen = map[string]bool{}
 	}
-	d.told[text] = true
-	// What cannot be written is missed by nobody: the report has all.
+	d.seen[text] = true
+	// An error of the output is ignored: the report at the end has all of this.
 	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the full report, with what is doubtful about it, follows at the end)\n", text)
 }

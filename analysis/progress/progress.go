@@ -1,7 +1,7 @@
-// Package progress tells, while a program runs, how its locks are nested: each
-// nesting when it is first seen (Havelund, SPIN 2000, Section 4.1), and when there
-// has been no new one for some time. Nestings come in as steps of evidence,
-// sentences go out. It knows neither flags nor processes.
+// Package progress reports, while a program runs, how its locks are nested: each lock-order
+// edge when it is first seen (Havelund, SPIN 2000, Section 4.1), and when no new one has come
+// for some time. Steps of evidence go in, sentences come out. The package knows neither flags
+// nor processes.
 package progress
 
 import (
@@ -15,11 +15,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// maxTold bounds the nestings that are told apart; further ones are not told.
-const maxTold = 1 << 16
+// maxNestings bounds the nestings that are kept; further ones are not reported.
+const maxNestings = 1 << 16
 
-// Nestings tells of new nestings. Nestings of locks without names that were made
-// in the same place are one: a lock for each request is no news.
+// Nestings reports new nestings of locks. Nestings of locks without names that were
+// initialised at the same source location count as one, so that a lock for each request is not
+// reported each time.
 type Nestings struct {
 	// Names resolves; needed.
 	Names run.Namer
@@ -28,23 +29,23 @@ type Nestings struct {
 	// Quiet, if not nil, waits for there to be none.
 	Quiet *Quiet
 
-	told map[string]bool
+	seen map[string]bool
 }
 
-// Take takes the first acquisition of a pattern.
+// Take takes the first acquire of a nesting.
 func (n *Nestings) Take(s finding.Step) {
 	text, locks := report.Nesting(s, n.Names)
-	if n.told[locks] || len(n.told) >= maxTold {
+	if n.seen[locks] || len(n.seen) >= maxNestings {
 		return
 	}
-	if n.told == nil {
-		n.told = map[string]bool{}
+	if n.seen == nil {
+		n.seen = map[string]bool{}
 	}
-	n.told[locks] = true
+	n.seen[locks] = true
 	n.Quiet.disturb()
 	if n.Out != nil {
-		// What cannot be written is missed by nobody: the report has all.
-		_, _ = fmt.Fprintf(n.Out, "tracepredict: new nesting of locks (%d): %s\n", len(n.told), text)
+		// An error of the output is ignored: the report at the end has all of this.
+		_, _ = fmt.Fprintf(n.Out, "tracepredict: new nesting of locks (%d): %s\n", len(n.seen), text)
 	}
 }
 
@@ -54,8 +55,7 @@ type Timer interface {
 	Stop() bool
 }
 
-// Quiet waits until nothing new has come for some time. A nil Quiet waits for
-// nothing.
+// Quiet waits until nothing new has come for some time. A nil Quiet does not wait.
 type Quiet struct {
 	after func(time.Duration, func()) Timer
 	d     time.Duration
@@ -65,8 +65,8 @@ type Quiet struct {
 	over  bool
 }
 
-// NewQuiet makes one that waits for d; after calls a function when a time has
-// passed, and nil is the clock's own.
+// NewQuiet returns a Quiet that waits for d. The function after calls another one when a time
+// has passed; nil stands for time.AfterFunc.
 func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	if after == nil {
 		after = func(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
@@ -74,7 +74,7 @@ func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	return &Quiet{after: after, d: d}
 }
 
-// Begin starts to wait; settled is called when it is over, unless End came first.
+// Begin starts to wait; settled is called when the wait is over, unless End is called first.
 func (q *Quiet) Begin(settled func()) {
 	if q == nil {
 		return
@@ -89,7 +89,7 @@ func (q *Quiet) Begin(settled func()) {
 	})
 }
 
-// disturb begins anew.
+// disturb starts the wait again.
 func (q *Quiet) disturb() {
 	if q == nil {
 		return
@@ -101,7 +101,7 @@ func (q *Quiet) disturb() {
 	}
 }
 
-// End waits no longer, and says whether it has been quiet for so long.
+// End stops waiting, and reports whether the wait was over.
 func (q *Quiet) End() bool {
 	if q == nil {
 		return false

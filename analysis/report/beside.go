@@ -6,8 +6,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// beside joins blocks of lines side by side, each filled to a width in columns; the
-// lines of the result end with spaces. Lines that fit, nearly all, are filled here:
+// beside joins blocks of lines side by side and fills each block to its width in columns; the
+// lines of the result end with spaces. It fills lines that fit, which nearly all do, itself:
 // lipgloss measures each character of each line several times.
 func beside(blocks [][]string, widths []int) []string {
 	rows := 0
@@ -35,7 +35,7 @@ func beside(blocks [][]string, widths []int) []string {
 	return out
 }
 
-// besideWrapped is beside where lines must be wrapped.
+// besideWrapped does what beside does, for blocks that have lines to be wrapped.
 func besideWrapped(blocks [][]string, widths []int) []string {
 	filled := make([]string, 0, len(blocks))
 	for i, block := range blocks {

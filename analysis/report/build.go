@@ -11,21 +11,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Build makes a report of a run's findings: it resolves identifiers, makes
-// each finding's sentence, merges findings of equal fingerprint and sorts.
-// The order of fs does not matter. A nil r leaves everything unnamed. Names
-// come from the observed program and may be hostile: what does not print in
-// them is shown as its code.
+// Build returns the report of a run's findings: it resolves identifiers, makes the sentence of
+// each finding, merges findings of equal fingerprint and sorts them. The order of fs does not
+// matter. A nil r leaves everything unnamed. Names come from the observed program and may be
+// hostile: characters of them that do not print are shown as their codes.
 //
-// The fingerprint is the hexadecimal SHA-256 of what stays the same when the
-// program runs again, and when it is built again with the functions involved as they
-// are: kind, property, rule, names of variables and locks, and for each role that a side
-// has its function, file, and line from the function's first one. Addresses,
-// threads, processes, the directory of the sources, the chain of callers, which element of
-// an array it was, how many sides have a role and which side came first are not part of
-// it, nor whether a side read or wrote: `n++` is one error on its line, however it was
-// caught. Of merged findings the one with the strongest confidence is shown, and Count
-// says how many there were.
+// The fingerprint is the hexadecimal SHA-256 of what stays the same when the program runs
+// again, and when it is built again with the functions involved unchanged: kind, property,
+// rule, names of variables and locks, and for each role of a side its function, file, and line
+// counted from the first line of the function. Not part of it are addresses, threads,
+// processes, the directory of the sources, the callers, the index in an array, the number of
+// sides that have a role, which side came first, and whether a side read or wrote: `n++` is
+// one error on its line, whichever of its accesses was found. Of merged findings the one with
+// the strongest confidence is shown, and Count is the number of all of them.
 func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	b := newBuilder(r)
 	run.Processes = slices.Clone(run.Processes)
@@ -50,9 +48,9 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	return rep
 }
 
-// canonical turns a finding so that the side that came first stands first:
-// the two orders of a race, or the rotations of a cycle, are one finding. Of a
-// misuse the wrong operation stays first.
+// canonical rotates the sides of a finding so that the one that came first in the run stands
+// first: the two orders of a race, and the rotations of a cycle, are one finding. Of a misuse
+// the wrong operation stays first.
 func canonical(f finding.Finding) finding.Finding {
 	n := len(f.Evidence)
 	if n < 2 || f.Kind == finding.Misuse {
@@ -83,7 +81,7 @@ func rotate[T any](s []T, k int) []T {
 	return slices.Concat(s[k:], s[:k])
 }
 
-// builder resolves, each identifier once.
+// builder resolves identifiers, each of them once.
 type builder struct {
 	resolver run.Namer
 	objects  map[event.ObjectID]*Object
@@ -228,8 +226,8 @@ func (b *builder) thread(id event.ThreadID) Thread {
 	return t
 }
 
-// sketch is the schedule that the evidence suggests: each side takes what it
-// holds, then each does what it wants.
+// sketch returns the schedule that the evidence suggests: each side acquires what it holds,
+// then each attempts its own step. Nothing has checked it.
 func sketch(f *Finding) []Step {
 	if f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
 		return nil // the evidence is how it was
@@ -254,8 +252,8 @@ func sketch(f *Finding) []Step {
 	return steps
 }
 
-// wantedByOther reports whether another side of the cycle than side i waits
-// for o: of all locks that side i holds, the one that closes the cycle.
+// wantedByOther reports whether another side of the cycle than side i waits for o: of all
+// locks that side i holds, that is the one that closes the cycle.
 func wantedByOther(f *Finding, i int, o Object) bool {
 	for j, other := range f.Evidence {
 		if j != i && other.Object != nil && same(*other.Object, o) {

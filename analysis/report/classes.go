@@ -7,9 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// ClassOf gives the classes of locks by their names: the class that a resolver knows,
-// else the lock's own name; "" without either. The process is that of who first used
-// the lock.
+// ClassOf returns a function that names the class of a lock and its process. The class is the
+// one that r knows, else the name of the lock; "" if it has neither. The process is that of
+// the first thread that used the lock.
 func ClassOf(r run.Namer) func(event.ObjectID) (class string, process uint32) {
 	return func(id event.ObjectID) (string, uint32) {
 		o := r.Object(id)

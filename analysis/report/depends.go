@@ -27,10 +27,10 @@ func (b *builder) depends(in []finding.Dependency) []Dependency {
 	return out
 }
 
-// maxDepends is how many threads that matter the text names.
+// maxDepends is the number of threads that the text names of those that matter.
 const maxDepends = 4
 
-// depends says in short which other threads matter, and how many do not.
+// depends prints which other threads matter, and how many do not.
 func (p *printer) depends(f *Finding) {
 	if f.Depends == nil {
 		return
@@ -74,7 +74,8 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// text is "T1 main thread created T2", "T4 feeder wrote 'count', which T2 reads".
+// text returns, as examples, "T1 main thread created T2" or "T4 feeder wrote 'count', which T2
+// reads".
 func (d *Dependency) text() string {
 	switch d.How {
 	case finding.Creates:

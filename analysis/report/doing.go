@@ -23,8 +23,8 @@ type Doing struct {
 	Ended   bool
 }
 
-// AddSeen adds what the threads of the process were found at, in the order of threads.
-// The report is then one of a moment, not of a run.
+// AddSeen adds what the threads of the process were found doing, in the order of threads. The
+// report is then one of a moment, not of a run.
 func (r *Report) AddSeen(seen []run.Seen, names run.Namer) {
 	b := newBuilder(names)
 	r.Doing = []Doing{}
@@ -44,7 +44,7 @@ func (r *Report) AddSeen(seen []run.Seen, names run.Namer) {
 	slices.SortStableFunc(r.Doing, func(a, b Doing) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
 }
 
-// phrase says what the thread does: "waits for 'm', which T2 holds".
+// phrase returns what the thread does, as "waits for 'm', which T2 holds".
 func (d *Doing) phrase() string {
 	switch {
 	case d.Step.Op != event.None:
@@ -67,7 +67,8 @@ func (d *Doing) phrase() string {
 	return "runs"
 }
 
-// sort is what the thread does, of one and of several: what threads are counted by.
+// sort returns a phrase for the sort of thing that the thread does, for one thread and for
+// several: Standing counts threads by it.
 func (d *Doing) sort() (one, many string) {
 	switch op := d.Step.Op; {
 	case op.IsAcquire():
@@ -90,8 +91,8 @@ func (d *Doing) sort() (one, many string) {
 	return "runs", "run"
 }
 
-// Standing counts what threads were found at: "no thread waits for a lock; 4 threads: 1 in
-// epoll_wait(2), 3 wait on conditions".
+// Standing counts the threads by what they were found doing, as "no thread waits for a lock; 4
+// threads: 1 in epoll_wait(2), 3 wait on conditions".
 func Standing(all []Doing) string {
 	counts, order, locks := map[string]int{}, []Doing(nil), 0
 	for _, d := range all {
@@ -115,7 +116,7 @@ func Standing(all []Doing) string {
 	return threads
 }
 
-// lookHead is the head of a report of a moment.
+// lookHead prints the first lines of a report of a moment.
 func (p *printer) lookHead(r Report) {
 	style, verdict := p.style.title, "no hang in"
 	if len(r.Findings) > 0 {
@@ -130,11 +131,11 @@ func (p *printer) lookHead(r Report) {
 	}
 }
 
-// maxDoing is how many different things that threads do the text shows.
+// maxDoing is the number of groups of threads that the text shows.
 const maxDoing = 50
 
-// doing lists the threads, those that do the same in the same places together, and who
-// waits for a lock first.
+// doing prints what the threads do. Threads that do the same at the same source location are
+// one group; groups that wait for a lock come first.
 func (p *printer) doing(r Report) {
 	groups := alikeDoing(r.Doing)
 	for i, g := range groups {
@@ -150,7 +151,7 @@ func (p *printer) doing(r Report) {
 	}
 }
 
-// eachOf is said before what several threads do.
+// eachOf returns the word that precedes what several threads do.
 func eachOf(n int) string {
 	if n > 1 {
 		return "each "
@@ -158,7 +159,7 @@ func eachOf(n int) string {
 	return ""
 }
 
-// who is "T1 main thread", "T2, T3 and 5 more (worker)".
+// who returns the threads of a group, as "T1 main thread" or "T2, T3 and 5 more (worker)".
 func who(g []Doing) string {
 	if len(g) == 1 {
 		return g[0].Thread.label()
@@ -171,10 +172,11 @@ func who(g []Doing) string {
 	return text
 }
 
-// maxTIDs is how many of the kernel's ids of a group the text shows.
+// maxTIDs is the number of kernel ids of a group that the text shows.
 const maxTIDs = 8
 
-// tids is ", tid 4153", as ps, top and debuggers know a thread; "" where that is not known.
+// tids returns the kernel ids of a group, by which ps, top and debuggers know threads, as ",
+// tid 4153"; "" if they are not known.
 func tids(g []Doing) string {
 	var all []string
 	for _, d := range g {
@@ -218,8 +220,8 @@ func boolRank(b bool) int {
 	return 0
 }
 
-// key is equal for threads that do the same: whose own condition it is that each of a pool
-// waits on makes no difference, but which lock it is does.
+// key is equal for threads that do the same. Each thread of a pool may wait on a condition of
+// its own, so which condition it is makes no difference; which lock it is does.
 func (d *Doing) key() string {
 	_, sort := d.sort()
 	var b strings.Builder

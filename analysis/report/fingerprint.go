@@ -12,16 +12,16 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// A fingerprint says which defect of the source a finding is, whoever was caught at it:
-// it is the same for other threads, other objects of the same type or array, other
-// callers, other address layouts, and for builds that leave the functions involved as
-// they are. What a finding is made of is therefore reduced to roles: what a thread does in
-// which place to what kind of object, and, of a deadlock, holding which kind of lock from
-// where. A ring of locks is the set of its roles, so five philosophers and a thousand, who all
-// have the same one, are one defect.
+// A fingerprint identifies the defect in the source that a finding shows, whichever threads
+// showed it. It is the same for other threads, other objects of the same type or array, other
+// callers and other address layouts, and for builds that leave the functions involved
+// unchanged. For this the sides of a finding are reduced to roles: what a thread does, in
+// which function and line, to what kind of object, and, of a deadlock, which kind of lock it
+// holds and where it acquired that. A cycle of locks is the set of its roles. So a cycle of
+// five philosophers and one of a thousand, who all have the same role, are one defect.
 
-// fingerprint hashes what Build documents. Every part is quoted, so that no
-// name can imitate a border between parts.
+// fingerprint returns the hash that Build documents. Every part is quoted, so that a name
+// cannot imitate the border between two parts.
 func fingerprint(f *Finding) string {
 	objects := make([]string, 0, len(f.Objects))
 	for i := range f.Objects {
@@ -36,7 +36,7 @@ func fingerprint(f *Finding) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// rolesOf gives the role of each side.
+// rolesOf returns the role of each side.
 func rolesOf(f *Finding) []string {
 	roles := make([]string, len(f.Evidence))
 	for i := range f.Evidence {
@@ -64,11 +64,11 @@ func role(f *Finding, i int) string {
 	return fmt.Sprintf("%q", append(parts, sortedSet(held)...))
 }
 
-// fewSides is how many are all shown, even if they do the same.
+// fewSides is the number of sides up to which all are shown, even if they do the same.
 const fewSides = 3
 
-// explaining gives the sides that it takes to explain the finding: all, but of a longer
-// ring of locks one of each role, and two if there is but one role.
+// explaining returns the sides that it takes to explain the finding: all of them, but of a
+// longer cycle of locks one for each role, and two if there is only one role.
 func explaining(f *Finding) []int {
 	seen := map[string]bool{}
 	var sides []int
@@ -85,10 +85,11 @@ func allAlike(roles []string) bool {
 	return !slices.ContainsFunc(roles, func(r string) bool { return r != roles[0] })
 }
 
-// identity names an object the same in every run, and as other objects that the program
-// makes in the same way: by its class, an element of an array as the array's, an anonymous one by where
-// it was initialised, and where that is unknown only by its kind. Where no place is known
-// either, nothing says that two findings are the same, and they are told apart by number.
+// identity returns a name of an object that is the same in every run, and the same for other
+// objects that the program makes in the same way: its class; for an element of an array the
+// name of the array; for an object without a name where it was initialised, or only its kind
+// if that is unknown. Where no source location is known either, nothing shows that two
+// findings are the same defect, and numbers distinguish them.
 func identity(o *Object, of *Finding) string {
 	switch {
 	case o.numbered && placed(of):
@@ -102,13 +103,13 @@ func identity(o *Object, of *Finding) string {
 	return AnyElement(name, "")
 }
 
-// placed reports whether it is known where a side of the finding was.
+// placed reports whether the source location of a side of the finding is known.
 func placed(f *Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(s Step) bool { return site(s.Stack) != "" })
 }
 
-// AnyElement writes index for the number of each element of an array: with "*",
-// slots[3].mu becomes slots[*].mu.
+// AnyElement replaces the index of each array element in a name: with "*", slots[3].mu becomes
+// slots[*].mu.
 func AnyElement(name, index string) string {
 	var b strings.Builder
 	for {
@@ -126,8 +127,8 @@ func AnyElement(name, index string) string {
 	}
 }
 
-// site names a place as builds do that leave its function as it is: by the line within
-// the function, else the line, else the distance in its code.
+// site returns a name of a source location that is the same in builds that leave its function
+// unchanged: the line within the function, else the line, else the offset in the code.
 func site(s Stack) string {
 	f := s.Top()
 	if f.Function == "" && f.File == "" && f.Module == "" {
@@ -143,8 +144,8 @@ func site(s Stack) string {
 	return fmt.Sprintf("%s %s:%d", name, path.Base(f.File), f.Line)
 }
 
-// functionName is a function's name without what compilers and instantiations of
-// templates add: f.constprop.0 is f; f<int>(int) and f<long>(long) are both f<>.
+// functionName returns the name of a function without the parts that compilers and template
+// instantiation add: f.constprop.0 is f; f<int>(int) and f<long>(long) are both f<>.
 func functionName(name string) string {
 	for _, suffix := range []string{".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm."} {
 		name, _, _ = strings.Cut(name, suffix)
@@ -160,8 +161,9 @@ func functionName(name string) string {
 	return short
 }
 
-// lambdaName leaves of a lambda the function around it, from which its lines are counted and
-// which tells it apart with them: compilers number lambdas, and where one was inlined, its number is not known.
+// lambdaName replaces a lambda by the function around it, from whose first line the lines of
+// the lambda are counted. Compilers number lambdas, but the number of one that was inlined is
+// not known.
 func lambdaName(name string) string {
 	const call = "}::operator()"
 	if !strings.Contains(name, "{lambda") || !strings.Contains(name, call) {
@@ -179,7 +181,7 @@ func lambdaName(name string) string {
 	return strings.Join(parts, call)
 }
 
-// moduleName is a module's file without the version: libz.so of libz.so.1.3.
+// moduleName returns the file of a module without its version: libz.so of libz.so.1.3.
 func moduleName(f event.Frame) string {
 	base := path.Base(f.Module)
 	if i := strings.Index(base, ".so"); i > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// WriteHangs tells of hangs while the program hangs: of each the sentence, and where
-// its threads wait.
+// WriteHangs reports hangs while the program hangs: the sentence of each, and where its
+// threads wait.
 func WriteHangs(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
 	for i := range r.Findings {
@@ -33,7 +33,7 @@ func WriteHangs(w io.Writer, r Report, o TextOptions) error {
 	return nil
 }
 
-// waitsFor says what a thread waits for.
+// waitsFor returns a phrase for what a thread waits for.
 func waitsFor(s Step) string {
 	switch {
 	case s.Op == event.Join && s.Peer != 0:
@@ -52,7 +52,8 @@ func waitsFor(s Step) string {
 	return "waits for " + quoted(s.Object) + readers(s)
 }
 
-// readers says that a lock is held for reading by threads of which only the number is known.
+// readers returns a phrase for the threads that hold a lock for reading, where only their
+// number is known.
 func readers(s Step) string {
 	switch s.Readers {
 	case 0:
@@ -63,7 +64,8 @@ func readers(s Step) string {
 	return fmt.Sprintf(", which %d readers hold (which threads, memory does not keep)", s.Readers)
 }
 
-// nobody says a hang that is no ring: of all threads, or of one whose lock is left.
+// nobody returns the sentence of a hang without a cycle: of all threads, or of one thread
+// whose lock was never released.
 func (n names) nobody(f *Finding) string {
 	s := f.Evidence[0]
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
@@ -83,7 +85,7 @@ func (n names) nobody(f *Finding) string {
 	return text
 }
 
-// relock says that a thread waits for itself.
+// relock returns the sentence of a thread that waits for itself.
 func (n names) relock(f *Finding) string {
 	s := f.Evidence[0]
 	since := ""

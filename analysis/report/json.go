@@ -10,9 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// The structs below are the JSON format. Fields are added, never changed or
-// taken away; arrays are empty, never null. Threads are the run's numbers (T2
-// is 2); thread_info tells more of them, object_info more of objects.
+// The structs with JSON tags are the JSON format. Fields are added, never changed or removed;
+// arrays are empty, never null. Threads are the numbers of the run (T2 is 2); thread_info has
+// more of them, object_info more of objects.
 
 // jsonConfidence counts all findings; those weaker than Least are not shown.
 type jsonConfidence struct {
@@ -95,7 +95,7 @@ type encoder struct {
 	stacks *stacks
 }
 
-// each never gives nil, which JSON would print as null.
+// each returns f of each element. It never returns nil, which JSON would print as null.
 func each[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, 0, len(in))
 	for _, x := range in {

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// merge keeps one finding for each fingerprint.
+// merge returns one finding for each fingerprint.
 func merge(all []Finding) []Finding {
 	slices.SortFunc(all, compareInstances)
 	groups := map[string][]Finding{}
@@ -24,10 +24,10 @@ func merge(all []Finding) []Finding {
 	return out
 }
 
-// maxOthers is how many of the instances that were merged into a finding are kept.
+// maxOthers is the number of merged instances that a finding keeps.
 const maxOthers = 16
 
-// join makes one finding of instances of the same defect, of which the first is shown.
+// join merges instances of the same defect into one finding, which shows the first of them.
 func join(group []Finding) Finding {
 	best := group[0]
 	best.Count = count(group)
@@ -50,7 +50,7 @@ func join(group []Finding) Finding {
 	return best
 }
 
-// instanceKey is the same for what the same threads did to the same objects.
+// instanceKey is equal for findings in which the same threads act on the same objects.
 func instanceKey(f finding.Finding) string {
 	var b strings.Builder
 	for _, s := range f.Evidence {
@@ -89,9 +89,9 @@ func eventsKey(f finding.Finding) string {
 	return b.String()
 }
 
-// compareInstances puts the one to show first: the strongest confidence, then
-// the fewest sides, a witness (a short one), and the earliest evidence. What is left decides
-// only so that the order of the input does not.
+// compareInstances orders instances of a defect, the one to show first: by the strongest
+// confidence, the fewest sides, a witness (a short one first), and the earliest evidence. The
+// last comparison only makes the result independent of the order of the input.
 func compareInstances(a, b Finding) int {
 	if order := cmp.Or(
 		cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)),
@@ -116,8 +116,8 @@ var (
 	kinds       = []finding.Kind{finding.Property, finding.Deadlock, finding.Race, finding.Misuse}
 )
 
-// AtLeast gives the report without the findings that are weaker than least, which are
-// counted in Hidden.
+// AtLeast returns the report without the findings that are weaker than least; Hidden counts
+// those.
 func (r Report) AtLeast(least finding.Confidence) Report {
 	shown := 0 // they are sorted by confidence
 	for shown < len(r.Findings) && rank(confidences, r.Findings[shown].Confidence) <= rank(confidences, least) {
@@ -131,7 +131,7 @@ func (r Report) AtLeast(least finding.Confidence) Report {
 	return r
 }
 
-// count is how many findings of a confidence the run has, also those not shown.
+// count returns the number of findings of a confidence, including those that are not shown.
 func (r Report) count(c finding.Confidence) int {
 	n := r.Hidden[c]
 	for _, f := range r.Findings {

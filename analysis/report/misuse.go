@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// misuse says which rule is broken, by whom, and against what: "T2 worker unlocks 'm' at
-// pool.c:33, which T1 main thread holds since pool.c:12".
+// misuse returns the sentence of a misuse: who broke the rule and against what, as "T2 worker
+// unlocks 'm' at pool.c:33, which T1 main thread holds since pool.c:12".
 func (n names) misuse(f *Finding) string {
 	wrong := f.Evidence[0]
 	who := thread(f, wrong.Thread).label()
@@ -87,7 +87,7 @@ func (n names) waitNotHeld(f *Finding, who, at string) string {
 	return text + "it does not hold" + n.opposite(f, ": it locked it last at %s", "")
 }
 
-// second is the thread of the other side.
+// second returns the name of the thread of the other side.
 func (n names) second(f *Finding) string {
 	if len(f.Evidence) < 2 {
 		return "another thread"
@@ -95,7 +95,7 @@ func (n names) second(f *Finding) string {
 	return thread(f, f.Evidence[1].Thread).label()
 }
 
-// holder is second, or "it" for the thread that does what is wrong.
+// holder returns what second does, or "it" if that is the thread that broke the rule.
 func (n names) holder(f *Finding) string {
 	if len(f.Evidence) > 1 && f.Evidence[1].Thread == f.Evidence[0].Thread {
 		return "it"
@@ -103,8 +103,8 @@ func (n names) holder(f *Finding) string {
 	return n.second(f)
 }
 
-// opposite puts where the other side is into a text, and gives instead where that is not
-// known.
+// opposite formats the source location of the other side into the text with; where that is not
+// known it returns the text instead.
 func (n names) opposite(f *Finding, with, instead string) string {
 	if len(f.Evidence) > 1 {
 		if at := n.at(f.Evidence[1].Stack); at != "" {

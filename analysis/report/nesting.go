@@ -9,10 +9,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Nesting says in words that a thread took a lock while it held others, for those
-// who are told of it while the program runs: locks by name, else by where
-// they were made. Locks is the same for nestings of the same locks, and for those
-// of other locks that were made in the same place.
+// Nesting returns a sentence for a new lock-order edge, for those who follow the program while
+// it runs: a thread acquired a lock while it held others. Locks are called by their names,
+// else by where they were initialised. The key locks is equal for edges of the same locks, and
+// for those of other locks that were initialised at the same source location.
 func Nesting(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
@@ -29,7 +29,7 @@ func Nesting(s finding.Step, r run.Namer) (text, locks string) {
 	return text, strings.Join(append(held, wanted), "\n")
 }
 
-// Resolve gives one finding its names and its sentence, for who is told of it while the
+// Resolve returns one finding with its names and its sentence, to be reported while the
 // program runs.
 func Resolve(f finding.Finding, r run.Namer) Finding {
 	out := newBuilder(r).finding(canonical(f))
@@ -37,7 +37,7 @@ func Resolve(f finding.Finding, r run.Namer) Finding {
 	return out
 }
 
-// aLock names an object without its address, where it can be told otherwise.
+// aLock names a lock without its address, where anything else is known of it.
 func (n names) aLock(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)

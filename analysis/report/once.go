@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// explained is the finding with those sides alone that explain it.
+// explained returns the finding with those sides alone that explain it.
 func (f *Finding) explained() *Finding {
 	if f.alike() == 0 {
 		return f
@@ -20,10 +20,10 @@ func (f *Finding) explained() *Finding {
 	return &short
 }
 
-// alike is how many sides do the same as those that explain the finding.
+// alike returns the number of sides that do the same as those that explain the finding.
 func (f *Finding) alike() int { return len(f.Evidence) - len(f.shown()) }
 
-// shown are the sides to show, as indices of Evidence.
+// shown returns the sides to show, as indices of Evidence.
 func (f *Finding) shown() []int {
 	if f.Explains != nil {
 		return f.Explains
@@ -35,7 +35,7 @@ func (f *Finding) shown() []int {
 	return all
 }
 
-// left are the threads of the sides that are not shown, in their order.
+// left returns the threads of the sides that are not shown, in their order.
 func (f *Finding) left() []event.ThreadID {
 	shown := map[event.ThreadID]bool{}
 	for _, i := range f.shown() {
@@ -50,10 +50,10 @@ func (f *Finding) left() []event.ThreadID {
 	return left
 }
 
-// maxListed is how many threads, or other instances, the text names.
+// maxListed is the number of threads, or of other instances, that the text names.
 const maxListed = 8
 
-// alike tells of the sides that are not shown, and of what was merged.
+// alike prints which threads do the same as the sides shown, and which instances were merged.
 func (p *printer) alike(f *Finding) {
 	if more := f.left(); len(more) > 0 {
 		p.out.WriteByte('\n')
@@ -63,7 +63,8 @@ func (p *printer) alike(f *Finding) {
 	p.others(f)
 }
 
-// threadNumbers is "T4, T5 and 96 more" of so many threads, the first of which are given.
+// threadNumbers returns "T4, T5 and 96 more" for a number of threads, the first of which are
+// given.
 func threadNumbers(ids []event.ThreadID, total int) string {
 	ids = ids[:min(len(ids), maxListed)]
 	parts := each(ids, func(id event.ThreadID) string { return fmt.Sprintf("T%d", id) })
@@ -76,7 +77,7 @@ func threadNumbers(ids []event.ThreadID, total int) string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
-// others names instances of the finding that other threads or objects made.
+// others prints the instances of the finding that other threads or objects made.
 func (p *printer) others(f *Finding) {
 	if len(f.Others) == 0 {
 		return

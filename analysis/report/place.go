@@ -11,8 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Top is the frame that a reader looks for; the zero Frame if the stack is
-// empty.
+// Top returns the frame that a reader looks for; the zero Frame if the stack is empty.
 func (s Stack) Top() event.Frame {
 	if s.At < len(s.Frames) {
 		return s.Frames[s.At]
@@ -24,11 +23,11 @@ func newStack(frames []event.Frame) Stack {
 	return Stack{Frames: frames, At: run.OwnIndex(frames)}
 }
 
-// startRoutines are those of the C++ library, with which every thread of std::thread starts.
+// startRoutines are those of the C++ library, with which every std::thread starts.
 var startRoutines = []string{"libstdc++.so", "libc++.so", "execute_native_thread_routine", "std::", "void* std::"}
 
-// nameThreads names threads that start in the C++ library by the program's function that
-// this calls, the outermost one of what is known of them.
+// nameThreads replaces the start routine of threads that start in the C++ library by the
+// outermost known function of the program that it calls.
 func (f *Finding) nameThreads() {
 	runs := map[event.ThreadID]string{}
 	for _, steps := range f.steps() {
@@ -47,8 +46,8 @@ func (f *Finding) nameThreads() {
 	}
 }
 
-// outermost is the program's function that the library called first; "" if the chain does not
-// begin in the library, or has no such function.
+// outermost returns the program's function that the library called first; "" if the stack does
+// not begin in the library, or has no such function.
 func outermost(frames []event.Frame) string {
 	i := len(frames) - 1
 	for i >= 0 && run.OfLibrary(frames[i]) {
@@ -60,11 +59,11 @@ func outermost(frames []event.Frame) string {
 	return frames[i].Function
 }
 
-// names shortens file paths: as few trailing components as tell the report's
-// files apart.
+// names has a short form of each file path: as few trailing components as distinguish the
+// files of the report.
 type names map[string]string
 
-// newNames are those that the report was built with, or else those of its stacks.
+// newNames returns the names that the report was built with, or else those of its stacks.
 func newNames(r Report) names {
 	if r.names != nil {
 		return r.names
@@ -84,7 +83,7 @@ func namesIn(stacks []Stack) names {
 	return shorten(slices.Collect(maps.Keys(set)))
 }
 
-// distinct has the stacks that many steps have once.
+// distinct returns the stacks without repetitions.
 func distinct(stacks []Stack) []Stack {
 	var out []Stack
 	seen := map[*event.Frame]bool{}
@@ -97,8 +96,8 @@ func distinct(stacks []Stack) []Stack {
 	return out
 }
 
-// shorten takes one component of each path after the other, from the end, until no other
-// path that is left ends so.
+// shorten takes components of each path, from the end, until no other path that is not yet
+// shortened ends in the same ones.
 func shorten(files []string) names {
 	type tail struct {
 		file string
@@ -125,7 +124,7 @@ func shorten(files []string) names {
 	return short
 }
 
-// line is "file:line", the file shortened; "" if unknown.
+// line returns "file:line", the file shortened; "" if unknown.
 func (n names) line(f event.Frame) string {
 	if f.File == "" {
 		return ""
@@ -140,7 +139,7 @@ func (n names) line(f event.Frame) string {
 	return fmt.Sprintf("%s:%d", file, f.Line)
 }
 
-// where is "function at file:line" as far as known, "" if nothing is.
+// where returns "function at file:line" as far as it is known, else "".
 func (n names) where(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
@@ -155,7 +154,7 @@ func (n names) where(s Stack) string {
 	return run.FrameName(f)
 }
 
-// at is "file:line", or the function where there is no line, or "".
+// at returns "file:line", or the function where there is no line, or "".
 func (n names) at(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
@@ -166,7 +165,7 @@ func (n names) at(s Stack) string {
 	return run.FrameName(s.Top())
 }
 
-// stacks gives every stack of the report.
+// stacks returns every stack of the report.
 func (r Report) stacks() []Stack {
 	var all []Stack
 	for i := range r.Findings {

@@ -24,8 +24,8 @@ type Pruned struct {
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;
-// those that read the same are one. Two places where accesses race, or that a lock keeps
-// apart, are not told again as ordered, as they may be in another call chain.
+// candidates of equal text become one. Two source locations whose accesses race, or are
+// excluded by a lock, may be ordered in other stacks; they are not listed again as ordered.
 func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	b := newBuilder(names)
 	r.Explained = true
@@ -38,7 +38,7 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 		p := &r.Pruned[i]
 		p.Message = n.dropped(p, clean(ps[i].Reason))
 	}
-	n.dropTold(r)
+	n.removeShown(r)
 	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {
 		if x.Kind != y.Kind {
 			return rank(kinds, x.Kind) - rank(kinds, y.Kind)
@@ -56,25 +56,26 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	r.Pruned = kept
 }
 
-// dropTold drops the ordered pairs of accesses of which there is more to tell.
-func (n names) dropTold(r *Report) {
-	told := map[string]bool{}
+// removeShown removes the ordered pairs of accesses that a finding or another candidate already
+// shows.
+func (n names) removeShown(r *Report) {
+	shown := map[string]bool{}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Kind == finding.Race {
-			told[n.pair(f.Objects, f.Evidence)] = true
+			shown[n.pair(f.Objects, f.Evidence)] = true
 		}
 	}
 	for i := range r.Pruned {
 		if p := &r.Pruned[i]; p.Why == finding.CommonLock {
-			told[n.pair(p.Objects, p.Evidence)] = true
+			shown[n.pair(p.Objects, p.Evidence)] = true
 		}
 	}
 	r.Pruned = slices.DeleteFunc(r.Pruned, func(p Pruned) bool {
-		return p.Kind == finding.Race && p.Why == finding.Ordered && told[n.pair(p.Objects, p.Evidence)]
+		return p.Kind == finding.Race && p.Why == finding.Ordered && shown[n.pair(p.Objects, p.Evidence)]
 	})
 }
 
-// pair names two places of accesses, in either order.
+// pair names the source locations of two accesses, in either order.
 func (n names) pair(objects []Object, sides []Step) string {
 	var out []string
 	for _, x := range sides {
@@ -100,7 +101,7 @@ func (b *builder) pruned(p *finding.Pruned) Pruned {
 	return out
 }
 
-// dropped says the candidate and why it was dropped in one sentence.
+// dropped returns a sentence for the candidate and why it was pruned.
 func (n names) dropped(p *Pruned, reason string) string {
 	var what string
 	f := Finding{Finding: finding.Finding{Kind: p.Kind}, Evidence: p.Evidence, Objects: p.Objects}
@@ -159,7 +160,7 @@ func (n names) orderedBy(p *Pruned) string {
 
 const ever = "one comes after the other in every schedule"
 
-// awaited says of an operation what it comes after: of an object, by a thread.
+// awaited has a phrase for what an operation comes after: of an object, by a thread.
 var awaited = map[event.Op]string{
 	event.Read:          "the value of %s that T%d reads",
 	event.Update:        "the value of %s that T%d reads",
@@ -170,7 +171,7 @@ var awaited = map[event.Op]string{
 	event.Receive:       "a message through %s that T%d received",
 }
 
-// pruned lists what is no finding.
+// pruned prints the candidates that are no findings.
 func (p *printer) pruned(r Report) {
 	if !r.Explained {
 		return

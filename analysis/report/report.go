@@ -1,13 +1,13 @@
-// Package report turns findings into something to read. Analyses speak of
-// identifiers; a person and a CI job want names, places and one sentence.
-// Build resolves, words, fingerprints, merges and sorts findings once, into
-// data; the printers (WriteJSON, WriteText) only lay that data out, so all
-// formats say the same.
+// Package report turns findings into something to read. Analyses refer to threads, objects and
+// stacks by number; a person and a CI job want names, source locations and one sentence. Build
+// resolves findings, makes their sentences and fingerprints, merges and sorts them once, into
+// data; the printers (WriteJSON, WriteText) only lay that data out, so that all formats report
+// the same.
 //
-// What goes in: the facts of the run, findings, and a run.Namer that knows
-// names and stacks. What comes out: a Report, equal for equal input whatever
-// the order of the findings, and bytes that are equal for equal Reports. What
-// it never knows: how events were recorded, and how a finding was found.
+// The facts of the run, findings, and a run.Namer that knows names and stacks go in. A Report
+// comes out, which is equal for equal input whatever the order of the findings; equal Reports
+// are printed as equal bytes. The package does not know how events were recorded or how a
+// finding was found.
 package report
 
 import (
@@ -56,7 +56,7 @@ type Properties struct {
 	Notes       []string     `json:"-"`
 }
 
-// Definition is what a property says, in the words of its specification.
+// Definition is the text of a property, in the words of its specification.
 type Definition struct {
 	Name     string            `json:"name"`
 	Text     string            `json:"text"`
@@ -64,8 +64,8 @@ type Definition struct {
 	Meanings map[string]string `json:"where"`
 }
 
-// Meaning is what a name of a specification stands for: a proposition, an event or a
-// variable of the program.
+// Meaning is what a name of a specification stands for: a proposition, an event or a variable
+// of the program.
 type Meaning struct{ Name, Text string }
 
 // AddProperties adds how much of properties was checked; nil adds nothing.
@@ -96,7 +96,7 @@ func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 	r.Notes = append(r.Notes, notes...)
 }
 
-// AddLocks adds how far the orders of locks were looked at, and notes on what was not.
+// AddLocks adds how much of the lock order was searched, and notes on what was not.
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
 	r.Notes = append(r.Notes, notes...)
@@ -108,17 +108,17 @@ type Report struct {
 	Findings []Finding
 	// Least is the weakest confidence of Findings; see Report.AtLeast. "" is potential.
 	Least finding.Confidence
-	// Hidden are the findings that are left out for it, by confidence.
+	// Hidden counts the findings that are weaker than Least, by confidence.
 	Hidden map[finding.Confidence]int
 	Stats  *Stats // nil if they were not asked for
-	// Pruned are the candidates that are no findings; Explained says that they were
-	// asked for. See Explain.
+	// Pruned are the candidates that are no findings; Explained reports that they were asked
+	// for. See Explain.
 	Pruned    []Pruned
 	Explained bool
-	// Doing is what the threads were found at, of a report of a moment; see AddSeen. Nil of
-	// one of a run.
+	// Doing is what the threads were found doing, in a report of a moment; nil in one of a
+	// run. See AddSeen.
 	Doing []Doing
-	// Generated: the findings have suppressions, which were asked for.
+	// Generated reports that the findings have suppressions, which were asked for.
 	Generated bool
 
 	names names // of its files, also of findings that are left out; nil of one made by hand
@@ -132,8 +132,8 @@ type Finding struct {
 	Mentioned []Thread `json:"-"` // all threads of evidence, witness and sketch, by ID
 	Evidence  []Step   `json:"evidence"`
 	Witness   []Step   `json:"witness"` // empty if there is none
-	// Sketch stands in for an absent witness: how the error would come
-	// about. Nothing has checked it.
+	// Sketch is, where there is no witness, how the error would come about. Nothing has
+	// checked it.
 	Sketch []Step `json:"sketch"`
 	// Observed is what the run did instead of Witness (properties).
 	Observed []Step       `json:"observed,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// row is one line of a schedule: a step's words, or steps left out.
+// row is one line of a schedule: a step in words, or a number of steps left out.
 type row struct {
 	thread event.ThreadID // 0: across all lanes
 	text   string
@@ -17,7 +17,7 @@ type row struct {
 	last   bool // one of the steps that are the error
 }
 
-// schedule prints the interleaving that shows the error, a lane a thread.
+// schedule prints the schedule that shows the error, with a column for each thread.
 func (p *printer) schedule(f *Finding) {
 	title, steps := "Another schedule that leads there:", f.Witness
 	switch {
@@ -65,9 +65,9 @@ func lanesOf(rows []row) []event.ThreadID {
 	return slices.Compact(ids)
 }
 
-// rows words the steps that matter: those on the finding's objects and locks,
-// and starts and joins. Of a step that a thread repeats in a loop the last one
-// is shown. How many were left out stands at the top.
+// rows returns the lines of the steps that matter: those on the objects and locks of the
+// finding, and forks and joins. Of a step that a thread repeats in a loop it keeps the last
+// one. The first line counts the steps that were left out.
 func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
 	objects, left := involved(f.explained()), map[event.ThreadID]bool{}
@@ -104,8 +104,8 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 	return rows
 }
 
-// repeated reports whether the same thread does the same at the same place
-// again later.
+// repeated reports whether the same thread does the same at the same source location again
+// later.
 func repeated(later []Step, s Step) bool {
 	return slices.ContainsFunc(later, func(l Step) bool {
 		return l.Thread == s.Thread && l.Op == s.Op && l.Peer == s.Peer && l.Stack.Top() == s.Stack.Top() &&
@@ -159,7 +159,8 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 	}
 }
 
-// cell is a step in its lane: on one line if it fits, the position whole.
+// cell returns a step as lines of its column: on one line if it fits, with the source location
+// never shortened.
 func cell(r row, width int) []string {
 	if r.thread == 0 {
 		return []string{r.text} // across all lanes
@@ -179,7 +180,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-columns(s), 0))
 }
 
-// does words a step: "locks ledger".
+// does returns a step in words, as "locks ledger".
 func (p *printer) does(s Step) string {
 	verb := verbs(s.Op)
 	switch {
@@ -208,7 +209,7 @@ func (p *printer) does(s Step) string {
 	return verb + letter(s.Truth)
 }
 
-// letter writes what holds as specifications do: " {p, !q}".
+// letter returns what holds, as specifications write it: " {p, !q}".
 func letter(truth []finding.Truth) string {
 	if len(truth) == 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// sentence says the error in one sentence, which tells of what has no name where it
-// comes from.
+// sentence returns the error in one sentence, which describes objects without a name by where
+// they were initialised.
 func (n names) sentence(f *Finding) string { return n.introduced(f, n.said(f)) }
 
 func (n names) said(f *Finding) string {
@@ -44,7 +44,7 @@ func (n names) deadlock(f *Finding) string {
 	return fmt.Sprintf("%s %s: %s", threadList(f.explained().Evidence, f.alike()), verb, n.sides(f))
 }
 
-// sides says of each thread of a ring what it holds and waits for.
+// sides returns a phrase for each thread of a cycle: what it holds and waits for.
 func (n names) sides(f *Finding) string {
 	var parts []string
 	for _, i := range f.shown() {
@@ -62,7 +62,8 @@ func (n names) sides(f *Finding) string {
 	return said
 }
 
-// heldInCycle is "" of a thread that holds nothing: a writer behind whom a reader waits.
+// heldInCycle returns the locks of the cycle that a side holds; "" for a thread that holds
+// nothing, such as a writer behind which a reader waits.
 func heldInCycle(f *Finding, i int) string {
 	var held []string
 	for _, h := range f.Evidence[i].Held {
@@ -92,7 +93,8 @@ func (n names) race(f *Finding) string {
 		capital(access(a)), quoted(a.Object), n.in(a.Stack), a.Thread, verb, access(b), n.in(b.Stack), b.Thread)
 }
 
-// shareLock: two sides of a race that hold the same lock hold it for reading.
+// shareLock reports whether the two sides of a race hold the same lock; they hold it for
+// reading then.
 func shareLock(a, b Step) bool {
 	for _, x := range a.Held {
 		for _, y := range b.Held {
@@ -138,8 +140,8 @@ func access(s Step) string {
 	return s.Op.String()
 }
 
-// byKernel says in which system call the kernel made an access; traces that are
-// older do not tell.
+// byKernel returns a phrase for an access by the kernel, with the system call if the trace
+// records it.
 func byKernel(s Step) string {
 	call := "a system call"
 	if f := s.Stack.Frames; len(f) > 0 && f[0].Module == event.KernelModule {
@@ -169,7 +171,7 @@ func quoted(o *Object) string {
 	return "'" + o.Name + "'"
 }
 
-// threadList is "T2, T3 and T4", "T2, T3 and 998 more threads".
+// threadList returns "T2, T3 and T4", or "T2, T3 and 998 more threads".
 func threadList(steps []Step, more int) string {
 	ids := make([]string, 0, len(steps)+1)
 	for _, s := range steps {
@@ -181,7 +183,7 @@ func threadList(steps []Step, more int) string {
 	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }
 
-// label names a thread as its column does: "T2 worker".
+// label returns the name of a thread as its column has it: "T2 worker".
 func (t Thread) label() string {
 	if t.Process != "" {
 		return t.name() + " of " + t.Process
@@ -201,9 +203,10 @@ func (t Thread) name() string {
 	return fmt.Sprintf("T%d", t.ID)
 }
 
-// introduced says of each object without a name where it comes from, at its first mention:
-// "the mutex initialised in open at pool.c:41 (0x5581…)", for one from the same place just
-// behind it "another such mutex (0x55c0…)", and "the mutex 0x5581…" further on.
+// introduced adds to each object without a name, at its first mention, where it was
+// initialised: "the mutex initialised in open at pool.c:41 (0x5581…)". The next object of the
+// same source location becomes "another such mutex (0x55c0…)"; later mentions stay "the mutex
+// 0x5581…".
 func (n names) introduced(f *Finding, text string) string {
 	left, last := involved(f), ""
 	for {
@@ -227,8 +230,8 @@ func (n names) introduced(f *Finding, text string) string {
 	}
 }
 
-// full is how an object is called where it is mentioned first: for one without a name,
-// with where it comes from.
+// full returns the name of an object for its first mention: for one without a name, with where
+// it was initialised.
 func (n names) full(o *Object) string {
 	if o == nil || !o.Anonymous || n.origin(*o) == "" {
 		return quoted(o)
@@ -236,7 +239,8 @@ func (n names) full(o *Object) string {
 	return fmt.Sprintf("the %s %s (%s)", o.Kind, n.origin(*o), o.Name)
 }
 
-// mention finds where a text first has a name that ends in an address.
+// mention returns the first index in a text of a name that ends in an address, -1 if there is
+// none.
 func mention(text, name string) int {
 	for from := 0; ; {
 		at := strings.Index(text[from:], name)
@@ -251,8 +255,9 @@ func mention(text, name string) int {
 	}
 }
 
-// describe gives an object as scripts get it: its name, and for one that has
-// none the address with where it was made or first seen; what may be one of many has its address too.
+// describe returns the name of an object for scripts. An object without a name is its address
+// with where it was initialised or first seen; a name that several objects may have is
+// followed by the address.
 func (n names) describe(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)

@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// shortName fits a name into width columns: C++ template arguments and parameters
-// go first, then the scopes, the outer ones first, for what stands last is the function's
-// own name; then its middle.
+// shortName fits a name into width columns. It removes C++ template arguments and parameters
+// first, then scopes, the outer ones first, since the name of the function itself stands last,
+// and then the middle.
 func shortName(s string, width int) string {
 	if columns(s) <= width {
 		return s
@@ -40,8 +40,8 @@ func shortName(s string, width int) string {
 
 const dots = "..."
 
-// shortText fits text with names in it into width columns: their template arguments and
-// parameters go first, then its middle.
+// shortText fits text with names in it into width columns. It removes template arguments and
+// parameters first, then the middle.
 func shortText(s string, width int) string {
 	if columns(s) <= width {
 		return s
@@ -60,7 +60,7 @@ func withoutMiddle(s string, width int) string {
 	return head + dots + tail(s, width-len(dots)-columns(head))
 }
 
-// columns is the width of a text on a terminal, that of escapes left out.
+// columns returns the width of a text on a terminal, without escapes.
 func columns(s string) int {
 	if printableASCII(s) {
 		return len(s)
@@ -68,7 +68,7 @@ func columns(s string) int {
 	return ansi.StringWidth(s)
 }
 
-// tail is the longest end of s, in whole characters, of at most width columns.
+// tail returns the longest end of s, in whole characters, of at most width columns.
 func tail(s string, width int) string {
 	total := columns(s)
 	for cut := total - width; cut < total; cut++ {
@@ -88,7 +88,7 @@ func collapse(s string, open, shut rune) string {
 	return s
 }
 
-// emptied is s with another text in each outermost bracket.
+// emptied returns s with the contents of each outermost bracket replaced by inside.
 func emptied(s string, open, shut rune, inside string) string {
 	var b strings.Builder
 	depth := 0
@@ -115,13 +115,12 @@ func emptied(s string, open, shut rune, inside string) string {
 	return b.String()
 }
 
-// longest is the length, in bytes, of a text that is shown whole.
+// longest is the length, in bytes, up to which a text is shown whole.
 const longest = 4096
 
-// clean makes text from a program, a file or a trace harmless to a terminal and
-// to whoever reads the report: whatever does not print, line feeds included, is
-// shown as its code, and of more than 4 KiB only both ends are left. The result
-// is valid UTF-8.
+// clean makes text from a program, a file or a trace harmless to a terminal and to readers of
+// the report: characters that do not print, line feeds included, become their codes, and of
+// more than 4 KiB only both ends are kept. The result is valid UTF-8.
 func clean(s string) string {
 	if len(s) > longest {
 		const end = longest / 2
@@ -155,8 +154,8 @@ func printableASCII(s string) bool {
 	return true
 }
 
-// Plain makes text harmless to a terminal, as in the report, and keeps its line
-// feeds: for errors and lists that hold names from a program.
+// Plain makes text harmless to a terminal, as clean does, but keeps its line feeds: for errors
+// and lists with names from a program.
 func Plain(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	return strings.Join(cleanAll(lines), "\n")

@@ -1,7 +1,7 @@
 package report
 
-// Stacks calls visit with each call chain of the findings; chains that several
-// share come again.
+// Stacks calls visit with each call stack of the findings, and again for each further use of
+// it.
 func (r *Report) Stacks(visit func(Stack)) {
 	for i := range r.Doing {
 		r.Doing[i].Step.stacks(visit)
@@ -22,7 +22,7 @@ func (r *Report) Stacks(visit func(Stack)) {
 	}
 }
 
-// steps are the finding's sides and schedules.
+// steps returns the sides and the schedules of the finding.
 func (f *Finding) steps() [][]Step {
 	return [][]Step{f.Evidence, f.Witness, f.Sketch, f.Observed, f.Lost}
 }

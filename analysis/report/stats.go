@@ -20,7 +20,7 @@ type Stats struct {
 	Latency   *LatencyTime `json:"latency,omitempty"` // nil without a specification, and of a recorded run
 }
 
-// OpCount is how many events of an operation there were.
+// OpCount is the number of events of an operation.
 type OpCount struct {
 	Operation string
 	Events    uint64
@@ -38,7 +38,7 @@ type CPUTime struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// Usage is what a process took. What is not known is 0.
+// Usage is what a process used. What is not known is 0.
 type Usage struct {
 	CPUTime
 	Elapsed time.Duration `json:"elapsed_ns"`
@@ -74,7 +74,7 @@ type LatencyTime struct {
 	Max    time.Duration `json:"max_ns"`
 }
 
-// rate is events a second; 0 where no time has passed.
+// rate returns events a second; 0 if no time has passed.
 func rate(events uint64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -82,7 +82,7 @@ func rate(events uint64, d time.Duration) float64 {
 	return float64(events) / d.Seconds()
 }
 
-// stats is the section of figures.
+// stats prints the section of figures.
 func (p *printer) stats(r Report) {
 	s := r.Stats
 	if s == nil {
@@ -150,7 +150,7 @@ func used(u Usage) string {
 	return text
 }
 
-// size is a number of bytes, to be read.
+// size returns a number of bytes in a readable unit.
 func size(n uint64) string {
 	switch {
 	case n < 1<<10:
@@ -161,7 +161,7 @@ func size(n uint64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// short is a duration in three digits.
+// short returns a duration in three digits.
 func short(d time.Duration) string {
 	switch {
 	case d < time.Microsecond:

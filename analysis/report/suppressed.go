@@ -8,24 +8,25 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
-// Suppressions are those that the report was made with, and what they left out of it.
+// Suppressions are those that were applied to the report, and how much they left out.
 type Suppressions struct {
 	Each    []Suppression
 	Foreign int // blocks of the files that are for other tools
 }
 
-// Suppression says what one suppression left out.
+// Suppression counts what one suppression left out.
 type Suppression struct {
 	Name string
 	File string // where it stands
 	Line int
-	// Findings counts what it left out, by confidence, Count the instances of these.
+	// Findings counts the findings that it left out, by confidence; Count counts their
+	// instances.
 	Findings map[finding.Confidence]int
 	Count    int
 }
 
-// ObjectNames are the names of what the finding is about, each once; what has no name
-// is left out.
+// ObjectNames returns the names of the objects of the finding, each once, without objects that
+// have no name.
 func (f *Finding) ObjectNames() []string {
 	var all []string
 	add := func(o *Object) {
@@ -42,7 +43,8 @@ func (f *Finding) ObjectNames() []string {
 	return all
 }
 
-// Stacks are the step's own and those of where its thread took the locks that it holds.
+// Stacks returns the stack of the step, and those where its thread acquired the locks that it
+// holds.
 func (s *Step) Stacks() []Stack {
 	all := []Stack{s.Stack}
 	for _, h := range s.Held {
@@ -51,7 +53,8 @@ func (s *Step) Stacks() []Stack {
 	return all
 }
 
-// suppressed counts what is left out and would be shown.
+// suppressed counts the findings that were left out and would be shown, and the suppressions
+// that did so.
 func (r Report) suppressed() (findings, by int) {
 	if r.Run.Suppressions == nil {
 		return 0, 0
@@ -70,7 +73,7 @@ func (r Report) suppressed() (findings, by int) {
 	return findings, by
 }
 
-// suppressions says in the report's first lines what was left out.
+// suppressions prints, among the first lines of the report, what was left out.
 func (p *printer) suppressions(r Report) {
 	if n, by := r.suppressed(); n > 0 {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf("suppressed: %s, by %s",
@@ -87,7 +90,7 @@ func (p *printer) suppressions(r Report) {
 	}
 }
 
-// describe is "known.supp:3: counter in poll: 2 predicted" or "... unused".
+// describe returns "known.supp:3: counter in poll: 2 predicted" or "... unused".
 func (s *Suppression) describe() string {
 	var parts []string
 	for _, c := range confidences {
@@ -102,7 +105,8 @@ func (s *Suppression) describe() string {
 	return fmt.Sprintf("%s:%d: %s: %s", clean(s.File), s.Line, clean(s.Name), what)
 }
 
-// generated prints what would suppress the findings, as it is to be pasted: not wrapped.
+// generated prints blocks that would suppress the findings, unwrapped, so that they can be
+// pasted.
 func (p *printer) generated(r Report) {
 	if !r.Generated || len(r.Findings) == 0 {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// TextOptions lays out the report that people read.
+// TextOptions are the layout of the text report.
 type TextOptions struct {
 	// Width is that of the terminal, in columns; 0 means 80, less than 32
 	// means 32. Only fingerprints and file positions go beyond it.
@@ -25,9 +25,9 @@ type TextOptions struct {
 	// Color adds terminal escapes. The caller decides: a terminal, and no
 	// NO_COLOR in the environment.
 	Color bool
-	// Verbose lists every variable that --watch-shared found, by default those
-	// that threads share, as far as they are not many; each suppression; and
-	// each frame of the sides' call chains, by default the ends of long ones.
+	// Verbose lists every variable that --watch-shared found, each suppression, and each frame
+	// of the stacks of the sides. By default the text lists a bounded number of the variables
+	// that threads share, and the ends of long stacks.
 	Verbose bool
 }
 
@@ -42,9 +42,9 @@ const (
 	maxSteps     = 40 // lines of a schedule that the text shows
 )
 
-// WriteText writes the report for a person: a verdict in the first line, what
-// limits it, then each finding with both sides, the schedule that shows it,
-// and what it rests on. Plain ASCII but for names.
+// WriteText writes the report for people: a verdict in the first line, what limits it, then
+// each finding with its sides, the schedule that shows it, and what it rests on. The text is
+// ASCII but for names.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
 	if r.Doing != nil {
@@ -103,7 +103,7 @@ func newStyles(color bool) styles {
 	}
 }
 
-// line writes lines, each styled and without trailing space.
+// line writes lines, each in a style and without trailing space.
 func (p *printer) line(style func(string) string, lines ...string) {
 	for _, l := range lines {
 		p.out.WriteString(strings.TrimRight(style(l), " "))
@@ -111,7 +111,7 @@ func (p *printer) line(style func(string) string, lines ...string) {
 	}
 }
 
-// para writes text wrapped to the width, lines after the first indented.
+// para writes text wrapped to the width, with lines after the first indented by hang.
 func (p *printer) para(style func(string) string, indent, hang int, text string) {
 	p.line(style, wrap(text, p.width, indent, hang)...)
 }
@@ -148,7 +148,7 @@ func (p *printer) head(r Report) {
 	}
 }
 
-// hidden counts the findings that the reader did not ask for.
+// hidden prints the number of findings that the reader did not ask for.
 func (p *printer) hidden(r Report) {
 	var parts []string
 	total, weakest := 0, finding.Observed
@@ -170,7 +170,7 @@ func (p *printer) hidden(r Report) {
 	p.para(itself[string], 0, 2, fmt.Sprintf("%s: --confidence %s %s", text, weakest, shows))
 }
 
-// callCount is "on call queue_put: 9,118 calls on 214 objects".
+// callCount returns "on call queue_put: 9,118 calls on 214 objects".
 func callCount(c run.Calls) string {
 	text := fmt.Sprintf("on %s: ", c.Pattern)
 	if c.Return {
@@ -184,12 +184,12 @@ func callCount(c run.Calls) string {
 	return text
 }
 
-// Headline is the verdict in one line: what was found and in what.
+// Headline returns the verdict in one line: what was found and in what program.
 func Headline(r Report) string {
 	return fmt.Sprintf("tracepredict: %s in %s", verdict(r), observed(r.Run))
 }
 
-// summary is the verdict: what was found, where, in how much.
+// summary returns the verdict with the size of the run.
 func summary(r Report) string {
 	lost := "nothing lost"
 	switch {
@@ -208,7 +208,7 @@ func summary(r Report) string {
 	return fmt.Sprintf("%s: %s, %s", Headline(r), strings.Join(figures, ", "), lost)
 }
 
-// observed is "shop (pid 12)", "server (pid 12, started as sh)", or "make (pid 12) and 3
+// observed returns "shop (pid 12)", "server (pid 12, started as sh)", or "make (pid 12) and 3
 // processes from it".
 func observed(r Run) string {
 	program := path.Base(cmp.Or(r.Became, r.Program))
@@ -226,7 +226,7 @@ func observed(r Run) string {
 	return program
 }
 
-// verdict is "1 deadlock, 2 races predicted; 1 race potential".
+// verdict returns "1 deadlock, 2 races predicted; 1 race potential".
 func verdict(r Report) string {
 	fs := r.Findings
 	if len(fs) == 0 && r.Run.Properties != nil && !r.Run.Properties.Complete {
@@ -337,7 +337,7 @@ func (p *printer) definition(property string) {
 	}
 }
 
-// sides prints the evidence beside each other where that leaves room.
+// sides prints the sides of the evidence beside each other, where there is room for that.
 func (p *printer) sides(f *Finding) {
 	shown := f.shown()
 	n := len(shown)
@@ -369,7 +369,7 @@ func (p *printer) indented(lines []string) {
 	}
 }
 
-// side is one thread's part: who it is, what it holds, what it does.
+// side returns the lines of one side: its thread, what it holds and what it does.
 func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
@@ -394,7 +394,7 @@ func forReading(h Held) string {
 	return ""
 }
 
-// placed is what a thread does, with its stack where there is one.
+// placed returns what a thread does, with its stack where there is one.
 func (p *printer) placed(what, in string, s Stack, width int) []string {
 	if len(s.Frames) == 0 {
 		return wrap(what, width, 0, 2)
@@ -416,8 +416,7 @@ func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string 
 	return head
 }
 
-// startedAt says where a thread was made, and by way of which functions if these are
-// several.
+// startedAt returns where a thread was created, with the callers if there are several.
 func (p *printer) startedAt(s Stack) string {
 	text := "started at " + p.names.at(s)
 	if by := callers(s); strings.Contains(by, " < ") {
@@ -445,9 +444,9 @@ func (p *printer) object(o *Object) string {
 	return fmt.Sprintf("%s (%s)", shortName(o.Name, p.width/2), o.Kind)
 }
 
-// stack shows the program's own part of a chain: without the library's frames
-// at either end. Of a long one there are the inner frames and the outermost, and
-// what a recursion repeats is there once. All of it is there if the reader asked for all.
+// stack returns the program's own part of a stack: without the frames of the library at either
+// end. Of a long stack it keeps the inner frames and the outermost one, unless the reader
+// asked for all of them, and frames that a recursion repeats are shown once.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
 	for len(frames) > 1 && run.OfLibrary(frames[len(frames)-1]) {
@@ -476,7 +475,7 @@ func (p *printer) frameRun(r frameRun, width int) []string {
 	return lines
 }
 
-// frameRun is a frame that stands so many times one after the other, from at on.
+// frameRun is a frame that is repeated so many times, from index at on.
 type frameRun struct {
 	frame     event.Frame
 	at, times int
@@ -495,8 +494,7 @@ func runsOf(frames []event.Frame) []frameRun {
 	return runs
 }
 
-// callers are the functions that led to a place, the innermost first, as far as they are
-// the program's; "" if there are none.
+// callers returns the program's functions on the stack, innermost first; "" if there are none.
 func callers(s Stack) string {
 	var names []string
 	for _, f := range s.Frames[min(s.At, len(s.Frames)):] {
@@ -513,7 +511,7 @@ func callers(s Stack) string {
 	return strings.Join(names, " < ")
 }
 
-// frame keeps the position whole: it is what people copy.
+// frame returns a frame as lines. It never shortens the source location, which people copy.
 func (p *printer) frame(i int, f event.Frame, width int) []string {
 	number := fmt.Sprintf("  #%d ", i)
 	at := p.names.line(f)
@@ -530,7 +528,8 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	return []string{strings.TrimRight(number+shortName(run.FrameName(f), room)+" "+at, " ")}
 }
 
-// anonymous tells where the locks without a name come from, of which the sentence does not.
+// anonymous prints where the locks without a name were initialised, where the sentence does
+// not say it.
 func (p *printer) anonymous(f *Finding) {
 	var lines []string
 	for _, o := range involved(f.explained()) {
@@ -574,7 +573,7 @@ func involved(f *Finding) []Object {
 	return distinct
 }
 
-// rests says what the finding stands on.
+// rests prints what the finding rests on.
 func (p *printer) rests(f *Finding) {
 	p.out.WriteByte('\n')
 	says := string(f.Confidence) + ": " + basis(f) + "."
@@ -609,8 +608,8 @@ func basis(f *Finding) string {
 	return "a heuristic says so; no checked schedule leads to it"
 }
 
-// keeps says what a schedule keeps of the order of the run, with the name that the JSON has
-// for it.
+// keeps returns a phrase for what a schedule keeps of the order of the run, with its name in
+// JSON.
 func keeps(o finding.Order) string {
 	switch o {
 	case finding.OrderNone:
@@ -627,7 +626,7 @@ func keeps(o finding.Order) string {
 	return fmt.Sprintf(" (order: %s)", o)
 }
 
-// assumption says what a prediction assumes, with the name that the JSON has for it.
+// assumption returns a phrase for what a prediction assumes, with its name in JSON.
 func assumption(a string) string {
 	switch a {
 	case "race-free":

@@ -8,11 +8,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// maxShown is how many variables of --watch-shared the text lists without Verbose.
+// maxShown is the number of variables of --watch-shared that the text lists without Verbose.
 const maxShown = 20
 
-// watched is the table of the variables that nobody named: those that threads
-// share, with Verbose all.
+// watched prints the table of the variables of --watch-shared: those that threads share, or
+// all with Verbose.
 func (p *printer) watched(r Report) {
 	if len(r.Run.Watched)+r.Run.Untouched == 0 {
 		return
@@ -53,7 +53,7 @@ func were(n int) string {
 	return "were"
 }
 
-// table lays the variables out in columns, long names shortened.
+// table prints the variables in columns, with long names shortened.
 func (p *printer) table(ws []run.Watched) {
 	if len(ws) == 0 {
 		return
@@ -86,7 +86,8 @@ func (p *printer) table(ws []run.Watched) {
 	}
 }
 
-// nameOf tells an array from other variables by how many of its elements were accessed.
+// nameOf returns the name of a variable; an array is followed by the number of its elements
+// that were accessed.
 func nameOf(w run.Watched) string {
 	if w.Elements == 0 {
 		return w.Variable
@@ -122,7 +123,7 @@ func fateText(w run.Watched) string {
 	return "to the end"
 }
 
-// droppedList says of which variables the probes were removed, and why.
+// droppedList returns the variables whose probes were removed, by the reason.
 func droppedList(ws []run.Watched) string {
 	reasons := map[string][]string{}
 	for _, w := range ws {

@@ -2,9 +2,9 @@ package stats
 
 import "math/bits"
 
-// Latency measures the time from an event to its verdict: until the level of the
-// lattice is closed that holds the event on the observed run, level k the first k
-// events. A nil Latency measures nothing.
+// Latency measures the time from an event to its verdict: until the level of the lattice is
+// closed that holds the event on the observed run. Level k holds the first k events. A nil
+// Latency measures nothing.
 type Latency struct {
 	now    func() uint64
 	times  []uint64 // of the events from level judged on; a ring
@@ -14,8 +14,8 @@ type Latency struct {
 	spread Histogram
 }
 
-// NewLatency makes a Latency. Now is the time on the clock of the events, in
-// nanoseconds; events without a time are left out.
+// NewLatency returns a Latency. The function now returns the time on the clock of the events,
+// in nanoseconds; events without a time are left out.
 func NewLatency(now func() uint64) *Latency { return &Latency{now: now} }
 
 // Event takes the time of the next event of the lattice.
@@ -37,7 +37,7 @@ func (l *Latency) grow() {
 	l.times, l.first = larger, 0
 }
 
-// Judged takes how many levels have been closed so far.
+// Judged takes the number of levels that have been closed so far.
 func (l *Latency) Judged(levels uint64) {
 	if l == nil || levels == l.judged {
 		return
@@ -51,7 +51,7 @@ func (l *Latency) Judged(levels uint64) {
 	}
 }
 
-// Spread is what was measured, in nanoseconds.
+// Spread returns the distribution of what was measured, in nanoseconds.
 func (l *Latency) Spread() *Histogram { return &l.spread }
 
 // Histogram counts values in buckets whose width is at most 1/32 of the value, as HDR
@@ -61,7 +61,7 @@ type Histogram struct {
 	n, max uint64
 }
 
-// subBits: a power of two is 1<<subBits buckets.
+// subBits is the logarithm of the number of buckets for each power of two.
 const subBits = 5
 
 // Add counts a value.
@@ -71,26 +71,27 @@ func (h *Histogram) Add(v uint64) {
 	h.max = max(h.max, v)
 }
 
-// bucket is exact below 2<<subBits; from there on, it is the subBits bits below the first.
+// bucket returns the bucket of a value: exact below 2<<subBits, else by the highest bit and
+// the subBits bits below it.
 func bucket(v uint64) int {
 	shift := max(bits.Len64(v)-subBits-1, 0)
 	return shift<<subBits + int(v>>shift)
 }
 
-// top is the largest value of a bucket.
+// top returns the largest value of a bucket.
 func top(b int) uint64 {
 	shift := max(b>>subBits-1, 0)
 	return (uint64(b-shift<<subBits)+1)<<shift - 1
 }
 
-// N is how many values were counted, Max the largest; 0 if there was none.
+// N returns the number of values that were counted.
 func (h *Histogram) N() uint64 { return h.n }
 
-// Max is the largest value.
+// Max returns the largest value; 0 if there was none.
 func (h *Histogram) Max() uint64 { return h.max }
 
-// Quantile is a value that a share q, from 0 to 1, of the values do not exceed: the
-// least one but for the width of a bucket. 0 without values.
+// Quantile returns a value that a share q, from 0 to 1, of the values do not exceed: the least
+// such value but for the width of a bucket. It returns 0 without values.
 func (h *Histogram) Quantile(q float64) uint64 {
 	want := uint64(q*float64(h.n) + 0.999999)
 	want = min(max(want, 1), h.n)

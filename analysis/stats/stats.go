@@ -1,7 +1,6 @@
-// Package stats counts what a run was made of and measures how long its verdicts
-// took. Events and times go in, in order; numbers come out. It finds nothing wrong,
-// keeps no event, and allocates nothing for each: memory does not depend on the length
-// of the run.
+// Package stats counts the events of a run and measures how long its verdicts took. Events and
+// times go in, in order; numbers come out. The package finds no errors, keeps no event, and
+// allocates nothing for an event: its memory does not depend on the length of the run.
 package stats
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -11,7 +10,7 @@ import "github.com/tracepredict/tracepredict/observer/event"
 type Counter struct {
 	events           [event.NumOps]uint64
 	variables, locks uint64
-	seen             recent
+	seen             recentSet
 }
 
 // Event takes the next event of the run.
@@ -37,16 +36,16 @@ func (c *Counter) object(id event.ObjectID, k event.Kind) {
 	}
 }
 
-// Remember implements observer.Rememberer: nothing is named.
+// Remember implements observer.Rememberer: a Counter names nothing.
 func (c *Counter) Remember(*event.Names) {}
 
-// Count is how many events of an operation there were.
+// Count is the number of events of an operation.
 type Count struct {
 	Op     event.Op
 	Events uint64
 }
 
-// Events are the counts of the operations that there were, in the order of event.Op.
+// Events returns the counts of the operations that there were, in the order of event.Op.
 func (c *Counter) Events() []Count {
 	var out []Count
 	for op, n := range c.events {
@@ -57,26 +56,26 @@ func (c *Counter) Events() []Count {
 	return out
 }
 
-// Variables is how many variables, or fields of objects, were accessed or told of.
+// Variables returns the number of variables, or fields of objects, that events were on.
 func (c *Counter) Variables() uint64 { return c.variables }
 
-// Locks is how many mutexes, read-write locks and spin locks were used.
+// Locks returns the number of mutexes, read-write locks and spin locks that were used.
 func (c *Counter) Locks() uint64 { return c.locks }
 
-// window is how far, in identifiers, an object may be met behind one that was named
-// after it.
+// window is the greatest distance, in identifiers, at which an object may be seen for the
+// first time behind one with a larger identifier.
 const window = 1 << 16
 
-// recent is the set of identifiers met. They are given in the order of the run, so that
-// those far behind the largest have all been met: it keeps a bit for each of the last
-// window alone.
-type recent struct {
+// recentSet is the set of identifiers seen. Identifiers are assigned in the order of the run,
+// so those far behind the largest have all been seen: the set keeps a bit for each of the last
+// window identifiers alone.
+type recentSet struct {
 	bits [window / 64]uint64 // by id modulo window
 	last uint64              // the largest
 }
 
-// add tells whether an identifier is met for the first time.
-func (r *recent) add(id uint64) bool {
+// add reports whether an identifier is seen for the first time.
+func (r *recentSet) add(id uint64) bool {
 	if id+window <= r.last {
 		return false
 	}
@@ -90,7 +89,7 @@ func (r *recent) add(id uint64) bool {
 }
 
 // advance makes room for identifiers up to id.
-func (r *recent) advance(id uint64) {
+func (r *recentSet) advance(id uint64) {
 	if id-r.last >= window {
 		clear(r.bits[:])
 	} else {

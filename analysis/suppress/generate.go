@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Generate gives each finding of the report the suppression that fits it.
+// Generate returns the report with a suppression for each finding.
 func Generate(rep report.Report) report.Report {
 	rep.Findings = slices.Clone(rep.Findings)
 	for i := range rep.Findings {
@@ -19,9 +19,9 @@ func Generate(rep report.Report) report.Report {
 	return rep
 }
 
-// Block writes a suppression for a finding. It names the objects and, for each of the
-// sides that differ, the innermost function of the program: the callers are left
-// out, as they are when findings are merged.
+// Block returns a suppression for a finding. It names the objects and, for each side that
+// differs from the others, the innermost function of the program. The callers are left out, as
+// they are when findings are merged.
 func Block(f *report.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n   %s\n   tracepredict:%s\n", title(f), kindOf(f))
@@ -70,7 +70,7 @@ func kindOf(f *report.Finding) string {
 	return string(f.Kind)
 }
 
-// objects are patterns of the finding's objects, elements of one array as one.
+// objects returns patterns of the objects of the finding; the elements of an array have one.
 func objects(f *report.Finding) []string {
 	var all []string
 	for _, name := range f.ObjectNames() {
@@ -82,8 +82,8 @@ func objects(f *report.Finding) []string {
 	return all
 }
 
-// topFrames are the lines for the sides, those of a race or of a pair twice if both
-// are alike.
+// topFrames returns the lines for the sides. A race, or a deadlock of two threads, has two
+// lines even if both are equal.
 func topFrames(f *report.Finding) []string {
 	var lines []string
 	for i := range f.Evidence {
@@ -109,6 +109,6 @@ func frameLine(f event.Frame) string {
 	return ""
 }
 
-// literal makes a pattern that matches a name: stars become question marks, which is
-// all that can be said of them.
+// literal returns a pattern that matches a name: stars become question marks, since a pattern
+// cannot quote a star.
 func literal(name string) string { return strings.ReplaceAll(strings.TrimSpace(name), "*", "?") }

@@ -11,40 +11,40 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// suspect is a finding as patterns are compared with it.
+// suspect is a finding in the form that patterns are compared with.
 type suspect struct {
 	finding   *report.Finding
 	objects   []string
-	sides     [][]chain           // by step of evidence
+	sides     [][]stack           // by step of evidence
 	functions map[string]struct{} // of all frames, with and without parameters
 }
 
-// chain is a calling chain, innermost first.
-type chain []names
+// stack is a call stack, innermost frame first.
+type stack []names
 
-// names are what patterns see of a frame.
+// names are the texts of a frame that patterns match.
 type names struct {
 	function, bare string // with and without parameters
 	module         string
 	file, line     string // "", "file:12"
 }
 
-func newCase(f *report.Finding) *suspect {
+func suspectOf(f *report.Finding) *suspect {
 	c := &suspect{finding: f, objects: f.ObjectNames(), functions: map[string]struct{}{}}
 	for i := range f.Evidence {
-		var chains []chain
+		var stacks []stack
 		for _, s := range f.Evidence[i].Stacks() {
 			if len(s.Frames) > 0 {
-				chains = append(chains, c.chain(s))
+				stacks = append(stacks, c.stack(s))
 			}
 		}
-		c.sides = append(c.sides, chains)
+		c.sides = append(c.sides, stacks)
 	}
 	return c
 }
 
-func (c *suspect) chain(s report.Stack) chain {
-	out := make(chain, 0, len(s.Frames))
+func (c *suspect) stack(s report.Stack) stack {
+	out := make(stack, 0, len(s.Frames))
 	for _, f := range s.Frames {
 		n := namesOf(f)
 		c.functions[n.function], c.functions[n.bare] = struct{}{}, struct{}{}
@@ -94,13 +94,14 @@ func (r *rule) matchesObjects(c *suspect) bool {
 	return true
 }
 
-// matchesSides finds for each group of patterns from the n-th another side.
+// matchesSides reports whether each group of patterns, from the n-th on, matches a side that
+// no other group takes.
 func (r *rule) matchesSides(c *suspect, n int, taken []bool) bool {
 	if n == len(r.sides) {
 		return true
 	}
-	for i, chains := range c.sides {
-		if taken[i] || !slices.ContainsFunc(chains, func(ch chain) bool { return follow(r.sides[n], ch) }) {
+	for i, stacks := range c.sides {
+		if taken[i] || !slices.ContainsFunc(stacks, func(ch stack) bool { return follow(r.sides[n], ch) }) {
 			continue
 		}
 		taken[i] = true
@@ -112,10 +113,10 @@ func (r *rule) matchesSides(c *suspect, n int, taken []bool) bool {
 	return false
 }
 
-// follow reports whether the runs of patterns match frames of the chain, one after
-// the other with any number of frames before, between and behind. To take the first
-// place that fits is right, since nothing later needs an earlier frame.
-func follow(runs []frames, c chain) bool {
+// follow reports whether the runs of patterns match frames of the stack, one run after the
+// other with any number of frames before, between and behind them. It takes the first match of
+// each run, which is right since no later run needs an earlier frame.
+func follow(runs []frames, c stack) bool {
 	for _, run := range runs {
 		at := run.in(c)
 		if at < 0 {
@@ -126,7 +127,7 @@ func follow(runs []frames, c chain) bool {
 	return true
 }
 
-func (run frames) in(c chain) int {
+func (run frames) in(c stack) int {
 	for at := 0; at+len(run) <= len(c); at++ {
 		if run.at(c[at:]) {
 			return at
@@ -135,7 +136,7 @@ func (run frames) in(c chain) int {
 	return -1
 }
 
-func (run frames) at(c chain) bool {
+func (run frames) at(c stack) bool {
 	for i, p := range run {
 		if !p.matches(&c[i]) {
 			return false
@@ -154,8 +155,8 @@ func (p framePattern) matches(n *names) bool {
 	return pathGlob(p.pattern, n.file) || pathGlob(p.pattern, n.line)
 }
 
-// pathGlob matches a whole path, or, with a pattern that begins with neither a slash
-// nor a star, its end from any component on.
+// pathGlob matches a whole path. A pattern that begins with neither a slash nor a star also
+// matches the end of a path, from the beginning of any component.
 func pathGlob(pattern, path string) bool {
 	if path == "" {
 		return false

@@ -9,7 +9,7 @@ import (
 )
 
 // matchesSomewhere is the plain model of follow: each way to place the runs is tried.
-func matchesSomewhere(runs []frames, c chain) bool {
+func matchesSomewhere(runs []frames, c stack) bool {
 	if len(runs) == 0 {
 		return true
 	}
@@ -30,8 +30,8 @@ func TestFollowTriesAll(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "runs") {
 			runs = append(runs, rapid.SliceOfN(pattern, 1, 3).Draw(t, "run"))
 		}
-		var c chain
-		for _, f := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 8).Draw(t, "chain") {
+		var c stack
+		for _, f := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 8).Draw(t, "stack") {
 			c = append(c, names{function: f, bare: f})
 		}
 		if got, want := follow(runs, c), matchesSomewhere(runs, c); got != want {

@@ -24,13 +24,13 @@ const (
 //go:embed default.supp
 var builtin []byte
 
-// BuiltinName is how the built-in suppressions are referred to, as if it were a file's name.
+// BuiltinName is the file name by which the built-in suppressions are called.
 const BuiltinName = "built-in"
 
-// BuiltinText gives the built-in suppressions as a file has them.
+// BuiltinText returns the built-in suppressions in the form of a file.
 func BuiltinText() string { return string(builtin) }
 
-// Builtin gives the suppressions that come with the tool.
+// Builtin returns the suppressions that come with the tool.
 func Builtin() (*Set, error) {
 	s, err := Parse(bytes.NewReader(builtin), BuiltinName)
 	if err != nil {
@@ -62,11 +62,11 @@ type Error struct {
 // Error implements error: file:line:column: message.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Message) }
 
-// maxFaults is how many faults of a file are told.
+// maxFaults is the number of faults of a file that are reported.
 const maxFaults = 10
 
-// Parse reads suppressions; name is the file's, for messages. Its error joins the faults,
-// each an *Error, the first ten of them.
+// Parse reads suppressions; name is that of the file, for messages. Its error joins the first
+// ten faults, each an *Error.
 func Parse(r io.Reader, name string) (*Set, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
@@ -88,14 +88,14 @@ func Parse(r io.Reader, name string) (*Set, error) {
 type parser struct {
 	file  string
 	lines []string
-	n     int    // lines taken; that of text is the n-th
-	text  string // the line, without space around it
-	col   int    // where it begins, from 1
+	n     int    // the number of the current line, from 1
+	text  string // the current line, without space around it
+	col   int    // the column of its first character, from 1
 	set   *Set
 	errs  []error
 }
 
-// next takes the next line that is neither empty nor a comment.
+// next moves to the next line that is neither empty nor a comment.
 func (p *parser) next() bool {
 	for p.n < len(p.lines) {
 		line := p.lines[p.n]
@@ -109,12 +109,12 @@ func (p *parser) next() bool {
 	return false
 }
 
-// fail notes a fault in the line, at a byte of it.
+// fail records a fault at a byte of the line.
 func (p *parser) fail(at int, format string, args ...any) {
 	p.errs = append(p.errs, &Error{p.file, p.n, p.col + at, fmt.Sprintf(format, args...)})
 }
 
-// block reads one block, whose first line has been taken. After a fault it goes on
+// block reads one block, whose first line is the current one. After a fault it continues
 // behind the next closing brace.
 func (p *parser) block() {
 	r := &rule{file: p.file, line: p.n, own: true}
@@ -143,8 +143,8 @@ func (p *parser) block() {
 	}
 }
 
-// inside takes a line that must be one of the block, and says what is missing
-// where there is none.
+// inside moves to a line that must be one of the block; if there is none it records what is
+// missing.
 func (p *parser) inside(wanted string) bool {
 	if !p.next() {
 		p.fail(0, "the file ends where %s is expected", wanted)
@@ -170,7 +170,7 @@ func (p *parser) skip() {
 
 const ourTool = "tracepredict"
 
-// isForeign reports whether the line of the kind names other tools alone.
+// isForeign reports whether the line of the kind names only other tools.
 func (p *parser) isForeign() bool {
 	tools, _, found := strings.Cut(p.text, ":")
 	if !found || known(strings.ToLower(tools)) {
@@ -185,7 +185,8 @@ func (p *parser) isForeign() bool {
 	return true
 }
 
-// looksOurs: of a misspelt name of ours people have to hear.
+// looksOurs reports whether the name of a tool may be ours, misspelt: then the user must be
+// told.
 func looksOurs(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
 
 func known(kind string) bool {
@@ -279,7 +280,7 @@ func (r *rule) addSide(runs []frames) {
 	}
 }
 
-// quote shows text of a file in a message, the start of it.
+// quote returns the beginning of a text of the file, for a message.
 func quote(text string) string {
 	const most = 60
 	if len(text) > most {

@@ -1,11 +1,12 @@
-// Package suppress keeps findings out of a report that someone has looked at and does
-// not want to hear of again. What to leave out stands in text files, in the form that
-// Valgrind's users know (docs/suppressions.md): a block has a name, the kinds of
-// findings that it is for, and patterns of objects and stack frames.
+// Package suppress leaves findings out of a report that someone has judged and does not want
+// to see again. What to leave out is written in text files, in the form that Valgrind's users
+// know (docs/suppressions.md): a block has a name, the kinds of findings that it is for, and
+// patterns of objects and stack frames.
 //
-// What goes in: files of suppressions, and findings that the report has resolved and
-// merged. What comes out: the report without what they match, and how much each of them
-// matched. What it never does: change what analyses find, or how findings are merged.
+// Files of suppressions go in, and findings that the report has resolved and merged. The
+// report without the findings that they match comes out, with the number of findings that each
+// suppression matched. The package never changes what analyses find, or how findings are
+// merged.
 package suppress
 
 import (
@@ -15,14 +16,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 )
 
-// Set is an ordered list of suppressions; of those that match a finding the first is
-// counted. A nil Set matches nothing. It is not changed by use.
+// Set is an ordered list of suppressions; a finding counts for the first one that matches it.
+// A nil Set matches nothing. Use does not change it.
 type Set struct {
 	rules []*rule
-	// literal has, by the first frame pattern that is a function's plain name, the rules
-	// that have one: of a thousand rules few are worth trying.
+	// literal has, by function name, the rules whose first frame pattern is that name without
+	// wildcards: of a thousand rules only a few need to be tried.
 	literal map[string][]int
-	rest    []int // rules without
+	rest    []int // the other rules
 	foreign int
 }
 
@@ -37,7 +38,7 @@ type rule struct {
 	sides  [][]frames // each matches another side
 }
 
-// kindPattern is a kind with its rule or property; kind "*" is any.
+// kindPattern is a kind with the name of a rule or property; kind "*" is any kind.
 type kindPattern struct {
 	kind      finding.Kind
 	qualifier string // "" is any
@@ -59,7 +60,7 @@ const (
 	source
 )
 
-// New joins suppressions; earlier sets are asked first. Nil sets are empty.
+// New joins suppressions; those of earlier sets are tried first. Nil sets are empty.
 func New(sets ...*Set) *Set {
 	all := &Set{literal: map[string][]int{}}
 	for _, s := range sets {
@@ -84,7 +85,7 @@ func (s *Set) add(r *rule) {
 	}
 }
 
-// literal gives a function's name without which the rule cannot match.
+// literal returns the name of a function without which the rule cannot match.
 func (r *rule) literal() (string, bool) {
 	for _, side := range r.sides {
 		for _, run := range side {
@@ -98,7 +99,7 @@ func (r *rule) literal() (string, bool) {
 	return "", false
 }
 
-// Len is how many suppressions there are.
+// Len returns the number of suppressions.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
@@ -106,7 +107,7 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Foreign counts the blocks that were left out because they are for other tools.
+// Foreign returns the number of blocks that were left out because they are for other tools.
 func (s *Set) Foreign() int {
 	if s == nil {
 		return 0
@@ -117,9 +118,9 @@ func (s *Set) Foreign() int {
 // Suppresses reports whether a suppression matches the finding.
 func (s *Set) Suppresses(f *report.Finding) bool { return s.match(f) >= 0 }
 
-// Apply gives the report without the findings that suppressions match, and counts them in
-// Run.Suppressions: each that is of a file, and of the built-in ones those that
-// matched. A nil Set leaves the report as it is.
+// Apply returns the report without the findings that suppressions match, and counts them in
+// Run.Suppressions: under each suppression of a file, and under those built-in ones that
+// matched. A nil Set leaves the report unchanged.
 func (s *Set) Apply(rep report.Report) report.Report {
 	if s == nil {
 		return rep
@@ -150,12 +151,12 @@ func (s *Set) Apply(rep report.Report) report.Report {
 	return rep
 }
 
-// match gives the first rule that matches, -1 if none does.
+// match returns the index of the first rule that matches, -1 if none does.
 func (s *Set) match(f *report.Finding) int {
 	if s.Len() == 0 {
 		return -1
 	}
-	c := newCase(f)
+	c := suspectOf(f)
 	for _, i := range s.candidates(c) {
 		if s.rules[i].matches(c) {
 			return i
@@ -164,7 +165,7 @@ func (s *Set) match(f *report.Finding) int {
 	return -1
 }
 
-// candidates are the rules that could match, in their order.
+// candidates returns the rules that could match, in their order.
 func (s *Set) candidates(c *suspect) []int {
 	all := slices.Clone(s.rest)
 	if len(s.literal) > 0 {
