@@ -1,17 +1,17 @@
 package bpf
 
-// Values is how what an indivisible access of a variable read and wrote follow from
-// its record: from Value, and from Entered, which is a register.
+// Values says how the values that an indivisible access of a variable read and wrote follow from
+// its record: from Value, and from Extra, which is a register.
 type Values uint8
 
-// The ways. Delta is a constant of the site.
+// The ways in which they follow. Delta is a constant of the site.
 const (
-	ValuesUnknown    Values = iota // a load or store has Value; what else read something is not known
-	ValuesBoth                     // it wrote Value, and read Entered
-	ValuesOld                      // it read Entered; what it wrote is not known
-	ValuesAdded                    // it read Entered, and added Delta
-	ValuesAddedReg                 // it read Entered, and added Value
+	ValuesUnknown    Values = iota // a load read, or a store wrote, Value; of others nothing is known
+	ValuesBoth                     // it wrote Value, and read Extra
+	ValuesOld                      // it read Extra; what it wrote is not known
+	ValuesAdded                    // it read Extra, and added Delta
+	ValuesAddedReg                 // it read Extra, and added Value
 	ValuesResult                   // it wrote Value, having added Delta
-	ValuesResultReg                // it wrote Value, having added Entered
-	ValuesResultLess               // it wrote Value, having subtracted Entered
+	ValuesResultReg                // it wrote Value, having added Extra
+	ValuesResultLess               // it wrote Value, having subtracted Extra
 )

@@ -70,7 +70,7 @@ type SiteInfo struct {
 	// Sync, if not nil, describes an access that synchronises.
 	Sync *Sync
 	// Parts, if not nil, returns what is accessed of the array Variable at an offset in
-	// bytes from its beginning, which is Entered of the record.
+	// bytes from its beginning, which is Extra of the record.
 	Parts func(offset uint64) []Part
 	array string // of an element
 }

@@ -13,27 +13,26 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Hand-made synchronisation: variables through which threads order themselves
-// without a call that a table could know. Which they are, a file says in two ways:
-// by their type, in its debug information, and by its code, which changes them by
-// indivisible instructions. All their accesses are observed, plain loads and
-// stores too, and are synchronisation, not data: they do not race with each other.
+// Hand-made synchronisation: variables through which threads order themselves without a call
+// that a table could list. A file shows which they are in two ways: their types in its debug
+// information, and indivisible instructions that change them. All their accesses are observed,
+// plain loads and stores too, and are synchronisation, not data: they do not race with each
+// other.
 
-// Bounds of what one file adds to the plan. Programs have tens of such variables;
-// tables of machine-made ones (a lock for each of a thousand slots) are not worth
-// a probe each.
+// Bounds of what one file adds to the plan. Programs have tens of such variables; large tables
+// of them (a lock for each of a thousand slots) are not worth a probe each.
 const (
 	maxAtomics     = 256
 	maxAtomicSites = 4096
-	// The size of code, in bytes, in which they are looked for: whoever starts a
-	// program of 100 MB does not wait seconds for us, nor for its libraries of
-	// cryptography. What they do by themselves makes findings potential all the same.
+	// The size of code, in bytes, that is searched for them: the user of a program of 100 MB
+	// shall not wait seconds for the search, nor for that of its libraries of cryptography. What
+	// they synchronise by themselves makes findings potential all the same.
 	maxProgramText = 8 << 20
 	maxLibraryText = 2 << 20
 )
 
-// atomics plans the accesses of the file's atomic variables, and of those of
-// earlier files that it refers to.
+// atomics plans the accesses of the file's atomic variables, and of those of earlier files that
+// it refers to.
 func (p *Planner) atomics(b *builder) error {
 	f := b.plan.File
 	if !b.handMade() {
@@ -74,12 +73,12 @@ func (p *Planner) atomics(b *builder) error {
 	return nil
 }
 
-// handMade reports whether hand-made synchronisation is looked for in the file.
+// handMade reports whether the file is searched for hand-made synchronisation.
 func (b *builder) handMade() bool {
 	return b.opts.Atomics && !RuntimeLibrary(b.plan.File.Name())
 }
 
-// elementNotes says which atomic elements of arrays may be accessed unseen.
+// elementNotes notes which atomic elements of arrays may be accessed unseen.
 func (b *builder) elementNotes(covers []Coverage) {
 	var names []string
 	for _, c := range covers {
@@ -97,8 +96,8 @@ func (b *builder) elementNotes(covers []Coverage) {
 	b.note("in %s, accesses of these atomic elements of arrays through pointers, and of several at once, are not seen: %s%s", b.plan.File.Name(), strings.Join(names, ", "), more)
 }
 
-// findAtomics lists the atomic variables that live in the file, but for those
-// that are watched by name.
+// findAtomics returns the atomic variables of the file, without those that are watched by
+// name.
 func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	f := b.plan.File
 	all, err := variable.AtomicTyped(f)
@@ -139,8 +138,8 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	return all, nil
 }
 
-// guards gives the guards of C++'s static objects, at most so many: code looks at them
-// itself and calls __cxa_guard_acquire only if the object is not made yet.
+// guards returns the guards of C++'s static objects, at most so many. Code reads them itself and
+// calls __cxa_guard_acquire only if the object is not made yet.
 func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Variable) {
 	f, left := b.plan.File, 0
 	for _, s := range f.Symbols() {
@@ -158,21 +157,21 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 	return vars
 }
 
-// holdsLibrary tells a static program that holds its C library.
+// holdsLibrary reports whether a file is a static program that contains its C library.
 func holdsLibrary(f *elf.File) bool { return f.Static() && len(f.Lookup("__libc_start_main")) > 0 }
 
-// implementation tells a variable by its name as the C library's own: C reserves names
-// with an underscore in front, at file scope, for the implementation (C11, 7.1.3). In
-// such names of glibc's and musl's are the list of stacks and the number of threads, which would
-// order the end of one thread before the creation of the next. C++ and Rust begin with
-// _Z and _R what they mangle. A program's own variable of such a name is synchronisation that is
-// not observed, as behind a pointer.
+// implementation reports whether a variable is the C library's own, by its name: C reserves
+// names that begin with an underscore, at file scope, for the implementation (C11, 7.1.3).
+// glibc's and musl's list of stacks and number of threads have such names, and would order the
+// end of one thread before the creation of the next. Mangled names of C++ and Rust begin with _Z
+// and _R. A program's own variable of such a name is synchronisation that is not observed, like
+// one behind a pointer.
 func implementation(v variable.Variable) bool {
 	return strings.HasPrefix(v.Name, "_") && !strings.HasPrefix(v.Name, "_Z") && !strings.HasPrefix(v.Name, "_R")
 }
 
-// watchedElements says which arrays are not observed because some of their elements
-// are watched, which would have each access twice.
+// watchedElements notes which arrays are not observed because some of their elements are
+// watched: each access of these would be recorded twice.
 func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
 	for _, name := range p.names() {
 		w := p.found[name]
@@ -184,8 +183,8 @@ func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
 	}
 }
 
-// hinted gives, of the places that may be changed through a register, those that
-// certainly are.
+// hinted returns the variables that are certainly changed indivisibly, of those that may be
+// changed through a register.
 func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []variable.Variable) {
 	var queries []variable.Query
 	for len(hints) > 0 && len(queries) < maxAtomics {
@@ -206,7 +205,7 @@ func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []varia
 	return vars
 }
 
-// inTable tells a function of the table: what it does is known from its calls.
+// inTable reports whether a function is in the table: what it does is known from its calls.
 func (b *builder) inTable(fn elf.Range) bool {
 	_, ok := b.known[fn.Lo]
 	return ok
@@ -223,7 +222,7 @@ func (b *builder) unseen() (elf.Unseen, error) {
 	return *b.plan.unseen, nil
 }
 
-// atomicAt is what is known of an atomic variable from the code alone.
+// atomicAt returns what is known of an atomic variable from the code alone.
 func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
 	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true}
 	name, off, ok := names.Data(addr)
@@ -244,14 +243,14 @@ func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variab
 
 func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
 
-// changedIndivisibly reports whether an instruction that certainly accesses the
-// variable does so indivisibly.
+// changedIndivisibly reports whether an instruction that certainly accesses the variable does so
+// indivisibly.
 func changedIndivisibly(v variable.Variable, res variable.Result) bool {
 	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !checks(a) && a.Offset == 0 && a.Width == v.Size })
 }
 
-// distinct sorts the variables and leaves out what overlaps another, or one that is
-// watched; the first of several, which the debug information knows, stays.
+// distinct returns the variables sorted, without those that overlap another or one that is
+// watched. Of several the first stays, which the debug information describes.
 func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
 	var out []variable.Variable
 	taken := slices.Clone(p.atomic)
@@ -268,7 +267,7 @@ func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
 	return out
 }
 
-// overlap reports whether two variables of a file do.
+// overlap reports whether two variables of a file overlap.
 func overlap(a, b variable.Variable) bool {
 	if b.Array == nil {
 		return a.Overlaps(b.Addr, b.Size)
@@ -290,8 +289,7 @@ func overlap(a, b variable.Variable) bool {
 	return true
 }
 
-// uniqueNames makes names that several variables have differ: sites refer to
-// variables by name.
+// uniqueNames makes the names of variables differ: sites refer to variables by name.
 func uniqueNames(vars, others []variable.Variable) {
 	count := map[string]int{}
 	for _, v := range slices.Concat(vars, others) {
@@ -304,7 +302,7 @@ func uniqueNames(vars, others []variable.Variable) {
 	}
 }
 
-// atomic plans the accesses of one atomic variable, at most so many; it gives
+// atomic plans the accesses of one atomic variable, none if there are more than left. It returns
 // their number.
 func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (int, error) {
 	if found.Err != nil {
@@ -338,8 +336,8 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 	return len(kept), nil
 }
 
-// syncAccesses plans the accesses of an atomic variable in this file; of the sites'
-// flags, those in may are set where they apply.
+// syncAccesses plans the accesses of an atomic variable in this file. may are the flags that a
+// site may have.
 func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
 	b.table = homeOf(v, res)
 	for _, a := range res.Accesses {
@@ -367,9 +365,9 @@ func (b *builder) countPlaces() {
 	}
 }
 
-// RuntimeLibrary tells the C and C++ run-time libraries, and allocators, by their file
-// names. What they synchronise with inside implements the calls that are observed, or
-// orders nothing that a program may rely on.
+// RuntimeLibrary reports whether a file name is that of a C or C++ run-time library or of an
+// allocator. Their own synchronisation implements the calls that are observed, or orders nothing
+// that a program may rely on.
 func RuntimeLibrary(name string) bool {
 	base := path.Base(name)
 	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl",

@@ -34,7 +34,7 @@ type Escape struct {
 	Line           int
 }
 
-// String gives the place and the way: "passed to update in main at shop.c:12".
+// String returns the way and the source location: "passed to update in main at shop.c:12".
 func (e Escape) String() string {
 	var b strings.Builder
 	b.WriteString(e.How.String())
@@ -52,11 +52,12 @@ func (e Escape) String() string {
 	return b.String()
 }
 
-// Source gives what the debug information, else the symbols, say of a place of
-// the file, the innermost function of those inlined there.
+// Source returns what the debug information, else the symbols, say of an address of the file:
+// the innermost function of those inlined there.
 func (p *Plan) Source(addr uint64) symbolize.Frame { return p.chain(addr)[0] }
 
-// chain gives the functions that were inlined there, the innermost first; at least one.
+// chain returns the functions that were inlined at an address, the innermost first; at least
+// one.
 func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	if p.source == nil {
 		p.source = symbolize.New(p.File)
@@ -64,8 +65,8 @@ func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	return p.source.Frames(addr)
 }
 
-// took counts an access of an atomic array, which so many sites see. One of another
-// width is of another member of the same structures.
+// took counts an access of an atomic array, which so many sites see. An access of another width
+// is one of another member of the same structures.
 func (c *Coverage) took(b *builder, a variable.Access, sites int) {
 	v := &c.Variable
 	other := checks(a) && a.Callee == "" && !a.Repeats && a.Width != v.Size && v.Array.Stride > uint64(v.Size)
@@ -75,8 +76,8 @@ func (c *Coverage) took(b *builder, a variable.Access, sites int) {
 	c.Sites += min(sites, 1)
 }
 
-// escapes are where a variable's address leaves what is followed, and what of the
-// code that may access it was not understood.
+// escapes returns the instructions at which a variable's address leaves what is followed, and
+// those that may access it and are not understood.
 func (b *builder) escapes(res variable.Result) []Escape {
 	var out []Escape
 	for _, e := range res.Escapes {
@@ -102,10 +103,10 @@ func (b *builder) escapeAt(addr uint64, how variable.How) Escape {
 	return e
 }
 
-// unprobed is an access that no probe can see.
+// unprobed returns the escape of an access that no probe can see.
 func (b *builder) unprobed(addr uint64) Escape { return b.escapeAt(addr, variable.NotUnderstood) }
 
-// functionName names the function at an address, "" if nothing does.
+// functionName returns the name of the function at an address, "" if nothing names it.
 func (b *builder) functionName(addr uint64) string {
 	if name, ok := b.stubs[addr]; ok {
 		return name
@@ -113,10 +114,10 @@ func (b *builder) functionName(addr uint64) string {
 	return b.plan.Source(addr).Function
 }
 
-// maxEscapes is how many escapes a note names.
+// maxEscapes bounds the escapes that a note lists.
 const maxEscapes = 3
 
-// coverageNotes says what of the variable's accesses goes unseen.
+// coverageNotes notes which of the variable's accesses go unseen.
 func (b *builder) coverageNotes(c Coverage) {
 	if !c.Complete() {
 		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.places())

@@ -5,19 +5,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// mark is where the C library's conditions keep that they were destroyed. glibc's
-// pthread_cond_destroy sets a bit that initialisers of every kind clear, also those that no
-// call tells of (PTHREAD_COND_INITIALIZER, std::condition_variable). Where the word lies
-// differs between versions, so that it is read from the function's code.
+// mark is the bit by which the C library's conditions record that they were destroyed. glibc's
+// pthread_cond_destroy sets it, and initialisers of every kind clear it, also those that are no
+// calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs between
+// versions, and is found in the function's code.
 type mark struct {
 	found  bool
-	offset int64
+	offset int64 // of the word, from the condition's beginning
 }
 
 // markBit is glibc's (nptl/pthread_cond_destroy.c: "Set the wake request flag").
 const markBit = 4
 
-// findMark looks for the mark among the functions of the file.
+// findMark searches the functions of the file for the mark.
 func (b *builder) findMark(calls []call) {
 	for _, c := range calls {
 		if e := c.entry; e.Builtin && e.Op == bpf.OpDestroy && e.Kind == synctab.KindCond && !b.mark.found {
@@ -26,7 +26,7 @@ func (b *builder) findMark(calls []call) {
 	}
 }
 
-// ask has the records of a use of a condition tell of the mark.
+// ask makes the records of a use of a condition contain the mark.
 func (m *mark) ask(s *bpf.SyncSite, e synctab.Entry) {
 	if !m.found || !e.Builtin || e.Kind != synctab.KindCond {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-// Place is where the program synchronises in a way that is not observed: by an
-// indivisible instruction through a pointer, say. A probe there tells which threads
-// have been there, not what it does.
+// Place is an instruction by which the program synchronises in a way that is not observed: an
+// indivisible one that works through a pointer, for example. A probe there records which threads
+// execute it, not what it does.
 type Place struct {
 	At     uint64 // the instruction
 	Addr   uint64 // where the probe sits
@@ -25,17 +25,17 @@ type Place struct {
 	Why    string // one line for people
 }
 
-// maxPlaces bounds the places of one file that get a probe: Rust's library, linked in,
-// has hundreds.
+// maxPlaces bounds the places of one file that get a probe. Rust's library, linked in, has
+// hundreds.
 const maxPlaces = 2048
 
-// maxPlacesText is the size of code, in bytes, in which places are looked for: those of
-// a library of cryptography take a fifth of a second, and without them nothing that it
-// might order is predicted in the many programs that have it.
+// maxPlacesText bounds the size of code, in bytes, that is searched for places. A library of
+// cryptography takes a fifth of a second; without it nothing that the library might order could
+// be predicted in the many programs that use it.
 const maxPlacesText = 8 << 20
 
-// tellPlaces plans a probe for each place of the file that synchronises unobserved, or
-// none if one place cannot be told of: then what the others tell changes nothing.
+// tellPlaces plans a probe for each place of the file that synchronises unobserved, or none if
+// one place can have no probe: then the hits of the others change no verdict.
 func (b *builder) tellPlaces() error {
 	unseen, ok, err := b.ordering()
 	if err != nil || !ok {
@@ -64,8 +64,8 @@ func (b *builder) tellPlaces() error {
 	return nil
 }
 
-// ordering lists the places of the file that synchronise; ok is false where they are
-// not all known, or where a probe could do harm.
+// ordering returns the places of the file that synchronise. ok is false where they are not all
+// known, or where a probe could do harm.
 func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 	f := b.plan.File
 	if !b.handMade() || f.Restartable() || f.TextSize() > maxPlacesText {
@@ -78,11 +78,10 @@ func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 	return u.Sites, true, err
 }
 
-// teller plans the probe of one place. It is never at an instruction that calls the
-// kernel, of which the kernel steps a copy: the call returns with the step not yet
-// taken, so that the bytes behind it run in the copy too (measured: in a static
-// program's brk they store relative to rip, and it dies of SIGSEGV), and a clone's
-// child goes on there (SIGTRAP).
+// teller plans the probe of one place. It is never at an instruction that calls the kernel, of
+// which the kernel steps a copy: the call returns before the step is done, so that the bytes
+// behind it run in the copy too (measured: in a static program's brk they store relative to
+// rip, and it dies of SIGSEGV), and a clone's child continues there (SIGTRAP).
 func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool) {
 	where, ok := b.image.Passed(s.Addr, taken)
 	if !ok {
@@ -92,8 +91,8 @@ func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool
 	return Place{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
 }
 
-// Observed answers which of the places that synchronise by themselves are observed
-// all the same: by probes of accesses, or as part of a function of the table.
+// Observed returns a function that reports whether a place that synchronises is observed after
+// all: by probes of accesses, or as part of a function of the table.
 func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
@@ -118,8 +117,8 @@ func (p *Plan) Describe(place Place) string {
 	return fmt.Sprintf("%s in %s at %s:%d", place.What, f.Function, path.Base(f.File), f.Line)
 }
 
-// ownFrame is the innermost frame that is not of the wrappers in a compiler's headers
-// and libraries, else the innermost.
+// ownFrame returns the innermost frame that is not of a wrapper in a compiler's headers or
+// libraries, else the innermost.
 func ownFrame(frames []symbolize.Frame) symbolize.Frame {
 	for _, f := range frames {
 		if f.File != "" && !slices.ContainsFunc([]string{"/usr/include/", "/usr/lib/", "/include/c++/", "/rustc/"}, func(dir string) bool { return strings.Contains(f.File, dir) }) {

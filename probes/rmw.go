@@ -9,16 +9,16 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// What an indivisible instruction read, and what it wrote. Threads order themselves
-// by such accesses, and the record of one may stand on the wrong side of another's:
-// no probe can sit at an instruction with a lock prefix, so it is made after it.
-// Only the values then tell who came first, and they must be the instruction's own:
-// memory read a moment later may be another thread's. Registers have them, but for
-// operations that tell only what they add, whose result is read from memory: there
-// the two values must fit the one before, and where another thread came between,
-// they do not, which is noticed (observer).
+// The values that an indivisible instruction read and wrote. Threads order themselves by such
+// accesses, and the record of one may stand on the wrong side of another's: no probe can sit at
+// an instruction with a lock prefix, so the record is made after it. Only the values then show
+// which came first, and they must be the instruction's own: memory that is read a moment later
+// may be another thread's. Registers hold them, except for operations whose register holds only
+// what they add: their result is read from memory. There the value and the one before must
+// differ by what was added; where another thread came between, they do not, and the observer
+// notices.
 
-// modify is what an instruction of x86-64 does to memory.
+// modify describes what an instruction of x86-64 does to memory.
 type modify struct {
 	op  modifyOp
 	reg insn.Reg // its register operand, NoReg if it has none
@@ -36,7 +36,7 @@ const (
 	modifySubtract // reg is subtracted
 )
 
-// decodeModify reads an instruction that changes memory; what it does not know is
+// decodeModify decodes an instruction that changes memory. What it does not know is
 // modifyOther.
 func decodeModify(code []byte) modify {
 	other := modify{reg: insn.NoReg}
@@ -76,7 +76,7 @@ func decodeModify(code []byte) modify {
 	return addConstant(op, field, code)
 }
 
-// addConstant reads the instructions that add or subtract a constant.
+// addConstant decodes the instructions that add or subtract a constant.
 func addConstant(op, field byte, code []byte) modify {
 	m := modify{op: modifyAdd, reg: insn.NoReg}
 	switch {
@@ -98,15 +98,15 @@ func addConstant(op, field byte, code []byte) modify {
 	return m
 }
 
-// syncWant is a probe of an access that synchronises: what it records, and how the
-// values follow from it.
+// syncWant is a probe of an access that synchronises: what it records, and how the values follow
+// from the record.
 type syncWant struct {
 	op     bpf.Op
 	when   uint8 // Site.When
 	second bpf.Operand
 	reg    insn.Reg // of second
 	imm    uint64
-	extra  insn.Reg // recorded as Entered; NoReg for none
+	extra  insn.Reg // recorded as Extra; NoReg for none
 	how    bpf.Values
 	delta  uint64
 	next   bool // it must sit at the next instruction: it looks at the flags
@@ -119,8 +119,8 @@ const (
 	ifNotEqual = 1 + 5 // jne
 )
 
-// syncWants says what to record of an indivisible instruction. A compare-and-swap
-// that fails has only read.
+// syncWants returns what to record of an indivisible instruction. A compare-and-swap that fails
+// only reads.
 func (b *builder) syncWants(a variable.Access) []syncWant {
 	code, err := b.plan.File.Bytes(a.Addr, a.Len)
 	if err != nil || b.arch != insn.AMD64 || len(code) != a.Len {
@@ -159,8 +159,8 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
 }
 
-// operandBefore says where the instruction's register operand, which it overwrites,
-// can be had after it: as a constant, or in the register that it was copied from.
+// operandBefore finds where the value of the instruction's register operand, which it
+// overwrites, still is after it: it is a constant, or in the register that it was copied from.
 func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bool {
 	line := b.image.LineBefore(a.Addr)
 	var later insn.RegSet // written between here and the access
@@ -186,8 +186,8 @@ func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bo
 	return false
 }
 
-// copied is operandBefore where the last thing that wrote the register copied 32 bits
-// of another, or cleared it.
+// copied is operandBefore for a register that was last written by copying 32 bits of another, or
+// by clearing it.
 func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegSet, w *syncWant) bool {
 	code, err := b.plan.File.Bytes(in.Addr, in.Len)
 	if err != nil || width > 4 {
@@ -207,8 +207,8 @@ func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegS
 	return true
 }
 
-// copy32 reads an instruction of x86-64 that copies the lower half of a register, or
-// clears one by an exclusive or with itself; to is NoReg for any other.
+// copy32 decodes an instruction of x86-64 that copies the lower half of a register, or clears
+// one by an exclusive or with itself. to is NoReg for any other.
 func copy32(code []byte) (to, from insn.Reg, cleared bool) {
 	rex := byte(0)
 	if len(code) == 3 && code[0]&0xf8 == 0x40 {
@@ -231,9 +231,9 @@ func copy32(code []byte) (to, from insn.Reg, cleared bool) {
 	return insn.NoReg, insn.NoReg, false
 }
 
-// plainWants says what to record of a load or store, best first: behind it, since a
-// load's value must be the one that was loaded, and a store that is recorded before
-// it happens would be contradicted by a load in between.
+// plainWants returns what to record of a load or store, best first. The probe is behind it: a
+// load's value must be the one that was loaded, and a load in between would contradict a store
+// that is recorded before it happens.
 func plainWants(a variable.Access) []syncWant {
 	memory := syncWant{op: accessOps[a.Kind], second: bpf.FromMemory, extra: insn.NoReg, spin: a.Kind == variable.Read}
 	w := memory
@@ -253,9 +253,9 @@ func plainWants(a variable.Access) []syncWant {
 	return []syncWant{w, stay}
 }
 
-// syncAccess plans an access that synchronises. What it orders is what its thread
-// does before and after it, so its record may not come behind what the thread
-// loads next, and that of an indivisible instruction may not come before it.
+// syncAccess plans an access that synchronises. It orders what its thread does before and after
+// it, so its record may not come behind what the thread loads next, and the record of an
+// indivisible instruction may not come before it.
 func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
 	sites, err := b.syncPlaces(v, a)
 	initial, known := initial(v)
@@ -269,8 +269,8 @@ func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) 
 	return sites, err
 }
 
-// initial is what a variable holds when the program begins, of an array each of its
-// elements, if that is 0.
+// initial returns the value of a variable when the program begins; of an array, that of each of
+// its elements, if it is 0.
 func initial(v variable.Variable) (value uint64, known bool) {
 	if v.Array == nil {
 		return v.File.Initial(v.Addr, v.Size)
@@ -278,8 +278,8 @@ func initial(v variable.Variable) (value uint64, known bool) {
 	return 0, v.File.Zeroed(v.Addr, v.Array.Span())
 }
 
-// elementAccess plans an access of an element of an atomic array. One that touches
-// more or less than an element is not seen.
+// elementAccess plans an access of an element of an atomic array. An access of more or less than
+// an element is not seen.
 func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
 	sure, whole := !checks(a) || a.Sure, v
 	switch {
@@ -369,8 +369,8 @@ func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) 
 	return b.image.Place(cs)
 }
 
-// behindLoad answers, for addresses in order, whether an instruction between the
-// access and there loads from memory.
+// behindLoad returns a function that reports, for addresses in ascending order, whether an
+// instruction between the access and the address loads from memory.
 func (b *builder) behindLoad(a variable.Access) func(addr uint64) bool {
 	behind := false
 	return func(addr uint64) bool {

@@ -11,18 +11,18 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// Probes see the accesses that name a variable; where its address escapes there
-// may be others. A hardware watchpoint sees all of them, at the price of an exception or
-// two each, but there are four. So, unless the user decides: probes where they
-// provably see everything, watchpoints for the rest, and where those do not suffice
-// it is the user's choice who gets them.
+// Probes see the accesses that name a variable; where its address escapes there may be others.
+// A hardware watchpoint sees all of them, at the price of an exception or two each, but there
+// are only four. So, unless the user decides, a variable is watched by probes where they
+// provably see every access, and by a watchpoint elsewhere. Where four do not suffice, the user
+// is asked to choose.
 
-// Hardware says how variables of Options.Watch may be watched by hardware. The
-// zero value: not at all.
+// Hardware says how variables of Options.Watch may be watched by hardware. By the zero value
+// none is.
 type Hardware struct {
-	// Registers is how many watchpoints can be had, at most watchpoint.Registers.
+	// Registers is the number of watchpoints that are free, at most watchpoint.Registers.
 	Registers int
-	// Why says why there are no more; "" where there are all.
+	// Why is the reason why there are no more; "" where all are free.
 	Why string
 }
 
@@ -33,12 +33,12 @@ type Watchpoint struct {
 	Site     Site              // At and Addr are the variable's; Why says why it was chosen
 }
 
-// LimitHardware says that Options.Choose may take no more watchpoints, and why.
+// LimitHardware bounds the watchpoints that Options.Choose may take, and gives the reason.
 func (p *Planner) LimitHardware(registers int, why string) {
 	p.opts.Choose = Hardware{Registers: registers, Why: why}
 }
 
-// names are all that is to be found.
+// names returns the names of all variables that are to be found.
 func (p *Planner) names() []string {
 	all := slices.Clone(p.opts.Watch)
 	for _, name := range p.opts.Hardware {
@@ -49,8 +49,8 @@ func (p *Planner) names() []string {
 	return all
 }
 
-// watchpoints plans those of the variables that the user named for them and that
-// this file has.
+// watchpoints plans the watchpoints of the variables that the user named for them and that this
+// file has.
 func (p *Planner) watchpoints(b *builder) error {
 	for _, name := range p.opts.Hardware {
 		v, ok := p.found[name]

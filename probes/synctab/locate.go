@@ -2,27 +2,27 @@ package synctab
 
 import "strings"
 
-// The TOML library keeps one position a key, so in an array of tables only
-// that of the last row. This file finds the others: in a text that the library
-// has accepted, it looks for the lines that begin rows and those that begin
-// keys. What it cannot see (rows written as inline tables) has the position of
-// the nearest thing that it saw, so a message is never without a line.
+// The TOML library keeps one position a key, so in an array of tables only that of the last row.
+// This file finds the others: in a text that the library has accepted, it searches for the lines
+// that begin rows and those that begin keys. What it does not find (rows written as inline
+// tables) has the position of the nearest row or key that it found, so that every message has a
+// line.
 
-// position is a place in the text, from 1.
+// position is a line and column of the text, from 1.
 type position struct{ line, col int }
 
-// place names a key of row (-1: of the document); "" is the row's beginning.
-type place struct {
+// item is a key of a row (-1: of the document); the key "" is the row's beginning.
+type item struct {
 	row int
 	key string
 }
 
-type positions map[place]position
+type positions map[item]position
 
 // key returns the position of a row's key, else of the row, else of the first
 // row or line.
 func (p positions) key(row int, key string) position {
-	for _, at := range []place{{row, key}, {row, ""}, {-1, "call"}} {
+	for _, at := range []item{{row, key}, {row, ""}, {-1, "call"}} {
 		if pos, ok := p[at]; ok {
 			return pos
 		}
@@ -30,7 +30,7 @@ func (p positions) key(row int, key string) position {
 	return position{1, 1}
 }
 
-// locate finds rows and keys of a valid TOML text.
+// locate returns the positions of the rows and keys of a valid TOML text.
 func locate(text string) positions {
 	l := locator{positions: positions{}, row: -1}
 	for i, line := range strings.Split(text, "\n") {
@@ -39,7 +39,7 @@ func locate(text string) positions {
 	return l.positions
 }
 
-// locator walks over lines, remembering what is open across their ends.
+// locator reads line by line, and keeps what is open at the end of a line.
 type locator struct {
 	positions
 	row   int
@@ -63,13 +63,13 @@ func (l *locator) line(number int, line string) {
 		var key string
 		key, rest = splitKey(trimmed)
 		if !l.other {
-			l.note(place{l.row, key}, at)
+			l.note(item{l.row, key}, at)
 		}
 	}
 	l.value(rest)
 }
 
-func (l *locator) note(p place, at position) {
+func (l *locator) note(p item, at position) {
 	if _, ok := l.positions[p]; !ok {
 		l.positions[p] = at
 	}
@@ -80,10 +80,10 @@ func (l *locator) header(at position, text string) {
 	key, _, _ := strings.Cut(name, "]")
 	key = strings.Trim(key, " \t\"'")
 	l.other = key != "call"
-	l.note(place{-1, key}, at)
+	l.note(item{-1, key}, at)
 	if !l.other && strings.HasPrefix(text, "[[") {
 		l.row++
-		l.note(place{l.row, ""}, at)
+		l.note(item{l.row, ""}, at)
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *locator) value(s string) {
 			s = s[1:]
 		}
 	}
-	if len(l.quote) == 1 { // cannot be in a valid text
+	if len(l.quote) == 1 { // impossible in a valid text
 		l.quote = ""
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Match finds the entry of a function by its linkage name (without symbol
+// Match returns the entry of a function by its linkage name (without symbol
 // version) and its demangled name, which may have parameters and may be empty.
 // A name of the table without template arguments matches every instance. Parts
 // of a function that the compiler split off or cloned (".cold", ".constprop.0")
@@ -51,7 +51,7 @@ func (t Table) NeedsDemangling(linkage string) bool {
 	return false
 }
 
-// mangledTail is a text that the mangled form of the name is sure to contain:
+// mangledTail returns a text that the mangled form of the name certainly contains:
 // its last component if that is an ASCII identifier, else "" (which every name
 // contains: operators and constructors are spelt in code, Rust writes other
 // letters in Punycode).
@@ -78,9 +78,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// withoutParameters cuts a demangled C++ name before its list of parameters,
-// and with it what follows (const, &, ABI tags), and cuts the hash from a Rust
-// name of the old mangling.
+// withoutParameters returns a demangled C++ name without its list of parameters and what follows
+// (const, &, ABI tags), and a Rust name of the old mangling without its hash.
 func withoutParameters(name string) string {
 	open := parameterList(name)
 	if open >= 0 && !strings.HasSuffix(name[:open], "operator") {
@@ -95,8 +94,8 @@ func withoutParameters(name string) string {
 	return name
 }
 
-// parameterList finds the bracket that opens the last list at the outermost
-// level, provided that no name follows it; -1 if there is none.
+// parameterList returns the index of the bracket that opens the last list at the outermost
+// level, if no name follows it; -1 if there is none.
 func parameterList(name string) int {
 	if strings.Contains(name[strings.LastIndexByte(name, ')')+1:], "::") {
 		return -1
@@ -113,7 +112,7 @@ func isHex(s string) bool {
 	return true
 }
 
-// withoutTemplates drops template arguments. Names of operators with angle
+// withoutTemplates returns the name without template arguments. Names of operators with angle
 // brackets keep theirs.
 func withoutTemplates(name string) string {
 	if !strings.ContainsRune(name, '<') {
@@ -138,9 +137,8 @@ func withoutTemplates(name string) string {
 	return out.String() + operator
 }
 
-// withoutReturnType drops what stands before the last space that is outside of
-// all brackets: the demangled name of a template function begins with the type
-// that it returns.
+// withoutReturnType returns what follows the last space that is outside of all brackets: the
+// demangled name of a template function begins with its return type.
 func withoutReturnType(name string) string {
 	if strings.Contains(name, "operator") {
 		return name
@@ -161,5 +159,5 @@ func withoutReturnType(name string) string {
 	return name
 }
 
-// squeeze drops spaces, which demanglers put at different places.
+// squeeze returns the name without spaces, which demanglers insert differently.
 func squeeze(name string) string { return strings.ReplaceAll(name, " ", "") }

@@ -32,8 +32,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, max(e.Col, 1), e.Message)
 }
 
-// Parse reads a table; name is the file's, for messages. It finds all faults
-// that it can, each an *Error, joined into one error.
+// Parse parses a table; name is the file's, for messages. It reports all faults
+// that it can find, each an *Error, joined into one error.
 func Parse(r io.Reader, name string) (Table, error) {
 	entries, err := parse(r, name)
 	if err != nil {
@@ -344,7 +344,7 @@ func (r *rowParser) argument(key string, otherwise int) int {
 	return int(n)
 }
 
-// offset is a place in an object, 0 if none is given.
+// offset returns an offset in an object, 0 if none is given.
 func (r *rowParser) offset(key string) int {
 	v, ok := r.row[key]
 	if !ok {
@@ -406,7 +406,7 @@ func operationNames() []string {
 	return names
 }
 
-// suggest ends a message about an unknown name: the nearest known one, or all.
+// suggest returns the end of a message about an unknown name: the nearest known one, or all.
 func suggest(name string, known []string) string {
 	best, distance := "", len(name)/2+1
 	for _, k := range known {

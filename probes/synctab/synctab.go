@@ -3,9 +3,8 @@
 // data, not code: what ships with tracepredict is builtin.toml, and a user adds
 // a library's locks with a few lines of the same format.
 //
-// In go TOML texts and, for a match, the names of a symbol; out come entries.
-// The package knows no ELF file, no probe and no process. A table is safe for
-// concurrent use once made.
+// It takes TOML texts and, for a match, the names of a symbol, and returns entries. The package
+// knows no ELF file, no probe and no process. A table is safe for concurrent use once made.
 package synctab
 
 import (
@@ -43,7 +42,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ParseKind finds a kind by its name; "none" is not one.
+// ParseKind returns the kind of a name; "none" is not one.
 func ParseKind(name string) (Kind, bool) {
 	i := slices.Index(kindNames[1:], name)
 	return Kind(i + 1), i >= 0
@@ -75,15 +74,15 @@ type Entry struct {
 	KindAt int
 	// Success is the returned values with which the operation has had its effect.
 	Success bpf.Success
-	// Try: the call does not wait. Timed: it gives up after a while.
+	// Try marks a call that does not wait, Timed one that gives up after a while.
 	Try, Timed bool
-	// Unwinds: a frame of the call can be unwound (a cancellation point, a
-	// call that throws or runs the user's code), so its return address must
-	// not be replaced: its return instructions are probed instead.
+	// Unwinds marks a call whose frame can be unwound (a cancellation point, a call that throws
+	// or runs the user's code), so that its return address must not be replaced: its return
+	// instructions are probed instead.
 	Unwinds bool
-	// Builtin: the row ships with tracepredict.
+	// Builtin marks a row that ships with tracepredict.
 	Builtin bool
-	// Source is where the row stands, as file:line.
+	// Source is the row's position, as file:line.
 	Source string
 }
 
