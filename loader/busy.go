@@ -2,11 +2,8 @@ package loader
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"sync"
-
-	"github.com/cilium/ebpf"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -61,7 +58,7 @@ func (b *busy) hit(time uint64) bool {
 	return b.shed
 }
 
-// take gives the links, to be closed; there will be no others.
+// take returns the links, to be closed; there will be no others.
 func (b *busy) take() []ownLink {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +102,7 @@ func (s *Session) countBusy(m *Module) {
 	s.busy.Store(&all)
 }
 
-// counter gives the counter of a variable; with mu held.
+// counter returns the counter of a variable; with mu held.
 func (s *Session) counter(name string) *busy {
 	b := s.counters[name]
 	if b == nil {
@@ -117,29 +114,29 @@ func (s *Session) counter(name string) *busy {
 
 // attachUnnamed puts in the probes of a module's atomic variables that nobody named;
 // with mu held.
-func (s *Session) attachUnnamed(m *Module, owner int, unfiltered bool) error {
+func (s *Session) attachUnnamed(m *Module, to attach.LinkTo) error {
 	names, of := m.unnamed()
 	for _, name := range names {
-		if err := s.attachBusy(s.counters[name], s.tracer.Objs.OnProbe, m.file, of[name], owner, unfiltered); err != nil {
+		if err := s.attachBusy(s.counters[name], to, of[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Session) attachBusy(b *busy, prog *ebpf.Program, f *os.File, probes []attach.Probe, owner int, unfiltered bool) error {
+// attachBusy puts in probes that are removed once they are hit too often.
+func (s *Session) attachBusy(b *busy, to attach.LinkTo, probes []attach.Probe) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
 		return nil
 	}
-	to := attach.LinkTo{File: f, Owner: owner, Unfiltered: unfiltered}
-	l, err := to.Link(prog, probes, 0)
+	l, err := s.tracer.Link(to, probes, 0)
 	if err != nil {
 		return fmt.Errorf("observe %s: %w", b.variable, err)
 	}
-	s.tracer.Own(owner, l)
-	b.links = append(b.links, ownLink{owner, l})
+	s.tracer.Own(to.Owner, l)
+	b.links = append(b.links, ownLink{to.Owner, l})
 	return nil
 }
 

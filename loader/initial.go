@@ -3,8 +3,6 @@ package loader
 import (
 	"encoding/binary"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -15,23 +13,21 @@ type Initial struct {
 	Value    uint64 // of its storage, little-endian, zero-extended
 }
 
-// InitialValues gives the variables of the first process that were asked for by
+// InitialValues returns the variables of the first process that were asked for by
 // name and what its files say that they hold at the start; without those that the
 // dynamic linker fills.
 func (s *Session) InitialValues() []Initial {
 	return s.initials(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }
 
-// ValuesNow gives what the variables hold now in the memory of the first process,
+// ValuesNow returns what the variables hold now in the memory of the first process,
 // without those that cannot be read there.
 func (s *Session) ValuesNow() []Initial {
 	pid := s.PID()
 	return s.initials(func(v *variable.Variable, addr uint64) (uint64, bool) {
 		var b [8]byte
-		local := []unix.Iovec{{Base: &b[0]}}
-		local[0].SetLen(min(max(v.Size, 1), 8))
-		n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(addr), Len: int(local[0].Len)}}, 0)
-		return binary.LittleEndian.Uint64(b[:]), err == nil && n == int(local[0].Len)
+		ok := s.ReadMemory(pid, addr, b[:min(max(v.Size, 1), 8)])
+		return binary.LittleEndian.Uint64(b[:]), ok
 	})
 }
 

@@ -70,7 +70,7 @@ func openModule(pid int, m procfs.Mapping, exe bool, early target.EarlyFiles) (*
 	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f, root: root}, nil
 }
 
-// openRoot gives the directory that the paths of a process count from, by a name that
+// openRoot returns the directory that the paths of a process count from, by a name that
 // is good as long as root is open: debug information is often looked for when the
 // process has ended.
 func openRoot(pid int) (root *os.File, name string) {
@@ -82,7 +82,7 @@ func openRoot(pid int) (root *os.File, name string) {
 	return os.NewFile(uintptr(fd), name), fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
-// bias gives the load bias of a mapping of the module's code.
+// bias returns the load bias of a mapping of the module's code.
 func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	for _, text := range m.Bin.Text() {
 		off, err := m.Bin.Offset(text.Lo)
@@ -103,7 +103,7 @@ func (m *Module) keep(base uint32) {
 	}
 }
 
-// probesOf gives the module's probes of what was named, with absolute site indices. Sites chained
+// probesOf returns the module's probes of what was named, with absolute site indices. Sites chained
 // behind another at the same address have none of their own.
 func (m *Module) probesOf() []attach.Probe {
 	var ps []attach.Probe
@@ -212,7 +212,7 @@ func (m *Module) calledBefore(addr uint64, function string) bool {
 	return false
 }
 
-// systemCalls gives the places of the module's own code that call the kernel, and what
+// systemCalls returns the places of the module's own code that call the kernel, and what
 // function they do it by; none of a run-time library. What cannot be read has none.
 func (m *Module) systemCalls() map[uint64]string {
 	m.callsOnce.Do(func() {

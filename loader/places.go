@@ -23,7 +23,7 @@ type placeRef struct {
 	group  *busy
 }
 
-// numberPlaces gives the module's places numbers, and groups; with mu held. If there
+// numberPlaces returns the module's places numbers, and groups; with mu held. If there
 // are too many in all files, none of the module is told of.
 func (s *Session) numberPlaces(m *Module) {
 	n := len(m.Plan.Places)
@@ -60,10 +60,10 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 		if byGroup[g] == nil {
 			groups = append(groups, g)
 		}
-		byGroup[g] = append(byGroup[g], attach.Probe{Offset: place.Offset, Site: number})
+		byGroup[g] = append(byGroup[g], attach.Probe{Offset: place.Offset, Site: number, Program: probes.ProgramPlace})
 	}
 	for _, g := range groups {
-		if err := s.attachBusy(g, s.tracer.Objs.OnUnseen, m.file, byGroup[g], p.pid, p.unfiltered()); err != nil {
+		if err := s.attachBusy(g, p.linkTo(m), byGroup[g]); err != nil {
 			return err
 		}
 	}
@@ -92,7 +92,7 @@ func (s *Session) leavePlace(number uint64) {
 	})
 }
 
-// Place gives the place of a number in records, and the plan that it is of; ok is false
+// Place returns the place of a number in records, and the plan that it is of; ok is false
 // if there is none.
 func (s *Session) Place(number uint64) (plan *probes.Plan, place probes.Place, ok bool) {
 	s.mu.Lock()
@@ -104,7 +104,7 @@ func (s *Session) Place(number uint64) (plan *probes.Plan, place probes.Place, o
 	return m.Plan, m.Plan.Places[uint32(number)-m.place], true
 }
 
-// told gives the addresses of the places whose first execution a probe tells of.
+// told returns the addresses of the places whose first execution a probe tells of.
 func (m *Module) told() map[uint64]bool {
 	at := map[uint64]bool{}
 	if m.asked && !m.late {

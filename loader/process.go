@@ -83,7 +83,7 @@ func (s *Session) Became() string {
 	return s.first.program
 }
 
-// of gives the process with a kernel's id, the latest if several have had it;
+// of returns the process with a kernel's id, the latest if several have had it;
 // the first for one that is not known.
 func (s *Session) of(pid int) *process {
 	if p := s.processes[pid]; p != nil {
@@ -175,11 +175,7 @@ func (s *Session) became(pid int, since uint64) {
 		return
 	}
 	if err := s.newProgram(pid); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if !s.endedProcess(p) {
-			s.note(fmt.Sprintf("what process %d became by execve is not observed: %v", pid, err))
-		}
+		s.noteAbout(pid, "what process %d became by execve is not observed: %v", pid, err)
 		return
 	}
 	s.mu.Lock()
@@ -220,11 +216,7 @@ func (s *Session) life(r *bpf.Record) {
 	case op == bpf.OpFork && r.Flags&bpf.RecProcess != 0:
 		pid := int(r.Object)
 		if err := s.forked(int(r.Tgid), pid, r.Flags&bpf.RecShared != 0); err != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if p := s.processes[pid]; p != nil && !s.endedProcess(p) {
-				s.note(fmt.Sprintf("process %d, forked by %d, is not observed: %v", pid, r.Tgid, err))
-			}
+			s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, r.Tgid, err)
 			return
 		}
 		if r.Flags&bpf.RecShared == 0 {

@@ -233,7 +233,7 @@ func (s *Session) begin(pid int) {
 	s.target, _ = os.FindProcess(pid) // by a descriptor: its number may be another's later
 }
 
-// Site gives the site of an index in records, nil if there is none.
+// Site returns the site of an index in records, nil if there is none.
 func (s *Session) Site(index uint32) *probes.Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +243,7 @@ func (s *Session) Site(index uint32) *probes.Site {
 	return s.sites[index]
 }
 
-// SiteModule gives the path of the file that a site is in, "" if there is none.
+// SiteModule returns the path of the file that a site is in, "" if there is none.
 func (s *Session) SiteModule(index uint32) string {
 	for _, m := range s.Modules() {
 		if index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
@@ -267,7 +267,7 @@ func (s *Session) Unmatched() []function.Pattern {
 	return out
 }
 
-// Variable gives the variable that a site accesses; ok is false if it is of no
+// Variable returns the variable that a site accesses; ok is false if it is of no
 // variable.
 func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 	if site.Variable == "" {
@@ -281,7 +281,7 @@ func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 	return v, false
 }
 
-// VariableAddr gives the address in a process of a watched variable, 0 if it
+// VariableAddr returns the address in a process of a watched variable, 0 if it
 // is not loaded.
 func (s *Session) VariableAddr(pid int, name string) uint64 {
 	s.mu.Lock()
@@ -359,7 +359,7 @@ func (s *Session) Segments(pid int) []Segment {
 	return slices.Concat(p.past, p.segments)
 }
 
-// backward gives the segments, the newest first.
+// backward returns the segments, the newest first.
 func (p *process) backward() iter.Seq[Segment] {
 	return func(yield func(Segment) bool) {
 		for _, segments := range [][]Segment{p.segments, p.past} {
@@ -534,13 +534,23 @@ func (s *Session) Unobserved() []string {
 	return slices.Clone(s.unobserved)
 }
 
+// noteAbout notes something about a process that has not ended; s.mu is not held.
+func (s *Session) noteAbout(pid int, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.endedProcess(s.of(pid)) {
+		s.note(fmt.Sprintf(format, args...))
+	}
+}
+
+// note adds a sentence to the notes, once; s.mu is held.
 func (s *Session) note(text string) {
 	if !slices.Contains(s.notes, text) {
 		s.notes = append(s.notes, text)
 	}
 }
 
-// module gives the module of a mapped file. One that another process has is good
+// module returns the module of a mapped file. One that another process has is good
 // for this one too, unless a program before an execve had it in the same
 // process: places are known by process and site, and must mean one thing.
 func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
@@ -592,21 +602,23 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	return mod, nil
 }
 
-// unfiltered: once the leader has called pthread_exit the kernel's PID filter lets
-// nothing through. Then the BPF program filters.
-func (p *process) unfiltered() bool { return procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid) }
+// linkTo returns where links of a module's probes for the process go. Once the first thread has
+// called pthread_exit the kernel's filter by process lets nothing through. Then the BPF program filters.
+func (p *process) linkTo(m *Module) attach.LinkTo {
+	return attach.LinkTo{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
+}
 
 // attach puts a module's probes in, but for those of attachPlaces.
 func (s *Session) attach(p *process, mod *Module) error {
-	unfiltered := p.unfiltered()
-	if err := s.tracer.Attach(mod.file, mod.probesOf(), p.pid, unfiltered); err != nil {
+	to := p.linkTo(mod)
+	if err := s.tracer.Attach(to, mod.probesOf()); err != nil {
 		return err
 	}
-	if err := s.attachUnnamed(mod, p.pid, unfiltered); err != nil {
+	if err := s.attachUnnamed(mod, to); err != nil {
 		return err
 	}
 	if s.keeper != nil {
-		if err := s.keeper.attach(mod, p.pid, unfiltered); err != nil {
+		if err := s.keeper.attach(mod, to); err != nil {
 			return err
 		}
 	}
@@ -684,7 +696,7 @@ func (f filter) Stack(r *bpf.StackRecord) {
 	f.s.opts.Handler.Stack(r)
 }
 
-// Chain gives the calling chain of a place, innermost first: where the event was, then
+// Chain returns the calling chain of a place, innermost first: where the event was, then
 // return addresses, as far as they can be found. It waits until it is found.
 func (s *Session) Chain(place uint32) []uint64 { return s.chains.Chain(place) }
 

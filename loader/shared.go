@@ -56,7 +56,7 @@ const (
 
 var fateNames = [...]string{"kept", "unshared", "guarded", "enough"}
 
-// String gives the fate's name as reports and traces spell it.
+// String returns the fate's name as reports and traces spell it.
 func (f Fate) String() string {
 	if int(f) < len(fateNames) {
 		return fateNames[f]
@@ -135,7 +135,7 @@ func (m *Module) places() []place {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, place{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)}})
+			ps = append(ps, place{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i), Program: s.Program}})
 		}
 		p := &ps[len(ps)-1]
 		p.variables = append(p.variables, s.BPF.Access.Watched)
@@ -145,15 +145,15 @@ func (m *Module) places() []place {
 }
 
 // attach puts in the probes of a module for a process.
-func (k *keeper) attach(m *Module, owner int, unfiltered bool) error {
+func (k *keeper) attach(m *Module, to attach.LinkTo) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for chunk := range slices.Chunk(m.places(), batchPlaces) {
-		b := &batch{LinkTo: attach.LinkTo{File: m.file, Owner: owner, Unfiltered: unfiltered}, places: chunk}
+		b := &batch{LinkTo: to, places: chunk}
 		if err := k.link(b); err != nil {
 			return err
 		}
-		k.tracer.Own(owner, b.link)
+		k.tracer.Own(to.Owner, b.link)
 		k.batches = append(k.batches, b)
 	}
 	return nil
@@ -165,7 +165,7 @@ func (k *keeper) link(b *batch) error {
 		probes[i] = p.probe
 	}
 	var err error
-	b.link, err = b.LinkTo.Link(k.tracer.Objs.OnShared, probes, b.generation)
+	b.link, err = k.tracer.Link(b.LinkTo, probes, b.generation)
 	return err
 }
 
@@ -259,7 +259,7 @@ func (k *keeper) thin() error {
 	return errors.Join(append(errs, attach.CloseAll(old))...)
 }
 
-// thinned gives the link of a batch that is to be closed, 0 if none is, and
+// thinned returns the link of a batch that is to be closed, 0 if none is, and
 // whether any of the batch stays.
 func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
 	next := *b

@@ -22,8 +22,9 @@ func TestPlaces(t *testing.T) {
 		{Addr: 0x300, Offset: 3, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 1}}},
 	}}}
 	m.keep(100)
+	const shared = probes.ProgramShared
 	want := []place{
-		{attach.Probe{Offset: 2, Site: 13}, []uint32{101}}, {attach.Probe{Offset: 3, Site: 14}, []uint32{101}}, {attach.Probe{Offset: 1, Site: 11}, []uint32{102, 100}},
+		{attach.Probe{Offset: 2, Site: 13, Program: shared}, []uint32{101}}, {attach.Probe{Offset: 3, Site: 14, Program: shared}, []uint32{101}}, {attach.Probe{Offset: 1, Site: 11, Program: shared}, []uint32{102, 100}},
 	}
 	if diff := cmp.Diff(want, m.places(), cmp.AllowUnexported(place{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -32,7 +32,7 @@ func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// Caught gives the signals for which a process has handlers: bit n-1 is signal n. Ok
+// Caught returns the signals for which a process has handlers: bit n-1 is signal n. Ok
 // is false if that cannot be read.
 func (s *Session) Caught(pid int) (mask uint64, ok bool) {
 	status, err := procfs.Status(strconv.Itoa(pid))

@@ -86,11 +86,7 @@ func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 			if err == nil || first {
 				return err
 			}
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			if !s.endedProcess(s.of(pid)) {
-				s.note(fmt.Sprintf("what process %d became by execve is not observed: %v", pid, err))
-			}
+			s.noteAbout(pid, "what process %d became by execve is not observed: %v", pid, err)
 			return nil
 		}
 	}
@@ -143,14 +139,8 @@ func (s *Session) newProgram(pid int) error {
 
 // child serves the birth of a process, which stands at its first instruction.
 func (s *Session) child(parent, pid int, shared bool) {
-	err := s.forked(parent, pid, shared)
-	if err == nil {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.processes[pid]; p != nil && !s.endedProcess(p) {
-		s.note(fmt.Sprintf("process %d, forked by %d, is not observed: %v", pid, parent, err))
+	if err := s.forked(parent, pid, shared); err != nil {
+		s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, parent, err)
 	}
 }
 
@@ -216,7 +206,7 @@ type UsageError struct{ Err error }
 // Error implements error.
 func (e *UsageError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
 func errNothingToSee(modules map[procfs.FileID]*Module) error {

@@ -95,7 +95,7 @@ func (p *process) bias(mod *Module) (uint64, bool) {
 	return 0, false
 }
 
-// KernelCode gives the code of the kernel around the instruction pointer of an
+// KernelCode returns the code of the kernel around the instruction pointer of an
 // OpTouch record of RecKernel: some bytes before, and some at it.
 func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	return s.tracer.KernelCode(ip)

@@ -75,6 +75,8 @@ const (
 	ProgramHeapLate
 	// ProgramCall observes calls and returns of functions that the user asked for.
 	ProgramCall
+	// ProgramPlace tells which threads execute a Place, and is removed soon; no Site has it.
+	ProgramPlace
 	// ProgramWatch observes a variable by a hardware watchpoint; there is no probe.
 	ProgramWatch
 )

@@ -1,9 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
 // ownUsage measures what the tool takes.
@@ -39,16 +39,11 @@ func cpuOf(who int) time.Duration {
 // peakMemory returns the largest resident memory, in bytes. The ru_maxrss of the kernel
 // would be that of the process that started the tool, if that was larger.
 func peakMemory() uint64 {
-	status, err := os.ReadFile("/proc/self/status")
+	status, err := procfs.Status("self")
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := bytes.Cut(status, []byte("VmHWM:"))
-	fields := bytes.Fields(rest)
-	if len(fields) == 0 {
-		return 0
-	}
-	kB, err := strconv.ParseUint(string(fields[0]), 10, 54)
+	kB, err := strconv.ParseUint(strings.TrimSuffix(status["VmHWM"], " kB"), 10, 54)
 	if err != nil {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -23,60 +24,6 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ring"
 	"github.com/tracepredict/tracepredict/probes"
 )
-
-// Own makes a link one of a process.
-func (t *Tracer) Own(owner int, l Link) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.files[owner] = append(t.files[owner], l)
-}
-
-// Replace puts a link of a process in another's place, with next 0 in nobody's; it
-// is false if the process has that link no more.
-func (t *Tracer) Replace(owner int, old, next Link) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.files[owner], io.Closer(old))
-	if i < 0 {
-		return false
-	}
-	if next == 0 {
-		t.files[owner] = slices.Delete(t.files[owner], i, i+1)
-	} else {
-		t.files[owner][i] = next
-	}
-	return true
-}
-
-// Tallies reads what is counted of the first n variables.
-func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
-	if n == 0 {
-		return nil, nil
-	}
-	keys, values := make([]uint32, n), make([]bpf.Tally, n)
-	var cursor ebpf.MapBatchCursor
-	got, err := t.Objs.Watched.BatchLookup(&cursor, keys, values, nil)
-	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		return nil, fmt.Errorf("read the counts of variables: %w", err)
-	}
-	return values[:got], nil
-}
-
-// Drop makes the programs pass over a variable.
-func (t *Tracer) Drop(index uint32) error {
-	if err := t.Objs.Dropped.Put(index, uint8(1)); err != nil {
-		return fmt.Errorf("stop watching a variable: %w", err)
-	}
-	return nil
-}
-
-// Crowd says that a process has several threads already.
-func (t *Tracer) Crowd() error {
-	if err := t.Objs.Crowded.Set(uint32(1)); err != nil {
-		return fmt.Errorf("tell the programs of threads: %w", err)
-	}
-	return nil
-}
 
 // TracerOptions say how the BPF side is sized. The zero value is useful.
 type TracerOptions struct {
@@ -120,7 +67,7 @@ const (
 // read; the other methods may be called concurrently with it and with each
 // other.
 type Tracer struct {
-	Objs bpf.TracepredictObjects
+	objs bpf.TracepredictObjects
 	Ring *ring.Buffer
 
 	mu    sync.Mutex          // guards what follows; taken alone
@@ -143,7 +90,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 		return nil, err
 	}
 	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
-	if err := spec.LoadAndAssign(&t.Objs, nil); err != nil {
+	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, need.ExplainLoad(err)
 	}
 	if err := t.start(); err != nil {
@@ -234,10 +181,10 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 
 func (t *Tracer) start() error {
 	var err error
-	if t.Ring, err = ring.New(t.Objs.RingBuffer); err != nil {
+	if t.Ring, err = ring.New(t.objs.RingBuffer); err != nil {
 		return err
 	}
-	for _, p := range []*ebpf.Program{t.Objs.OnFork, t.Objs.OnExit, t.Objs.OnExec} {
+	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
 		l, err := link.AttachTracing(link.TracingOptions{Program: p})
 		if err != nil {
 			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
@@ -250,23 +197,26 @@ func (t *Tracer) start() error {
 // startMessages attaches the programs for system calls. Returns come first: a call that
 // is under way is then seen to return.
 func (t *Tracer) startMessages() error {
-	for _, p := range []struct {
-		name string
-		prog *ebpf.Program
-	}{{"sys_exit", t.Objs.OnCallOut}, {"sys_enter", t.Objs.OnCallIn}} {
-		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: p.name, Program: p.prog})
-		if err != nil {
-			return fmt.Errorf("attach the tracepoint %s of system calls: %w", p.name, err)
-		}
-		t.links = append(t.links, l)
+	if err := t.attachCalls("sys_exit", t.objs.OnCallOut); err != nil {
+		return err
 	}
+	return t.attachCalls("sys_enter", t.objs.OnCallIn)
+}
+
+// attachCalls attaches a program to a tracepoint of system calls.
+func (t *Tracer) attachCalls(name string, prog *ebpf.Program) error {
+	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint %s of system calls: %w", name, err)
+	}
+	t.links = append(t.links, l)
 	return nil
 }
 
 // AddTarget makes the tracepoints, and links without a PID filter, report the
 // process pid.
 func (t *Tracer) AddTarget(pid int) error {
-	if err := t.Objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
+	if err := t.objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
 		return fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	return nil
@@ -287,7 +237,7 @@ func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 		if s.Next > 0 {
 			s.Next += base - 1
 		}
-		if err := t.Objs.Sites.Put(base+uint32(i), s); err != nil {
+		if err := t.objs.Sites.Put(base+uint32(i), s); err != nil {
 			return 0, fmt.Errorf("write site %d: %w", base+uint32(i), err)
 		}
 	}
@@ -295,7 +245,7 @@ func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 	return base, nil
 }
 
-// Signature gives the index of a signature; functions that are recorded alike
+// Signature returns the index of a signature; functions that are recorded alike
 // share one.
 func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
 	t.mu.Lock()
@@ -308,7 +258,7 @@ func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
 	if n >= bpf.MaxSignatures {
 		return 0, fmt.Errorf("the functions asked for take their parameters in more than %d ways: ask for fewer", bpf.MaxSignatures)
 	}
-	if err := t.Objs.Signatures.Put(n, s); err != nil {
+	if err := t.objs.Signatures.Put(n, s); err != nil {
 		return 0, fmt.Errorf("write signature %d: %w", n, err)
 	}
 	t.signatures[s] = n
@@ -323,46 +273,63 @@ type Probe struct {
 	Return  bool // a uretprobe: the entry is at Offset
 }
 
-// Attach puts probes into the file for the process owner, or, unfiltered, for the
-// targets whatever their address space, for as long as that process. The probes are in every mapping of
-// the file at once, also in those made later.
-func (t *Tracer) Attach(f *os.File, all []Probe, owner int, unfiltered bool) error {
-	to := LinkTo{File: f, Owner: owner, Unfiltered: unfiltered}
+// Attach puts probes in, for as long as the process that owns them is observed. They are in
+// every mapping of the file at once, also in those made later.
+func (t *Tracer) Attach(to LinkTo, all []Probe) error {
 	for _, run := range []struct {
 		program probes.Program
 		ret     bool
-		prog    *ebpf.Program
 	}{
 		// Of probes at one address the kernel runs the latest link first: what ends an
 		// object comes after the accesses, what begins one before.
-		{probes.ProgramHeapLate, false, t.Objs.OnHeap},
-		{probes.ProgramNamed, false, t.Objs.OnProbe}, {probes.ProgramNamed, true, t.Objs.OnReturn}, {probes.ProgramCall, false, t.Objs.OnCall},
-		{probes.ProgramHeap, false, t.Objs.OnHeap}, {probes.ProgramHeap, true, t.Objs.OnHeapReturn},
+		{probes.ProgramHeapLate, false},
+		{probes.ProgramNamed, false}, {probes.ProgramNamed, true}, {probes.ProgramCall, false},
+		{probes.ProgramHeap, false}, {probes.ProgramHeap, true},
 	} {
 		of := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
 		if len(of) == 0 {
 			continue
 		}
-		l, err := to.Link(run.prog, of, 0)
+		l, err := t.Link(to, of, 0)
 		if err != nil {
 			return err
 		}
-		t.Own(owner, l)
+		t.Own(to.Owner, l)
 	}
 	return nil
 }
 
-// LinkTo is where a link's probes are: in a file, for a process or, unfiltered, for
-// the targets.
+// LinkTo is where the probes of a link are.
 type LinkTo struct {
 	File       *os.File
-	Owner      int
-	Unfiltered bool
+	Owner      int  // the process that they are for
+	Unfiltered bool // they are hit by all targets, whatever their address space
 }
 
-// Link makes a link of probes, of which all are uretprobes or none is, that run a
-// program; it is nobody's yet.
-func (to *LinkTo) Link(prog *ebpf.Program, probes []Probe, generation uint16) (Link, error) {
+// program returns the BPF program that a probe runs.
+func (t *Tracer) program(p Probe) *ebpf.Program {
+	switch p.Program {
+	case probes.ProgramShared:
+		return t.objs.OnShared
+	case probes.ProgramPlace:
+		return t.objs.OnUnseen
+	case probes.ProgramCall:
+		return t.objs.OnCall
+	case probes.ProgramHeap, probes.ProgramHeapLate:
+		if p.Return {
+			return t.objs.OnHeapReturn
+		}
+		return t.objs.OnHeap
+	}
+	if p.Return {
+		return t.objs.OnReturn
+	}
+	return t.objs.OnProbe
+}
+
+// Link makes a link of probes that all run the same program, and are all uretprobes or
+// none. The link belongs to no process yet; see Own.
+func (t *Tracer) Link(to LinkTo, probes []Probe, generation uint16) (Link, error) {
 	pid, flags := to.Owner, uint64(generation)*bpf.CookieGeneration
 	if to.Unfiltered {
 		pid, flags = 0, flags|bpf.CookieFilter
@@ -371,7 +338,7 @@ func (to *LinkTo) Link(prog *ebpf.Program, probes []Probe, generation uint16) (L
 	for i, p := range probes {
 		offsets[i], cookies[i] = p.Offset, uint64(p.Site)+flags
 	}
-	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), prog.FD(), probes[0].Return, pid, offsets, cookies)
+	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), t.program(probes[0]).FD(), probes[0].Return, pid, offsets, cookies)
 	runtime.KeepAlive(to.File)
 	if err != nil {
 		return 0, fmt.Errorf("attach %d probes to %s: %w", len(probes), to.File.Name(), err)
@@ -381,7 +348,7 @@ func (to *LinkTo) Link(prog *ebpf.Program, probes []Probe, generation uint16) (L
 
 // Tasks lists the threads of the targets that live now.
 func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
-	lines, err := iterate[bpf.TaskLine](t.Objs.ListTasks)
+	lines, err := iterate[bpf.TaskLine](t.objs.ListTasks)
 	if err != nil {
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
@@ -390,7 +357,7 @@ func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 
 // Sleepers lists what the threads of the targets are doing.
 func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
-	lines, err := iterate[bpf.Sleeper](t.Objs.ListSleepers)
+	lines, err := iterate[bpf.Sleeper](t.objs.ListSleepers)
 	if err != nil {
 		return nil, fmt.Errorf("ask what the threads are doing: %w", err)
 	}
@@ -438,7 +405,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.Objs.LostRecords, &l.Records}, {t.Objs.LostLives, &l.Lives}, {t.Objs.LostStacks, &l.Stacks}, {t.Objs.CutStacks, &l.Cut}, {t.Objs.LostPending, &l.Pending}, {t.Objs.UntabledStacks, &l.Places}, {t.Objs.LostBlocks, &l.Blocks}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Cut}, {t.objs.LostPending, &l.Pending}, {t.objs.UntabledStacks, &l.Places}, {t.objs.LostBlocks, &l.Blocks}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}
@@ -452,7 +419,7 @@ func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 	m := map[uint32]bpf.LostLine{}
 	var tid uint32
 	var line bpf.LostLine
-	it := t.Objs.Lost.Iterate()
+	it := t.objs.Lost.Iterate()
 	for it.Next(&tid, &line) {
 		if line.Records > 0 {
 			m[tid] = line
@@ -467,37 +434,25 @@ func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 // LostLives is Lost.Lives so far.
 func (t *Tracer) LostLives() uint64 {
 	var n uint64
-	_ = t.Objs.LostLives.Get(&n) // Lost says so if it cannot be read
+	_ = t.objs.LostLives.Get(&n) // Lost says so if it cannot be read
 	return n
 }
 
-// Detach removes all probes and tracepoints; what was recorded can still be
+// Detach removes all probes, and then the tracepoints; what was recorded can still be
 // read.
 func (t *Tracer) Detach() error {
-	err := t.DetachProbes()
 	t.mu.Lock()
-	links := t.links
+	probes, tracepoints := slices.Concat(slices.Collect(maps.Values(t.files))...), t.links
 	t.links = nil
-	t.mu.Unlock()
-	return errors.Join(err, CloseAll(links))
-}
-
-// DetachProbes removes the probes from all files.
-func (t *Tracer) DetachProbes() error {
-	var links []io.Closer
-	t.mu.Lock()
-	for _, ls := range t.files {
-		links = append(links, ls...)
-	}
 	clear(t.files)
 	t.mu.Unlock()
-	return CloseAll(links)
+	return errors.Join(CloseAll(probes), CloseAll(tracepoints))
 }
 
 // DetachProcess removes the probes that are there for a process.
 func (t *Tracer) DetachProcess(owner int) error { return CloseAll(t.TakeProcess(owner)) }
 
-// TakeProcess gives the links of a process to the caller to close.
+// TakeProcess returns the links of a process to the caller to close.
 func (t *Tracer) TakeProcess(owner int) []io.Closer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -508,7 +463,7 @@ func (t *Tracer) TakeProcess(owner int) []io.Closer {
 
 // RemoveTarget ends what AddTarget began.
 func (t *Tracer) RemoveTarget(pid int) error {
-	if err := t.Objs.Targets.Delete(uint32(pid)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+	if err := t.objs.Targets.Delete(uint32(pid)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("observe process %d no longer: %w", pid, err)
 	}
 	return nil
@@ -532,6 +487,60 @@ func (t *Tracer) Close() error {
 	if t.Ring != nil {
 		errs = append(errs, t.Ring.Close())
 	}
-	errs = append(errs, t.Objs.Close())
+	errs = append(errs, t.objs.Close())
 	return errors.Join(errs...)
+}
+
+// Own makes a link one of a process.
+func (t *Tracer) Own(owner int, l Link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.files[owner] = append(t.files[owner], l)
+}
+
+// Replace puts a link of a process in another's place, with next 0 in nobody's; it
+// is false if the process has that link no more.
+func (t *Tracer) Replace(owner int, old, next Link) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.files[owner], io.Closer(old))
+	if i < 0 {
+		return false
+	}
+	if next == 0 {
+		t.files[owner] = slices.Delete(t.files[owner], i, i+1)
+	} else {
+		t.files[owner][i] = next
+	}
+	return true
+}
+
+// Tallies reads what is counted of the first n variables.
+func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	keys, values := make([]uint32, n), make([]bpf.Tally, n)
+	var cursor ebpf.MapBatchCursor
+	got, err := t.objs.Watched.BatchLookup(&cursor, keys, values, nil)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil, fmt.Errorf("read the counts of variables: %w", err)
+	}
+	return values[:got], nil
+}
+
+// Drop makes the programs pass over a variable.
+func (t *Tracer) Drop(index uint32) error {
+	if err := t.objs.Dropped.Put(index, uint8(1)); err != nil {
+		return fmt.Errorf("stop watching a variable: %w", err)
+	}
+	return nil
+}
+
+// Crowd says that a process has several threads already.
+func (t *Tracer) Crowd() error {
+	if err := t.objs.Crowded.Set(uint32(1)); err != nil {
+		return fmt.Errorf("tell the programs of threads: %w", err)
+	}
+	return nil
 }

@@ -73,10 +73,10 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 		return err
 	}
 	key := bpf.WatchKey{Addr: addr, Tgid: uint32(pid)}
-	if err := t.Objs.Watches.Put(key, w); err != nil {
+	if err := t.objs.Watches.Put(key, w); err != nil {
 		return fmt.Errorf("watch 0x%x of process %d: %w", addr, pid, err)
 	}
-	l := &watchLink{watches: t.Objs.Watches, key: key}
+	l := &watchLink{watches: t.objs.Watches, key: key}
 	if err := t.cover(l, pid, size); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -94,12 +94,11 @@ func (t *Tracer) startCalls() error {
 	if t.calls {
 		return nil
 	}
-	enter, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: "sys_enter", Program: t.Objs.OnWatchedCall})
-	if err != nil {
-		return fmt.Errorf("attach the tracepoint sys_enter of system calls: %w", err)
+	if err := t.attachCalls("sys_enter", t.objs.OnWatchedCall); err != nil {
+		return err
 	}
-	t.links, t.calls = append(t.links, enter), true
-	exit, err := link.AttachTracing(link.TracingOptions{Program: t.Objs.OnWatchedExit})
+	t.calls = true
+	exit, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWatchedExit})
 	if err != nil {
 		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
 	}
@@ -107,7 +106,7 @@ func (t *Tracer) startCalls() error {
 	return nil
 }
 
-// cover gives a watchpoint to the threads that have none.
+// cover returns a watchpoint to the threads that have none.
 func (t *Tracer) cover(l *watchLink, pid, size int) error {
 	tried := map[int]bool{}
 	for {
@@ -121,7 +120,7 @@ func (t *Tracer) cover(l *watchLink, pid, size int) error {
 		}
 		for _, tid := range without {
 			tried[tid] = true
-			fd, err := openWatchpoint(tid, l.key.Addr, size, t.Objs.OnWatch.FD())
+			fd, err := openWatchpoint(tid, l.key.Addr, size, t.objs.OnWatch.FD())
 			switch {
 			case err == nil:
 				l.events = append(l.events, fd)
@@ -139,7 +138,7 @@ func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := iterate[bpf.WatchedLine](t.Objs.ListWatched)
+	lines, err := iterate[bpf.WatchedLine](t.objs.ListWatched)
 	if err != nil {
 		return nil, fmt.Errorf("list hardware watchpoints: %w", err)
 	}
@@ -252,7 +251,7 @@ func explainWatchpoint(tid int, err error) error {
 // record of RecKernel, and some at it.
 func (t *Tracer) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	var code bpf.KernelCode
-	if err := t.Objs.KernelCodes.Lookup(ip, &code); err != nil {
+	if err := t.objs.KernelCodes.Lookup(ip, &code); err != nil {
 		return nil, nil, false
 	}
 	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true

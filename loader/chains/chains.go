@@ -99,7 +99,7 @@ func (c *Finder) Run() {
 	}
 }
 
-// number gives a chain its number in known; with mu held.
+// number returns a chain its number in known; with mu held.
 func (c *Finder) number(pcs []uint64) int32 {
 	key := make([]byte, 0, 8*len(pcs))
 	for _, pc := range pcs {
@@ -114,7 +114,7 @@ func (c *Finder) number(pcs []uint64) int32 {
 	return n
 }
 
-// Chain gives the calling chain of a place, innermost first: the instruction pointer,
+// Chain returns the calling chain of a place, innermost first: the instruction pointer,
 // then return addresses. It waits until it is found; nil if the place is not known.
 func (c *Finder) Chain(place uint32) []uint64 {
 	c.mu.Lock()
@@ -131,7 +131,7 @@ func (c *Finder) Chain(place uint32) []uint64 {
 	}
 }
 
-// Counts gives how many places have been looked at, and how many of them have a chain
+// Counts returns how many places have been looked at, and how many of them have a chain
 // that reaches its thread's, or the program's, first function.
 func (c *Finder) Counts() (places, whole int) {
 	c.mu.Lock()
@@ -154,7 +154,7 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind gives the chain of a copy, and why it ends. A watchpoint's trap may have come in a copy of the
+// unwind returns the chain of a copy, and why it ends. A watchpoint's trap may have come in a copy of the
 // instruction that the kernel stepped, elsewhere: the record tells where it was.
 func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	n := native()
@@ -189,7 +189,7 @@ func (c *Finder) atEntry(pid int, pc uint64) bool {
 	return ok && pc-bias-file.Entry() < entryCode
 }
 
-// table gives what is known of how to unwind the code at an address.
+// table returns what is known of how to unwind the code at an address.
 func (c *Finder) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
 	file, bias, ok := c.code.Code(pid, pc)
 	if !ok {

@@ -52,7 +52,7 @@ func (c Collector) Part(p *bpf.StackPart) {
 	}
 }
 
-// Finish gives the copy of a stack whose record has come.
+// Finish returns the copy of a stack whose record has come.
 func (c Collector) Finish(r *bpf.StackRecord) *Copy {
 	k := c[r.Tid]
 	if k == nil || k.head.Stack != r.Stack {

@@ -26,7 +26,7 @@ const (
 	No
 )
 
-// String gives "unknown", "yes" or "no".
+// String returns "unknown", "yes" or "no".
 func (s State) String() string {
 	switch s {
 	case Yes:

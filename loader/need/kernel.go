@@ -37,7 +37,7 @@ func kernelRelease() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// ParseRelease gives the first two numbers of a kernel release such as
+// ParseRelease returns the first two numbers of a kernel release such as
 // "6.18.44-cloud-amd64".
 func ParseRelease(release string) (major, minor int, err error) {
 	first, rest, ok := strings.Cut(release, ".")

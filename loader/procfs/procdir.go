@@ -27,7 +27,7 @@ func Dir(pid int) string {
 	return dir
 }
 
-// Executable gives the path of the program that a process runs.
+// Executable returns the path of the program that a process runs.
 func Executable(pid int) (string, error) {
 	path, err := os.Readlink(Dir(pid) + "/exe")
 	if err != nil {

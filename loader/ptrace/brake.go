@@ -185,7 +185,7 @@ func Hurry() {
 	}
 }
 
-// SpareProcessors gives Go's scheduler processors for the watcher and the tracer
+// SpareProcessors returns Go's scheduler processors for the watcher and the tracer
 // beside those of the others: a thread that comes back from the kernel must find
 // one free, and on a busy machine those there are may belong to threads of ours that
 // the kernel keeps from running. It gives the number before.

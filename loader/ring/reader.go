@@ -55,7 +55,7 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 	}
 }
 
-// handle gives one record to h. Its memory is aligned as the kernel aligns it, by 8.
+// handle returns one record to h. Its memory is aligned as the kernel aligns it, by 8.
 func handle(raw []byte, h Handler) error {
 	if len(raw) == 0 {
 		return errors.New("the ring buffer brought an empty record")

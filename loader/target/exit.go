@@ -13,8 +13,8 @@ type ExitError struct {
 	Err  error
 }
 
-// Error gives the text of the cause: the code is for the shell.
+// Error returns the text of the cause: the code is for the shell.
 func (e *ExitError) Error() string { return e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *ExitError) Unwrap() error { return e.Err }

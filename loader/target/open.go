@@ -84,7 +84,7 @@ func OpenEarly(pid int) EarlyFiles {
 	return files
 }
 
-// Take gives a file to the caller, who closes it; nil if it is not there.
+// Take returns a file to the caller, who closes it; nil if it is not there.
 func (e EarlyFiles) Take(id procfs.FileID) *os.File {
 	f := e[id]
 	delete(e, id)

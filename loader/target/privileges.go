@@ -181,7 +181,7 @@ func Disinherit() error {
 	return nil
 }
 
-// FileUserOf gives the user with whose rights a process opens files.
+// FileUserOf returns the user with whose rights a process opens files.
 func FileUserOf(pid int) (*fileUser, error) {
 	status, err := procfs.Status(strconv.Itoa(pid))
 	if err != nil {
