@@ -40,7 +40,7 @@ var floors = []floor{
 	{"loader/need", []string{"loader/procfs"}, "what is missing is explained by facts about kernel and user"},
 	{"loader/target", []string{"loader/need", "loader/procfs", "probes/elf"}, "what is to be observed is judged before anything is done to it"},
 	{"loader/ring", []string{"bpf"}, "the ring buffer is read without knowing what records mean"},
-	{"loader/chains", []string{"bpf", "probes", "probes/elf", "probes/insn", "probes/unwind"}, "call chains are found from copies, without a process"},
+	{"loader/stacks", []string{"bpf", "probes", "probes/elf", "probes/insn", "probes/unwind"}, "call chains are found from copies, without a process"},
 	{"loader/ptrace", []string{"loader/procfs", "loader/ring", "loader/target"}, "who holds threads knows no probe"},
 	{"loader/attach", []string{"bpf", "loader/need", "loader/procfs", "loader/ring", "probes", "probes/watchpoint"}, "who puts probes in knows no plan and no process that it started"},
 	{"loader/doctor", []string{"loader/attach", "loader/need", "loader/procfs", "loader/ptrace"}, "the doctor tries what the others do"},

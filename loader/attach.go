@@ -58,7 +58,7 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 	return Result{Lost: lost}, err
 }
 
-// noteChildren tells of the processes that one has started before it was attached to: a
+// noteChildren reports the processes that one has started before it was attached to: a
 // server's work may be theirs alone. Where the kernel does not list them nothing is told.
 func (s *Session) noteChildren(pid int) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))

@@ -30,7 +30,7 @@ type Module struct {
 	root *os.File // kept open for Bin, see openRoot
 
 	place uint32 // number of the plan's first place, see places.go
-	asked bool   // a probe tells of each place,
+	asked bool   // a probe reports each place,
 	late  bool   // but it came when the code may have run already
 
 	calls     map[uint64]string // see systemCalls
@@ -133,7 +133,7 @@ func (m *Module) bpfSites() []bpf.Site {
 	return sites
 }
 
-// watchSite is the index of the plan's i-th watchpoint; they come after its sites.
+// watchSite returns the index of the plan's i-th watchpoint; they come after its sites.
 func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sites)+i) }
 
 // probed reports whether anything of the module is to be observed.

@@ -9,7 +9,7 @@ import (
 )
 
 // Places that synchronise unobserved (probes.Place) have probes of a program of their
-// own, which tells of their first hits, each with its thread. Then the probe goes,
+// own, which reports their first hits, each with its thread. Then the probe is removed,
 // while the program goes on, and any thread may have been there. Probes go by links
 // and the kernel takes long for each, so places are grouped: the probes of what stands
 // together go together.

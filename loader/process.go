@@ -42,7 +42,7 @@ func (s *Session) newProcess(pid int) *process {
 	return p
 }
 
-// reset forgets what belongs to a program before an execve.
+// reset discards what belongs to a program before an execve.
 func (s *Session) reset(p *process) {
 	if s.opts.Follow && p.planner != nil && p.planner.Unresolved() == nil {
 		s.resolved = true
@@ -72,7 +72,7 @@ func (s *Session) Processes() []Process {
 	return ps
 }
 
-// Became is the path of what the first process ran last, where that is not what it
+// Became returns the path of what the first process ran last, where that is not what it
 // ran first: as sh -c 'exec ./server' becomes the server; else "".
 func (s *Session) Became() string {
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Session) setLive() {
 	s.live.Store(&pids)
 }
 
-// livePIDs are the processes that are observed now; it does not block.
+// livePIDs returns the processes that are observed now; it does not block.
 func (s *Session) livePIDs() []int {
 	if pids := s.live.Load(); pids != nil {
 		return *pids

@@ -1,15 +1,14 @@
 // Package loader observes processes: it joins the rooms below it, which load and attach the BPF
-// programs (attach), hold the traced process (ptrace), read the ring buffer (ring), find call chains
-// (chains) and judge what is to be observed (target).
+// programs (attach), hold the traced process (ptrace), read the ring buffer (ring), find call
+// stacks (chains) and judge what is to be observed (target).
 //
-// A Session observes one process, started (Start) or found (Attach): whatever
-// executable file it maps gets the probes of its plan, and the records of their
-// hits come to a Handler in the order of the run. The package knows plans and
-// records; what a record means for the program is the observer's business.
+// A Session observes one process, started (Start) or found (Attach): whatever executable file it
+// maps gets the probes of its plan, and the records of their hits come to a Handler in the order
+// of the run. The package knows plans and records; what a record means for the program is the
+// observer's business.
 //
-// The traced process outlives the tool: probes are held by links that the
-// kernel closes, and ptrace (for started programs) lets go when the tracer
-// dies. Nothing is written into its memory.
+// The traced process outlives the tool: probes are held by links that the kernel closes, and
+// ptrace (for started programs) lets go when the tracer dies. Nothing is written into its memory.
 package loader
 
 import (
@@ -30,9 +29,9 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
-	"github.com/tracepredict/tracepredict/loader/chains"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/stacks"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -135,8 +134,8 @@ type Session struct {
 
 	lostLives uint64 // as of the last look at the libraries; of the reader alone
 
-	copies chains.Collector // of the reader alone
-	chains *chains.Finder
+	copies stacks.Collector // of the reader alone
+	chains *stacks.Finder
 
 	stop     chan struct{} // closed: read what is left and return
 	readDone chan struct{} // closed when the reader has returned
@@ -178,9 +177,9 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		notes:     notes,
 		stop:      make(chan struct{}),
 		readDone:  make(chan struct{}),
-		copies:    chains.Collector{},
+		copies:    stacks.Collector{},
 	}
-	s.chains = chains.New(s)
+	s.chains = stacks.New(s)
 	if opts.Plan.Shared {
 		s.keeper = newKeeper(tracer, opts.LetGo)
 	}
@@ -213,7 +212,7 @@ func (s *Session) watch(press func()) error {
 	return nil
 }
 
-// Began is when the program was let go with all probes in place; the zero time
+// Began returns when the program was let go with all probes in place; the zero time
 // if it never was.
 func (s *Session) Began() time.Time {
 	s.mu.Lock()
@@ -221,7 +220,7 @@ func (s *Session) Began() time.Time {
 	return s.began
 }
 
-// PID is the observed process, the first of several.
+// PID returns the observed process, the first of several.
 func (s *Session) PID() int { return s.first.pid }
 
 // begin says which process is observed.
@@ -480,7 +479,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	return nil
 }
 
-// monotonic is the time of the records, in ns.
+// monotonic returns the time of the records, in ns.
 func monotonic() uint64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
@@ -603,7 +602,8 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 }
 
 // linkTo returns where links of a module's probes for the process go. Once the first thread has
-// called pthread_exit the kernel's filter by process lets nothing through. Then the BPF program filters.
+// called pthread_exit the kernel's filter by process lets nothing through. Then the BPF program
+// filters.
 func (p *process) linkTo(m *Module) attach.LinkTo {
 	return attach.LinkTo{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
 }
@@ -696,11 +696,11 @@ func (f filter) Stack(r *bpf.StackRecord) {
 	f.s.opts.Handler.Stack(r)
 }
 
-// Chain returns the calling chain of a place, innermost first: where the event was, then
+// Chain returns the call stack of a place, innermost first: where the event was, then
 // return addresses, as far as they can be found. It waits until it is found.
 func (s *Session) Chain(place uint32) []uint64 { return s.chains.Chain(place) }
 
-// Chains counts the places that have calling chains, and those of them whose chain
+// Chains counts the places that have call stacks, and those of them whose chain
 // reaches the first function of its thread or of the program.
 func (s *Session) Chains() (places, whole int) { return s.chains.Counts() }
 

@@ -34,7 +34,7 @@ type LetGo struct {
 	Enough uint64
 }
 
-// DefaultLetGo is what the documentation says.
+// DefaultLetGo returns the defaults of the command line.
 func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18, Enough: 1 << 14} }
 
 // The bounds of the keeper.
@@ -64,7 +64,7 @@ func (f Fate) String() string {
 	return "unknown"
 }
 
-// Watched tells of a variable that nobody named.
+// Watched is what became of a variable that nobody named.
 type Watched struct {
 	Variable variable.Variable
 	Hits     uint64 // accesses that probes saw, recorded or not
@@ -223,7 +223,7 @@ func (k *keeper) note(err error) {
 	}
 }
 
-// fate decides. A variable of atomic type orders threads: what it tells of is
+// fate decides. A variable of atomic type orders threads: what it reports is
 // needed as long as there are threads.
 func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 	reached := func(n, bound uint64) bool { return bound > 0 && n >= bound }
@@ -297,7 +297,7 @@ func (k *keeper) guarded(name string) {
 	}
 }
 
-// watched tells of all variables, since when the program was let go.
+// watched returns what became of all variables, since when the program was let go.
 func (k *keeper) watched(began time.Time) []Watched {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -187,7 +187,7 @@ func (s *Session) ready() error {
 	return nil
 }
 
-// nothingToSee is an error if the program has no call that could be observed; nil if it has.
+// nothingToSee returns an error if the program has no call that could be observed; nil if it has.
 func (s *Session) nothingToSee() error {
 	for _, m := range s.first.modules {
 		if m.Plan.Calls+m.Plan.Methods > 0 {

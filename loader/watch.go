@@ -73,7 +73,7 @@ func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
 	return s.tracer.Unwatch(p.pid, gone)
 }
 
-// biasIn is how far from where it was linked a module is mapped; false if it is not.
+// biasIn returns how far from where it was linked a module is mapped; false if it is not.
 func (m *Module) biasIn(maps []procfs.Mapping) (uint64, bool) {
 	for _, mp := range maps {
 		if mp.Exec && mp.File == m.ID {
@@ -85,7 +85,7 @@ func (m *Module) biasIn(maps []procfs.Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// bias is how far a module lies from where it was linked.
+// bias returns how far a module lies from where it was linked.
 func (p *process) bias(mod *Module) (uint64, bool) {
 	for seg := range p.backward() {
 		if seg.Module == mod {

@@ -86,7 +86,7 @@ func perEvent(b *testing.B, took time.Duration, events int) {
 	b.ReportMetric(float64(events), "events")
 }
 
-// busy is the processor time of this process so far.
+// busy returns the processor time of this process so far.
 func busy(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -72,7 +72,7 @@ func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []pr
 	return err
 }
 
-// source is where an instruction is in the source: "bump at shop.c:12".
+// source returns where an instruction is in the source: "bump at shop.c:12".
 func source(plan *probes.Plan, addr uint64) string {
 	f := plan.Source(addr)
 	if f.File == "" {

@@ -24,8 +24,9 @@ const helperEnv = "LOADER_TEST_HELPER"
 // Nobody is the id of a user without rights.
 const Nobody = 65534
 
-// Serve plays the role that this process was started for, with the rest of what HelperCommand was given,
-// and exits. It returns in a process that is no helper. A package's tests call it in an init function.
+// Serve plays the role that this process was started for, with the rest of what HelperCommand was
+// given, and exits. It returns in a process that is no helper. A package's tests call it in an
+// init function.
 func Serve(roles map[string]func(arg string) error) {
 	// Processes built with the race detector linger for a second otherwise.
 	if os.Getenv("GORACE") == "" {

@@ -64,7 +64,7 @@ func apart(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 	}
 }
 
-// probeLink is the descriptor of a uprobe_multi link.
+// Link is the descriptor of a uprobe_multi link.
 type Link int
 
 // uprobeMulti is the part of union bpf_attr for BPF_LINK_CREATE of that kind.

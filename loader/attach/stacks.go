@@ -6,7 +6,7 @@ type Stacks uint8
 
 // What can be recorded, the default first.
 const (
-	StacksFull   Stacks = iota // registers and the top of the stack, from which the whole calling chain is found
+	StacksFull   Stacks = iota // registers and the top of the stack, from which the whole call stack is found
 	StacksCaller               // the place, and at a function's entry its caller
 	StacksNone                 // nothing: events have no place
 )

@@ -1,6 +1,6 @@
-// Package attach loads the BPF programs and attaches them: to places in files by uprobe_multi links,
-// to tracepoints, and to memory by hardware watchpoints. A Tracer owns programs, maps and links;
-// closing it leaves no probe behind.
+// Package attach loads the BPF programs and attaches them: to places in files by uprobe_multi
+// links, to tracepoints, and to memory by hardware watchpoints. A Tracer owns programs, maps and
+// links; closing it leaves no probe behind.
 package attach
 
 import (
@@ -55,10 +55,10 @@ type TracerOptions struct {
 const DefaultRingBytes = 64 << 20
 
 const (
-	// lifeShare: the last 1/lifeShare of the ring is for what tells of the
+	// lifeShare: the last 1/lifeShare of the ring buffer is for what reports the
 	// life of threads and of libraries, whose loss would break more than an event.
 	lifeShare = 16
-	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring
+	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring buffer
 	// is unread. The program is made to wait at the same mark.
 	stackShare = ring.HighMark
 )
@@ -392,7 +392,7 @@ func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 type Lost struct {
 	Records uint64 // events
 	Lives   uint64 // of these, beginnings and ends of threads, and libraries
-	Stacks  uint64 // places whose calling chain is missing
+	Stacks  uint64 // places whose call stack is missing
 	Cut     uint64 // chains that may be cut short, since there was no room to send the stack
 	Pending uint64 // calls whose return went unrecognised
 	Places  uint64 // events at places beyond the table, sent with a chain each

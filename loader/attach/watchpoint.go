@@ -192,7 +192,7 @@ const anywhere = 0x1000
 // trialThreads bounds how many threads are asked what they have left.
 const trialThreads = 256
 
-// FreeWatchpoints is how many hardware watchpoints each thread of a process can
+// FreeWatchpoints returns how many hardware watchpoints each thread of a process can
 // still have, and why not more; by trying.
 func FreeWatchpoints(pid int) (free int, why error) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -273,7 +273,7 @@ func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
 	return CloseAll(gone)
 }
 
-// probeWatchpoints tries one on the tool itself. A refusal tells of the user, and
+// TryWatchpoint tries one on the tool itself. A refusal concerns the user, and
 // not whether the machine has any.
 func TryWatchpoint() error {
 	fd, err := openEvent(0, anywhere, 1)

@@ -1,5 +1,5 @@
-// Package doctor finds out by trying what this kernel and this user can do, and says how to mend what
-// is missing.
+// Package doctor finds out by trying what this kernel and this user can do, and says how to mend
+// what is missing.
 package doctor
 
 import (
@@ -182,7 +182,7 @@ func probeCapability(c need.Circumstances, name string) error {
 	return nil
 }
 
-// probeWhole is the deciding one: whatever stands in the way is a no.
+// probeWhole decides: whatever stands in the way is a no.
 func probeWhole() error {
 	t, err := attach.NewTracer(attach.TracerOptions{})
 	if err == nil {
@@ -195,7 +195,7 @@ func probeWhole() error {
 	return &need.Error{What: "does not work here", Err: err}
 }
 
-// settings are those of the system that explain refusals; none is needed to
+// settings returns the features of the system's settings that explain refusals; none is needed to
 // have a value once the capabilities are there.
 func settings(c need.Circumstances) []Feature {
 	return []Feature{

@@ -191,7 +191,7 @@ func attachOwnProbe(seen *ebpf.Map) (link.Link, func() error, error) {
 	return l, p.Close, nil
 }
 
-// storeCookie is a program that stores its probe's cookie in m[0].
+// storeCookie returns a program that stores its probe's cookie in m[0].
 func storeCookie(m *ebpf.Map) asm.Instructions {
 	return asm.Instructions{
 		asm.FnGetAttachCookie.Call(),
@@ -209,7 +209,7 @@ func storeCookie(m *ebpf.Map) asm.Instructions {
 	}
 }
 
-// ownFileOffset is where in the tool's binary the code at addr comes from.
+// ownFileOffset returns where in the tool's binary the code at addr comes from.
 func ownFileOffset(addr uintptr) (uint64, error) {
 	maps, err := procfs.Maps(os.Getpid())
 	if err != nil {

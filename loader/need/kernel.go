@@ -28,7 +28,7 @@ const (
 	initialUserNamespace = "user:[4026531837]"
 )
 
-// kernelRelease is what uname -r prints, "" if it cannot be had.
+// kernelRelease returns what uname -r prints, "" if it cannot be had.
 func kernelRelease() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

@@ -1,6 +1,6 @@
-// Package need explains what the tool lacks and how to come by it: an Error says what is missing and
-// names the remedy, and Circumstances are the facts about kernel and user (release, capabilities,
-// namespaces, lockdown) from which the cause of a refusal follows.
+// Package need explains what the tool lacks and how to come by it: an Error says what is missing
+// and names the remedy, and Circumstances are the facts about kernel and user (release,
+// capabilities, namespaces, lockdown) from which the cause of a refusal follows.
 package need
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// Reason is the error without its remedy, on one line.
+// Reason returns the error without its remedy, on one line.
 func (e *Error) Reason() string {
 	return strings.ReplaceAll((&Error{What: e.What, Err: e.Err}).Error(), "\n", " ")
 }
@@ -28,7 +28,7 @@ func (c Circumstances) Lacks(name string) bool {
 	return slices.Contains(c.Missing, name) || name == CapSysPtrace && c.NoPtrace
 }
 
-// NeedError says what the tool lacks, and how to come by it.
+// Error says what the tool lacks, and how to come by it.
 type Error struct {
 	What   string // what is missing, or in the way
 	Remedy string // what a person can do, with commands to type; "" if nothing
@@ -127,7 +127,7 @@ func Read() Circumstances {
 	return c
 }
 
-// selfPath is the tool's path for commands that a person is to type.
+// selfPath returns the tool's path for commands that a person is to type.
 func selfPath() string {
 	self, err := os.Executable()
 	if err != nil {

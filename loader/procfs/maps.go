@@ -79,7 +79,7 @@ func parseMapping(line string) (Mapping, error) {
 	return m, nil
 }
 
-// readMaps gives the mappings of a process.
+// Maps returns the mappings of a process.
 func Maps(pid int) ([]Mapping, error) {
 	f, err := os.Open(Dir(pid) + "/maps")
 	if err != nil {

@@ -27,7 +27,7 @@ func OwnPIDNamespace() (pidNamespace, error) {
 	return pidNamespace{dev: st.Dev, Inode: st.Ino}, nil
 }
 
-// HelperDev is the device number as the BPF programs want it: 0 in the initial
+// HelperDev returns the device number as the BPF programs want it: 0 in the initial
 // namespace, where ids need no translation, which is cheaper.
 func (n pidNamespace) HelperDev() uint64 {
 	if n.Inode == initialPIDNamespace {

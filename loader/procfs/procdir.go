@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// procDir is the folder of /proc that shows the process's memory and files. A
+// Dir returns the folder of /proc that shows the process's memory and files. A
 // leader that has called pthread_exit has neither any more; each of the other
 // threads shows the same.
 func Dir(pid int) string {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readSetting reads a number below /proc/sys; ok is false if this kernel does
+// Setting reads a number below /proc/sys; ok is false if this kernel does
 // not have it.
 func Setting(name string) (n int, ok bool, err error) {
 	path := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
@@ -25,7 +25,7 @@ func Setting(name string) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// readStatus reads /proc/PID/status, of a process, a thread or "self".
+// Status reads /proc/PID/status, of a process, a thread or "self".
 func Status(pid string) (map[string]string, error) {
 	text, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

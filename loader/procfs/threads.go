@@ -95,7 +95,7 @@ func IsKernelThread(pid int, status map[string]string) bool {
 	return err == nil && statFlags(string(stat))&0x00200000 != 0 // PF_KTHREAD
 }
 
-// statFlags is field 9 of /proc/PID/stat, 0 if it is not there. The name, field
+// statFlags returns field 9 of /proc/PID/stat, 0 if it is not there. The name, field
 // 2, may hold anything, parentheses included.
 func statFlags(stat string) uint64 {
 	i := strings.LastIndexByte(stat, ')')

@@ -20,7 +20,7 @@ import (
 // but a wait in BPF starves our own reader, and a stop signal outlives a tool
 // that is killed. So: ptrace, which the kernel undoes when the tracer dies. A
 // watcher that does nothing else, so that neither an analysis nor an output pipe
-// can keep it, looks at how full the ring is. Past the high mark the threads
+// can keep it, looks at how full the ring buffer is. Past the high mark the threads
 // that run are interrupted; below the low mark they go on.
 //
 // Threads that block in the kernel are left alone: they make no events, and a
@@ -33,7 +33,7 @@ import (
 // length of a hold alone, and is free for a debugger at all other times.
 
 const (
-	idlePause = 5 * time.Millisecond // between looks at the ring
+	idlePause = 5 * time.Millisecond // between looks at the ring buffer
 	busyPause = time.Millisecond     // once 1/lowMark is unread, and during a hold
 )
 
@@ -43,7 +43,7 @@ type ringFill interface {
 	BufferSize() int
 }
 
-// Brake makes the threads of the observed processes wait while the ring is too
+// Brake makes the threads of the observed processes wait while the ring buffer is too
 // full. The counts may be read at any time.
 type Brake struct {
 	ring ringFill
@@ -70,7 +70,7 @@ func (b *Brake) Waits() (times int, d time.Duration) {
 	return b.holds, b.held
 }
 
-// wanted: the ring is so full that the program must wait.
+// wanted: the ring buffer is so full that the program must wait.
 func (b *Brake) wanted() bool {
 	return b != nil && !b.off.Load() && b.ring.AvailableBytes() >= b.ring.BufferSize()/ring.HighMark
 }
@@ -87,7 +87,7 @@ func (b *Brake) Release() {
 	}
 }
 
-// Watch calls press whenever the ring is too full, until the brake is off. The
+// Watch calls press whenever the ring buffer is too full, until the brake is off. The
 // kernel wakes it, through epoll, when the reader is to be woken; between it looks by itself.
 func (b *Brake) Watch(epoll int, press func()) {
 	var events [1]unix.EpollEvent

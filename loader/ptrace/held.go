@@ -28,7 +28,7 @@ const (
 // earlier, its own execve would be taken for the program's.
 const heldReady = '!'
 
-// heldPlan is what the waiting process becomes.
+// Plan is what the waiting process becomes.
 type Plan struct {
 	Path string
 	Args []string
@@ -83,7 +83,7 @@ func becomeProgram() error {
 	return &os.PathError{Op: "execute", Path: plan.Path, Err: syscall.Exec(plan.Path, plan.Args, target.OriginalEnviron())}
 }
 
-// heldProcess is a process of ours that has not become the program yet.
+// Held is a process of ours that has not become the program yet.
 type Held struct {
 	PID  int
 	cmd  *exec.Cmd
@@ -91,7 +91,7 @@ type Held struct {
 	fail *os.File
 }
 
-// startHeld starts the waiting process with the tool's own standard streams,
+// Start starts the waiting process with the tool's own standard streams,
 // environment and working directory; stdout, if not nil, instead of its own.
 func Start(plan Plan, stdout *os.File) (*Held, error) {
 	self, err := os.Executable()
@@ -156,7 +156,7 @@ func (h *Held) Abandon() {
 	_ = h.cmd.Wait() // it says why it ended to a pipe that nobody reads
 }
 
-// Failure is why it could not become the program, "" if it could.
+// Failure returns why it could not become the program, "" if it could.
 func (h *Held) Failure() string {
 	defer h.fail.Close()
 	why, _ := io.ReadAll(io.LimitReader(h.fail, 4096))

@@ -64,7 +64,7 @@ type Exit struct {
 	Core   bool
 }
 
-// Code is the exit status in a shell's terms: 128 + n for signal n.
+// Code returns the exit status in a shell's terms: 128 + n for signal n.
 func (e Exit) Code() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)

@@ -14,7 +14,7 @@ import (
 // the reader: short for a person who looks on, long for the CPU.
 const pollInterval = 20 * time.Millisecond
 
-// recordHandler takes what the ring buffer brings, in the order of the run. The records
+// Handler takes what the ring buffer brings, in the order of the run. The records
 // lie in the ring buffer itself: they cannot be written, and what is kept must be
 // copied.
 type Handler interface {
@@ -88,7 +88,7 @@ func isClosed(c <-chan struct{}) bool {
 // visit is what somebody wants done between two records.
 type visit struct {
 	do    func()
-	after uint64 // position in the ring that must have been read
+	after uint64 // position in the ring buffer that must have been read
 	done  chan struct{}
 }
 

@@ -28,8 +28,8 @@ import (
 // One goroutine reads. AvailableBytes, BufferSize and Close may be called by others.
 type Buffer struct {
 	m      *ebpf.Map
-	fd     int // epoll, of the ring and of closing
-	wakeup int // eventfd that tells of closing
+	fd     int // epoll, of the ring buffer and of closing
+	wakeup int // eventfd that reports closing
 	closed atomic.Bool
 
 	mu    sync.RWMutex // guards what is mapped
@@ -58,7 +58,7 @@ const (
 	recordHeader = 8
 	busyBit      = 1 << 31 // reserved, not committed yet
 	discardBit   = 1 << 30
-	// maxBatch is small beside a ring of any use and large beside a record.
+	// maxBatch is small beside a ring buffer of any use and large beside a record.
 	maxBatch = 1 << 16
 	// spins is how often a record that is being written is looked at before
 	// the processor is given away: its writer may want it.
@@ -97,7 +97,7 @@ func (r *Buffer) watchClosing() error {
 }
 
 // wait waits until a producer asks for the reader, or so long. The error is
-// os.ErrClosed once the ring is closed.
+// os.ErrClosed once the ring buffer is closed.
 func (r *Buffer) wait(atMost time.Duration) error {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -117,7 +117,7 @@ func (r *Buffer) wait(atMost time.Duration) error {
 
 // drain hands take all records that there are, and gives their number. What take
 // is given lies in memory that is shared with the kernel: it cannot be written,
-// and is good until take returns. The error is os.ErrClosed once the ring is closed.
+// and is good until take returns. The error is os.ErrClosed once the ring buffer is closed.
 func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -158,7 +158,7 @@ func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 }
 
 // record returns the record at a position, and the position of the next one. It is nil
-// for one that its writer has thought better of.
+// for a record that its writer has discarded.
 func (r *Buffer) record(at, until uint64) (next uint64, raw []byte, err error) {
 	if until-at < recordHeader {
 		return at, nil, fmt.Errorf("the header of a record in the ring buffer: %w", io.ErrUnexpectedEOF)
@@ -186,7 +186,7 @@ func (r *Buffer) record(at, until uint64) (next uint64, raw []byte, err error) {
 	return next, r.data[start+recordHeader:][:n:n], nil
 }
 
-// AvailableBytes is how much is unread, headers included; 0 when it is being closed.
+// AvailableBytes returns how much is unread, headers included; 0 when it is being closed.
 func (r *Buffer) AvailableBytes() int {
 	if !r.mu.TryRLock() {
 		return 0
@@ -199,7 +199,7 @@ func (r *Buffer) AvailableBytes() int {
 	return int(atomic.LoadUint64(r.produced) - consumed)
 }
 
-// written is the position behind all records that there are.
+// written returns the position behind all records that there are.
 func (r *Buffer) written() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -209,7 +209,7 @@ func (r *Buffer) written() uint64 {
 	return atomic.LoadUint64(r.produced)
 }
 
-// read is the position behind all records that have been read.
+// read returns the position behind all records that have been read.
 func (r *Buffer) read() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -236,11 +236,11 @@ func (r *Buffer) WakeUps() (int, error) {
 // has ended.
 func (r *Buffer) HighWater() uint64 { return r.high }
 
-// BufferSize is the size of the ring in bytes.
+// BufferSize returns the size of the ring buffer in bytes.
 func (r *Buffer) BufferSize() int { return int(r.size) }
 
 // Close ends a wait or a drain under way, which end with os.ErrClosed, and frees
-// the ring.
+// the ring buffer.
 func (r *Buffer) Close() error {
 	if r.closed.Swap(true) {
 		return nil

@@ -144,7 +144,7 @@ func fileUserName() string {
 	return userName(fmt.Sprint(uint32(uid)))
 }
 
-// sameFile compares an open file with a mapping. What stat tells of a file on an
+// sameFile compares an open file with a mapping. What stat reports about a file on an
 // overlay or btrfs is not what maps tell, so the file is mapped into the tool too,
 // without being touched, and the kernel's two answers are compared.
 func sameFile(f *os.File, m procfs.Mapping) error {
@@ -159,7 +159,7 @@ func sameFile(f *os.File, m procfs.Mapping) error {
 	return nil
 }
 
-// mappedID is what maps would call an open file.
+// mappedID returns what maps would call an open file.
 func mappedID(f *os.File) (procfs.FileID, error) {
 	page := uintptr(os.Getpagesize())
 	at, err := unix.MmapPtr(int(f.Fd()), 0, nil, page, unix.PROT_READ, unix.MAP_PRIVATE)

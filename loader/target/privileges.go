@@ -123,7 +123,7 @@ func changeUser(become *Credentials, files *fileUser) error {
 		if err := syscall.Setgroups(files.groups); err != nil {
 			return fmt.Errorf("open files with the groups of user %d: %w", files.uid, err)
 		}
-		// Neither tells of an error: the answer is the former id.
+		// Neither reports an error: the answer is the former id.
 		_ = onAllThreads(unix.SYS_SETFSGID, uintptr(files.gid), 0)
 		_ = onAllThreads(unix.SYS_SETFSUID, uintptr(files.uid), 0)
 	}
@@ -217,7 +217,7 @@ func parseFileUser(status map[string]string) (*fileUser, error) {
 	return &u, nil
 }
 
-// OriginalEnviron is the environment as the tool was given it. The Go runtime
+// OriginalEnviron returns the environment as the tool was given it. The Go runtime
 // adds GOTRACEBACK=none where the binary has file capabilities; the program is
 // not to see that.
 func OriginalEnviron() []string {

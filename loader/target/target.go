@@ -1,7 +1,7 @@
-// Package target judges what is to be observed, a process or a program, before anything is done to
-// it: whether it is there, is a program of this machine's, and may be observed by this user. It opens the files that
-// a process maps without being misled by their paths, finds the user that a program is to run as,
-// and gives up the privileges that the observation does not need.
+// Package target judges what is to be observed, a process or a program, before anything is done
+// to it: whether it is there, is a program of this machine's, and may be observed by this user.
+// It opens the files that a process maps without being misled by their paths, finds the user that
+// a program is to run as, and gives up the privileges that the observation does not need.
 package target
 
 import (

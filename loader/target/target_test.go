@@ -96,7 +96,7 @@ func TestCheckPIDOfItself(t *testing.T) {
 	wantNeed(t, CheckPID(anotherThread(t, os.Getpid())), ErrOwnProcess, "itself")
 }
 
-// anotherThread is a thread of a Go program that is not its first.
+// anotherThread returns a thread of a Go program that is not its first.
 func anotherThread(t *testing.T, pid int) int {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -284,7 +284,7 @@ func checkResolved(t *testing.T, got string, err error, want string, code int) {
 	t.Log(err)
 }
 
-// envStatus is what env(1) makes of a program that it cannot run.
+// envStatus returns what env(1) makes of a program that it cannot run.
 func envStatus(t *testing.T, environ []string, name string) int {
 	t.Helper()
 	cmd := exec.Command("/usr/bin/env", name)

@@ -1,4 +1,4 @@
-package chains
+package stacks
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// partOf is a part as the BPF program sends it.
+// partOf returns a part as the BPF program sends it.
 func partOf(tid, place uint32, addr uint64, data ...byte) *bpf.StackPart {
 	p := &bpf.StackPart{Addr: addr, Tid: tid, Stack: place, Size: uint16(len(data))}
 	copy(p.Data[:], data)

@@ -1,4 +1,4 @@
-package chains
+package stacks
 
 import (
 	"encoding/binary"
@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// stackCopy is what a new place's calling chain is found from: the registers, and the
+// Copy is what a new place's call stack is found from: the registers, and the
 // top of the stack as far as it could be read.
 type Copy struct {
 	head    bpf.StackRecord

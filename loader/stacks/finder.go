@@ -1,7 +1,7 @@
-// Package chains finds the call chains of places from copies of registers and stacks: a Collector puts
-// the parts of a copy together, and a Finder unwinds copies on a goroutine of its own and keeps each
-// chain once.
-package chains
+// Package stacks finds the stacks of call sites from copies of registers and stacks: a Collector
+// puts the parts of a copy together, and a Finder unwinds copies on a goroutine of its own and
+// keeps each chain once.
+package stacks
 
 import (
 	"encoding/binary"
@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// chains finds the calling chains of places from copies of registers and stacks, in a
-// goroutine of its own: a chain takes longer than an event, and the reader of the ring
+// Finder finds the call stacks of places from copies of registers and stacks, in a
+// goroutine of its own: a chain takes longer than an event, and the reader of the ring buffer
 // must not wait. Copies are large, so they are kept no longer than that takes; what
 // stays is the chain, once for all places that have it.
 //
@@ -35,7 +35,7 @@ type Finder struct {
 	numbers map[string]int32 // of known, by its bytes
 }
 
-// codeSpace is what code lies where in the processes.
+// Space is what code lies where in the processes.
 type Space interface {
 	// Code returns the file whose code lies at an address of a process, and how far
 	// it lies from where it was linked.
@@ -114,7 +114,7 @@ func (c *Finder) number(pcs []uint64) int32 {
 	return n
 }
 
-// Chain returns the calling chain of a place, innermost first: the instruction pointer,
+// Chain returns the call stack of a place, innermost first: the instruction pointer,
 // then return addresses. It waits until it is found; nil if the place is not known.
 func (c *Finder) Chain(place uint32) []uint64 {
 	c.mu.Lock()
@@ -146,7 +146,7 @@ type layout struct {
 	all  int // how many there are but for pc
 }
 
-// native is the layout of the programs that this machine runs.
+// native returns the layout of the programs that this machine runs.
 func native() layout {
 	if runtime.GOARCH == "arm64" {
 		return layout{insn.ARM64, 32, 32}
@@ -154,8 +154,8 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind returns the chain of a copy, and why it ends. A watchpoint's trap may have come in a copy of the
-// instruction that the kernel stepped, elsewhere: the record tells where it was.
+// unwind returns the chain of a copy, and why it ends. A watchpoint's trap may have come in a
+// copy of the instruction that the kernel stepped, elsewhere: the record tells where it was.
 func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
@@ -180,8 +180,8 @@ func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	return pcs, end
 }
 
-// entryCode is how much code, in bytes, a file has at its entry that nothing calls. In the dynamic loader
-// it calls libraries' constructors, and has no call frame information.
+// entryCode is how much code, in bytes, a file has at its entry that nothing calls. In the
+// dynamic loader it calls libraries' constructors, and has no call frame information.
 const entryCode = 256
 
 func (c *Finder) atEntry(pid int, pc uint64) bool {

@@ -1,4 +1,4 @@
-package chains
+package stacks
 
 import (
 	"slices"
@@ -50,7 +50,7 @@ func (c *code) Site(index uint32) *probes.Site {
 	return nil
 }
 
-// copyAt is a copy without a stack.
+// copyAt returns a copy without a stack.
 func copyAt(place, site uint32, pc, caller uint64) *Copy {
 	k := &Copy{head: bpf.StackRecord{Stack: place, Site: site, Caller: caller}}
 	k.head.Regs[native().pc] = pc
