@@ -189,11 +189,11 @@ func (s *state) step(x *finding.Step) *Refusal {
 
 // next is the thread's next event.
 func (s *state) next(t event.ThreadID) (int32, *Refusal) {
-	lane, known := s.threads[t]
-	if !known || int(s.head(lane)) == len(s.queues[lane]) {
+	queue, known := s.threads[t]
+	if !known || int(s.head(queue)) == len(s.queues[queue]) {
 		return 0, refuse(ProgramOrder, "thread %d has no further event", t)
 	}
-	return s.queues[lane][s.head(lane)], nil
+	return s.queues[queue][s.head(queue)], nil
 }
 
 // ready reports what the event must come after, or that its object is no more.

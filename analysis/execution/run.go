@@ -189,7 +189,7 @@ func (w *walk) foresee(e *event.Event) {
 }
 
 func (w *walk) visit(i int32, e *event.Event) {
-	w.lane(i, e)
+	w.enqueue(i, e)
 	if e.Object != 0 {
 		o, known := w.ids[e.Object]
 		if !known {
@@ -206,8 +206,8 @@ func (w *walk) visit(i int32, e *event.Event) {
 	}
 }
 
-// lane assigns the event to its thread.
-func (w *walk) lane(i int32, e *event.Event) {
+// enqueue adds the event to the queue of its thread.
+func (w *walk) enqueue(i int32, e *event.Event) {
 	q, known := w.threads[e.Thread]
 	if !known {
 		q = w.newQueue()

@@ -135,8 +135,8 @@ func (a *Analysis) seen(t *thread, e *event.Event) bool {
 	return true
 }
 
-// remember makes an instance be found by its latest acquisition. Those that somebody is
-// told of are not: see wanted.
+// remember makes an instance be found by its latest acquisition. Instances of a pattern
+// that is opposed are not: OnTaken must be called for each of their acquisitions.
 func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) {
 	if len(p.opposed) > 0 {
 		return

@@ -177,7 +177,7 @@ func (a *Analysis) sweep() {
 
 // makeRoom drops the patterns of destroyed locks, after the cycles among those
 // that are there have been found: a search, so it must be worth it, and is not
-// thought of again until a good many instances were refused.
+// tried again until a good many instances were refused.
 func (a *Analysis) makeRoom() bool {
 	if a.stats.DroppedPatterns < a.retryAt {
 		return false

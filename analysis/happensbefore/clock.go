@@ -246,8 +246,8 @@ func (a *Analysis) leave(t *thread) {
 		return
 	}
 	delete(a.live, t.id)
-	if a.alone[t.id] {
-		delete(a.alone, t.id)
+	if a.detached[t.id] {
+		delete(a.detached, t.id)
 		return
 	}
 	k := &mark{}
@@ -293,15 +293,15 @@ func (a *Analysis) detach(peer event.ThreadID) {
 		if p.ended {
 			delete(a.live, peer)
 		} else {
-			a.alone[peer] = true
+			a.detached[peer] = true
 		}
 	}
 }
 
 func (a *Analysis) end(t *thread) {
 	t.ended = true
-	if a.alone[t.id] {
-		delete(a.alone, t.id)
+	if a.detached[t.id] {
+		delete(a.detached, t.id)
 		delete(a.live, t.id)
 	}
 }

@@ -70,7 +70,7 @@ type Analysis struct {
 	live     map[event.ThreadID]*thread
 	pending  map[event.ThreadID]*mark // created, nothing seen of them
 	ended    map[event.ThreadID]*mark // not joined, their slot is another's
-	alone    map[event.ThreadID]bool  // detached
+	detached map[event.ThreadID]bool
 	inits    map[event.ObjectID]*mark
 	locks    table[lock]
 	vars     table[variable]
@@ -94,7 +94,7 @@ func New(o Options) *Analysis {
 		o.Locks = locks.New()
 	}
 	return &Analysis{
-		opts: o, held: o.Locks, ownLocks: own, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, alone: map[event.ThreadID]bool{},
+		opts: o, held: o.Locks, ownLocks: own, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, detached: map[event.ThreadID]bool{},
 		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
 		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{dead: map[pair]*dead{}},
 	}

@@ -29,7 +29,7 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	case event.Acquire:
 		t.joinAt(c, &l.write)
 		if l.more {
-			l.alone(c, t)
+			l.takeAlone(c, t)
 		}
 		l.exclusive = true
 		l.holder.set(c, t)
@@ -60,9 +60,9 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	}
 }
 
-// alone draws the edges to an exclusive acquire from what other threads did with the
+// takeAlone draws the edges to an exclusive acquire from what other threads did with the
 // lock since it was held so last; what comes later learns of them from it.
-func (l *lock) alone(c *pool, t *thread) {
+func (l *lock) takeAlone(c *pool, t *thread) {
 	t.joinAll(c, l.reads)
 	l.reads.drop(c)
 	l.failed.drop(c)

@@ -276,8 +276,8 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 	}
 	t.Logf("%d slots, %d clocks", len(a.slots), versions)
-	if n := len(a.live) + len(a.pending) + len(a.ended) + len(a.alone) + len(a.inits) + len(a.locks.all) + len(a.vars.all) + len(a.others.all); n > 8 {
-		t.Errorf("%d threads, %d pending, %d ended, %d alone, %d inits, %d locks, %d variables, %d others", len(a.live), len(a.pending), len(a.ended), len(a.alone), len(a.inits), len(a.locks.all), len(a.vars.all), len(a.others.all))
+	if n := len(a.live) + len(a.pending) + len(a.ended) + len(a.detached) + len(a.inits) + len(a.locks.all) + len(a.vars.all) + len(a.others.all); n > 8 {
+		t.Errorf("%d threads, %d pending, %d ended, %d detached, %d inits, %d locks, %d variables, %d others", len(a.live), len(a.pending), len(a.ended), len(a.detached), len(a.inits), len(a.locks.all), len(a.vars.all), len(a.others.all))
 	}
 	if n := len(a.found.done); n > maxDead || n == 0 {
 		t.Errorf("%d reports of one pair of places", n)

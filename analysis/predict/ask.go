@@ -166,7 +166,8 @@ func (q *question) failure(side int) Result {
 	return q.negative(inclusion)
 }
 
-// negative is a refutation, unless something forgotten might have told otherwise.
+// negative returns a refutation, or that the answer is unknown where a part of the run that was
+// evicted might have changed it.
 func (q *question) negative(reason string) Result {
 	if q.missed || q.c.blurred || q.h.cutThrough() {
 		return unknown(forgotten)

@@ -28,8 +28,8 @@ type History struct {
 	cut     []event.Epoch // by slot: forgotten from the beginning of the run
 	evicted uint64
 	thinned uint64 // sections of the middle that were forgotten
-	// quiescentSeq is the Seq of the last event of the log's first part outside any barrier
-	// generation; 0: none.
+	// quiescentSeq is the Seq of the last event at which no barrier generation was open while
+	// the log was at most three quarters full; 0: none.
 	quiescentSeq uint64
 	seen         execution.Judge
 	bySlot       *slotLog

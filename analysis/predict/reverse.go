@@ -30,7 +30,7 @@ type reversal struct {
 	base   []event.Epoch // by slot: up to there all happens as observed
 	steps  int           // left
 	tried  int
-	cut    bool // something that might have told was left out
+	cut    bool // a choice of instances that might have led to an answer was not tried
 	free   bool // some instances are in no order that every schedule keeps
 	found  *scheduler
 }

@@ -115,7 +115,7 @@ func (s *scheduler) readers(write, variable int32) *tally {
 	return nil
 }
 
-// atEnd finds the sections that are open where a lane ends for good: whoever else
+// atEnd finds the sections that are open where a slot ends for good: whoever else
 // needs the lock must have had it before.
 func (s *scheduler) atEnd() {
 	for slot, events := range s.of {

@@ -25,7 +25,7 @@
 // states in which its monitor may be. A monitor steps on an edge, by the values at the
 // cut where the edge ends and the event of the edge, and only if its property mentions
 // what the event did. The initial state is read first. Where a run turns bad, that is
-// told once, and the rest of the set goes on.
+// reported once, and the rest of the set goes on.
 //
 // # Representation
 //

@@ -23,7 +23,7 @@ type merger struct {
 	out     *level // the next one for the first part, else own
 	own     level
 	views   []view
-	// alone: no other core is at work, so that monitors may learn and violations be told.
+	// alone: no other core is at work, so that monitors may learn and violations be reported.
 	alone bool
 	// pending are the cuts of out for which, not alone, a monitor would have to do what it
 	// never did before, or a run turns bad. With many of them the merger stops.
