@@ -196,7 +196,7 @@ func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, st
 	if !b.fixed(v, a) {
 		needs := insn.RegSet(0).With(a.Base).With(index(a))
 		cs.Reads |= needs
-		if in, err := b.decode(a); err != nil || in.Writes&needs != 0 || !in.Known {
+		if in, err := b.image.Decode(a.Addr); err != nil || in.Writes&needs != 0 || !in.Known {
 			cs.Stop = func(addr uint64) bool { return addr != a.Addr }
 		}
 	}
@@ -216,14 +216,6 @@ func (b *builder) placeAccess(v variable.Variable, a variable.Access, w want, st
 		cs.Stop = func(addr uint64) bool { return addr > limit || stop != nil && stop(addr) }
 	}
 	return b.image.Place(cs)
-}
-
-func (b *builder) decode(a variable.Access) (insn.Inst, error) {
-	code, err := b.plan.File.Bytes(a.Addr, b.arch.MaxLen())
-	if err != nil {
-		return insn.Inst{}, err
-	}
-	return insn.Decode(b.arch, code, a.Addr)
 }
 
 var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Write: bpf.OpWrite, variable.Update: bpf.OpUpdate}

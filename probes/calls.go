@@ -188,10 +188,7 @@ func (b *builder) argument(n int) insn.Reg {
 	if n == 0 {
 		return insn.NoReg
 	}
-	if b.arch == insn.ARM64 {
-		return insn.Reg(n - 1)
-	}
-	return [...]insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}[n-1]
+	return b.arch.Arguments()[n-1]
 }
 
 func (b *builder) registers(e synctab.Entry) insn.RegSet {

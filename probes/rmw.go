@@ -377,11 +377,7 @@ func (b *builder) behindLoad(a variable.Access) func(addr uint64) bool {
 		if behind || addr <= a.Addr {
 			return behind
 		}
-		code, err := b.plan.File.Bytes(addr, b.arch.MaxLen())
-		if err != nil {
-			return true
-		}
-		in, err := insn.Decode(b.arch, code, addr)
+		in, err := b.image.Decode(addr)
 		behind = err != nil || !in.Known
 		for i := range in.NMem {
 			m := &in.Mem[i]

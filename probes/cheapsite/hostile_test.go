@@ -60,8 +60,8 @@ func TestLongTableThatAllJumpsShare(t *testing.T) {
 	im := oneFunction(string(code), string(table))
 	im.TableEntries = 10 * entries
 	im.Landings()
-	if im.TableEntries != 0 || !im.Extents()[0].Open {
-		t.Errorf("%d entries left, open: %v", im.TableEntries, im.Extents()[0].Open)
+	if im.TableEntries != 0 || !im.ExtentAt(base).Open {
+		t.Errorf("%d entries left, open: %v", im.TableEntries, im.ExtentAt(base).Open)
 	}
 	if s, err := im.Place(Want{At: base, Sense: Before}); err != nil || s.Moved {
 		t.Errorf("%+v, %v", s, err)

@@ -38,14 +38,7 @@ func (im *Image) Place(w Want) (Site, error) {
 
 // loops reports whether a direct jump of the same extent leads to At.
 func (s *slide) loops() bool {
-	found := false
-	if s.ext != nil {
-		s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
-			found = in.Kind.Branches() && in.Target == s.w.At
-			return !found
-		})
-	}
-	return found || s.im.Work == 0
+	return s.ext != nil && s.im.jumps(s.ext.Range, func(in *insn.Inst) bool { return in.Target == s.w.At }) || s.im.Work == 0
 }
 
 func (s *slide) place(at *insn.Inst) Site {

@@ -105,15 +105,19 @@ func (w *walk) jump(in *insn.Inst, e *code.Extent) {
 // LeadsBack reports whether a direct jump from one of the ranges leads to at: then control
 // passes at more often than the function or copy that begins there is entered.
 func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
-	found := false
-	if e := im.ExtentAt(at); e != nil {
-		im.Sweep(e.Range, func(in *insn.Inst) bool {
-			jump := in.Kind.Branches() && in.Target == at
-			found = found || jump && slices.ContainsFunc(from, func(r elf.Range) bool { return r.Contains(in.Addr) })
-			return !found
-		})
-	}
-	return found || im.Work == 0
+	e := im.ExtentAt(at)
+	return e != nil && im.jumps(e.Range, func(in *insn.Inst) bool {
+		return in.Target == at && slices.ContainsFunc(from, func(r elf.Range) bool { return r.Contains(in.Addr) })
+	}) || im.Work == 0
+}
+
+// jumps reports whether one of the direct jumps in r is one that is returns true for.
+func (im *Image) jumps(r elf.Range, is func(*insn.Inst) bool) (found bool) {
+	im.Sweep(r, func(in *insn.Inst) bool {
+		found = in.Kind.Branches() && is(in)
+		return !found
+	})
+	return found
 }
 
 // isStub reports whether addr is a stub of the PLT: an indirect jump through a
@@ -154,15 +158,7 @@ func (w *walk) indirect(in *insn.Inst, e *code.Extent) []uint64 {
 
 // partOf reports whether x jumps into the middle of e, as a part split off does.
 func (w *walk) partOf(x, e *code.Extent) bool {
-	if e == nil {
-		return false
-	}
-	found := false
-	w.im.Sweep(x.Range, func(in *insn.Inst) bool {
-		found = in.Kind.Branches() && e.Contains(in.Target) && in.Target != e.Lo
-		return !found
-	})
-	return found
+	return e != nil && w.im.jumps(x.Range, func(in *insn.Inst) bool { return e.Contains(in.Target) && in.Target != e.Lo })
 }
 
 // allReturns adds every return of the extents touched.

@@ -1,10 +1,6 @@
 package code
 
-import (
-	"math/bits"
-
-	"github.com/tracepredict/tracepredict/probes/elf"
-)
+import "github.com/tracepredict/tracepredict/probes/elf"
 
 // addresses is a set of addresses in code: a bit for each, by pages.
 type addresses struct {
@@ -80,19 +76,4 @@ func (p *addresses) has(addr uint64) bool {
 	at := addr - s.Lo
 	to := s.pages[at/pageSize]
 	return to != nil && to[at%pageSize/64]>>(at%64)&1 == 1
-}
-
-// count returns the number of addresses in the set.
-func (p *addresses) count() (n int) {
-	for i := range p.sections {
-		for _, to := range p.sections[i].pages {
-			if to == nil {
-				continue
-			}
-			for _, word := range to {
-				n += bits.OnesCount64(word)
-			}
-		}
-	}
-	return n
 }

@@ -15,17 +15,11 @@ func TestAddresses(t *testing.T) {
 	for addr := uint64(0); addr < 0xa000; addr += 7 {
 		p.add(addr)
 	}
-	n := 0
 	for addr := range uint64(0xa000) {
 		in := text[0].Contains(addr) || text[1].Contains(addr)
 		if got, want := p.has(addr), in && addr%7 == 0; got != want {
 			t.Fatalf("0x%x: %t", addr, got)
-		} else if got {
-			n++
 		}
-	}
-	if p.count() != n {
-		t.Errorf("%d of %d", p.count(), n)
 	}
 	huge := newAddresses([]elf.Range{{Lo: 0x1000, Hi: math.MaxUint64}})
 	if huge.add(0x2000); !huge.has(0x2000) || !huge.has(0x3000) {

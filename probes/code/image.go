@@ -102,10 +102,6 @@ func (im *Image) disjoin() {
 // Arch returns the machine whose instructions the code is made of.
 func (im *Image) Arch() insn.Arch { return im.arch }
 
-// Extents returns the extents of all functions, sorted and disjoint. The slice is
-// shared: do not change it.
-func (im *Image) Extents() []Extent { return im.extents }
-
 // section returns the executable section that contains addr.
 func (im *Image) section(addr uint64) (elf.Range, bool) {
 	i, ok := slices.BinarySearchFunc(im.text, addr, func(r elf.Range, a uint64) int { return cmp.Compare(r.Lo, a) })

@@ -94,17 +94,16 @@ func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
 	return arg, arg.Type != 0 || arg.Param != 0
 }
 
-// argumentRegister gives the register of an integer argument (System V ABI of x86-64,
-// section 3.2.3; AAPCS64, 6.8.2).
+// maxArgument bounds the arguments that are followed: every architecture passes as many in
+// registers.
+const maxArgument = 6
+
+// argumentRegister returns the register of an integer argument.
 func argumentRegister(arch insn.Arch, n int) (insn.Reg, bool) {
-	amd64 := [...]insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
-	switch {
-	case n < 1 || n > len(amd64):
+	if n < 1 || n > maxArgument {
 		return insn.NoReg, false
-	case arch == insn.AMD64:
-		return amd64[n-1], true
 	}
-	return insn.Reg(n - 1), arch == insn.ARM64
+	return arch.Arguments()[n-1], true
 }
 
 // typed finds the type by the debug information of the function. It may know only later

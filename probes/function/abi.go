@@ -265,7 +265,7 @@ type slots struct {
 }
 
 func newSlots(arch insn.Arch) *slots {
-	s := &slots{arch: arch, regs: registers(arch), floatsAtMost: 8}
+	s := &slots{arch: arch, regs: arch.Arguments(), floatsAtMost: 8}
 	if arch == insn.AMD64 {
 		s.stack = 8 // the return address
 	}

@@ -446,7 +446,7 @@ func (x *finder) bind(fn *Function, n, index int) {
 
 // register gives the place of integer argument n of a function, from 0.
 func (x *finder) register(n int) Operand {
-	regs := registers(x.file.Arch())
+	regs := x.file.Arch().Arguments()
 	if n < len(regs) {
 		return Operand{From: Reg, Reg: regs[n], Width: 8}
 	}
@@ -455,13 +455,4 @@ func (x *finder) register(n int) Operand {
 		disp += 8 // the return address
 	}
 	return Operand{From: Stack, Disp: disp, Width: 8}
-}
-
-// registers are those of integer arguments: System V ABI for x86-64, 3.2.3;
-// AAPCS64, 6.4.1.
-func registers(arch insn.Arch) []insn.Reg {
-	if arch == insn.ARM64 {
-		return []insn.Reg{0, 1, 2, 3, 4, 5, 6, 7}
-	}
-	return []insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
 }

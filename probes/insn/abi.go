@@ -8,6 +8,20 @@ const (
 	allRegs     RegSet = 1<<32 - 1
 )
 
+var (
+	argumentsAMD64 = []Reg{RDI, RSI, RDX, RCX, R8, R9}
+	argumentsARM64 = []Reg{0, 1, 2, 3, 4, 5, 6, 7}
+)
+
+// Arguments returns the registers that pass integer arguments, in order (System V ABI of
+// x86-64, section 3.2.3; AAPCS64, section 6.4.1). The slice is shared: do not change it.
+func (a Arch) Arguments() []Reg {
+	if a == ARM64 {
+		return argumentsARM64
+	}
+	return argumentsAMD64
+}
+
 // CallerSaved returns the general registers that a call may change by the ABI.
 func (a Arch) CallerSaved() RegSet {
 	if a == ARM64 {

@@ -62,12 +62,7 @@ func (c *collector) result() Result {
 	return c.out
 }
 
-// function follows the variable's address through a function.
-func (c *collector) function(fn bin.Range, code []byte) {
-	c.follow(c.known().decode(fn, code))
-}
-
-// follow is function for one that has been decoded.
+// follow follows the variable's address through a function.
 func (c *collector) follow(r *routine) {
 	c.out.Undecoded = append(c.out.Undecoded, r.undecoded...)
 	if r.Open && len(r.Insts) > maxOpen {

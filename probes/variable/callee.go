@@ -86,11 +86,6 @@ func arguments(name string) int {
 	return -1
 }
 
-// argumentRegisters are those of the first arguments, in order.
-func argumentRegisters() []insn.Reg {
-	return []insn.Reg{insn.RDI, insn.RSI, insn.RDX, insn.RCX, insn.R8, insn.R9}
-}
-
 // memoryCall returns what the function that an instruction calls, or jumps to,
 // does with memory.
 func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
@@ -114,7 +109,7 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 	}
 	if n := arguments(name); n >= 0 {
 		var set insn.RegSet
-		for _, r := range argumentRegisters()[:n] {
+		for _, r := range f.arch.Arguments()[:n] {
 			set = set.With(r)
 		}
 		return set

@@ -176,7 +176,7 @@ func TestManyAddressesMeet(t *testing.T) {
 	tg.whole = tg.v.around()
 	tg.near = tg.whole
 	c := newCollector(tg)
-	c.function(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code)
+	c.follow(c.known().decode(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code))
 	if n := len(c.result().AddressTaken); n == 0 || n > maxMade {
 		t.Errorf("taken at %d places", n)
 	}
@@ -194,7 +194,7 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 	tg.whole, tg.near = tg.v.around(), tg.v.around()
 	c := newCollector(tg)
 	fn := bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}
-	if n := allocated(func() { c.function(fn, code) }); n > 512<<20 {
+	if n := allocated(func() { c.follow(c.known().decode(fn, code)) }); n > 512<<20 {
 		t.Errorf("allocated %d bytes", n)
 	}
 	if as := c.result().Accesses; len(as) != 1 || !as[0].Maybe {

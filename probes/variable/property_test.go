@@ -230,7 +230,7 @@ func FuzzFunction(f *testing.F) {
 		}
 		c := newCollector(tg)
 		fn := bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}
-		c.function(fn, code)
+		c.follow(c.known().decode(fn, code))
 		for _, a := range c.result().Accesses {
 			if !fn.Contains(a.Addr) || !a.Inside && !tg.v.Overlaps(tg.v.Addr+uint64(a.Offset), a.Width) {
 				t.Errorf("%+v", a)
