@@ -37,7 +37,7 @@ type Recorder struct {
 // event, and Start when the process is known: names wait for it.
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
-		seen: newSnapshot(), started: make(chan struct{}),
+		seen: snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}, started: make(chan struct{}),
 		frames: map[event.StackID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]run.Thread{},
 	}
 	var err error
@@ -93,14 +93,14 @@ func (r *Recorder) fresh(e *event.Event) {
 			r.seen.place(r.observed, o.First)
 		}
 	}
-	for e.Func > event.FuncID(len(r.seen.funcs)) {
-		f, _ := r.observed.FuncInfo(event.FuncID(len(r.seen.funcs) + 1))
-		r.seen.funcs = append(r.seen.funcs, f)
+	for e.Func > event.FuncID(r.seen.names.Funcs()) {
+		f, _ := r.observed.FuncInfo(event.FuncID(r.seen.names.Funcs() + 1))
+		r.seen.names.AddFunc(f)
 	}
 	for _, id := range []event.ThreadID{e.Thread, e.Peer} {
-		for id > event.ThreadID(len(r.seen.threads)) {
-			t, _ := r.observed.ThreadInfo(event.ThreadID(len(r.seen.threads) + 1))
-			r.seen.threads = append(r.seen.threads, t)
+		for id > event.ThreadID(r.seen.names.Threads()) {
+			t, _ := r.observed.ThreadInfo(event.ThreadID(r.seen.names.Threads() + 1))
+			r.seen.names.AddThread(t)
 			r.seen.place(r.observed, t.Created)
 		}
 	}
@@ -108,16 +108,11 @@ func (r *Recorder) fresh(e *event.Event) {
 
 // snapshot is what the observer knew of the identifiers written so far.
 type snapshot struct {
+	names   run.Names  // of threads and functions
 	mu      sync.Mutex // guards what follows
 	stacks  map[event.StackID]observer.Stack
 	objects map[event.ObjectID]run.Object // until they have been written
 	last    event.ObjectID                // that was copied
-	threads []run.Thread
-	funcs   []event.Func
-}
-
-func newSnapshot() snapshot {
-	return snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}
 }
 
 // place copies what the observer knows of a stack, which does not change.
@@ -155,23 +150,13 @@ func (s *snapshot) forget(id event.ObjectID) {
 }
 
 // ThreadInfo implements Observed.
-func (s *snapshot) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if id == 0 || int(id) > len(s.threads) {
-		return t, false
-	}
-	return s.threads[id-1], true
+func (s *snapshot) ThreadInfo(id event.ThreadID) (run.Thread, bool) {
+	return s.names.Thread(id), id > 0 && int(id) <= s.names.Threads()
 }
 
 // FuncInfo implements Observed.
-func (s *snapshot) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if id == 0 || int(id) > len(s.funcs) {
-		return f, false
-	}
-	return s.funcs[id-1], true
+func (s *snapshot) FuncInfo(id event.FuncID) (event.Func, bool) {
+	return s.names.Func(id), id > 0 && int(id) <= s.names.Funcs()
 }
 
 // namer is the Recorder for its Writer, which asks for each object once.
@@ -235,7 +220,4 @@ func (r *Recorder) Thread(id event.ThreadID) run.Thread {
 }
 
 // Func implements run.Namer.
-func (r *Recorder) Func(id event.FuncID) event.Func {
-	f, _ := r.seen.FuncInfo(id)
-	return f
-}
+func (r *Recorder) Func(id event.FuncID) event.Func { return r.seen.names.Func(id) }
