@@ -30,7 +30,7 @@ func NewEntries(r *dwarf.Reader, size int) *Entries {
 // a few.
 const maxEmpty = 1 << 16
 
-// Next gives the next entry, nil at the end of the section; an entry of tag 0
+// Next returns the next entry, nil at the end of the section; an entry of tag 0
 // ends a list of children. The reader may panic on damaged data.
 func (es *Entries) Next() (*dwarf.Entry, error) {
 	e, err := es.r.Next()

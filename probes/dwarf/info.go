@@ -1,10 +1,13 @@
 // Package dwarf reads the debug information of ELF files: its sections, from the
 // file itself or from the separate, supplementary and split files that belong to
-// it, compilation units, entries and line tables.
+// it (Info, Part), compilation units and their addresses (Unit, Spans), entries and
+// types (Entries, Skimmer, Tree), locations and registers (Locations), line tables.
 //
-// In goes an open ELF file, of which Of returns the debug information. Entries are
-// those of the standard library's debug/dwarf, which is safe to use where the data
-// is what it seems. Input is hostile: sections are judged before the standard
+// In goes an open ELF file, of which Of returns the debug information. What a user of
+// it asks (which variable, field or function a name means) it does not know. Its cursor
+// is that of package elf, which reads unwind tables for the extents of functions, in the
+// same encodings. Entries are those of the standard library's debug/dwarf, which is safe
+// to use where the data is what it seems. Input is hostile: sections are judged before the standard
 // library sees them, what is read is counted, and every error names the file.
 package dwarf
 

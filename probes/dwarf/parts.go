@@ -219,7 +219,7 @@ func (s *splitter) take(d *container, e *dwarf.Entry, id uint64, base int64) err
 	return nil
 }
 
-// id gives the number by which a skeleton names the split unit of a part.
+// id returns the number by which a skeleton names the split unit of a part.
 func (p *Part) id() (uint64, bool) {
 	for _, u := range p.Units {
 		switch {
@@ -237,7 +237,7 @@ func (p *Part) id() (uint64, bool) {
 	return 0, false
 }
 
-// partSection gives a section of debug information of this very file,
+// partSection returns a section of debug information of this very file,
 // uncompressed; nil if there is none.
 func (c *container) partSection(name string) ([]byte, error) {
 	if b, ok := c.kept[name]; ok {
@@ -253,7 +253,7 @@ func (c *container) partSection(name string) ([]byte, error) {
 	return b, err
 }
 
-// sectionsOf gives all sections of one name: a compiler puts each type unit into
+// sectionsOf returns all sections of one name: a compiler puts each type unit into
 // one of its own. What cannot be read is left out.
 func (c *container) sectionsOf(name string) [][]byte {
 	if b, ok := c.sections[name]; ok && c.joined {

@@ -96,8 +96,8 @@ func (j *joiner) mendUnit(b []byte) error {
 	return nil
 }
 
-// table reads the abbreviations at an offset, and gives those that refer to the
-// supplementary file their plain forms.
+// table reads the abbreviations at an offset, and writes plain forms into those that
+// refer to the supplementary file.
 func (j *joiner) table(off uint64) map[uint64][]attribute {
 	all := j.out["abbrev"]
 	if t, ok := j.tables[off]; ok || off > uint64(len(all)) {

@@ -27,7 +27,7 @@ func supplemented(t *testing.T, compile string, dwz ...string) (program, shared,
 	return program, shared, plain
 }
 
-// described gives the names that a type is made of, wherever its entries lie.
+// described returns the names that a type is made of, wherever its entries lie.
 func described(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	f := open(t, path)
@@ -139,7 +139,7 @@ func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 	check(os.ErrNotExist)
 }
 
-// small gives a main file whose one entry has the forms given, and its value,
+// small returns a main file whose one entry has the forms given, and its value,
 // and a supplementary file of one entry.
 func small(version uint16, forms []byte, value ...any) (main, sup sections) {
 	unit := func(content []byte) []byte {

@@ -43,7 +43,7 @@ func (f *File) FunctionName(addr uint64) string {
 	return f.shortestName(fn.Lo)
 }
 
-// shortestName gives the shortest name that a function has which begins at addr, as
+// shortestName returns the shortest name that a function has which begins at addr, as
 // pthread_join of ___pthread_join; "" if none does.
 func (f *File) shortestName(addr uint64) string {
 	symbols := f.Symbols()

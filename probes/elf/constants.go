@@ -105,7 +105,7 @@ func relative(in *insn.Inst, b []byte) bool {
 	return false
 }
 
-// signed gives 4 bytes, sign-extended; both architectures are little-endian.
+// signed returns 4 bytes, sign-extended; both architectures are little-endian.
 func signed(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
 // lastBytes takes the last 4, sign-extended, and the last 8 of movabs.

@@ -102,7 +102,7 @@ func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DebugSymbols gives Symbols joined with the symbol table of the separate debug
+// DebugSymbols returns Symbols joined with the symbol table of the separate debug
 // file, where one is installed: a library's internal names. The list is valid
 // whatever the error, which says why a separate file could not be used. The
 // slice is shared: do not change it.

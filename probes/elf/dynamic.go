@@ -32,7 +32,7 @@ type stringTable string
 // some tens of KiB.
 const maxName = 1 << 16
 
-// at gives the string at offset i, or "" and false if there is none.
+// at returns the string at offset i, or "" and false if there is none.
 func (t stringTable) at(i uint64) (string, bool) {
 	if i >= uint64(len(t)) {
 		return "", false
@@ -104,11 +104,11 @@ func (f *File) readDynamic(p *elf.Prog) error {
 	return nil
 }
 
-// rest gives the loaded image from addr to the end of its segment's content, or
+// rest returns the loaded image from addr to the end of its segment's content, or
 // as much of it as is read at all.
 func (f *File) rest(addr uint64) ([]byte, error) { return f.image(addr, min(f.size, maxRead)) }
 
-// image gives n bytes of the loaded image, or what its segment has of them; an
+// image returns n bytes of the loaded image, or what its segment has of them; an
 // error if that is none.
 func (f *File) image(addr, n uint64) ([]byte, error) {
 	s := f.segmentAt(addr)

@@ -28,7 +28,7 @@ type frameParser struct {
 	found frameTable
 }
 
-// frameTable is what an .eh_frame says of functions, in its order.
+// frameTable is what an .eh_frame states about functions, in its order.
 type frameTable struct {
 	extents []Range
 	lsdas   []lsda
@@ -42,7 +42,7 @@ type lsda struct {
 	ok bool // false: it has one, but where cannot be told
 }
 
-// ehFrame gives the extents of all FDEs in b, which is loaded at addr, in their
+// ehFrame returns the extents of all FDEs in b, which is loaded at addr, in their
 // order. With stop, a zero length ends the table; without, it is skipped as
 // readelf does, since linkers leave one in the middle. On an error the extents
 // before it are given too.
@@ -224,13 +224,13 @@ func sizeMask(enc byte) uint64 {
 	return ^uint64(0)
 }
 
-// frames gives the extents of the file's unwind table.
+// frames returns the extents of the file's unwind table.
 func (f *File) frames() ([]Range, error) {
 	t, err := f.frameTable()
 	return t.extents, err
 }
 
-// frameTable gives the file's unwind table; on an error, which is noted as a
+// frameTable returns the file's unwind table; on an error, which is noted as a
 // problem too, what comes before it.
 func (f *File) frameTable() (frameTable, error) {
 	f.framesOnce.Do(func() {

@@ -48,7 +48,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the sentinel.
+// Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Kind }
 
 // NoOffset marks an error that belongs to no place in the file.

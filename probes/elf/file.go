@@ -282,7 +282,7 @@ func (f *File) readInterp(p *elf.Prog) string {
 	return string(b)
 }
 
-// read gives n bytes at a file offset, and allocates only what the file has.
+// read returns n bytes at a file offset, and allocates only what the file has.
 func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, maxRead) }
 
 // readUpTo is read with another bound than maxRead.
@@ -316,7 +316,7 @@ func (f *File) AddProblem(err error) {
 	}
 }
 
-// Problems gives what could not be read so far (at most 32): a file can be
+// Problems returns what could not be read so far (at most 32): a file can be
 // usable although its unwind tables, say, are damaged. Functions and symbols
 // may then be missing.
 func (f *File) Problems() []error {
@@ -367,8 +367,8 @@ func (f *File) HasSymbols() bool {
 // run-time system, which are no functions of the table.
 func (f *File) IsGo() bool { return f.elf.Section(".go.buildinfo") != nil }
 
-// MaxBuildID bounds a build identifier, in bytes, well above the 20 of a SHA-1. maxNotes bounds the bytes
-// of notes looked through: a linked file has a few hundred.
+// MaxBuildID bounds a build identifier, in bytes, well above the 20 of a SHA-1.
+// maxNotes bounds the bytes of notes looked through: a linked file has a few hundred.
 const (
 	MaxBuildID = 64
 	maxNotes   = 1 << 20
@@ -419,7 +419,7 @@ func (f *File) buildIDIn(off, n uint64, left *uint64) string {
 
 func align4(n uint64) uint64 { return (n + 3) &^ 3 }
 
-// Text gives the executable sections, or the executable segments of a file
+// Text returns the executable sections, or the executable segments of a file
 // without section headers, sorted.
 func (f *File) Text() []Range {
 	var out []Range
@@ -446,7 +446,7 @@ func (f *File) TextSize() (n uint64) {
 	return n
 }
 
-// Bytes gives up to n bytes of the loaded image at addr, as in the file: before
+// Bytes returns up to n bytes of the loaded image at addr, as in the file: before
 // relocation; fewer where the segment's content ends. They may be shared: do not
 // change them. Errors answer to ErrAddress.
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
@@ -456,7 +456,7 @@ func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	return f.image(addr, uint64(n))
 }
 
-// exactly is Bytes that gives n or fails.
+// exactly returns n bytes as Bytes does, or fails.
 func (f *File) exactly(addr, n uint64) ([]byte, error) {
 	b, err := f.image(addr, n)
 	if err == nil && uint64(len(b)) < n {
@@ -483,7 +483,7 @@ func (f *File) available(addr uint64) uint64 {
 	return 0
 }
 
-// Offset gives the file offset of a virtual address, as the kernel wants it of
+// Offset returns the file offset of a virtual address, as the kernel wants it of
 // a uprobe. Errors answer to ErrAddress.
 func (f *File) Offset(addr uint64) (uint64, error) {
 	s := f.segmentAt(addr)
@@ -493,7 +493,7 @@ func (f *File) Offset(addr uint64) (uint64, error) {
 	return s.off + (addr - s.addr), nil
 }
 
-// Addr gives the virtual address of a file offset, the executable one where
+// Addr returns the virtual address of a file offset, the executable one where
 // segments share content. Errors answer to ErrAddress.
 func (f *File) Addr(offset uint64) (uint64, error) {
 	var found *segment

@@ -68,7 +68,7 @@ func eachVariant(t *testing.T, test func(t *testing.T, v variant, path string)) 
 	}
 }
 
-// systemLibrary gives the path of glibc.
+// systemLibrary returns the path of glibc.
 func systemLibrary(t testing.TB) string {
 	t.Helper()
 	for _, p := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6", "/lib64/libc.so.6"} {

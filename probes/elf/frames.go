@@ -21,7 +21,7 @@ type CallFrames struct {
 	IndexAddr uint64
 }
 
-// EhFrame gives the call frame information that the program is loaded with; no
+// EhFrame returns the call frame information that the program is loaded with; no
 // bytes if it has none.
 func (f *File) EhFrame() (CallFrames, error) {
 	c, err := f.ehFrame()
@@ -76,7 +76,7 @@ func (f *File) ehFrameBySegment() (c CallFrames, err error) {
 // maxFrameIndex bounds .eh_frame_hdr, in bytes: 8 for each function.
 const maxFrameIndex = 256 << 20
 
-// frameIndex gives .eh_frame_hdr; nil where it cannot be read.
+// frameIndex returns .eh_frame_hdr; nil where it cannot be read.
 func (f *File) frameIndex() ([]byte, uint64) {
 	for _, p := range f.elf.Progs {
 		if p.Type == elf.PT_GNU_EH_FRAME && !f.opts.DebugOnly {
@@ -98,7 +98,7 @@ func (f *File) globalOffsetTable() uint64 {
 	return 0
 }
 
-// DebugFrame gives .debug_frame, uncompressed, of the file itself or of its
+// DebugFrame returns .debug_frame, uncompressed, of the file itself or of its
 // separate debug file; no bytes if there is none.
 func (f *File) DebugFrame() (CallFrames, error) {
 	from, all := f, f.DebugSections("frame")

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// Functions gives the extents of functions, sorted and disjoint, inside Text:
+// Functions returns the extents of functions, sorted and disjoint, inside Text:
 // those of the unwind table, and those of sized symbols where it has none. A
 // function that the compiler split has several; the linkage table counts as
 // one. Extents that overlap are parted at every start among them. The slice is
@@ -15,7 +15,7 @@ func (f *File) Functions() []Range {
 	return f.functions
 }
 
-// FunctionAt gives the extent that contains addr.
+// FunctionAt returns the extent that contains addr.
 func (f *File) FunctionAt(addr uint64) (Range, bool) {
 	return rangeAt(f.Functions(), addr)
 }
@@ -93,7 +93,7 @@ func splitUnion(rs []Range) []Range {
 	return out
 }
 
-// subtract gives the parts of a that b does not cover; both are sorted and
+// subtract returns the parts of a that b does not cover; both are sorted and
 // disjoint.
 func subtract(a, b []Range) []Range {
 	var out []Range

@@ -35,7 +35,7 @@ func (f *File) Hold() (release func()) {
 	}
 }
 
-// heldSegment gives the content of a segment if it is held, or now is; nil if not.
+// heldSegment returns the content of a segment if it is held, or now is; nil if not.
 func (f *File) heldSegment(s *segment) []byte {
 	if s.write || s.filesz > maxHeldSegment {
 		return nil

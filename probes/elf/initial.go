@@ -1,6 +1,6 @@
 package elf
 
-// Initial gives what the file says that size bytes of data, at most 8, hold when
+// Initial returns what the file says that size bytes of data, at most 8, hold when
 // the program begins, little-endian; ok is false if the dynamic linker changes
 // them first, or the address is not of data.
 func (f *File) Initial(addr uint64, size int) (value uint64, ok bool) {

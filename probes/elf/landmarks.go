@@ -18,7 +18,7 @@ import (
 // many: a number that is no address but looks like one costs a cheap probe
 // site, one that is missed costs a correct one.
 
-// Landmarks gives addresses in Text that control may reach without a direct
+// Landmarks returns addresses in Text that control may reach without a direct
 // branch, sorted, each once: the landing pads of exceptions, function symbols
 // (of this file, not of a separate debug file), the entry, initialisers, and
 // every address of code that relocations, constants in code, and in a program
@@ -215,7 +215,7 @@ type page struct {
 
 const pageSize = 4096
 
-// word gives the word at addr, 0 if the file has none there.
+// word returns the word at addr, 0 if the file has none there.
 func (p *page) word(f *File, addr uint64) uint64 {
 	if n := uint64(len(p.b)); n < 8 || addr < p.at || addr-p.at > n-8 {
 		b, err := f.image(addr, pageSize)

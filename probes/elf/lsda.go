@@ -63,7 +63,7 @@ func readLSDAHead(b []byte, d lsda, order binary.ByteOrder) (callSiteTable, erro
 	return h, nil
 }
 
-// callSites gives each landing pad of the exception table b, which is at addr.
+// callSites returns each landing pad of the exception table b, which is at addr.
 func (h callSiteTable) callSites(b []byte, addr uint64, order binary.ByteOrder, add func(uint64)) error {
 	end := h.start + h.length
 	if end > uint64(len(b)) {

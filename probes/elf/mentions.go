@@ -24,7 +24,7 @@ const maxMentions = 1 << 23
 // from behind them.
 const maxTrailing = 4
 
-// Mentions gives the places in the code, sorted, at which four bytes could stand
+// Mentions returns the places in the code, sorted, at which four bytes could stand
 // for an address from lo up to hi, as an operand of x86-64 has it: distances, and in
 // files with a fixed place the address itself. All true ones are among them. It is
 // false if there is no index of these addresses: they are not in memory that the

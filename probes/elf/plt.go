@@ -109,7 +109,7 @@ func (f *File) functionNamed(addr uint64) string {
 	return best
 }
 
-// relocations gives those that fill slots with functions.
+// relocations returns those that fill slots with functions.
 func (f *File) relocations() []reloc {
 	var out []reloc
 	f.eachRelocation(func(r reloc) {

@@ -23,7 +23,7 @@ type Pointer struct {
 // maxPointers bounds what is kept: browsers have a million, of 64 bytes each.
 const maxPointers = 1 << 22
 
-// Pointers gives the words of data that hold addresses of data in [lo, hi), or
+// Pointers returns the words of data that hold addresses of data in [lo, hi), or
 // that the dynamic loader makes addresses of the symbol (if that is not ""),
 // sorted by where they are. In a program that is not position-independent
 // every aligned word of its data that looks like such an address is taken for

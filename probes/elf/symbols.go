@@ -26,7 +26,7 @@ func (f *File) rawSym(b []byte) rawSym {
 	}
 }
 
-// Symbols gives the defined symbols of .symtab and .dynsym, sorted by address,
+// Symbols returns the defined symbols of .symtab and .dynsym, sorted by address,
 // every version of each. A symbol of both tables is given once, as dynamic.
 // The slice is shared: do not change it.
 func (f *File) Symbols() []Symbol {
@@ -34,14 +34,14 @@ func (f *File) Symbols() []Symbol {
 	return f.symbols
 }
 
-// Undefined gives the names of imported symbols, sorted, without versions. The
+// Undefined returns the names of imported symbols, sorted, without versions. The
 // slice is shared: do not change it.
 func (f *File) Undefined() []string {
 	f.symbolsOnce.Do(f.loadSymbols)
 	return f.undefined
 }
 
-// Lookup gives every symbol of that name: all versions, all statics of the
+// Lookup returns every symbol of that name: all versions, all statics of the
 // name. Empty if there is none.
 func (f *File) Lookup(name string) []Symbol {
 	f.symbolsOnce.Do(f.loadSymbols)
@@ -143,7 +143,7 @@ func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 	return defined, undefined
 }
 
-// symbolVersions gives the version name of the i-th dynamic symbol.
+// symbolVersions returns the version name of the i-th dynamic symbol.
 func (f *File) symbolVersions(n uint64) func(i int) string {
 	none := func(int) string { return "" }
 	if f.dyn.versym == 0 {
@@ -256,7 +256,7 @@ func (f *File) executable(addr uint64) bool {
 	return false
 }
 
-// searchSymbol gives the index of the first symbol at addr or above.
+// searchSymbol returns the index of the first symbol at addr or above.
 func searchSymbol(symbols []Symbol, addr uint64) int {
 	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr >= addr })
 }

@@ -63,7 +63,7 @@ type Hint struct {
 	Func Range
 }
 
-// Count gives the number of sites of a kind.
+// Count returns the number of sites of a kind.
 func (u Unseen) Count(k UnseenKind) int {
 	n := 0
 	for _, s := range u.Sites {
@@ -74,7 +74,7 @@ func (u Unseen) Count(k UnseenKind) int {
 	return n
 }
 
-// First gives the site of a kind with the lowest address; false if there is
+// First returns the site of a kind with the lowest address; false if there is
 // none.
 func (u Unseen) First(k UnseenKind) (UnseenSite, bool) {
 	for _, s := range u.Sites {
@@ -180,7 +180,7 @@ func (f *File) IsData(addr uint64) bool {
 	return false
 }
 
-// slotTarget gives the file's own variable whose address a slot of the global
+// slotTarget returns the file's own variable whose address a slot of the global
 // offset table holds.
 func (f *File) slotTarget(slot uint64) (uint64, bool) {
 	name := f.slots()[slot]
@@ -225,7 +225,7 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 	return nil
 }
 
-// fenceOnStack tells the fence that compilers make of an indivisible operation
+// fenceOnStack finds the fence that compilers make of an indivisible operation
 // on the stack's top that changes nothing (lock orq $0, (%rsp)): it orders what
 // is written otherwise, and tells nobody anything.
 func fenceOnStack(in *insn.Inst, code []byte) bool {

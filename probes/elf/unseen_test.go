@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// inFunction gives the kinds of sites in the function of that name.
+// inFunction returns the kinds of sites in the function of that name.
 func inFunction(f *File, u Unseen, name string) map[UnseenKind][]string {
 	out := map[UnseenKind][]string{}
 	for _, s := range f.Lookup(name) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Writable gives where the program's own code writes while it runs, as linked and
+// Writable returns where the program's own code writes while it runs, as linked and
 // sorted: the writable segments without what the dynamic linker makes read-only
 // once it has relocated it (RELRO).
 func (f *File) Writable() []Range {

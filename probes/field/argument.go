@@ -43,7 +43,7 @@ const maxArgumentEntries = 1 << 22
 // NewArguments makes Arguments of a file, which must stay open.
 func NewArguments(f *bin.File) *Arguments {
 	a := &Arguments{file: f, read: map[dwarf.Offset]bool{}, stubs: f.PLTTargets()}
-	none := &database{file: f, types: map[dwarf.Offset]*typ{}}
+	none := &database{Tree: &dw.Tree{}, file: f, types: map[dwarf.Offset]*typ{}}
 	a.plain = &program{db: none, lists: nil, results: map[uint64]*typ{}, named: map[string]*typ{}}
 	if err := a.open(); err != nil {
 		a.p = nil // what is damaged tells nothing
@@ -62,8 +62,13 @@ func (a *Arguments) open() (err error) {
 	if err != nil {
 		return err
 	}
+	tree, err := dw.Of(a.file).Tree()
+	if err != nil {
+		return err
+	}
+	tree.Left = maxArgumentEntries
 	db := &database{
-		file: a.file, data: d, info: len(info), units: dw.Units(info), left: maxArgumentEntries,
+		Tree: tree, file: a.file, data: d, info: len(info), units: dw.Units(info),
 		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
 	l, err := db.locations()
@@ -75,7 +80,7 @@ func (a *Arguments) open() (err error) {
 	return nil
 }
 
-// At tells what the call, or the jump, at an address passes in an argument, counted
+// At reports what the call, or the jump, at an address passes in an argument, counted
 // from 1. ok is false where nothing is known of it.
 func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
 	defer func() {
@@ -140,7 +145,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	}
 }
 
-// known finds what the debug information says of where a value from an instruction
+// known finds what the debug information states about where a value from an instruction
 // goes, and how far into that it points; nil if nothing, or not always the same.
 func (f *flow) known(source *typ) (t *typ, off int64) {
 	same := true
@@ -198,7 +203,7 @@ func (a *Arguments) function(at uint64) *function {
 	}
 	for _, n := range a.spans.At(at) {
 		u := a.spans.Unit(n)
-		if a.read[u.Entry] || a.p.db.left <= 0 {
+		if a.read[u.Entry] || a.p.db.Left <= 0 {
 			continue
 		}
 		a.read[u.Entry] = true

@@ -136,7 +136,7 @@ type Lifetime struct {
 	Ends bool   // a destructor
 }
 
-// Find finds a field by what one file's debug information says of the type; ok
+// Find finds a field by one file's description of the type in its debug information; ok
 // is false if it does not describe it.
 func Find(f *bin.File, s Spec) (fd Field, ok bool, err error) {
 	defer recoverDamage(&err, f)

@@ -55,7 +55,7 @@ type global struct {
 	typ *typ
 }
 
-// program is what the debug information says of the code that knows the type.
+// program is what the debug information states about the code that knows the type.
 type program struct {
 	db        *database
 	lists     *dw.Locations
@@ -108,7 +108,7 @@ func (db *database) relevant(u dw.Unit) bool {
 			return true
 		}
 	}
-	e, _ := db.entry(u.Entry)
+	e := db.Entry(u.Entry)
 	return e != nil && dw.Name(e) == "<artificial>" // gcc's, of link-time optimisation
 }
 
@@ -131,10 +131,10 @@ func (p *program) unit(u dw.Unit) error {
 	in := scope{}
 	for level := 1; root.Children && level > 0; {
 		e, err := entries.Next()
-		if p.db.left--; err != nil {
+		if p.db.Left--; err != nil {
 			return err
 		}
-		if e == nil || e.Offset >= u.End || p.db.left < 0 {
+		if e == nil || e.Offset >= u.End || p.db.Left < 0 {
 			return nil
 		}
 		if e.Tag == 0 {
@@ -160,7 +160,7 @@ func (db *database) locations() (*dw.Locations, error) {
 	return dw.Of(db.file).Locations(maxLocations, maxLocations)
 }
 
-// visit takes one entry, and gives the scope of its children.
+// visit takes one entry, and returns the scope of its children.
 func (p *program) visit(e *dwarf.Entry, base dw.Base, in scope) scope {
 	switch e.Tag {
 	case dwarf.TagSubprogram:
@@ -266,7 +266,7 @@ func (p *program) origin(e *dwarf.Entry) described {
 		if next == 0 {
 			break
 		}
-		if e, _ = p.db.entry(next); e == nil {
+		if e = p.db.Entry(next); e == nil {
 			break
 		}
 	}
@@ -281,15 +281,15 @@ func (p *program) origin(e *dwarf.Entry) described {
 // when it returns, the memory may be another's. It calls a plain one.
 func deletes(linkage string) bool { return strings.HasSuffix(linkage, "D0Ev") }
 
-// class gives the type that `this` points to.
+// class returns the type that `this` points to.
 func (p *program) class(this dwarf.Offset) dwarf.Offset {
-	e, _ := p.db.entry(this)
+	e := p.db.Entry(this)
 	if e == nil {
 		return 0
 	}
 	off := dw.TypeOf(e)
 	if o := dw.Reference(e, dwarf.AttrAbstractOrigin); off == 0 && o != 0 {
-		if e, _ = p.db.entry(o); e != nil {
+		if e = p.db.Entry(o); e != nil {
 			off = dw.TypeOf(e)
 		}
 	}
@@ -309,7 +309,7 @@ func plainType(name string) string {
 	return name
 }
 
-// pointee gives the type that a type points to, nil if it is no pointer to
+// pointee returns the type that a type points to, nil if it is no pointer to
 // something that has parts or is the watched type.
 func (p *program) pointee(off dwarf.Offset) *typ {
 	t := p.db.at(off)
@@ -363,7 +363,7 @@ func (p *program) place(l dw.Location, t *typ, name string, in scope) {
 	}
 }
 
-// globalAt gives the variable around an address.
+// globalAt returns the variable around an address.
 func (p *program) globalAt(addr uint64) (t *typ, off int64, ok bool) {
 	i, _ := slices.BinarySearchFunc(p.globals, addr, func(g global, a uint64) int {
 		if g.Lo <= a {

@@ -47,6 +47,7 @@ type member struct {
 // database holds what is known of one file's types. Types are read when they
 // are first asked for.
 type database struct {
+	*dw.Tree
 	file     *bin.File
 	data     *dwarf.Data
 	info     int // bytes of .debug_info
@@ -56,7 +57,6 @@ type database struct {
 	targets  map[dwarf.Offset]*typ
 	units    []dw.Unit
 	partial  bool // types are apart from the code that uses them
-	left     int  // entries that may still be read
 }
 
 const (
@@ -82,8 +82,13 @@ func load(f *bin.File, s Spec) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
+	tree, err := dw.Of(f).Tree()
+	if err != nil {
+		return nil, err
+	}
+	tree.Left = maxEntries
 	db := &database{
-		file: f, data: d, info: len(info), units: dw.Units(info), left: maxEntries,
+		Tree: tree, file: f, data: d, info: len(info), units: dw.Units(info),
 		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
 	return db, db.index(s)
@@ -138,7 +143,7 @@ func (db *database) index(s Spec) error {
 	return nil
 }
 
-// note remembers a structure, and tells if it is meant.
+// note records a structure, and reports whether it is the one that is asked for.
 func (db *database) note(e *dwarf.Entry, qualified string, s Spec) bool {
 	if dw.Name(e) == "" {
 		return false
@@ -187,20 +192,7 @@ func join(scope, name string) string {
 	return scope + "::" + name
 }
 
-func (db *database) entry(off dwarf.Offset) (*dwarf.Entry, *dwarf.Reader) {
-	if db.left--; off == 0 || db.left < 0 {
-		return nil, nil
-	}
-	r := db.data.Reader()
-	r.Seek(off)
-	e, err := r.Next()
-	if err != nil || e == nil || e.Tag == 0 {
-		return nil, nil
-	}
-	return e, r
-}
-
-// at gives the type at an offset, nil if there is none or none that matters.
+// at returns the type at an offset, nil if there is none or none that matters.
 func (db *database) at(off dwarf.Offset) *typ {
 	if t, ok := db.types[off]; ok {
 		return t
@@ -212,7 +204,7 @@ func (db *database) at(off dwarf.Offset) *typ {
 
 func (db *database) read(off dwarf.Offset) *typ {
 	for range maxChain {
-		e, r := db.entry(off)
+		e := db.Entry(off)
 		if e == nil {
 			return nil
 		}
@@ -227,9 +219,9 @@ func (db *database) read(off dwarf.Offset) *typ {
 		case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 			return &typ{shape: pointer, off: e.Offset, size: 8, to: next}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-			return db.structure(e, r)
+			return db.structure(e)
 		case dwarf.TagArrayType:
-			return db.array(e, r, next)
+			return db.array(e, next)
 		}
 		return &typ{shape: opaque, off: e.Offset, size: dw.Number(e, dwarf.AttrByteSize), name: dw.Name(e)}
 	}
@@ -238,7 +230,7 @@ func (db *database) read(off dwarf.Offset) *typ {
 
 // structure reads the members. A declaration stands for the definition that
 // another unit has.
-func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
+func (db *database) structure(e *dwarf.Entry) *typ {
 	if dw.Flag(e, dwarf.AttrDeclaration) {
 		full, ok := db.complete[db.declared[e.Offset]]
 		if !ok || full == e.Offset {
@@ -251,57 +243,22 @@ func (db *database) structure(e *dwarf.Entry, r *dwarf.Reader) *typ {
 	}
 	t := &typ{shape: structure, off: e.Offset, name: dw.Name(e), size: dw.Number(e, dwarf.AttrByteSize)}
 	db.types[e.Offset] = t // before the members: they may point back
-	if !e.Children {
-		return t
-	}
-	for {
-		m, err := r.Next()
-		if db.left--; err != nil || m == nil || m.Tag == 0 || db.left < 0 || len(t.members) == maxMembers {
-			return t
-		}
-		if m.Children {
-			r.SkipChildren()
-		}
-		static := dw.Flag(m, dwarf.AttrExternal) || dw.Flag(m, dwarf.AttrDeclaration)
-		if m.Tag == dwarf.TagInheritance || m.Tag == dwarf.TagMember && !static {
-			part := newMember(m, e.Tag == dwarf.TagUnionType)
-			if part.bits != 0 {
-				db.placeBits(m, &part)
-			}
-			t.members = append(t.members, part)
-		}
-	}
+	db.Members(e, func(m dw.Member) bool {
+		t.members = append(t.members, newMember(m))
+		return len(t.members) < maxMembers
+	})
+	return t
 }
 
-func newMember(e *dwarf.Entry, union bool) member {
-	m := member{name: dw.Name(e), typ: dw.TypeOf(e), at: -1}
-	m.base = e.Tag == dwarf.TagInheritance || m.name == ""
-	at, ok := e.Val(dwarf.AttrDataMemberLoc).(int64)
-	if ok || union || e.Val(dwarf.AttrDataMemberLoc) == nil {
-		m.at = at
+func newMember(from dw.Member) member {
+	m := member{name: from.Name, typ: from.Type, at: from.Start, bits: from.Bits, bit: from.Bit}
+	if m.base = m.name == ""; m.bits > 0 {
+		m.base, m.at = false, m.bit/8 // what pads has no name
 	}
-	if m.bits = dw.Number(e, dwarf.AttrBitSize); m.bits != 0 {
-		m.base = false // what pads has no name
-	}
-	return m
-}
-
-// placeBits finds the first bit of a bit field: DWARF 5, section 5.7.6, and DWARF 3,
-// 5.5.6, where it is counted from the highest bit of a storage unit.
-func (db *database) placeBits(e *dwarf.Entry, m *member) {
-	first, ok := e.Val(dwarf.AttrDataBitOffset).(int64)
-	if high, old := e.Val(dwarf.AttrBitOffset).(int64); !ok && old {
-		unit := dw.Number(e, dwarf.AttrByteSize)
-		if t := db.at(m.typ); unit == 0 && t != nil {
-			unit = t.size
-		}
-		first = 8*(m.at+unit) - high - m.bits
-	} else if !ok {
-		first = 8 * m.at
-	}
-	if m.at, m.bit = first/8, first; m.bits < 1 || m.bits > 64 || first < 0 || m.at > maxAway {
+	if !from.Known || m.bits > 0 && m.at > maxAway {
 		m.at = -1
 	}
+	return m
 }
 
 // place is where a field lies in a type.
@@ -325,23 +282,11 @@ func (m *member) store(base int64) (place, bool) {
 }
 
 // array reads how many elements there are.
-func (db *database) array(e *dwarf.Entry, r *dwarf.Reader, elem dwarf.Offset) *typ {
+func (db *database) array(e *dwarf.Entry, elem dwarf.Offset) *typ {
 	t := &typ{shape: array, off: e.Offset, to: elem}
 	n := int64(1)
-	for e.Children {
-		d, err := r.Next()
-		if db.left--; err != nil || d == nil || d.Tag == 0 || db.left < 0 {
-			break
-		}
-		if d.Tag != dwarf.TagSubrangeType {
-			continue
-		}
-		count, ok := d.Val(dwarf.AttrCount).(int64)
-		if upper, has := d.Val(dwarf.AttrUpperBound).(int64); !ok && has {
-			count = upper + 1
-		}
-		n *= max(count, 0)
-		if n > 1<<40 {
+	for _, count := range db.Counts(e) {
+		if n *= max(count, 0); n > 1<<40 {
 			return t
 		}
 	}
@@ -401,7 +346,7 @@ func (db *database) look(t *typ, off int64) spot {
 	return s
 }
 
-// pointerAt gives what the pointer at an offset of a type points to, nil if there
+// pointerAt returns what the pointer at an offset of a type points to, nil if there
 // is none, or none to something with parts.
 func (db *database) pointerAt(t *typ, off int64) *typ {
 	sp := db.look(t, off)
@@ -414,7 +359,7 @@ func (db *database) pointerAt(t *typ, off int64) *typ {
 	return nil
 }
 
-// memberAt gives the member that holds an offset; of several (a union's, or empty
+// memberAt returns the member that holds an offset; of several (a union's, or empty
 // base classes) one that holds an object of the watched type, else the first that
 // is not empty.
 func (db *database) memberAt(t *typ, off int64) *member {
@@ -521,7 +466,7 @@ func (db *database) member(t *typ, path []string) (pl place, err error) {
 }
 
 func (db *database) named(t *typ, name string, depth int) (*member, int64) {
-	if db.left--; t == nil || depth > maxNesting || db.left < 0 {
+	if db.Left--; t == nil || depth > maxNesting || db.Left < 0 {
 		return nil, 0
 	}
 	for i := range t.members {

@@ -157,7 +157,7 @@ func baseType(e *dwarf.Entry, name string, size int64) typ {
 	return t
 }
 
-// byReference is what DW_AT_calling_convention says of a class that is passed by
+// byReference is the DW_AT_calling_convention of a class that is passed by
 // its address (DWARF 5, table 7.28).
 const byReference = 4
 
@@ -281,7 +281,7 @@ func (s *slots) hidden(result typ) {
 	}
 }
 
-// next gives the place of a parameter, or says why it cannot be had.
+// next returns the place of a parameter, or says why it cannot be had.
 func (s *slots) next(t typ) (Operand, string) {
 	if s.lost {
 		return Operand{}, "a parameter before it is of a type that is not understood"
@@ -330,7 +330,7 @@ func (s *slots) integer(t typ) Operand {
 	return o
 }
 
-// push gives the place of a parameter on the stack.
+// push returns the place of a parameter on the stack.
 func (s *slots) push(size int64, align16 bool) int64 {
 	base := int64(0)
 	if s.arch == insn.AMD64 {

@@ -38,8 +38,8 @@ func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bo
 	return false
 }
 
-// told gives the place of a parameter of a changed function, which the debug
-// information alone tells.
+// told returns the place of a parameter of a changed function, which the debug
+// information alone states.
 func (x *finder) told(o *place, p param, in *scope, pc uint64) {
 	width := o.Width
 	at, ok := x.debug.at(p.entry, in, pc)

@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// described finds the functions that the debug information names, and says of all
+// described finds the functions that the debug information names, and records of all
 // what it knows of their parameters.
 func (x *finder) described() (err error) {
 	if !x.spoken() {
@@ -130,7 +130,7 @@ func (x *finder) removed() {
 	}
 }
 
-// describe gives the operands of a function by its debug information; it leaves
+// describe returns the operands of a function by its debug information; it leaves
 // out the patterns that name more parameters than it has.
 func (x *finder) describe(fn *Function, chain []*sub) {
 	ps, result := x.debug.params(chain)
@@ -195,7 +195,7 @@ type place struct {
 	why string
 }
 
-// places gives those of all parameters at a function's entry.
+// places returns those of all parameters at a function's entry.
 func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Offset) []place {
 	out := make([]place, len(ps))
 	at := newSlots(x.file.Arch())
@@ -246,7 +246,7 @@ func (x *finder) lacks() {
 	}
 }
 
-// object gives what a call is on: this, or the first pointer.
+// object returns what a call is on: this, or the first pointer.
 func (x *finder) object(ps []param, where []place, this int) Operand {
 	if this >= 0 {
 		return where[this].Operand

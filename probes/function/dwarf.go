@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// What the debug information of a file says of its functions: their names, where
+// What the debug information of a file states about its functions: their names, where
 // they are, with the copies that were inlined, and where their parameters are.
 // Entries refer to each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5,
 // sections 2.13 and 3.3.8), and the one that is referred to may come later: a
@@ -173,7 +173,7 @@ func (d *debug) add(e *dwarf.Entry, in *scope) *sub {
 	return s
 }
 
-// entryOf gives the address where the code of an entry begins; 0 if it has none.
+// entryOf returns the address where the code of an entry begins; 0 if it has none.
 func (d *debug) entryOf(e *dwarf.Entry) uint64 {
 	low, hasLow := e.Val(dwarf.AttrLowpc).(uint64)
 	switch at := e.Val(dwarf.AttrEntrypc).(type) {
@@ -197,7 +197,7 @@ func (d *debug) entryOf(e *dwarf.Entry) uint64 {
 	return rs[0][0]
 }
 
-// chain gives the entries that say what s is, itself first.
+// chain returns the entries that say what s is, itself first.
 func (d *debug) chain(s *sub) []*sub {
 	var out []*sub
 	for range maxChain {
@@ -211,7 +211,7 @@ func (d *debug) chain(s *sub) []*sub {
 	return out
 }
 
-// names gives the spellings of a function that a pattern may mean, its linked name
+// names returns the spellings of a function that a pattern may mean, its linked name
 // ("" if that says nothing), and the file that declares it.
 func (d *debug) names(chain []*sub) (names []string, linkage string) {
 	for _, s := range chain {
@@ -315,7 +315,7 @@ type param struct {
 	origin     dwarf.Offset
 }
 
-// params gives the parameters of a function as its source has them, and of the
+// params returns the parameters of a function as its source has them, and of the
 // first entry of the chain, which has the code, where they are. Result is the
 // type's offset, 0 for none.
 func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
@@ -344,7 +344,7 @@ func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
 	return ps, result
 }
 
-// merge takes up what a nearer entry says of the parameters: it may lack some.
+// merge adds what a nearer entry states about the parameters: it may lack some.
 func merge(ps, own []param) {
 	for i := range own {
 		j := slices.IndexFunc(ps, func(p param) bool { return own[i].origin != 0 && p.entry.Offset == own[i].origin })

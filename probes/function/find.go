@@ -132,7 +132,7 @@ type copied struct {
 	chain []*sub
 }
 
-// finish says of each function what it is passed.
+// finish records what each function is passed.
 func (x *finder) finish() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -181,7 +181,7 @@ func (x *finder) note(format string, args ...any) {
 	}
 }
 
-// words gives the names within a pattern that a mangled name spells out too;
+// words returns the names within a pattern that a mangled name spells out too;
 // those of the standard library it abbreviates.
 func words(pattern string) []string {
 	var out []string
@@ -303,7 +303,7 @@ func (x *finder) worth(linked string) bool {
 	return false
 }
 
-// forms gives the spellings of a mangled name that a pattern may mean: without
+// forms returns the spellings of a mangled name that a pattern may mean: without
 // parameters, without template arguments too, and with parameters.
 // The first so many are asked for. A name that cannot be read is its own form.
 func forms(linked string, most int) []string {
@@ -337,7 +337,7 @@ func rank(pattern string, names []string) int {
 	return 0
 }
 
-// cloneKind is what a compiler's suffix says of a function.
+// cloneKind is what a compiler's suffix states about a function.
 type cloneKind uint8
 
 const (
@@ -374,7 +374,7 @@ func splitClone(name string) (string, cloneKind) {
 	return name[:i], kind
 }
 
-// lifeOf tells constructors and destructors by their names.
+// lifeOf recognises constructors and destructors by their names.
 func lifeOf(name string) Life {
 	class, last := splitLast(name)
 	_, own := splitLast(class)
@@ -408,7 +408,7 @@ func splitLast(name string) (rest, last string) {
 	return "", name
 }
 
-// plain gives the operands of a function of which nothing is known but its
+// plain returns the operands of a function of which nothing is known but its
 // address: the argument registers.
 func (x *finder) plain(fn *Function) {
 	if x.clones[fn.Addr] == cloneChanged {
@@ -444,7 +444,7 @@ func (x *finder) bind(fn *Function, n, index int) {
 	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.register(n)})
 }
 
-// register gives the place of integer argument n of a function, from 0.
+// register returns the place of integer argument n of a function, from 0.
 func (x *finder) register(n int) Operand {
 	regs := x.file.Arch().Arguments()
 	if n < len(regs) {

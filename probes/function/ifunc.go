@@ -58,7 +58,7 @@ func (x *finder) sharing(name string, versions []uint64) []string {
 	return names[:min(len(names), maxSharing)]
 }
 
-// ifuncs gives the public names of ifuncs by the addresses of their versions.
+// ifuncs returns the public names of ifuncs by the addresses of their versions.
 func (x *finder) ifuncs() map[uint64][]string {
 	if x.byVersion != nil {
 		return x.byVersion
@@ -75,7 +75,7 @@ func (x *finder) ifuncs() map[uint64][]string {
 	return x.byVersion
 }
 
-// versions gives the functions whose addresses the resolver at an address makes,
+// versions returns the functions whose addresses the resolver at an address makes,
 // sorted.
 func (x *finder) versions(resolver uint64) []uint64 {
 	if v, ok := x.resolved[resolver]; ok {
@@ -105,7 +105,7 @@ func (x *finder) versions(resolver uint64) []uint64 {
 	return found
 }
 
-// constants gives those that the instructions make, taken as a straight line: lea,
+// constants returns those that the instructions make, taken as a straight line: lea,
 // mov of a constant, ADRP with what is added.
 func constants(body []insn.Inst) (out []uint64) {
 	var known [32]bool

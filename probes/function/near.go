@@ -35,7 +35,7 @@ func (e *NotFound) Error() string {
 // maxNear is how many names an error offers.
 const maxNear = 5
 
-// Near gives the names nearest to that of a pattern, those of the first file
+// Near returns the names nearest to that of a pattern, those of the first file
 // first.
 func Near(files []*elf.File, p Pattern) []string {
 	type scored struct {
@@ -63,7 +63,7 @@ func Near(files []*elf.File, p Pattern) []string {
 	return out
 }
 
-// functionNames gives the names that the symbols of f give to functions.
+// functionNames returns the names that the symbols of f give to functions.
 func functionNames(f *elf.File) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var long elf.Demangling

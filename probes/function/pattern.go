@@ -137,7 +137,7 @@ func isName(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
-// isPath tells what may stand in a name without backquotes.
+// isPath reports whether a character may stand in a name without backquotes.
 func isPath(c byte) bool { return isName(c) || strings.IndexByte(".:[]*?~$", c) >= 0 }
 
 func (p *parser) name(out *Pattern) error {

@@ -77,7 +77,7 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	return d, err
 }
 
-// frames gives the functions at addr, innermost first; nil if no unit knows it.
+// frames returns the functions at addr, innermost first; nil if no unit knows it.
 // Where units overlap, one that knows a function is believed first.
 func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
 	var lineOnly []debugFrame
@@ -103,7 +103,7 @@ func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
 // 60 MB where all of it is asked for. Units can share one long table.
 const maxKept = 128 << 20
 
-// parse gives the parsed unit, which may be partial beside an error.
+// parse returns the parsed unit, which may be partial beside an error.
 func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	d.asked++
 	if p := d.parsed[i]; p != nil {

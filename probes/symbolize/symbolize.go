@@ -33,7 +33,7 @@ type Frame struct {
 	Inlined bool // was inlined into the next frame
 }
 
-// String gives "function+0xoff at file:line", without what is unknown.
+// String returns "function+0xoff at file:line", without what is unknown.
 func (f Frame) String() string {
 	s := fmt.Sprintf("%s+0x%x", f.Module, f.Offset)
 	if f.Function != "" {
@@ -48,7 +48,7 @@ func (f Frame) String() string {
 	return s
 }
 
-// CallSite gives an address inside the call instruction that returns to ret.
+// CallSite returns an address inside the call instruction that returns to ret.
 func CallSite(ret uint64) uint64 {
 	if ret == 0 {
 		return 0
@@ -105,7 +105,7 @@ func (t *Table) Err() error {
 	return t.err
 }
 
-// Frames gives the chain of functions at addr, innermost first: those that were
+// Frames returns the chain of functions at addr, innermost first: those that were
 // inlined there, then the function itself. There is always one at least.
 func (t *Table) Frames(addr uint64) []Frame {
 	t.mu.Lock()
@@ -122,7 +122,7 @@ func (t *Table) Frames(addr uint64) []Frame {
 	return t.complete(frames, base, addr)
 }
 
-// Stack gives the frames of a call chain of addresses, the innermost first: an
+// Stack returns the frames of a call chain of addresses, the innermost first: an
 // exact address, then return addresses.
 func (t *Table) Stack(pcs []uint64) []Frame {
 	var out []Frame
@@ -200,7 +200,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	return out
 }
 
-// Data gives the name of the variable that contains the data address and the
+// Data returns the name of the variable that contains the data address and the
 // offset in it, in bytes: "counter", "cache::(anonymous namespace)::table", or
 // "f()::once" of a function's static. Thread-local variables have no address
 // here.

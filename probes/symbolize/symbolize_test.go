@@ -117,7 +117,7 @@ func TestFramesAreThoseOfAddr2line(t *testing.T) {
 	}
 }
 
-// sample gives up to n addresses spread over the functions.
+// sample returns up to n addresses spread over the functions.
 func sample(f *elf.File, n int) []uint64 {
 	total := uint64(0)
 	for _, r := range f.Functions() {
@@ -189,7 +189,7 @@ func names(frames []Frame) []string {
 	return out
 }
 
-// chains gives the distinct chains of a function's addresses.
+// chains returns the distinct chains of a function's addresses.
 func chains(t *testing.T, f *elf.File, table *Table, name string) [][]string {
 	t.Helper()
 	syms := f.Lookup(name)
@@ -438,7 +438,7 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// debugPart gives the file offsets of all debug sections, which lie together.
+// debugPart returns the file offsets of all debug sections, which lie together.
 func debugPart(t testing.TB, b []byte) [2]int {
 	lo, hi := len(b), 0
 	e, err := elfSections(b)

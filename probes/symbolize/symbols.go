@@ -73,7 +73,7 @@ func mangled(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPr
 // inside others (assembly entry points) are few.
 const maxNested = 64
 
-// containing gives the symbol with the highest start that contains addr.
+// containing returns the symbol with the highest start that contains addr.
 func containing(symbols []elf.Symbol, addr uint64) *elf.Symbol {
 	i := above(symbols, addr)
 	var best *elf.Symbol
@@ -90,7 +90,7 @@ func containing(symbols []elf.Symbol, addr uint64) *elf.Symbol {
 	return best
 }
 
-// above gives the index of the first symbol that starts after addr.
+// above returns the index of the first symbol that starts after addr.
 func above(symbols []elf.Symbol, addr uint64) int {
 	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr > addr })
 }
@@ -116,7 +116,7 @@ func (x symbolIndex) function(addr uint64, f *elf.File) *elf.Symbol {
 	return &x.functions[i]
 }
 
-// exported gives the public name of the function at start where the compiler
+// exported returns the public name of the function at start where the compiler
 // knew it by another: glibc defines pthread_mutex_lock as
 // ___pthread_mutex_lock. So names are the same with and without debug files.
 func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
@@ -160,7 +160,7 @@ const maxDemangled = 14
 // cloneSuffixes are what compilers append to the parts and copies of a function.
 var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias"}
 
-// plain gives a linked name as the source has it.
+// plain returns a linked name as the source has it.
 func plain(name string) string {
 	if !strings.HasPrefix(name, "_") || len(name) > elf.MaxMangled {
 		return withoutClone(name)

@@ -189,7 +189,7 @@ func (p *parsedUnit) sortSequences() {
 	slices.SortStableFunc(p.sequences, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 }
 
-// lineAt gives the last row that starts at or before addr.
+// lineAt returns the last row that starts at or before addr.
 func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 	i := sort.Search(len(p.sequences), func(i int) bool { return p.sequences[i].lo > addr })
 	for n := 0; i > 0 && n < maxOverlap; n++ {
@@ -268,7 +268,7 @@ func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
 	return dw.NewSkimmer(d.info, u, shapes)
 }
 
-// enter gives the function that encloses the children of an entry, and notes the one
+// enter returns the function that encloses the children of an entry, and notes the one
 // around it where there is: a lambda's operator() stands in a class in that.
 func (p *parsedUnit) enter(e dw.Skimmed, outer dwarf.Offset) dwarf.Offset {
 	if e.Tag != dwarf.TagSubprogram {
@@ -298,7 +298,7 @@ func codeless(e dw.Skimmed, inFunction bool) bool {
 	return false
 }
 
-// visit gives the call that encloses the children of an entry, which it reads where
+// visit returns the call that encloses the children of an entry, which it reads where
 // that is a function or an inlined call.
 func (p *parsedUnit) visit(d *debugInfo, r *dw.Entries, at *dwarf.Reader, sk dw.Skimmed, parent int32, left *int) (int32, error) {
 	switch sk.Tag {
@@ -369,7 +369,7 @@ func (p *parsedUnit) size() int {
 	return 1024 + 64*(len(p.files)+len(p.rowFiles)) + 16*len(p.rows) + 32*(len(p.sequences)+len(p.calls)) + 16*len(p.ranges) + 24*len(p.pieces)
 }
 
-// frames gives the functions at addr, innermost first. A frame's line is that
+// frames returns the functions at addr, innermost first. A frame's line is that
 // of the call inlined into it; the innermost's is of the line table. Without a
 // function the one frame has no name.
 func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
@@ -394,7 +394,7 @@ func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	return out
 }
 
-// chain gives the function that contains addr and the calls inlined there, the
+// chain returns the function that contains addr and the calls inlined there, the
 // outermost first, and where the function's piece starts.
 func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
 	i := sort.Search(len(p.pieces), func(i int) bool { return p.pieces[i].lo > addr })
@@ -435,7 +435,7 @@ func covers(ranges [][2]uint64, addr uint64) bool {
 	return false
 }
 
-// linked gives the linked name of the function of an entry.
+// linked returns the linked name of the function of an entry.
 func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
 	n, known := p.names[entry]
 	if !known {
@@ -455,7 +455,7 @@ func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
 // it is on.
 func (n linked) isLambda() bool { return n.source == "operator()" && n.declared == 0 }
 
-// lambda gives a lambda's function, of which the entry says operator() and maybe the linked
+// lambda returns a lambda's function, of which the entry says operator() and maybe the linked
 // name, the first line of the function around it, of which it is part, and its name if it has none.
 func (p *parsedUnit) lambda(d *debugInfo, n linked) linked {
 	outer, name := n, ""
@@ -483,9 +483,9 @@ const maxOrigins = 8
 // attrMIPSLinkageName is what compilers wrote before DWARF 4.
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
-// linkage gives the linked name of a function's entry, or of the one that it
+// linkage returns the linked name of a function's entry, or of the one that it
 // stands for; its plain name if it has no other, "" if it has none at all. Declared is
-// the line that the nearest of these entries gives.
+// the line that the nearest of these entries states.
 func (d *debugInfo) linkage(at dwarf.Offset) (n linked) {
 	defer func() { _ = recover() }() // a damaged reference: the name so far
 	n.plain = true

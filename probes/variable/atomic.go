@@ -11,11 +11,11 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// MaxAtomicTyped bounds what AtomicTyped gives, but for the members of the last
+// MaxAtomicTyped bounds what AtomicTyped returns, but for the members of the last
 // variable: tables of structures would have tens of thousands.
 const MaxAtomicTyped = 1 << 12
 
-// AtomicTyped gives the variables of a file whose type says that their accesses
+// AtomicTyped returns the variables of a file whose type says that their accesses
 // synchronise (C's _Atomic, std::atomic, Rust's Atomic types), as its debug
 // information describes them, members of structures and unions whose type does, and
 // as one variable those that are elements of an array, or in them: of 1, 2, 4
@@ -99,7 +99,7 @@ const (
 	maxAtomicArray   = 1 << 30
 )
 
-// paths gives what is atomic of a variable of a type: an empty path if it is the
+// paths returns what is atomic of a variable of a type: an empty path if it is the
 // variable, the paths to its members and elements if it is a structure or array. An
 // array in an element of another is no part of it.
 func (a *atomicSeeker) paths(typ dwarf.Offset, u *unit) []atomicPath { return a.within(typ, u, 0) }
@@ -121,7 +121,7 @@ func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath
 	return a.members(e, u, depth)
 }
 
-// elements gives the paths into an array.
+// elements returns the paths into an array.
 func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomicPath) {
 	typ := dw.TypeOf(e)
 	stride := a.x.Size(typ)
@@ -160,7 +160,7 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	return a.known[e.Offset]
 }
 
-// member gives the paths that begin with a member; without a name, as a base class
+// member returns the paths that begin with a member; without a name, as a base class
 // has none, what is in it is named as if it were outside.
 func (a *atomicSeeker) member(name string, typ dwarf.Offset, u *unit, depth int) (out []atomicPath) {
 	for _, p := range a.within(typ, u, depth+1) {

@@ -9,7 +9,7 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// typeInfo is what a type's description says of a variable of that type.
+// typeInfo is what a type's description states about a variable of that type.
 type typeInfo struct {
 	text     string
 	size     int64
@@ -217,7 +217,7 @@ func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
 	return x.typeAt(off, u, depth)
 }
 
-// results tells from the debug information whether functions may return an
+// results knows from the debug information whether functions may return an
 // address. It errs towards yes, also where the answer would take too long.
 type results struct {
 	x     *index // nil: nothing is known
@@ -244,7 +244,7 @@ func newResults(f *bin.File) (rs *results) {
 	return rs
 }
 
-// mayReturnAddress tells it of the function at an address.
+// mayReturnAddress reports whether the function at an address may return one.
 func (rs *results) mayReturnAddress(at uint64) (may bool) {
 	defer func() {
 		if recover() != nil { // damaged data

@@ -472,7 +472,7 @@ func (fd *Finder) notFound(q query) error {
 // with.
 const maxKnown = 64 << 20
 
-// names gives every name that could have been given, and for each file
+// names returns every name that could have been given, and for each file
 // without debug information why that is so.
 func (fd *Finder) names() (known, silent []string) {
 	left := maxKnown

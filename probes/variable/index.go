@@ -133,7 +133,7 @@ func newUnit(e *dwarf.Entry) *unit {
 // maxText bounds the name of a variable, in bytes.
 const maxText = 4096
 
-// visit records an entry and gives the scope of its children.
+// visit records an entry and returns the scope of its children.
 func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 	switch e.Tag {
 	case dwarf.TagVariable, dwarf.TagMember:
@@ -246,7 +246,7 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 // maxNested bounds how deep in scopes a name is followed.
 const maxNested = 64
 
-// path gives the qualified name of a scope, with name appended if there is one.
+// path returns the qualified name of a scope, with name appended if there is one.
 func (x *index) path(s *scope, last []component) []component {
 	var names []component
 	for hops := 0; s != nil && hops < maxNested; hops++ {
@@ -330,7 +330,7 @@ func (v *found) fill(e *entry) {
 	v.external = v.external || e.external
 }
 
-// source gives the path of the file that declares the variable, as the
+// source returns the path of the file that declares the variable, as the
 // compiler had it; "" if unknown.
 func (v *found) source() string {
 	u := v.declUnit
@@ -349,7 +349,7 @@ func (v *found) source() string {
 	return u.name
 }
 
-// all gives the variables whose name matches, one for each that is described:
+// all returns the variables whose name matches, one for each that is described:
 // entries of the same variable are merged, and so are those at one address
 // (inline variables are described by every unit that uses them).
 func (x *index) all(match func(name []component) bool) []found {

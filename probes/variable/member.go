@@ -230,7 +230,8 @@ func (s *spot) pointer(q query, name, member string) *Error {
 		name, s.path, to, member, to)
 }
 
-// unknownMember tells which members there are.
+// unknownMember returns the error for a member that there is not, with those that there
+// are.
 func (s *spot) unknownMember(q query, name, member string) *Error {
 	at := name + s.path
 	if s.entry == nil || len(s.dims) > 0 {
@@ -281,7 +282,7 @@ func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
 // maxLeaves is how many members an error offers.
 const maxLeaves = 8
 
-// leaves gives names of scalars within what the path leads to, at most so many.
+// leaves returns names of scalars within what the path leads to, at most so many.
 func (s *spot) leaves(name string, most int) []string {
 	var out []string
 	s.collect(name, most, 0, &out)
@@ -355,7 +356,7 @@ func (s *spot) fill(v *Variable, q query, base uint64) *Error {
 	return nil
 }
 
-// surround tells what the variable is a part of.
+// surround records what the variable is a part of.
 func (s *spot) surround(v *Variable, base uint64) {
 	if v.Addr == base && s.root <= uint64(v.Size) {
 		return

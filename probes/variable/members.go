@@ -89,7 +89,7 @@ func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.O
 	return typ, true
 }
 
-// mentioned gives the addresses that an instruction has as operands.
+// mentioned returns the addresses that an instruction has as operands.
 func (t *taker) mentioned(at uint64) []uint64 {
 	arch := t.file.Arch()
 	code, err := t.file.Bytes(at, arch.MaxLen())

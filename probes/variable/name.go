@@ -46,7 +46,7 @@ func (q query) heads() []int {
 	return out
 }
 
-// head gives the names of the first k parts.
+// head returns the names of the first k parts.
 func (q query) head(k int) []string {
 	names := make([]string, k)
 	for i := range names {
@@ -99,7 +99,7 @@ const (
 	maxSubscripts = 16 // of a part
 )
 
-// parseNames gives the readings of what --watch was given, the likeliest first:
+// parseNames returns the readings of what --watch was given, the likeliest first:
 // a:u32 is the variable a with a type, or u32 of the file a; a.c:u32 the other
 // way round.
 func parseNames(text string) ([]query, *Error) {
@@ -226,7 +226,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// operatorName gives the length of a C++ operator's name, which may have
+// operatorName returns the length of a C++ operator's name, which may have
 // brackets and arrows; at least 1.
 func operatorName(s string) int {
 	n := len("operator")
@@ -405,7 +405,7 @@ func qualified(name []component) string {
 // maxNear is how many near names an error offers.
 const maxNear = 5
 
-// near gives the known names that are nearest to name by edit distance, at
+// near returns the known names that are nearest to name by edit distance, at
 // most maxNear and none too far, the nearest first.
 func near(name string, known []string) []string {
 	type scored struct {

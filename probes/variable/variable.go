@@ -36,7 +36,7 @@ const (
 
 var classNames = [...]string{"int", "uint", "bool", "enum", "pointer", "float"}
 
-// String gives the class's name.
+// String returns the class's name.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -102,7 +102,7 @@ func (v *Variable) begins(addr uint64) bool {
 	return addr-v.Addr < v.Array.Span() && (addr-v.Addr)%v.Array.Stride == 0
 }
 
-// around gives the whole that the variable is in, or is.
+// around returns the whole that the variable is in, or is.
 func (v *Variable) around() elf.Range {
 	if v.Whole.Hi > v.Whole.Lo {
 		return v.Whole
@@ -198,7 +198,7 @@ const (
 	Update      // read and write by one instruction
 )
 
-// String gives the kind's name.
+// String returns the kind's name.
 func (k Kind) String() string {
 	switch k {
 	case Read:
