@@ -2,20 +2,20 @@ package goodlock
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// again is a nesting that a thread does again and again: all that tells one from
-// another, in one line of a processor's cache, and where its instance is. With
-// thousands of nestings, to follow tree, pattern and instance each time would be to
-// wait for memory a dozen times.
+// again is an entry of the table that finds the instance of a repeated acquire. It holds all that
+// distinguishes one such acquire from another, in one cache line, and a pointer to the instance. A
+// program with thousands of patterns would otherwise wait for memory a dozen times an acquire, for
+// the tree, the pattern and the instance.
 type again struct {
 	x       *instance
-	stretch uint64 // thread.stretch
+	stretch uint64 // thread.stretch, or free or dropped
 	thread  event.ThreadID
-	lock    event.ObjectID // the one wanted
+	lock    event.ObjectID // the lock requested
 	place   event.StackID
-	modes   uint16 // a bit for each lock held, outermost lowest, and then of the wanted one: it is shared
-	depth   uint16 // of held
+	modes   uint16 // a bit a lock, 1: shared; the held ones, outermost lowest, then the requested one
+	depth   uint16 // number of held locks
 	held    [maxAgain]taken
-	_       [8]byte // a line has 64
+	_       [8]byte // pads the entry to a cache line of 64 bytes
 }
 
 type taken struct {
@@ -23,13 +23,14 @@ type taken struct {
 	place event.StackID
 }
 
-// maxAgain is how many locks may be held around one that is found again.
+// maxAgain is the maximum number of held locks of an acquire that the table can hold.
 const maxAgain = 3
 
-// The bounds of how many nestings are found again. They grow with the instances.
+// fewAgain and mostAgain bound the entries of the table. It grows with the number of instances.
 const fewAgain, mostAgain = 1 << 8, 1 << 18
 
-// fill describes the acquisition that t has just made; false if it is too deep.
+// fill describes the acquire that t has just made. It returns false if t holds no other lock, or
+// too many.
 func (g *again) fill(t *thread, place event.StackID) bool {
 	above := t.above()
 	if len(above) == 0 || len(above) > maxAgain {
@@ -55,25 +56,25 @@ func (g *again) hash() uint32 {
 	return uint32(h >> 32)
 }
 
-// same reports whether the two are one nesting in one stretch of a thread.
+// same reports whether the two are acquires of one instance, in one stretch of a thread.
 func (g *again) same(o *again) bool {
 	return g.stretch == o.stretch && g.thread == o.thread && g.lock == o.lock && g.place == o.place &&
 		g.modes == o.modes && g.depth == o.depth && g.held == o.held
 }
 
-// agains is a table of a power of two, in which a nesting stands where its hash says or
-// in one of the next places: most are found, or known not to be there, by one look.
+// agains is a hash table whose size is a power of two. An entry is at the index of its hash or at
+// one of the next ways-1 indices, so most lookups read one entry.
 type agains struct {
 	all []again
 }
 
-// ways is in how many places a nesting may be.
+// ways is the number of indices at which an entry may be.
 const ways = 8
 
-// The stretches of places without a nesting. No thread's is one of them.
+// Values of again.stretch for slots without an instance. No thread has one of them.
 const (
-	free    = 0          // and those behind were never needed
-	dropped = ^uint64(0) // there may be others behind it
+	free    = 0          // never used: a lookup ends here
+	dropped = ^uint64(0) // the entry was removed: a lookup goes on
 )
 
 func (t *agains) grow(n int) { t.all = make([]again, n) }
@@ -94,7 +95,7 @@ func (t *agains) find(g *again) *again {
 	return nil
 }
 
-// add puts a nesting into a free place, or else in place of another.
+// add puts an entry into a slot without an instance, or replaces another entry.
 func (t *agains) add(g *again) {
 	hash := g.hash()
 	to := t.at(hash, int(hash>>28)%ways)
@@ -108,20 +109,20 @@ func (t *agains) add(g *again) {
 	g.x.again = to
 }
 
-// drop makes an instance not be found any more.
+// drop removes the entry of an instance.
 func (t *agains) drop(x *instance) {
 	if x.again < len(t.all) && t.all[x.again].x == x {
 		t.all[x.again] = again{stretch: dropped}
 	}
 }
 
-// stretch begins another stretch of a thread.
+// stretch begins a new stretch of a thread.
 func (a *Analysis) stretch(t *thread) {
 	a.stretches++
 	t.stretch = a.stretches
 }
 
-// seen adds an acquisition to the instance that it is one more of, if that is near.
+// seen adds an acquire to its instance and returns true, if the table has an entry for it.
 func (a *Analysis) seen(t *thread, e *event.Event) bool {
 	var g again
 	if !g.fill(t, e.Stack) {
@@ -135,8 +136,8 @@ func (a *Analysis) seen(t *thread, e *event.Event) bool {
 	return true
 }
 
-// remember makes an instance be found by its latest acquisition. Instances of a pattern
-// that is opposed are not: OnTaken must be called for each of their acquisitions.
+// remember enters an instance in the table under its latest acquire. Instances of an opposed
+// pattern are not entered, because OnTaken must be called for each of their acquires.
 func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) {
 	if len(p.opposed) > 0 {
 		return

@@ -11,65 +11,66 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Lock classes, after Linux's lockdep (Documentation/locking/lockdep-design.rst): all
-// locks of one field of one type, or made in one place, are one class, and the order
-// of locks is that of their classes. So a run shows an order bug although no two of
-// its threads took the same pair: a1 before b1, and b2 before a2.
+// Lock classes, after Linux's lockdep (Documentation/locking/lockdep-design.rst): all locks of one
+// field of one type, or created at one call site, are one class, and the lock order is that of the
+// classes. So a run shows a lock-order error even if no two of its threads acquired the same pair
+// of locks: a1 before b1, and b2 before a2.
 //
-// Plainly, the search is that of cycles over the same nestings, in which each lock
-// stands for its class (TestClassesAgainstBruteForce). What differs:
+// By definition, the search is that for cycles over the same patterns, in which each lock is
+// replaced by its class (TestClassesAgainstBruteForce). What differs:
 //
-//   - A cycle whose links are all of one lock each is no news; nor is one of classes of
-//     which a cycle of locks is known.
-//   - A lock taken inside another of its class says nothing by itself: programs take
-//     them by address, or parent before child. Lockdep reports it unless the program
-//     is annotated; here it must have been done in both orders with the same two
-//     locks, if only by one thread, and by two threads at all.
-//   - Threads that hold locks of one more class in common may hold the same one where
-//     the instances are shared: that is a gate, as in lockdep it is not.
+//   - A cycle is not reported if each of its links is a single lock, or if a cycle of locks of the
+//     same classes is already known.
+//   - A lock requested while another of its class is held is no error by itself: programs acquire
+//     such locks by address, or parent before child. Lockdep reports it unless the program is
+//     annotated; here the same two locks must have been acquired in both orders, if only by one
+//     thread, and locks of the class within one another by two threads.
+//   - Threads that also hold locks of a further common class may hold the same lock of it when
+//     they work on the same objects. So such a class is a gate here; in lockdep it is not.
 
-// Class is what locks are put together by: those of two processes are apart, and so
-// are those without a name.
+// Class identifies a class of locks. Locks of two processes are never of one class, nor are locks
+// without a name.
 type Class struct {
 	Name    string
 	Process uint32
 }
 
-// classes are the nestings of classes. The zero value has none.
+// classes are the patterns of classes. A class is identified by its first lock.
 type classes struct {
 	a      *Analysis
-	search *Analysis // whose locks are classes: each is called by its first lock
+	search *Analysis // an analysis whose locks are classes
 	of     map[event.ObjectID]event.ObjectID
 	first  map[Class]event.ObjectID
-	names  map[event.ObjectID]string // of classes
+	names  map[event.ObjectID]string // names of classes
 	inside map[event.ObjectID]*inside
-	left   int // pairs that may still be kept
+	left   int // number of pairs that may still be recorded
 	found  []finding.Finding
-	done   map[string]bool // cycles of classes that are known
+	done   map[string]bool // cycles of classes that are already known
 }
 
-// inside is how locks of one class are taken inside one another.
+// inside records how locks of one class are requested while others of the class are held.
 type inside struct {
-	pairs map[[2]event.ObjectID]bool // held, wanted
-	both  bool                       // two of them in both orders
+	pairs map[[2]event.ObjectID]bool // held, requested
+	both  bool                       // some two locks were acquired in both orders
 	kept  []*instance
 }
 
-// maxInside bounds the nestings kept of a class in itself.
+// maxInside bounds the instances kept of a class within itself.
 const maxInside = 32
 
 func (a *Analysis) newClasses() *classes {
 	opts := a.opts
 	opts.Explain, opts.OnPattern, opts.OnOpposed, opts.OnTaken, opts.Class = nil, nil, nil, nil, nil
 	search := New(opts)
-	search.queueing = a.queueing // a class is as its first lock
+	search.queueing = a.queueing // a class has the policy of its first lock
 	return &classes{
 		a: a, search: search, of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
 		names: map[event.ObjectID]string{}, inside: map[event.ObjectID]*inside{}, left: opts.MaxPatterns, done: map[string]bool{},
 	}
 }
 
-// class returns the class of a lock, by its first lock; one without a class is its own.
+// class returns the class of a lock, as the class's first lock. A lock without a class is its own
+// class.
 func (c *classes) class(lock event.ObjectID) event.ObjectID {
 	if first, ok := c.of[lock]; ok {
 		return first
@@ -83,7 +84,7 @@ func (c *classes) class(lock event.ObjectID) event.ObjectID {
 		c.first[class], c.names[first] = first, class.Name
 	}
 	if len(c.of) >= 4*c.a.opts.MaxPatterns {
-		clear(c.of) // it is only quicker
+		clear(c.of) // c.of is only a cache
 	}
 	c.of[lock] = first
 	return first
@@ -91,10 +92,10 @@ func (c *classes) class(lock event.ObjectID) event.ObjectID {
 
 func (c *classes) member(m member) member { return locks.MemberOf(c.class(m.Lock()), m.Shared()) }
 
-// absorb takes up what a nesting of locks says of classes.
+// absorb adds a pattern of locks to the patterns of classes.
 func (c *classes) absorb(p *pattern) {
 	if slices.ContainsFunc(p.held, func(m member) bool { return m.Lock() == p.wanted.Lock() }) {
-		return // read again: it says nothing of other locks
+		return // a read lock acquired again: no other lock is involved
 	}
 	wanted := c.member(p.wanted)
 	var held []member
@@ -128,7 +129,7 @@ func (c *classes) absorb(p *pattern) {
 	}
 }
 
-// copied makes an instance of a class's nesting.
+// copied copies an instance of a pattern of locks, p, into one of a pattern of classes.
 func (c *classes) copied(to, x *instance, p *pattern) *instance {
 	*to = *x
 	to.original, to.clock = p, c.a.clocks.share(x.clock)
@@ -136,7 +137,7 @@ func (c *classes) copied(to, x *instance, p *pattern) *instance {
 	return to
 }
 
-// nested notes that a lock was taken inside another of its class.
+// nested records that a lock was acquired while another of its class was held.
 func (c *classes) nested(class, held event.ObjectID, p *pattern) {
 	n := c.inside[class]
 	if n == nil {
@@ -156,7 +157,7 @@ func (c *classes) nested(class, held event.ObjectID, p *pattern) {
 	}
 }
 
-// classify takes up a nesting that is about to be forgotten.
+// classify adds a pattern to the patterns of classes before it is discarded.
 func (a *Analysis) classify(p *pattern) {
 	if a.opts.Class == nil {
 		return
@@ -167,7 +168,7 @@ func (a *Analysis) classify(p *pattern) {
 	a.classes.absorb(p)
 }
 
-// own returns the nesting of locks that an instance is of, of pattern p.
+// own returns the pattern of locks to which an instance of pattern p belongs.
 func (x *instance) own(p *pattern) *pattern {
 	if x.original != nil {
 		return x.original
@@ -175,7 +176,7 @@ func (x *instance) own(p *pattern) *pattern {
 	return p
 }
 
-// remember adds what the findings may still name.
+// remember adds the threads and objects that a finding may still name.
 func (c *classes) remember(n *event.Names) {
 	keep := func(x *instance) {
 		n.Thread(x.thread.id)
@@ -196,9 +197,9 @@ func (c *classes) remember(n *event.Names) {
 	}
 }
 
-// Classes returns the deadlocks between classes of locks, with Options.Class, each cycle
-// of classes once, after Finish. They are potential: the run shows no locks that all
-// of their threads took.
+// Classes returns the deadlocks between classes of locks, with Options.Class; it is called after
+// Finish. Each cycle of classes is returned once. The findings are potential, because the run
+// shows no locks that all of their threads acquired.
 func (a *Analysis) Classes() []finding.Finding {
 	if a.opts.Class == nil {
 		return nil
@@ -226,7 +227,7 @@ func (a *Analysis) Classes() []finding.Finding {
 	return c.found
 }
 
-// known is the cycle of classes of a cycle of locks.
+// known returns the key of the cycle of classes to which a cycle of locks belongs.
 func (c *classes) known(r *report) string {
 	ids := make([]event.ObjectID, 0, len(r.steps))
 	for _, s := range r.steps {
@@ -243,7 +244,7 @@ func (c *classes) ring(ring []*pattern) string {
 	return ringOf(ids)
 }
 
-// ringOf is the same wherever a cycle is begun.
+// ringOf returns the key of a cycle, which does not depend on where the cycle begins.
 func ringOf(ids []event.ObjectID) string {
 	best := ""
 	for i := range ids {
@@ -258,7 +259,7 @@ func ringOf(ids []event.ObjectID) string {
 	return best
 }
 
-// take makes a finding of a cycle of classes, unless each of its links is one lock.
+// take adds a finding for a cycle of classes, unless each of its links is a single lock.
 func (c *classes) take(ring []*pattern, choice []*instance) {
 	key, same := c.ring(ring), true
 	for i, x := range choice {
@@ -271,7 +272,7 @@ func (c *classes) take(ring []*pattern, choice []*instance) {
 	c.add(choice)
 }
 
-// alone finds the classes whose locks are taken inside one another in both orders.
+// alone adds findings for the classes of which two locks were acquired in both orders.
 func (c *classes) alone() {
 	var all []event.ObjectID
 	for class, n := range c.inside {
@@ -287,7 +288,8 @@ func (c *classes) alone() {
 	}
 }
 
-// meet finds two nestings of a class that two threads can be in at one time.
+// meet returns two instances of a class within itself at which two threads can be at the same
+// time.
 func (n *inside) meet() (x, y *instance) {
 	for i, x := range n.kept {
 		for _, y := range n.kept[i+1:] {
@@ -299,7 +301,7 @@ func (n *inside) meet() (x, y *instance) {
 	return nil, nil
 }
 
-// add makes the finding; its first side is the earliest.
+// add adds the finding, with the earliest acquire first.
 func (c *classes) add(choice []*instance) {
 	first := 0
 	for i, x := range choice {

@@ -1,22 +1,22 @@
 package goodlock
 
-// The search takes cycles of two threads first, then of three, and so on: to reach the one
-// cycle of a thousand philosophers it would follow all paths of up to 999 patterns, from
-// each of them. So before long cycles are looked for it is asked of each pattern how long
-// a cycle must be at least that begins there, as far as who waits for whom decides: a plain
-// breadth-first search. Whatever may not meet can only make cycles longer or fewer.
+// The search looks for cycles of two threads first, then of three, and so on. To reach the one
+// cycle of a thousand philosophers it would follow all paths of up to 999 patterns from each
+// pattern. So before it looks for long cycles, it computes for each pattern a lower bound of the
+// length of the cycles that begin there: a breadth-first search that regards only who waits for
+// whom. All other conditions can only make cycles longer or fewer.
 
-// longRings is the length of cycles from which on it is worth asking.
+// longRings is the length of cycles from which on the lower bound is computed.
 const longRings = 4
 
-// closings remembers the least lengths.
+// closings caches the lower bounds.
 type closings struct {
-	least map[*pattern]int
-	steps int // left for asking
-	seen  map[*pattern]struct{}
+	least map[*pattern]int      // the result of leastRing
+	steps int                   // steps left for computing lower bounds
+	seen  map[*pattern]struct{} // patterns that the current breadth-first search has reached
 }
 
-// closes reports whether a cycle of the length may begin at p, its oldest pattern, and
+// closes reports whether a cycle of the given length may begin at p, its oldest pattern, and
 // whether a longer one may.
 func (s *search) closes(p *pattern, length int) (now, later bool) {
 	if length < longRings {
@@ -33,8 +33,8 @@ func (s *search) closes(p *pattern, length int) (now, later bool) {
 	return least > 0 && least <= length, least > length
 }
 
-// leastRing is the least length of a cycle that begins at its oldest pattern first, 0 if there
-// is none. It is 1, which is true of all, when there are no steps left for asking.
+// leastRing returns the least length of a cycle that begins at its oldest pattern, first, and 0 if
+// there is none. It returns 1, a lower bound of every length, when no steps are left.
 func (s *search) leastRing(first *pattern) int {
 	c := &s.closing
 	if c.seen == nil {

@@ -2,10 +2,10 @@ package goodlock
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// components assigns each lock the number of its strongly connected component in the
-// graph of which lock is wanted while which is held (Tarjan, SIAM J. Comput. 1(2) 1972;
-// without recursion, since paths are as long as there are locks). A cycle stays within
-// a component, so that those that only lead from one to the next need no search.
+// components returns for each lock the number of its strongly connected component in the graph
+// with an edge from each held lock to the lock requested while it is held (Tarjan, SIAM J. Comput.
+// 1(2) 1972; without recursion, since paths are as long as there are locks). A cycle stays within
+// a component, so patterns that only lead from one component to another need no search.
 func components(patterns []*pattern) map[event.ObjectID]int {
 	c := tarjan{number: map[event.ObjectID]int{}}
 	for _, p := range patterns {
@@ -39,7 +39,7 @@ type tarjan struct {
 	found  int
 }
 
-// step is a node of the path at hand, and how many of its successors have been seen.
+// step is a node of the current path, and the number of its successors that have been visited.
 type step struct{ node, seen int }
 
 func (c *tarjan) node(lock event.ObjectID) int {
@@ -78,8 +78,8 @@ func (c *tarjan) enter(v int) {
 	c.path = append(c.path, step{node: v})
 }
 
-// leave ends the visit of v; if nothing above it is reached from it, what is on the
-// stack from it on is a component.
+// leave ends the visit of v. If v reaches no node below it on the stack, the nodes from v to the
+// top of the stack are a component.
 func (c *tarjan) leave(v int) {
 	c.path = c.path[:len(c.path)-1]
 	if n := len(c.path); n > 0 {

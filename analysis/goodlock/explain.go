@@ -7,11 +7,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxExplained bounds the cycles explained.
+// maxExplained bounds the number of cycles explained.
 const maxExplained = 1000
 
-// explain looks for cycles without regard to whether they can be, and tells of
-// those that cannot.
+// explain searches for cycles of patterns without regard to whether they can occur, and calls
+// Options.Explain for those that cannot.
 func (a *Analysis) explain() {
 	s := a.newSearch()
 	s.tied = true
@@ -23,7 +23,7 @@ func (a *Analysis) explain() {
 			s.choose(0)
 		}
 		if possible || s.steps < 0 {
-			return // it can be, or nobody knows
+			return // the cycle can occur, or the budget ended before this was decided
 		}
 		if reported++; reported <= maxExplained {
 			a.opts.Explain(a.pruned(ring))
@@ -33,7 +33,8 @@ func (a *Analysis) explain() {
 	a.explainLimits(s, reported)
 }
 
-// explainLimits reports the cycles that nobody looked at, or that are not explained.
+// explainLimits calls Options.Explain for the cycles that were not searched for or are not
+// explained.
 func (a *Analysis) explainLimits(s *search, reported int) {
 	tell := func(format string, args ...any) {
 		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: fmt.Sprintf(format, args...)})
@@ -90,7 +91,8 @@ func (a *Analysis) pruned(ring []*pattern) finding.Pruned {
 	return p
 }
 
-// orders returns the fork or join that puts one of the two before the other, if it is one.
+// orders returns the fork or join that puts one of the two before the other; the step has no Op if
+// there is none.
 func (a *Analysis) orders(x, y *instance) finding.Step {
 	switch {
 	case x.last.epoch <= y.clock.at(x.slot):
@@ -101,8 +103,8 @@ func (a *Analysis) orders(x, y *instance) finding.Step {
 	return finding.Step{}
 }
 
-// between looks for the join of x's thread that y's knows of, then for the
-// creation of y's thread, or of an ancestor, by x's.
+// between returns the join of x's thread if y's thread knows of it, otherwise the fork by x's
+// thread that created y's thread or an ancestor of it.
 func (a *Analysis) between(x *instance, i moment, y *instance, j moment) finding.Step {
 	if l := x.thread.reaped; l.op != event.None && (l.by == y.thread.id && l.epoch < j.epoch || l.epoch <= y.clock.at(l.slot)) {
 		return l.step(x.thread.id)
@@ -115,7 +117,7 @@ func (a *Analysis) between(x *instance, i moment, y *instance, j moment) finding
 	return finding.Step{}
 }
 
-// link is the creation of a thread, or its join.
+// link is the fork or the join of a thread.
 type link struct {
 	op        event.Op // None: not seen
 	by        event.ThreadID
@@ -133,8 +135,8 @@ func (l link) step(of event.ThreadID) finding.Step {
 	return finding.Step{Seq: l.seq, Time: l.time, Thread: l.by, Op: l.op, Peer: of, Place: l.place}
 }
 
-// distinctThreads chooses an instance for each pattern such that no two are of
-// one thread, by augmenting paths (Kuhn), or says that it cannot be.
+// distinctThreads chooses an instance for each pattern such that no two belong to one thread, by
+// augmenting paths (Kuhn). It returns false if that is not possible.
 func distinctThreads(ring []*pattern) (choice []*instance, ok bool) {
 	choice = make([]*instance, len(ring))
 	taken := map[*thread]int{}

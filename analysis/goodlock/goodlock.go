@@ -1,29 +1,27 @@
-// Package goodlock predicts deadlocks from the order in which locks are taken:
-// threads that hold one lock and want the next, in a cycle, would block for
-// ever if they met (Havelund, Using Runtime Analysis to Guide Model Checking
-// of Java Programs, SPIN 2000, section 3; generalised to cycles of any length
-// as in Agarwal et al., IBM J. Res. Dev. 54(5) 2010, and pruned by the order
-// that every schedule keeps).
+// Package goodlock predicts deadlocks from the order in which threads acquire locks: threads that
+// each hold one lock and request the next, in a cycle, would block each other permanently if they
+// did so at the same time (Havelund, Using Runtime Analysis to Guide Model Checking of Java
+// Programs, SPIN 2000, section 3; generalised to cycles of any length as in Agarwal et al., IBM J.
+// Res. Dev. 54(5) 2010, and pruned by the must-order, which every schedule keeps).
 //
-// What a thread does is reduced to patterns: it wanted this lock while it
-// held those. The lock tree of Figure 9 is kept as the path of locks held, in
-// the order of their acquisition, so that releases may come in any order. A
-// cycle of patterns is reported if it can be taken by distinct threads, holding
-// no lock in common (Figure 10's gate locks), of which no two must come one
-// after the other. A lock that a parent holds from before a thread's creation
-// until after its join is held for that thread too (Sulzmann, Beyond
-// Per-Thread Lock Sets, arXiv 2512.23552).
+// The trace of a thread is reduced to lock-order edges: the thread requested this lock while it
+// held those. The code calls an edge with its whole set of held locks a pattern, and the acquires
+// that had this form its instances. The lock tree of Figure 9 is kept as the path of the held
+// locks, in the order of their acquisition, so that releases may come in any order. A cycle of
+// patterns is reported if distinct threads can take part in it that hold no lock in common (Figure
+// 10's gate locks) and of whose requests no two are ordered by the must-order. A lock that a
+// parent holds from before a thread's creation until after its join counts as held by that thread
+// too (Sulzmann, Beyond Per-Thread Lock Sets, arXiv 2512.23552).
 //
-// In go the events of a run with their clocks, out come findings of kind
-// deadlock and confidence potential. What it never knows: names, files,
-// schedules.
+// The input is the events of a run with their clocks; the output is findings of kind deadlock and
+// confidence potential. The package does not know names, files or schedules.
 //
-// Memory. Patterns are shared by all threads, so ten thousand threads that do
-// the same are one pattern; of its instances a bounded number is kept, the
-// first and the latest, spread over threads. Instances of one thread between
-// which it neither influenced another nor was influenced are one. A thread
-// that has been joined lives on only in the instances that name it, and what
-// destroyed locks leave behind is swept when it is as much as the rest.
+// Memory. All threads share the patterns, so ten thousand threads that do the same make one
+// pattern. Each pattern keeps a bounded number of instances, the first and the latest, spread over
+// threads. The acquires of one thread between which it neither influenced another thread nor was
+// influenced by one are one instance. A thread that has been joined stays in memory only through
+// the instances that refer to it. What destroyed locks leave behind is removed when it is about
+// half of all.
 package goodlock
 
 import (
@@ -45,67 +43,67 @@ const (
 	DefaultBudget      = 1 << 22 // Options.Budget
 )
 
-// cacheSize is how many threads are found without a map.
+// cacheSize is the number of entries of the direct-mapped cache of threads.
 const cacheSize = 64
 
-// Options bounds memory and search. The zero value is what a user should get.
+// Options bounds memory and search. Users should normally get the zero value.
 type Options struct {
-	// History is how many instances are kept of a pattern, half of them the
-	// first and half the latest. Default 32, at least 2.
+	// History is the maximum number of instances of a pattern, of which one half is the first and
+	// the other half the latest. Default 32, at least 2.
 	History int
-	// MaxInstances is how many instances are kept of all patterns together;
-	// beyond it a pattern gets no more than four. Default 262144, of about 300
-	// bytes each, and a clock (four bytes for each thread) for those of a
-	// thread between which nothing ordered it anew.
+	// MaxInstances is the number of instances of all patterns together beyond which a pattern gets
+	// no more than four. Default 262144. An instance takes about 300 bytes. Instances of one
+	// thread also share a clock (four bytes for each thread) for as long as nothing new orders the
+	// thread after other threads.
 	MaxInstances int
-	// MaxPatterns is how many patterns are kept at a time. Default DefaultMaxPatterns.
-	// Patterns that need a destroyed lock make room; beyond that new ones are
-	// dropped and counted.
+	// MaxPatterns is the maximum number of patterns in memory. Default DefaultMaxPatterns. When it
+	// is reached, patterns that need a destroyed lock are evicted; if that does not make room, new
+	// patterns are dropped and counted.
 	MaxPatterns int
-	// MaxThreads is the longest cycle searched for. Default 0: no limit.
+	// MaxThreads is the maximum length of the cycles searched for. Default 0: no limit.
 	MaxThreads int
-	// Policy is whom read-write locks prefer. Default AsMade.
+	// Policy determines whether read-write locks prefer readers or writers. Default AsMade.
 	Policy Policy
-	// Budget bounds a search for cycles, in steps of 0.1 to 0.4 microseconds.
-	// Short cycles are searched first. Default DefaultBudget.
+	// Budget bounds one search for cycles, in steps of 0.1 to 0.4 microseconds. Short cycles are
+	// searched for first. Default DefaultBudget.
 	Budget int
-	// MaxFindings is how many findings are kept; further ones are counted.
-	// Default 1000.
+	// MaxFindings is the maximum number of findings; further ones are only counted. Default 1000.
 	MaxFindings int
-	// MaxCandidates is how many alternatives Candidates gives a finding.
+	// MaxCandidates is the maximum number of alternatives that Candidates returns for a finding.
 	// Default 32.
 	MaxCandidates int
-	// Explain, if not nil, is called with the cycles of lock orders that are not
-	// reported, and why. It is called by Finish.
+	// Explain, if not nil, is called by Finish with each cycle of patterns that is not reported,
+	// and the reason.
 	Explain func(finding.Pruned)
-	// OnPattern, if not nil, is called for each new pattern when it is first
-	// seen, by its first acquisition: once they stay away, the program has
-	// likely shown all it does. The step is the caller's to keep.
+	// OnPattern, if not nil, is called with the first acquire of each new pattern that holds a
+	// lock. When there have been no calls for a while, the program has likely shown all its lock
+	// orders. The callee may keep the step.
 	OnPattern func(finding.Step)
-	// OnOpposed, if not nil, is called for each two nestings that two threads could
-	// block each other in, when the second is first seen. OnTaken is then called for
-	// each acquisition of one of them, that first one too.
+	// OnOpposed, if not nil, is called for each two patterns that could be a cycle of two threads,
+	// when the second is first seen. From then on OnTaken is called for each acquire of either
+	// pattern, beginning with that first acquire of the second. OnTaken must not be nil if
+	// OnOpposed is not.
 	OnOpposed func(older, newer finding.Nesting)
 	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
-	// Locks are the locks that threads hold, which has taken each event before the analysis
-	// gets it. Default: the analysis follows them itself.
+	// Locks is the table of the locks that threads hold. The caller passes it each event before
+	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
-	// Class, if not nil, gives the class of a lock; see Classes. It is called from
-	// Classes, and where destroyed locks make room.
+	// Class, if not nil, returns the class of a lock; see Classes. It is called by Classes, and
+	// when patterns of destroyed locks are evicted.
 	Class func(event.ObjectID) Class
 }
 
-// Stats counts what is in memory and what bounds made the analysis forget.
+// Stats counts what is in memory, and what was discarded because of a bound.
 type Stats struct {
-	Patterns         int    // in memory now
-	Instances        int    // likewise
-	EvictedInstances uint64 // forgotten for want of room (History, MaxInstances)
-	EvictedPatterns  uint64 // of destroyed locks, forgotten to make room (MaxPatterns)
-	DroppedPatterns  uint64 // instances of patterns for which there was no room (MaxPatterns)
-	DroppedFindings  uint64 // cycles of instances not kept for want of room (MaxFindings)
-	// BudgetHit: a search ended before all cycles were looked at (Budget).
+	Patterns         int    // number in memory now
+	Instances        int    // number in memory now
+	EvictedInstances uint64 // instances discarded for lack of room (History, MaxInstances)
+	EvictedPatterns  uint64 // patterns of destroyed locks, discarded to make room
+	DroppedPatterns  uint64 // acquires whose pattern was new and had no room (MaxPatterns)
+	DroppedFindings  uint64 // choices of instances whose finding had no room (MaxFindings)
+	// BudgetHit reports whether a search ended before it had looked at all cycles (Budget).
 	BudgetHit bool
-	// LongerRings: there may be cycles of more than MaxThreads.
+	// LongerRings reports whether there may be cycles of more than MaxThreads threads.
 	LongerRings bool
 }
 
@@ -119,12 +117,12 @@ type Analysis struct {
 	root        *node
 	nodes       int
 	patterns    map[string]*pattern
-	wanting     map[event.ObjectID][]wanter // with Options.OnOpposed: by wanted lock
-	ordered     []*pattern                  // by id
+	wanting     map[event.ObjectID][]wanter // with Options.OnOpposed: patterns by requested lock
+	ordered     []*pattern                  // all patterns, by id
 	nextID      int
-	kept        int                     // instances of all patterns
-	dead        map[event.ObjectID]bool // destroyed locks that some pattern names
-	inUse       map[event.ObjectID]int  // patterns that name a lock
+	kept        int                     // number of instances of all patterns
+	dead        map[event.ObjectID]bool // destroyed locks that occur in some pattern
+	inUse       map[event.ObjectID]int  // number of occurrences of a lock in patterns
 	clocks      clockPool
 	again       agains
 	stretches   uint64
@@ -132,15 +130,15 @@ type Analysis struct {
 	classes     *classes // nil until needed
 	final       []*report
 	stats       Stats
-	retryAt     uint64                  // of DroppedPatterns, when making room is tried again
-	queueing    map[event.ObjectID]bool // rwlocks of which a reader waits behind a writer that waits
-	deaths      int                     // of objects, since the tree was planted
-	sweepAfter  int                     // deaths of objects before what they leave behind is swept
+	retryAt     uint64                  // value of DroppedPatterns at which makeRoom tries again
+	queueing    map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
+	deaths      int                     // objects destroyed since the tree was last emptied
+	sweepAfter  int                     // minimum of deaths before sweep runs
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
 
-// New makes an analysis.
+// New returns an analysis.
 func New(opts Options) *Analysis {
 	setDefault(&opts.History, defaultHistory)
 	setDefault(&opts.MaxInstances, defaultMaxInstances)
@@ -177,7 +175,7 @@ func setDefault(v *int, def int) {
 	}
 }
 
-// Stats reports what is in memory and what was forgotten.
+// Stats returns what is in memory, and what was discarded.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
 	s.Patterns, s.Instances = len(a.ordered), a.kept
@@ -211,23 +209,23 @@ func (a *Analysis) Remember(n *event.Names) {
 	}
 }
 
-// thread is what one thread holds, and which locks its parent held around it.
+// thread records which locks a thread holds, and which locks its parent held all its life.
 type thread struct {
 	id      event.ThreadID
 	locks   *locks.Thread
-	nodes   []*node // by index in locks.Held: of the path up to there; the first placed are valid
+	nodes   []*node // the tree nodes of the prefixes of locks.Held; only the first placed are valid
 	placed  int
-	segment uint64      // counts what may order the thread with others
-	stretch uint64      // names what lies between changes of segment and clock; of the analysis' own
-	clock   *clock      // the latest snapshot, without the thread's own slot
-	taken   event.Epoch // when it was
+	segment uint64      // counts the events that may order the thread with other threads
+	stretch uint64      // identifies the period since segment or clock changed; unique, not 0
+	clock   *clock      // the latest must-order clock; the entry of the thread's own slot is stale
+	taken   event.Epoch // the thread's epoch when clock was last up to date
 
-	born, reaped link // its creation and its join
+	born, reaped link // the fork and the join of the thread
 
-	parent   *thread   // until joined or detached
-	forkHeld []section // what the parent held when it made the thread
-	within   *thread   // the parent, if it joined the thread
-	guards   []section // of forkHeld, those held until the join
+	parent   *thread   // nil once joined, or both detached and ended
+	forkHeld []section // the critical sections that the parent was in when it created the thread
+	within   *thread   // the parent if it joined the thread, otherwise nil
+	guards   []section // those of forkHeld in which the parent still was at the join
 	ended    bool
 	detached bool
 }
@@ -254,7 +252,7 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
 	if a.ownLocks {
 		a.locks.Event(e)
@@ -291,12 +289,12 @@ func (a *Analysis) Event(e *event.Event) {
 	case event.End:
 		a.end(t)
 	}
-	t.segment++ // the event may have an edge of the must-order
+	t.segment++ // the event may have an edge of the must-order to or from another thread
 	a.stretch(t)
 }
 
-// acquire records a lock-order edge where the thread holds other locks. Its nodes are looked
-// for then: most critical sections of most programs have none inside.
+// acquire records a pattern if the thread holds other locks. The tree nodes are looked up only
+// then, because most critical sections of most programs contain no other.
 func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if t.locks.Again {
 		return
@@ -320,7 +318,7 @@ func (a *Analysis) fork(t *thread, e *event.Event) {
 	}
 }
 
-// join learns which locks the parent held all through its child's life.
+// join finds the locks that the parent held during the whole life of its child.
 func (a *Analysis) join(t *thread, e *event.Event) {
 	c := a.threads[e.Peer]
 	if c == nil {
@@ -350,7 +348,7 @@ func (a *Analysis) detach(id event.ThreadID) {
 	}
 }
 
-// end drops what only a running thread needs.
+// end drops the state that only a running thread needs.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
 	t.nodes, t.placed = nil, 0

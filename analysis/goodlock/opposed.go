@@ -17,14 +17,16 @@ func (p *pattern) nesting() finding.Nesting {
 	return n
 }
 
-// The bounds of what oppose looks at, so that a pattern costs a bounded time and memory.
+// The bounds of the work and memory that oppose spends on one pattern: the patterns opposed to it,
+// and the patterns looked at for each held lock.
 const (
 	maxOpposed = 64
 	maxLooked  = 1 << 10
 )
 
-// wanter is a pattern that wants a lock, in the list of such, with the traces that the
-// locks that it holds leave in 64 bits: most of a list are passed over by these alone.
+// wanter is an entry in the list of the patterns that request a lock. It has a 64-bit Bloom filter
+// of the locks that the pattern holds, so that most of a list are skipped without reading the
+// pattern.
 type wanter struct {
 	holds uint64
 	p     *pattern
@@ -32,8 +34,7 @@ type wanter struct {
 
 func traceOf(lock event.ObjectID) uint64 { return 1 << (uint32(lock) * 0x9e3779b1 >> 26) }
 
-// oppose tells of the patterns that could be one side of a cycle of two of which p is
-// the other.
+// oppose finds the patterns that could be a cycle of two together with p, and records them.
 func (a *Analysis) oppose(p *pattern) {
 	if a.opts.OnOpposed == nil {
 		return
@@ -51,12 +52,14 @@ func (a *Analysis) oppose(p *pattern) {
 	a.wanting[lock] = append(a.wanting[lock], wanter{holds, p})
 }
 
-// faces reports whether p is to oppose q, and does not yet.
+// faces reports whether q could be a cycle of two with p and is not yet recorded as such, within
+// the bounds.
 func (p *pattern) faces(q *pattern) bool {
 	return max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !slices.Contains(p.opposed, q.id)
 }
 
-// opposed tells of two patterns. From now on OnTaken is called for each acquisition of q too.
+// opposed records that p and q could be a cycle of two. From now on OnTaken is called for each
+// acquire of q too.
 func (a *Analysis) opposed(p, q *pattern) {
 	if len(q.opposed) == 0 {
 		for _, x := range q.kept {
@@ -67,7 +70,7 @@ func (a *Analysis) opposed(p, q *pattern) {
 	a.opts.OnOpposed(q.nesting(), p.nesting())
 }
 
-// unopposed forgets a pattern that is dropped.
+// unopposed removes a pattern that is discarded from the list of its requested lock.
 func (a *Analysis) unopposed(p *pattern) {
 	lock := p.wanted.Lock()
 	left := slices.DeleteFunc(a.wanting[lock], func(w wanter) bool { return w.p == p })

@@ -9,38 +9,38 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// pattern is: some thread wanted a lock while it held a set of others. It is
-// free of threads, places and times; its instances have them.
+// pattern is a lock-order edge with its whole lockset: some thread requested a lock while it held
+// a set of others. It has no threads, call stacks or times; its instances have them.
 type pattern struct {
 	id      int
 	wanted  member
-	held    []member // sorted; empty only of a writer behind whom readers wait
+	held    []member // sorted; empty only of a writer that readers wait behind
 	kept    []*instance
-	hits    [hits]*instance // those last found again, by the low bits of the thread
-	evicted bool
-	opposed []int // patterns with which it could be a cycle of two
+	hits    [hits]*instance // the latest instance found, by the low bits of the thread
+	evicted bool            // some instances were evicted
+	opposed []int           // ids of the patterns with which it could be a cycle of two
 }
 
-// hits is for how many threads an instance is found again without a search.
+// hits is the number of entries of the direct-mapped cache of a pattern's instances.
 const hits = 4
 
-// instance is one or more acquisitions of a pattern by a thread, at one place
-// with the held locks taken at the same places, between which nothing ordered
-// the thread with others anew. The first and the last stand for all.
+// instance is one or more acquires of a pattern by one thread, at one call stack and with the held
+// locks acquired at the same call stacks, between which the must-order has no new edge between the
+// thread and others. The first and the last acquire stand for all.
 type instance struct {
 	thread      *thread
 	segment     uint64
-	place       event.StackID
+	place       event.StackID    // call stack of the acquire
 	held        []event.ObjectID // in order of acquisition
 	heldAt      []event.StackID
 	slot        uint32
 	clock       *clock
 	first, last moment
-	again       int      // where it is found again, if there
-	original    *pattern // of a class's nesting: the one that it stands for
+	again       int      // index in agains; the entry there is of this instance only if its x is
+	original    *pattern // with lock classes: the pattern of locks that this is a copy of
 }
 
-// moment is one acquisition.
+// moment is the time of one acquire.
 type moment struct {
 	seq, time uint64
 	epoch     event.Epoch
@@ -49,7 +49,7 @@ type moment struct {
 
 func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.Flags} }
 
-// wanted records that t took its latest lock while it held those above.
+// wanted records the latest acquire of t, made while it held the other locks of t.locks.Held.
 func (a *Analysis) wanted(t *thread, e *event.Event) {
 	a.snapshot(t, e)
 	if a.seen(t, e) {
@@ -86,7 +86,8 @@ func (a *Analysis) wanted(t *thread, e *event.Event) {
 	a.remember(p, x, t, e)
 }
 
-// patternOf finds or makes the pattern of a node, or gives nil for want of room.
+// patternOf returns the pattern of a node, which it makes if there is none, or nil for lack of
+// room.
 func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	held := n.heldAbove()
 	key := patternKey(held, n.m)
@@ -108,7 +109,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	return p
 }
 
-// nesting is the acquisition that the thread has just made, as evidence.
+// nesting returns the acquire that the thread has just made, as evidence.
 func nesting(t *thread, e *event.Event) finding.Step {
 	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Stack}
 	for _, h := range t.above() {
@@ -125,7 +126,8 @@ func patternKey(held []member, wanted member) string {
 	return string(b)
 }
 
-// use counts the patterns that name a lock.
+// use adds n to the number of occurrences of each lock of the pattern, and drops what is known of
+// locks that occur no more.
 func (a *Analysis) use(p *pattern, n int) {
 	count := func(lock event.ObjectID) {
 		if a.inUse[lock] += n; a.inUse[lock] == 0 {
@@ -153,38 +155,39 @@ func (a *Analysis) destroyed(lock event.ObjectID) {
 	}
 }
 
-// minDeaths is how many objects must have gone before a sweep.
+// minDeaths is the number of objects that must be destroyed before the first sweep.
 const minDeaths = 1 << 12
 
-// sweepBudget bounds the search that must come before patterns are dropped, in
-// steps for each: a sweep costs no more than a few times what made the patterns.
+// sweepBudget bounds the search that a sweep does before it discards patterns, in steps per
+// pattern. So a sweep costs at most a few times what it cost to make the patterns.
 const sweepBudget = 64
 
-// sweep drops the tree's nodes of destroyed locks, and the patterns of such if they
-// are half of all.
+// sweep discards the tree, and with it the nodes of destroyed locks. If enough locks are
+// destroyed and at least half of all patterns are finished, it discards these patterns too, after
+// a search for their cycles.
 func (a *Analysis) sweep() {
 	if len(a.dead) < a.sweepAfter/2 || 2*a.countFinished() < len(a.ordered) {
 		a.replant()
 		return
 	}
 	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))); !enough {
-		a.sweepAfter *= 2 // so many cycles: MaxPatterns bounds them
+		a.sweepAfter *= 2 // there are too many cycles; MaxPatterns still bounds the patterns
 		a.replant()
 		return
 	}
 	a.dropFinished()
 }
 
-// makeRoom drops the patterns of destroyed locks, after the cycles among those
-// that are there have been found: a search, so it must be worth it, and is not
-// tried again until a good many instances were refused.
+// makeRoom discards the patterns of destroyed locks, after a search for the cycles among all
+// patterns in memory. Since a search is expensive, it is done only if there are enough such
+// patterns, and not again until MaxPatterns/4 more acquires were dropped.
 func (a *Analysis) makeRoom() bool {
 	if a.stats.DroppedPatterns < a.retryAt {
 		return false
 	}
 	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
 	if n := a.countFinished(); n == 0 || n < len(a.ordered)/8 {
-		return false // not worth it
+		return false // too few to be worth a search
 	}
 	a.search()
 	a.dropFinished()
@@ -192,7 +195,7 @@ func (a *Analysis) makeRoom() bool {
 	return true
 }
 
-// dropFinished drops the patterns of destroyed locks.
+// dropFinished discards the finished patterns and the tree.
 func (a *Analysis) dropFinished() {
 	keep := a.ordered[:0]
 	for _, p := range a.ordered {
@@ -216,7 +219,7 @@ func (a *Analysis) dropFinished() {
 	a.replant()
 }
 
-// countFinished is how many patterns would go.
+// countFinished returns the number of finished patterns.
 func (a *Analysis) countFinished() int {
 	n := 0
 	for _, p := range a.ordered {
@@ -227,9 +230,10 @@ func (a *Analysis) countFinished() int {
 	return n
 }
 
-// finished reports whether no later pattern can hold what p wants, or none can
-// want what p holds. So p is in no later cycle of two; a longer one, of which
-// the neighbour on the dead side is old too and the rest is new, is lost.
+// finished reports whether no new pattern can hold the lock that p requests, or none can request a
+// lock that p holds, because these locks are destroyed. So p is in no cycle of two with a new
+// pattern. A longer cycle is lost in which only p and its neighbour on the side of the destroyed
+// lock are old.
 func (a *Analysis) finished(p *pattern) bool {
 	if a.dead[p.wanted.Lock()] {
 		return true
@@ -242,7 +246,7 @@ func (a *Analysis) finished(p *pattern) bool {
 	return true
 }
 
-// find returns the instance that the event is one more of.
+// find returns the instance to which the event belongs, or nil.
 func (p *pattern) find(t *thread, e *event.Event) *instance {
 	if x := p.hits[t.id%hits]; x != nil && x.is(t, e) {
 		return x
@@ -253,7 +257,7 @@ func (p *pattern) find(t *thread, e *event.Event) *instance {
 			continue
 		}
 		if x.segment != t.segment {
-			return nil // nor is an older one of this segment
+			return nil // older instances of the thread are of older segments
 		}
 		if x.is(t, e) {
 			return x
@@ -274,14 +278,14 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 	return true
 }
 
-// above is what the thread held when it took its latest lock.
+// above returns the locks that the thread held when it acquired its latest lock.
 func (t *thread) above() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1] }
 
-// scarce is the number of instances that every pattern may have.
+// scarce is the number of instances that each pattern may have beyond MaxInstances.
 const scarce = 4
 
-// room returns an instance to fill: a new one, or when there are enough the
-// oldest, outside the first half, of the thread that has most there.
+// room returns an instance to fill: a new one, or, if the pattern has enough, the oldest one
+// outside the first half of the thread that has most instances there.
 func (a *Analysis) room(p *pattern) *instance {
 	limit := a.opts.History
 	if a.kept >= a.opts.MaxInstances {
@@ -317,17 +321,16 @@ func (p *pattern) victim(from int) int {
 	return shares[best].first
 }
 
-// share is how many instances of a pattern a thread has.
+// share is the number of instances that a thread has in the second half of a pattern's.
 type share struct {
 	thread *thread
-	first  int // of them
+	first  int // index of the first of them
 	n      int
 }
 
-// clock is the must-order clock of a stretch of a thread, shared by the
-// instances in it. The component of the thread's own slot is that of the
-// first of them, which is enough: distinct threads are compared, and an
-// earlier user of the slot is below it.
+// clock is the must-order clock of a thread during one stretch, shared by the instances of that
+// stretch. The entry of the thread's own slot is that of the first of them. That is enough: only
+// distinct threads are compared, and the epochs of an earlier user of the slot are below it.
 type clock struct {
 	users int
 	must  []event.Epoch
@@ -340,7 +343,7 @@ func (c *clock) at(slot uint32) event.Epoch {
 	return 0
 }
 
-// equalBut reports whether the clock says the same, slot apart.
+// equalBut reports whether all entries of the clock except that of slot equal those of must.
 func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
 	if len(c.must) != len(must) {
 		return false
@@ -353,7 +356,7 @@ func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
 	return true
 }
 
-// clockPool reuses clocks that nobody needs any longer.
+// clockPool reuses clocks without users.
 type clockPool struct{ free []*clock }
 
 func (p *clockPool) take(must []event.Epoch) *clock {
@@ -381,7 +384,7 @@ func (p *clockPool) drop(c *clock) {
 	}
 }
 
-// snapshot makes t.clock say what e.Must says.
+// snapshot sets t.clock to the must-order clock of e, and begins a new stretch if it has changed.
 func (a *Analysis) snapshot(t *thread, e *event.Event) {
 	if t.clock != nil && (e.Since != 0 && e.Since <= t.taken || t.clock.equalBut(e.Slot, e.Must)) {
 		t.taken = e.Epoch

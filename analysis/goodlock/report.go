@@ -12,24 +12,24 @@ import (
 
 const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
 
-// report is one finding in the making: cycles of the same locks, wanted and
-// held from the same places.
+// report is one finding under construction: the cycles of the same locks, requested and held at
+// the same call stacks.
 type report struct {
-	steps      []finding.Step // from the cycle's smallest wanted lock on
-	timed      bool
-	queued     string              // why a reader waits behind a writer, if one does
-	threads    map[string]struct{} // the sets of threads merged, as keys
+	steps      []finding.Step      // from the cycle's smallest requested lock on
+	timed      bool                // a thread of the first candidate stops waiting at a time limit
+	queued     string              // why a reader waits behind a writer; "" if none does
+	threads    map[string]struct{} // the merged sets of threads, as keys
 	candidates [][]uint64
 }
 
-// maxMerged bounds the sets of threads that one report distinguishes.
+// maxMerged bounds the number of sets of threads that one report distinguishes.
 const maxMerged = 1 << 12
 
-// maxAlternatives bounds the candidates from one choice of instances, so that
-// there is room for other threads and places.
+// maxAlternatives bounds the candidates from one choice of instances, which leaves room for
+// candidates of other threads and call stacks.
 const maxAlternatives = 4
 
-// report takes a cycle of instances.
+// report merges a cycle of instances into its report.
 func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	start := smallest(ring)
 	key := ringKey(ring, choice, start)
@@ -51,8 +51,8 @@ func (a *Analysis) report(ring []*pattern, choice []*instance) {
 	}
 }
 
-// name makes the first candidate the evidence. Queued is the reason if a reader in it
-// waits behind a writer.
+// name makes the first candidate the evidence. If a reader in it waits behind a writer, queued is
+// the reason.
 func (r *report) name(ring []*pattern, choice []*instance, start int, queued string) {
 	for i, seq := range r.candidates[0] {
 		j := (start + i) % len(ring)
@@ -79,8 +79,9 @@ func smallest(ring []*pattern) int {
 	return best
 }
 
-// ringKey is the same for cycles that are one finding: the locks, where each
-// is wanted, and where the one that blocks was taken.
+// ringKey returns a key that is equal for cycles of one finding: it consists of the requested
+// locks, the call stacks of the requests, and the call stacks at which the blocking locks were
+// acquired.
 func ringKey(ring []*pattern, choice []*instance, start int) string {
 	var b []byte
 	for i := range ring {
@@ -93,7 +94,7 @@ func ringKey(ring []*pattern, choice []*instance, start int) string {
 	return string(b)
 }
 
-// takenAt returns where the instance took a lock that it holds.
+// takenAt returns the call stack at which the instance acquired a lock that it holds.
 func (x *instance) takenAt(lock event.ObjectID) event.StackID {
 	if i := slices.Index(x.held, lock); i >= 0 {
 		return x.heldAt[i]
@@ -101,7 +102,7 @@ func (x *instance) takenAt(lock event.ObjectID) event.StackID {
 	return 0
 }
 
-// threadKey is the same for cycles of the same threads in the same nestings.
+// threadKey returns a key that is equal for cycles of the same threads in the same patterns.
 func threadKey(ring []*pattern, choice []*instance, start int) string {
 	var b []byte
 	for i := range ring {
@@ -112,7 +113,7 @@ func threadKey(ring []*pattern, choice []*instance, start int) string {
 	return string(b)
 }
 
-// by returns the threads of all sets that were merged.
+// by returns the threads of all merged sets.
 func (r *report) by() []event.ThreadID {
 	all := map[event.ThreadID]struct{}{}
 	for key := range r.threads {
@@ -134,8 +135,8 @@ func (x *instance) step(p *pattern, m moment) finding.Step {
 	}
 }
 
-// alternatives adds to the candidates the acquisitions of the chosen
-// instances, first and last, that pairwise may come in either order.
+// alternatives adds candidates: combinations of the first or the last acquire of each chosen
+// instance that are pairwise unordered.
 func (r *report) alternatives(choice []*instance, start, limit int) {
 	limit = min(limit, len(r.candidates)+maxAlternatives)
 	var seqs []uint64
@@ -180,8 +181,8 @@ func meetsAll(choice []*instance, start int, moments []moment, x *instance, m mo
 	return true
 }
 
-// Finish returns the findings, by their earliest acquisition. The reports of
-// pruned cycles, if asked for, are made here too.
+// Finish returns the findings, sorted by their earliest acquire. It also calls Options.Explain, if
+// set, for the pruned cycles.
 func (a *Analysis) Finish() []finding.Finding {
 	a.search()
 	if a.opts.Explain != nil {
@@ -204,10 +205,10 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Candidates returns, for each finding of Finish in its order, alternative
-// choices of observed acquisitions that could block one another: each has the
-// sequence numbers of one acquisition a thread, in the order of Evidence,
-// which need not be the threads named there. The first choice is Evidence's own.
+// Candidates returns, for each finding of Finish in its order, alternative choices of observed
+// acquires that could block one another. Each choice has the sequence number of one acquire of
+// each thread, in the order of Evidence, though the threads may be others than in Evidence. The
+// first choice is that of Evidence.
 func (a *Analysis) Candidates() [][][]uint64 {
 	out := make([][][]uint64, 0, len(a.final))
 	for _, r := range a.final {
@@ -216,7 +217,7 @@ func (a *Analysis) Candidates() [][][]uint64 {
 	return out
 }
 
-// rotate starts the cycle with its earliest acquisition.
+// rotate makes the earliest acquire the first of the cycle.
 func (r *report) rotate() {
 	first := 0
 	for i, s := range r.steps {

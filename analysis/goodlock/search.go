@@ -6,56 +6,52 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The search for cycles. Plainly: of all sequences of patterns, those in which
-// each wants a lock that the next holds, the last one that of the first; for
-// each, all choices of one instance a pattern, such that the instances can
-// meet (distinct threads, nothing held in common, none must come before
-// another). That is exponential, so the search drops patterns that are in no
-// cycle, starts each cycle at its oldest pattern, keeps to one component of the graph of
-// locks, goes on only with patterns that can meet all so far, takes short cycles first, and
-// has a budget.
-// TestAgainstBruteForce holds it against the plain way.
+// The search for cycles. The definition: take all sequences of patterns in which each requests a
+// lock that the next holds, and the last one a lock of the first; for each, take all choices of
+// one instance of each pattern such that the instances can meet (distinct threads, no common held
+// lock, no two ordered). That is exponential. So the search drops patterns that are in no cycle,
+// starts each cycle at its oldest pattern, stays within one component of the graph of locks,
+// extends a path only with patterns that can meet all of the path, searches for short cycles
+// first, and has a budget. TestAgainstBruteForce compares it with the definition.
 
 type search struct {
 	a       *Analysis
-	holders map[event.ObjectID][]*pattern
-	writers map[event.ObjectID][]*pattern // that want a lock that others want to read, behind them (Policy)
-	meets   map[[2]int]bool
-	steps   int
-	ring    []*pattern
-	choice  []*instance
-	length  int  // of the cycles looked for
-	deeper  bool // a path of full length could go on
-	tuples  int  // chosen for the cycle at hand
-	tied    bool // explaining: patterns need not be able to meet
-	found   func(ring []*pattern, choice []*instance)
-	closed  func(ring []*pattern)
+	holders map[event.ObjectID][]*pattern             // by lock: the patterns that hold it
+	writers map[event.ObjectID][]*pattern             // by lock: the writers that its readers wait behind
+	meets   map[[2]int]bool                           // by ids of two patterns: the result of canMeet
+	steps   int                                       // left of the budget
+	ring    []*pattern                                // the path of patterns followed
+	choice  []*instance                               // the instances chosen for ring so far
+	length  int                                       // of the cycles searched for
+	deeper  bool                                      // a path of full length could be extended
+	tuples  int                                       // choices found for the current cycle
+	tied    bool                                      // explaining: patterns need not be able to meet
+	found   func(ring []*pattern, choice []*instance) // called with each choice of instances
+	closed  func(ring []*pattern)                     // called with each cycle of patterns
 	closing closings
 }
 
 const (
-	// maxTuples bounds the choices of instances that are looked at for one
-	// cycle once it is known to be one.
+	// maxTuples bounds the choices of instances that are found for one cycle of patterns.
 	maxTuples = 256
-	// The costs of what is dearer than a step, about 100 ns, as profiled.
+	// The costs of operations more expensive than a step of about 100 ns, as profiled.
 	reportCost = 64
-	meetCost   = 8 // for as many pairs of instances compared
+	meetCost   = 8 // the number of pairs of instances compared for one step
 )
 
 func (a *Analysis) newSearch() *search {
 	return &search{a: a, meets: map[[2]int]bool{}, steps: a.opts.Budget}
 }
 
-// search finds the cycles among the patterns in memory and merges them into
-// the reports.
+// search finds the cycles among the patterns in memory and merges them into the reports.
 func (a *Analysis) search() {
 	enough, all := a.searchWith(a.opts.Budget)
 	a.stats.BudgetHit = a.stats.BudgetHit || !enough
 	a.stats.LongerRings = a.stats.LongerRings || enough && !all
 }
 
-// searchWith is search with another budget; it answers whether that was enough, and
-// whether there are no longer cycles than were looked for.
+// searchWith is search with another budget. It returns whether the budget was enough, and whether
+// there are no longer cycles than were searched for.
 func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	s := a.newSearch()
 	s.steps = budget
@@ -68,7 +64,7 @@ func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	return s.steps >= 0, !s.deeper
 }
 
-// spend takes steps from the budget.
+// spend subtracts n steps from the budget, and reports whether any are left.
 func (s *search) spend(n int) bool {
 	s.steps -= n
 	return s.steps >= 0
@@ -93,9 +89,9 @@ func (s *search) run() {
 	}
 }
 
-// strip leaves the patterns that may be in a cycle: they want a lock of the component
-// (see components) of one that they hold; or a reader may wait behind them for a lock
-// that somebody holds. It indexes them.
+// strip returns the patterns that may be in a cycle, and indexes them. These are the patterns that
+// request a lock of the component (see components) of a lock that they hold, and those of writers
+// that a reader may wait behind for a lock that somebody holds.
 func (s *search) strip() []*pattern {
 	of := components(s.a.ordered)
 	read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
@@ -119,7 +115,7 @@ func (s *search) strip() []*pattern {
 	})
 }
 
-// extend makes all cycles of a length that begin with s.cycle.
+// extend finds all cycles of the given length that begin with the path s.ring.
 func (s *search) extend(length int) {
 	first, last := s.ring[0], s.ring[len(s.ring)-1]
 	if len(s.ring) == length {
@@ -153,7 +149,7 @@ func (s *search) extendBy(next []*pattern, length int) {
 	}
 }
 
-// joins reports whether p may be one more of the cycle.
+// joins reports whether p can be added to the path s.ring.
 func (s *search) joins(p *pattern) bool {
 	for _, q := range s.ring {
 		if q.wanted.Lock() == p.wanted.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
@@ -163,16 +159,16 @@ func (s *search) joins(p *pattern) bool {
 	return true
 }
 
-// blocks reports whether p's acquisition waits for one who is where q is.
+// blocks reports whether the request of p waits for a thread that is at the request of q.
 func (s *search) blocks(p, q *pattern) bool { return p.waitsFor(q) || s.behind(p, q) }
 
-// behind reports whether p wants to read what q wants to write, and lets q go first.
+// behind reports whether p requests to read the lock that q requests to write, and waits behind q.
 func (s *search) behind(p, q *pattern) bool {
 	return p.wanted.Shared() && !q.wanted.Shared() && p.wanted.Lock() == q.wanted.Lock() && s.a.prefersWriters(p.wanted.Lock())
 }
 
-// minimal reports whether the cycle has no writer that a reader waits behind although
-// it waits for the same holder itself.
+// minimal reports whether no reader of the cycle waits behind a writer although it also waits
+// directly for the thread that the writer waits for.
 func (s *search) minimal() bool {
 	n := len(s.ring)
 	for i, p := range s.ring {
@@ -183,12 +179,12 @@ func (s *search) minimal() bool {
 	return true
 }
 
-// waitsFor reports whether one who holds what q held blocks p's acquisition.
+// waitsFor reports whether a thread that holds the locks of q blocks the request of p.
 func (p *pattern) waitsFor(q *pattern) bool {
 	return slices.ContainsFunc(q.held, p.wanted.Conflicts)
 }
 
-// gate returns a lock that p and q hold in modes that exclude one another, or 0.
+// gate returns a lock that p and q hold in modes that exclude each other, or 0.
 func (p *pattern) gate(q *pattern) event.ObjectID {
 	for _, m := range p.held {
 		if slices.ContainsFunc(q.held, m.Conflicts) {
@@ -198,7 +194,8 @@ func (p *pattern) gate(q *pattern) event.ObjectID {
 	return 0
 }
 
-// canMeet reports whether some instances of the two can.
+// canMeet reports whether some instance of p and some instance of q can meet; the result is
+// cached.
 func (s *search) canMeet(p, q *pattern) bool {
 	k := [2]int{min(p.id, q.id), max(p.id, q.id)}
 	if r, ok := s.meets[k]; ok {
@@ -212,8 +209,8 @@ func (s *search) canMeet(p, q *pattern) bool {
 	return r
 }
 
-// choose picks an instance for each pattern of the cycle from the i-th on, in
-// all ways in which they can meet.
+// choose picks an instance for each pattern of the cycle from the i-th on, in all ways in which
+// the instances can meet.
 func (s *search) choose(i int) {
 	if i == len(s.ring) {
 		s.tuples++
@@ -243,23 +240,23 @@ func (s *search) fits(p *pattern, x *instance) bool {
 	return true
 }
 
-// canMeet reports whether x of p and y of q, which hold no lock in common, can
-// be about to take their locks at one time.
+// canMeet reports whether x of p and y of q, which hold no lock in common, can be at their
+// requests at the same time.
 func canMeet(p *pattern, x *instance, q *pattern, y *instance) bool {
 	if x.original != nil && x.original.gate(y.original) != 0 {
-		return false // one lock, of a class that does not keep the two apart
+		return false // a gate lock that the patterns of classes do not have
 	}
 	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(x.own(p), x.thread, y.own(q), y.thread) == 0
 }
 
-// unordered reports whether the moments may come in either order. If those of
-// two instances' ends may not, none of the instances' may.
+// unordered reports whether the must-order leaves the two moments unordered. If it orders the last
+// moments of two instances, it orders all their moments.
 func unordered(x *instance, i moment, y *instance, j moment) bool {
 	return i.epoch > y.clock.at(x.slot) && j.epoch > x.clock.at(y.slot)
 }
 
-// guard returns a lock that keeps the two apart although one of the threads does
-// not hold it itself: its parent does, all its life long. 0 if there is none.
+// guard returns a lock that keeps the two apart because the parent of one of the threads holds it
+// during that thread's whole life. It returns 0 if there is none.
 func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
 	for c := t; c != nil; c = c.within {
 		if l := c.guarded(q, u); l != 0 {
@@ -274,8 +271,8 @@ func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
 	return 0
 }
 
-// guarded looks for a lock held around t that another than its holder held in
-// pattern q by thread u, or around it.
+// guarded returns a lock held around t that u, if it is not the holder of that lock, held in
+// pattern q, or that was held around u. It returns 0 if there is none.
 func (t *thread) guarded(q *pattern, u *thread) event.ObjectID {
 	for _, g := range t.guards {
 		if u != g.holder && slices.ContainsFunc(q.held, g.m.Conflicts) {

@@ -7,30 +7,30 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// member is a lock with the mode that it is held or wanted in.
+// member is a lock with the mode in which it is held or requested.
 type member = locks.Member
 
-// node is a node of the lock tree of Figure 9: the path from the root is what
-// is held, in the order of acquisition. One tree serves all threads, each at
-// a node of its own; which thread took which path is known to the patterns'
-// instances. It is a cache: patterns live without it.
+// node is a node of the lock tree of Figure 9: the path from the root is the list of held locks,
+// in the order of acquisition. All threads share one tree, and each thread is at its own node; the
+// instances of the patterns record which thread had which path. The tree is a cache: patterns do
+// not depend on it.
 type node struct {
 	parent   *node
 	m        member
-	path     []event.ObjectID // from the root to here
-	children []child          // a hash table of a power of two, at most half full
-	count    int              // of children
-	pattern  *pattern         // wanting m while holding the path above, if ever seen
+	path     []event.ObjectID // the locks from the root to this node
+	children []child          // a hash table whose size is a power of two, at most half full
+	count    int              // number of children
+	pattern  *pattern         // requests m while holding the path above; nil: none yet
 }
 
-// child is a place in the table of children. The member stands beside the node so
-// that looking for it reads no nodes.
+// child is a slot of the hash table of children. The member is stored next to the pointer so that
+// a lookup does not read the nodes.
 type child struct {
 	m member
 	n *node
 }
 
-// child returns the node for one more lock.
+// child returns the child of n for m, which it makes if there is none.
 func (a *Analysis) child(n *node, m member) *node {
 	if n.count > 0 {
 		if c := n.children[n.place(m)].n; c != nil {
@@ -43,7 +43,7 @@ func (a *Analysis) child(n *node, m member) *node {
 	return c
 }
 
-// place is where among the children the one for m is, or would be.
+// place returns the slot of the child for m, or the free slot where it would be.
 func (n *node) place(m member) int {
 	mask := len(n.children) - 1
 	i := int(uint64(m)*0x9e3779b97f4a7c15>>32) & mask
@@ -66,9 +66,9 @@ func (n *node) add(c *node) {
 	n.children[n.place(c.m)] = child{c.m, c}
 }
 
-// cur is the node of what the thread holds: the path of all of it, in the order of
-// acquisition. Figure 9 would go to the parent of the current node at a release,
-// which is wrong unless the lock released is the last one taken.
+// cur returns the node of all locks that the thread holds, in the order of acquisition. Figure 9
+// goes to the parent of the current node at a release, which is correct only if the released lock
+// is the one acquired last.
 func (a *Analysis) cur(t *thread) *node {
 	n := a.root
 	t.nodes = t.nodes[:t.placed]
@@ -82,8 +82,8 @@ func (a *Analysis) cur(t *thread) *node {
 	return n
 }
 
-// replant starts the tree anew: a program that makes and
-// destroys locks would let it grow for ever.
+// replant empties the tree. Otherwise a program that creates and destroys locks would let it grow
+// without bound.
 func (a *Analysis) replant() {
 	a.root, a.nodes, a.deaths = &node{}, 0, 0
 	for _, t := range a.threads {
