@@ -37,8 +37,8 @@ func (b *builder) accesses(v variable.Variable) error {
 	return nil
 }
 
-// storesIn returns the addresses of those of the accesses that are stores of a sort: the ones
-// that the probe of a load may move past.
+// storesIn maps the address of each access to whether it is a write for which sort reports true.
+// The probe of a load may move past those writes, because they are observed themselves.
 func storesIn(accesses []variable.Access, sort func(variable.Access) bool) map[uint64]bool {
 	stores := map[uint64]bool{}
 	for _, a := range accesses {
@@ -47,8 +47,9 @@ func storesIn(accesses []variable.Access, sort func(variable.Access) bool) map[u
 	return stores
 }
 
-// accessSites plans one access of a variable that is watched. One of an atomic variable is
-// planned as synchronisation.
+// accessSites plans the probes of one access of a watched variable. An access of an atomic variable
+// is planned as synchronisation if Options.Atomics is set, except those of calls, of repeated
+// string instructions and of bit strings.
 func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map[uint64]bool, atomic bool) ([]Site, error) {
 	several := a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32
 	if atomic && b.opts.Atomics && !several {
@@ -65,17 +66,18 @@ func (b *builder) accessSites(v variable.Variable, a variable.Access, stores map
 	return sites, nil
 }
 
-// checks reports whether an access must be compared with the variable when it happens.
+// checks reports whether the address of an access must be compared with the variable's at each
+// execution, because the instruction may access other memory too.
 func checks(a variable.Access) bool { return a.Inside || a.Maybe }
 
-// fixed reports whether an access certainly is one of the variable, at an address that the
+// fixed reports whether an access is certain to be one of the variable, at an address that the
 // instruction alone determines.
 func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
 	return !checks(a) && a.Stride == 0 && (a.Base == insn.NoReg || v.File == b.plan.File)
 }
 
-// homeTable is where the variable of another file is found: the address in a word of the
-// global offset table, plus a constant. A slot of 0 is none.
+// homeTable says how to find a variable of another file: its address is the word at slot, in the
+// global offset table, plus disp. A slot of 0 means that there is no such word.
 type homeTable struct {
 	slot uint64
 	disp int64
@@ -85,8 +87,8 @@ func homeOf(v variable.Variable, res variable.Result) homeTable {
 	return homeTable{res.Slot, int64(v.Addr - res.SlotHolds)}
 }
 
-// anyAtomic reports whether an instruction accesses a variable indivisibly. Such a variable is
-// taken for an atomic one, since debug information does not always say so.
+// anyAtomic reports whether one of the accesses is an atomic instruction. The variable is then
+// treated as atomic, because debug information does not always say that it is.
 func anyAtomic(as []variable.Access) bool {
 	for _, a := range as {
 		if a.Atomic {
@@ -96,7 +98,7 @@ func anyAtomic(as []variable.Access) bool {
 	return false
 }
 
-// index returns the register that an access scales, NoReg if none.
+// index returns the index register of the address of an access; NoReg if it has none.
 func index(a variable.Access) insn.Reg {
 	if a.Scale == 0 {
 		return insn.NoReg
@@ -104,7 +106,7 @@ func index(a variable.Access) insn.Reg {
 	return a.Index
 }
 
-// outcomes returns the accesses that an instruction may turn out to be: a
+// outcomes returns the accesses that an instruction may perform, each with its condition: a
 // compare-and-exchange that fails only reads, and leaves the value in RAX.
 func outcomes(v variable.Variable, a variable.Access) []variable.Access {
 	if a.If == 0 || a.Kind != variable.Update {
@@ -121,26 +123,27 @@ func outcomes(v variable.Variable, a variable.Access) []variable.Access {
 	return []variable.Access{done, failed}
 }
 
-// want is a way to see an access: where the probe must sit and what it then
-// reads the value from.
+// want is one way to observe an access: what the probe must read, and where it then finds the
+// value.
 type want struct {
 	reads insn.RegSet
 	mem   bool
 	from  bpf.Operand
 }
 
-// ways lists where the value can be read, best first: a register or constant is the thread's
-// own, memory may have been written since. Of an instruction that touches more or less than
-// the variable only memory has the value.
+// ways lists where the value of an access can be read, best first. A register or a constant is the
+// thread's own; memory may have been written by another thread since. If an instruction accesses
+// more or less than the variable, only memory has the variable's value.
 func ways(v variable.Variable, a variable.Access) []want {
 	memory := want{from: bpf.FromMemory, mem: a.Kind != variable.Read}
-	// In x = x + 1 the load has a cheap site only behind the store, where its value is lost.
+	// In x = x + 1 the only cheap site of the load is behind the store, where the loaded value is
+	// lost.
 	blind := want{from: bpf.FromNowhere}
 	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)
 	register := want{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}
 	switch {
 	case (a.Callee != "" || a.Repeats) && a.Kind != variable.Read:
-		return []want{blind} // it has not written yet, and later its address is not known
+		return []want{blind} // the call or string instruction has not written yet, and afterwards its address is unknown
 	case a.If != 0 && whole && a.Value.From == variable.FromReg:
 		return []want{register, memory, blind}
 	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
@@ -157,7 +160,7 @@ func ways(v variable.Variable, a variable.Access) []want {
 	return []want{memory}
 }
 
-// access plans one access. ok is false if it cannot be probed.
+// access plans the probe of one access. ok is false if the access cannot be probed.
 func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	if checks(a) && v.File != b.plan.File && b.table.slot == 0 {
 		b.note("the %s of %s at 0x%x is not seen: nothing there tells where the variable is", a.Kind, v.Name, a.Addr)
@@ -259,7 +262,8 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 	return s
 }
 
-// checkedSite describes what the instruction touches and where the variable is.
+// checkedSite records in the site what memory the instruction accesses and where the variable is,
+// so that the BPF program can compare the two.
 func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Access, where cheapsite.Site) {
 	d := &s.Access
 	d.Reach, d.Span = uint8(bpf.ReachHome), uint32(max(a.Width, 1))
@@ -277,12 +281,13 @@ func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Acces
 	}
 	disp := a.Disp
 	if a.Maybe {
-		disp += a.Offset // Disp leads to the variable
+		disp += a.Offset // Disp is the displacement of the variable's address, not of the access's
 	}
 	touches(s, a, disp, where)
 }
 
-// touches describes what memory the instruction touches.
+// touches records in the site how to compute the address of the memory that the instruction
+// accesses.
 func touches(s *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
 	if a.Base != insn.NoReg {
 		s.ObjectFrom, s.ObjectReg, s.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp

@@ -13,26 +13,26 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Hand-made synchronisation: variables through which threads order themselves without a call
-// that a table could list. A file shows which they are in two ways: their types in its debug
-// information, and indivisible instructions that change them. All their accesses are observed,
-// plain loads and stores too, and are synchronisation, not data: they do not race with each
-// other.
+// Atomic variables: those through which threads synchronise without a call that a table could list.
+// A file shows which they are in two ways: by their types in its debug information, and by atomic
+// instructions that change them. All their accesses are observed, plain loads and stores too, and
+// count as synchronisation, not as data: they do not race with each other.
 
-// Bounds of what one file adds to the plan. Programs have tens of such variables; large tables
+// The bounds of what one file adds to the plan. Programs have tens of such variables; large tables
 // of them (a lock for each of a thousand slots) are not worth a probe each.
 const (
 	maxAtomics     = 256
 	maxAtomicSites = 4096
-	// The size of code, in bytes, that is searched for them: the user of a program of 100 MB
-	// shall not wait seconds for the search, nor for that of its libraries of cryptography. What
-	// they synchronise by themselves makes findings potential all the same.
+	// The size of code, in bytes, that is searched for atomic variables. The user of a program of
+	// 100 MB must not wait seconds for the search, nor for the search of its cryptographic
+	// libraries. If the search is left out, findings that the unseen synchronisation might refute
+	// are reported as potential.
 	maxProgramText = 8 << 20
 	maxLibraryText = 2 << 20
 )
 
-// atomics plans the accesses of the file's atomic variables, and of those of earlier files that
-// it refers to.
+// atomics plans the probes of the accesses of the file's atomic variables, and of the accesses that
+// it makes to atomic variables of earlier files.
 func (p *Planner) atomics(b *builder) error {
 	f := b.plan.File
 	if !b.handMade() {
@@ -73,12 +73,13 @@ func (p *Planner) atomics(b *builder) error {
 	return nil
 }
 
-// handMade reports whether the file is searched for hand-made synchronisation.
+// handMade reports whether the file is searched for atomic variables.
 func (b *builder) handMade() bool {
 	return b.opts.Atomics && !RuntimeLibrary(b.plan.File.Name())
 }
 
-// elementNotes notes which atomic elements of arrays may be accessed unseen.
+// elementNotes adds a note that names the atomic elements of arrays that may be accessed without
+// being observed.
 func (b *builder) elementNotes(covers []Coverage) {
 	var names []string
 	for _, c := range covers {
@@ -96,8 +97,7 @@ func (b *builder) elementNotes(covers []Coverage) {
 	b.note("in %s, accesses of these atomic elements of arrays through pointers, and of several at once, are not seen: %s%s", b.plan.File.Name(), strings.Join(names, ", "), more)
 }
 
-// findAtomics returns the atomic variables of the file, without those that are watched by
-// name.
+// findAtomics returns the atomic variables of the file, except those that are watched by name.
 func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	f := b.plan.File
 	all, err := variable.AtomicTyped(f)
@@ -115,7 +115,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 			all = append(all, atomicAt(f, names, m.Addr, m.Size))
 		}
 	}
-	if whole { // to follow registers through so many functions would take seconds
+	if whole { // register data flow through so many functions would take seconds
 		all = append(all, b.hinted(names, code.Hints)...)
 	}
 	if holdsLibrary(f) {
@@ -138,8 +138,8 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	return all, nil
 }
 
-// guards returns the guards of C++'s static objects, at most so many. Code reads them itself and
-// calls __cxa_guard_acquire only if the object is not made yet.
+// guards returns at most this number of guard variables of C++'s static objects. Compiled code
+// reads a guard directly and calls __cxa_guard_acquire only while the object is not constructed.
 func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Variable) {
 	f, left := b.plan.File, 0
 	for _, s := range f.Symbols() {
@@ -160,18 +160,18 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 // holdsLibrary reports whether a file is a static program that contains its C library.
 func holdsLibrary(f *elf.File) bool { return f.Static() && len(f.Lookup("__libc_start_main")) > 0 }
 
-// implementation reports whether a variable is the C library's own, by its name: C reserves
-// names that begin with an underscore, at file scope, for the implementation (C11, 7.1.3).
-// glibc's and musl's list of stacks and number of threads have such names, and would order the
-// end of one thread before the creation of the next. Mangled names of C++ and Rust begin with _Z
-// and _R. A program's own variable of such a name is synchronisation that is not observed, like
-// one behind a pointer.
+// implementation reports whether a variable is the C library's own, by its name: C reserves names
+// that begin with an underscore, at file scope, for the implementation (C11, 7.1.3). The list of
+// stacks and the number of threads of glibc and musl have such names; observed, they would order
+// the end of one thread before the creation of the next. Mangled names of C++ and Rust begin with
+// _Z and _R. A program's own variable with such a name is synchronisation that is not observed,
+// like synchronisation through a pointer.
 func implementation(v variable.Variable) bool {
 	return strings.HasPrefix(v.Name, "_") && !strings.HasPrefix(v.Name, "_Z") && !strings.HasPrefix(v.Name, "_R")
 }
 
-// watchedElements notes which arrays are not observed because some of their elements are
-// watched: each access of these would be recorded twice.
+// watchedElements adds a note for each array that is not observed because some of its elements are
+// watched by name: each access of those would be recorded twice.
 func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
 	for _, name := range p.names() {
 		w := p.found[name]
@@ -183,8 +183,8 @@ func (p *Planner) watchedElements(b *builder, all []variable.Variable) {
 	}
 }
 
-// hinted returns the variables that are certainly changed indivisibly, of those that may be
-// changed through a register.
+// hinted returns those of the hinted variables that an atomic instruction certainly changes. A hint
+// is a variable that an atomic instruction may change through a register.
 func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []variable.Variable) {
 	var queries []variable.Query
 	for len(hints) > 0 && len(queries) < maxAtomics {
@@ -205,7 +205,8 @@ func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []varia
 	return vars
 }
 
-// inTable reports whether a function is in the table: what it does is known from its calls.
+// inTable reports whether a function is in the table of calls: what it does is then recorded by the
+// probes of its calls.
 func (b *builder) inTable(fn elf.Range) bool {
 	_, ok := b.known[fn.Lo]
 	return ok
@@ -222,7 +223,8 @@ func (b *builder) unseen() (elf.Unseen, error) {
 	return *b.plan.unseen, nil
 }
 
-// atomicAt returns what is known of an atomic variable from the code alone.
+// atomicAt returns an atomic variable of which only the code is known: its address and size. A data
+// symbol names it, if there is one; otherwise its address does.
 func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
 	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true}
 	name, off, ok := names.Data(addr)
@@ -243,14 +245,14 @@ func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variab
 
 func scalar(size int) bool { return size == 1 || size == 2 || size == 4 || size == 8 }
 
-// changedIndivisibly reports whether an instruction that certainly accesses the variable does so
-// indivisibly.
+// changedIndivisibly reports whether an atomic instruction is certain to access the whole variable.
 func changedIndivisibly(v variable.Variable, res variable.Result) bool {
 	return slices.ContainsFunc(res.Accesses, func(a variable.Access) bool { return a.Atomic && !checks(a) && a.Offset == 0 && a.Width == v.Size })
 }
 
-// distinct returns the variables sorted, without those that overlap another or one that is
-// watched. Of several the first stays, which the debug information describes.
+// distinct returns the variables sorted by address, without those that overlap an earlier one in
+// all or one that is observed already. Callers put the variables that debug information describes
+// first, so that these stay.
 func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
 	var out []variable.Variable
 	taken := slices.Clone(p.atomic)
@@ -302,8 +304,8 @@ func uniqueNames(vars, others []variable.Variable) {
 	}
 }
 
-// atomic plans the accesses of one atomic variable, none if there are more than left. It returns
-// their number.
+// atomic plans the probes of the accesses of one atomic variable, or none if there are more than
+// left. It returns their number.
 func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (int, error) {
 	if found.Err != nil {
 		return 0, found.Err
@@ -316,7 +318,7 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 	if err := b.syncAccesses(v, found.Result, bpf.SiteSpin); err != nil {
 		return 0, err
 	}
-	b.plan.Notes = b.plan.Notes[:notes] // of variables that nobody asked for
+	b.plan.Notes = b.plan.Notes[:notes] // they concern a variable that the user did not name
 	fresh := b.plan.Sites[before:]
 	if len(fresh) > left {
 		b.plan.Sites = b.plan.Sites[:before]
@@ -336,8 +338,8 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 	return len(kept), nil
 }
 
-// syncAccesses plans the accesses of an atomic variable in this file. may are the flags that a
-// site may have.
+// syncAccesses plans the probes of the accesses of an atomic variable in this file. may is the set
+// of flags that a site may have.
 func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
 	b.table = homeOf(v, res)
 	for _, a := range res.Accesses {
@@ -366,8 +368,8 @@ func (b *builder) countPlaces() {
 }
 
 // RuntimeLibrary reports whether a file name is that of a C or C++ run-time library or of an
-// allocator. Their own synchronisation implements the calls that are observed, or orders nothing
-// that a program may rely on.
+// allocator. The synchronisation in these libraries implements the calls that are observed, or
+// orders nothing that a program may rely on.
 func RuntimeLibrary(name string) bool {
 	base := path.Base(name)
 	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl",

@@ -14,28 +14,28 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// builder makes one plan.
+// builder makes the plan of one file.
 type builder struct {
 	opts   Options
 	plan   *Plan
 	image  *cheapsite.Image
 	code   *variable.Code
 	arch   insn.Arch
-	rets   map[uint64]bool // returns probed already
-	born   map[uint64]bool // constructors and destructors likewise
-	known  map[uint64]call // the functions of the table
+	rets   map[uint64]bool // return instructions that have a probe
+	born   map[uint64]bool // constructors and destructors that have a probe
+	known  map[uint64]call // functions that the table lists, by address
 	stubs  map[uint64]string
 	names  *symbolize.Table // nil until asked for
 	mark   mark
-	table  homeTable      // of the variable that is planned
-	cover  *Coverage      // of the atomic array that is planned; nil of others
-	places map[uint64]int // sites at an address, of variables that nobody named
+	table  homeTable      // of the variable whose accesses are being planned
+	cover  *Coverage      // of the atomic array that is being planned; nil while there is none
+	places map[uint64]int // number of sites at each address; see countPlaces
 
-	indivisible []elf.UnseenSite // indivisible instructions,
-	swept       bool             // of all code
+	indivisible []elf.UnseenSite // the atomic instructions that findAtomics found
+	swept       bool             // indivisible covers all code of the file
 }
 
-// call is a function of the file that the table knows.
+// call is a function of the file that is listed in the table of calls.
 type call struct {
 	addr  uint64
 	name  string
@@ -43,8 +43,8 @@ type call struct {
 	alone bool // Site.Alone
 }
 
-// loaderHook is the function that dynamic loaders call, with an empty body,
-// when their list of libraries is about to change and when it has changed.
+// loaderHook is the function, with an empty body, that dynamic loaders call when their list of
+// libraries is about to change and again when it has changed.
 const loaderHook = "_dl_debug_state"
 
 func (b *builder) calls() error {
@@ -79,7 +79,8 @@ func (b *builder) calls() error {
 	return nil
 }
 
-// match returns the functions of the table: every version of a symbol, each address once.
+// match returns the functions of the file that the table lists, under every version of their
+// symbols, each address once, sorted by address.
 func (b *builder) match() []call {
 	byAddr := map[uint64]call{}
 	var long elf.Demangling
@@ -111,10 +112,10 @@ func (b *builder) match() []call {
 	return calls
 }
 
-// prefer reports whether a name of an address counts rather than an older one. Where they
-// differ in meaning the one that is not an init counts: glibc 2.36's pthread_spin_init and
-// pthread_spin_unlock are one function, and an unlock taken for an init would lose an order,
-// while an init taken for an unlock is recognised at run time.
+// prefer reports whether a function gets the meaning of this name rather than that of an older name
+// of the same address. If only one of the two is an init, the other one counts: glibc 2.36's
+// pthread_spin_init and pthread_spin_unlock are one function. An unlock recorded as an init would
+// lose an order, while an init recorded as an unlock is recognised at run time.
 func prefer(e synctab.Entry, name string, old call) bool {
 	if (e.Op == bpf.OpInit) != (old.entry.Op == bpf.OpInit) {
 		return old.entry.Op == bpf.OpInit
@@ -122,9 +123,8 @@ func prefer(e synctab.Entry, name string, old call) bool {
 	return name < old.name && len(name) <= len(old.name)
 }
 
-// wraps reports whether a function does no more than call another of the same
-// operation on the same object (glibc's mtx_lock calls pthread_mutex_lock): nested
-// calls of one operation are one event.
+// wraps reports whether a function does no more than call another of the same operation on the same
+// object (glibc's mtx_lock calls pthread_mutex_lock): nested calls of one operation are one event.
 func (b *builder) wraps(c call, at map[uint64]call) bool {
 	args := b.registers(c.entry)
 	for _, target := range b.image.WrapperOf(c.addr, args) {
@@ -133,8 +133,8 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 			return true
 		}
 	}
-	// An old version of a function that ends in today's, with another object:
-	// glibc's conditions of before 2003 point to one that is made at first use.
+	// An old version of a function may end in the current one, with another object: glibc's
+	// condition variables of before 2003 point to one that is allocated at first use.
 	for _, target := range b.image.Callees(c.addr) {
 		if inner, ok := at[target]; ok && target != c.addr && plainName(inner.name) == plainName(c.name) {
 			return true
@@ -143,8 +143,9 @@ func (b *builder) wraps(c call, at map[uint64]call) bool {
 	return false
 }
 
-// wrapper plans the one probe of a wrapper, which records where the program called: the
-// wrapped function has the wrapper as its only caller. A release has no call stack.
+// wrapper plans the only probe of a wrapper, which records the program's call site: the wrapped
+// function has the wrapper as its only caller. A release is recorded without a call stack, so its
+// wrapper needs no probe.
 func (b *builder) wrapper(c call) error {
 	if c.entry.Op == bpf.OpRelease {
 		return nil
@@ -160,9 +161,9 @@ func (b *builder) wrapper(c call) error {
 
 func plainName(name string) string { return strings.TrimLeft(name, "_") }
 
-// waitsAlone reports whether a wait releases and acquires its mutex by itself, as glibc's
-// waits do; musl's call the public functions. It can be known only where those are in the
-// same file.
+// waitsAlone reports whether a wait on a condition releases and acquires its mutex by itself, as
+// glibc's waits do. musl's waits call the public functions, which have probes of their own. This
+// can be known only where those functions are in the same file.
 func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
 	for _, target := range b.image.Callees(c.addr) {
 		if op := at[target].entry.Op; op == bpf.OpRelease || op == bpf.OpWait {
@@ -177,13 +178,14 @@ func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
 	return false
 }
 
-// sameMeaning reports whether two calls do the same with the same arguments. A wait without
-// end and one with a time limit do not: musl's sem_wait is a sem_timedwait with no limit.
+// sameMeaning reports whether two calls perform the same operation with the same arguments. A wait
+// without a time limit and one with a time limit differ: musl's sem_wait is a sem_timedwait without
+// a limit.
 func sameMeaning(a, b synctab.Entry) bool {
 	return a.Op == b.Op && a.Object == b.Object && a.Second == b.Second && a.KindAt == b.KindAt && a.Try == b.Try && a.Timed == b.Timed
 }
 
-// argument returns the register of argument n, from 1.
+// argument returns the register of argument n, counted from 1; NoReg for 0.
 func (b *builder) argument(n int) insn.Reg {
 	if n == 0 {
 		return insn.NoReg
@@ -201,11 +203,12 @@ func (b *builder) registers(e synctab.Entry) insn.RegSet {
 	return set
 }
 
-// linkRegister is where arm64 keeps the return address.
+// linkRegister is the register of arm64 that holds the return address.
 const linkRegister insn.Reg = 30
 
-// entryReads returns the registers that a probe at a function's entry reads: the stack pointer,
-// the return address where a register has it, and those of arguments, from 1; 0 is none.
+// entryReads returns the registers that a probe at a function's entry reads: the stack pointer, the
+// return address where a register holds it, and those of the arguments given, counted from 1; 0
+// stands for no argument.
 func (b *builder) entryReads(arguments ...int) insn.RegSet {
 	set := insn.RegSet(0).With(b.arch.SP())
 	if b.arch == insn.ARM64 {
@@ -219,7 +222,7 @@ func (b *builder) entryReads(arguments ...int) insn.RegSet {
 	return set
 }
 
-// actionOf returns when an operation's records are made.
+// actionOf returns when the records of an operation are made: at the call, at its return, or both.
 func actionOf(op bpf.Op) bpf.Action {
 	switch op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire:
@@ -244,7 +247,7 @@ func (b *builder) call(c call) error {
 		return err
 	}
 	if ret && (where.Loops || where.Class == cheapsite.Refused) {
-		ret, want.Return = false, false // its return instructions instead
+		ret, want.Return = false, false // probe the return instructions instead
 		if where, err = b.place(want); err != nil {
 			return err
 		}
@@ -275,7 +278,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	d := s.BPF.Sync()
 	d.Function, d.Success = c.addr, uint8(e.Success)
 	if e.Op == bpf.OpRelease {
-		s.BPF.Flags = bpf.SiteNoStack // no finding speaks of where a lock was released, but where it was not held
+		s.BPF.Flags = bpf.SiteNoStack // no finding shows where a lock was released, except one that was not held
 	}
 	s.TellsDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
 	if !e.Unwinds {
@@ -297,7 +300,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	return s
 }
 
-// resultRegister returns the register of what a function returns.
+// resultRegister returns the register that holds a function's result.
 func (b *builder) resultRegister() insn.Reg {
 	if b.arch == insn.ARM64 {
 		return 0
@@ -305,8 +308,8 @@ func (b *builder) resultRegister() insn.Reg {
 	return insn.RAX
 }
 
-// returns plans probes at every return of a function whose frame may be unwound, where a
-// uretprobe would kill the program.
+// returns plans probes at every return instruction of a function whose frame may be unwound, where
+// a uretprobe would kill the program.
 func (b *builder) returns(c call) error {
 	exits, err := b.image.Returns(c.addr)
 	if err != nil {
@@ -344,7 +347,7 @@ func (b *builder) symbols() *symbolize.Table {
 	return b.names
 }
 
-// functionAt returns the name of the function at an address, "" if nothing names it.
+// functionAt returns the name of the function at an address, "" if no symbol names it.
 func (b *builder) functionAt(addr uint64) string {
 	if frames := b.symbols().Frames(addr); len(frames) > 0 {
 		return frames[0].Function
@@ -356,8 +359,8 @@ func (b *builder) note(format string, args ...any) {
 	b.plan.Notes = append(b.plan.Notes, fmt.Sprintf(format, args...))
 }
 
-// place returns the best address for a probe; with EntrySites the original one, unless the
-// kernel accepts no probe there.
+// place returns the best address for a probe. With EntrySites that is the original address, unless
+// the kernel accepts no probe there.
 func (b *builder) place(w cheapsite.Want) (cheapsite.Site, error) {
 	if !b.opts.EntrySites {
 		return b.image.Place(w)

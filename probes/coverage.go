@@ -9,32 +9,33 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Coverage says how much of what a file does to a variable its sites see.
+// Coverage records how many of the accesses that a file makes to a variable are observed.
 type Coverage struct {
 	Variable variable.Variable
-	Sites    int // that see accesses of it
-	// Escapes are the places from which on this file, or who gets the address
-	// from it, may access the variable unseen, sorted by address; empty if the
-	// sites provably see every access that comes of this file.
+	Sites    int // number of sites that observe accesses of the variable
+	// Escapes are the instructions and data words from which on this file, or code that gets the
+	// address from it, may access the variable without being observed, sorted by address. It is
+	// empty if the sites provably observe every access that originates in this file.
 	Escapes []Escape
 }
 
-// Complete reports whether every access is seen that comes of this file.
+// Complete reports whether every access that originates in this file is observed.
 func (c Coverage) Complete() bool { return len(c.Escapes) == 0 }
 
-// Escape is a place from which on accesses of a variable may go unseen.
+// Escape is a point from which on accesses of a variable may not be observed.
 type Escape struct {
-	// Addr is an instruction, or a word of data; 0 for the file as a whole.
+	// Addr is the address of an instruction or of a word of data; 0 for the file as a whole.
 	Addr   uint64
 	How    variable.How
-	Callee string // the function that gets the address, if that is known
-	// Function, File and Line are where Addr is in the source, as far as symbols
-	// and debug information tell.
+	Callee string // the function that the address is passed to, "" if unknown
+	// Function, File and Line are the source location of Addr, as far as symbols and debug
+	// information tell; zero if unknown.
 	Function, File string
 	Line           int
 }
 
-// String returns the way and the source location: "passed to update in main at shop.c:12".
+// String returns how the address escapes and the source location: "passed to update in main at
+// shop.c:12".
 func (e Escape) String() string {
 	var b strings.Builder
 	b.WriteString(e.How.String())
@@ -52,12 +53,12 @@ func (e Escape) String() string {
 	return b.String()
 }
 
-// Source returns what the debug information, else the symbols, say of an address of the file:
-// the innermost function of those inlined there.
+// Source returns the source location of an address of the file, from debug information if there is
+// any, else from symbols: that of the innermost function inlined there.
 func (p *Plan) Source(addr uint64) symbolize.Frame { return p.chain(addr)[0] }
 
-// chain returns the functions that were inlined at an address, the innermost first; at least
-// one.
+// chain returns the frames at an address, those of inlined functions included, innermost first.
+// There is at least one.
 func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	if p.source == nil {
 		p.source = symbolize.New(p.File)
@@ -65,8 +66,8 @@ func (p *Plan) chain(addr uint64) []symbolize.Frame {
 	return p.source.Frames(addr)
 }
 
-// took counts an access of an atomic array, which so many sites see. An access of another width
-// is one of another member of the same structures.
+// took counts an access of an atomic array that got this number of sites. An access of another
+// width than the element's is one of another member of the same structures, and needs no site.
 func (c *Coverage) took(b *builder, a variable.Access, sites int) {
 	v := &c.Variable
 	other := checks(a) && a.Callee == "" && !a.Repeats && a.Width != v.Size && v.Array.Stride > uint64(v.Size)
@@ -76,8 +77,8 @@ func (c *Coverage) took(b *builder, a variable.Access, sites int) {
 	c.Sites += min(sites, 1)
 }
 
-// escapes returns the instructions at which a variable's address leaves what is followed, and
-// those that may access it and are not understood.
+// escapes returns the instructions at which a variable's address leaves the data flow that is
+// followed, and those that may access the variable and are not understood.
 func (b *builder) escapes(res variable.Result) []Escape {
 	var out []Escape
 	for _, e := range res.Escapes {
@@ -103,10 +104,11 @@ func (b *builder) escapeAt(addr uint64, how variable.How) Escape {
 	return e
 }
 
-// unprobed returns the escape of an access that no probe can see.
+// unprobed returns the escape that stands for an access that no probe can observe.
 func (b *builder) unprobed(addr uint64) Escape { return b.escapeAt(addr, variable.NotUnderstood) }
 
-// functionName returns the name of the function at an address, "" if nothing names it.
+// functionName returns the name of the function at an address, or of the function that a PLT stub
+// there calls; "" if neither is known.
 func (b *builder) functionName(addr uint64) string {
 	if name, ok := b.stubs[addr]; ok {
 		return name
@@ -114,17 +116,17 @@ func (b *builder) functionName(addr uint64) string {
 	return b.plan.Source(addr).Function
 }
 
-// maxEscapes bounds the escapes that a note lists.
+// maxEscapes bounds the number of escapes that a note lists.
 const maxEscapes = 3
 
-// coverageNotes notes which of the variable's accesses go unseen.
+// coverageNotes adds a note if some accesses of the variable are not observed.
 func (b *builder) coverageNotes(c Coverage) {
 	if !c.Complete() {
 		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.places())
 	}
 }
 
-// places lists the first escapes.
+// places returns the first escapes as text.
 func (c Coverage) places() string {
 	var places []string
 	for _, e := range c.Escapes[:min(len(c.Escapes), maxEscapes)] {

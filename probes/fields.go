@@ -17,11 +17,11 @@ import (
 // watched is a field to watch.
 type watched struct {
 	spec  field.Spec
-	field field.Field // if found
-	found bool        // some file describes it
+	field field.Field // set once found is
+	found bool        // the debug information of some file describes it
 }
 
-// fieldsOf takes the names of the form "FIELD of TYPE" out of those to watch.
+// fieldsOf separates the names of the form "FIELD of TYPE" from the other names to watch.
 func fieldsOf(names []string) (fields []*watched, rest []string, err error) {
 	for _, name := range names {
 		s, ok, err := field.Parse(name)
@@ -37,7 +37,7 @@ func fieldsOf(names []string) (fields []*watched, rest []string, err error) {
 	return fields, rest, nil
 }
 
-// unresolvedFields returns the reasons why fields have not been found in any file.
+// unresolvedFields returns an error for each field that has not been found in any file.
 func (p *Planner) unresolvedFields() []error {
 	var errs []error
 	for _, w := range p.fields {
@@ -49,8 +49,8 @@ func (p *Planner) unresolvedFields() []error {
 	return errs
 }
 
-// watchFields plans the probes of the fields that are watched, and of the lifetimes of the
-// objects that have them.
+// watchFields plans the probes of the accesses of watched fields, and of the lifetimes of the
+// objects that contain them.
 func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	for _, w := range p.fields {
 		fd, ok, err := field.Find(f, w.spec)
@@ -90,8 +90,8 @@ func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	return nil
 }
 
-// sharing returns the name of a field found before that lies in the same bytes, "" if there is
-// none: a variable is known by its address.
+// sharing returns the name of a field found earlier that lies in the same bytes, "" if there is
+// none. Two such fields cannot both be watched, because a variable is identified by its address.
 func (p *Planner) sharing(fd field.Field) string {
 	for _, w := range p.fields {
 		o := &w.field
@@ -102,8 +102,8 @@ func (p *Planner) sharing(fd field.Field) string {
 	return ""
 }
 
-// leastObject returns the size of the smallest type whose fields are watched, in bytes; 1
-// while one is not known.
+// leastObject returns the size in bytes of the smallest type whose fields are watched; 1 while the
+// size of one of them is unknown.
 func (p *Planner) leastObject() int64 {
 	least := p.fields[0].field.TypeSize
 	for _, w := range p.fields {
@@ -124,7 +124,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	}
 	stores := storesIn(accesses, func(a variable.Access) bool { return !a.Atomic })
 	atomic := scalar.Atomic || anyAtomic(accesses)
-	named := map[uint64]bool{} // accesses of variables that are observed by name
+	named := map[uint64]bool{} // addresses of instructions that access a variable that is observed by name
 	for _, s := range b.plan.Sites {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
@@ -151,12 +151,12 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	return b.lifetimes(fd, res)
 }
 
-// lifetimes plans the probes of the constructors and destructors of a watched type: an object
-// that is made where another was is a new one, whoever allocated the memory.
+// lifetimes plans the probes of the constructors and destructors of a watched type: an object that
+// is constructed in the memory of another is a new object, whatever allocated the memory.
 func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 	for _, l := range res.Lifetimes {
 		if b.born[l.Addr] {
-			continue // of the type of another field
+			continue // done for another field of the same type
 		}
 		b.born[l.Addr] = true
 		if err := b.lifetime(l); err != nil {
@@ -170,8 +170,8 @@ func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 	return nil
 }
 
-// lifetime plans the probes of a constructor, at its entry, or of a destructor, at its
-// returns.
+// lifetime plans the probes of a constructor, at its entry, or of a destructor, at its entry and
+// its returns.
 func (b *builder) lifetime(l field.Lifetime) error {
 	where, err := b.place(cheapsite.Want{At: l.Addr, Reads: b.entryReads(1)})
 	if err != nil {
@@ -196,7 +196,7 @@ func (b *builder) lifetime(l field.Lifetime) error {
 	return b.heapReturns(call{addr: l.Addr, name: l.Name}, ProgramHeapLate)
 }
 
-// accessOf returns an access of a field of a size in bytes as an access of a variable.
+// accessOf converts an access of a field of this size, in bytes, to an access of a variable.
 func accessOf(a *field.Access, size int) variable.Access {
 	m := &a.Mem
 	out := variable.Access{
@@ -222,7 +222,7 @@ func accessOf(a *field.Access, size int) variable.Access {
 	return out
 }
 
-// maxNamedFunctions bounds the functions that one note lists.
+// maxNamedFunctions bounds the number of functions that one note lists.
 const maxNamedFunctions = 8
 
 func (b *builder) fieldNotes(fd field.Field, res field.Result) {
@@ -234,7 +234,7 @@ func (b *builder) fieldNotes(fd field.Field, res field.Result) {
 	}
 }
 
-// named lists the functions of a count, and sums it up.
+// named returns the names of counted functions as text, and the sum of the counts.
 func named(counts map[string]int) (list string, n int) {
 	var functions []string
 	for f, count := range counts {

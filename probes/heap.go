@@ -10,15 +10,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// allocator is a function that begins or ends the lifetime of memory. Arguments count from 1;
-// 0 is none.
+// allocator is a function that begins or ends the lifetime of memory. Arguments are counted from 1;
+// 0 means that there is no such argument.
 type allocator struct {
 	op       bpf.Op
-	object   int  // the argument that points to the block; of an indirect one, to where its address goes
-	size     int  // the argument that is its size
-	factor   int  // another that multiplies it
-	indirect bool // posix_memalign
-	unwinds  bool // may throw: no uretprobe
+	object   int  // the argument that points to the block; if indirect, to the word that receives its address
+	size     int  // the argument that is the block's size in bytes
+	factor   int  // the argument by which the size is multiplied
+	indirect bool // the block's address is returned through object, as posix_memalign does
+	unwinds  bool // may throw an exception, so that it can have no uretprobe
 }
 
 // allocators are the functions of C that allocate and free (C23, 7.24.3; POSIX),
@@ -38,8 +38,8 @@ var allocators = map[string]allocator{
 	"free_sized":     {op: bpf.OpFree, object: 1},
 }
 
-// operators are those of C++, by how their linked names begin (Itanium C++ ABI,
-// 5.1.3): new, new[], delete, delete[]. The size is a long or an int.
+// operators are the allocation functions of C++, by the beginning of their mangled names (Itanium
+// C++ ABI, 5.1.3): new, new[], delete, delete[]. The size is a long or an int.
 var operators = map[string]allocator{
 	"_Znwm": {op: bpf.OpAlloc, size: 1, unwinds: true},
 	"_Znam": {op: bpf.OpAlloc, size: 1, unwinds: true},
@@ -70,8 +70,8 @@ func allocatorNamed(name string) (allocator, bool) {
 	return a, ok
 }
 
-// heap plans the probes of the functions that allocate and free, for objects of at least so
-// many bytes.
+// heap plans the probes of the functions that allocate and free memory, for objects of at least
+// this number of bytes.
 func (b *builder) heap(least int64) error {
 	at := map[uint64]string{}
 	for _, s := range b.plan.File.Symbols() {
@@ -98,9 +98,9 @@ func (b *builder) heap(least int64) error {
 	return nil
 }
 
-// passesOn reports whether a function leaves the work to another that is probed too: C++'s
-// operators call malloc and free, and each other, and a library may define libc's names to
-// call its own.
+// passesOn reports whether a function calls another one of the same operation that is probed too
+// and does the work: C++'s operators call malloc and free, and each other, and a library may define
+// libc's names to call its own functions.
 func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
 	op := func(name string) bpf.Op {
 		a, _ := allocatorNamed(name)
@@ -160,7 +160,8 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 	return b.heapReturns(call{addr: addr, name: name}, ProgramHeap)
 }
 
-// heapReturns plans probes at the returns of a function whose calls on_heap remembers.
+// heapReturns plans probes at the returns of a function whose calls the BPF program on_heap stores
+// until they return.
 func (b *builder) heapReturns(c call, p Program) error {
 	from := len(b.plan.Sites)
 	err := b.returns(c)

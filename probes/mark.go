@@ -5,19 +5,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// mark is the bit by which the C library's conditions record that they were destroyed. glibc's
-// pthread_cond_destroy sets it, and initialisers of every kind clear it, also those that are no
-// calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs between
-// versions, and is found in the function's code.
+// mark is the bit that the C library sets in a condition variable that is destroyed. glibc's
+// pthread_cond_destroy sets it, and initialisers of every kind clear it, including those that are
+// no calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs between
+// versions, so it is found in the function's code.
 type mark struct {
 	found  bool
-	offset int64 // of the word, from the condition's beginning
+	offset int64 // of the word that holds the bit, in bytes from the beginning of the condition variable
 }
 
-// markBit is glibc's (nptl/pthread_cond_destroy.c: "Set the wake request flag").
+// markBit is the bit in glibc (nptl/pthread_cond_destroy.c: "Set the wake request flag").
 const markBit = 4
 
-// findMark searches the functions of the file for the mark.
+// findMark searches the code of the file's destroying functions for the offset of the mark.
 func (b *builder) findMark(calls []call) {
 	for _, c := range calls {
 		if e := c.entry; e.Builtin && e.Op == bpf.OpDestroy && e.Kind == synctab.KindCond && !b.mark.found {
@@ -26,7 +26,7 @@ func (b *builder) findMark(calls []call) {
 	}
 }
 
-// ask makes the records of a use of a condition contain the mark.
+// ask makes the records of a site that signals or waits for a condition variable contain the mark.
 func (m *mark) ask(s *bpf.SyncSite, e synctab.Entry) {
 	if !m.found || !e.Builtin || e.Kind != synctab.KindCond {
 		return

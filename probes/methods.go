@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// methods plans the probes of the functions that patterns ask for.
+// methods plans the probes of the functions that the patterns of Options.On match.
 func (b *builder) methods(p *Planner) error {
 	found, err := function.Find(b.plan.File, b.opts.On)
 	if err != nil {
@@ -49,16 +49,17 @@ func (b *builder) methods(p *Planner) error {
 	return m.tails()
 }
 
-// methods plans functions one after the other.
+// methods is the state while the probes of matched functions are planned, one function after the
+// other.
 type methods struct {
 	*builder
 	stop     func(uint64) bool
-	done     map[uint64]bool      // returns and jumps that have a probe
-	followed map[uint64]bool      // functions whose return is seen, by address
-	jumps    []cheapsite.TailJump // by which they end
-	silent   map[string]int       // inlined copies whose return is not seen, by function
-	returns  []*function.Function // whose returns are asked for
-	ends     map[uint64]int64     // places behind copies that have a probe → its distance of the stack pointer
+	done     map[uint64]bool      // addresses of return instructions and jumps that have a probe
+	followed map[uint64]bool      // entries of the functions whose returns are observed
+	jumps    []cheapsite.TailJump // jumps from the ends of the followed functions to other functions
+	silent   map[string]int       // number of inlined copies whose return is not observed, by function name
+	returns  []*function.Function // functions and inlined copies whose returns are to be observed
+	ends     map[uint64]int64     // addresses behind inlined copies that have a probe → CopyExit.SPDelta
 }
 
 func (m *methods) function(fn *function.Function) error {
@@ -104,14 +105,14 @@ func (m *methods) function(fn *function.Function) error {
 	return m.leaves(fn)
 }
 
-// exits returns where control goes when it leaves an inlined copy; nil if code elsewhere may
-// lead to the same addresses.
+// exits returns the addresses to which control goes when it leaves an inlined copy; nil if they are
+// not known, or if control may reach them from other code too.
 func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 	for _, other := range m.returns {
 		if other != fn && other.Inlined && slices.ContainsFunc(other.Ranges, func(r elf.Range) bool {
 			return slices.ContainsFunc(fn.Ranges, func(own elf.Range) bool { return own.Lo < r.Hi && r.Lo < own.Hi })
 		}) {
-			return nil // one in the other
+			return nil // one copy contains the other
 		}
 	}
 	exits, why := m.image.CopyExits(fn.Addr, fn.Ranges)
@@ -125,13 +126,13 @@ func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 		if slices.ContainsFunc(m.returns, func(other *function.Function) bool {
 			return other.Inlined && slices.ContainsFunc(other.Ranges, func(r elf.Range) bool { return r.Contains(x.At) && other != fn })
 		}) {
-			return nil // the next begins there
+			return nil // the next inlined copy begins there
 		}
 	}
 	return exits
 }
 
-// endCopy plans the probes of the places behind an inlined copy.
+// endCopy plans the probes at the addresses behind an inlined copy.
 func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) error {
 	for _, x := range exits {
 		if _, done := m.ends[x.At]; done {
@@ -154,15 +155,15 @@ func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) err
 	return nil
 }
 
-// beginsCopy reports whether an inlined copy whose return is seen begins there.
+// beginsCopy reports whether an inlined copy whose return is observed begins at an address.
 func (m *methods) beginsCopy(addr uint64) bool {
 	return slices.ContainsFunc(m.returns, func(fn *function.Function) bool { return fn.Inlined && fn.Addr == addr })
 }
 
-// entry plans the probe of a function's entry; ok is false if there can be none.
+// entry plans the probe of a function's entry; ok is false if the kernel accepts no probe there.
 func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err error) {
 	want := cheapsite.Want{At: fn.Addr, Sense: cheapsite.Entry, Stop: m.stop}
-	if fn.Inlined && action != bpf.ActionEmit { // before its end
+	if fn.Inlined && action != bpf.ActionEmit { // the probe must not leave the copy
 		want.Stop = func(addr uint64) bool {
 			return m.stop(addr) || !slices.ContainsFunc(fn.Ranges, func(r elf.Range) bool { return r.Contains(addr) })
 		}
@@ -202,8 +203,8 @@ func reading(set insn.RegSet, o function.Operand) insn.RegSet {
 	return set
 }
 
-// leaves plans the probes of a function's returns, and of the jumps by which it leaves for
-// code whose return is not known.
+// leaves plans the probes of a function's returns, and of its indirect jumps out of the function to
+// code whose returns are not known.
 func (m *methods) leaves(fn *function.Function) error {
 	exits, err := m.image.Returns(fn.Addr)
 	if err != nil {
@@ -237,8 +238,8 @@ func (m *methods) leaves(fn *function.Function) error {
 	return nil
 }
 
-// tails plans the probes of jumps from the end of a followed function to another
-// one, which then returns for both.
+// tails plans the probes of jumps from the end of a followed function to another followed one,
+// which then returns for both.
 func (m *methods) tails() error {
 	for _, j := range m.jumps {
 		if !m.followed[j.Target] || m.done[j.At] {
@@ -258,8 +259,8 @@ func (m *methods) tails() error {
 	return nil
 }
 
-// leave plans the probe of one of them; result is 1 if the result register holds what the
-// function returns, else 0.
+// leave plans the probe of one such return or jump, where Place found a site or failed with err.
+// result is 1 if the result register holds the function's result there, else 0.
 func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
 	if err != nil || m.done[at] {
 		return err
@@ -275,7 +276,7 @@ func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, 
 	return nil
 }
 
-// add appends a site where a function returns, or jumps to one that returns for it.
+// add appends a site where a function returns, or jumps to a function that returns for it.
 func (m *methods) add(at uint64, where cheapsite.Site, function string, d bpf.Site) {
 	s := newSite(at, where, function)
 	d.Op, d.SpDelta = uint8(bpf.OpReturn), int32(where.SPDelta)
@@ -283,8 +284,8 @@ func (m *methods) add(at uint64, where cheapsite.Site, function string, d bpf.Si
 	m.plan.Sites = append(m.plan.Sites, s)
 }
 
-// Unmatched lists the patterns of Options.On that no file so far has anything of,
-// by their index.
+// Unmatched returns the indexes of the patterns of Options.On that have matched nothing in any file
+// so far.
 func (p *Planner) Unmatched() []int {
 	var out []int
 	for i, ok := range p.matched {
@@ -295,8 +296,8 @@ func (p *Planner) Unmatched() []int {
 	return out
 }
 
-// mayLoad reports whether a file other than the C library asks for dlopen, so that
-// another may come and have what is missing.
+// mayLoad reports whether a file other than the C library imports dlopen or dlmopen, so that a file
+// loaded later may contain what has not been found.
 func (p *Planner) mayLoad() bool {
 	for _, f := range p.files {
 		base := path.Base(f.Name())

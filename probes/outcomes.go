@@ -6,9 +6,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// outcomes plans probes that are hit when the outcome of a call is certain, in place of one at
-// its entry (of the class given) and one at its return. It reports whether that is possible and
-// costs less. A join needs the time of its entry.
+// outcomes plans probes that fire when the outcome of a call is certain, instead of one probe at
+// its entry (of the class entry) and one at its return (a uretprobe, if ret). It reports whether
+// that is possible and costs less. A join is left out, because the time of its entry is needed.
 func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error) {
 	if b.opts.EntrySites || b.arch != insn.AMD64 || c.entry.Op == bpf.OpJoin {
 		return false, nil
@@ -52,7 +52,8 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 	return true, nil
 }
 
-// operandAt returns where argument n of the call is when an outcome is certain.
+// operandAt returns where the value of argument n of the call is at a site where its outcome is
+// certain.
 func (b *builder) operandAt(p cheapsite.Outcome, n int) (from, reg uint8, disp int64) {
 	if n == 0 {
 		return uint8(bpf.FromNowhere), 0, 0
@@ -64,9 +65,9 @@ func (b *builder) operandAt(p cheapsite.Outcome, n int) (from, reg uint8, disp i
 	return uint8(bpf.FromReg), uint8(at.Reg), 0
 }
 
-// The costs of probes, in emulated ones. A stepped one costs eight times as much where
-// exceptions are cheap, twenty times where they are not; a uretprobe's return costs a system
-// call.
+// The costs of probes, in units of one hit of an emulated probe. A stepped probe costs eight times
+// as much where exceptions are cheap, and twenty times where they are not; a uretprobe's return
+// costs a system call.
 const (
 	costEmulated = 1
 	costStepped  = 8
@@ -85,8 +86,8 @@ func costOf(classes ...cheapsite.Class) int {
 	return n
 }
 
-// costOfCall returns the cost of a probe at the entry and a uretprobe, or of one at the entry
-// and one at the return instructions, which are rarely emulated.
+// costOfCall returns the cost of a call that is observed by a probe at its entry of this class and,
+// if ret, by a uretprobe, else by a probe at its return instruction, which is rarely emulated.
 func costOfCall(entry cheapsite.Class, ret bool) int {
 	if ret {
 		return costOf(entry) + costReturn

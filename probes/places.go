@@ -13,29 +13,29 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-// Place is an instruction by which the program synchronises in a way that is not observed: an
-// indivisible one that works through a pointer, for example. A probe there records which threads
+// Place is an instruction by which the program synchronises without being observed, for example an
+// atomic instruction that accesses memory through a pointer. A probe there records which threads
 // execute it, not what it does.
 type Place struct {
-	At     uint64 // the instruction
-	Addr   uint64 // where the probe sits
+	At     uint64 // address of the instruction
+	Addr   uint64 // address of the probe
 	Offset uint64 // of Addr in the file
 	Class  cheapsite.Class
 	What   elf.UnseenKind
 	Why    string // one line for people
 }
 
-// maxPlaces bounds the places of one file that get a probe. Rust's library, linked in, has
-// hundreds.
+// maxPlaces bounds the places of one file that get a probe. Rust's standard library, linked
+// statically, has hundreds.
 const maxPlaces = 2048
 
-// maxPlacesText bounds the size of code, in bytes, that is searched for places. A library of
-// cryptography takes a fifth of a second; without it nothing that the library might order could
-// be predicted in the many programs that use it.
+// maxPlacesText bounds the size of code, in bytes, that is searched for places. The search of a
+// cryptographic library takes a fifth of a second. Without it, nothing that the library might order
+// could be predicted in the many programs that use it.
 const maxPlacesText = 8 << 20
 
-// tellPlaces plans a probe for each place of the file that synchronises unobserved, or none if
-// one place can have no probe: then the hits of the others change no verdict.
+// tellPlaces plans a probe for each place of the file that synchronises without being observed. It
+// plans none if one of the places can have no probe: then hits of the others change no verdict.
 func (b *builder) tellPlaces() error {
 	unseen, ok, err := b.ordering()
 	if err != nil || !ok {
@@ -64,8 +64,8 @@ func (b *builder) tellPlaces() error {
 	return nil
 }
 
-// ordering returns the places of the file that synchronise. ok is false where they are not all
-// known, or where a probe could do harm.
+// ordering returns the instructions of the file that synchronise. ok is false if they are not all
+// known, or if a probe could do harm.
 func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 	f := b.plan.File
 	if !b.handMade() || f.Restartable() || f.TextSize() > maxPlacesText {
@@ -78,10 +78,11 @@ func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 	return u.Sites, true, err
 }
 
-// teller plans the probe of one place. It is never at an instruction that calls the kernel, of
-// which the kernel steps a copy: the call returns before the step is done, so that the bytes
-// behind it run in the copy too (measured: in a static program's brk they store relative to
-// rip, and it dies of SIGSEGV), and a clone's child continues there (SIGTRAP).
+// teller plans the probe of one place. It never puts the probe at an instruction that calls the
+// kernel. The kernel would step a copy of such an instruction, and the system call returns before
+// the step is done, so that the bytes behind the copy run too (measured: in a static program's brk
+// they store relative to rip, and the program dies of SIGSEGV); a clone's child continues there
+// (SIGTRAP).
 func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool) {
 	where, ok := b.image.Passed(s.Addr, taken)
 	if !ok {
@@ -91,8 +92,8 @@ func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool
 	return Place{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
 }
 
-// Observed returns a function that reports whether a place that synchronises is observed after
-// all: by probes of accesses, or as part of a function of the table.
+// Observed returns a function that reports whether an instruction that synchronises is observed
+// after all: by the probe of an access, or as part of a function of the table.
 func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
@@ -101,12 +102,12 @@ func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }
 
-// Describe names a place: "atomic instruction in push at queue.cc:12", and by its
+// Describe returns a name for a place: "atomic instruction in push at queue.cc:12", or with its
 // address in the file where no function is known: "atomic instruction at libz.so.1+0x3f".
 func (p *Plan) Describe(place Place) string {
 	f := ownFrame(p.chain(place.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
-		f.Function = strings.ReplaceAll(short, "::<>", "") // what is left of Rust's
+		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
 	}
 	switch {
 	case f.Function == "":
@@ -117,8 +118,8 @@ func (p *Plan) Describe(place Place) string {
 	return fmt.Sprintf("%s in %s at %s:%d", place.What, f.Function, path.Base(f.File), f.Line)
 }
 
-// ownFrame returns the innermost frame that is not of a wrapper in a compiler's headers or
-// libraries, else the innermost.
+// ownFrame returns the innermost frame whose source file is not in a compiler's headers or
+// libraries; the innermost frame if there is none.
 func ownFrame(frames []symbolize.Frame) symbolize.Frame {
 	for _, f := range frames {
 		if f.File != "" && !slices.ContainsFunc([]string{"/usr/include/", "/usr/lib/", "/include/c++/", "/rustc/"}, func(dir string) bool { return strings.Contains(f.File, dir) }) {

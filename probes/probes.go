@@ -1,12 +1,10 @@
-// Package probes says what to probe in a binary and where. From a table of
-// synchronisation calls, names of variables and an ELF file it makes a Plan:
-// sites, each with the address of its probe, what the probe records, and what a
-// hit costs.
+// Package probes determines what to probe in a binary and where. From a table of synchronisation
+// calls, names of variables and an ELF file it makes a Plan: sites, each with the address of its
+// probe, what the probe records, and what a hit costs.
 //
-// The parts each have a folder: binary (ELF), insn (decoding), cheapsite (where
-// a probe sits), synctab (the table), variable (names and accesses), symbolize
-// (names for addresses). This package joins them. It knows no process: all
-// addresses are those of the file as linked.
+// The parts each have a folder: elf (ELF), insn (decoding), cheapsite (where a probe sits), synctab
+// (the table), variable (names and accesses), symbolize (names for addresses). This package joins
+// them. It knows no process: all addresses are those of the file as linked.
 package probes
 
 import (
@@ -32,28 +30,28 @@ type Options struct {
 	Table synctab.Table      // the synchronisation calls
 	Watch []string           // names of variables, and of fields: "state of struct conn"
 	On    []function.Pattern // functions whose calls and returns are events
-	// Objects are names of locks and of other objects of any type, by which reports call what
-	// is found at their addresses. Nothing is probed for them.
+	// Objects are names of locks and of other objects of any type. Reports use these names for the
+	// objects found at their addresses. Nothing is probed for them.
 	Objects []string
-	// Shared watches every writable variable of the program, the first file
-	// planned, that its code accesses by name.
+	// Shared watches every writable variable that the code of the program, which is the first file
+	// planned, accesses by name.
 	Shared bool
-	// Hardware names variables to watch by hardware watchpoints. The accesses of one that is
-	// in Watch too are recorded twice.
+	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
+	// also in Watch are recorded twice.
 	Hardware []string
-	// Choose says which variables of Watch, whose accesses probes do not all see, are watched by
-	// hardware.
+	// Choose bounds the hardware watchpoints for variables of Watch some of whose accesses probes do
+	// not observe.
 	Choose Hardware
-	// EntrySites keeps each probe at its original address instead of the
-	// cheapest one that sees the same.
+	// EntrySites keeps each probe at its original address instead of the cheapest address that
+	// observes the same operation.
 	EntrySites bool
-	// Atomics observes the accesses of atomic variables as synchronisation, whatever is
+	// Atomics observes the accesses of atomic variables as synchronisation, whichever variables are
 	// watched.
 	Atomics bool
 }
 
-// Program says which BPF program runs when a probe is hit, and when the probe comes and
-// goes. Sites at one address with the same Program share a probe. The constants are in the
+// Program identifies the BPF program that runs when a probe is hit, and when the probe is attached
+// and removed. Sites at one address with the same Program share a probe. The constants are in the
 // order in which a plan lists the sites of one address.
 type Program uint8
 
@@ -61,80 +59,80 @@ const (
 	// ProgramNamed observes calls that synchronise, and accesses of variables that the user
 	// named.
 	ProgramNamed Program = iota
-	// ProgramAtomic observes accesses of atomic variables that nobody named. Its program is
-	// that of ProgramNamed, but the probes of each variable are removed once they cost too
+	// ProgramAtomic observes accesses of atomic variables that the user did not name. Its BPF
+	// program is that of ProgramNamed, but the probes of a variable are removed once they cost too
 	// much.
 	ProgramAtomic
-	// ProgramShared observes accesses of the other variables that nobody named.
+	// ProgramShared observes accesses of the other variables that the user did not name.
 	ProgramShared
-	// ProgramHeap observes where objects begin, and where memory is freed, before the other
-	// programs at the same address run.
+	// ProgramHeap observes where lifetimes of objects begin and where memory is freed, before the
+	// other programs at the same address run.
 	ProgramHeap
-	// ProgramHeapLate observes where objects end, after the other programs at the same
-	// address.
+	// ProgramHeapLate observes where lifetimes of objects end, after the other programs at the same
+	// address have run.
 	ProgramHeapLate
 	// ProgramCall observes calls and returns of functions that the user asked for.
 	ProgramCall
-	// ProgramPlace tells which threads execute a Place, and is removed soon; no Site has it.
+	// ProgramPlace records which threads execute a Place, and is removed soon. No Site has it.
 	ProgramPlace
-	// ProgramWatch observes a variable by a hardware watchpoint; there is no probe.
+	// ProgramWatch observes a variable by a hardware watchpoint instead of a probe.
 	ProgramWatch
 )
 
-// Target says what the variable of an access is.
+// Target says how the variable of an access is identified.
 type Target uint8
 
 const (
-	// TargetVariable is the variable itself; also the target of what is no access.
+	// TargetVariable is the variable itself. Sites that are no accesses have this value too.
 	TargetVariable Target = iota
-	// TargetCompared is the variable if the address in the record is that of the variable:
-	// the register may point to something else.
+	// TargetCompared is the variable if the address in the record is the variable's: the register
+	// may point to something else.
 	TargetCompared
-	// TargetField is a field of the object that has it at the recorded address. The object
-	// begins Inside bytes before.
+	// TargetField is a field of an object; the field is at the recorded address, and the object
+	// begins Inside bytes before it.
 	TargetField
 )
 
-// Site is one thing that one probe observes.
+// Site is one operation that one probe observes.
 type Site struct {
-	At        uint64 // the original address: entry, return or access
-	Addr      uint64 // where the probe sits
+	At        uint64 // the original address: of a function's entry, a return or an access
+	Addr      uint64 // address of the probe
 	Offset    uint64 // of Addr in the file
 	Class     cheapsite.Class
 	Program   Program
-	Return    bool // a uretprobe stands beside the probe, at the same function's entry
+	Return    bool // a uretprobe accompanies the probe, at the same function's entry
 	BPF       bpf.Site
-	Kind      synctab.Kind // of the object; none for variables
+	Kind      synctab.Kind // kind of the object; none for variables
 	Try       bool
 	Timed     bool
-	TellsKind bool // an acquisition that records of what kind the read-write lock is
-	TellsDead bool // a call of the C library whose result is EOWNERDEAD where the mutex's last owner died with it
-	Alone     bool // a wait that releases its mutex by itself, not by a call that is probed too
+	TellsKind bool // an acquire that records the kind of the read-write lock
+	TellsDead bool // a call of the C library whose result is EOWNERDEAD if the mutex's last owner died holding it
+	Alone     bool // a wait that releases its mutex itself, not by a call that is probed too
 	Atomic    bool
-	// Argument is the number of the argument that is the object, from 1, of a call
-	// that synchronises; else 0.
+	// Argument is the number of the argument that is the object of a call that synchronises, counted
+	// from 1; 0 if there is none.
 	Argument int
-	// Sync marks an access that synchronises. Values and Delta say how the values that an
-	// indivisible one read and wrote follow from its record; Initial, if HasInitial, is the
-	// variable's value when the program begins.
+	// Sync marks an access that synchronises. Values and Delta say how to compute, from its record,
+	// the values that an atomic instruction read and wrote. Initial, if HasInitial, is the
+	// variable's value when the program starts.
 	Sync       bool
 	Values     bpf.Values
 	Delta      uint64
 	Initial    uint64
 	HasInitial bool
-	Variable   string // name of the accessed variable or field, ""
+	Variable   string // name of the accessed variable or field; "" if the site is no access
 	Target     Target
-	Inside     int64 // of TargetField, in bytes
-	// Partly marks an instruction that accesses the variable in some executions and other
-	// memory in others; only the former are recorded.
+	Inside     int64 // distance of the field from the beginning of the object, in bytes, for TargetField
+	// Partly marks an instruction that accesses the variable in some executions and other memory in
+	// others; only the accesses of the variable are recorded.
 	Partly bool
-	// Array, with ProgramShared, is the array of which an element is accessed. The record
-	// says where its Width bytes begin. Nil: the variable is no array.
+	// Array, with ProgramShared, is the array whose element is accessed; nil if the variable is no
+	// array. The record has the address where the accessed Width bytes begin.
 	Array     *variable.Picked
 	Width     int
-	Function  string             // that contains At
-	Method    *function.Function // that is entered here; nil elsewhere
-	Signature bpf.Signature      // with Method
+	Function  string             // the function that contains At
+	Method    *function.Function // the function that is entered here; nil at other sites
+	Signature bpf.Signature      // signature of Method
 	Why       string             // one line for people
 }
 
@@ -143,34 +141,36 @@ type Plan struct {
 	File      *elf.File
 	Sites     []Site // sorted by Addr, then in program order
 	Variables []variable.Variable
-	// Shared are the variables that Options.Shared found.
+	// Shared are the variables that are watched because of Options.Shared.
 	Shared []variable.Variable
-	// Atomics are the variables of the file that are observed because their type
-	// or an indivisible instruction says that they synchronise.
+	// Atomics are the variables of the file that are observed because their type or an atomic
+	// instruction shows that they synchronise.
 	Atomics []variable.Variable
 	// Watchpoints are the variables of this file to watch by hardware.
 	Watchpoints []Watchpoint
-	// Coverage says, of each variable planned here and of each atomic one, how
-	// much of what this file does to it is seen.
+	// Coverage records, for each variable planned here and for each atomic array, which of this
+	// file's accesses are observed.
 	Coverage []Coverage
-	// Places synchronise unobserved; a probe at each records which threads were there.
+	// Places are the instructions that synchronise without being observed. A probe at each records
+	// which threads execute it.
 	Places []Place
-	// Notes are sentences on what cannot be seen in this file.
+	// Notes are sentences about what cannot be observed in this file.
 	Notes []string
-	// Objects are those of Options.Objects that the file holds.
+	// Objects are the objects of Options.Objects that the file defines.
 	Objects []variable.Variable
-	// Calls counts the functions of the table that the file holds.
+	// Calls is the number of functions of the table that the file holds.
 	Calls int
-	// Methods counts the places where functions that were asked for are entered.
+	// Methods is the number of entries of functions that match Options.On, those of inlined copies
+	// included.
 	Methods int
 
-	unseen *elf.Unseen      // nil until asked for
-	source *symbolize.Table // likewise
+	unseen *elf.Unseen      // computed at first use
+	source *symbolize.Table // computed at first use
 	named  map[string]*variable.Variable
-	fields []variable.Variable // of types, without an address
+	fields []variable.Variable // watched fields, as variables without an address
 }
 
-// Variable returns a variable of the file that is observed, by its name.
+// Variable returns the observed variable of the file that has the name.
 func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 	if known := p.named[name]; known != nil {
 		return *known, true
@@ -178,7 +178,7 @@ func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 	return v, false
 }
 
-// name indexes the variables by name for Variable, once all are known.
+// name builds the index for Variable; it is called once all variables are known.
 func (p *Plan) name() {
 	p.named = map[string]*variable.Variable{}
 	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {
@@ -190,14 +190,14 @@ func (p *Plan) name() {
 	}
 }
 
-// Unseen returns the ordering in the file's own code that no call of the table makes; see
-// elf.File.UnseenSync. It searches once.
+// Unseen returns the synchronisation in the file's own code that no call of the table makes; see
+// elf.File.UnseenSync. It searches the file once.
 func (p *Plan) Unseen() (elf.Unseen, error) {
 	b := builder{plan: p}
 	return b.unseen()
 }
 
-// Object returns the name by which an object at an address of the file was asked for.
+// Object returns the name in Options.Objects of the object at an address of the file.
 func (p *Plan) Object(addr uint64) (name string, ok bool) {
 	for i := range p.Objects {
 		if p.Objects[i].Addr == addr {
@@ -211,19 +211,19 @@ func (p *Plan) Object(addr uint64) (name string, ok bool) {
 // they are loaded. It is not safe for concurrent use.
 type Planner struct {
 	fields    []*watched
-	bad       error // of the names
+	bad       error // error in the names of Options.Watch, nil if there is none
 	opts      Options
 	files     []*elf.File
 	found     map[string]variable.Variable
-	located   map[string]variable.Variable // of Options.Objects
-	failed    map[string]error             // the latest reason why a name is not found
-	atomic    []variable.Variable          // of the files so far
-	registers int                          // hardware watchpoints that are taken
-	escaping  []string                     // of Watch, that probes do not see all accesses of
-	chosen    map[string]bool              // of these, watched by hardware
+	located   map[string]variable.Variable // by name in Options.Objects
+	failed    map[string]error             // the latest reason why a name was not found
+	atomic    []variable.Variable          // atomic variables of the files planned so far
+	registers int                          // number of hardware watchpoints in use
+	escaping  []string                     // names of Watch some of whose accesses probes do not observe
+	chosen    map[string]bool              // those of them that are watched by hardware
 
-	matched []bool   // by pattern of Options.On
-	misfits []string // likewise; see function.NotFound
+	matched []bool   // by index in Options.On
+	misfits []string // by index in Options.On; see function.NotFound
 }
 
 // NewPlanner returns a planner.
@@ -233,8 +233,9 @@ func NewPlanner(opts Options) *Planner {
 	return p
 }
 
-// Unresolved returns the reason why some variable has not been found in any file so far, nil
-// if all have.
+// Unresolved returns an error that names each variable that has not been found in any file so far,
+// and, unless another file may still be loaded, each object and each pattern; nil if all have been
+// found.
 func (p *Planner) Unresolved() error {
 	errs := p.unresolvedFields()
 	for _, name := range p.names() {
@@ -255,8 +256,8 @@ func (p *Planner) Unresolved() error {
 	return errors.Join(errs...)
 }
 
-// Found returns the variables that have been found so far, by the names that asked for them,
-// those for hardware included, and without fields of types.
+// Found returns the variables that have been found so far, by the names in Options.Watch and
+// Options.Hardware. Fields of types are not included.
 func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.found) }
 
 // Plan returns the plan of one more file.
@@ -317,8 +318,8 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	return b.plan, nil
 }
 
-// resolve searches for the names that no earlier file had. A fault of the name itself
-// (ambiguous, wrong type) ends the search: no library can correct it.
+// resolve searches for the names that no earlier file defined. An error in the name itself
+// (ambiguous, wrong type) ends the search, because no other file can correct it.
 func (p *Planner) resolve() error {
 	for _, name := range p.names() {
 		if _, ok := p.found[name]; ok {
@@ -341,7 +342,7 @@ func (p *Planner) resolve() error {
 	return nil
 }
 
-// locate searches for the objects that no earlier file had.
+// locate searches for the objects that no earlier file defined.
 func (p *Planner) locate(b *builder) {
 	for _, name := range p.opts.Objects {
 		if _, ok := p.located[name]; ok {
@@ -368,22 +369,22 @@ func demangled(linkage string) string {
 	return s
 }
 
-// newSite returns a site that stands for the instruction at an address, in a function, and
-// whose probe is where the search for a cheap site found room.
+// newSite returns a site for the instruction at an address, in a function, whose probe is at the
+// address that cheapsite has chosen.
 func newSite(at uint64, where cheapsite.Site, function string) Site {
 	return Site{At: at, Addr: where.Addr, Class: where.Class, Why: where.Why, Function: function}
 }
 
-// follows reports whether a site stands behind another in one chain.
+// follows reports whether a site shares its probe with the site before it.
 func (s *Site) follows(before *Site) bool {
 	return s.Addr == before.Addr && s.Program == before.Program
 }
 
-// Chained reports whether the i-th site has no probe of its own, being behind
-// another in a chain.
+// Chained reports whether the i-th site has no probe of its own, because it shares that of the site
+// before it.
 func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
 
-// finish orders the sites, names the functions of accesses, and chains the sites that share a
+// finish sorts the sites, sets the function names of accesses, and links the sites that share a
 // probe.
 func (b *builder) finish() error {
 	sites := b.plan.Sites

@@ -9,20 +9,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// The values that an indivisible instruction read and wrote. Threads order themselves by such
-// accesses, and the record of one may stand on the wrong side of another's: no probe can sit at
-// an instruction with a lock prefix, so the record is made after it. Only the values then show
-// which came first, and they must be the instruction's own: memory that is read a moment later
-// may be another thread's. Registers hold them, except for operations whose register holds only
-// what they add: their result is read from memory. There the value and the one before must
-// differ by what was added; where another thread came between, they do not, and the observer
-// notices.
+// This file finds the values that an atomic instruction read and wrote. Threads synchronise by such
+// accesses, and the record of one may be ordered wrongly relative to that of another: no probe can
+// sit at an instruction with a lock prefix, so the record is made after it. Only the values then
+// show which access came first, and they must be the instruction's own: memory that is read a
+// moment later may hold what another thread wrote. Registers hold the values, except for operations
+// whose register holds only what they add: their result is read from memory. Such a result and the
+// value before it must differ by what was added; if another thread wrote in between, they do not,
+// and the observer detects it.
 
-// modify describes what an instruction of x86-64 does to memory.
+// modify describes how an instruction of x86-64 changes memory.
 type modify struct {
 	op  modifyOp
 	reg insn.Reg // its register operand, NoReg if it has none
-	imm uint64   // what it adds, without one
+	imm uint64   // the constant that it adds, if it has no register operand
 }
 
 type modifyOp uint8
@@ -32,12 +32,12 @@ const (
 	modifyExchange
 	modifyExchangeAdd
 	modifyCompareExchange
-	modifyAdd      // reg is added, or imm
-	modifySubtract // reg is subtracted
+	modifyAdd      // adds reg, or imm
+	modifySubtract // subtracts reg
 )
 
-// decodeModify decodes an instruction that changes memory. What it does not know is
-// modifyOther.
+// decodeModify decodes an instruction that changes memory. It returns modifyOther for an
+// instruction that it does not know.
 func decodeModify(code []byte) modify {
 	other := modify{reg: insn.NoReg}
 	rex, wide := byte(0), false
@@ -98,19 +98,19 @@ func addConstant(op, field byte, code []byte) modify {
 	return m
 }
 
-// syncWant is a probe of an access that synchronises: what it records, and how the values follow
-// from the record.
+// syncWant is a wanted probe of an access that synchronises: what it records, and how the values of
+// the access follow from the record.
 type syncWant struct {
 	op     bpf.Op
 	when   uint8 // Site.When
 	second bpf.Operand
-	reg    insn.Reg // of second
+	reg    insn.Reg // register of second
 	imm    uint64
-	extra  insn.Reg // recorded as Extra; NoReg for none
+	extra  insn.Reg // the register recorded as Extra; NoReg for none
 	how    bpf.Values
 	delta  uint64
-	next   bool // it must sit at the next instruction: it looks at the flags
-	stay   bool // it may sit at the access itself, and so come before it
+	next   bool // the probe must sit at the next instruction, because it reads the flags
+	stay   bool // the probe may sit at the access itself, and so fire before it
 	spin   bool
 }
 
@@ -119,8 +119,7 @@ const (
 	ifNotEqual = 1 + 5 // jne
 )
 
-// syncWants returns what to record of an indivisible instruction. A compare-and-swap that fails
-// only reads.
+// syncWants returns what to record of an atomic instruction. A failed compare-and-swap is a read.
 func (b *builder) syncWants(a variable.Access) []syncWant {
 	code, err := b.plan.File.Bytes(a.Addr, a.Len)
 	if err != nil || b.arch != insn.AMD64 || len(code) != a.Len {
@@ -159,11 +158,12 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
 }
 
-// operandBefore finds where the value of the instruction's register operand, which it
-// overwrites, still is after it: it is a constant, or in the register that it was copied from.
+// operandBefore finds where the value of the instruction's register operand, which the instruction
+// overwrites, can still be read after it: the value is a constant, or still in the register that it
+// was copied from.
 func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bool {
 	line := b.image.LineBefore(a.Addr)
-	var later insn.RegSet // written between here and the access
+	var later insn.RegSet // registers written between this instruction and the access
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
 		if !in.Known {
@@ -186,8 +186,8 @@ func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bo
 	return false
 }
 
-// copied is operandBefore for a register that was last written by copying 32 bits of another, or
-// by clearing it.
+// copied does the same for a register that was last written by copying 32 bits of another register,
+// or by clearing it.
 func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegSet, w *syncWant) bool {
 	code, err := b.plan.File.Bytes(in.Addr, in.Len)
 	if err != nil || width > 4 {
@@ -207,8 +207,8 @@ func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegS
 	return true
 }
 
-// copy32 decodes an instruction of x86-64 that copies the lower half of a register, or clears
-// one by an exclusive or with itself. to is NoReg for any other.
+// copy32 decodes an instruction of x86-64 that copies the lower half of a register, or clears a
+// register by an exclusive or with itself. to is NoReg for any other instruction.
 func copy32(code []byte) (to, from insn.Reg, cleared bool) {
 	rex := byte(0)
 	if len(code) == 3 && code[0]&0xf8 == 0x40 {
@@ -231,9 +231,9 @@ func copy32(code []byte) (to, from insn.Reg, cleared bool) {
 	return insn.NoReg, insn.NoReg, false
 }
 
-// plainWants returns what to record of a load or store, best first. The probe is behind it: a
-// load's value must be the one that was loaded, and a load in between would contradict a store
-// that is recorded before it happens.
+// plainWants returns what to record of a load or store, best first. The probe sits behind the
+// access: the recorded value of a load must be the one that was loaded, and a load in between would
+// contradict a store that is recorded before it happens.
 func plainWants(a variable.Access) []syncWant {
 	memory := syncWant{op: accessOps[a.Kind], second: bpf.FromMemory, extra: insn.NoReg, spin: a.Kind == variable.Read}
 	w := memory
@@ -253,9 +253,9 @@ func plainWants(a variable.Access) []syncWant {
 	return []syncWant{w, stay}
 }
 
-// syncAccess plans an access that synchronises. It orders what its thread does before and after
-// it, so its record may not come behind what the thread loads next, and the record of an
-// indivisible instruction may not come before it.
+// syncAccess plans the probes of an access that synchronises. The access orders its thread's
+// operations before and after it, so it must not be recorded after the thread's next load, and an
+// atomic instruction must not be recorded before it is executed.
 func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
 	sites, err := b.syncPlaces(v, a)
 	initial, known := initial(v)
@@ -269,8 +269,8 @@ func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) 
 	return sites, err
 }
 
-// initial returns the value of a variable when the program begins; of an array, that of each of
-// its elements, if it is 0.
+// initial returns the value of a variable when the program starts. For an array it returns the
+// value of each of its elements, if that is 0.
 func initial(v variable.Variable) (value uint64, known bool) {
 	if v.Array == nil {
 		return v.File.Initial(v.Addr, v.Size)
@@ -278,14 +278,14 @@ func initial(v variable.Variable) (value uint64, known bool) {
 	return 0, v.File.Zeroed(v.Addr, v.Array.Span())
 }
 
-// elementAccess plans an access of an element of an atomic array. An access of more or less than
-// an element is not seen.
+// elementAccess plans the probes of an access of an element of an atomic array. An access of more
+// or less than an element is not observed.
 func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
 	sure, whole := !checks(a) || a.Sure, v
 	switch {
 	case a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32 || a.Width != v.Size:
 		return nil, nil
-	case checks(a) && v.File != b.plan.File: // where it is there, is not known here
+	case checks(a) && v.File != b.plan.File: // the address in the other file is not known in this one
 		return nil, nil
 	case checks(a):
 		if a.Maybe {
@@ -331,7 +331,7 @@ func (b *builder) syncPlaces(v variable.Variable, a variable.Access) ([]Site, er
 	return []Site{s}, nil
 }
 
-// syncAll plans all that is wanted of one instruction, or nothing.
+// syncAll plans all wanted probes of one instruction, or none if one of them has no site.
 func (b *builder) syncAll(v variable.Variable, a variable.Access, wants []syncWant) ([]Site, error) {
 	var sites []Site
 	for _, w := range wants {
@@ -350,7 +350,7 @@ func (b *builder) syncAll(v variable.Variable, a variable.Access, wants []syncWa
 
 func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) (cheapsite.Site, error) {
 	cs, fixed := cheapsite.Want{At: a.Addr, Sense: cheapsite.After}, b.fixed(v, a)
-	if !w.stay { // what reads memory moves behind the access
+	if !w.stay { // a probe that reads memory moves behind the access
 		cs.Mem = []insn.Mem{{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}}
 		if !fixed {
 			cs.Mem[0] = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
@@ -370,7 +370,7 @@ func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) 
 }
 
 // behindLoad returns a function that reports, for addresses in ascending order, whether an
-// instruction between the access and the address loads from memory.
+// instruction between the access and the address loads from memory other than the stack.
 func (b *builder) behindLoad(a variable.Access) func(addr uint64) bool {
 	behind := false
 	return func(addr uint64) bool {

@@ -10,14 +10,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Sharing by discovery: all writable data of the program is watched, wherever its
-// code names it, until it is known which of it threads share.
+// This file plans Options.Shared: all writable data of the program is watched, wherever its code
+// accesses it by name, until it is known which variables threads share.
 
-// maxShared bounds the sites of variables that nobody named, so that there is room
-// in the table for calls and for what was named.
+// maxShared bounds the number of sites in the plan up to which variables that the user did not name
+// are added, so that the table has room for calls and for named variables.
 const maxShared = bpf.MaxSites * 3 / 4
 
-// shared plans the accesses of every variable of this file that was not named.
+// shared plans the probes of the accesses of every variable of this file that is not in named.
 func (b *builder) shared(named []variable.Variable) error {
 	census, err := b.code.TakeCensus()
 	if err != nil {
@@ -65,7 +65,7 @@ func overlaps(v variable.Variable, named []variable.Variable) bool {
 	return false
 }
 
-// sharedVariable plans the accesses of a variable that nobody named.
+// sharedVariable plans the probes of the accesses of a variable that the user did not name.
 func (b *builder) sharedVariable(v variable.Accessed) error {
 	atomic := v.Variable.Atomic || anyAtomic(v.Accesses)
 	v.Variable.Atomic = atomic
@@ -79,7 +79,8 @@ func (b *builder) sharedVariable(v variable.Accessed) error {
 	})
 }
 
-// sharedSites plans the accesses of a variable or an array that nobody named; site plans one.
+// sharedSites plans the probes of the accesses of a variable or an array that the user did not
+// name; site plans one of them.
 func (b *builder) sharedSites(v variable.Variable, accesses []variable.Access, site func(variable.Access) (Site, bool, error)) error {
 	index := uint32(len(b.plan.Shared))
 	b.plan.Shared = append(b.plan.Shared, v)
@@ -96,8 +97,8 @@ func (b *builder) sharedSites(v variable.Variable, accesses []variable.Access, s
 	return nil
 }
 
-// elementSite plans an access of an element: a variable at the address that the instruction
-// computes, if that is in the array.
+// elementSite plans the probe of an access of an array element: of a variable at the address that
+// the instruction computes, if that address is in the array.
 func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	v := variable.Variable{Name: array.Variable.Name, Size: a.Width}
 	if a.Base == insn.NoReg && a.Scale == 0 {
@@ -114,10 +115,10 @@ func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores 
 	return s, true, nil
 }
 
-// sharedSite plans one access. The sites of many move to the same jump: where there is no more
-// room at one address, the access keeps its own.
+// sharedSite plans the probe of one access. The probes of many accesses move to the same jump; if
+// an address has no more room, the probe stays at its access.
 func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
-	a.If = 0 // one site: an update, failed or not
+	a.If = 0 // one site only: an update, whether it fails or not
 	s, ok, err := b.access(v, a, stores)
 	if err != nil || !ok {
 		return s, ok, err
@@ -137,7 +138,7 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 	return s, true, nil
 }
 
-// censusNotes notes what of the program's data is not watched.
+// censusNotes adds notes about the data of the program that is not watched.
 func (b *builder) censusNotes(c *variable.Census, left int) {
 	name := b.plan.File.Name()
 	if c.Objects == 0 {
@@ -157,7 +158,7 @@ func (b *builder) censusNotes(c *variable.Census, left int) {
 	}
 }
 
-// maxNamed bounds the names that a note lists.
+// maxNamed bounds the number of names that a note lists.
 const maxNamed = 8
 
 func some(names []string) string {

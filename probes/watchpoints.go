@@ -11,34 +11,35 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// Probes see the accesses that name a variable; where its address escapes there may be others.
-// A hardware watchpoint sees all of them, at the price of an exception or two each, but there
-// are only four. So, unless the user decides, a variable is watched by probes where they
-// provably see every access, and by a watchpoint elsewhere. Where four do not suffice, the user
-// is asked to choose.
+// Probes observe the accesses that name a variable; where its address escapes there may be others.
+// A hardware watchpoint observes all of them, at the cost of an exception or two each, but there
+// are only four. So, unless the user decides, a variable is watched by probes if they provably
+// observe every access, and otherwise by a watchpoint. If four do not suffice, the user is asked to
+// choose.
 
-// Hardware says how variables of Options.Watch may be watched by hardware. By the zero value
-// none is.
+// Hardware says how many variables of Options.Watch may be watched by hardware. The zero value
+// allows none.
 type Hardware struct {
-	// Registers is the number of watchpoints that are free, at most watchpoint.Registers.
+	// Registers is the number of free watchpoints, at most watchpoint.Registers.
 	Registers int
-	// Why is the reason why there are no more; "" where all are free.
+	// Why is the reason why there are no more; "" if all are free.
 	Why string
 }
 
 // Watchpoint is a variable that is watched by hardware.
 type Watchpoint struct {
 	Variable variable.Variable
-	Parts    []watchpoint.Part // addresses as linked
-	Site     Site              // At and Addr are the variable's; Why says why it was chosen
+	Parts    []watchpoint.Part // the address ranges that the watchpoints cover, as linked
+	Site     Site              // At and Addr are the variable's address; Why is the reason for the watchpoint
 }
 
-// LimitHardware bounds the watchpoints that Options.Choose may take, and gives the reason.
+// LimitHardware sets the number of watchpoints that Options.Choose may use, and the reason for the
+// limit.
 func (p *Planner) LimitHardware(registers int, why string) {
 	p.opts.Choose = Hardware{Registers: registers, Why: why}
 }
 
-// names returns the names of all variables that are to be found.
+// names returns the names in Options.Watch and Options.Hardware, each once.
 func (p *Planner) names() []string {
 	all := slices.Clone(p.opts.Watch)
 	for _, name := range p.opts.Hardware {
@@ -49,8 +50,7 @@ func (p *Planner) names() []string {
 	return all
 }
 
-// watchpoints plans the watchpoints of the variables that the user named for them and that this
-// file has.
+// watchpoints plans the watchpoints of the variables of this file that the user named for them.
 func (p *Planner) watchpoints(b *builder) error {
 	for _, name := range p.opts.Hardware {
 		v, ok := p.found[name]
@@ -70,7 +70,7 @@ func (p *Planner) watchpoints(b *builder) error {
 	return nil
 }
 
-// watch plans one variable by probes, or by a watchpoint where that sees more.
+// watch plans the probes of one variable, or a watchpoint if that observes more.
 func (p *Planner) watch(b *builder, v variable.Variable) error {
 	if p.chosen[v.Name] {
 		return nil
@@ -110,11 +110,11 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 	return nil
 }
 
-// TooManyError says that more variables are to be watched by hardware than it can.
+// TooManyError reports that more variables are to be watched by hardware than it can watch.
 type TooManyError struct {
-	Named     []string // for hardware, by the user
-	Escaping  []string // whose accesses probes do not see all
-	Registers int      // that they take, so far
+	Named     []string // variables that the user named for hardware
+	Escaping  []string // variables some of whose accesses probes do not observe
+	Registers int      // number of watchpoints needed so far
 }
 
 // Error implements error.
