@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Signal sends a signal to the first process: ErrEnded if it runs no more. Another error
-// says which right is missing.
+// Signal sends a signal to the first process. It returns target.ErrEnded if the process has
+// ended; another error names the missing right.
 func (s *Session) Signal(sig unix.Signal) error {
 	s.mu.Lock()
 	process := s.target
@@ -30,9 +30,9 @@ func (s *Session) Signal(sig unix.Signal) error {
 	return fmt.Errorf("send %s to process %d: %w", unix.SignalName(sig), s.PID(), err)
 }
 
-// DumpCore ends the first process with a core dump: SIGABRT, with the limit on the
-// size of cores raised as far as the process itself could. Where the kernel puts
-// the file is /proc/sys/kernel/core_pattern's affair.
+// DumpCore ends the first process with a core dump, by SIGABRT. It first raises the process's
+// limit on the size of core dumps to the hard limit, as the process itself could.
+// /proc/sys/kernel/core_pattern determines where the kernel puts the file.
 func (s *Session) DumpCore() error {
 	if err := s.Signal(0); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// Attach observes a running process until ctx ends or the process does; it
-// goes on undisturbed. Tasks, if not nil, is called before the first record
-// with the threads that live already; started when all probes are in.
+// Attach observes a running process until ctx ends or the process does. The process runs on when
+// the observation ends. If tasks is not nil, Attach calls it before the first record, with the
+// threads that exist already. If started is not nil, Attach calls it when all probes are in.
 func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), started func(*Session)) (Result, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -39,11 +39,11 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 		return Result{}, err
 	}
 	s.noteChildren(pid)
-	watching := s.watch(s.holdFound) // first: the program has probes and runs
+	watching := s.watch(s.holdFound) // before started: the program runs already, and hits probes
 	if started != nil {
 		started(s)
 	}
-	s.read() // not before: what it hands on may need what started was given
+	s.read() // after started: the handler may need what started was given
 	if watching != nil {
 		_, _ = s.finish()
 		return Result{}, watching
@@ -58,8 +58,9 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 	return Result{Lost: lost}, err
 }
 
-// noteChildren reports the processes that one has started before it was attached to: a
-// server's work may be theirs alone. Where the kernel does not list them nothing is told.
+// noteChildren adds a note on the processes that the process had forked before the observation
+// began, since a server may leave all its work to them. It adds none where the kernel does not
+// list children.
 func (s *Session) noteChildren(pid int) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
@@ -68,7 +69,7 @@ func (s *Session) noteChildren(pid int) {
 	var children []string
 	for _, list := range lists {
 		text, err := os.ReadFile(list)
-		if err == nil { // else the thread has ended
+		if err == nil { // otherwise the thread has ended
 			children = append(children, strings.Fields(string(text))...)
 		}
 	}
@@ -84,8 +85,9 @@ func (s *Session) noteChildren(pid int) {
 	s.note(text)
 }
 
-// dropForProcess drops privileges for the observation of another process, whose
-// files are then opened with its own rights. Its user cannot signal the tool.
+// dropForProcess drops privileges for the observation of a process of another user, whose files
+// are opened with the rights of that process from then on. That user cannot send signals to the
+// tool.
 func dropForProcess(pid int) error {
 	user, err := target.FileUserOf(pid)
 	if err != nil {
@@ -94,7 +96,8 @@ func dropForProcess(pid int) error {
 	return target.DropPrivileges(nil, user)
 }
 
-// holdFound is one hold of the process, which nobody traces between holds.
+// holdFound makes an attached process wait once, until the ring buffer is empty enough. Between
+// two such holds the process is not traced.
 func (s *Session) holdFound() {
 	done := make(chan struct{})
 	ptrace.OnOneThread(func() {
@@ -126,7 +129,7 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 	return s.ready()
 }
 
-// waitForEnd returns when ctx ends or the process of the pidfd does.
+// waitForEnd returns when ctx ends or when the process of the pidfd fd ends.
 func waitForEnd(ctx context.Context, fd int) {
 	ended := make(chan struct{})
 	var wake [2]int

@@ -10,39 +10,42 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// Atomic variables that nobody named are observed while it pays. Some are counters
-// that a program changes at each allocation: a hit there orders little and costs much.
-// So the probes of each are in a link of their own, which is removed once they are hit
-// more often than busyRate; from then on nobody knows what the variable orders, and
-// the findings say so.
+// Atomic variables that the user did not name are observed while the cost is low. Some are
+// counters that a program changes at each allocation: such an access orders little, and its
+// probe costs much. So the probes of each variable have links of their own, which are removed
+// once the variable is accessed more often than busyRate. From then on the tool does not know
+// what the variable orders, and the findings say so.
 
-// The bounds of what such a variable may cost: hits a second for long, and at once.
+// The bounds on the hits of such a variable: hits per second in the long run, and hits in a
+// burst.
 const (
 	busyRate  = 2000
 	busyBurst = 1 << 14
 )
 
-// busy counts the hits of an atomic variable that nobody named.
+// busy is the hit counter of an atomic variable that the user did not name, and the links of its
+// probes. For a group of places (placeRef) only variable, shed and the links are used.
 type busy struct {
-	variable string
+	variable string // its name; of a group of places, the path of their file
 
-	// Of the reader alone: how full the bucket is that leaks at busyRate, as of time.
+	// The reader's goroutine alone uses these. They are a leaky bucket: level is its content in
+	// hits at time, and busyRate is how fast it drains.
 	level uint64
-	time  uint64 // of the last hit, ns
-	shed  bool   // its probes are removed, or about to be
+	time  uint64 // when level was last brought up to date, ns
+	shed  bool   // the probes are removed, or are about to be
 
-	mu    sync.Mutex // guards what follows; before the Tracer's
-	over  bool       // no more links
+	mu    sync.Mutex // guards the fields below; acquired before the Tracer's
+	over  bool       // the probes are removed; no link is added any more
 	links []ownLink
 }
 
-// ownLink is a link for a process.
+// ownLink is a link and the process that it belongs to.
 type ownLink struct {
-	owner int
+	owner int // process ID
 	link  attach.Link
 }
 
-// hit counts a hit at a time; it is true once, when there have been too many.
+// hit counts a hit at a time in ns. It returns true once: for the hit that is one too many.
 func (b *busy) hit(time uint64) bool {
 	if b.shed {
 		return false
@@ -58,7 +61,7 @@ func (b *busy) hit(time uint64) bool {
 	return b.shed
 }
 
-// take returns the links, to be closed; there will be no others.
+// take returns the links, which the caller closes, and lets none be added any more.
 func (b *busy) take() []ownLink {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -67,7 +70,8 @@ func (b *busy) take() []ownLink {
 	return links
 }
 
-// unnamed groups a module's probes of atomic variables that nobody named.
+// unnamed returns the module's probes of atomic variables that the user did not name, by
+// variable, and the names of these variables in the order of their first sites.
 func (m *Module) unnamed() (names []string, of map[string][]attach.Probe) {
 	of = map[string][]attach.Probe{}
 	for i, s := range m.Plan.Sites {
@@ -82,11 +86,12 @@ func (m *Module) unnamed() (names []string, of map[string][]attach.Probe) {
 	return names, of
 }
 
-// countBusy makes the reader count the hits of a module's sites; with mu held.
+// countBusy makes the reader count the hits of the module's sites of atomic variables that the
+// user did not name. The caller holds s.mu.
 func (s *Session) countBusy(m *Module) {
 	var all []*busy
 	if old := s.busy.Load(); old != nil {
-		all = slices.Clone(*old) // the reader has the old one
+		all = slices.Clone(*old) // the reader uses the old slice
 	}
 	for i := range m.Plan.Sites {
 		site := &m.Plan.Sites[i]
@@ -102,7 +107,7 @@ func (s *Session) countBusy(m *Module) {
 	s.busy.Store(&all)
 }
 
-// counter returns the counter of a variable; with mu held.
+// counter returns the counter of the variable of a name. The caller holds s.mu.
 func (s *Session) counter(name string) *busy {
 	b := s.counters[name]
 	if b == nil {
@@ -112,8 +117,8 @@ func (s *Session) counter(name string) *busy {
 	return b
 }
 
-// attachUnnamed puts in the probes of a module's atomic variables that nobody named;
-// with mu held.
+// attachUnnamed attaches the probes of the module's atomic variables that the user did not name.
+// The caller holds s.mu.
 func (s *Session) attachUnnamed(m *Module, to attach.LinkTo) error {
 	names, of := m.unnamed()
 	for _, name := range names {
@@ -124,7 +129,8 @@ func (s *Session) attachUnnamed(m *Module, to attach.LinkTo) error {
 	return nil
 }
 
-// attachBusy puts in probes that are removed once they are hit too often.
+// attachBusy attaches probes that b removes later. It does nothing if b has removed its probes
+// already.
 func (s *Session) attachBusy(b *busy, to attach.LinkTo, probes []attach.Probe) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -140,9 +146,11 @@ func (s *Session) attachBusy(b *busy, to attach.LinkTo, probes []attach.Probe) e
 	return nil
 }
 
-// leftOut counts a record of an atomic variable that nobody named, and has its probes
-// removed if there are too many. What comes while they are is left out: some are gone
-// already, and the others would tell half of a story. Of the reader alone.
+// leftOut reports whether a record is discarded because its atomic variable, which the user did
+// not name, is accessed too often. It counts the record, and starts to remove the variable's
+// probes at the hit that is one too many. Records that arrive during the removal are discarded
+// too, because some of the probes are gone by then and the others see only a part of the
+// accesses. The reader's goroutine alone calls it.
 func (s *Session) leftOut(r *bpf.Record) bool {
 	all := s.busy.Load()
 	if all == nil || int(r.Site) >= len(*all) || (*all)[r.Site] == nil {
@@ -155,8 +163,8 @@ func (s *Session) leftOut(r *bpf.Record) bool {
 	return b.shed
 }
 
-// shed removes the probes of a variable; it takes the kernel long, and the reader
-// does not wait.
+// shed removes the probes of a variable, and records that the variable is too busy. It runs on a
+// goroutine of its own, because the kernel takes long and the reader must not wait.
 func (s *Session) shed(b *busy) {
 	err := s.remove(b)
 	s.mu.Lock()
@@ -167,19 +175,19 @@ func (s *Session) shed(b *busy) {
 	}
 }
 
-// remove takes the probes of b out and lets no more come.
+// remove closes the links of b, and lets none be added any more.
 func (s *Session) remove(b *busy) error {
 	var links []attach.Link
 	for _, l := range b.take() {
-		if s.tracer.Replace(l.owner, l.link, 0) { // else its process has gone
+		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended, and its links are closed
 			links = append(links, l.link)
 		}
 	}
 	return attach.CloseAll(links)
 }
 
-// TooBusy lists the atomic variables that nobody named and that were accessed too
-// often to be observed to the end; valid then.
+// TooBusy returns the names of the atomic variables that the user did not name and whose probes
+// were removed because they were accessed too often. It is valid at the end of the run.
 func (s *Session) TooBusy() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

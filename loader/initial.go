@@ -6,22 +6,21 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Initial is a watched variable with what it held when it was asked for.
+// Initial is a watched variable with a value.
 type Initial struct {
 	Variable variable.Variable
 	Addr     uint64 // in the process
-	Value    uint64 // of its storage, little-endian, zero-extended
+	Value    uint64 // the bytes of the variable, at most 8, little-endian, zero-extended
 }
 
-// InitialValues returns the variables of the first process that were asked for by
-// name and what its files say that they hold at the start; without those that the
-// dynamic linker fills.
+// InitialValues returns the variables of the first process that the user named, each with its
+// value at the start as its file has it. It leaves out variables that the dynamic linker fills.
 func (s *Session) InitialValues() []Initial {
 	return s.initials(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }
 
-// ValuesNow returns what the variables hold now in the memory of the first process,
-// without those that cannot be read there.
+// ValuesNow returns the variables of the first process that the user named, each with its
+// present value in memory. It leaves out variables whose memory cannot be read.
 func (s *Session) ValuesNow() []Initial {
 	pid := s.PID()
 	return s.initials(func(v *variable.Variable, addr uint64) (uint64, bool) {
@@ -35,7 +34,7 @@ func (s *Session) initials(value func(v *variable.Variable, addr uint64) (uint64
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Initial
-	seen := map[string]bool{} // the program's own stands before a library's
+	seen := map[string]bool{} // by name; the program's own variable comes before a library's
 	for _, seg := range s.first.segments {
 		for i := range seg.Module.Plan.Variables {
 			v := &seg.Module.Plan.Variables[i]

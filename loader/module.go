@@ -17,9 +17,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-// Module is a file that the process maps, opened once: what is planned, what
-// is attached and what is later named come from the same open file, so that a
-// path that the process swaps is never followed.
+// Module is a file that a process maps, opened once. The plan, the probes and the names of
+// functions all come from this open file, so that a path that the process gives to another file
+// is never followed.
 type Module struct {
 	ID   procfs.FileID
 	Path string // as the process names it
@@ -27,27 +27,27 @@ type Module struct {
 	Plan *probes.Plan
 	Base uint32 // index of the plan's first site
 	file *os.File
-	root *os.File // kept open for Bin, see openRoot
+	root *os.File // the process's root directory, kept open for Bin; see openRoot
 
-	place uint32 // number of the plan's first place, see places.go
-	asked bool   // a probe reports each place,
-	late  bool   // but it came when the code may have run already
+	place uint32 // number of the plan's first place, see places.go; valid if asked
+	asked bool   // probes report the first executions of the plan's places
+	late  bool   // probes were attached when the code may have run already
 
-	calls     map[uint64]string // see systemCalls
+	calls     map[uint64]string // the result of systemCalls
 	callsOnce sync.Once
 }
 
-// Segment is an executable mapping of a module. Segments of libraries that
-// were unloaded stay known: a stack may speak of them.
+// Segment is an executable mapping of a module. Segments of libraries that were unloaded are
+// kept, because call stacks may contain addresses in them.
 type Segment struct {
 	Lo, Hi uint64
-	Bias   uint64 // address in the process minus address as linked
+	Bias   uint64 // load bias: address in the process minus address as linked
 	Module *Module
 }
 
-// openModule opens what a mapping maps, and makes sure that it is that file and
-// not another put in its place. Exe says that it is the program itself; early
-// may have it already.
+// openModule opens the file of a mapping, and checks that it is the mapped file and not another
+// one that has been put in its place. exe means that the file is the program itself. openModule
+// takes the file from early if it is there.
 func openModule(pid int, m procfs.Mapping, exe bool, early target.EarlyFiles) (*Module, error) {
 	f, err := early.Take(m.File), error(nil)
 	if f == nil {
@@ -70,19 +70,19 @@ func openModule(pid int, m procfs.Mapping, exe bool, early target.EarlyFiles) (*
 	return &Module{ID: m.File, Path: m.Path, Bin: bin, file: f, root: root}, nil
 }
 
-// openRoot returns the directory that the paths of a process count from, by a name that
-// is good as long as root is open: debug information is often looked for when the
+// openRoot returns the root directory of a process, and a name for it that is valid as long as
+// root is open. The name is needed because debug information is often looked for after the
 // process has ended.
 func openRoot(pid int) (root *os.File, name string) {
 	name = procfs.Dir(pid) + "/root"
 	fd, err := unix.Open(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, name // what is looked for there says so
+		return nil, name // a search in the directory fails, and reports why
 	}
 	return os.NewFile(uintptr(fd), name), fmt.Sprintf("/proc/self/fd/%d", fd)
 }
 
-// bias returns the load bias of a mapping of the module's code.
+// bias returns the load bias of a mapping; ok is false if the mapping has no code of the module.
 func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	for _, text := range m.Bin.Text() {
 		off, err := m.Bin.Offset(text.Lo)
@@ -93,8 +93,8 @@ func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// keep makes the sites' indices of variables that nobody named absolute. base is that of
-// the plan's first one.
+// keep adds base, the index of the plan's first variable that the user did not name, to the
+// indices of such variables in the sites, which were relative to the plan.
 func (m *Module) keep(base uint32) {
 	for i := range m.Plan.Sites {
 		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
@@ -103,8 +103,8 @@ func (m *Module) keep(base uint32) {
 	}
 }
 
-// probesOf returns the module's probes of what was named, with absolute site indices. Sites chained
-// behind another at the same address have none of their own.
+// probesOf returns the module's probes of what the user named, with absolute site indices. A
+// site that is chained behind another at the same address has no probe of its own.
 func (m *Module) probesOf() []attach.Probe {
 	var ps []attach.Probe
 	for i, s := range m.Plan.Sites {
@@ -133,15 +133,17 @@ func (m *Module) bpfSites() []bpf.Site {
 	return sites
 }
 
-// watchSite returns the index of the plan's i-th watchpoint; they come after its sites.
+// watchSite returns the index of the site of the plan's i-th watchpoint. These sites come after
+// the plan's other ones.
 func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sites)+i) }
 
-// probed reports whether anything of the module is to be observed.
+// probed reports whether the plan has anything to observe in the module.
 func (m *Module) probed() bool {
 	return len(m.Plan.Sites)+len(m.Plan.Watchpoints)+len(m.Plan.Places) > 0
 }
 
-// sign writes the signatures of a module's functions, and into sites their numbers.
+// sign stores the signatures of the module's functions in the BPF map, and their numbers in
+// sites.
 func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
 	for i := range m.Plan.Sites {
 		if m.Plan.Sites[i].Method == nil {
@@ -156,10 +158,11 @@ func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
 	return nil
 }
 
-// UnseenIn counts the places of a module's code that synchronise without being
-// observed: atomic instructions and futex calls, but for accesses of watched
-// variables, what functions of the table are made of, and places of which probes tell
-// whether they are executed (Executed). First and what describe the first of them.
+// UnseenIn returns the number of instructions in a module's code that synchronise without being
+// observed: atomic instructions and futex calls. It does not count accesses of watched
+// variables, instructions of functions in the synchronisation table, or places whose execution a
+// probe reports. first is the function or address of the first one, and what is its kind. If the
+// module cannot be searched, n is 1, first is its path and what is the error.
 func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	unseen, err := m.Plan.Unseen()
 	if err != nil {
@@ -182,9 +185,9 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	return n, first, what
 }
 
-// OwnCall reports whether a system call was made by the code of the program or of a
-// library that is no run-time library: by an instruction of its own, behind which ip
-// is, or by a call of syscall(2), which returns to caller.
+// OwnCall reports whether a system call was made by the code of the program or of a library that
+// is no run-time library: either by a system call instruction of its own, which ends at ip, or
+// by a call of syscall(2), which returns to caller.
 func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
 	seg, ok := s.Segment(pid, ip)
 	if !ok {
@@ -197,11 +200,12 @@ func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
 	return seg.Module.calledBefore(ip-seg.Bias, "") || seg.Module.calledBefore(caller-seg.Bias, "syscall")
 }
 
-// maxCall is how long an instruction is at most that calls a function, or the kernel.
+// maxCall is the greatest length, in bytes, of an instruction that calls a function or the
+// kernel.
 const maxCall = 7
 
-// calledBefore reports whether the instruction before an address is a call of a
-// function, or of the kernel where that is "".
+// calledBefore reports whether the instruction before an address calls the function of that
+// name, or, if function is "", is a system call instruction.
 func (m *Module) calledBefore(addr uint64, function string) bool {
 	calls := m.systemCalls()
 	for n := uint64(1); n <= maxCall; n++ {
@@ -212,8 +216,9 @@ func (m *Module) calledBefore(addr uint64, function string) bool {
 	return false
 }
 
-// systemCalls returns the places of the module's own code that call the kernel, and what
-// function they do it by; none of a run-time library. What cannot be read has none.
+// systemCalls returns the addresses in the module's own code that call the kernel, each with the
+// name of the function by which it does; "" stands for a system call instruction. The result is
+// empty for a run-time library and for a file that cannot be searched.
 func (m *Module) systemCalls() map[uint64]string {
 	m.callsOnce.Do(func() {
 		m.calls = map[uint64]string{}
@@ -222,7 +227,7 @@ func (m *Module) systemCalls() map[uint64]string {
 		}
 		unseen, err := m.Plan.Unseen()
 		if err != nil {
-			return // told with the report
+			return // UnseenIn reports the error
 		}
 		for _, site := range unseen.Sites {
 			if site.What == elf.UnseenSyscall {

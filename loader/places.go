@@ -8,23 +8,24 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// Places that synchronise unobserved (probes.Place) have probes of a program of their
-// own, which reports their first hits, each with its thread. Then the probe is removed,
-// while the program goes on, and any thread may have been there. Probes go by links
-// and the kernel takes long for each, so places are grouped: the probes of what stands
-// together go together.
+// Instructions that synchronise without being observed (probes.Place) have probes with a BPF
+// program of their own. It sends a record, with the thread, for each of the first hits. Then the
+// probe is removed, and from that moment on any thread may have executed the instruction. Probes
+// are removed by closing their link, which takes the kernel long, so places are grouped:
+// neighbouring places of the plan share a link.
 
-// maxGroups bounds the links for the places of one file.
+// maxGroups bounds the groups of places, and so the links, of one file.
 const maxGroups = 64
 
-// placeRef is a place by its number in records.
+// placeRef is the place of a number in records: its module, and the group that has its link.
 type placeRef struct {
 	module *Module
 	group  *busy
 }
 
-// numberPlaces returns the module's places numbers, and groups; with mu held. If there
-// are too many in all files, none of the module is told of.
+// numberPlaces assigns numbers to the module's places, and groups them. If the places of all
+// files exceed bpf.MaxUnseen, the module's places have no numbers and no probes. The caller
+// holds s.mu.
 func (s *Session) numberPlaces(m *Module) {
 	n := len(m.Plan.Places)
 	if len(s.places)+n > bpf.MaxUnseen {
@@ -41,7 +42,7 @@ func (s *Session) numberPlaces(m *Module) {
 	}
 }
 
-// attachPlaces puts the probes of a module's places in; with mu held.
+// attachPlaces attaches the probes of the module's places for a process. The caller holds s.mu.
 func (s *Session) attachPlaces(p *process, m *Module) error {
 	if !m.asked {
 		return nil
@@ -51,7 +52,7 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 	seen := map[uint64]bool{}
 	var groups []*busy
 	for i, place := range m.Plan.Places {
-		if seen[place.Offset] { // of several that share a probe the first tells for all
+		if seen[place.Offset] { // the probe is there already: its hits count for the first of the places
 			continue
 		}
 		seen[place.Offset] = true
@@ -70,8 +71,9 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 	return nil
 }
 
-// leavePlace removes the probes of a place and of those that go with it; it takes the
-// kernel long, and the reader does not wait. Of the reader alone.
+// leavePlace removes the probes of a place's group. It does so on a goroutine of its own,
+// because the kernel takes long and the reader must not wait. The reader's goroutine alone calls
+// it.
 func (s *Session) leavePlace(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +94,7 @@ func (s *Session) leavePlace(number uint64) {
 	})
 }
 
-// Place returns the place of a number in records, and the plan that it is of; ok is false
+// Place returns the place of a number in records, and the plan that it belongs to; ok is false
 // if there is none.
 func (s *Session) Place(number uint64) (plan *probes.Plan, place probes.Place, ok bool) {
 	s.mu.Lock()
@@ -104,7 +106,7 @@ func (s *Session) Place(number uint64) (plan *probes.Plan, place probes.Place, o
 	return m.Plan, m.Plan.Places[uint32(number)-m.place], true
 }
 
-// told returns the addresses of the places whose first execution a probe tells of.
+// told returns the addresses of the instructions whose first executions a probe reports.
 func (m *Module) told() map[uint64]bool {
 	at := map[uint64]bool{}
 	if m.asked && !m.late {

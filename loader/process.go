@@ -15,25 +15,24 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// process is one process of a session: the first, or with Options.Follow one
-// that it has forked, directly or not. What follows from a file (its plan, its
-// sites) belongs to the session, and what follows from where it is mapped to the
-// process. Probes in a file go off for a process by links of its own. Guarded by
-// Session.mu.
+// process is one process of a session: the first one, or, with Options.Follow, one that it has
+// forked, directly or indirectly. What depends on a file alone (its plan, its sites) belongs to
+// the session; what depends on where the file is mapped belongs to the process. Each process has
+// links of its own for the probes in a file. Session.mu guards the fields.
 type process struct {
 	pid      int
-	program  string // path of what it runs
-	began    string // path of what it ran first
+	program  string // path of the program that it runs
+	began    string // path of the first program that it ran
 	planner  *probes.Planner
-	limited  bool                      // the planner knows how many watchpoints there are
-	modules  map[procfs.FileID]*Module // of the program that it runs now
-	attached map[*Module]bool          // its links are there, or have been tried
-	watched  map[*Module]uint64        // with hardware watchpoints; where it lay then (Segment.Bias)
-	used     map[*Module]bool          // by this program or one before
-	segments []Segment                 // by Lo; newest last among equals
+	limited  bool                      // planner has been given the number of free watchpoints
+	modules  map[procfs.FileID]*Module // the files that the present program maps
+	attached map[*Module]bool          // its probes are attached, or attaching them has failed
+	watched  map[*Module]uint64        // modules with hardware watchpoints; the load bias at that time
+	used     map[*Module]bool          // modules of the present program or of one before an execve
+	segments []Segment                 // of the present program, in the order in which they were found
 	past     []Segment                 // of the programs before an execve
-	young    time.Time                 // until when libraries are looked for at each pause; see became
-	gone     bool
+	young    time.Time                 // until when each pause looks for new libraries; see became; zero: never
+	gone     bool                      // it has ended
 }
 
 func (s *Session) newProcess(pid int) *process {
@@ -42,7 +41,7 @@ func (s *Session) newProcess(pid int) *process {
 	return p
 }
 
-// reset discards what belongs to a program before an execve.
+// reset discards what belongs to the program that the process ran before an execve.
 func (s *Session) reset(p *process) {
 	if s.opts.Follow && p.planner != nil && p.planner.Unresolved() == nil {
 		s.resolved = true
@@ -55,13 +54,13 @@ func (s *Session) reset(p *process) {
 	p.segments = nil
 }
 
-// Process names an observed process.
+// Process is an observed process, for reports.
 type Process struct {
 	PID     int
-	Program string // path of what it ran last
+	Program string // path of the last program that it ran
 }
 
-// Processes lists the processes that were observed, the first one first.
+// Processes returns the observed processes, the first one first.
 func (s *Session) Processes() []Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +71,8 @@ func (s *Session) Processes() []Process {
 	return ps
 }
 
-// Became returns the path of what the first process ran last, where that is not what it
-// ran first: as sh -c 'exec ./server' becomes the server; else "".
+// Became returns the path of the last program that the first process ran, if its first program
+// was another one: sh -c 'exec ./server' becomes the server. Otherwise it returns "".
 func (s *Session) Became() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,8 +82,8 @@ func (s *Session) Became() string {
 	return s.first.program
 }
 
-// of returns the process with a kernel's id, the latest if several have had it;
-// the first for one that is not known.
+// of returns the process with a process ID, the latest if several have had it, and the first
+// process of the session if none has.
 func (s *Session) of(pid int) *process {
 	if p := s.processes[pid]; p != nil {
 		return p
@@ -92,7 +91,7 @@ func (s *Session) of(pid int) *process {
 	return s.first
 }
 
-// add makes a process known; s.mu is held.
+// add adds a process to the session. The caller holds s.mu.
 func (s *Session) add(p *process) {
 	s.all = append(s.all, p)
 	s.processes[p.pid] = p
@@ -110,7 +109,7 @@ func (s *Session) setLive() {
 	s.live.Store(&pids)
 }
 
-// livePIDs returns the processes that are observed now; it does not block.
+// livePIDs returns the processes that are observed and have not ended. It does not block.
 func (s *Session) livePIDs() []int {
 	if pids := s.live.Load(); pids != nil {
 		return *pids
@@ -118,9 +117,9 @@ func (s *Session) livePIDs() []int {
 	return nil
 }
 
-// forked makes a child known that has been forked and has not run yet, or, where
-// the program is not held, only just. Shared says that it runs in its parent's
-// memory until it executes a program: until then it is its parent's affair.
+// forked adds a child that has just been forked. If the program is traced, the child has not run
+// yet. shared means that the child runs in its parent's memory until it executes a program;
+// until then it gets no probes of its own.
 func (s *Session) forked(parent, pid int, shared bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +148,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 	return s.attachAllOf(p, fresh)
 }
 
-// processEnded lets go of what the kernel keeps for a process that is no more.
+// processEnded frees what the kernel keeps for a process that has ended.
 func (s *Session) processEnded(pid int) {
 	s.mu.Lock()
 	p := s.processes[pid]
@@ -162,11 +161,12 @@ func (s *Session) processEnded(pid int) {
 	s.mu.Unlock()
 	_ = s.tracer.RemoveTarget(pid)
 	links := s.tracer.TakeProcess(pid)
-	s.closing.Go(func() { _ = attach.CloseAll(links) }) // it takes the kernel long, and nobody waits for it
+	s.closing.Go(func() { _ = attach.CloseAll(links) }) // on its own: the kernel takes long to close them
 }
 
-// became serves the execve of a process that is not held: its libraries are still
-// to come, and are looked for until it has had time to load them.
+// became handles the execve of a process that is not traced. The libraries of the new program
+// are not mapped yet, so each pause looks for them during loadingTime. since is the time of the
+// execve (CLOCK_MONOTONIC, ns).
 func (s *Session) became(pid int, since uint64) {
 	s.mu.Lock()
 	p := s.processes[pid]
@@ -184,15 +184,16 @@ func (s *Session) became(pid int, since uint64) {
 	s.missed("process %d executed %s: what it did in the first %.1f ms was not observed", since, pid, p.program)
 }
 
-// loadingTime is how long a program that is not held may take to load its
-// libraries without its loader telling of it.
+// loadingTime bounds the time in which a program that is not traced loads its libraries. No
+// record reports these libraries.
 const loadingTime = time.Second
 
 func (s *Session) missed(format string, since uint64, pid int, program string) {
 	s.note(fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6))
 }
 
-// pause looks again at programs that have only begun, where they are not held.
+// pause looks for new libraries of programs that were executed less than loadingTime ago, where
+// processes are not traced.
 func (s *Session) pause() {
 	s.mu.Lock()
 	var look []int
@@ -210,7 +211,8 @@ func (s *Session) pause() {
 	}
 }
 
-// life serves the records of processes where nobody holds them.
+// life handles the records of forks, execve calls and ends of processes where processes are not
+// traced.
 func (s *Session) life(r *bpf.Record) {
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpFork && r.Flags&bpf.RecProcess != 0:
@@ -227,15 +229,16 @@ func (s *Session) life(r *bpf.Record) {
 	case op == bpf.OpExec:
 		s.became(int(r.Tgid), r.Time)
 	case op == bpf.OpExit && r.Tid == r.Tgid:
-		// Others of its threads may live on: its links go with its memory.
+		// Other threads of the process may still run; then the links stay until its memory is
+		// freed.
 		if !procfs.HasLiveThread(int(r.Tgid)) {
 			s.processEnded(int(r.Tgid))
 		}
 	}
 }
 
-// remaining notes which processes are left to themselves, what no program
-// had that was to be watched, and that the first became one that has nothing to observe.
+// remaining adds notes at the end: which processes run on unobserved, which variables to watch
+// no program had, and that the last program of the first process has nothing to observe.
 func (s *Session) remaining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,5 +265,5 @@ func (s *Session) remaining() {
 	}
 }
 
-// pidSet is a set of processes that may be read without a lock.
+// pidSet is a set of process IDs that can be read without a lock.
 type pidSet = atomic.Pointer[[]int]

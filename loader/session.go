@@ -1,14 +1,15 @@
-// Package loader observes processes: it joins the rooms below it, which load and attach the BPF
-// programs (attach), hold the traced process (ptrace), read the ring buffer (ring), find call
-// stacks (chains) and judge what is to be observed (target).
+// Package loader observes processes. It joins the packages below it, which load and attach the
+// BPF programs (attach), hold the traced process (ptrace), read the ring buffer (ring), find
+// call stacks (stacks) and judge what is to be observed (target).
 //
 // A Session observes one process, started (Start) or found (Attach): whatever executable file it
 // maps gets the probes of its plan, and the records of their hits come to a Handler in the order
 // of the run. The package knows plans and records; what a record means for the program is the
 // observer's business.
 //
-// The traced process outlives the tool: probes are held by links that the kernel closes, and
-// ptrace (for started programs) lets go when the tracer dies. Nothing is written into its memory.
+// The observed process outlives the tool: probes belong to links that the kernel closes, and the
+// kernel detaches the threads that ptrace holds (of started programs), when the tool dies.
+// Nothing is written into the memory of the process.
 package loader
 
 import (
@@ -45,108 +46,105 @@ type Options struct {
 	// RingBytes is the size of the ring buffer: a power of two of at least one page.
 	// Default: attach.DefaultRingBytes.
 	RingBytes int
-	// Stacks says what is recorded of where an event was.
+	// Stacks selects what is recorded about the source location of an event.
 	Stacks attach.Stacks
-	// Handler takes records and stacks; called from one goroutine.
+	// Handler receives records and call stacks. One goroutine calls it.
 	Handler Handler
-	// Duration ends the observation this long after all probes are in; the
-	// program goes on. Default 0: no limit.
+	// Duration is the time, after all probes are in, at which the observation ends; the program
+	// runs on. Default 0: no limit.
 	Duration time.Duration
-	// Lossy: records that the ring buffer has no room for are lost, and
-	// counted. By default the program waits until there is room.
+	// Lossy: records that find the ring buffer full are lost, and counted. By default the
+	// program is made to wait until there is room.
 	Lossy bool
-	// DropPrivileges: before anything of the observed program is read, the
-	// process gives up, for good and in all threads, what it does not need:
-	// all capabilities but CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and to
-	// gain others; with a Program.User it becomes that user, and files of a
-	// found process are opened with that process's rights. For a process
-	// whose one task is the observation. Where the binary cannot (cgo), the
-	// session's notes say so.
+	// DropPrivileges: before anything of the observed program is read, the tool gives up, in all
+	// threads and irrevocably, the privileges that it does not need: all capabilities but
+	// CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and the right to gain others. With a Program.User
+	// it becomes that user; the files of a found process are opened with that process's rights.
+	// It is for a tool that does nothing but observe. Where the binary cannot drop privileges
+	// (cgo), a note of the session says so.
 	DropPrivileges bool
-	// Messages: what threads hand each other through the kernel (pipes, sockets,
-	// eventfds, futexes) is recorded too.
+	// Messages: the messages that threads pass each other through the kernel (pipes, sockets,
+	// eventfds, futexes) are recorded too.
 	Messages bool
-	// Look: no probe is put in. What the threads are doing can be asked (Sleepers), and
-	// there are no records of what they do.
+	// Look: no probe is attached, so there are no records of events. Sleepers still reports what
+	// the threads are doing.
 	Look bool
-	// Follow: the processes that the program forks are observed too, and what they
-	// execute, until the first process ends.
+	// Follow: the processes that the program forks, and the programs that these execute, are
+	// observed too, until the first process ends.
 	Follow bool
-	// Accept is asked, before the program runs and with its libraries in place, whether
-	// the variables that were found, by the names that asked for them, are as wanted; an
-	// error is wrong usage, and the program does not run. A found process was running
-	// already, and goes on. Nil: they are.
+	// Accept checks the variables that were found, by the names that the user gave, before the
+	// program runs and when its libraries are mapped. An error is wrong usage, and the program
+	// does not run; a process that was found runs on. Nil accepts all variables.
 	Accept func(map[string]variable.Variable) error
-	// LetGo: when the probes of a variable that nobody named and that one thread
-	// alone uses are removed. Default: never.
+	// LetGo determines when the probes of a variable are removed that the user did not name and
+	// that only one thread accesses. Default: never.
 	LetGo LetGo
 }
 
-// Handler takes what the ring buffer brings, in the order of the run. The records
-// lie in the ring buffer itself: they cannot be written, and what is kept must be
-// copied.
+// Handler receives the contents of the ring buffer, in the order of the run. The records lie in
+// the ring buffer itself: they must not be written, and what is kept must be copied.
 type Handler interface {
 	Record(*bpf.Record)
 	Call(*bpf.CallRecord)
 	Stack(*bpf.StackRecord)
-	// Idle is called when nothing is left to read for now.
+	// Idle is called when nothing is left to read at the moment.
 	Idle()
 }
 
-// Session observes a process, and with Options.Follow those that come of it.
+// Session observes a process and, with Options.Follow, its descendants.
 type Session struct {
 	opts   Options
 	tracer *attach.Tracer
-	job    job           // of a started program
-	held   bool          // it is traced, and so stands at each execve and fork
-	brake  *ptrace.Brake // nil: the program never waits
-	keeper *keeper       // of variables that nobody named; nil without probes.Options.Shared
+	job    job           // job control of a started program
+	held   bool          // the processes are traced: each stops at its execve and fork
+	brake  *ptrace.Brake // nil: the program is never made to wait
+	keeper *keeper       // removes probes of variables that the user did not name; nil without probes.Options.Shared
 
-	mu         sync.Mutex // guards what follows; before Tracer's own
+	mu         sync.Mutex // guards the fields below; acquired before the Tracer's
 	first      *process
-	target     *os.Process      // the same, to send signals to; nil if it had ended before
-	processes  map[int]*process // by id; the latest
-	all        []*process
-	modules    map[procfs.FileID][]*Module
-	early      target.EarlyFiles
-	sites      []*probes.Site
-	places     []placeRef // that synchronise unobserved, by number; the first is none
-	notes      []string
-	unobserved []string  // paths, see Unobserved
-	resolved   bool      // a program before an execve had all variables to watch; with Options.Follow
-	running    bool      // the program has been let go with its libraries in place
-	began      time.Time // then
-	over       bool      // the observation has ended: no more probes
-	lost       Lost      // valid at the end
-	watched    []Watched // likewise
+	target     *os.Process                 // the first process, to send signals to; nil if it had ended before
+	processes  map[int]*process            // by process ID; the latest that has had it
+	all        []*process                  // in the order in which they were found
+	modules    map[procfs.FileID][]*Module // several of one file after an execve
+	early      target.EarlyFiles           // of an attached process: files opened with all privileges
+	sites      []*probes.Site              // by index in records; the first is nil
+	places     []placeRef                  // instructions that synchronise unobserved, by number in records; the first is none
+	notes      []string                    // sentences for the report
+	unobserved []string                    // paths, see Unobserved
+	resolved   bool                        // with Options.Follow: a program before an execve had all variables to watch
+	running    bool                        // the program runs with its libraries mapped and their probes in
+	began      time.Time                   // when running became true
+	over       bool                        // the observation has ended: no probe is attached any more
+	lost       Lost                        // valid at the end
+	watched    []Watched                   // valid at the end
 
-	counters map[string]*busy // of atomic variables that nobody named
-	tooBusy  []string         // of them, see TooBusy
+	counters map[string]*busy // of atomic variables that the user did not name, by name
+	tooBusy  []string         // the names of those whose probes were removed, see TooBusy
 
-	busy     atomic.Pointer[[]*busy] // by site; nil for others
-	shedding sync.WaitGroup          // links of variables that are too busy
+	busy     atomic.Pointer[[]*busy] // counters by site; nil for sites of other variables
+	shedding sync.WaitGroup          // goroutines that remove probes of variables that are too busy
 
-	live    pidSet         // processes that are observed
-	closing sync.WaitGroup // links of processes that have ended
+	live    pidSet         // processes that are observed and have not ended
+	closing sync.WaitGroup // goroutines that close links of processes that have ended
 
-	end atomic.Uint64 // when the observation ended, as records tell time; 0 before
-	cut bool          // the first record after end has been read; of the reader alone
+	end atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
+	cut bool          // a record later than end has been read; used by the reader's goroutine alone
 
-	lostLives uint64 // as of the last look at the libraries; of the reader alone
+	lostLives uint64 // Tracer.LostLives when Idle last looked for libraries; used by the reader's goroutine alone
 
-	copies stacks.Collector // of the reader alone
+	copies stacks.Collector // used by the reader's goroutine alone
 	chains *stacks.Finder
 
-	stop     chan struct{} // closed: read what is left and return
+	stop     chan struct{} // closed: the reader reads what is left and returns
 	readDone chan struct{} // closed when the reader has returned
-	readErr  error         // valid then
+	readErr  error         // valid when readDone is closed
 
-	watchDone  chan struct{} // closed when the brake's watcher has returned; nil without
-	processors int           // of Go's scheduler before there was a watcher
+	watchDone  chan struct{} // closed when the goroutine that watches the ring buffer has returned; nil without one
+	processors int           // GOMAXPROCS before that goroutine was started
 }
 
-// newSession drops privileges with drop, where that is asked for, and loads the
-// BPF programs.
+// newSession drops privileges by calling drop, if the options ask for it, and loads the BPF
+// programs.
 func newSession(opts Options, drop func() error) (*Session, error) {
 	var notes []string
 	if opts.DropPrivileges {
@@ -189,8 +187,8 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	return s, nil
 }
 
-// watch starts to look at the ring buffer and to press where it is too full;
-// what press does for long keeps nothing but the watcher.
+// watch starts the goroutine that watches the ring buffer, which calls press when the ring
+// buffer is too full. A press that takes long delays that goroutine alone.
 func (s *Session) watch(press func()) error {
 	if s.brake == nil {
 		return nil
@@ -212,27 +210,26 @@ func (s *Session) watch(press func()) error {
 	return nil
 }
 
-// Began returns when the program was let go with all probes in place; the zero time
-// if it never was.
+// Began returns when the program began to run with all probes in; the zero time if it never did.
 func (s *Session) Began() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.began
 }
 
-// PID returns the observed process, the first of several.
+// PID returns the process ID of the observed process, the first of several.
 func (s *Session) PID() int { return s.first.pid }
 
-// begin says which process is observed.
+// begin sets the first process of the session.
 func (s *Session) begin(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.first = s.newProcess(pid)
 	s.add(s.first)
-	s.target, _ = os.FindProcess(pid) // by a descriptor: its number may be another's later
+	s.target, _ = os.FindProcess(pid) // holds a pidfd: the number may be another process's later
 }
 
-// Site returns the site of an index in records, nil if there is none.
+// Site returns the site of an index in records; nil if there is none.
 func (s *Session) Site(index uint32) *probes.Site {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +239,7 @@ func (s *Session) Site(index uint32) *probes.Site {
 	return s.sites[index]
 }
 
-// SiteModule returns the path of the file that a site is in, "" if there is none.
+// SiteModule returns the path of the file that has the site; "" if there is none.
 func (s *Session) SiteModule(index uint32) string {
 	for _, m := range s.Modules() {
 		if index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
@@ -252,10 +249,11 @@ func (s *Session) SiteModule(index uint32) string {
 	return ""
 }
 
-// Patterns lists the patterns of functions that were asked for.
+// Patterns returns the patterns of functions that the user asked for.
 func (s *Session) Patterns() []function.Pattern { return s.opts.Plan.On }
 
-// Unmatched lists those of them that no file of the first process has anything of.
+// Unmatched returns those of these patterns that match no function in any file of the first
+// process.
 func (s *Session) Unmatched() []function.Pattern {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -266,8 +264,7 @@ func (s *Session) Unmatched() []function.Pattern {
 	return out
 }
 
-// Variable returns the variable that a site accesses; ok is false if it is of no
-// variable.
+// Variable returns the variable that a site accesses; ok is false if the site accesses none.
 func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 	if site.Variable == "" {
 		return v, false
@@ -280,8 +277,8 @@ func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 	return v, false
 }
 
-// VariableAddr returns the address in a process of a watched variable, 0 if it
-// is not loaded.
+// VariableAddr returns the address of a watched variable in a process; 0 if the file of the
+// variable is not mapped.
 func (s *Session) VariableAddr(pid int, name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,7 +294,7 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 	return 0
 }
 
-// Notes are sentences on what could not be observed.
+// Notes returns sentences on what could not be observed, and why.
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +305,8 @@ func (s *Session) Notes() []string {
 	return notes
 }
 
-// Modules lists the files mapped so far, the program first.
+// Modules returns the files that were mapped so far, ordered by the index of their first site.
+// Files without sites come first, then the program.
 func (s *Session) Modules() []*Module {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,8 +326,8 @@ func (s *Session) Modules() []*Module {
 	return ms
 }
 
-// Segment finds the code that an address of a process lies in: the newest
-// mapping, if several have been there.
+// Segment returns the segment that contains an address of a process: the newest one, if several
+// have been there.
 func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -341,7 +339,7 @@ func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
 	return Segment{}, false
 }
 
-// Code implements chains' view of the processes.
+// Code implements stacks.Space.
 func (s *Session) Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bool) {
 	seg, ok := s.Segment(pid, addr)
 	if !ok {
@@ -350,7 +348,7 @@ func (s *Session) Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bo
 	return seg.Module.Bin, seg.Bias, true
 }
 
-// Segments lists all code that a process has mapped so far.
+// Segments returns all segments that a process has mapped so far.
 func (s *Session) Segments(pid int) []Segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -371,13 +369,13 @@ func (p *process) backward() iter.Seq[Segment] {
 	}
 }
 
-// sync looks at what a process maps now, and plans and attaches what is new.
+// sync reads what a process maps now, and plans and attaches the probes of new files.
 func (s *Session) sync(pid int) error {
 	_, err := s.attachNew(pid)
 	return err
 }
 
-// attachNew is sync; it gives the modules that have got probes.
+// attachNew does the same as sync, and returns the modules whose probes it attached.
 func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -385,8 +383,8 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if s.over {
 		return nil, nil
 	}
-	// Read under the lock: else it may be of the program before an execve, and be taken
-	// for what the one after it has mapped.
+	// The lock is held while the mappings are read. Otherwise they could be those of the program
+	// before an execve, and be mistaken for those of the program after it.
 	maps, err := procfs.Maps(pid)
 	if err != nil {
 		return nil, err
@@ -397,7 +395,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	}
 	p.program, p.began = exe, cmp.Or(p.began, exe)
 	s.limitWatchpoints(p)
-	// The program before its libraries: it is searched for variables first.
+	// The program comes before its libraries, because variables are looked for in it first.
 	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
@@ -421,12 +419,12 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	return fresh, s.rewatch(p, maps)
 }
 
-// attachAllOf puts probes in for a process: into the program, whose variables are
-// watched, after the libraries that have the locks. Else a program that runs would
-// be seen to access without locking.
+// attachAllOf attaches probes for a process. Libraries, which have the lock functions, come
+// before the program, whose variables are watched: otherwise a program that runs would be seen
+// to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolInt(a.Path == p.program) - boolInt(b.Path == p.program) })
-	for _, mod := range fresh { // first: what is observed before would be without them
+	for _, mod := range fresh { // places first: an execution before its probe is in would be missed
 		if err := s.attachPlaces(p, mod); err != nil {
 			if err := s.without(p, mod.Path, err); err != nil {
 				return err
@@ -443,13 +441,13 @@ func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	return nil
 }
 
-// without decides what becomes of an error that leaves a file unobserved: nil
-// if the observation can go on without.
+// without handles an error that leaves a file unobserved. It returns nil if the observation can
+// go on without the file.
 func (s *Session) without(p *process, path string, err error) error {
 	var wrong *variable.Error
 	var tooMany *probes.TooManyError
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &tooMany): // of what is to be watched, wherever it was looked for
+	case errors.As(err, &wrong), errors.As(err, &tooMany): // an error in what the user asked to watch, in whatever file
 		return &UsageError{Err: err}
 	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint):
 		return err
@@ -459,9 +457,9 @@ func (s *Session) without(p *process, path string, err error) error {
 	return nil
 }
 
-// syncLate is sync for libraries that the program loads while it runs: it is
-// not held then, so what they do before their probes are in goes unseen, and the
-// report says so. Since is when the loader told of them (CLOCK_MONOTONIC, ns).
+// syncLate does the same as sync for libraries that the program loads while it runs. The program
+// is not held then, so what a library does before its probes are in is not observed, and a note
+// says so. since is when the dynamic loader reported the library (CLOCK_MONOTONIC, ns).
 func (s *Session) syncLate(pid int, since uint64) error {
 	fresh, err := s.attachNew(pid)
 	if err != nil {
@@ -471,7 +469,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	defer s.mu.Unlock()
 	for _, m := range fresh {
 		m.late = m.late || s.running
-		if s.running && s.of(pid).young.IsZero() { // of a young program all is said
+		if s.running && s.of(pid).young.IsZero() { // became has added a note about a young program
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
@@ -479,7 +477,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	return nil
 }
 
-// monotonic returns the time of the records, in ns.
+// monotonic returns the present time on the clock of the records, in ns.
 func monotonic() uint64 {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // cannot fail for this clock
@@ -502,7 +500,7 @@ func (p *process) known(m procfs.Mapping) bool {
 	return false
 }
 
-// addMapping makes an executable mapping known and plans its file's probes.
+// addMapping adds an executable mapping to a process, and plans the probes of its file.
 func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 	mod := p.modules[m.File]
 	if mod == nil {
@@ -518,22 +516,23 @@ func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 	return mod, nil
 }
 
-// endedProcess reports whether a process has no memory any more: then nothing that
-// fails about it says anything.
+// endedProcess reports whether a process has no memory any more. An error about such a process
+// means nothing.
 func (s *Session) endedProcess(p *process) bool {
 	_, err := procfs.Executable(p.pid)
 	return err != nil
 }
 
-// Unobserved lists the files whose code the process runs without probes,
-// because they could not be read: they may synchronise in ways that nobody saw.
+// Unobserved returns the files whose code the process runs without probes, because they could
+// not be read. That code may synchronise in ways that were not observed.
 func (s *Session) Unobserved() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.unobserved)
 }
 
-// noteAbout notes something about a process that has not ended; s.mu is not held.
+// noteAbout adds a note about a process unless the process has ended. The caller does not hold
+// s.mu.
 func (s *Session) noteAbout(pid int, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -542,16 +541,16 @@ func (s *Session) noteAbout(pid int, format string, args ...any) {
 	}
 }
 
-// note adds a sentence to the notes, once; s.mu is held.
+// note adds a sentence to the notes unless it is there already. The caller holds s.mu.
 func (s *Session) note(text string) {
 	if !slices.Contains(s.notes, text) {
 		s.notes = append(s.notes, text)
 	}
 }
 
-// module returns the module of a mapped file. One that another process has is good
-// for this one too, unless a program before an execve had it in the same
-// process: places are known by process and site, and must mean one thing.
+// module returns the module of a mapped file. Processes share a module, unless a program before
+// an execve had it in the same process: locations are identified by process and site, and each
+// such pair must mean one location.
 func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	if s.opts.Follow {
 		for _, mod := range s.modules[m.File] {
@@ -601,14 +600,14 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	return mod, nil
 }
 
-// linkTo returns where links of a module's probes for the process go. Once the first thread has
-// called pthread_exit the kernel's filter by process lets nothing through. Then the BPF program
-// filters.
+// linkTo returns the target of links of the module's probes for the process. Once the first
+// thread has called pthread_exit, the kernel's filter by process rejects all hits; then the link
+// has no filter, and the BPF program looks for the process itself.
 func (p *process) linkTo(m *Module) attach.LinkTo {
 	return attach.LinkTo{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
 }
 
-// attach puts a module's probes in, but for those of attachPlaces.
+// attach attaches a module's probes except those of its places, which attachPlaces attaches.
 func (s *Session) attach(p *process, mod *Module) error {
 	to := p.linkTo(mod)
 	if err := s.tracer.Attach(to, mod.probesOf()); err != nil {
@@ -625,7 +624,8 @@ func (s *Session) attach(p *process, mod *Module) error {
 	return s.watchVariables(p, mod)
 }
 
-// forgetProgram drops what belongs to the program of a process before an execve.
+// forgetProgram discards what belongs to the program that the process ran before an execve, and
+// removes its probes.
 func (s *Session) forgetProgram(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -637,7 +637,7 @@ func (s *Session) forgetProgram(pid int) error {
 	return s.tracer.DetachProcess(pid)
 }
 
-// read starts handing records to the handler.
+// read starts to pass records to the handler.
 func (s *Session) read() {
 	if s.keeper != nil {
 		s.keeper.run()
@@ -649,15 +649,15 @@ func (s *Session) read() {
 	}()
 }
 
-// filter looks at what concerns the session itself before it hands records on.
+// filter handles the records that concern the session itself, and passes the others on.
 type filter struct{ s *Session }
 
 func (f filter) Record(r *bpf.Record) {
-	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // what was lost may have been lost before
+	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // a late OpHole may report records lost before the end
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {
-		// A library came or went. An error here means that the process is gone.
+		// A library was mapped or unmapped. An error here means that the process has ended.
 		_ = f.s.syncLate(int(r.Tgid), r.Time)
 		return
 	}
@@ -673,8 +673,9 @@ func (f filter) Record(r *bpf.Record) {
 	f.s.opts.Handler.Record(r)
 }
 
-// late: it takes the kernel milliseconds to remove probes. What they still tell
-// is left out from one record on, so that the rest is a run without holes.
+// late reports whether a record came after the end of the observation. The kernel needs
+// milliseconds to remove the probes. All records from the first late one on are discarded, so
+// that those before it are a trace without gaps.
 func (f filter) late(r *bpf.Record) bool {
 	if end := f.s.end.Load(); end != 0 && r.Time > end {
 		f.s.cut = true
@@ -688,7 +689,7 @@ func (f filter) Call(r *bpf.CallRecord) {
 	}
 }
 
-// Part collects a part of a stack.
+// Part adds a part of a copied stack.
 func (f filter) Part(p *bpf.StackPart) { f.s.copies.Part(p) }
 
 func (f filter) Stack(r *bpf.StackRecord) {
@@ -696,17 +697,18 @@ func (f filter) Stack(r *bpf.StackRecord) {
 	f.s.opts.Handler.Stack(r)
 }
 
-// Chain returns the call stack of a place, innermost first: where the event was, then
-// return addresses, as far as they can be found. It waits until it is found.
+// Chain returns the call stack of an ID, innermost frame first: the address of the event, and
+// then return addresses, as far as they can be found. It waits until the call stack has been
+// found.
 func (s *Session) Chain(place uint32) []uint64 { return s.chains.Chain(place) }
 
-// Chains counts the places that have call stacks, and those of them whose chain
-// reaches the first function of its thread or of the program.
+// Chains returns the number of call stack IDs, and of those whose call stack reaches the first
+// function of its thread or of the program.
 func (s *Session) Chains() (places, whole int) { return s.chains.Counts() }
 
 func (f filter) Idle() {
 	if n := f.s.tracer.LostLives(); n != f.s.lostLives {
-		// A library may have come, and its record been lost.
+		// The lost records may include that of a library that was mapped.
 		f.s.lostLives = n
 		for _, pid := range f.s.livePIDs() {
 			_ = f.s.syncLate(pid, monotonic())
@@ -718,18 +720,19 @@ func (f filter) Idle() {
 	f.s.opts.Handler.Idle()
 }
 
-// stopObserving removes the probes and lets no more come: those of a library or
-// of another program that are being prepared at this moment included.
+// stopObserving removes the probes and lets none be attached any more, not even those of a
+// library or of another program that are being prepared at this moment.
 func (s *Session) stopObserving() error {
 	s.mu.Lock()
 	s.over = true
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
-	defer s.brake.Release() // nothing more comes, and what has come may wait
+	defer s.brake.Release() // no more records come, and those that have come can wait
 	return s.tracer.Detach()
 }
 
-// finish removes the probes, hands over what is left to read and unloads.
+// finish removes the probes, passes the records that are left to the handler, and unloads the
+// BPF programs.
 func (s *Session) finish() (Lost, error) {
 	s.remaining()
 	if s.keeper != nil {
@@ -757,7 +760,8 @@ func (s *Session) finish() (Lost, error) {
 	return lost, err
 }
 
-// tellLost hands on what was lost after the last record of its thread.
+// tellLost passes to the handler, as records of OpHole, the numbers of events that were lost
+// after the last record of their thread.
 func (s *Session) tellLost() error {
 	lines, err := s.tracer.LostByThread()
 	for _, tid := range slices.Sorted(maps.Keys(lines)) {
@@ -767,15 +771,15 @@ func (s *Session) tellLost() error {
 	return err
 }
 
-// RingUse tells how full the ring buffer became, and of the waits that this took.
+// RingUse is how full the ring buffer became, and how long the program waited because of it.
 type RingUse struct {
-	Bytes     uint64 // its size
-	HighWater uint64 // most bytes that were taken when the reader looked
-	Waits     int    // how often the program was made to wait
-	Waited    time.Duration
+	Bytes     uint64        // size of the ring buffer
+	HighWater uint64        // most unread bytes that the reader has seen
+	Waits     int           // number of times that the program was made to wait
+	Waited    time.Duration // total time of these waits
 }
 
-// RingUse is valid once the session has ended.
+// RingUse returns the use of the ring buffer. It is valid once the session has ended.
 func (s *Session) RingUse() RingUse {
 	r := s.tracer.Ring
 	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater()}
@@ -786,11 +790,11 @@ func (s *Session) RingUse() RingUse {
 // Lost counts what could not be recorded.
 type Lost = attach.Lost
 
-// Result is how a session ended.
+// Result is the outcome of a session.
 type Result struct {
 	Exit ptrace.Exit // of a started program
 	Lost Lost
 }
 
-// kill ends a program that we started and cannot observe.
+// kill ends a program that the tool has started and cannot observe.
 func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }

@@ -13,24 +13,27 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Variables that nobody named (probes.Options.Shared) are watched while it pays.
-// Their probes are in links of their own, a batch of places each, and a keeper
-// looks at what the programs count: the probes of a variable that one thread
-// alone uses a lot, or that several use under a lock that does not change, are
-// removed. A batch is removed as a whole: what is left of it gets a new link
-// first, so that nothing is missed; while both are there the programs know the
-// newer one by its generation.
+// Variables that the user did not name (probes.Options.Shared) are watched while it pays. Their
+// probes have links of their own, each for a batch of probes. A keeper reads, from time to time,
+// what the BPF programs count, and removes the probes of a variable that one thread alone
+// accesses often, or that several threads access under a lock that does not change. A link can
+// only be removed as a whole. So the probes of the batch that are still needed get a new link
+// first, and no access is missed; while both links exist, the BPF programs recognise the newer
+// one by its generation.
 
-// LetGo says when the probes of a variable that nobody named are removed because one
-// thread alone uses it, and those of an array because there is enough.
+// LetGo determines when the probes of a variable that the user did not name are removed: because
+// only one thread accesses it, or, for an array, because enough accesses were recorded.
 type LetGo struct {
-	// Unshared is after how many of its accesses while the program has several
-	// threads; 0: never. By default a millisecond or ten of their time.
+	// Unshared is the number of accesses by one thread alone, while the program has several
+	// threads, after which the probes are removed; 0: never. At the default, these accesses cost
+	// one to ten milliseconds.
 	Unshared uint64
-	// Alone is after how many in all; 0: never. Before there is a second thread the
-	// variable may yet be handed over, so that by default far more are let pass.
+	// Alone is the same for all accesses by one thread alone, however many threads there are; 0:
+	// never. The default is far larger than that of Unshared, because a variable may be handed
+	// over to another thread as long as there is only one.
 	Alone uint64
-	// Enough is how many accesses of the elements of one array are recorded; 0: all.
+	// Enough is the number of accesses to the elements of one array after which the probes are
+	// removed; 0: never.
 	Enough uint64
 }
 
@@ -39,24 +42,24 @@ func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18, Enou
 
 // The bounds of the keeper.
 const (
-	batchPlaces = 128
-	keepEvery   = 25 * time.Millisecond
+	batchPlaces = 128                   // probes of one link
+	keepEvery   = 25 * time.Millisecond // between two looks at the counts
 )
 
-// Fate is what became of the probes of a variable that nobody named.
+// Fate is what happened to the probes of a variable that the user did not name.
 type Fate uint8
 
 // The fates.
 const (
-	FateKept     Fate = iota // watched to the end
-	FateUnshared             // removed: one thread alone used it, and a lot
-	FateGuarded              // removed: all threads that used it held a common lock (Session.Guarded)
-	FateEnough               // removed: of an array, as many accesses are recorded as are wanted
+	FateKept     Fate = iota // not removed
+	FateUnshared             // removed: only one thread accessed it, and often
+	FateGuarded              // removed: all threads that accessed it held a common lock (Session.Guarded)
+	FateEnough               // removed: enough accesses to the array were recorded
 )
 
 var fateNames = [...]string{"kept", "unshared", "guarded", "enough"}
 
-// String returns the fate's name as reports and traces spell it.
+// String returns the fate's name in reports and traces.
 func (f Fate) String() string {
 	if int(f) < len(fateNames) {
 		return fateNames[f]
@@ -64,45 +67,46 @@ func (f Fate) String() string {
 	return "unknown"
 }
 
-// Watched is what became of a variable that nobody named.
+// Watched is a variable that the user did not name, and what happened to its probes.
 type Watched struct {
 	Variable variable.Variable
 	Hits     uint64 // accesses that probes saw, recorded or not
-	Shared   bool   // by more than one thread
+	Shared   bool   // more than one thread accessed it
 	Fate     Fate
-	Until    time.Duration // since the program was let go, of a fate that is not FateKept
+	Until    time.Duration // when the probes were removed, since the program began to run; 0 with FateKept
 }
 
-// kept is a variable under the keeper.
+// kept is the keeper's state of a variable.
 type kept struct {
 	Watched
-	steady bool
-	at     time.Time
+	steady bool      // guarded was called: all threads that access it hold a common lock
+	at     time.Time // when Fate was decided, if it is not FateKept
 }
 
-// batch are places whose probes are one link.
+// batch is a set of places whose probes share a link.
 type batch struct {
 	attach.LinkTo
 	link       attach.Link
-	generation uint16 // of the link
+	generation uint16 // of the link; the next link of the batch has the next one
 	places     []place
 }
 
-// place is a probe and the variables of the sites behind it.
+// place is a probe and the variables of the sites that are chained at it.
 type place struct {
 	probe     attach.Probe
-	variables []uint32
+	variables []uint32 // indices in the BPF programs' table; one for each site
 }
 
-// keeper looks after the variables that nobody named.
+// keeper removes the probes of variables that the user did not name, when they need not be
+// watched any more.
 type keeper struct {
 	tracer *attach.Tracer
 	letGo  LetGo
 
-	mu        sync.Mutex // guards what follows; after Session.mu, before Tracer's
+	mu        sync.Mutex // guards the fields below; acquired after Session.mu and before the Tracer's
 	batches   []*batch
-	variables []kept // by index in the programs' table
-	notes     []string
+	variables []kept   // by index in the BPF programs' table
+	notes     []string // texts of errors
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -112,7 +116,7 @@ func newKeeper(t *attach.Tracer, letGo LetGo) *keeper {
 	return &keeper{tracer: t, letGo: letGo, stop: make(chan struct{})}
 }
 
-// add takes variables in and gives the index of the first.
+// add adds variables and returns the index of the first.
 func (k *keeper) add(vs []variable.Variable) (uint32, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,8 +130,8 @@ func (k *keeper) add(vs []variable.Variable) (uint32, error) {
 	return uint32(base), nil
 }
 
-// places groups a module's probes of variables that nobody named, in the order of
-// the variables: those of one are in one batch, or in few.
+// places returns the module's probes of variables that the user did not name, in the order of
+// the variables, so that those of one variable are in one batch or in few.
 func (m *Module) places() []place {
 	var ps []place
 	for i, s := range m.Plan.Sites {
@@ -144,7 +148,7 @@ func (m *Module) places() []place {
 	return ps
 }
 
-// attach puts in the probes of a module for a process.
+// attach attaches the probes of a module for a process.
 func (k *keeper) attach(m *Module, to attach.LinkTo) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,7 +173,7 @@ func (k *keeper) link(b *batch) error {
 	return err
 }
 
-// run looks after the variables until halt.
+// run starts a goroutine that looks at the counts every keepEvery, until halt.
 func (k *keeper) run() {
 	k.done.Go(func() {
 		ticks := time.NewTicker(keepEvery)
@@ -185,13 +189,13 @@ func (k *keeper) run() {
 	})
 }
 
-// halt returns when no more probes are put in or removed.
+// halt ends that goroutine. When halt returns, the keeper attaches and removes no more probes.
 func (k *keeper) halt() {
 	close(k.stop)
 	k.done.Wait()
 }
 
-// look drops what need not be watched any more.
+// look reads the counts, and removes the probes of variables that need not be watched any more.
 func (k *keeper) look(now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -223,8 +227,8 @@ func (k *keeper) note(err error) {
 	}
 }
 
-// fate decides. A variable of atomic type orders threads: what it reports is
-// needed as long as there are threads.
+// fate returns what happens to the probes of a variable with these counts. A variable of atomic
+// type orders threads, so that its accesses are needed as long as there are threads.
 func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 	reached := func(n, bound uint64) bool { return bound > 0 && n >= bound }
 	switch {
@@ -240,7 +244,7 @@ func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 	return FateKept
 }
 
-// thin replaces each batch that has places of dropped variables alone.
+// thin replaces the link of each batch in which no variable of some place is watched any more.
 func (k *keeper) thin() error {
 	var errs []error
 	var old []attach.Link
@@ -259,8 +263,8 @@ func (k *keeper) thin() error {
 	return errors.Join(append(errs, attach.CloseAll(old))...)
 }
 
-// thinned returns the link of a batch that is to be closed, 0 if none is, and
-// whether any of the batch stays.
+// thinned removes such places from a batch, and gives it a new link. It returns the old link,
+// for the caller to close, 0 if there is none, and whether any place of the batch is left.
 func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
 	next := *b
 	next.places = slices.DeleteFunc(slices.Clone(b.places), func(p place) bool {
@@ -276,7 +280,7 @@ func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
 			return 0, true, err
 		}
 	}
-	if !k.tracer.Replace(b.Owner, b.link, next.link) { // the process is gone, or the observation over
+	if !k.tracer.Replace(b.Owner, b.link, next.link) { // the process or the observation has ended
 		if next.link != 0 {
 			return next.link, false, nil
 		}
@@ -286,7 +290,7 @@ func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
 	return old, len(b.places) > 0, nil
 }
 
-// guarded marks a variable; see Session.Guarded.
+// guarded marks a variable as guarded by a common lock; see Session.Guarded.
 func (k *keeper) guarded(name string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -297,7 +301,8 @@ func (k *keeper) guarded(name string) {
 	}
 }
 
-// watched returns what became of all variables, since when the program was let go.
+// watched returns what happened to the probes of all variables; began is when the program began
+// to run.
 func (k *keeper) watched(began time.Time) []Watched {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -315,23 +320,23 @@ func (k *keeper) watched(began time.Time) []Watched {
 	return out
 }
 
-// Guarded says that all threads that use a variable hold a common lock, and have
-// for long: its probes may go. It has no effect on a variable that was named,
-// nor while processes are followed, of which each has its own.
+// Guarded records that all threads that access a variable have held a common lock for long: its
+// probes may be removed. It has no effect on a variable that the user named, nor with
+// Options.Follow, since each process then has a variable of its own.
 func (s *Session) Guarded(name string) {
 	if s.keeper != nil && !s.opts.Follow {
 		s.keeper.guarded(name)
 	}
 }
 
-// Watched lists the variables that nobody named; valid at the end of the run.
+// Watched returns the variables that the user did not name. It is valid at the end of the run.
 func (s *Session) Watched() []Watched {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.watched
 }
 
-// settle ends the keeper's work once no probe is left.
+// settle collects the keeper's results once all probes are removed.
 func (s *Session) settle() {
 	if s.keeper == nil {
 		return

@@ -10,10 +10,10 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// Sleepers lists what the threads of the observed processes are doing. No thread is
-// stopped for it. The error is ErrEnded when the observation has ended.
+// Sleepers returns what each thread of the observed processes is doing, without stopping any. It
+// returns target.ErrEnded if the observation has ended.
 func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
-	s.mu.Lock() // the programs stay while it is held
+	s.mu.Lock() // as long as it is held the BPF programs are not unloaded
 	defer s.mu.Unlock()
 	if s.over {
 		return nil, target.ErrEnded
@@ -21,7 +21,8 @@ func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	return s.tracer.Sleepers()
 }
 
-// ReadMemory fills b from the memory of a process; false if it cannot be read.
+// ReadMemory fills b from the memory of a process at addr. It returns false if not all of it can
+// be read.
 func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
@@ -32,7 +33,7 @@ func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// Caught returns the signals for which a process has handlers: bit n-1 is signal n. Ok
+// Caught returns the signals for which a process has handlers: bit n-1 stands for signal n. ok
 // is false if that cannot be read.
 func (s *Session) Caught(pid int) (mask uint64, ok bool) {
 	status, err := procfs.Status(strconv.Itoa(pid))
@@ -43,7 +44,7 @@ func (s *Session) Caught(pid int) (mask uint64, ok bool) {
 	return mask, err == nil
 }
 
-// Between calls f once on the goroutine that hands records on, between two of them
-// and after all that were there when Between was called, and returns then. It returns
-// false if that goroutine has ended, and f was not called.
+// Between calls f once on the goroutine that passes records to the handler, between two records
+// and after all those that were in the ring buffer when Between was called. It returns true
+// after f has returned, and false, without having called f, if that goroutine has ended.
 func (s *Session) Between(f func()) bool { return s.tracer.Ring.Between(f, s.readDone) }

@@ -16,22 +16,23 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// Program is what to start.
+// Program is the program to start.
 type Program struct {
 	Path string // of the binary
 	Args []string
-	User *target.Credentials // nil: as the tool itself
+	User *target.Credentials // nil: the tool's own user
 	// Stdout is the program's standard output; nil: the tool's own.
 	Stdout *os.File
 }
 
-// Start runs a program and observes it from its first instruction until it
-// ends. When ctx ends, the observation ends; the program goes on, and Start
-// returns after its end all the same, since it owns the program's standard
-// streams. Started is called, if not nil, before the first record: the program,
-// which may end while it is being loaded, has not run.
+// Start runs a program and observes it from its first instruction until it ends. When ctx ends,
+// the observation ends and the program runs on. Start returns only after the program has ended,
+// since the program uses the tool's standard streams. If started is not nil, Start calls it
+// before the first record; the program has not run then, and may end while its libraries are
+// being loaded.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
-	// Before privileges are dropped: it becomes what it would be without us.
+	// The process is started before privileges are dropped, so that the program has those that
+	// it would have without the tool.
 	held, err := ptrace.Start(ptrace.Plan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
 	if err != nil {
 		return Result{}, err
@@ -56,12 +57,13 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	return s.await(ctx, done)
 }
 
+// outcome is what trace returns.
 type outcome struct {
 	exit ptrace.Exit
 	err  error
 }
 
-// await waits for the program's end, and removes the probes when ctx ends.
+// await waits for the end of the program, and removes the probes when ctx ends.
 func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error) {
 	var out outcome
 	var stopErr error
@@ -75,11 +77,11 @@ func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error
 	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, stopErr, err)
 }
 
-// trace runs on the tracer's thread, from the held process to the end of the
-// program. Over is called when the time to observe has passed.
+// trace traces the program from the waiting process to its end. It runs on the tracer's thread.
+// It calls over when Options.Duration has passed.
 func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 	first := true
-	// Once the program has run, to end it for an error of ours would be harm.
+	// An error ends the program only before it runs. Later, ending it would do harm.
 	tolerant := func(f func(int) error) func(int) error {
 		return func(pid int) error {
 			err := f(pid)
@@ -110,14 +112,15 @@ func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
-		held.GiveUp() // where it still waits it ends: it may be another user's than the tool now is
-		kill(s.PID()) // it stands at its start, or is of no use to anybody
+		held.GiveUp() // ends the process if it still waits; the tool may lack the right to send it signals
+		kill(s.PID()) // the program stands at its start, or cannot be observed
 		_, _ = t.Run()
 	}
 	return outcome{exit: exit, err: err}
 }
 
-// neverRan says why the waiting process ended before it became the program.
+// neverRan returns an error with the reason why the waiting process ended before it became the
+// program.
 func neverRan(exit ptrace.Exit, held *ptrace.Held) error {
 	if exit.Signal != 0 {
 		return &target.ExitError{Code: exit.Code(), Err: fmt.Errorf("process %d was ended by signal %d (%s) before it became the program", held.PID, int(exit.Signal), unix.SignalName(exit.Signal))}
@@ -125,19 +128,20 @@ func neverRan(exit ptrace.Exit, held *ptrace.Held) error {
 	return &target.ExitError{Code: exit.Status, Err: errors.New(held.Failure())}
 }
 
-// newProgram serves an execve: what the process was is gone.
+// newProgram handles an execve, after which nothing of the process's former program is left.
 func (s *Session) newProgram(pid int) error {
 	if err := s.forgetProgram(pid); err != nil {
 		return err
 	}
-	// Not before the first execve: the waiting process has threads too.
+	// The process becomes a target only at its first execve, because before it the waiting
+	// process has threads of its own.
 	if err := s.tracer.AddTarget(pid); err != nil {
 		return err
 	}
 	return s.sync(pid)
 }
 
-// child serves the birth of a process, which stands at its first instruction.
+// child handles a fork. The child stands at its first instruction.
 func (s *Session) child(parent, pid int, shared bool) {
 	if err := s.forked(parent, pid, shared); err != nil {
 		s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, parent, err)
@@ -162,8 +166,8 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	return t.Run()
 }
 
-// ready says, with all libraries mapped and nothing of the program run, whether
-// it can be observed as asked.
+// ready returns an error if the program cannot be observed as asked. It is called when all
+// libraries are mapped and, of a started program, nothing has run.
 func (s *Session) ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +175,7 @@ func (s *Session) ready() error {
 		return nil
 	}
 	var missing, unfit error
-	if !s.opts.Follow { // what is followed may become the program that has it
+	if !s.opts.Follow { // with Follow, a program executed later may have the variable
 		missing = s.first.planner.Unresolved()
 	}
 	if s.opts.Accept != nil {
@@ -187,7 +191,7 @@ func (s *Session) ready() error {
 	return nil
 }
 
-// nothingToSee returns an error if the program has no call that could be observed; nil if it has.
+// nothingToSee returns an error if the program has no call that could be observed.
 func (s *Session) nothingToSee() error {
 	for _, m := range s.first.modules {
 		if m.Plan.Calls+m.Plan.Methods > 0 {
@@ -200,7 +204,7 @@ func (s *Session) nothingToSee() error {
 	return errNothingToSee(s.first.modules)
 }
 
-// UsageError is a fault of what the user asked for.
+// UsageError is an error in what the user asked for.
 type UsageError struct{ Err error }
 
 // Error implements error.
@@ -221,8 +225,8 @@ func errNothingToSee(modules map[procfs.FileID]*Module) error {
 	return errors.New("neither the program nor its libraries have a synchronisation call that the table knows: if it locks by functions of its own, name them in a file for --sync")
 }
 
-// passSignals makes the tool live on when the terminal interrupts both it and
-// the program, and passes on what is sent to the tool alone.
+// passSignals keeps the tool alive when the terminal interrupts both it and the program, and
+// passes the signals that are sent to the tool alone on to the program.
 func passSignals(pid int, job *job) (stop func()) {
 	c := make(chan os.Signal, 16)
 	done := make(chan struct{})
@@ -247,8 +251,9 @@ func passSignals(pid int, job *job) (stop func()) {
 	}
 }
 
-// fromTerminal: these the terminal sends to the whole foreground group, the
-// program included; passing them on would deliver them twice.
+// fromTerminal reports whether a signal may be one that the terminal sends to the whole
+// foreground process group. The program has such a signal already, and passing it on would
+// deliver it twice.
 func fromTerminal(s unix.Signal) bool {
 	if s != unix.SIGINT && s != unix.SIGQUIT && s != unix.SIGTSTP {
 		return false
@@ -257,21 +262,21 @@ func fromTerminal(s unix.Signal) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// job stops the tool with its program, as a shell's Ctrl-Z does both. Were the tool
-// stopped first, the program would not be: its threads stop when the tracer has
-// passed the signal on. And a program that takes no notice of the key keeps the
-// terminal.
+// job stops the tool together with its program, as the Ctrl-Z of a shell does. If the tool were
+// stopped first, the program would not stop, because its threads stop only when the tracer has
+// passed the signal on. If the program ignores the key, the tool does not stop, and the program
+// keeps the terminal.
 type job struct {
-	mu     sync.Mutex // guards what follows; a leaf
-	asked  uint64     // when, as records tell time; 0: not, or served
-	halted uint64     // when the program stopped; 0: it has not, or goes on
+	mu     sync.Mutex // guards the fields below; no other lock is acquired while it is held
+	asked  uint64     // when the tool was asked to stop, on the clock of the records, ns; 0: not asked, or done
+	halted uint64     // when the program stopped, likewise; 0: it runs
 }
 
-// stopTakes bounds the time, in ns, in which a program that has its own way to stop,
-// restoring the terminal first, is taken to do so because of the key.
+// stopTakes is the longest time, in ns, between the key and a stop of the program that counts as
+// its result. A program may do something first, such as restoring the terminal.
 const stopTakes = 2_000_000_000
 
-// ask is called when the tool is to stop. The program may have been faster.
+// ask handles a request to stop the tool. The program may have stopped before.
 func (j *job) ask() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -279,7 +284,7 @@ func (j *job) ask() {
 	j.stop()
 }
 
-// stopped is called when the program has stopped.
+// stopped records that the program has stopped.
 func (j *job) stopped() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -287,7 +292,7 @@ func (j *job) stopped() {
 	j.stop()
 }
 
-// continued is called when it goes on.
+// continued records that the program runs again.
 func (j *job) continued() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,33 +8,34 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Where threads of a process that was found began. glibc keeps the routine in the
-// descriptor of each thread, and tells debuggers where: _thread_db_pthread_start_routine
-// is how many bits the field has, how many fields there are, and how far in the
-// descriptor they begin (nptl_db/structs.def, DB_STRUCT_FIELD).
+// The start routines of the threads of an attached process. glibc keeps the start routine in the
+// descriptor of each thread, and describes that field for debuggers in the constant
+// _thread_db_pthread_start_routine: its size in bits, the number of elements, and its offset in
+// the descriptor (nptl_db/structs.def, DB_STRUCT_FIELD).
 
-// Task is a thread that lived when observation began.
+// Task is a thread that existed when the observation began.
 type Task struct {
 	bpf.TaskLine
-	Start uint64 // address of its start routine; 0 if that is not known
+	Start uint64 // address of its start routine; 0: unknown
 }
 
-// descriptor says where glibc's thread descriptors have the start routine.
+// descriptor is the position of the start routine in glibc's thread descriptors.
 type descriptor struct {
-	routine uint64 // offset
-	before  uint64 // how far before the thread pointer a descriptor begins
+	routine uint64 // offset of the start routine in the descriptor
+	before  uint64 // distance from the start of the descriptor to the thread pointer
 }
 
+// maxDescriptor bounds the offsets in a descriptor and its size, in bytes.
 const maxDescriptor = 1 << 16
 
-// descriptorOf reads it from a file; ok is false if this is no glibc.
+// descriptorOf reads the position from a file; ok is false if the file is not glibc.
 func descriptorOf(f *bin.File) (d descriptor, ok bool) {
 	field, ok := words(f, "_thread_db_pthread_start_routine", 3)
 	if !ok || field[0] != 64 || field[1] != 1 || field[2] > maxDescriptor {
 		return d, false
 	}
 	d.routine = uint64(field[2])
-	if f.Arch() == insn.ARM64 { // the thread pointer is behind it
+	if f.Arch() == insn.ARM64 { // the thread pointer points behind the descriptor
 		size, ok := words(f, "_thread_db_sizeof_pthread", 1)
 		if !ok || size[0] > maxDescriptor {
 			return d, false
@@ -44,7 +45,7 @@ func descriptorOf(f *bin.File) (d descriptor, ok bool) {
 	return d, true
 }
 
-// words reads a constant of so many 32-bit words.
+// words returns the constant of a symbol, which has n 32-bit words.
 func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 	found := f.Lookup(symbol)
 	if len(found) == 0 {
@@ -61,7 +62,7 @@ func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 	return out, true
 }
 
-// withStarts adds where each thread began, as far as the C library tells.
+// withStarts adds the start routine of each thread, if the C library has it.
 func (s *Session) withStarts(lines []bpf.TaskLine) []Task {
 	tasks := make([]Task, len(lines))
 	known := map[uint32]*descriptor{}

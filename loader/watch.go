@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// watchVariables puts the watchpoints of a module in for a process that maps it.
+// watchVariables sets the hardware watchpoints of a module for a process that maps it.
 func (s *Session) watchVariables(p *process, mod *Module) error {
 	if len(mod.Plan.Watchpoints) == 0 {
 		return nil
@@ -20,7 +20,7 @@ func (s *Session) watchVariables(p *process, mod *Module) error {
 	return s.watchAt(p, mod, bias)
 }
 
-// watchAt is watchVariables for a module that lies so far from where it was linked.
+// watchAt does the same for a module with a load bias.
 func (s *Session) watchAt(p *process, mod *Module, bias uint64) error {
 	p.watched[mod] = bias
 	for i, w := range mod.Plan.Watchpoints {
@@ -36,8 +36,8 @@ func (s *Session) watchAt(p *process, mod *Module, bias uint64) error {
 	return nil
 }
 
-// rewatch follows libraries that the process has unloaded, whose memory may be
-// another's now, and those that it has loaded again.
+// rewatch removes the watchpoints of libraries that the process has unloaded, because their
+// memory may be reused, and sets those of libraries that it has loaded again.
 func (s *Session) rewatch(p *process, maps []procfs.Mapping) error {
 	for mod := range p.attached {
 		if len(mod.Plan.Watchpoints) == 0 {
@@ -73,7 +73,7 @@ func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
 	return s.tracer.Unwatch(p.pid, gone)
 }
 
-// biasIn returns how far from where it was linked a module is mapped; false if it is not.
+// biasIn returns the load bias of a module in mappings; false if they do not contain its code.
 func (m *Module) biasIn(maps []procfs.Mapping) (uint64, bool) {
 	for _, mp := range maps {
 		if mp.Exec && mp.File == m.ID {
@@ -85,7 +85,7 @@ func (m *Module) biasIn(maps []procfs.Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// bias returns how far a module lies from where it was linked.
+// bias returns the load bias of a module in the process; false if the process does not map it.
 func (p *process) bias(mod *Module) (uint64, bool) {
 	for seg := range p.backward() {
 		if seg.Module == mod {
@@ -95,14 +95,13 @@ func (p *process) bias(mod *Module) (uint64, bool) {
 	return 0, false
 }
 
-// KernelCode returns the code of the kernel around the instruction pointer of an
-// OpTouch record of RecKernel: some bytes before, and some at it.
+// KernelCode returns the code of the kernel around an instruction pointer of an OpTouch record
+// with RecKernel: some bytes before it, and some from it on.
 func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	return s.tracer.KernelCode(ip)
 }
 
-// limitWatchpoints tells the planner of a program how many hardware watchpoints
-// it may choose.
+// limitWatchpoints sets, for the planner of a program, how many hardware watchpoints it may use.
 func (s *Session) limitWatchpoints(p *process) {
 	if p.limited || len(s.opts.Plan.Watch) == 0 || s.opts.Plan.Choose.Registers == 0 {
 		return
