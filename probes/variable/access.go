@@ -8,13 +8,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// collector gathers what the functions do with the target.
+// collector collects what the functions do with the target.
 type collector struct {
 	*target
 	out     Result
 	taken   map[uint64]struct{}
 	escaped map[Escape]struct{}
-	direct  bool // where the address leaves for is not asked
+	direct  bool // do not look for escapes of the address
 	err     error
 }
 
@@ -30,7 +30,7 @@ func (c *collector) escape(e Escape, made []uint64) {
 	}
 }
 
-// data records the words of data that hold the address.
+// data records the escapes by words of data that hold the address.
 func (c *collector) data() {
 	for _, p := range c.pointers {
 		if !p.Table && (p.To == 0 || !c.direct || c.v.reached(p.To)) {
@@ -77,11 +77,11 @@ func (c *collector) follow(r *routine) {
 	fl.report(c)
 }
 
-// maxOpen bounds the instructions of a function in which an indirect jump may
-// land anywhere: what is known is then kept for each of them.
+// maxOpen bounds the instructions of a function in which an indirect jump may land anywhere: the
+// flow then keeps a state for each instruction.
 const maxOpen = 1 << 13
 
-// indexed records an access of what may be any part of the enclosing object.
+// indexed records an access whose address may be any part of the enclosing object.
 func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem, sure bool) {
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true, Sure: sure,
@@ -127,7 +127,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
 	if !m.Fixed {
-		// From Base to the variable's own address, not to what is accessed.
+		// Disp leads from Base to the variable's own address, not to the accessed bytes.
 		a.Base, a.Disp = m.Base, m.Disp-a.Offset
 	}
 	a.Partial = m.Size > 0 && (a.Offset > 0 || a.Offset+int64(m.Size) < int64(c.v.Size))
@@ -137,7 +137,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 	c.out.Accesses = append(c.out.Accesses, a)
 }
 
-// ValueOf returns where the value of an access of exactly the variable is.
+// ValueOf returns where the value of an access that covers the variable exactly can be found.
 func ValueOf(k Kind, in *insn.Inst) Value {
 	switch {
 	case k == Update:

@@ -11,16 +11,16 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// MaxAtomicTyped bounds what AtomicTyped returns, but for the members of the last
-// variable: tables of structures would have tens of thousands.
+// MaxAtomicTyped bounds the number of variables that AtomicTyped returns, except that the members
+// of the last one are all returned: tables of structures could have tens of thousands.
 const MaxAtomicTyped = 1 << 12
 
-// AtomicTyped returns the variables of a file whose type says that their accesses
-// synchronise (C's _Atomic, std::atomic, Rust's Atomic types), as its debug
-// information describes them, members of structures and unions whose type does, and
-// as one variable those that are elements of an array, or in them: of 1, 2, 4
-// or 8 bytes, with an address, sorted by it. Without debug information there are
-// none, and no error; of more than MaxAtomicTyped, not all.
+// AtomicTyped returns the variables of a file whose type makes accesses synchronise (C's _Atomic,
+// std::atomic, Rust's Atomic types), according to the debug information. They include members of
+// structures and unions of such a type. The elements of an array, or the same members of its
+// elements, are one variable. All have 1, 2, 4 or 8 bytes and an address, by which they are sorted.
+// Without debug information the result is empty, and there is no error. If there are more than
+// MaxAtomicTyped, some are left out.
 func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
@@ -51,14 +51,14 @@ func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 	return slices.CompactFunc(vars, func(a, b Variable) bool { return a.Addr == b.Addr }), nil
 }
 
-// atomicPath leads to what is atomic of a variable. A part without a name is a
-// subscript of what is before it.
+// atomicPath is the path from a variable to an atomic part of it. A part without a name is a
+// subscript of the part before it.
 type atomicPath struct {
 	parts []part
-	array *Array // that it goes through, by its first element; nil if none
+	array *Array // the array that the path goes through at its first element; nil if none
 }
 
-// query is the path in the form that a user's would have.
+// query returns the path in the form of a parsed user query.
 func (p atomicPath) query() query {
 	q := query{parts: []part{{}}}
 	for _, x := range p.parts {
@@ -71,8 +71,8 @@ func (p atomicPath) query() query {
 	return q
 }
 
-// spread makes the first element's variable that of all elements; false if the
-// elements leave no room for it.
+// spread changes the variable of the first element to that of all elements; false if the variable
+// is larger than an element.
 func (p atomicPath) spread(v *Variable) bool {
 	if p.array == nil {
 		return true
@@ -99,9 +99,9 @@ const (
 	maxAtomicArray   = 1 << 30
 )
 
-// paths returns what is atomic of a variable of a type: an empty path if it is the
-// variable, the paths to its members and elements if it is a structure or array. An
-// array in an element of another is no part of it.
+// paths returns the paths to the atomic parts of a variable of a type: an empty path if the
+// variable itself is atomic, paths to members and elements if it is a structure or array. Arrays
+// inside the elements of another array are left out.
 func (a *atomicSeeker) paths(typ dwarf.Offset, u *unit) []atomicPath { return a.within(typ, u, 0) }
 
 func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath {
@@ -148,7 +148,7 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	if out, ok := a.known[e.Offset]; ok {
 		return out
 	}
-	a.known[e.Offset] = nil // before the members: one that has itself is damaged
+	a.known[e.Offset] = nil // set before the members are read: a type that contains itself is damaged
 	var out []atomicPath
 	a.x.Members(e, func(f dw.Member) bool {
 		if f.Type != 0 && f.Known && f.Bits == 0 {
@@ -160,8 +160,8 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	return a.known[e.Offset]
 }
 
-// member returns the paths that begin with a member; without a name, as a base class
-// has none, what is in it is named as if it were outside.
+// member returns the paths that begin with a member. If the member has no name, as a base class,
+// the paths inside it begin without one.
 func (a *atomicSeeker) member(name string, typ dwarf.Offset, u *unit, depth int) (out []atomicPath) {
 	for _, p := range a.within(typ, u, depth+1) {
 		if name != "" {

@@ -8,27 +8,25 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// What is known of a function that is called while a register holds the
-// address: which registers it reads at all, and of some of the C library's what
-// they do with the memory.
+// What is known of a function that is called while a register holds the address: which registers it
+// reads at all and, for some functions of the C library, what they do with the memory.
 
-// memoryArgument is what a function does with the memory at one of its
-// arguments.
+// memoryArgument describes what a function does with the memory that one of its arguments points
+// to.
 type memoryArgument struct {
-	register, count insn.Reg // count has the number of bytes; NoReg: at least the first
+	register, count insn.Reg // count holds the number of bytes; NoReg: at least the first byte
 	kind            Kind
 }
 
-// memoryCall is a function of the C library that accesses memory and keeps no
-// address.
+// memoryCall describes a function of the C library that accesses memory and keeps no address.
 type memoryCall struct {
 	args []memoryArgument
-	// first: it returns its first argument.
+	// first reports whether the function returns its first argument.
 	first bool
 }
 
-// memoryCalls are the functions by name, without the prefix and suffix of
-// fortified ones (__memcpy_chk).
+// memoryCalls returns the description of the function of that name. The prefix and suffix of
+// fortified functions (__memcpy_chk) are ignored.
 func memoryCalls(name string) (memoryCall, bool) {
 	const to, from = insn.RDI, insn.RSI
 	if s, ok := strings.CutSuffix(name, "_chk"); ok {
@@ -57,16 +55,16 @@ func memoryCalls(name string) (memoryCall, bool) {
 	return memoryCall{}, false
 }
 
-// synchronisation are beginnings of names of functions that touch an object of
-// their own at the address, and keep none.
+// synchronises reports whether a function, by the beginning of its name, operates on an object of
+// synchronisation at the address and keeps no address.
 func synchronises(name string) bool {
 	return slices.ContainsFunc([]string{
 		"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_", "sem_", "mtx_", "cnd_",
 	}, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
 }
 
-// arguments is how many arguments some functions of the C library take that
-// programs often call; -1 for others.
+// arguments returns how many arguments some frequently called functions of the C library take; -1
+// for other functions.
 func arguments(name string) int {
 	switch name {
 	case "abort", "__stack_chk_fail", "sched_yield", "thrd_yield", "rand", "random", "pthread_self", "getpid", "fork":
@@ -81,13 +79,12 @@ func arguments(name string) int {
 		return 4
 	}
 	if call, ok := memoryCalls(name); ok && len(call.args) > 0 {
-		return 4 // the fortified ones
+		return 4 // the fortified variants
 	}
 	return -1
 }
 
-// memoryCall returns what the function that an instruction calls, or jumps to,
-// does with memory.
+// memoryCall returns what the function that an instruction calls, or jumps to, does with memory.
 func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
 	if f.arch != insn.AMD64 || in.Kind != insn.Call && (in.Kind != insn.Jump || f.fn.Contains(in.Target)) {
 		return memoryCall{}, "", false
@@ -97,8 +94,8 @@ func (f *flow) memoryCall(in *insn.Inst) (memoryCall, string, bool) {
 	return call, name, ok
 }
 
-// passes are the registers by which a call may hand an address on to a function
-// that does with it what is not known.
+// passes returns the registers by which a call may pass an address to a function whose use of it is
+// not known.
 func (f *flow) passes(in *insn.Inst) insn.RegSet {
 	if f.arch != insn.AMD64 || in.Kind != insn.Call && in.Kind != insn.Jump {
 		return allRegs
@@ -117,12 +114,11 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 	return f.known().readsAtEntry(in.Target)
 }
 
-// maxEntry bounds the instructions of a callee that are looked at for the
-// registers that it reads.
+// maxEntry bounds the instructions of a callee that are examined for the registers that it reads.
 const maxEntry = 256
 
-// readsAtEntry returns the registers whose content at its entry a function of the
-// file may read, or hand on: all that pass arguments where that is not known.
+// readsAtEntry returns the registers whose content at its entry a function of the file may read or
+// pass on; all that pass arguments where that is not known.
 func (c *Code) readsAtEntry(entry uint64) insn.RegSet {
 	if set, ok := c.entryReads[entry]; ok {
 		return set
@@ -133,11 +129,11 @@ func (c *Code) readsAtEntry(entry uint64) insn.RegSet {
 	return e.reads
 }
 
-// entryReader follows the paths from a function's entry.
+// entryReader follows the paths from a function's entry to find the registers that it reads.
 type entryReader struct {
 	file  *bin.File
 	reads insn.RegSet
-	seen  map[uint64]insn.RegSet // where it was, with what had been written by then
+	seen  map[uint64]insn.RegSet // by address visited: the registers written before it
 	left  int
 }
 
@@ -172,8 +168,8 @@ func (e *entryReader) follow(at uint64, written insn.RegSet) {
 	}
 }
 
-// decode returns the instruction at an address; false if it is not understood, or
-// there were too many.
+// decode returns the instruction at an address; false if it could not be decoded, or the budget is
+// exhausted.
 func (e *entryReader) decode(at uint64) (insn.Inst, bool) {
 	if e.left--; e.left < 0 || e.file == nil {
 		return insn.Inst{}, false

@@ -12,26 +12,25 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// A census takes all writable data objects of a binary at once, for a user who
-// does not know yet which of them threads share. One pass over the code takes the
-// whole span of the objects for one variable, and what it finds is dealt out
-// afterwards: first to the objects, then, where the debug information tells, to
-// their members and elements. Where it does not, accesses that overlap are of
-// one variable, named by its distance from the object's beginning.
+// A census finds all writable data objects of a binary at once, for a user who does not know yet
+// which of them threads share. One pass over the code treats the whole span of the objects as one
+// variable. The accesses that it finds are then assigned to the objects and, where there is debug
+// information, to their members and elements. Where there is none, accesses that overlap are
+// assigned to one variable, which is named by its offset in the object.
 
 // Census is what code does with the writable data of its own file.
 type Census struct {
-	Variables []Accessed // by address; those that some code accesses directly
-	Arrays    []Picked   // by address; those of which code picks elements; no Variable is in one
+	Variables []Accessed // by address; those that code accesses directly
+	Arrays    []Picked   // by address; those whose elements code indexes; no element of Variables is inside one
 	Objects   int        // writable data objects looked at
-	// Escaped are the names of objects whose address is taken, so that accesses may
-	// go through a pointer, sorted.
+	// Escaped are the names, sorted, of objects whose address escapes, so that they may be accessed
+	// through a pointer that is not followed.
 	Escaped []string
-	// Unnamed counts data symbols that were left out because they have no
-	// debug information while others have.
+	// Unnamed is the number of data symbols that were left out because they have no debug
+	// information while other objects have.
 	Unnamed int
-	// Unknown counts instructions that may access an object and were not
-	// understood, Doubtful those that may access one of several.
+	// Unknown is the number of instructions that may access an object and were not understood.
+	// Doubtful is the number of those that may access one of several objects.
 	Unknown, Doubtful int
 }
 
@@ -45,23 +44,22 @@ type Accessed struct {
 type object struct {
 	name string
 	lo   uint64
-	hi   uint64 // behind its last byte
+	hi   uint64 // the address after its last byte
 	v    *found // nil without debug information
 }
 
-// maxObjects bounds the objects of a census, maxCensus their accesses: the largest
-// program measured (a browser) has a third of that.
+// maxObjects bounds the objects of a census, maxCensus their accesses. The largest program measured
+// (a browser) has a third of that.
 const (
 	maxObjects = 1 << 18
 	maxCensus  = 1 << 20
 )
 
-// TakeCensus finds the writable data objects of f and the direct accesses of
-// them. It fails only if f's code cannot be read; what could not be understood is
-// in the result.
+// TakeCensus finds the writable data objects of f and the direct accesses to them. It fails only if
+// f's code cannot be read. The result counts the code that was not understood.
 func TakeCensus(f *bin.File) (c *Census, err error) { return NewCode(f, nil).TakeCensus() }
 
-// TakeCensus finds them as the function of this name does.
+// TakeCensus does the same as the function TakeCensus, for the file of code.
 func (code *Code) TakeCensus() (c *Census, err error) {
 	f := code.file
 	defer func() { // the standard library's reader of debug information can panic
@@ -94,15 +92,15 @@ func (code *Code) TakeCensus() (c *Census, err error) {
 	return c, nil
 }
 
-// taker takes one census.
+// taker performs one census.
 type taker struct {
 	census  *Census
 	file    *bin.File
 	objects []object // by address, not overlapping
 	leaves  map[uint64]leaf
 	index   *index
-	arrays  []Picked // of which code picks elements, by address
-	// structured are the objects, by address, of which code names many places.
+	arrays  []Picked // arrays whose elements code indexes, by address
+	// structured are the objects, by address, that code accesses at many constant addresses.
 	structured map[uint64]bool
 }
 
@@ -112,12 +110,11 @@ type leaf struct {
 	lo   uint64
 	size int
 	info typeInfo
-	ok   bool // the debug information knows it
+	ok   bool // the debug information describes it
 }
 
-// collect finds the objects. Symbols count only where nothing has debug
-// information: in a program that has, they are those of the C library's and the
-// compiler's own parts.
+// collect finds the objects. Symbols count only where no object has debug information. In a program
+// with debug information, the other symbols belong to the C library or the compiler.
 func (t *taker) collect() {
 	ranges := t.file.Writable()
 	writable := func(lo, hi uint64) bool {
@@ -151,7 +148,7 @@ func (t *taker) known(addr uint64, n int) bool {
 	return i > 0 && (t.objects[i-1].lo == addr || addr < t.objects[i-1].hi)
 }
 
-// internal are symbols of the compiler's and the linker's own.
+// internal reports whether a symbol is one of the compiler's or the linker's own.
 func internal(s bin.Symbol) bool {
 	for _, p := range []string{"_ZTV", "_ZTI", "_ZTS", "_ZTT", "_ZGV", "__dso_handle", "__TMC_END__", "completed."} {
 		if strings.HasPrefix(s.Name, p) {
@@ -161,7 +158,7 @@ func internal(s bin.Symbol) bool {
 	return s.Version != "" // a copy of a variable of the C library
 }
 
-// described takes the objects of the debug information, sorted by address.
+// described passes the objects that have debug information to keep, sorted by address.
 func (t *taker) described(keep func(object)) {
 	all := t.index.all(func([]component) bool { return true })
 	all = slices.DeleteFunc(all, func(v found) bool { return v.storage != inMemory || v.addr == 0 })
@@ -182,8 +179,8 @@ func (t *taker) described(keep func(object)) {
 	}
 }
 
-// arrange sorts the objects and makes their names differ; of those that overlap the
-// first stays, and of the same beginning the longest.
+// arrange sorts the objects and makes their names unique. Of objects that overlap it keeps the
+// first, and of those with the same beginning the longest.
 func (t *taker) arrange() {
 	slices.SortStableFunc(t.objects, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
@@ -206,13 +203,13 @@ func (t *taker) arrange() {
 	t.objects = kept
 }
 
-// span is one variable that all objects are in.
+// span returns a variable that contains all objects.
 func (t *taker) span() Variable {
 	lo, hi := t.objects[0].lo, t.objects[len(t.objects)-1].hi
 	return Variable{Name: "the data", File: t.file, Addr: lo, Size: int(hi - lo)}
 }
 
-// touched gives the objects that [lo, hi) overlaps.
+// touched returns the objects that [lo, hi) overlaps.
 func (t *taker) touched(lo, hi uint64) []object {
 	i := sort.Search(len(t.objects), func(i int) bool { return t.objects[i].hi > lo })
 	j := i
@@ -222,7 +219,7 @@ func (t *taker) touched(lo, hi uint64) []object {
 	return t.objects[i:j]
 }
 
-// deal gives each access to the variables that it touches.
+// deal assigns each access to the variables that it touches.
 func (t *taker) deal(span Variable, accesses []Access) {
 	if len(accesses) > maxCensus {
 		t.census.Unknown += len(accesses) - maxCensus
@@ -258,7 +255,7 @@ func (t *taker) deal(span Variable, accesses []Access) {
 	slices.SortFunc(t.census.Variables, func(a, b Accessed) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
 }
 
-// within makes an access of the span one of a variable in it.
+// within converts an access of the span to one of a variable in it.
 func within(a Access, span, v Variable) Access {
 	addr := span.Addr + uint64(a.Offset)
 	a.Offset = int64(addr - v.Addr)
@@ -281,7 +278,7 @@ func (t *taker) variable(l leaf) Variable {
 	return v
 }
 
-// leavesIn gives the variables in [lo, hi), at most maxTouched of each object.
+// leavesIn returns the variables in [lo, hi), at most maxTouched in each object.
 func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
 	var out []leaf
 	for _, o := range t.touched(lo, hi) {
@@ -300,11 +297,11 @@ func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
 	return out
 }
 
-// maxTouched bounds the variables that one access touches: a vector of 64 bytes
-// of characters would touch as many.
+// maxTouched bounds the variables that one access touches: a vector of 64 bytes over an array of
+// characters touches 64.
 const maxTouched = 64
 
-// leafAt asks the debug information which variable is at an address.
+// leafAt returns the variable that contains an address, according to the debug information.
 func (t *taker) leafAt(o object, at uint64) leaf {
 	if l, ok := t.leaves[at]; ok {
 		return l
@@ -319,8 +316,8 @@ func (t *taker) leafAt(o object, at uint64) leaf {
 	return l
 }
 
-// unknown gives the ranges of overlapping accesses where the debug information
-// knows no variable. Wide accesses, which copy or clear several, join none.
+// unknown returns the ranges covered by overlapping accesses where the debug information describes
+// no variable. Accesses of more than 8 bytes, which copy or clear several variables, are left out.
 func (t *taker) unknown(span Variable, accesses []Access) []bin.Range {
 	var rs []bin.Range
 	for _, a := range accesses {
@@ -343,8 +340,8 @@ func (t *taker) unknown(span Variable, accesses []Access) []bin.Range {
 	return merged
 }
 
-// grouped gives the variable of overlapping accesses at an address; its size is 0
-// where only wide accesses go.
+// grouped returns the variable that overlapping accesses form at an address. Its size is 0 where
+// there are only wide accesses.
 func grouped(o object, at uint64, groups []bin.Range) leaf {
 	i := sort.Search(len(groups), func(i int) bool { return groups[i].Hi > at })
 	if i == len(groups) || !groups[i].Contains(at) {
@@ -358,7 +355,7 @@ func grouped(o object, at uint64, groups []bin.Range) leaf {
 	return l
 }
 
-// escaped names the objects whose addresses are taken.
+// escaped records the names of the objects that contain the addresses.
 func (t *taker) escaped(addresses []uint64) {
 	names := map[string]bool{}
 	for _, addr := range addresses {

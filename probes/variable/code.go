@@ -10,24 +10,24 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Code is the code of one file, in which the accesses of variables are looked for.
-// What is found out about the file on the way serves the next variable too. It is
-// not safe for concurrent use.
+// Code is the code of one file, which is searched for accesses of variables. Facts found about the
+// file are kept for the next variable. It is not safe for concurrent use.
 type Code struct {
-	file     *bin.File // nil: nothing is known of it
+	file     *bin.File // nil: nothing is known of the file
 	arch     insn.Arch
 	arrivals code.Arrivals
 
-	names      map[uint64]string // of functions that are called; nil until asked for
-	objects    map[uint64]bool   // where objects of several parts begin; likewise
+	names   map[uint64]string // names of the functions that are called; nil until first used
+	objects map[uint64]bool   // addresses at which objects of several parts begin; nil until first used
+	// entryReads are the results of readsAtEntry, by the address of the function.
 	entryReads map[uint64]insn.RegSet
-	returns    map[uint64]bool    // by a function's beginning: it can return an address
-	results    *results           // nil until asked for
-	before     code.Solver[state] // of one flow after the other
+	returns    map[uint64]bool    // by a function's address: it may return an address
+	results    *results           // nil until first used
+	before     code.Solver[state] // reused by one flow after the other
 }
 
-// NewCode returns the code of f. Arrivals reports where jump tables and exceptions
-// land; if it is nil, a function that has an indirect jump may be entered anywhere.
+// NewCode returns the code of f. Arrivals reports where jump tables and exceptions land. If it is
+// nil, control may arrive anywhere in a function that contains an indirect jump.
 func NewCode(f *bin.File, arrivals code.Arrivals) *Code {
 	c := &Code{file: f, arrivals: arrivals, entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}}
 	if f != nil {
@@ -36,7 +36,7 @@ func NewCode(f *bin.File, arrivals code.Arrivals) *Code {
 	return c
 }
 
-// known is the code that the target is looked for in.
+// known returns the code that is searched for the target.
 func (t *target) known() *Code {
 	if t.facts == nil {
 		t.facts = NewCode(t.file, nil)
@@ -45,13 +45,12 @@ func (t *target) known() *Code {
 	return t.facts
 }
 
-// Accesses finds the instructions of f that access v. If v lives in another
-// file, those are the ones that go through f's global offset table. It fails
-// only if f's code cannot be read; what could not be understood is in the
-// result.
+// Accesses returns the instructions of f that access v. If v is in another file, those are the
+// instructions that access it through f's global offset table. Accesses fails only if f's code
+// cannot be read. The result lists the code that was not understood.
 func Accesses(f *bin.File, v Variable) (Result, error) { return NewCode(f, nil).Accesses(v) }
 
-// Accesses finds the instructions that access v, as the function of this name does.
+// Accesses does the same as the function Accesses, for the file of c.
 func (c *Code) Accesses(v Variable) (Result, error) {
 	if v.Size <= 0 || v.File == nil {
 		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)
@@ -59,21 +58,20 @@ func (c *Code) Accesses(v Variable) (Result, error) {
 	return newTarget(c, v).accesses()
 }
 
-// Query asks for the accesses of a variable.
+// Query is a search for the accesses of one variable.
 type Query struct {
 	Variable Variable
-	In       []bin.Range // the functions to look through, sorted; nil: wherever they are
-	Escapes  bool        // where its address leaves for is asked too, which takes most of the time
+	In       []bin.Range // the functions to search, sorted; nil: all that may mention the variable
+	Escapes  bool        // also find where its address escapes to, which takes most of the time
 }
 
-// Answer is what is said to a Query.
+// Answer is the result of a Query.
 type Answer struct {
-	Result Result // without Escapes and AddressTaken, where these were not asked for
+	Result Result // without Escapes and AddressTaken if the Query has no Escapes
 	Err    error
 }
 
-// Direct returns the answers to queries of several variables: each function is decoded
-// only once.
+// Direct returns the answers to queries for several variables. Each function is decoded only once.
 func (c *Code) Direct(queries []Query) []Answer {
 	answers := make([]Answer, len(queries))
 	collectors := make([]*collector, len(queries))
@@ -112,7 +110,7 @@ func (c *Code) Direct(queries []Query) []Answer {
 	return answers
 }
 
-// through looks through one function for all that is asked of it.
+// through passes one function to all collectors that search it.
 func (c *Code) through(fn bin.Range, asked []*collector) {
 	r, err := c.read(fn)
 	for _, col := range asked {
@@ -141,10 +139,9 @@ func (t *target) accesses() (Result, error) {
 	return c.result(), c.err
 }
 
-// maxFunction bounds the function that is followed, in bytes: what is known at
-// each of its instructions and blocks takes a thousand times as much. Of code
-// that compilers make, only tables of machine descriptions and the like come
-// near.
+// maxFunction bounds the size of a function that is followed, in bytes: the states at its
+// instructions and blocks take a thousand times as much. In code from compilers, only tables of
+// machine descriptions and the like come close to it.
 const maxFunction = 1 << 19
 
 // read reads and decodes a function; nil if it is too large.
@@ -175,8 +172,8 @@ func (c *Code) begins(addr uint64) bool {
 	return c.objects[addr]
 }
 
-// calleeName names a function of the file that is called directly, "" if it has
-// no name.
+// calleeName returns the name of a function of the file that is called directly; "" if it has no
+// name.
 func (c *Code) calleeName(addr uint64) string {
 	if c.names == nil {
 		c.names = map[uint64]string{}
@@ -195,10 +192,9 @@ func (c *Code) calleeName(addr uint64) string {
 	return c.names[addr]
 }
 
-// returnsAddress reports whether what a function leaves in the first register
-// may be an address. A function that returns nothing, or less than eight bytes,
-// leaves there what it last used it for; without debug information nobody
-// knows.
+// returnsAddress reports whether the value that a function leaves in the result register may be an
+// address. A function that returns nothing, or less than eight bytes, leaves a leftover value
+// there. Without debug information the result is true.
 func (c *Code) returnsAddress(fn bin.Range) bool {
 	may, ok := c.returns[fn.Lo]
 	if !ok {

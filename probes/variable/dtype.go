@@ -9,18 +9,18 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// typeInfo is what a type's description states about a variable of that type.
+// typeInfo describes a type as far as a variable of that type needs it.
 type typeInfo struct {
 	text     string
 	size     int64
 	class    Class
 	atomic   bool
 	volatile bool
-	signed   bool // an enumeration with negative constants
+	signed   bool // an enumeration has negative constants
 	char     bool
 	// constants are those of an enumeration.
 	constants []Constant
-	// bad says why the type cannot be watched; "" if it can.
+	// bad states why the type cannot be watched; "" if it can be.
 	bad string
 }
 
@@ -29,16 +29,15 @@ var encodings = map[int64]Class{
 	0x01: Pointer, 0x02: Bool, 0x04: Float, 0x05: Int, 0x06: Int, 0x07: Uint, 0x08: Uint, 0x10: Uint, 0x11: Uint, 0x12: Uint,
 }
 
-// typeOf describes the type at an offset. It follows names and qualifiers
-// itself, because the library's types lack C11's _Atomic and build whole graphs
-// of structures for a pointer.
+// typeOf describes the type at an offset. It follows typedefs and qualifiers itself, because the
+// standard library's types lack C11's _Atomic, and build whole graphs of structures for a pointer.
 func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
 	x.Left = maxTypeEntries
 	return x.typeAt(off, u, 0)
 }
 
-// maxTypeEntries bounds the entries that are read for one type: structures in
-// structures would take a time exponential in their depth.
+// maxTypeEntries bounds the entries that are read for one type: nested structures could take time
+// exponential in their depth.
 const maxTypeEntries = 1 << 16
 
 func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
@@ -91,8 +90,8 @@ func baseType(e *dwarf.Entry, name string) typeInfo {
 	return t
 }
 
-// charTypes are the types that hold characters: unsigned char is more often a
-// number, as uint8_t.
+// charTypes are the types that hold characters. unsigned char is not one of them: it is more often
+// a number, as in uint8_t.
 var charTypes = map[string]bool{"char": true, "char8_t": true, "char16_t": true, "char32_t": true, "wchar_t": true}
 
 // maxConstants bounds the constants of an enumeration that are kept.
@@ -118,8 +117,8 @@ func refuse(name, why string) typeInfo {
 	return typeInfo{text: name, bad: "type " + name + why}
 }
 
-// isC are the languages whose types are named with their tag: C89, C, C99,
-// Objective C, C11, C17, C23.
+// isC are the languages in which a type's name includes its tag: C89, C, C99, Objective C, C11,
+// C17, C23.
 var isC = map[int64]bool{0x01: true, 0x02: true, 0x0c: true, 0x10: true, 0x1d: true, 0x2c: true, 0x3e: true}
 
 func tagged(tag, name string, u *unit) string {
@@ -139,8 +138,8 @@ func (x *index) pointerSize(e *dwarf.Entry) int64 {
 	return 8
 }
 
-// typedef names a type anew. C's atomic_flag is a structure of one member, and
-// its other names say that they are atomic even where DWARF cannot: _Atomic is
+// typedef returns the type with the name of a typedef. C's atomic_flag is a structure of one
+// member. The other atomic_ typedefs mark a type as atomic even where DWARF cannot: its _Atomic is
 // new in version 5.
 func (x *index) typedef(e *dwarf.Entry, name string, inner typeInfo) typeInfo {
 	switch {
@@ -175,8 +174,8 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 	return t
 }
 
-// structure describes a structure, of which only the atomic types of the C++
-// and Rust libraries can be watched: they are a scalar in wrappings.
+// structure describes a structure. Only the atomic types of the C++ and Rust libraries can be
+// watched: each is a scalar wrapped in structures.
 func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
 	e = x.Complete(e)
 	atomic, ok := x.atomics[e.Offset]
@@ -191,8 +190,8 @@ func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeI
 	return t
 }
 
-// onlyMember describes the scalar that a structure consists of, through base
-// classes and members as large as the structure itself.
+// onlyMember describes the scalar that a structure consists of, through base classes and members
+// that are as large as the structure itself.
 func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
 	only := refuse(dw.Name(e), ", which is not a scalar")
 	if depth > maxChain {
@@ -217,12 +216,12 @@ func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
 	return x.typeAt(off, u, depth)
 }
 
-// results knows from the debug information whether functions may return an
-// address. It errs towards yes, also where the answer would take too long.
+// results finds in the debug information whether functions may return an address. If that is not
+// known, or would take too long to find, the result is that they may.
 type results struct {
-	x     *index // nil: nothing is known
+	x     *index // nil: there is no debug information
 	spans *dw.Spans
-	left  int // entries that may still be looked at
+	left  int // the number of entries that may still be read
 }
 
 // maxEntriesRead bounds the entries that are read for all functions that access a
@@ -231,7 +230,7 @@ const maxEntriesRead = 1 << 24
 
 func newResults(f *bin.File) (rs *results) {
 	rs = &results{left: maxEntriesRead}
-	defer func() { _ = recover() }() // damaged data: what was found so far
+	defer func() { _ = recover() }() // damaged data: what was read so far is used
 	if f == nil {
 		return rs
 	}
@@ -240,7 +239,7 @@ func newResults(f *bin.File) (rs *results) {
 		return rs
 	}
 	rs.x = x
-	rs.spans, _ = dw.Of(f).Spans() // what is damaged has none
+	rs.spans, _ = dw.Of(f).Spans() // damaged data: no spans
 	return rs
 }
 
@@ -257,7 +256,7 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 	return true
 }
 
-// inUnit looks for the function in a unit.
+// inUnit reports whether the function at an address, in unit u, may return an address.
 func (rs *results) inUnit(u dw.Unit, at uint64) bool {
 	r := rs.x.Parts[0].Data.Reader()
 	r.Seek(u.Entry)
@@ -279,8 +278,8 @@ func (rs *results) inUnit(u dw.Unit, at uint64) bool {
 	return true
 }
 
-// addressResult reports whether a function's entry, or one that it completes,
-// has a result that can hold an address.
+// addressResult reports whether the result of a function, by its entry or one that the entry
+// completes, can hold an address.
 func (x *index) addressResult(e *dwarf.Entry, u *unit) bool {
 	for range maxChain {
 		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {

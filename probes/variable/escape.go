@@ -6,30 +6,30 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// How is in what way accesses of a variable may go unseen.
+// How is the way in which accesses of a variable may go unseen.
 type How uint8
 
 // The ways.
 const (
 	// Stored: the address is stored to memory, where it is not followed.
 	Stored How = iota
-	// Passed: it is in a register that passes arguments where a function is
-	// called, jumped to, or the kernel entered.
+	// Passed: it is in a register that passes arguments where a function is called or jumped to, or
+	// where the kernel is entered.
 	Passed
-	// Returned: it is in the register that a function returns.
+	// Returned: it is in the register that holds a function's result.
 	Returned
-	// Computed: it goes into a computation that is not followed.
+	// Computed: it is an operand of a computation that is not followed.
 	Computed
 	// InData: a word of initialised data holds the address.
 	InData
-	// NotUnderstood: an instruction that mentions it, or code around it, could
-	// not be decoded or followed.
+	// NotUnderstood: an instruction that mentions it, or the code around it, could not be decoded
+	// or followed.
 	NotUnderstood
 )
 
 var howNames = [...]string{"stored", "passed", "returned", "computed with", "in data", "not understood"}
 
-// String returns the way as a word or two.
+// String returns the way in one or two words.
 func (h How) String() string {
 	if int(h) < len(howNames) {
 		return howNames[h]
@@ -37,16 +37,16 @@ func (h How) String() string {
 	return "unknown"
 }
 
-// Escape is a place from which on accesses of the variable may happen that no
-// instruction in Accesses shows.
+// Escape is a point after which the variable may be accessed by instructions that are not in
+// Accesses.
 type Escape struct {
-	Addr uint64 // of the instruction, or of the word in data
+	Addr uint64 // address of the instruction, or of the word of data
 	How  How
-	// Callee is the address of the function that gets it; 0 if unknown.
+	// Callee is the address of the function that receives the address; 0 if unknown.
 	Callee uint64
 }
 
-// escapes records where the address goes where it is not followed.
+// escapes records where the address goes to where it is not followed.
 func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	if f.storesAddress(in) {
 		c.escape(Escape{Addr: in.Addr, How: Stored}, []uint64{in.Addr})
@@ -73,13 +73,13 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// leads reports whether code that has the value can reach the variable with it.
+// leads reports whether code that holds the value can reach the variable through it.
 func (f *flow) leads(h held) bool {
 	return h.points() && (!h.exact() || f.v.reached(h.addr))
 }
 
-// uses reports whether the instruction takes the address in a register where it
-// is not followed.
+// uses reports whether the instruction uses the address in register r in a way that is not
+// followed, and in which way.
 func (f *flow) uses(s *state, in *insn.Inst, r insn.Reg) (How, bool) {
 	if !usesAddress(in, r) {
 		return 0, false
@@ -101,13 +101,13 @@ func (f *flow) uses(s *state, in *insn.Inst, r insn.Reg) (How, bool) {
 	return Computed, true
 }
 
-// argumentWords is how many words above the stack pointer a call's arguments
-// may take that registers have no room for.
+// argumentWords is the assumed maximum of words above the stack pointer that hold a call's
+// arguments for which there are no registers.
 const argumentWords = 8
 
-// slotEscapes records the addresses on the stack that a call may read, as
-// arguments, and those that are read otherwise than whole into a register. A word that
-// the function itself reads again is no argument, since a callee may change those.
+// slotEscapes records the addresses on the stack that a call may read as arguments, and those that
+// are read other than as a whole word into a register. A word that the function itself reads again
+// is not counted as an argument, since a callee may change its arguments.
 func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	sp := s.regs[insn.RSP]
 	call := in.Kind.Calls()
@@ -128,8 +128,7 @@ func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// storesAddress reports whether the instruction stores an address of the object
-// as a constant.
+// storesAddress reports whether the instruction stores an address of the object as a constant.
 func (f *flow) storesAddress(in *insn.Inst) bool {
 	if !f.fixed || !f.target.direct {
 		return false
@@ -141,8 +140,8 @@ func (f *flow) storesAddress(in *insn.Inst) bool {
 	return ok && f.v.reached(value)
 }
 
-// usesAddress reports whether the instruction does more with the register than
-// to access memory through it, to compare it, or to make another address of it.
+// usesAddress reports whether the instruction uses the register other than to access memory through
+// it, to compare it, or to make another address from it.
 func usesAddress(in *insn.Inst, r insn.Reg) bool {
 	if !in.Known {
 		return true
@@ -174,8 +173,7 @@ const (
 	allRegs   insn.RegSet = 1<<numRegs - 1
 )
 
-// leaving are the registers whose content others may see after the
-// instruction.
+// leaving returns the registers whose content other code may see after the instruction.
 func (f *flow) leaving(in *insn.Inst) insn.RegSet {
 	args := argsAMD64
 	if f.arch == insn.ARM64 {

@@ -16,16 +16,14 @@ import (
 // Find finds a variable of one file by name. See FindIn.
 func Find(f *bin.File, name string) (Variable, error) { return FindIn([]*bin.File{f}, name) }
 
-// FindIn finds a variable by name in a program and its libraries, given in the
-// order in which the dynamic linker searches them, the program first. Name is
-// "hits", "ns::Queue::depth" (enclosing scopes may be left out where that is
-// not ambiguous), "func::count" or "func.count" for a function's static, or a
-// path into one of these: "server.stats.hits", "slots[3].state"; before
-// it may stand "file.c:", "dir/file.c:", "file.c:12:" (the line of the
-// declaration) or "libx.so:". A file without debug information is searched by
-// its symbol table; behind the name may stand an offset in bytes and a type,
-// "slots+16:u32". Where the program has a copy of a library's variable, the
-// copy is the variable. Errors that the name is the cause of are *Error.
+// FindIn finds a variable by name in a program and its libraries. The files are given in the order
+// in which the dynamic linker searches them, the program first. Name is "hits", "ns::Queue::depth"
+// (enclosing scopes may be omitted where that is not ambiguous), "func::count" or "func.count" for
+// a function's static, or a path into one of these: "server.stats.hits", "slots[3].state". The name
+// may be preceded by "file.c:", "dir/file.c:", "file.c:12:" (the line of the declaration) or
+// "libx.so:". A file without debug information is searched by its symbol table. The name may then
+// be followed by an offset in bytes and a type: "slots+16:u32". Where the program has a copy of a
+// library's variable, the result is the copy. Errors that the name causes are of type *Error.
 func FindIn(files []*bin.File, name string) (Variable, error) { return NewFinder(files).Find(name) }
 
 // Finder finds several variables of the same files, reading the debug
@@ -36,23 +34,22 @@ type Finder struct {
 	failed  map[*bin.File]error
 }
 
-// NewFinder makes a finder for a program and its libraries; see FindIn.
+// NewFinder returns a finder for a program and its libraries; see FindIn.
 func NewFinder(files []*bin.File) *Finder {
 	return &Finder{files: files, indexes: map[*bin.File]*index{}, failed: map[*bin.File]error{}}
 }
 
-// candidate is something that the name may mean.
+// candidate is a variable that the name may denote.
 type candidate struct {
 	file  *bin.File
-	parts int // of the query that name it; the others lead into it
+	parts int // the number of parts of the query that name it; the others lead into it
 	level matchLevel
 	found *found      // from debug information, or
 	sym   *bin.Symbol // from the symbol table
 }
 
-// LocateIn finds where a variable of any type begins, a lock in a structure for one. Of
-// what it gives Name, Symbol, File, Addr, Whole, DeclFile and DeclLine are filled. See
-// FindIn.
+// LocateIn finds the address of a variable of any type, for example of a lock in a structure. In
+// the result only Name, Symbol, File, Addr, Whole, DeclFile and DeclLine are set. See FindIn.
 func LocateIn(files []*bin.File, name string) (Variable, error) {
 	return NewFinder(files).find(name, true)
 }
@@ -68,7 +65,7 @@ func (fd *Finder) find(name string, place bool) (v Variable, err error) {
 	}()
 	readings, bad := parseNames(name)
 	if bad != nil && place {
-		readings, _ = parseNames(name + ":u8") // at an offset nothing but its type is missing
+		readings, _ = parseNames(name + ":u8") // a name with an offset lacks only a type
 	}
 	if len(readings) == 0 {
 		return Variable{}, bad
@@ -85,7 +82,7 @@ func (fd *Finder) find(name string, place bool) (v Variable, err error) {
 	return Variable{}, fd.notFound(readings[0])
 }
 
-// explain adds to an error what debug information could not be read.
+// explain adds to an error which debug information could not be read.
 func (fd *Finder) explain(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != NoDebugInfo && e.Reason != WrongType {
@@ -103,9 +100,9 @@ func (fd *Finder) candidates(q query) []candidate {
 	var all []candidate
 	for _, f := range fd.files {
 		all = append(all, fd.inFile(f, q)...)
-		// The program's own come first, and the libraries' debug
-		// information need not be read; a symbol alone may stand for the
-		// copy of a library's variable, whose type the library knows.
+		// The program's own variables come first, and if it has one, the libraries' debug
+		// information need not be read. A dynamic symbol alone may be the copy of a library's
+		// variable, whose type only the library describes.
 		if len(all) > 0 && (all[0].found != nil || !all[0].sym.Dynamic) {
 			break
 		}
@@ -113,8 +110,9 @@ func (fd *Finder) candidates(q query) []candidate {
 	return all
 }
 
-// choose makes one of the candidates the variable. f.n may be a static of a
-// function and a member of a variable: that which there is.
+// choose returns the variable of one of the candidates. The name f.n may denote a static of the
+// function f or a member of the variable f: if only one of them is a valid variable, that one is
+// chosen.
 func choose(q query, all []candidate) (Variable, error) {
 	all = best(all)
 	if len(all) > 1 {
@@ -134,7 +132,7 @@ func choose(q query, all []candidate) (Variable, error) {
 	return all[0].variable(q)
 }
 
-// index reads a file's debug information once; nil if it has none.
+// index returns the index of a file's debug information, which it reads once; nil if there is none.
 func (fd *Finder) index(f *bin.File) *index {
 	if _, done := fd.failed[f]; !done {
 		fd.indexes[f], fd.failed[f] = newIndex(f)
@@ -164,8 +162,8 @@ func (fd *Finder) inFile(f *bin.File, q query) []candidate {
 	return bySymbol(f, q)
 }
 
-// match compares the query with a qualified name; parts are how many of the
-// query's name it.
+// match compares the query with a qualified name. Parts is the number of the query's parts that
+// name the variable.
 func (q query) match(name []component) (level matchLevel, parts int) {
 	for _, k := range q.heads() {
 		if l := match(q.head(k), name); l > noMatch && l >= level {
@@ -175,8 +173,8 @@ func (q query) match(name []component) (level matchLevel, parts int) {
 	return level, parts
 }
 
-// bySymbol finds variables in the symbol tables. The tables do not say in
-// which source file a name is, nor in which function.
+// bySymbol finds variables in the symbol tables, which record neither the source file nor the
+// function of a name.
 func bySymbol(f *bin.File, q query) []candidate {
 	seen := map[uint64]bool{}
 	var long bin.Demangling
@@ -218,7 +216,7 @@ func matchSymbol(path []string, name string, long *bin.Demangling) matchLevel {
 	return match(path, parts)
 }
 
-// visible reports whether other files' references mean this variable too.
+// visible reports whether references in other files can denote this variable.
 func (c candidate) visible() bool {
 	if c.found != nil {
 		return c.found.external
@@ -226,8 +224,9 @@ func (c candidate) visible() bool {
 	return !c.sym.Local
 }
 
-// best keeps the candidates of the highest level that have a place, if any
-// has; of those that the dynamic linker makes one, it keeps the first.
+// best returns the candidates of the highest match level, only those with an address if there are
+// any. Of several candidates that the dynamic linker resolves to one variable, it keeps those of
+// the first file.
 func best(all []candidate) []candidate {
 	keep := func(test func(candidate) bool) {
 		if kept := slices.DeleteFunc(slices.Clone(all), func(c candidate) bool { return !test(c) }); len(kept) > 0 {
@@ -261,8 +260,7 @@ func best(all []candidate) []candidate {
 	return all
 }
 
-// linkage is the name by which other files refer to the variable; "" if they
-// cannot.
+// linkage returns the name by which other files refer to the variable; "" if they cannot.
 func (c candidate) linkage() string {
 	switch {
 	case !c.visible():
@@ -275,7 +273,7 @@ func (c candidate) linkage() string {
 	return c.found.name[len(c.found.name)-1].name
 }
 
-// variable makes the candidate a variable, or says why it cannot be watched.
+// variable returns the candidate as a Variable, or an error that states why it cannot be watched.
 func (c candidate) variable(q query) (Variable, error) {
 	if c.sym != nil {
 		return c.fromSymbol(q)
@@ -311,7 +309,7 @@ func (c candidate) variable(q query) (Variable, error) {
 	return out, nil
 }
 
-// fromSymbol makes a variable of what the symbol table says, and the user.
+// fromSymbol returns a Variable made from the symbol and the type that the user stated.
 func (c candidate) fromSymbol(q query) (Variable, error) {
 	s := c.sym
 	refuse := func(r Reason, format string, args ...any) (Variable, error) {
@@ -358,10 +356,9 @@ func plainName(linkage string) string {
 	return demangle.Filter(linkage, demangle.NoParams, demangle.MaxLength(12))
 }
 
-// copied moves a library's variable to the copy that the program has of it: a
-// program that is not position-independent, or refers to it directly, reserves
-// room in its own data, and the dynamic linker makes every reference mean that
-// (relocations of type COPY).
+// copied returns the variable, or the program's copy of it. A program that is not
+// position-independent, or that refers to a library's variable directly, reserves room in its own
+// data, and the dynamic linker binds every reference to that copy (relocations of type COPY).
 func (fd *Finder) copied(v Variable) Variable {
 	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.around().Lo }) {
 		v.Symbol = ""
@@ -377,7 +374,7 @@ func (fd *Finder) copied(v Variable) Variable {
 	return v
 }
 
-// move puts the variable into another file, by so many bytes.
+// move changes the variable's file, and adds by to its addresses.
 func (v *Variable) move(f *bin.File, by uint64) {
 	v.File, v.Addr = f, v.Addr+by
 	for i := range v.Reach {
@@ -388,8 +385,8 @@ func (v *Variable) move(f *bin.File, by uint64) {
 	}
 }
 
-// exports reports whether the dynamic linker sees a variable of that name in
-// the file that passes the test.
+// exports reports whether the file has a dynamic symbol of that name, for a variable, that passes
+// the test.
 func exports(f *bin.File, name string, test func(bin.Symbol) bool) bool {
 	if name == "" {
 		return false
@@ -415,7 +412,7 @@ func ambiguous(q query, all []candidate) error {
 	return e
 }
 
-// spelling is a name that means this candidate alone, as far as that can be.
+// spelling returns a name that denotes only this candidate, as far as that is possible.
 func (c candidate) spelling(line bool) string {
 	if c.sym != nil {
 		return path.Base(c.file.Name()) + ":" + c.sym.Name
@@ -437,7 +434,7 @@ func (c candidate) where() string {
 	return fmt.Sprintf(" at %s:%d", c.found.source(), c.found.declLine)
 }
 
-// notFound says what is known of a name that names no variable.
+// notFound returns the error for a name that no variable has.
 func (fd *Finder) notFound(q query) error {
 	for _, k := range q.heads() {
 		path := q.head(k)
@@ -468,12 +465,11 @@ func (fd *Finder) notFound(q query) error {
 	return e
 }
 
-// maxKnown bounds the bytes of all names that one that was not found is compared
-// with.
+// maxKnown bounds the total bytes of the names with which a name that was not found is compared.
 const maxKnown = 64 << 20
 
-// names returns every name that could have been given, and for each file
-// without debug information why that is so.
+// names returns every name that the user could have written and, for each file without debug
+// information, the reason.
 func (fd *Finder) names() (known, silent []string) {
 	left := maxKnown
 	for _, f := range fd.files {

@@ -10,31 +10,31 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Code often has the variable's address, or its array's, in a register: loaded
-// from the global offset table, or made by lea or ADRP and ADD, perhaps before a
-// loop, and kept on the stack meanwhile. The flow follows constants through the
-// registers and the stack of one function, as constant propagation does, with
-// code.Solver and the lattice of held. Where an address goes where it is not followed
-// (memory, a call's argument, a computation), it escapes.
+// Code often has the variable's address, or that of its array, in a register: it loads the address
+// from the global offset table, or makes it by lea or ADRP and ADD, perhaps before a loop, and may
+// spill it to the stack. The flow follows constants through the registers and the stack of one
+// function, as constant propagation does, with code.Solver and the lattice of held. Where an
+// address goes to where the flow does not follow it (memory, a call's argument, a computation), it
+// escapes.
 //
-// The words of its own stack that nobody else can reach are followed: those below
-// the lowest word whose address the function takes, since an object at that
-// address extends upwards.
+// The flow follows the words of the function's own stack that no other code can reach: those below
+// the lowest word whose address the function takes, since an object at that address extends
+// upwards.
 
-// flow is what is known of one variable's address in a function.
+// flow is the data flow of one variable's address in a function.
 type flow struct {
 	*target
 	*routine
 	before *code.Solver[state]
-	// wild is what all states that may enter the hatches have in common. It is joined
-	// once for all of them: else each of many jumps would be joined with each of many
-	// hatches.
+	// wild is the join of all states that may enter the hatches (blocks that control may enter by
+	// an unknown jump). It is computed once for all of them, so that the work is not the number of
+	// jumps times the number of hatches.
 	wild state
-	// exposed is the lowest offset of the stack whose address the function
-	// takes; lower: the run has found a lower one than it began with.
+	// exposed is the lowest offset of the stack whose address the function takes. lower reports
+	// that the current run has lowered exposed since it began.
 	exposed int64
 	lower   bool
-	reloads map[int64]bool // offsets of the stack from which registers are filled
+	reloads map[int64]bool // the remaining budget of work
 	left    int            // work that may still be done
 }
 
@@ -50,19 +50,19 @@ func (f *flow) join(into, from *state) bool {
 	return into.join(from)
 }
 
-// maxRounds bounds how often the flow begins anew because fewer words of the stack are
-// private than it assumed. Then it assumes that none is.
+// maxRounds bounds how often the flow starts again because fewer words of the stack are private
+// than it assumed. After that it assumes that none is private.
 const maxRounds = 4
 
-// Bounds of the work on one function, in instructions passed and words joined: code can
-// be made in which what is known changes at each instruction, again and again. The code
-// that compilers make takes some ten for each instruction.
+// Bounds of the work on one function, in instructions passed and words joined. Code can be
+// constructed in which the state changes at each instruction again and again. Code from compilers
+// takes about ten units for each instruction.
 const (
 	leastWork = 1 << 18
 	workEach  = 256
 )
 
-// run computes the state at each block's beginning; false if that is too much work.
+// run computes the state at the beginning of each block; false if the budget is exhausted.
 func (f *flow) run() bool {
 	for round := 0; ; round++ {
 		if round == maxRounds {
@@ -76,8 +76,8 @@ func (f *flow) run() bool {
 	}
 }
 
-// start returns the state of a block that no path from the function's beginning
-// reaches, in which nothing is known, or of the beginning itself.
+// start returns the initial state of a block: nothing is known, except that the stack pointer is
+// known at the function's entry.
 func (f *flow) start(block int) (state, bool) {
 	s := nothing()
 	if block == 0 && f.arch == insn.AMD64 {
@@ -86,8 +86,8 @@ func (f *flow) start(block int) (state, bool) {
 	return s, true
 }
 
-// pass takes a state over an instruction, and into the hatches if control may go there;
-// false if that is too much work.
+// pass applies an instruction to a state, and joins the state into the hatches if control may go
+// there; false if the budget is exhausted.
 func (f *flow) pass(s *state, in *insn.Inst) bool {
 	f.left -= 1 + len(s.slots)
 	f.step(s, in, nil)
@@ -101,7 +101,7 @@ func (f *flow) pass(s *state, in *insn.Inst) bool {
 	return f.left >= 0
 }
 
-// weakened returns what is left of the state where other paths join that are not known.
+// weakened returns the part of the state that still holds where unknown other paths join.
 func (s *state) weakened() state {
 	w := *s
 	for r := range w.regs {
@@ -116,13 +116,12 @@ func (s *state) weakened() state {
 	return w
 }
 
-// report walks once more over the blocks and records accesses and escapes.
+// report passes once more over the blocks and records accesses and escapes.
 func (f *flow) report(c *collector) {
 	f.before.Each(f.Graph, func(s *state, in *insn.Inst) { f.step(s, in, c) })
 }
 
-// step takes a state over an instruction; with a collector, it records accesses
-// and escapes.
+// step applies an instruction to a state. With a collector, it also records accesses and escapes.
 func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	if c != nil {
 		f.operands(s, in, c)
@@ -146,8 +145,8 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// result returns the register of which the instruction's new value is known, and that
-// value; NoReg if there is none.
+// result returns the register whose new value the instruction determines, and that value; NoReg if
+// there is none.
 func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	if !in.Known {
 		return insn.NoReg, held{}
@@ -173,12 +172,12 @@ func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	return insn.NoReg, held{}
 }
 
-// sum returns the value of the instruction's Sum.
+// sum returns the value that the instruction's Sum computes.
 func (f *flow) sum(s *state, in *insn.Inst) held {
 	src, add := in.Sum.Src, in.Sum.Add
 	if src == insn.NoReg && add == insn.NoReg {
 		if !f.fixed && !f.relative(in) {
-			return held{how: unknown} // a number that only looks like an address
+			return held{how: unknown} // a number that only resembles an address
 		}
 		return f.at(uint64(in.Sum.Imm), in.Addr)
 	}
@@ -188,7 +187,7 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 	h := s.regs[src]
 	h.addr += uint64(in.Sum.Imm)
 	switch {
-	case !h.exact(): // framed too, which is no address of data
+	case !h.exact(): // includes framed, which is not an address of data
 		if h.how != framed {
 			h.addr = 0
 		}
@@ -205,7 +204,7 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 	return h
 }
 
-// at returns the value of a constant address that an instruction makes.
+// at returns the value of a constant address that the instruction at maker makes.
 func (f *flow) at(addr, maker uint64) held {
 	h := held{how: known, addr: addr}
 	if f.target.direct && f.isNear(addr) {
@@ -214,7 +213,7 @@ func (f *flow) at(addr, maker uint64) held {
 	return h
 }
 
-// derived returns what an instruction makes of registers by arithmetic.
+// derived returns the value that an instruction computes from registers by arithmetic.
 func (f *flow) derived(s *state, in *insn.Inst) held {
 	h := f.mixed(s, in, in.Derived.From, in.Derived.Minus)
 	for i := range in.NMem { // add array@GOTPCREL(%rip), %rcx
@@ -230,7 +229,7 @@ func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
 	for r := range insn.Reg(numRegs) {
 		switch v := s.regs[r]; {
 		case minus.Has(r) && v.points():
-			return held{how: unknown} // a distance
+			return held{how: unknown} // the difference of two addresses
 		case !from.Has(r):
 		case v.points():
 			h = held{how: inside, made: union(h.made, v.made), sure: h.sure || v.leads()}
@@ -244,8 +243,8 @@ func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
 	return h
 }
 
-// address returns the address of a memory operand without an index and what its
-// base held; ok is false if it is not known.
+// address returns the address of a memory operand that has no index, and the value that its base
+// register holds; ok is false if the address is not known.
 func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 	switch {
 	case m.Segment || m.Index != insn.NoReg:
@@ -259,8 +258,8 @@ func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
 	return h.addr + uint64(m.Disp), h, h.exact()
 }
 
-// reaches reports whether the operand may be any part of the enclosing object:
-// its address is made of one near the object and what is not known.
+// reaches reports whether the operand may be any part of the enclosing object: its address is the
+// sum of an address near the object and an unknown value.
 func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if m.Segment || m.Fixed {
 		return in.BitIndex != insn.NoReg && m.Fixed && f.target.direct && f.isNear(m.Addr)
@@ -292,8 +291,8 @@ func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 		index.how == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))
 }
 
-// isSlotOperand returns the address that the operand holds, if that is a slot of
-// the global offset table.
+// isSlotOperand returns the address that the operand contains if the operand is a slot of the
+// global offset table.
 func (f *flow) isSlotOperand(s *state, m *insn.Mem) (uint64, bool) {
 	addr, h, ok := f.address(s, m)
 	if !ok || h.points() {
@@ -303,8 +302,7 @@ func (f *flow) isSlotOperand(s *state, m *insn.Mem) (uint64, bool) {
 	return to, ok
 }
 
-// slotLoaded returns the address that the instruction loads from the global
-// offset table.
+// slotLoaded returns the address that the instruction loads from the global offset table.
 func (f *flow) slotLoaded(s *state, in *insn.Inst) (uint64, bool) {
 	for i := range in.NMem {
 		if loadsWord(in, &in.Mem[i]) {
@@ -316,13 +314,14 @@ func (f *flow) slotLoaded(s *state, in *insn.Inst) (uint64, bool) {
 	return 0, false
 }
 
-// loadsWord reports whether the instruction loads the operand into a register
-// whole, so that an address in it can be followed.
+// loadsWord reports whether the instruction loads all 8 bytes of the operand into a register, so
+// that an address in it can be followed.
 func loadsWord(in *insn.Inst, m *insn.Mem) bool {
 	return in.Known && m.Read && !m.Write && m.Size == 8 && in.ValueReg < numRegs && in.Writes.Has(in.ValueReg)
 }
 
-// operands records what the instruction does to the variable and to its slot.
+// operands records what the instruction does to the variable and to its slot in the global offset
+// table.
 func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 	f.callAccesses(s, in, c)
 	if !in.Known {
@@ -355,8 +354,8 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// indexed records an access of any part of the object. Where there are several objects,
-// picks finds out which.
+// indexed records an access of any part of the object. Where there are several objects, picks
+// determines which.
 func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	if !f.several {
 		c.indexed(f.fn, in, m, f.surely(s, m))
@@ -374,8 +373,8 @@ func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	c.escape(Escape{Addr: in.Addr, How: Computed}, made)
 }
 
-// surely reports whether an operand that may be a part of the object is one on every
-// path.
+// surely reports whether an operand that may be a part of the object is one on every path to the
+// instruction.
 func (f *flow) surely(s *state, m *insn.Mem) bool {
 	base, index := held{how: unknown}, held{how: unknown}
 	if m.Base < numRegs {
@@ -387,8 +386,8 @@ func (f *flow) surely(s *state, m *insn.Mem) bool {
 	return base.leads() || index.leads() || !base.points() && !index.points()
 }
 
-// callAccesses records what a function of the C library accesses through the
-// addresses that it is called with.
+// callAccesses records what a function of the C library accesses through the addresses that are
+// passed to it.
 func (f *flow) callAccesses(s *state, in *insn.Inst, c *collector) {
 	call, name, ok := f.memoryCall(in)
 	if !ok || f.several {
@@ -404,7 +403,7 @@ func (f *flow) callAccesses(s *state, in *insn.Inst, c *collector) {
 	}
 }
 
-// mayTouch reports whether a call may reach the variable from an address.
+// mayTouch reports whether a call that is passed the address h may access the variable.
 func (f *flow) mayTouch(s *state, h held, arg memoryArgument) bool {
 	n := held{how: unknown}
 	if arg.count < numRegs {
@@ -413,9 +412,9 @@ func (f *flow) mayTouch(s *state, h held, arg memoryArgument) bool {
 	return h.how != known || n.how != known || h.addr < f.v.Addr+uint64(f.v.Size) && f.v.Addr < h.addr+n.addr
 }
 
-// mentions reports whether an instruction that is not understood has the
-// variable's address, or its slot's, as PC-relative operand. On arm64 the
-// addresses that code begins with are all understood.
+// mentions reports whether an instruction that was not decoded fully has the address of the
+// variable or of its slot as a PC-relative operand. On arm64 it returns false: all instructions
+// that begin an address there are decoded.
 func (f *flow) mentions(in *insn.Inst) bool {
 	if f.arch != insn.AMD64 {
 		return false
@@ -430,9 +429,9 @@ func (f *flow) mentions(in *insn.Inst) bool {
 	return false
 }
 
-// clobber makes unknown what the instruction writes.
+// clobber marks as unknown every register and stack word that the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
-	f.stackWritten(s, in) // at addresses made from registers as they were
+	f.stackWritten(s, in) // first: the addresses depend on the registers' old values
 	for left := in.Overwrites(f.arch) & allRegs; left != 0; left &= left - 1 {
 		s.regs[bits.TrailingZeros64(uint64(left))] = held{how: unknown}
 	}

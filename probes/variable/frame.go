@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// onStack returns the offset of an operand in the function's own stack.
+// onStack returns the offset of an operand within the function's own stack.
 func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
 	if m.Segment || m.Fixed || m.Index != insn.NoReg || m.Base >= numRegs || s.regs[m.Base].how != framed {
 		return 0, false
@@ -14,13 +14,13 @@ func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
 	return int64(s.regs[m.Base].addr) + m.Disp, true
 }
 
-// private reports whether only this function, by its stack pointers, reaches the word at
-// an offset. Words above an address that it takes are not private, nor is its caller's
+// private reports whether only this function, through its stack pointers, reaches the word at an
+// offset. Words above an address that the function takes are not private, nor is the caller's
 // frame.
 func (f *flow) private(at int64) bool { return at+8 <= 0 && at+8 <= f.exposed }
 
-// stackStore returns the word of the stack that the instruction fills with an
-// address near the object, and what it is.
+// stackStore returns the offset of the stack word that the instruction fills with an address near
+// the object, and the stored value.
 func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 	if f.arch != insn.AMD64 || !in.Known {
 		return 0, held{}
@@ -45,8 +45,8 @@ func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
 	return at, s.regs[in.ValueReg]
 }
 
-// stackUpdate returns the word of the stack that the instruction changes in place,
-// and what it becomes, if it was an address near the object: p++ in memory.
+// stackUpdate returns the offset of the stack word that the instruction changes in place, and its
+// new value, if it held an address near the object: p++ in memory.
 func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, held) {
 	if !updatesWord(in) {
 		return 0, held{}
@@ -59,8 +59,8 @@ func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, held) {
 	return at, held{how: inside, made: h.made}
 }
 
-// updatesWord reports whether the instruction changes a word of memory by
-// arithmetic, and no register has what it was.
+// updatesWord reports whether the instruction changes a word of memory by arithmetic and leaves its
+// old value in no register.
 func updatesWord(in *insn.Inst) bool {
 	m := &in.Mem[0]
 	return in.NMem == 1 && m.Read && m.Write && m.Size == 8 && in.Writes == 0 && in.WritesIf == 0
@@ -72,7 +72,7 @@ func plainStore(in *insn.Inst) bool {
 	return in.NMem == 1 && m.Write && !m.Read && m.Size == 8 && in.ValueReg < numRegs
 }
 
-// pushed is the register that a push pushes.
+// pushed returns the register that a push pushes.
 func pushed(in *insn.Inst) insn.Reg {
 	for r := range insn.Reg(numRegs) {
 		if r != insn.RSP && in.Reads.Has(r) {
@@ -82,8 +82,8 @@ func pushed(in *insn.Inst) insn.Reg {
 	return insn.NoReg
 }
 
-// stackLoad returns the word of the stack that the instruction loads whole: mov,
-// or pop.
+// stackLoad returns the offset of the stack word that the instruction loads as a whole, by mov or
+// pop.
 func (f *flow) stackLoad(s *state, in *insn.Inst) (at int64, ok bool) {
 	if f.arch != insn.AMD64 {
 		return 0, false
@@ -99,7 +99,7 @@ func (f *flow) stackLoad(s *state, in *insn.Inst) (at int64, ok bool) {
 	return at, ok
 }
 
-// popped is the register that a pop fills, NoReg if the instruction is none.
+// popped returns the register that a pop fills; NoReg if the instruction is not a pop.
 func popped(in *insn.Inst) insn.Reg {
 	if !in.Known || in.Kind != insn.Plain || in.NMem > 0 || in.SPChange != 8 || in.Sum.Dst != insn.NoReg {
 		return insn.NoReg
@@ -112,10 +112,10 @@ func popped(in *insn.Inst) insn.Reg {
 	return insn.NoReg
 }
 
-// stackWritten leaves out the words of the stack that the instruction overwrites.
+// stackWritten removes the words of the stack that the instruction overwrites.
 func (f *flow) stackWritten(s *state, in *insn.Inst) {
 	if len(s.slots) == 0 || !in.Known {
-		return // what is not known has no operand that it could be
+		return // an instruction that was not decoded has no operand to examine
 	}
 	for i := range in.NMem {
 		if m := &in.Mem[i]; m.Write {
@@ -129,8 +129,8 @@ func (f *flow) stackWritten(s *state, in *insn.Inst) {
 	}
 }
 
-// exposes lowers the part of the stack that is private if the instruction takes
-// the address of a word in it; result is what it puts into dst.
+// exposes lowers the bound of the private part of the stack if the instruction takes the address of
+// a word in it. Result is the value that it puts into dst.
 func (f *flow) exposes(s *state, in *insn.Inst, dst insn.Reg, result held) {
 	if f.arch != insn.AMD64 {
 		return
@@ -145,8 +145,8 @@ func (f *flow) exposes(s *state, in *insn.Inst, dst insn.Reg, result held) {
 	}
 }
 
-// takesFrame reports whether the instruction does more with a pointer into the
-// stack than to reach a word at a constant distance, or to move it.
+// takesFrame reports whether the instruction uses a pointer into the stack other than to access a
+// word at a constant distance, or to move it.
 func (f *flow) takesFrame(in *insn.Inst, r insn.Reg) bool {
 	if in.Derived.From.Has(r) || in.Sum.Add == r && r != insn.NoReg || in.Sum.Src == r && in.Sum.Add != insn.NoReg {
 		return true
@@ -159,8 +159,8 @@ func (f *flow) takesFrame(in *insn.Inst, r insn.Reg) bool {
 	return r != insn.RSP && in.Kind != insn.Push && usesAddress(in, r)
 }
 
-// frameDisp is the constant distance from a pointer that an instruction with an
-// index begins at.
+// frameDisp returns the constant distance from pointer r at which an instruction with an index
+// begins.
 func frameDisp(in *insn.Inst, r insn.Reg) int64 {
 	if in.Derived.From.Has(r) {
 		return in.Derived.Imm

@@ -6,21 +6,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/code"
 )
 
-// What a register, or a word of the function's own stack, holds, as far as it
-// concerns the watched variable. The addresses that matter are those near the
-// object that encloses it: inside, or so near beside it that arithmetic may
-// lead in. The lattice, from the top:
+// The value of a register, or of a word of the function's own stack, as far as it concerns the
+// watched variable. The addresses that matter are those near the object that encloses the variable:
+// inside it, or so close to it that arithmetic may lead into it. The lattice, from the top:
 //
-//	unreached    no path is known yet
-//	known c      on every path, it holds c
-//	framed k     on every path, the stack pointer at the function's entry plus k
-//	maybe c      on some path it holds c, near the object; on others nothing near it
-//	inside       on some path it holds an address made from one near the object by
-//	             adding what is not known; on others anything, unless sure
+//	unreached    no path to here has been found yet
+//	known c      on every path, the value is c
+//	framed k     on every path, the value is the stack pointer at the function's entry plus k
+//	maybe c      on some path the value is c, near the object; on others nothing near it
+//	inside       on some path the value is an address near the object plus an unknown
+//	             value; on the others anything, unless sure is set
 //	unknown      anything, but nothing made from an address near the object
 //
-// So an access through what may hold the variable's address is not lost, but is
-// marked for a comparison at run time.
+// So an access through a value that may be the variable's address is not missed. It is marked for a
+// comparison at run time.
 
 type certainty uint8
 
@@ -33,24 +32,24 @@ const (
 	unknown
 )
 
-// held is what a register holds.
+// held is the abstract value of a register or stack word.
 type held struct {
 	how  certainty
-	addr uint64 // of known, maybe and, as a signed number, framed
-	// made are the instructions that made the address near the object, sorted:
-	// none of other values.
+	addr uint64 // the value, for known, maybe and, as a signed number, framed
+	// made are the addresses, sorted, of the instructions that made the address near the object;
+	// empty for other values.
 	made []uint64
-	sure bool // of inside: on every path
+	sure bool // for inside: on every path
 }
 
 // points reports whether the value is, or may be, an address made from one near the
 // object.
 func (h held) points() bool { return len(h.made) > 0 }
 
-// exact reports whether the value, if it is such an address, is h.addr.
+// exact reports whether the value, if it is an address near the object, equals h.addr.
 func (h held) exact() bool { return h.how == known || h.how == maybe }
 
-// weaken returns what is left of a value where another path may have another.
+// weaken returns the value that remains if another path may have another value.
 func (h held) weaken() held {
 	switch {
 	case !h.points():
@@ -62,10 +61,10 @@ func (h held) weaken() held {
 	return h
 }
 
-// leads reports whether the value certainly is an address made from one near the object.
+// leads reports whether the value is an address made from one near the object on every path.
 func (h held) leads() bool { return h.points() && (h.how == known || h.sure) }
 
-// join returns what is known where two paths join.
+// join returns the value where two paths join.
 func join(a, b held) held {
 	switch {
 	case a.how == unreached:
@@ -90,8 +89,8 @@ func join(a, b held) held {
 	return held{how: inside, made: union(a.made, b.made), sure: sure}
 }
 
-// stays reports whether a join with another value certainly changes nothing. That is so
-// of most joins, and quickly found.
+// stays reports whether a join of h with o leaves h unchanged for certain. That is so for most
+// joins, and the test is cheap.
 func (h *held) stays(o *held) bool {
 	if len(h.made)+len(o.made) > 0 {
 		return false
@@ -105,8 +104,8 @@ func (h *held) stays(o *held) bool {
 	return false
 }
 
-// maxMade bounds how many instructions are kept that made one address: the flow may go
-// round once more for each. Those at the highest addresses are dropped.
+// maxMade bounds the number of instructions recorded as makers of one address, since each may cost
+// the flow one more iteration. Those at the highest addresses are dropped.
 const maxMade = 8
 
 func union(a, b []uint64) []uint64 {
@@ -127,11 +126,11 @@ func (h held) same(o held) bool {
 // numRegs is the number of general registers that the flow follows.
 const numRegs = 32
 
-// state is what is known at one place of the code.
+// state is the abstract state at one instruction.
 type state struct {
 	regs [numRegs]held
-	// slots are the words of the stack that point near the object, by their distance
-	// from the stack pointer at the function's entry.
+	// slots are the words of the stack that point near the object, by their offset from the stack
+	// pointer at the function's entry.
 	slots code.Frame[held]
 }
 
@@ -144,7 +143,7 @@ func nothing() (s state) {
 	return s
 }
 
-// join takes the state of another path in, and reports whether that changed it.
+// join joins the state of another path into s, and reports whether s changed.
 func (s *state) join(from *state) (changed bool) {
 	if !s.reached() {
 		*s = *from
@@ -161,8 +160,8 @@ func (s *state) join(from *state) (changed bool) {
 	return s.slots.Join(from.slots, joinSlots, held.same) || changed
 }
 
-// joinSlots joins what two paths have in a word of the stack: what one of them does not
-// know may be anything.
+// joinSlots joins a word of the stack of two paths. A word that is missing on one of them may be
+// anything there.
 func joinSlots(a, b *held) (held, bool) {
 	switch {
 	case a == nil:
@@ -183,7 +182,7 @@ func (s *state) points() bool {
 	return len(s.slots) > 0
 }
 
-// slotAt returns what is known of the eight bytes of the stack at an offset.
+// slotAt returns the value of the eight bytes of the stack at an offset.
 func (s *state) slotAt(at int64) held {
 	if h, ok := s.slots.Get(at); ok {
 		return h

@@ -9,22 +9,21 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// The index holds every variable of static storage that the debug information
-// of one binary describes. A variable may be described by several entries: a
-// declaration in a class or header, the definition that refers to it, and with
-// link-time optimisation a third that has the address. Entries that refer to
-// each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections
-// 2.13 and 3.3.8.2) are one variable: the name is that of the last in the
-// chain, the place that of the first that has one. The walk records entries as
-// they come and resolves the chains afterwards, for origins may come later.
+// The index holds every variable of static storage that the debug information of one binary
+// describes. Several entries may describe one variable: a declaration in a class or header, the
+// definition that refers to it, and with link-time optimisation a third entry that has the address.
+// Entries that refer to each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections
+// 2.13 and 3.3.8.2) are one variable. Its name is that of the last entry in the chain, and its
+// address is that of the first entry that has one. The walk records entries in file order and
+// resolves the chains afterwards, because an origin may come later in the file.
 
-// scope is what encloses an entry.
+// scope is the scope that encloses an entry.
 type scope struct {
 	parent   *scope
 	name     string
 	optional bool
 	function bool
-	origin   dwarf.Offset // of a method's definition: its declaration
+	origin   dwarf.Offset // of a method's definition: the offset of its declaration
 }
 
 // unit is a compilation unit.
@@ -33,22 +32,22 @@ type unit struct {
 	name  string
 	lang  int64
 	base  dw.Base
-	files []*dwarf.LineFile // nil until asked for
+	files []*dwarf.LineFile // nil until first used
 }
 
-// storage is where the debug information says a variable is.
+// storage is where a variable is stored, according to the debug information.
 type storage uint8
 
 const (
 	nowhere    storage = iota
 	inMemory           // at a fixed address
 	perThread          // at an offset in thread-local storage
-	asConstant         // has a value but no place
-	scattered          // in registers, in pieces, or in different places at times
+	asConstant         // it has a value but no address
+	scattered          // in registers, in pieces, or at different addresses at different times
 )
 
-// rank orders what several entries say of one variable: the more places the
-// better.
+// rank orders the entries of one variable: an entry with an address ranks highest, one without any
+// location lowest.
 func (s storage) rank() int {
 	switch s {
 	case inMemory, perThread:
@@ -59,7 +58,7 @@ func (s storage) rank() int {
 	return 1
 }
 
-// entry is a variable's entry as it stands.
+// entry is the content of one variable's entry, not yet resolved.
 type entry struct {
 	off, typ, origin dwarf.Offset
 	scope            *scope
@@ -73,22 +72,22 @@ type entry struct {
 }
 
 type index struct {
-	*dw.Tree // its Left is for the description of a type
+	*dw.Tree // its Left bounds the description of one type
 	file     *bin.File
-	missing  []string // sentences on what of the debug information is not there
+	missing  []string // sentences on debug information that could not be read
 	places   *dw.Locations
 	entries  []entry
 	byOff    map[dwarf.Offset]int // into entries
 	scopes   map[dwarf.Offset]*scope
-	atomics  map[dwarf.Offset]string // library types that are atomic → name
-	defs     *definitions            // nil until asked for
+	atomics  map[dwarf.Offset]string // atomic types of the C++ and Rust libraries → name
+	defs     *definitions            // nil until first used
 }
 
-// maxChain bounds chains of references between entries: real ones have at
-// most three links.
+// maxChain bounds chains of references between entries. Real chains have at most three links.
 const maxChain = 16
 
-// newIndex walks the debug information of f; nil if it has none.
+// newIndex returns an index of the debug information of f. The error is elf.ErrNoDWARF if there is
+// none.
 func newIndex(f *bin.File) (x *index, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -101,7 +100,7 @@ func newIndex(f *bin.File) (x *index, err error) {
 	return x, x.walk(x.visit)
 }
 
-// openIndex is newIndex without the walk: types can be asked for.
+// openIndex is newIndex without the walk: only types can be looked up.
 func openIndex(f *bin.File) (*index, error) {
 	found, missing, err := dw.Of(f).Parts()
 	if err != nil {
@@ -130,7 +129,7 @@ func newUnit(e *dwarf.Entry) *unit {
 	return u
 }
 
-// maxText bounds the name of a variable, in bytes.
+// maxText bounds the length of a variable's name, in bytes.
 const maxText = 4096
 
 // visit records an entry and returns the scope of its children.
@@ -165,8 +164,8 @@ func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
 	return in
 }
 
-// structScope is the scope that a structure makes. One that completes a
-// declaration is where that is: in a type unit it stands alone.
+// structScope returns the scope of a structure. A structure that completes a declaration has the
+// parent scope of the declaration: in a type unit it stands alone.
 func (x *index) structScope(e *dwarf.Entry, in *scope) *scope {
 	s := &scope{parent: in, name: dw.Name(e)}
 	if declared := x.scopes[dw.Origin(e)]; declared != nil {
@@ -176,8 +175,7 @@ func (x *index) structScope(e *dwarf.Entry, in *scope) *scope {
 	return s
 }
 
-// noteAtomic remembers the types of the C++ and Rust libraries that make a
-// variable atomic.
+// noteAtomic records the types of the C++ and Rust libraries that make a variable atomic.
 func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
 	bare, _, _ := strings.Cut(name, "<")
 	if in == nil || !strings.HasPrefix(bare, "atomic") && !strings.HasPrefix(bare, "Atomic") {
@@ -196,7 +194,7 @@ func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
 
 func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
 	if u == nil || e.Tag == dwarf.TagMember && !dw.Flag(e, dwarf.AttrExternal) && !dw.Flag(e, dwarf.AttrDeclaration) {
-		return // a member of each instance
+		return // a member that each instance has
 	}
 	v := entry{
 		off: e.Offset, scope: in, unit: u, origin: dw.Origin(e),
@@ -208,7 +206,7 @@ func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
 	v.typ = dw.TypeOf(e)
 	v.storage, v.addr = x.place(e, u)
 	if inFunction(in) && v.storage != inMemory && v.storage != perThread && !v.external {
-		return // a local, as far as can be known
+		return // a local variable, as far as is known
 	}
 	x.byOff[e.Offset] = len(x.entries)
 	x.entries = append(x.entries, v)
@@ -223,8 +221,8 @@ func inFunction(s *scope) bool {
 	return false
 }
 
-// place reads where the variable is. Anything but one address alone is no
-// place that can be watched.
+// place returns where the variable is stored, and its address. Only a single fixed address can be
+// watched.
 func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
@@ -243,7 +241,7 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 	return scattered, 0
 }
 
-// maxNested bounds how deep in scopes a name is followed.
+// maxNested bounds the depth of scopes in a qualified name.
 const maxNested = 64
 
 // path returns the qualified name of a scope, with name appended if there is one.
@@ -263,7 +261,7 @@ func (x *index) path(s *scope, last []component) []component {
 	return append(out, last...)
 }
 
-// declared follows a scope without a name to the one that it completes.
+// declared returns the scope that a scope without a name completes; any other scope unchanged.
 func (x *index) declared(s *scope) *scope {
 	for range maxChain {
 		if s.name != "" || s.origin == 0 {
@@ -278,7 +276,7 @@ func (x *index) declared(s *scope) *scope {
 	return s
 }
 
-// found is a variable of the debug information with all that its entries say.
+// found is a variable in the debug information, with the data of all of its entries.
 type found struct {
 	index    *index
 	name     []component
@@ -294,7 +292,7 @@ type found struct {
 	root     dwarf.Offset
 }
 
-// resolve follows entry i to the one that names it.
+// resolve follows the references of entry i to the entry that has the name.
 func (x *index) resolve(i int) found {
 	e := &x.entries[i]
 	v := found{index: x, storage: e.storage, addr: e.addr}
@@ -316,7 +314,7 @@ func (x *index) resolve(i int) found {
 	return v
 }
 
-// fill takes from e what v does not know yet.
+// fill copies from e what v lacks.
 func (v *found) fill(e *entry) {
 	if v.typ == 0 {
 		v.typ, v.typUnit = e.typ, e.unit
@@ -330,8 +328,8 @@ func (v *found) fill(e *entry) {
 	v.external = v.external || e.external
 }
 
-// source returns the path of the file that declares the variable, as the
-// compiler had it; "" if unknown.
+// source returns the path of the file that declares the variable, as the compiler wrote it; "" if
+// unknown.
 func (v *found) source() string {
 	u := v.declUnit
 	if u == nil {
@@ -349,9 +347,8 @@ func (v *found) source() string {
 	return u.name
 }
 
-// all returns the variables whose name matches, one for each that is described:
-// entries of the same variable are merged, and so are those at one address
-// (inline variables are described by every unit that uses them).
+// all returns the variables whose name matches, each once. Entries of the same variable are merged,
+// and so are those at one address (every unit that uses an inline variable describes it).
 func (x *index) all(match func(name []component) bool) []found {
 	var out []found
 	byRoot := map[dwarf.Offset]int{}
@@ -382,9 +379,9 @@ func (x *index) all(match func(name []component) bool) []found {
 	return out
 }
 
-// local finds a function that has a parameter or local variable of that name.
+// local returns the name of a function that has a parameter or local variable of that name.
 func (x *index) local(name string) (function string, ok bool) {
-	defer func() { _ = recover() }() // damaged data: then it is not known
+	defer func() { _ = recover() }() // damaged data: not found
 	_ = x.walk(func(e *dwarf.Entry, _ *unit, in *scope) *scope {
 		switch e.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:

@@ -9,30 +9,31 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// A path leads from a variable to a part of it. At each step there is a type's
-// entry, behind its names and qualifiers, and a distance from the variable's
-// beginning. The members of anonymous structures and unions, and those of base
-// classes, are members of what holds them, as the languages have it.
+// A path leads from a variable to a part of it. Each step has the entry of a type, without typedefs
+// and qualifiers, and an offset from the variable's beginning. As in the languages, the members of
+// anonymous structures and unions, and those of base classes, count as members of the type that
+// contains them.
 
-// spot is where a path has led.
+// spot is the current position of a path.
 type spot struct {
 	index  *index
 	unit   *unit
-	entry  *dwarf.Entry // the type, without names and qualifiers; nil if unknown
-	typ    dwarf.Offset // the type with them
+	entry  *dwarf.Entry // the type, without typedefs and qualifiers; nil if unknown
+	typ    dwarf.Offset // the type, with typedefs and qualifiers
 	start  uint64       // bytes from the variable's beginning
-	bits   int64        // of a bit field; 0 of anything else
+	bits   int64        // the size of a bit field; 0 for any other type
 	bit    uint64       // its first bit, counted from the variable's beginning
-	dims   []int64      // of an array, the lengths of the dimensions that are left; negative if unknown
+	dims   []int64      // for an array, the lengths of the remaining dimensions; negative if unknown
 	path   string
 	atomic bool
-	weak   bool // volatile
-	row    bool // subscripts are missing
-	root   uint64
-	reach  []bin.Range // see Variable.Reach; from the variable's beginning
+	weak   bool // the type is volatile
+	row    bool // a row of an array: subscripts are missing
+	// root is the size of the whole variable, in bytes.
+	root  uint64
+	reach []bin.Range // see Variable.Reach; relative to the variable's beginning
 }
 
-// descend follows the parts of a query behind the first k, which name v.
+// descend follows the parts of a query after the first k, which name v.
 func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 	x.Left = maxTypeEntries
 	s := &spot{index: x, unit: v.typUnit}
@@ -57,7 +58,7 @@ func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 	return s, nil
 }
 
-// enter goes on to the type at an offset.
+// enter moves to the type at an offset.
 func (s *spot) enter(typ dwarf.Offset) {
 	s.typ, s.entry, s.dims = typ, s.index.Entry(typ), nil
 	for range 4 * maxChain {
@@ -80,7 +81,7 @@ func (s *spot) enter(typ dwarf.Offset) {
 	s.entry = nil
 }
 
-// inside notes from where pointers lead into what has been entered.
+// inside records the offsets from which a pointer may lead into the type just entered.
 func (s *spot) inside() {
 	s.entry = s.index.Complete(s.entry)
 	switch s.entry.Tag {
@@ -97,7 +98,7 @@ func (s *spot) inside() {
 	}
 }
 
-// member goes into the member of that name; false if there is none.
+// member moves to the member of that name; false if there is none.
 func (s *spot) member(name string) bool {
 	if s.entry == nil || len(s.dims) > 0 {
 		return false
@@ -120,8 +121,8 @@ func (s *spot) member(name string) bool {
 	return true
 }
 
-// findMember looks for a member, or a base class by its name, in a structure:
-// its own members first, then those of its anonymous ones and of its bases.
+// findMember returns a member of a structure, or a base class by its name. It searches the
+// structure's own members first, then those of anonymous members and of base classes.
 func (x *index) findMember(e *dwarf.Entry, name string, depth int) (dw.Member, bool) {
 	if depth > maxChain {
 		return dw.Member{}, false
@@ -167,10 +168,10 @@ func (x *index) memberName(m dw.Member) string {
 	return ""
 }
 
-// maxOffset bounds distances within a variable, in bytes.
+// maxOffset bounds offsets within a variable, in bytes.
 const maxOffset = dw.MaxOffset
 
-// element goes into an element of an array, or into one of its rows.
+// element moves to an element of an array, or to one of its rows.
 func (s *spot) element(q query, name string, n uint64) *Error {
 	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
 		return s.pointer(q, name, fmt.Sprintf("[%d]", n))
@@ -212,7 +213,7 @@ func (s *spot) refuse(q query, r Reason, format string, args ...any) *Error {
 	return &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
-// pointer says what to do instead of following one.
+// pointer returns the error for a path through a pointer, with the alternative to it.
 func (s *spot) pointer(q query, name, member string) *Error {
 	var to string
 	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
@@ -230,8 +231,8 @@ func (s *spot) pointer(q query, name, member string) *Error {
 		name, s.path, to, member, to)
 }
 
-// unknownMember returns the error for a member that there is not, with those that there
-// are.
+// unknownMember returns the error for a member that does not exist, with the names of those that
+// do.
 func (s *spot) unknownMember(q query, name, member string) *Error {
 	at := name + s.path
 	if s.entry == nil || len(s.dims) > 0 {
@@ -260,7 +261,7 @@ func (s *spot) unknownMember(q query, name, member string) *Error {
 	return e
 }
 
-// maxNames bounds the members that are compared with one that is not there.
+// maxNames bounds the number of members that are compared with a name that was not found.
 const maxNames = 1 << 12
 
 func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
@@ -279,10 +280,10 @@ func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
 	})
 }
 
-// maxLeaves is how many members an error offers.
+// maxLeaves is the maximum number of members that an error lists.
 const maxLeaves = 8
 
-// leaves returns names of scalars within what the path leads to, at most so many.
+// leaves returns the names of at most most scalars within the current position.
 func (s *spot) leaves(name string, most int) []string {
 	var out []string
 	s.collect(name, most, 0, &out)
@@ -326,8 +327,8 @@ func (s *spot) collect(name string, most, depth int, out *[]string) {
 	}
 }
 
-// fill makes the variable what the path leads to; base is the address of the
-// variable that it began at.
+// fill sets the variable to the part that the path leads to. Base is the address of the whole
+// variable.
 func (s *spot) fill(v *Variable, q query, base uint64) *Error {
 	t := s.index.typeOf(s.typ, s.unit)
 	if q.raw != nil {
@@ -356,7 +357,7 @@ func (s *spot) fill(v *Variable, q query, base uint64) *Error {
 	return nil
 }
 
-// surround records what the variable is a part of.
+// surround records the whole variable that v is a part of.
 func (s *spot) surround(v *Variable, base uint64) {
 	if v.Addr == base && s.root <= uint64(v.Size) {
 		return
@@ -367,7 +368,8 @@ func (s *spot) surround(v *Variable, base uint64) {
 	}
 }
 
-// storage finds the least aligned storage that holds bits, else any of 8 bytes.
+// storage sets the variable to the smallest aligned storage that holds a bit field or, if there is
+// none, to any 8 bytes that hold it.
 func (v *Variable) storage(base, bit uint64, bits int64) bool {
 	first := base + bit/8
 	low := bit % 8
@@ -385,7 +387,7 @@ func (v *Variable) storage(base, bit uint64, bits int64) bool {
 	return true
 }
 
-// asRaw takes the user's word for the type of what the path leads to.
+// asRaw sets the variable to the type that the user states at the end of the path.
 func (s *spot) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
 	size := uint64(max(t.size, s.index.Size(s.typ), 0))
 	switch {

@@ -15,9 +15,8 @@ type memberPlace struct {
 	info  typeInfo
 }
 
-// memberAt finds the scalar at so many bytes from the beginning of a type. It is
-// not ok for unions and bit fields, whose bytes several members share, and for
-// bytes between members.
+// memberAt returns the scalar that contains offset at of a type. ok is false for unions and bit
+// fields, where several members share a byte, and for bytes between members.
 func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok bool) {
 	x.Left = maxTypeEntries
 	for range 4 * maxChain {
@@ -44,8 +43,8 @@ func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok
 	return m, false
 }
 
-// fieldAt goes into the member or base class of a structure that is at a distance
-// from the beginning of the whole.
+// fieldAt descends into the member or base class of a structure that contains offset at, counted
+// from the beginning of the outermost type.
 func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
 	base := m.start
 	x.Members(e, func(f dw.Member) bool {
@@ -66,7 +65,7 @@ func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Off
 	return typ, ok
 }
 
-// elementAt goes into the element of an array.
+// elementAt descends into the element of an array that contains offset at.
 func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
 	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
 	size := x.Size(typ)
@@ -80,7 +79,7 @@ func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.O
 	for d := len(counts) - 1; d >= 0; d-- {
 		n := max(counts[d], 1)
 		if d == 0 {
-			n = i + 1 // what is beyond the array is of the outermost
+			n = i + 1 // an index beyond the array counts in the outermost dimension
 		}
 		path = fmt.Sprintf("[%d]", i%n) + path
 		i /= n
@@ -89,7 +88,7 @@ func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.O
 	return typ, true
 }
 
-// mentioned returns the addresses that an instruction has as operands.
+// mentioned returns the addresses that the instruction at an address has as operands.
 func (t *taker) mentioned(at uint64) []uint64 {
 	arch := t.file.Arch()
 	code, err := t.file.Bytes(at, arch.MaxLen())

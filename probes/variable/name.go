@@ -10,29 +10,29 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// query is what --watch was given: [FILE:[LINE:]]NAME[+OFFSET][:TYPE]. NAME has
-// parts joined by :: and by dots, each perhaps with subscripts. Which of them
-// name the variable and which lead into it, the debug information tells: f.n
-// is a static of the function f, or a member of the variable f.
+// query is the parsed argument of --watch: [FILE:[LINE:]]NAME[+OFFSET][:TYPE]. NAME consists of
+// parts joined by :: and by dots, each optionally with subscripts. The debug information determines
+// which parts name the variable and which lead into it: f.n is a static of the function f, or a
+// member of the variable f.
 type query struct {
 	text   string
-	file   string // "" is any
-	line   int    // 0 is any
+	file   string // "": any file
+	line   int    // 0: any line
 	parts  []part
 	offset uint64 // bytes from the variable's beginning
 	raw    *rawType
-	place  bool // of what begins there nothing is wanted
+	place  bool // only the address is wanted, so the type does not matter
 }
 
-// part is one name of a path, with what stands before and after it.
+// part is one name of a path, with the separator before it and the subscripts after it.
 type part struct {
 	sep   string // "::", "." or "->"; "" at the beginning
 	name  string
 	index []uint64 // subscripts
 }
 
-// heads are the numbers of parts that may name the variable itself: only dots
-// and arrows lead into it, and only what is not a scope has subscripts.
+// heads returns the possible numbers of parts that name the variable itself. Only dots and arrows
+// lead into a variable, and a scope has no subscripts.
 func (q query) heads() []int {
 	var out []int
 	for k := 1; k <= len(q.parts); k++ {
@@ -55,7 +55,7 @@ func (q query) head(k int) []string {
 	return names
 }
 
-// tail spells what leads into the variable that the first k parts name.
+// tail returns the text of the path that leads into the variable named by the first k parts.
 func (q query) tail(k int) string {
 	var b strings.Builder
 	for i := max(k-1, 0); i < len(q.parts); i++ {
@@ -69,7 +69,7 @@ func (q query) tail(k int) string {
 	return b.String()
 }
 
-// rest spells what stands behind the path.
+// rest returns the text that follows the path: offset and type.
 func (q query) rest() string {
 	s := ""
 	if q.offset > 0 {
@@ -81,7 +81,7 @@ func (q query) rest() string {
 	return s
 }
 
-// rawType is a type that the user names where no debug information does.
+// rawType is a type that the user states because there is no debug information.
 type rawType struct {
 	name  string
 	size  int
@@ -99,9 +99,9 @@ const (
 	maxSubscripts = 16 // of a part
 )
 
-// parseNames returns the readings of what --watch was given, the likeliest first:
-// a:u32 is the variable a with a type, or u32 of the file a; a.c:u32 the other
-// way round.
+// parseNames returns the possible readings of a --watch argument, the most likely first. a:u32 is
+// the variable a of type u32, or else the variable u32 of file a. For a.c:u32 the order is the
+// reverse.
 func parseNames(text string) ([]query, *Error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, badName(text, "the name is empty: write hits, file.c:hits, server.stats.hits or ns::Class::member")
@@ -138,7 +138,7 @@ func parseNames(text string) ([]query, *Error) {
 	return append(out, q), nil
 }
 
-// sourceEndings are those of names that are files before they are variables.
+// sourceEndings are the name endings for which a file is more likely than a variable.
 var sourceEndings = map[string]bool{".c": true, ".cc": true, ".cpp": true, ".cxx": true, ".c++": true, ".C": true, ".h": true, ".hh": true, ".hpp": true, ".rs": true, ".so": true}
 
 func badName(text, why string) *Error {
@@ -177,7 +177,7 @@ func parseName(text, name string) (query, *Error) {
 	return q, nil
 }
 
-// parseParts parses a path; why says what is wrong with it.
+// parseParts parses a path. If it is malformed, why describes the error.
 func parseParts(s string) (parts []part, why string) {
 	sep := ""
 	for {
@@ -202,7 +202,7 @@ func parseParts(s string) (parts []part, why string) {
 	}
 }
 
-// nextSeparator finds the end of the first part of s.
+// nextSeparator returns the index of the end of the first part of s.
 func nextSeparator(s string) int {
 	depth := 0
 	for i := 0; i < len(s); i++ {
@@ -226,8 +226,8 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= 0x80
 }
 
-// operatorName returns the length of a C++ operator's name, which may have
-// brackets and arrows; at least 1.
+// operatorName returns the length of the name of a C++ operator, which may contain brackets and
+// arrows. It is at least 1.
 func operatorName(s string) int {
 	n := len("operator")
 	for n < len(s) && strings.IndexByte("<>=!+-*/%^&|~,()[]", s[n]) >= 0 {
@@ -236,7 +236,7 @@ func operatorName(s string) int {
 	return n
 }
 
-// parsePart parses NAME[1][2].
+// parsePart parses a name with subscripts: NAME[1][2].
 func parsePart(s string) (p part, why string) {
 	name := strings.TrimSpace(s)
 	for strings.HasSuffix(name, "]") && !strings.HasSuffix(name, "operator[]") {
@@ -261,8 +261,7 @@ func parsePart(s string) (p part, why string) {
 	return p, ""
 }
 
-// fileColon finds the last colon that stands alone, outside of brackets; -1 if
-// there is none.
+// fileColon returns the index of the last single colon outside of brackets; -1 if there is none.
 func fileColon(s string) int {
 	depth := 0
 	for i := len(s) - 1; i >= 0; i-- {
@@ -285,7 +284,7 @@ func fileColon(s string) int {
 	return -1
 }
 
-// splitPath parts a name at :: and at dots, outside of brackets.
+// splitPath splits a name at :: and at dots outside of brackets.
 func splitPath(s string) []string {
 	var parts []string
 	depth, start := 0, 0
@@ -308,17 +307,16 @@ func splitPath(s string) []string {
 	return append(parts, squeeze(s[start:]))
 }
 
-// spellings bring the names of C's integer types in template arguments into
-// one form: gcc writes "long unsigned int" where clang and people write
-// "unsigned long".
+// spellings normalises the names of C's integer types in template arguments: gcc writes "long
+// unsigned int" where clang and people write "unsigned long".
 var spellings = strings.NewReplacer(
 	"long long unsigned int", "unsigned long long", "long unsigned int", "unsigned long", "short unsigned int", "unsigned short",
 	"unsigned long long int", "unsigned long long", "unsigned long int", "unsigned long", "unsigned short int", "unsigned short",
 	"long long int", "long long", "long int", "long", "short int", "short", "unsigned int", "unsigned",
 )
 
-// squeeze drops what tools write differently: spaces, and the long names of
-// integer types.
+// squeeze removes differences between the spellings of tools: spaces, and the long names of integer
+// types.
 func squeeze(s string) string {
 	if !strings.Contains(s, " ") {
 		return s
@@ -326,23 +324,23 @@ func squeeze(s string) string {
 	return strings.ReplaceAll(spellings.Replace(s), " ", "")
 }
 
-// matchLevel is how well a name fits a query: the higher the better.
+// matchLevel is how well a name matches a query; higher is better.
 type matchLevel int
 
 const (
 	noMatch     matchLevel = iota
-	suffixMatch            // the query leaves out enclosing scopes
+	suffixMatch            // the query omits enclosing scopes
 	fullMatch
 )
 
-// component is a part of a variable's qualified name. An optional one
-// (anonymous or inline namespace) may be left out.
+// component is a part of a variable's qualified name. An optional component (an anonymous or inline
+// namespace) may be omitted.
 type component struct {
 	name     string
 	optional bool
 }
 
-// match compares the names that a query gives with a qualified name.
+// match compares the names in a query with a qualified name.
 func match(path []string, name []component) matchLevel {
 	i, j := len(path)-1, len(name)-1
 	for i >= 0 && j >= 0 {
@@ -368,8 +366,8 @@ func match(path []string, name []component) matchLevel {
 	return fullMatch
 }
 
-// sameComponent compares a part of the query with one of a name; without
-// template arguments it fits every instance.
+// sameComponent compares a part of the query with a component of a name. A part without template
+// arguments matches every instance.
 func sameComponent(want, have string) bool {
 	have = squeeze(have)
 	if want == have {
@@ -379,8 +377,8 @@ func sameComponent(want, have string) bool {
 	return template && bare != "" && want == bare
 }
 
-// matchFile reports whether the query's file part fits a source file: the
-// whole path or its last components.
+// matchFile reports whether the query's file part matches a source file: the whole path or its last
+// components.
 func (q query) matchFile(source string) bool {
 	if q.file == "" {
 		return true
@@ -402,11 +400,11 @@ func qualified(name []component) string {
 	return strings.Join(parts, "::")
 }
 
-// maxNear is how many near names an error offers.
+// maxNear is the maximum number of similar names that an error lists.
 const maxNear = 5
 
-// near returns the known names that are nearest to name by edit distance, at
-// most maxNear and none too far, the nearest first.
+// near returns the known names that are nearest to name by edit distance, nearest first: at most
+// maxNear, and none that is too far.
 func near(name string, known []string) []string {
 	type scored struct {
 		name     string
@@ -437,8 +435,8 @@ func near(name string, known []string) []string {
 	return out
 }
 
-// distance is the edit distance of the names without regard to case, or of
-// name and the last component of known, whichever is less.
+// distance returns the edit distance of the names, ignoring case, or of name and the last component
+// of known, whichever is less.
 func distance(name, known string, limit int) int {
 	name, known = strings.ToLower(name), strings.ToLower(known)
 	d := spelling.Distance(name, known, limit)

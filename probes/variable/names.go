@@ -14,34 +14,34 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Named is what debug information calls an object of synchronisation.
+// Named is the name of a synchronisation object according to the debug information.
 type Named struct {
-	// Name leads to it as the source would: server.lock, table[3].mu, cache.c:mu of a
-	// static that shares its name; "" if not known.
+	// Name is an expression for the object as in the source: server.lock, table[3].mu, or
+	// cache.c:mu for a static that is not the only one of its name; "" if not known.
 	Name string
-	// Class is the member that it is, by the type that declares it: struct account.mu,
-	// Pool::Shard.mu_; or the array of which it is an element: table[]; "" if it is
-	// neither, or that is not known.
+	// Class is the member that the object is, with the type that declares it: struct account.mu,
+	// Pool::Shard.mu_; or the array of which it is an element: table[]; "" if it is neither, or
+	// that is not known.
 	Class string
 }
 
-// Names answers what debug information calls the objects of synchronisation in one
-// file. Debug information of a large program has hundreds of megabytes: only units
-// that are needed for an answer are read, and found by the bytes that they would
-// have. What is damaged, or too much to read, has no name. Not for concurrent use.
+// Names looks up the names of synchronisation objects in the debug information of one file. The
+// debug information of a large program has hundreds of megabytes, so only the units that a lookup
+// needs are read. They are found by the bytes that they must contain. Objects whose debug
+// information is damaged or too large to read have no name. Names is not safe for concurrent use.
 type Names struct {
 	file   *bin.File
 	opened bool
-	index  *index           // nil: there is none
-	known  map[uint64]found // by address; no type: none is known there
+	index  *index           // nil: there is no debug information
+	known  map[uint64]found // by address; without a type: no variable is known there
 	walked map[dwarf.Offset]bool
-	// Of the units walked:
+	// The fields below describe the units already read.
 	types   map[dwarf.Offset]*scope // structures
-	aliases map[dwarf.Offset]string // what typedefs call structures
+	aliases map[dwarf.Offset]string // names of structures by typedef
 	units   map[dwarf.Offset]*unit  // by their first entries
 }
 
-// NewNames makes Names of a file, which must stay open.
+// NewNames returns Names for a file, which must stay open.
 func NewNames(f *bin.File) *Names { return &Names{file: f} }
 
 func (n *Names) open() (ok bool) {
@@ -55,11 +55,11 @@ func (n *Names) open() (ok bool) {
 	return n.index != nil
 }
 
-// Static names what lies off bytes into the variable of static storage at an
-// address, that symbols call base; shared says that there are several of that name.
+// Static returns the name of the object off bytes into the variable of static storage at addr. Base
+// is the variable's name in the symbol table. Shared reports that several variables have that name.
 func (n *Names) Static(base string, addr, off uint64, shared bool) (named Named) {
 	named.Name = withOffset(base, off)
-	defer func() { _ = recover() }() // damaged data: the symbol's name does
+	defer func() { _ = recover() }() // damaged data: the symbol's name is used
 	if !n.open() {
 		return named
 	}
@@ -80,11 +80,11 @@ func (n *Names) Static(base string, addr, off uint64, shared bool) (named Named)
 	return named
 }
 
-// Member names what lies so many bytes into an object of a type, described at typ in
-// the debug information, of which only that is known: by the type and the member, such
-// as struct job.mu, or within a variable of a function's frame, local, by that. Which
-// element of an array it is stays open. ok is false where it is no member, or one of
-// the C++ library's own types.
+// Member returns the name of the object at offset at in an object of type typ (an offset in the
+// debug information), where only the type is known: by type and member, such as struct job.mu. If
+// local is not "", the object lies in that variable of a function's frame, and is named by it.
+// Elements of arrays are not distinguished. ok is false if there is no member at that offset, or if
+// the type is one of the C++ library's own.
 func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, ok bool) {
 	defer func() {
 		if recover() != nil { // damaged
@@ -113,11 +113,11 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 	return Named{Name: owner + path, Class: l.class}, l.class != "" && l.sure && owner != "" && !ofLibrary(owner)
 }
 
-// ofLibrary reports whether a member is one of C++'s library's own: that is how a
-// std::mutex is made, not what the program calls its lock.
+// ofLibrary reports whether a member belongs to the C++ library. Such a member is part of the
+// implementation of std::mutex, not the program's name for its lock.
 func ofLibrary(class string) bool { return strings.HasPrefix(class, "std::") }
 
-// anyElement leaves open which elements a path leads through.
+// anyElement removes the subscripts from a path: table[3].mu becomes table[].mu.
 func anyElement(path string) string {
 	var b strings.Builder
 	for _, part := range strings.SplitAfter(path, "[") {
@@ -129,7 +129,7 @@ func anyElement(path string) string {
 	return b.String()
 }
 
-// unitAt makes the unit that an entry is in, for its language.
+// unitAt returns the unit that contains an entry, for its language.
 func (n *Names) unitAt(off dwarf.Offset) *unit {
 	c, ok := n.unitOf(off)
 	if !ok {
@@ -146,7 +146,7 @@ func withOffset(name string, off uint64) string {
 	return fmt.Sprintf("%s+0x%x", name, off)
 }
 
-// variableAt finds the variable that begins at an address.
+// variableAt returns the variable that begins at an address.
 func (n *Names) variableAt(addr uint64) (found, bool) {
 	v, ok := n.known[addr]
 	if !ok {
@@ -169,7 +169,7 @@ func (n *Names) findAt(addr uint64) found {
 	return found{}
 }
 
-// read looks through what was read so far.
+// read looks for the variable in the units read so far.
 func (n *Names) read(addr uint64) (found, bool) {
 	for i := range n.index.entries {
 		if e := &n.index.entries[i]; e.storage == inMemory && e.addr == addr {
@@ -181,7 +181,7 @@ func (n *Names) read(addr uint64) (found, bool) {
 	return found{}, false
 }
 
-// typed finds the type of a variable whose description another unit completes.
+// typed sets the type of a variable whose description refers to an entry of another unit.
 func (n *Names) typed(v *found, e *entry) {
 	off, u := e.origin, e.unit
 	for range maxChain {
@@ -198,19 +198,19 @@ func (n *Names) typed(v *found, e *entry) {
 	}
 }
 
-// place is a unit of a part.
+// placedUnit is a unit and the index of the part that contains it.
 type placedUnit struct {
 	part int
 	unit dw.Unit
 }
 
-// maxHits bounds the units that are read for one variable: inline variables are
-// described in every unit that uses them, each time in full.
+// maxHits bounds the units that are read for one variable: every unit that uses an inline variable
+// describes it in full.
 const maxHits = 16
 
-// unitsWith finds the units that have a variable at an address, or bytes that look
-// like it: DW_OP_addr and the address, or, where expressions have the number of an
-// address in a table, a unit with that table.
+// unitsWith returns the units that describe a variable at an address, or that contain the same
+// bytes by chance: DW_OP_addr and the address or, where expressions use an index into .debug_addr,
+// a unit with that part of the table.
 func (n *Names) unitsWith(addr uint64) []placedUnit {
 	var out []placedUnit
 	info, err := dw.Of(n.file).Section("info")
@@ -231,7 +231,7 @@ func (n *Names) unitsWith(addr uint64) []placedUnit {
 	return append(out, n.unitsWithTable(addr, maxHits-len(out))...)
 }
 
-// unitOf finds the unit of the program's own part that an offset is in.
+// unitOf returns the unit of the program's own part that contains an offset.
 func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
 	k := n.index.PartAt(off)
 	if k < 0 {
@@ -246,7 +246,7 @@ func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
 	return placedUnit{k, part.Units[i]}, true
 }
 
-// unitsWithTable finds the units whose part of .debug_addr has an address.
+// unitsWithTable returns the units whose part of .debug_addr contains an address.
 func (n *Names) unitsWithTable(addr uint64, most int) []placedUnit {
 	var out []placedUnit
 	var tables []table
@@ -267,7 +267,7 @@ func (n *Names) unitsWithTable(addr uint64, most int) []placedUnit {
 	return out
 }
 
-// table is where a unit's addresses begin in .debug_addr.
+// table is the start of a unit's addresses in .debug_addr.
 type table struct {
 	base int64
 	unit placedUnit
@@ -293,7 +293,7 @@ func (n *Names) tables() []table {
 	return out
 }
 
-// walk reads a unit, once.
+// walk reads a unit, unless it was read before.
 func (n *Names) walk(c placedUnit) {
 	part := &n.index.Parts[c.part]
 	if n.walked[part.Base+c.unit.Entry] {
@@ -315,11 +315,11 @@ func (n *Names) walk(c placedUnit) {
 		}
 		return inner
 	}}
-	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // what was read is right
+	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // after an error, what was read so far is valid
 }
 
-// typeName is the name of a structure with its scopes, as types are called in its
-// language: struct account, bank::Account; "" if it has none.
+// typeName returns the name of a structure with its scopes, as its language writes it: struct
+// account, bank::Account; "" if it has none.
 func (n *Names) typeName(e *dwarf.Entry, u *unit) string {
 	name := dw.Name(e)
 	if name == "" {
@@ -340,16 +340,15 @@ func (n *Names) typeName(e *dwarf.Entry, u *unit) string {
 	return tagged(tag, name, u)
 }
 
-// lock is an object of synchronisation within a type.
+// lock is a synchronisation object within a type.
 type lock struct {
 	path  string // ".stats.mu", "[3].mu"; "" for the type itself
-	class string // the member of the innermost type with a name
-	sure  bool   // its type is one of the C or C++ library's for synchronisation
-	part  bool   // the path leads to what has it as a base or a member without a name
+	class string // the member of the innermost enclosing type that has a name
+	sure  bool   // its type is a synchronisation type of the C or C++ library
+	part  bool   // the path leads only to an object that contains it as a base or as a member without a name
 }
 
-// synchronising are the types that are objects of synchronisation: what they consist
-// of is nobody's business.
+// synchronising are the types of synchronisation objects. Their members are not examined.
 var synchronising = map[string]bool{
 	"pthread_mutex_t": true, "pthread_rwlock_t": true, "pthread_spinlock_t": true, "pthread_cond_t": true, "pthread_barrier_t": true, "pthread_once_t": true,
 	"sem_t": true, "mtx_t": true, "cnd_t": true, "once_flag": true,
@@ -357,16 +356,16 @@ var synchronising = map[string]bool{
 	"condition_variable": true, "condition_variable_any": true,
 }
 
-// descent is how far a search for a lock has come into a type.
+// descent is the state of a search for a lock in a type.
 type descent struct {
 	n     *Names
 	unit  *unit
-	found []lock // sure ones, or else the first
+	found []lock // candidates that are sure or, if there is none, the first other one
 }
 
-// lockIn finds the lock that begins so many bytes into a type: a member of a type for
-// synchronisation, or else the largest that begins there. Of a union it must be the
-// same whichever member is meant.
+// lockIn returns the lock that begins at an offset in a type: a member of a synchronisation type
+// or, if there is none, the outermost member that begins there. In a union the result must be the
+// same for all of its members.
 func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
 	n.index.Left = maxTypeEntries
 	d := descent{n: n, unit: u}
@@ -382,7 +381,7 @@ func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
 	return d.found[0], true
 }
 
-// into goes into a type; alias is the name of the last typedef that led to it.
+// into descends into a type. Alias is the name of the last typedef that led to it.
 func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth int) {
 	x := d.n.index
 	e := x.Entry(typ)
@@ -421,7 +420,7 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 	}
 }
 
-// members goes into the members and bases that lie there.
+// members descends into the members and bases that contain the offset.
 func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth int) {
 	owner := d.n.typeName(e, d.unit)
 	if owner == "" {
@@ -448,8 +447,9 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 	})
 }
 
-// reaches reports whether a type is that long, or an array without an end, or one of
-// unknown length that begins there: clang leaves the libraries' classes to the libraries.
+// reaches reports whether offset at lies inside a type, or whether the type is an array without an
+// end, or has unknown size and at is 0: clang leaves the description of library classes to the
+// debug information of the libraries.
 func (d *descent) reaches(typ dwarf.Offset, at int64) bool {
 	x := d.n.index
 	size := x.Size(typ)
@@ -459,7 +459,7 @@ func (d *descent) reaches(typ dwarf.Offset, at int64) bool {
 	return at < size || at == 0 && size == 0
 }
 
-// add takes what is sure before what only begins there.
+// add records a lock of a synchronisation type. It replaces a candidate that only begins there.
 func (d *descent) add(l lock) {
 	if len(d.found) > 0 && !d.found[0].sure {
 		d.found = d.found[:0]

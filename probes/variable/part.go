@@ -7,9 +7,8 @@ import (
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
 
-// walk calls visit for every entry with its unit and the scope that encloses it.
-// What is wrong with the program's own part is an error; of the others, a
-// sentence in missing.
+// walk calls visit for every entry with its unit and the scope that encloses it. An error in the
+// program's own part is returned. An error in another part is added to missing as a sentence.
 func (x *index) walk(visit func(e *dwarf.Entry, u *unit, in *scope) *scope) error {
 	for i := range x.Parts {
 		w := walker{x: x, part: &x.Parts[i], visit: visit}
@@ -24,13 +23,13 @@ func (x *index) walk(visit func(e *dwarf.Entry, u *unit, in *scope) *scope) erro
 	return nil
 }
 
-// walker walks over one part.
+// walker walks over one part of the debug information.
 type walker struct {
 	x     *index
 	part  *dw.TreePart
 	visit func(e *dwarf.Entry, u *unit, in *scope) *scope
 	unit  *unit
-	stack []*scope // around the list that the walk is in
+	stack []*scope // the scopes around the current list of entries
 	in    *scope
 }
 
@@ -49,7 +48,7 @@ func (w *walker) walk() error {
 	return nil
 }
 
-// run goes on to the end, or to that of the unit.
+// run reads entries up to the end or, if one is set, to the end of the unit.
 func (w *walker) run(entries *dw.Entries, one bool) error {
 	for depth := 0; ; {
 		e, err := entries.Next()
@@ -86,8 +85,8 @@ func (w *walker) entry(e *dwarf.Entry) {
 	}
 }
 
-// newPartUnit makes the unit of a root entry of a part. One that a skeleton stands for has its
-// addresses and its line table from there.
+// newPartUnit returns the unit of a root entry of a part. A split unit has its addresses and its
+// line table from its skeleton.
 func newPartUnit(p *dw.TreePart, e *dwarf.Entry) *unit {
 	u := newUnit(e)
 	if p.Skeleton != nil && e.Tag == dwarf.TagCompileUnit {
@@ -96,14 +95,14 @@ func newPartUnit(p *dw.TreePart, e *dwarf.Entry) *unit {
 	return u
 }
 
-// definitions are the types that are described somewhere, and those that are only
-// declared, by their names. A compiler may describe a class in one unit alone.
+// definitions are the types that are defined somewhere, and those that are only declared, by name.
+// A compiler may define a class in only one of the units that use it.
 type definitions struct {
 	byName map[string]dwarf.Offset
-	names  map[dwarf.Offset]string // of declarations
+	names  map[dwarf.Offset]string // the qualified names of declarations
 }
 
-// maxDefinitions bounds the bytes of the names of types that are kept.
+// maxDefinitions bounds the total bytes of the type names that are kept.
 const maxDefinitions = 64 << 20
 
 func (x *index) define() *definitions {
@@ -133,8 +132,7 @@ func (x *index) define() *definitions {
 	return d
 }
 
-// definition returns the offset of the type that a declaration stands for; 0 if none is
-// described.
+// definition returns the offset of the type that defines a declaration; 0 if there is none.
 func (x *index) definition(e *dwarf.Entry) dwarf.Offset {
 	if x.defs == nil {
 		x.defs = x.define()

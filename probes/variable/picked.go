@@ -10,26 +10,26 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Arrays whose elements code picks when it runs. The census takes such an array for
-// one thing: all its accesses, those by a constant index too, carry where in the array
-// they go, and which element that is follows from the array's layout. An access
-// belongs to an array if its address is made of one within it, or just before:
-// compilers make a[i-1] of the address before the first element. It may lead to
-// another all the same, so that the address is compared when it happens.
+// Arrays whose elements are selected at run time. The census records such an array as one object:
+// each of its accesses, also one by a constant index, is recorded with its offset in the array, and
+// the layout of the array determines which element that is. An access belongs to an array if its
+// address is made from one within the array or just before it: compilers compute a[i-1] from the
+// address before the first element. Such an address may lead to another object all the same, so it
+// is compared at run time.
 
-// Picked is an array of static storage, or of a member of a variable, of which code
-// picks elements.
+// Picked is an array in static storage, or an array that is a member of a variable, whose elements
+// code selects by an index at run time.
 type Picked struct {
-	Variable Variable // its Size is that of the whole
+	Variable Variable // its Size is that of the whole array
 	Layout   *Layout  // nil where the debug information has none
-	Accesses []Access // by address; at Base + Index*Scale + Disp, as those with Inside
+	Accesses []Access // by address; each accesses Base + Index*Scale + Disp, as with Inside
 }
 
-// Layout is what an array is made of.
+// Layout describes the elements of an array.
 type Layout struct {
-	Counts []int64 // elements of each dimension, the outermost first; -1: not known
-	Stride int64   // bytes of an element of the innermost
-	Leaves []Leaf  // of an element, by offset
+	Counts []int64 // number of elements of each dimension, outermost first; -1: not known
+	Stride int64   // bytes of an element of the innermost dimension
+	Leaves []Leaf  // the scalars of an element, by offset
 }
 
 // Leaf is a scalar within each element of an array.
@@ -39,7 +39,7 @@ type Leaf struct {
 	Scalar Variable
 }
 
-// Part is what one access touches of an array.
+// Part is a part of an array that one access touches.
 type Part struct {
 	Offset int64 // from the array's beginning
 	Size   int
@@ -47,9 +47,9 @@ type Part struct {
 	Leaf   *Leaf  // nil where no scalar is known there
 }
 
-// Parts returns what an access of so many bytes touches of the array, at most
-// maxTouched parts: scalars that it covers in part or as a whole, and bytes of
-// which no scalar is known (unions, padding).
+// Parts returns the parts of the array that an access of width bytes at offset touches, at most
+// maxTouched: scalars that it covers partly or completely, and bytes where no scalar is known
+// (unions, padding).
 func (a *Picked) Parts(offset int64, width int) []Part {
 	var out []Part
 	end := min(offset+int64(max(width, 1)), int64(a.Variable.Size))
@@ -61,7 +61,7 @@ func (a *Picked) Parts(offset int64, width int) []Part {
 	return out
 }
 
-// part returns the part at an offset, of an access that ends at end.
+// part returns the part at an offset. End is where the access ends.
 func (a *Picked) part(at, end int64) Part {
 	l := a.Layout
 	if l == nil {
@@ -85,13 +85,13 @@ func (a *Picked) part(at, end int64) Part {
 	return Part{Offset: at, Size: int(min(next, end) - at), Name: fmt.Sprintf("%s+%d", name, at-begin)}
 }
 
-// subscripts writes the place of an element of the innermost dimension.
+// subscripts returns the subscripts of element i, counted in the innermost dimension.
 func (l *Layout) subscripts(i int64) string {
 	text := ""
 	for d := len(l.Counts) - 1; d >= 0; d-- {
 		n := max(l.Counts[d], 1)
 		if d == 0 {
-			n = i + 1 // what is beyond the array is of the outermost
+			n = i + 1 // an index beyond the array counts in the outermost dimension
 		}
 		text = fmt.Sprintf("[%d]", i%n) + text
 		i /= n
@@ -99,20 +99,20 @@ func (l *Layout) subscripts(i int64) string {
 	return text
 }
 
-// atomic reports whether an element has a scalar of atomic type.
+// atomic reports whether an element contains a scalar of atomic type.
 func (l *Layout) atomic() bool {
 	return l != nil && slices.ContainsFunc(l.Leaves, func(f Leaf) bool { return f.Scalar.Atomic })
 }
 
-// indexedAccess is an access of an element that is picked when the code runs.
+// indexedAccess is an access of an element that is selected at run time.
 type indexedAccess struct {
 	Access
-	from []uint64 // addresses that its own is made of
-	made []uint64 // the instructions that made those that are not known
+	from []uint64 // known addresses from which the accessed address is computed
+	made []uint64 // the instructions that made the other addresses it is computed from
 }
 
-// picks records an access of what may be any part of several objects; false if it is
-// one that is not followed.
+// picks records an access that may be of any part of several objects; false if it is of a kind that
+// is not followed.
 func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if in.Repeats > 0 || in.BitIndex != insn.NoReg || m.Size <= 0 {
 		return false
@@ -146,8 +146,8 @@ func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 	return true
 }
 
-// pick finds the arrays that code indexes. It returns the addresses of which accesses
-// are made that belong to no array.
+// pick finds the arrays that code indexes. It returns the addresses that are accessed by an index
+// but belong to no array.
 func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left []uint64) {
 	by := map[uint64]*Picked{}
 	from := make([][]uint64, len(all))
@@ -184,12 +184,12 @@ func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left 
 	return left
 }
 
-// mostConstant is how many places of an array code names by a constant index, at most:
-// an object of which it names more is a structure, where nothing else tells.
+// mostConstant is the maximum number of distinct addresses in an array that code accesses by a
+// constant index. Without debug information, an object with more is considered a structure.
 const mostConstant = 8
 
-// structures finds the objects without debug information that are none but
-// structures.
+// structures finds the objects without debug information that are considered structures, not
+// arrays.
 func (t *taker) structures(direct []Access, span Variable) {
 	named := map[uint64]map[uint64]bool{}
 	for _, d := range direct {
@@ -207,8 +207,8 @@ func (t *taker) structures(direct []Access, span Variable) {
 	}
 }
 
-// atomicArrays are those, by address, with elements that atomic instructions access:
-// what orders threads is not for a census of elements.
+// atomicArrays returns the arrays, by address, whose elements are accessed by atomic instructions.
+// They order threads, so the census leaves them out.
 func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Access, span Variable) map[uint64]bool {
 	atomic := map[uint64]bool{}
 	for _, d := range direct {
@@ -228,7 +228,7 @@ func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Acce
 	return atomic
 }
 
-// arrayOver returns the array that an address is in; nil if none is indexed there.
+// arrayOver returns the indexed array that contains an address; nil if there is none.
 func (t *taker) arrayOver(addr uint64) *Picked {
 	i := sort.Search(len(t.arrays), func(i int) bool { return t.arrays[i].Variable.Addr+uint64(t.arrays[i].Variable.Size) > addr })
 	if i == len(t.arrays) || addr < t.arrays[i].Variable.Addr {
@@ -237,17 +237,17 @@ func (t *taker) arrayOver(addr uint64) *Picked {
 	return &t.arrays[i]
 }
 
-// add returns an array an access by an address that the code names.
+// add adds to the array an access whose address is a constant of the code.
 func (a *Picked) add(d Access, addr uint64) {
 	d.Base, d.Index, d.Scale, d.Disp, d.Offset, d.Partial, d.If = insn.NoReg, insn.NoReg, 0, int64(addr), 0, false, 0
 	a.Accesses = append(a.Accesses, d)
 }
 
-// beforeArray is how far before an array an address may lie that is made for it, in
-// bytes.
+// beforeArray is the maximum distance, in bytes, between an address that is computed for an array
+// and the array's beginning behind it.
 const beforeArray = 16
 
-// arraysAt returns the arrays that addresses are made for.
+// arraysAt returns the arrays that contain the addresses, or begin just behind them.
 func (t *taker) arraysAt(from []uint64) []*Picked {
 	var out []*Picked
 	add := func(a *Picked) {
@@ -266,8 +266,9 @@ func (t *taker) arraysAt(from []uint64) []*Picked {
 	return out
 }
 
-// arrayAt finds the outermost array at an address, with debug information; without,
-// the object is one if it has more than a scalar's bytes.
+// arrayAt returns the outermost array at an address, from the debug information. Without debug
+// information, any object larger than a scalar (8 bytes) that is not considered a structure is an
+// array.
 func (t *taker) arrayAt(addr uint64) *Picked {
 	objects := t.touched(addr, addr+1)
 	if len(objects) == 0 {
@@ -298,10 +299,10 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 	return a
 }
 
-// maxArray bounds an array, in bytes: a site has 31 bits for them.
+// maxArray bounds the size of an array, in bytes: a site has 31 bits for it.
 const maxArray = 1<<31 - 1
 
-// arrayAt goes into a type as memberAt does, as far as the first array.
+// arrayAt descends into a type as memberAt does, down to the first array.
 func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Entry, ok bool) {
 	for range 4 * maxChain {
 		if e = x.Bare(x.Entry(typ)); e == nil {
@@ -321,11 +322,10 @@ func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Ent
 	return m, nil, false
 }
 
-// elementLeaves bounds the scalars of an element that are told apart; the rest is
-// bytes.
+// elementLeaves bounds the scalars of an element that are distinguished; the rest are bytes.
 const elementLeaves = 256
 
-// layout returns what an array type is made of; nil if that is not known.
+// layout returns the layout of an array type; nil if it is not known.
 func (t *taker) layout(e *dwarf.Entry, u *unit) *Layout {
 	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
 	stride := t.index.Size(typ)

@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// routine is a function's code, decoded: the same for every variable.
+// routine is the decoded code of a function; it is the same for every variable.
 type routine struct {
 	*code.Graph
 	machine   insn.Arch
@@ -33,8 +33,8 @@ func (c *Code) decode(fn bin.Range, bytes []byte) *routine {
 	return r
 }
 
-// mayLand reports whether control may go on, within the function, where no
-// branch leads: by a table, or from a call by an exception.
+// mayLand reports whether control may continue within the function at a place that no branch names:
+// through a jump table, or after a call by an exception.
 func (r *routine) mayLand(in *insn.Inst) bool {
 	switch in.Kind {
 	case insn.IndirectJump, insn.Call, insn.IndirectCall:
@@ -51,8 +51,7 @@ func (r *routine) bytesOf(in *insn.Inst) []byte {
 	return r.bytes[at : at+uint64(in.Len)]
 }
 
-// relative reports whether the instruction computes an address from its own:
-// lea, ADR, ADRP.
+// relative reports whether the instruction computes an address relative to its own: lea, ADR, ADRP.
 func (r *routine) relative(in *insn.Inst) bool {
 	b := r.bytesOf(in)
 	if r.machine == insn.ARM64 {

@@ -14,13 +14,13 @@ type Scalar struct {
 	Size     int // bytes: 1, 2, 4 or 8
 	Atomic   bool
 	Volatile bool
-	// How values are written: see Variable.
+	// Signed, Char and Constants determine how values are written; see Variable.
 	Signed, Char bool
 	Constants    []Constant
 }
 
-// ScalarAt describes the type whose entry is at an offset of a file's debug
-// information. It fails if the type cannot be watched, and says what it is.
+// ScalarAt returns the scalar type whose entry is at an offset of a file's debug information. If
+// the type cannot be watched, the error describes it.
 func ScalarAt(f *bin.File, off dwarf.Offset) (Scalar, error) {
 	x, err := newIndex(f)
 	if err != nil {

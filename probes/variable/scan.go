@@ -11,12 +11,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Decoding all of a large program to find one variable takes seconds. An
-// instruction that mentions an address has it, or its distance, as four bytes
-// (x86-64), or begins with an ADRP of its page (arm64). So the text is first
-// scanned for bytes that could be that, at every offset, which finds all true
-// mentions and a few false ones; only the functions around them are decoded,
-// from their beginning, where instructions are known to start.
+// Decoding all of a large program to find one variable would take seconds. An instruction that
+// mentions an address contains it, or its distance from the instruction, as four bytes (x86-64), or
+// the sequence begins with an ADRP of its page (arm64). So the text is first scanned for such bytes
+// at every offset. This finds all true mentions and a few false ones. Only the functions around
+// them are decoded, from their beginning, where an instruction is known to start.
 
 // maxOperand is the widest memory operand: a vector of 64 bytes.
 const maxOperand = 64
@@ -24,29 +23,29 @@ const maxOperand = 64
 // maxImmediate is the longest immediate after a PC-relative displacement.
 const maxImmediate = 4
 
-// target is what the code of one binary may mention.
+// target is the variable whose mentions are searched for in the code of one binary.
 type target struct {
 	file   *bin.File
 	arch   insn.Arch
 	v      Variable
-	whole  bin.Range // the object that encloses the variable
-	near   bin.Range // from where arithmetic may lead into it
+	whole  bin.Range // the object that encloses the variable, or the variable itself
+	near   bin.Range // the addresses from which arithmetic may lead into the object
 	direct bool      // the variable lives in this file
-	// slots are words of the global offset table, with the address that each
-	// holds.
+	// slots are the words of the global offset table that hold an address of the object, each with
+	// that address.
 	slots    map[uint64]uint64
 	pointers []bin.Pointer // all words of data that hold addresses of the object
-	fixed    bool          // the file is loaded where it was linked
-	facts    *Code         // nil until asked for
-	// several: v is a span of several variables, and an access has its value as one
-	// of a variable that it covers exactly.
+	fixed    bool          // the file is loaded at the addresses where it was linked
+	facts    *Code         // nil until first used
+	// several reports that v is a span of several variables. The value of an access is then
+	// recorded as if the access covered one of them exactly.
 	several bool
-	picked  []indexedAccess // of several: accesses of elements
+	picked  []indexedAccess // for several: accesses of array elements
 }
 
-// maxReach bounds how far beside an object of several parts an address is taken
-// for one of its own: compilers make those of elements before the first (a[i-1])
-// and behind the last.
+// maxReach bounds the distance beside an object of several parts at which an address is attributed
+// to the object: compilers make the addresses of elements before the first (a[i-1]) and after the
+// last.
 const maxReach = 4096
 
 func newTarget(c *Code, v Variable) *target {
@@ -88,15 +87,16 @@ func (t *target) findPointers() {
 	}
 }
 
-// isNear reports whether arithmetic may lead from an address into the object.
-// Where another object of several parts begins, a little away, code means that.
+// isNear reports whether arithmetic may lead from an address into the object. An address outside
+// the object at which another object of several parts begins is attributed to that one, unless it
+// is within 64 bytes before the object or at its end.
 func (t *target) isNear(addr uint64) bool {
 	const away = 64
 	if addr-t.near.Lo >= t.near.Hi-t.near.Lo {
 		return false
 	}
 	other := !t.whole.Contains(addr) && t.known().begins(addr)
-	if t.v.Array != nil { // nobody asked for it: code that means the next object is not probed
+	if t.v.Array != nil { // the user did not ask for an array: code for the next object is not probed
 		return !other
 	}
 	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !other
@@ -107,7 +107,7 @@ func (t *target) isSlot(addr uint64) bool {
 	return ok
 }
 
-// windows are the address ranges whose mention matters.
+// windows returns the address ranges whose mentions are searched for.
 func (t *target) windows() []bin.Range {
 	var w []bin.Range
 	if t.direct {
@@ -120,12 +120,12 @@ func (t *target) windows() []bin.Range {
 	return w
 }
 
-// maxSlots bounds the slots of the global offset table that hold the address:
-// linkers make one, or one for each of a few parts of a large program.
+// maxSlots bounds the slots of the global offset table that hold the address. Linkers make one, or
+// one for each of a few parts of a large program.
 const maxSlots = 64
 
-// functions gives the functions that may mention the target, sorted. Code that
-// belongs to no function is one from the end of the last to the next.
+// functions returns the functions that may mention the target, sorted. Code that belongs to no
+// function counts as one function from the end of the previous to the beginning of the next.
 func (t *target) functions() ([]bin.Range, error) {
 	windows := t.windows()
 	if len(windows) == 0 {
@@ -162,8 +162,8 @@ func (t *target) functions() ([]bin.Range, error) {
 	return slices.Compact(out), nil
 }
 
-// mentions gives what the file's index has of the windows; false if it does not know
-// one of them.
+// mentions returns the mentions of the windows in the file's index; false if the index does not
+// cover one of them.
 func (t *target) mentions(windows []bin.Range) (places []uint64, ok bool) {
 	for _, w := range windows {
 		at, ok := t.file.Mentions(w.Lo, w.Hi)
@@ -175,7 +175,7 @@ func (t *target) mentions(windows []bin.Range) (places []uint64, ok bool) {
 	return places, true
 }
 
-// enclosing gives the function around addr, or the gap between functions.
+// enclosing returns the function around addr, or the gap between functions.
 func enclosing(extents []bin.Range, text bin.Range, addr uint64) bin.Range {
 	i := sort.Search(len(extents), func(i int) bool { return extents[i].Lo > addr })
 	gap := text
@@ -191,8 +191,8 @@ func enclosing(extents []bin.Range, text bin.Range, addr uint64) bin.Range {
 	return gap
 }
 
-// scan calls hit for each place that may mention a window; hit answers from
-// where to go on.
+// scan calls hit for each address whose bytes may mention a window. hit returns the address at
+// which to continue.
 func (t *target) scan(code []byte, base uint64, windows []bin.Range, hit func(addr uint64) uint64) {
 	test, step := t.mayMention, uint64(1)
 	if t.arch == insn.ARM64 {
@@ -207,7 +207,7 @@ func (t *target) scan(code []byte, base uint64, windows []bin.Range, hit func(ad
 	}
 }
 
-// mayMention tests four bytes at an address as displacement and as address.
+// mayMention tests four bytes at an address as a displacement and as an absolute address.
 func (t *target) mayMention(at uint64, bytes uint32, windows []bin.Range) bool {
 	to := at + 4 + uint64(int64(int32(bytes)))
 	for i := range windows {
@@ -222,11 +222,11 @@ func (t *target) mayMention(at uint64, bytes uint32, windows []bin.Range) bool {
 	return false
 }
 
-// armReach is how far from a page's beginning code addresses variables: a
-// load's scaled offset reaches 32 KiB.
+// armReach is the maximum distance from the beginning of a page at which code addresses variables:
+// a load's scaled offset reaches 32 KiB.
 const armReach = 0x9000
 
-// mayMentionARM tests an instruction word: ADR, ADRP or a load of a literal.
+// mayMentionARM tests an instruction word: ADR, ADRP or a load of a literal may mention a window.
 func (t *target) mayMentionARM(at uint64, word uint32, windows []bin.Range) bool {
 	adr := word&0x1f000000 == 0x10000000
 	literal := word&0x3b000000 == 0x18000000

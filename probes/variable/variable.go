@@ -4,13 +4,11 @@
 // one of these, of a type that fits a register: only those have one address for
 // the whole run.
 //
-// In go open binaries and a name; out come the variable's address and type,
-// from the debug information or, without any, from the symbol table, and for
-// each binary the accesses in its code. An access through a pointer is seen
-// where the pointer is made in the same function; else what is known is that the
-// address escapes, and where. The package
-// knows no probe and no process; addresses are those of the file, before it
-// is loaded anywhere.
+// The input is open binaries and a name. The output is the variable's address and type, from the
+// debug information or, where there is none, from the symbol table, and for each binary the
+// accesses in its code. An access through a pointer is found if the pointer is made in the same
+// function. Otherwise the package reports only that the address escapes, and where. The package
+// knows no probe and no process. Addresses are those of the file as linked, before it is loaded.
 package variable
 
 import (
@@ -21,13 +19,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Class says how the bytes of a variable are to be read.
+// Class is how the bytes of a variable are interpreted.
 type Class uint8
 
 // The classes.
 const (
 	Int     Class = iota // two's complement
-	Uint                 // also characters of UTF types
+	Uint                 // includes characters of the UTF types
 	Bool                 // 0 or 1
 	Enum                 // an enumeration, stored as an integer
 	Pointer              // an address
@@ -46,46 +44,51 @@ func (c Class) String() string {
 
 // Variable is a variable that can be watched.
 type Variable struct {
-	Name   string // qualified, as in the source: "hits", "ns::Queue::depth", "func::count", "slots[3].state"
-	Symbol string // linkage name by which other binaries refer to it; "" if they cannot
+	// Name is the qualified name as in the source: "hits", "ns::Queue::depth", "func::count",
+	// "slots[3].state".
+	Name string
+	// Symbol is the linkage name by which other binaries refer to the variable; "" if they cannot.
+	Symbol string
 	File   *elf.File
 	Addr   uint64 // as linked
 	Size   int    // bytes: 1, 2, 4 or 8
 	Type   string // as the source names it, "struct node *"; without debug information "uint32"
 	Class  Class
-	// Signed, of an enumeration: its constants may be negative.
+	// Signed, for an enumeration, reports whether its constants may be negative.
 	Signed bool
-	// Char: an integer that stands for a character.
+	// Char reports whether an integer holds a character.
 	Char bool
-	// Constants are those of an enumeration.
+	// Constants are the constants of an enumeration.
 	Constants []Constant
-	// Bits is where a bit field lies; of no bits if it is none. Addr and Size
-	// are then those of the least storage that holds it: 1, 2, 4 or 8 bytes,
-	// aligned where that is possible.
+	// Bits is the position of a bit field; Bits.Size is 0 for any other variable. For a bit field,
+	// Addr and Size describe the smallest storage that holds it: 1, 2, 4 or 8 bytes, aligned where
+	// that is possible.
 	Bits Bits
-	// Atomic: _Atomic, std::atomic and its kin: accesses synchronise.
+	// Atomic reports whether accesses synchronise: the type is _Atomic, std::atomic or a similar
+	// one.
 	Atomic   bool
 	Volatile bool
 	DeclFile string // where it is declared; "" if unknown
 	DeclLine int    // 0 if unknown
-	// Whole is the variable that it is a member or element of, as linked; empty
-	// if it is one by itself. Symbol is the name of the whole.
+	// Whole is the address range, as linked, of the variable that this one is a member or element
+	// of; empty if it is a variable of its own. Symbol is then the name of the whole.
 	Whole elf.Range
-	// Reach are the addresses in Whole that lead to it when they are taken:
-	// the first of each structure that it is in, any of each array.
+	// Reach are the addresses in Whole from which a pointer may lead to this variable: the first
+	// address of each structure that contains it, and every address of each array that contains it.
 	Reach []elf.Range
-	// Array, if not nil: it is each of the elements of an array, or the same member
-	// of each; Addr is that of the first. Name has [] for the subscripts.
+	// Array, if not nil, states that the Variable stands for all elements of an array, or for the
+	// same member of all elements. Addr is that of the first one, and Name has [] for each
+	// subscript.
 	Array *Array
 }
 
-// Array says where the elements of an array are.
+// Array is the layout of the elements of an array.
 type Array struct {
 	Stride uint64   // bytes from one element to the next
-	Dims   []uint64 // the lengths of its dimensions, none of them 0
+	Dims   []uint64 // the length of each dimension; none is 0
 }
 
-// Span is the number of bytes from the first element's beginning to the end of the last.
+// Span returns the number of bytes from the start of the first element to the end of the last.
 func (a *Array) Span() uint64 {
 	n := a.Stride
 	for _, d := range a.Dims {
@@ -94,7 +97,7 @@ func (a *Array) Span() uint64 {
 	return n
 }
 
-// begins reports whether the variable, or an element of it, begins at an address.
+// begins reports whether the variable, or an element of it, begins at addr.
 func (v *Variable) begins(addr uint64) bool {
 	if v.Array == nil {
 		return addr == v.Addr
@@ -102,7 +105,7 @@ func (v *Variable) begins(addr uint64) bool {
 	return addr-v.Addr < v.Array.Span() && (addr-v.Addr)%v.Array.Stride == 0
 }
 
-// around returns the whole that the variable is in, or is.
+// around returns the range of the enclosing variable, or of the variable itself if there is none.
 func (v *Variable) around() elf.Range {
 	if v.Whole.Hi > v.Whole.Lo {
 		return v.Whole
@@ -110,7 +113,7 @@ func (v *Variable) around() elf.Range {
 	return elf.Range{Lo: v.Addr, Hi: v.Addr + uint64(v.Size)}
 }
 
-// reached reports whether a pointer that holds addr can lead to the variable.
+// reached reports whether a pointer with the value addr can lead to the variable.
 func (v *Variable) reached(addr uint64) bool {
 	for _, r := range v.Reach {
 		if r.Contains(addr) {
@@ -120,22 +123,22 @@ func (v *Variable) reached(addr uint64) bool {
 	return addr-v.Addr < uint64(v.Size)
 }
 
-// Bits are some bits of a variable's storage, counted from the lowest.
+// Bits is the position of a bit field in a variable's storage, counted from the lowest bit.
 type Bits struct{ Offset, Size int }
 
-// Constant is a name of a value.
+// Constant is a named value of an enumeration.
 type Constant struct {
 	Name  string
 	Value int64
 }
 
-// Overlaps reports whether an access of size bytes at addr touches the
-// variable, of an array an element of it; an unknown size (0) counts as one byte.
+// Overlaps reports whether an access of size bytes at addr touches the variable or, for an array,
+// an element of it. An unknown size (0) counts as one byte.
 func (v Variable) Overlaps(addr uint64, size int) bool {
 	n := uint64(max(size, 1))
 	if v.Array != nil {
 		first := v.Addr
-		if addr > first { // the element that begins at addr or before
+		if addr > first { // the last element that begins at or before addr
 			first += (addr - first) / v.Array.Stride * v.Array.Stride
 		}
 		if addr >= first+uint64(v.Size) {
@@ -146,22 +149,22 @@ func (v Variable) Overlaps(addr uint64, size int) bool {
 	return addr < v.Addr+uint64(v.Size) && v.Addr < addr+n
 }
 
-// Reason is why a variable cannot be watched.
+// Reason is the reason why a variable cannot be watched.
 type Reason uint8
 
 // The reasons.
 const (
-	NotFound    Reason = iota // no such variable; Candidates are near names
+	NotFound    Reason = iota // no such variable; Candidates are similar names
 	BadName                   // the name cannot be parsed
-	Ambiguous                 // Candidates are the names that tell them apart, each with its place
-	Optimised                 // it has no place in memory of its own
+	Ambiguous                 // Candidates are names that distinguish the variables, each with its source location
+	Optimised                 // it has no fixed address in memory
 	WrongType                 // not a scalar of at most 8 bytes
-	ThreadLocal               // each thread has its own
+	ThreadLocal               // each thread has its own copy
 	LocalOnly                 // a parameter or local variable
-	NoDebugInfo               // the symbol's size does not say what it is
+	NoDebugInfo               // there is no debug information, and the symbol's size does not determine the type
 )
 
-// Error says why a variable cannot be watched, and what to do.
+// Error reports why a variable cannot be watched, and what the user can do.
 type Error struct {
 	Name       string
 	Reason     Reason
@@ -177,7 +180,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("watch %s: %s", e.Name, e.Reasons())
 }
 
-// Reasons is the error in one line, without the name.
+// Reasons returns the error in one line, without the name.
 func (e *Error) Reasons() string {
 	switch {
 	case len(e.Candidates) == 0:
@@ -188,14 +191,14 @@ func (e *Error) Reasons() string {
 	return fmt.Sprintf("%s; did you mean %s?", e.Message, strings.Join(e.Candidates, ", "))
 }
 
-// Kind is what an access does.
+// Kind is the effect of an access on memory.
 type Kind uint8
 
 // The kinds of access.
 const (
 	Read   Kind = iota
-	Write       // of which the old value is not looked at
-	Update      // read and write by one instruction
+	Write       // the old value is not used
+	Update      // one instruction reads and writes
 )
 
 // String returns the kind's name.
@@ -209,108 +212,106 @@ func (k Kind) String() string {
 	return "update"
 }
 
-// From is where the value of an access can be had.
+// From is where the value of an access can be read.
 type From uint8
 
-// The places of a value.
+// The sources of a value.
 const (
-	// FromMemory: for a write or update, the variable after the
-	// instruction; for a read, the variable before it.
+	// FromMemory: the value is in the variable itself, after the instruction for a write or update,
+	// before it for a read.
 	FromMemory From = iota
-	// FromReg: a read has it in Reg after the instruction, a write before
-	// and after. Only the low Width bytes count.
+	// FromReg: the value is in Reg: after the instruction for a read, before and after it for a
+	// write. Only the low Width bytes count.
 	FromReg
-	// FromImm: the constant Imm. Only the low Width bytes count.
+	// FromImm: the value is the constant Imm. Only the low Width bytes count.
 	FromImm
 )
 
-// Value is where the value read or written can be had.
+// Value describes where the value that is read or written can be found.
 type Value struct {
 	From From
 	Reg  insn.Reg // NoReg unless FromReg
 	Imm  uint64
 }
 
-// Scales of an Index that numbers bits: eight are a byte, and it may be negative.
+// Scales of an Index that counts bits. Eight bits are one byte, and the index may be negative.
 const (
-	BitString   = 255 // in 64 bits
-	BitString32 = 254 // in its low 32 bits
+	BitString   = 255 // the index has 64 bits
+	BitString32 = 254 // the index is the low 32 bits of the register
 )
 
 // Access is an instruction that accesses the variable.
 type Access struct {
 	Addr uint64 // of the instruction
-	Len  int    // bytes of it
+	Len  int    // length in bytes
 	Kind Kind
-	// Atomic: indivisible with respect to other processors' accesses.
+	// Atomic reports whether the access is indivisible for other processors.
 	Atomic bool
-	// Partial: only some bytes of the variable are touched.
+	// Partial reports whether the access touches only some bytes of the variable.
 	Partial bool
-	// Width is the number of bytes read or written, Offset the first of
-	// them minus the variable's address: negative if the access begins
-	// before it. Width is 0 if unknown.
+	// Width is the number of bytes read or written; 0 if unknown. Offset is the address of the
+	// first of them minus the variable's address. It is negative if the access begins before the
+	// variable.
 	Width  int
 	Offset int64
 	Value  Value
-	// Base is the register that has, before the instruction, an address
-	// that Disp bytes must be added to for the variable's own; NoReg where
-	// the instruction itself names the address. Maybe: on some path to the
-	// instruction Base may hold something else, so the address must be
-	// compared at run time.
+	// Base is a register for which Base + Disp is the variable's address before the instruction;
+	// NoReg if the instruction itself contains the address. Maybe reports that Base may hold
+	// something else on some path to the instruction, so that the address must be compared at run
+	// time.
 	Base  insn.Reg
 	Disp  int64
 	Maybe bool
-	// Inside: the instruction accesses some part of the enclosing object, which
-	// the variable may be: what lies at Base + Index*Scale + Disp must be
-	// compared at run time. Base or Index may be NoReg; where Base is, Disp
-	// is an address as linked. Offset and Partial then say nothing.
-	// Where Scale is BitString, Index numbers a bit from there on.
+	// Inside reports that the instruction accesses some part of the enclosing object, which may be
+	// the variable. The address Base + Index*Scale + Disp must be compared at run time. Base or
+	// Index may be NoReg. Where Base is NoReg, Disp is an address as linked. Offset and Partial
+	// then have no meaning. If Scale is BitString or BitString32, Index is the number of a bit,
+	// counted from Base + Disp.
 	Inside bool
-	// Sure, of Inside: it does so on every path to the instruction.
+	// Sure, with Inside, reports that the access is inside the object on every path to the
+	// instruction.
 	Sure  bool
 	Index insn.Reg
 	Scale uint8 // 0: there is no Index
-	// Stride, if not 0: Base + Index*Scale + Disp is the variable, wherever that is,
-	// if Index*Scale is a multiple of so many bytes.
+	// Stride, if not 0, reports that the operand at Base + Index*Scale + Disp is the variable,
+	// wherever its object lies, if Index*Scale is a multiple of Stride bytes.
 	Stride int64
-	// If, of an Update: it writes only if the flags behind it meet the condition
-	// that this is one more than the code of (insn.Inst.WritesIf), and else reads,
-	// RAX having the value. New is the register with what it writes, or NoReg.
+	// If, for an Update, is the condition under which the instruction writes, as in
+	// insn.Inst.WritesIf: one more than the condition code that the flags after the instruction
+	// must meet; 0: it always writes. If they do not meet it, the instruction only reads, and RAX
+	// holds the value. New is the register that holds the value to be written, or NoReg.
 	If  uint8
 	New insn.Reg
-	// Repeats: it goes over elements of Width bytes, one each time that it is
-	// executed anew, as often as RCX says: not once if that is 0.
+	// Repeats reports that the instruction accesses consecutive elements of Width bytes, one per
+	// iteration, and RCX times: none if RCX is 0.
 	Repeats bool
-	// Callee, if not "": the instruction calls a function of this name, which
-	// accesses Width times as many bytes as Count holds, or Width if Count is
-	// NoReg.
+	// Callee, if not "", is the name of the function that the instruction calls, and it is that
+	// function that accesses the memory: Width times the number in Count bytes, or Width bytes if
+	// Count is NoReg.
 	Callee string
 	Count  insn.Reg
 	Func   elf.Range // the function that contains it
 }
 
-// Result is what a binary's code does with a variable. All slices are sorted
-// by address.
+// Result describes what a binary's code does with a variable. All slices are sorted by address.
 type Result struct {
 	Accesses []Access
-	// AddressTaken are instructions that make an address of the object which
-	// then escapes: after them accesses may go through a pointer that is not
-	// followed.
+	// AddressTaken are the addresses of instructions that make an address of the object which then
+	// escapes. Later accesses may go through a pointer that is not followed.
 	AddressTaken []uint64
-	// Escapes are where it does. If there are none, and none of Unknown and
-	// Undecoded, Accesses are all that the file has.
+	// Escapes are the escapes of the address. If Escapes, Unknown and Undecoded are all empty,
+	// Accesses are all accesses that the file contains.
 	Escapes []Escape
-	// Slot is a word of the file's global offset table that holds SlotHolds, an
-	// address of the object or a little beside it, as linked in its own file;
-	// 0 if there is none.
+	// Slot is the address of a word of the file's global offset table that holds SlotHolds, an
+	// address of the object or close to it, as linked in the object's own file; 0 if there is none.
 	Slot, SlotHolds uint64
-	// GOT are the loads of the variable's address from the global offset table.
+	// GOT are the addresses of instructions that load the variable's address from the global offset
+	// table.
 	GOT []uint64
-	// Unknown are instructions that mention the variable's address but
-	// whose effect is not known.
+	// Unknown are the addresses of instructions that mention the variable's address but whose
+	// effect is not known.
 	Unknown []uint64
-	// Undecoded are the addresses at which the code of a function that
-	// mentions the variable could not be decoded; the rest of that function
-	// was not looked at.
+	// Undecoded are the addresses at which the code of a function that mentions the variable could
+	// not be decoded. The rest of that function was not examined.
 	Undecoded []uint64
 }
