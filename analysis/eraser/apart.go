@@ -8,23 +8,25 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxApart bounds the pairs of places that locks keep apart, and those that are ordered,
-// of all variables together.
+// maxApart bounds the pairs of call stacks, of all variables together, that are kept for each of
+// the two reasons why accesses are no race.
 const maxApart = 1000
 
-// apartKey says which accesses are one candidate. The lock is 0 if they are ordered.
+// apartKey identifies a candidate: accesses with equal keys are one. The lock is 0 for ordered
+// accesses.
 type apartKey struct {
 	variable, lock event.ObjectID
 	places         pairKey
 }
 
-// apart collects the pairs of accesses that are no race. Nil collects nothing.
+// apart collects the pairs of accesses that are no race. A nil *apart collects nothing.
 type apart struct {
 	locked, ordered kept
-	latest          access // for its room
+	latest          access // reused, to avoid an allocation
 }
 
-// kept is the candidates of one reason, and how many accesses were of others.
+// kept holds the candidates pruned for one reason, and the number of accesses of those that had no
+// room.
 type kept struct {
 	pairs map[apartKey]*finding.Pruned
 	more  uint64
@@ -34,8 +36,8 @@ func newApart() *apart {
 	return &apart{locked: kept{pairs: map[apartKey]*finding.Pruned{}}, ordered: kept{pairs: map[apartKey]*finding.Pruned{}}}
 }
 
-// again counts one more of a candidate and gives it; nil if it is new. Room says whether it
-// can be kept then.
+// again counts one more occurrence of a candidate and returns the candidate, or nil if it is new.
+// If it is new, room reports whether it can be kept.
 func (k *kept) again(key apartKey) (known *finding.Pruned, room bool) {
 	if c := k.pairs[key]; c != nil {
 		c.Count++
@@ -48,7 +50,7 @@ func (k *kept) again(key apartKey) (known *finding.Pruned, room bool) {
 	return nil, true
 }
 
-// add takes x and e, which hold locks that exclude one another.
+// add records x and e, whose locksets exclude each other.
 func (p *apart) add(sets *table, x *access, t *thread, e *event.Event) {
 	k := apartKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].Lock(), keyOf(x, e)}
 	if known, room := p.locked.again(k); known != nil || !room {
@@ -60,7 +62,7 @@ func (p *apart) add(sets *table, x *access, t *thread, e *event.Event) {
 	}
 }
 
-// order takes x and e if they would conflict, were x not before e in every schedule.
+// order records x and e, where x is ordered before e, if they conflict otherwise.
 func (p *apart) order(x *access, t *thread, e *event.Event) {
 	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || x.flags&e.Flags&event.Atomic != 0 {
 		return
@@ -69,7 +71,7 @@ func (p *apart) order(x *access, t *thread, e *event.Event) {
 	known, room := p.ordered.again(k)
 	switch {
 	case known != nil:
-		p.latest.version = ^t.locks.Changes // whatever it is, the locks are not copied yet
+		p.latest.version = ^t.locks.Changes // differs from Changes, so that take copies the held locks
 		p.latest.take(t, e)
 		x.fill(&known.Evidence[0], e.Object)
 		p.latest.fill(&known.Evidence[1], e.Object)
@@ -80,18 +82,18 @@ func (p *apart) order(x *access, t *thread, e *event.Event) {
 	}
 }
 
-// fill makes x the step, in its room.
+// fill overwrites the step s with x and reuses its slices.
 func (x *access) fill(s *finding.Step, object event.ObjectID) {
 	held, heldAt := append(s.Held[:0], x.held...), append(s.HeldAt[:0], x.heldAt...)
 	*s = x.bare(object)
 	s.Held, s.HeldAt = held, heldAt
 }
 
-// Apart returns the pairs of places at which two threads access a variable, one of them
-// writing, and which a lock keeps apart and nothing else orders, by their first accesses;
-// with Options.Apart. A pair has the lock with the least identifier, and counts its accesses, each
-// with the last ones of other threads before it. There are at most 1,000; more counts the
-// accesses of others.
+// Apart returns the pairs of call stacks at which two threads access a variable, one of them
+// writing, that a lock excludes from each other and nothing else orders, sorted by their first
+// accesses; with Options.Apart. The lock of a pair is the one with the least identifier. Its count
+// is the number of pairs of an access with the last accesses of other threads before it. At most
+// 1,000 pairs are returned; more is the number of such occurrences of other pairs.
 func (a *Analysis) Apart() (pairs []finding.Pruned, more uint64) {
 	if a.apart == nil {
 		return nil, 0
@@ -99,9 +101,10 @@ func (a *Analysis) Apart() (pairs []finding.Pruned, more uint64) {
 	return a.apart.locked.sorted()
 }
 
-// Ordered returns likewise the pairs of places of which the one access came before the other
-// in every schedule, by their latest accesses. By is left out. At other times the
-// same two places may race, or be kept apart by a lock.
+// Ordered returns, in the same way, the pairs of call stacks of which one access is before the other
+// in every schedule. The evidence of a pair is its latest accesses, by which the pairs are sorted.
+// Pruned.By is not set. Other accesses at the same two call stacks may race, or exclude each other
+// by a lock.
 func (a *Analysis) Ordered() (pairs []finding.Pruned, more uint64) {
 	if a.apart == nil {
 		return nil, 0
@@ -119,7 +122,7 @@ func (k *kept) sorted() (pairs []finding.Pruned, more uint64) {
 	return pairs, k.more
 }
 
-// remember adds what is still named.
+// remember adds the threads and objects that are still named.
 func (p *apart) remember(n *event.Names) {
 	if p == nil {
 		return

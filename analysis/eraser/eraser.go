@@ -1,20 +1,19 @@
-// Package eraser watches which locks protect which variables. A variable that
-// several threads use, some of them writing, ought to have a lock that all of
-// them hold: the candidate set, refined at every access, must not run empty
-// (Savage et al., Eraser, TOCS 15(4) 1997; as described by Havelund, Using Runtime
-// Analysis to Guide Model Checking of Java Programs, SPIN 2000, section 2).
+// Package eraser finds which locks protect which variables. A variable that several threads use,
+// some of them writing, should have a lock that all of them hold: the candidate set, refined at
+// every access, must not become empty (Savage et al., Eraser, TOCS 15(4) 1997; as described by
+// Havelund, Using Runtime Analysis to Guide Model Checking of Java Programs, SPIN 2000, section
+// 2).
 //
-// The plain algorithm also warns of accesses that no schedule can bring
-// together, since it knows neither fork nor join. Here a finding needs more: two
-// concrete accesses of two threads, one of them a write, not both atomic, whose
-// held locks do not exclude one another and which the must-order of the events
-// leaves unordered. So a variable may pass from owner to owner by fork, join,
-// barrier or message. Ownership that passes so starts no candidate set anew:
-// the paper's first example (two tasks, each with its own lock, after their
-// parent's initialisation) would be forgiven.
+// The original algorithm also warns of accesses that no schedule can bring together, since it
+// knows neither fork nor join. Here a finding requires more: two concrete accesses of two threads,
+// one of them a write, not both atomic, whose locksets do not exclude each other and which the
+// must-order of the events leaves unordered. So a variable may pass from owner to owner by fork,
+// join, barrier or message. Such a change of owner does not restart the candidate set: otherwise
+// the paper's first example (two tasks, each with its own lock, after their parent's
+// initialisation) would not be reported.
 //
-// In go the events of a run with their clocks, out come findings of kind race
-// and confidence potential. What it never knows: names, files, schedules.
+// The input is the events of a run with their clocks; the output is findings of kind race and
+// confidence potential. The package does not know names, files or schedules.
 package eraser
 
 import (
@@ -23,15 +22,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// State is where a variable stands (Havelund, section 2.2, Figure 3).
+// State is the state of a variable (Havelund, section 2.2, Figure 3).
 type State uint8
 
 // The states.
 const (
 	Virgin         State = iota // not accessed yet
 	Exclusive                   // accessed by one thread, its owner
-	Shared                      // read by several
-	SharedModified              // used by several, written by at least one
+	Shared                      // read by several threads
+	SharedModified              // used by several threads, written by at least one
 )
 
 var stateNames = [...]string{"VIRGIN", "EXCLUSIVE", "SHARED", "SHARED-MODIFIED"}
@@ -44,28 +43,28 @@ func (s State) String() string {
 	return "UNKNOWN"
 }
 
-// Leave says which first access takes a variable out of Virgin; the paper
-// names none for a read.
+// Leave determines which first access takes a variable out of Virgin. The paper does not define
+// this for a read.
 type Leave uint8
 
-// The readings of Leave.
+// The values of Leave.
 const (
 	LeaveOnAny   Leave = iota // any first access
-	LeaveOnWrite              // the first write; reads before it count for nothing
+	LeaveOnWrite              // the first write; reads before it are ignored
 )
 
-// Seed says where the candidate set starts; the paper's two examples need
-// different answers.
+// Seed determines the access with which the candidate set starts. The paper's two examples need
+// different values.
 type Seed uint8
 
-// The readings of Seed.
+// The values of Seed.
 const (
 	SeedShared Seed = iota // with the first access by a second thread
-	SeedFirst              // with the first access that leaves Virgin
+	SeedFirst              // with the first access, which leaves Virgin
 )
 
-// minDeaths is how many objects must have gone before the sets of their locks are
-// looked for, if half of all sets may be such.
+// minDeaths is the number of objects that must be destroyed before unused locksets are removed.
+// The number must also be at least half the number of locksets.
 const minDeaths = 1 << 12
 
 const (
@@ -73,89 +72,88 @@ const (
 	defaultMaxPairs = 64
 )
 
-// cacheSize is how many threads, how many variables, and how many steps from lockset
-// to lockset, are found without a map.
+// cacheSize is the number of entries of each direct-mapped cache: of threads, of variables, and of
+// operations on locksets.
 const cacheSize = 64
 
-// Options chooses a reading of the algorithm and bounds its memory. The zero
-// value is what a user should get.
+// Options selects a variant of the algorithm and bounds its memory. Users should normally get the
+// zero value.
 type Options struct {
-	// Plain leaves the must-order out: the findings are the paper's warnings,
-	// one for each variable.
+	// Plain ignores the must-order: the findings are the paper's warnings, one for each variable.
 	Plain bool
-	// EveryPair reports also the pairs of variables that the state machine does
-	// not warn of: it forgives a first owner who prepares a variable without
-	// the lock, and with it some races. For a stage that looks for a witness
-	// and drops what has none. Not with Plain.
+	// EveryPair also reports the pairs of variables for which the state machine gives no warning.
+	// The state machine tolerates a first owner that initialises a variable without the lock, and
+	// so misses some races. EveryPair is for callers that search for a witness and drop findings
+	// without one. It has no effect with Plain.
 	EveryPair bool
 	// Leave defaults to LeaveOnAny.
 	Leave Leave
 	// Seed defaults to SeedShared.
 	Seed Seed
-	// History is how many accesses are kept for a variable: the last of each
-	// thread, lockset, place, operation and atomicity. Default 64.
+	// History is the maximum number of accesses kept for a variable: the last of each thread,
+	// lockset, call stack, operation and atomicity. Default 64.
 	History int
-	// MaxPairs is how many pairs of places a variable can be reported for.
+	// MaxPairs is the maximum number of pairs of call stacks for which a variable can be reported.
 	// Default 64.
 	MaxPairs int
-	// Uses keeps account of how threads use each variable; see Analysis.Uses.
+	// Uses records how threads use each variable; see Analysis.Uses.
 	Uses bool
-	// Apart collects the pairs of accesses that a lock keeps apart, or that are ordered; see
+	// Apart collects the pairs of accesses that exclude each other by a lock or are ordered; see
 	// Analysis.Apart and Ordered.
 	Apart bool
-	// Locks are the locks that threads hold, which has taken each event before the analysis
-	// gets it. Default: the analysis follows them itself.
+	// Locks is the table of the locks that threads hold. The caller passes it each event before
+	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
-	// OnAccess, if not nil, is called with the verdict of each access. The verdict
-	// is valid during the call only.
+	// OnAccess, if not nil, is called with the verdict on each access. The verdict is valid only
+	// during the call.
 	OnAccess func(*Verdict)
 }
 
-// Verdict is what the state machine says after one access.
+// Verdict is the state of a variable after one access.
 type Verdict struct {
 	Seq      uint64 // of the access
 	Variable event.ObjectID
 	State    State
-	// Seeded reports whether there is a candidate set yet.
+	// Seeded reports whether the candidate set has been started.
 	Seeded bool
-	// Candidates are the locks that all accesses so far had in common, sorted.
+	// Candidates are the locks that all accesses had in common since the set was started, sorted.
 	Candidates []event.ObjectID
-	// Warning: the variable is SharedModified and has no candidate left.
+	// Warning reports whether the variable is SharedModified and has no candidate left.
 	Warning bool
 }
 
-// Stats counts what bounds made the analysis forget.
+// Stats counts what is in memory, and what was discarded because of a bound.
 type Stats struct {
-	Variables       int    // in memory now
-	Locksets        int    // interned now
-	EvictedAccesses uint64 // accesses forgotten for want of room (History)
-	DroppedPairs    uint64 // pairs not kept for want of room (MaxPairs)
+	Variables       int    // number in memory now
+	Locksets        int    // number of interned locksets in memory now
+	EvictedAccesses uint64 // accesses discarded for lack of room (History)
+	DroppedPairs    uint64 // pairs not kept for lack of room (MaxPairs)
 }
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
 type Analysis struct {
 	opts          Options
 	locks         *locks.Table
-	ownLocks      bool // locks is not shared
+	ownLocks      bool // locks is not shared with other analyses
 	sets          *table
 	threads       map[event.ThreadID]*thread
 	threadCache   [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
 	vars          map[event.ObjectID]*variable
-	variableCache [cacheSize]*variable // likewise of vars
-	done          []*raceReport        // of variables whose lifetime ended
-	dead          map[pairKey]*dead    // of done, by pair of places
+	variableCache [cacheSize]*variable // direct-mapped cache of vars
+	done          []*raceReport        // reports on variables whose lifetime ended
+	dead          map[pairKey]*dead    // counts of done, by pair of call stacks
 	order         publication
-	apart         *apart // nil: not asked for
+	apart         *apart // nil without Options.Apart
 	stats         Stats
 	verdict       Verdict
-	limit         int // of interned sets, before unused ones are dropped
-	deaths        int // of objects, since then
-	minimum       int // of deaths, before unused sets are dropped
+	limit         int // number of interned sets beyond which unused ones are removed
+	deaths        int // objects destroyed since unused sets were last removed
+	minimum       int // minimum of deaths before unused sets are removed
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
 
-// New makes an analysis.
+// New returns an analysis.
 func New(opts Options) *Analysis {
 	if opts.History <= 0 {
 		opts.History = defaultHistory
@@ -186,14 +184,14 @@ func New(opts Options) *Analysis {
 	}
 }
 
-// Stats reports what is in memory and what was forgotten.
+// Stats returns what is in memory, and what was discarded.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
 	s.Variables, s.Locksets = len(a.vars), len(a.sets.sets)
 	return s
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
 	if a.order.on = a.order.on || e.Kind == event.KindField; a.order.on {
 		a.order.take(e)
@@ -247,12 +245,12 @@ func (a *Analysis) Remember(n *event.Names) {
 	a.apart.remember(n)
 }
 
-// thread is the lockset of a thread. It is made at an access, not at each lock: most
-// critical sections of most programs have no access that is observed.
+// thread is the lockset of a thread. It is computed at an access, not at each acquire, because
+// most critical sections of most programs contain no observed access.
 type thread struct {
 	locks *locks.Thread
-	set   setID   // of the locks held, valid at an access
-	sets  []setID // by index in locks.Held: of the locks up to there; the first made are valid
+	set   setID   // the locks held; valid at an access
+	sets  []setID // the locksets of the prefixes of locks.Held; only the first made are valid
 	made  int
 }
 
@@ -270,7 +268,8 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// makeSet makes the lockset of a thread, from the first lock on that has none.
+// makeSet computes the lockset of a thread, starting from the longest prefix of its held locks
+// whose lockset is known.
 func (a *Analysis) makeSet(t *thread) {
 	if len(a.sets.sets) > a.limit {
 		a.compact()
@@ -285,7 +284,7 @@ func (a *Analysis) makeSet(t *thread) {
 	}
 }
 
-// retire ends the lifetime of a variable: what was found stays, the rest goes.
+// retire ends the lifetime of a variable: it keeps the reports and drops all else.
 func (a *Analysis) retire(id event.ObjectID) {
 	v := a.vars[id]
 	if v == nil {
@@ -298,18 +297,18 @@ func (a *Analysis) retire(id event.ObjectID) {
 	a.variableCache[id%cacheSize] = nil
 }
 
-// dead counts the reports of one pair of places against variables that are gone.
+// dead counts the reports on variables whose lifetime ended, for one pair of call stacks.
 type dead struct {
 	n    int
 	last *raceReport
 }
 
-// maxDead bounds the reports kept of one pair of places against variables that are
-// gone: objects that come and go are the same error again and again.
+// maxDead bounds the reports kept for one pair of call stacks on variables whose lifetime ended:
+// such reports on many short-lived objects are one error.
 const maxDead = 64
 
-// bury keeps a report against a variable that is gone, or counts it to another of
-// the same two places.
+// bury keeps a report on a variable whose lifetime ended. If there are maxDead of its pair of call
+// stacks, it adds the count of the report to the last of those instead.
 func (a *Analysis) bury(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
 	k := keyOf(&access{place: x.Place, op: x.Op}, &event.Event{Stack: y.Place, Op: y.Op})
@@ -326,8 +325,8 @@ func (a *Analysis) bury(r *raceReport) {
 	a.done = append(a.done, r)
 }
 
-// compact drops the interned sets that nothing names any longer: programs
-// that make and destroy locks would fill the table in the long run.
+// compact removes the interned sets that are no longer in use. Without it, a program that creates
+// and destroys locks would fill the table in the long run.
 func (a *Analysis) compact() {
 	old := a.sets.sets
 	a.sets.reset()

@@ -7,15 +7,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// setID names an interned lockset; 0 is the empty one.
+// setID identifies an interned lockset; 0 is the empty one.
 type setID int32
 
-// A member of a lockset is a lock with the mode that it is held in. A candidate set (plain
-// locks) is a lockset of exclusive members.
+// member is a member of a lockset: a lock with the mode in which it is held. A candidate set,
+// which has no modes, is a lockset of exclusive members.
 type member = locks.Member
 
-// cacheLimit bounds each table of remembered set operations: beyond it the
-// table starts anew, which costs time and never an answer.
+// cacheLimit bounds each table of results of set operations. A table that reaches it is cleared,
+// which costs time but never changes a result.
 const cacheLimit = 1 << 16
 
 type stepKey struct {
@@ -23,7 +23,7 @@ type stepKey struct {
 	m   member
 }
 
-// step is a remembered stepKey with its result.
+// step is a cached result of table.add.
 type step struct {
 	key   stepKey
 	to    setID
@@ -33,15 +33,15 @@ type step struct {
 // place is the index of a step in the cache.
 func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
 
-// meeting is a remembered meetKey with its result.
+// meeting is a cached result of table.meet.
 type meeting struct {
 	key   meetKey
 	to    setID
 	known bool
 }
 
-// attempt is a remembered pair of sets, and whether they exclude one another. The
-// zero value says, rightly, that of no locks and no locks.
+// attempt is a cached result of table.excludes. The zero value is the correct one for two empty
+// sets.
 type attempt struct {
 	a, b     setID
 	excludes bool
@@ -52,9 +52,9 @@ type meetKey struct {
 	write            bool
 }
 
-// table interns locksets as sorted slices and remembers what the operations
-// on them gave, so that a program in its steady state allocates nothing
-// (Savage et al., Eraser, TOCS 15(4) 1997, section 3.2, does the same).
+// table interns locksets as sorted slices and caches the results of operations on them, so that a
+// program in its steady state allocates nothing (as Savage et al., Eraser, TOCS 15(4) 1997,
+// section 3.2, do).
 type table struct {
 	sets       [][]member
 	buckets    map[uint64][]setID
@@ -63,8 +63,8 @@ type table struct {
 	met        map[meetKey]setID
 	clash      map[[2]setID]bool
 	common     map[[2]setID]setID
-	metCache   [cacheSize]meeting // likewise of met
-	clashCache [cacheSize]attempt // likewise of clash
+	metCache   [cacheSize]meeting // direct-mapped cache of met
+	clashCache [cacheSize]attempt // direct-mapped cache of clash
 	scratch    []member
 }
 
@@ -78,7 +78,7 @@ func newTable() *table {
 	return t
 }
 
-// reset forgets every set but the empty one.
+// reset removes every set but the empty one.
 func (t *table) reset() {
 	t.sets = [][]member{nil}
 	t.buckets = map[uint64][]setID{hash(nil): {0}}
@@ -103,7 +103,7 @@ func hash(s []member) uint64 {
 	return h
 }
 
-// intern returns the name of a sorted set, which is copied if it is new.
+// intern returns the identifier of a sorted set, which it copies if it is new.
 func (t *table) intern(s []member) setID {
 	h := hash(s)
 	for _, id := range t.buckets[h] {
@@ -146,8 +146,8 @@ func (t *table) adding(s setID, m member) setID {
 	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
 }
 
-// protecting returns, as a candidate set, the locks that protect an access made
-// under held: a write only those held exclusively.
+// protecting returns, as a candidate set, the locks that protect an access made under held. A
+// write is protected only by locks held exclusively.
 func (t *table) protecting(held setID, write bool) setID {
 	t.scratch = t.scratch[:0]
 	for _, m := range t.sets[held] {
@@ -159,7 +159,7 @@ func (t *table) protecting(held setID, write bool) setID {
 	return t.intern(t.scratch)
 }
 
-// meet refines a candidate set by an access made under held.
+// meet returns the candidate set refined by an access made under held.
 func (t *table) meet(candidates, held setID, write bool) setID {
 	k := meetKey{candidates, held, write}
 	cached := &t.metCache[(candidates*7+held)%cacheSize]
@@ -182,7 +182,7 @@ func (t *table) meeting(k meetKey) setID {
 	return remember(t.met, k, t.intern(t.scratch))
 }
 
-// covers reports whether a set protects an access by the lock.
+// covers reports whether the lock, as held in set s, protects an access.
 func covers(s []member, lock event.ObjectID, write bool) bool {
 	if _, ok := slices.BinarySearch(s, locks.MemberOf(lock, false)); ok {
 		return true
@@ -194,8 +194,8 @@ func covers(s []member, lock event.ObjectID, write bool) bool {
 	return ok
 }
 
-// excludes reports whether two threads cannot hold the two sets at one time:
-// some lock is in both, and one of them has it exclusively.
+// excludes reports whether two threads cannot hold the two sets at the same time: some lock is in
+// both sets, and in one of them exclusively.
 func (t *table) excludes(a, b setID) bool {
 	if a == 0 || b == 0 {
 		return false

@@ -2,26 +2,25 @@ package eraser
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Publication. Who makes an object prepares it before anybody else can know of
-// it, and then hands it over: puts it into a queue under a lock, posts a
-// semaphore. The pointer itself travels through memory that nobody watches, so the
-// must-order has no edge for that, and a schedule in which the other thread comes
-// first would seem possible, though there is no object to come to. So the
-// accesses of a field's first owner that the order of this run has before the
-// first access of another thread are done with when that one comes: Eraser's
-// exclusive state, with the hand-over checked. Without one they stay: an object
-// that is handed over without synchronisation is a race.
+// Publication. A thread that creates an object initialises it before any other thread can have a
+// pointer to it, and then hands it over: it puts it into a queue under a lock, or posts a
+// semaphore. The pointer itself passes through memory that is not observed. So the must-order has
+// no edge for it, and a schedule in which the other thread accesses the object first would seem
+// possible, though that thread has no pointer then. So when the first access of another thread
+// comes, the accesses of a field's first owner that happen before it in this run are discarded.
+// This is Eraser's exclusive state, with the hand-over checked. Without a happens-before edge the
+// accesses are kept: it is a race to hand over an object without synchronisation.
 
-// publication is the order of this run, as vector clocks: the must-order, and the
-// edges from each release to the acquires after it. It begins with the first
-// access of a field: programs that watch none pay nothing.
+// publication is the happens-before order of this run, as vector clocks: the must-order, and the
+// edges from each release to the later acquires. It starts with the first access of a field, so
+// programs without observed fields do not pay for it.
 type publication struct {
 	on      bool
-	slots   [][]event.Epoch                  // what each slot knows
-	objects map[event.ObjectID][]event.Epoch // what their releases knew
+	slots   [][]event.Epoch                  // by slot: its vector clock
+	objects map[event.ObjectID][]event.Epoch // by object: the join of the clocks of its releases
 }
 
-// take follows the order of the run over an event.
+// take updates the clocks for an event.
 func (p *publication) take(e *event.Event) {
 	atomic := e.Flags&event.Atomic != 0
 	switch e.Op {
@@ -47,7 +46,7 @@ func (p *publication) take(e *event.Event) {
 	}
 }
 
-// known returns what a slot knows, its must-order included.
+// known returns the clock of the event's slot, joined with its must-order clock.
 func (p *publication) known(e *event.Event) []event.Epoch {
 	for len(p.slots) <= int(e.Slot) {
 		p.slots = append(p.slots, nil)
@@ -64,7 +63,7 @@ func (p *publication) release(e *event.Event) {
 	p.objects[e.Object] = join(p.objects[e.Object], p.known(e))
 }
 
-// join makes a know what b knows.
+// join sets a to the join of a and b, and returns it.
 func join(a, b []event.Epoch) []event.Epoch {
 	for len(a) < len(b) {
 		a = append(a, 0)
@@ -75,14 +74,13 @@ func join(a, b []event.Epoch) []event.Epoch {
 	return a
 }
 
-// before reports whether the event at (slot, epoch) came before e in the order of
-// the run.
+// before reports whether the event at (slot, epoch) happens before e in this run.
 func (p *publication) before(slot uint32, epoch event.Epoch, e *event.Event) bool {
 	known := p.known(e)
 	return int(slot) < len(known) && epoch <= known[slot]
 }
 
-// published drops what the first owner of a field did before it handed the object
+// published discards the accesses that the first owner of a field made before it handed the object
 // over; e is the first access of another thread.
 func (a *Analysis) published(v *variable, e *event.Event) {
 	kept := v.accesses[:0]

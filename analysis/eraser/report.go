@@ -8,7 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// pairKey says which pairs are one finding: those of the same two places.
+// pairKey identifies a finding on a variable: pairs of accesses with the same two call stacks and
+// operations are one.
 type pairKey struct {
 	placeA, placeB event.StackID
 	opA, opB       event.Op
@@ -26,7 +27,7 @@ type raceReport struct {
 	variable event.ObjectID
 	steps    [2]finding.Step // in order of the run
 	count    int
-	forgiven bool // by the state machine
+	forgiven bool // the state machine gave no warning on the variable
 }
 
 func (r *raceReport) remember(n *event.Names) {
@@ -37,7 +38,7 @@ func (r *raceReport) remember(n *event.Names) {
 
 const forgivenReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
 
-// found remembers that x and e may race.
+// found records that x and e may race.
 func (a *Analysis) found(v *variable, x *access, t *thread, e *event.Event) {
 	k := keyOf(x, e)
 	if r := v.pairs[k]; r != nil {
@@ -60,10 +61,10 @@ func newReport(x *access, t *thread, e *event.Event) *raceReport {
 	return &raceReport{e.Object, [2]finding.Step(steps(x, t, e)), 1, false}
 }
 
-// steps are x and e as evidence.
+// steps returns x and e as evidence.
 func steps(x *access, t *thread, e *event.Event) []finding.Step {
 	var y access
-	y.version = ^t.locks.Changes // whatever it is, the locks are not copied yet
+	y.version = ^t.locks.Changes // differs from Changes, so that take copies the held locks
 	y.take(t, e)
 	return []finding.Step{x.step(e.Object), y.step(e.Object)}
 }
@@ -74,14 +75,14 @@ func (x *access) step(object event.ObjectID) finding.Step {
 	return s
 }
 
-// bare is the step without the locks held.
+// bare returns the access as a step without the locks held.
 func (x *access) bare(object event.ObjectID) finding.Step {
 	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Place: x.place, Value: x.value}
 }
 
-// reports returns what is known against a variable. Without a warning of the
-// state machine there is nothing: it forgives a first owner who prepares the
-// variable without a lock.
+// reports returns the reports on a variable. Without a warning of the state machine it returns
+// none, because the state machine tolerates a first owner that initialises the variable without a
+// lock; with Options.EveryPair it marks them as forgiven instead.
 func (a *Analysis) reports(v *variable) []*raceReport {
 	switch {
 	case !v.warned && (a.opts.Plain || !a.opts.EveryPair):
@@ -101,8 +102,8 @@ func (a *Analysis) reports(v *variable) []*raceReport {
 	return nil
 }
 
-// Finish returns the findings, sorted by variable, then by where in the run the
-// second access stands.
+// Finish returns the findings, sorted by variable, then by the position of the second access in
+// the run.
 func (a *Analysis) Finish() []finding.Finding {
 	all := a.done
 	for _, v := range a.vars {

@@ -8,16 +8,16 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// use is the account of a variable.
+// use records how threads use a variable; Uses returns it as a run.Use.
 type use struct {
-	users     []event.ThreadID // as they came
-	last      event.ThreadID
+	users     []event.ThreadID // in the order of their first accesses; at most run.MaxUsers
+	last      event.ThreadID   // the thread of the latest access
 	accesses  uint64
 	writes    uint64
-	steady    uint64
-	turns     uint64
-	guards    setID
-	conflicts bool
+	steady    uint64 // accesses since guards last changed
+	turns     uint64 // changes of thread since guards last changed
+	guards    setID  // the locks that exclude all conflicting pairs so far from each other
+	conflicts bool   // there has been a conflicting pair
 }
 
 // take counts an access.
@@ -37,7 +37,7 @@ func (u *use) take(e *event.Event) {
 	}
 }
 
-// meet takes two accesses under locksets a and b that nothing else orders.
+// meet refines guards by two conflicting accesses under locksets a and b that nothing else orders.
 func (u *use) meet(sets *table, a, b setID) {
 	guards := sets.guards(a, b)
 	if u.conflicts {

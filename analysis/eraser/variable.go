@@ -4,21 +4,21 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// variable is the state machine of one variable, and what is remembered of
-// the accesses that a later one may race with.
+// variable is the state machine of one variable, and the accesses kept that a later one may race
+// with.
 type variable struct {
 	id         event.ObjectID
 	state      State
 	seeded     bool
 	warned     bool
 	candidates setID
-	guard      setID // the locks that all of accesses had in common
-	guarding   bool  // there is a guard
+	guard      setID // the locks that protected all accesses so far
+	guarding   bool  // guard has been started
 	owner      event.ThreadID
-	last       *access // the latest of all
+	last       *access // the latest access of all
 	accesses   []*access
 	pairs      map[pairKey]*raceReport
-	order      []*raceReport // of pairs, as they came
+	order      []*raceReport // the values of pairs, in order of discovery
 	fallback   *raceReport   // Plain: a warning that no two accesses explain alone
 	use        use
 }
@@ -38,13 +38,13 @@ func (v *variable) remember(n *event.Names) {
 	}
 }
 
-// access is the last one of its thread, lockset, operation, atomicity and
-// place. The last is enough: if it must come before a later access then so
-// must all that the thread did earlier.
+// access is the last access of its thread, lockset, operation, atomicity and call stack. Keeping
+// the last is enough: if the must-order puts it before a later access, it puts all earlier events
+// of the thread before that access too.
 type access struct {
 	thread  event.ThreadID
 	set     setID
-	version uint32 // of the thread's held locks, when held was copied
+	version uint32 // locks.Thread.Changes when held was copied
 	slot    uint32
 	epoch   event.Epoch
 	seq     uint64
@@ -85,7 +85,7 @@ func (a *Analysis) variable(id event.ObjectID) *variable {
 	return v
 }
 
-// advance moves the state machine and refines the candidate set.
+// advance updates the state machine and refines the candidate set.
 func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 	write := e.Op.IsWrite()
 	if v.state == Virgin && !write && a.opts.Leave == LeaveOnWrite {
@@ -109,7 +109,7 @@ func (a *Analysis) own(v *variable, t *thread, e *event.Event) {
 	}
 }
 
-// share takes an access to a variable that has an owner, or several users.
+// share updates the state for an access to a variable that has an owner, or several users.
 func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 	write := e.Op.IsWrite()
 	if v.state == Exclusive && v.owner == e.Thread {
@@ -131,13 +131,13 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 	v.candidates = a.sets.meet(v.candidates, t.set, write)
 }
 
-// pair looks for kept accesses that e may race with, then keeps e.
+// pair finds the kept accesses that e may race with, then keeps e.
 func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	if v.state == Virgin {
 		return
 	}
 	if x := v.last; x != nil && x.is(t, e) {
-		// Nobody came between: what e races with, x raced with already.
+		// No other access came between: what e races with, the latest access raced with already.
 		x.take(t, e)
 		return
 	}
@@ -176,8 +176,8 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	v.last = mine
 }
 
-// guarded reports whether a lock that e holds too was held at each access that is
-// kept, by writers not shared: then no two of them can race.
+// guarded reports whether one lock protected each access so far, e included. Then no two of them
+// can race. Writers must hold the lock exclusively.
 func (a *Analysis) guarded(v *variable, t *thread, e *event.Event) bool {
 	write := e.Op.IsWrite()
 	if v.guarding {
@@ -188,9 +188,9 @@ func (a *Analysis) guarded(v *variable, t *thread, e *event.Event) bool {
 	return v.guard != 0
 }
 
-// lastOther pairs e with the latest access of another thread, if need be of
-// one that holds a lock of e's: three accesses under {a,b}, {b,c} and {a,c}
-// are warned of although each two have a lock in common.
+// lastOther pairs e with the latest access of another thread, even if the two accesses have a lock
+// in common: three accesses under {a,b}, {b,c} and {a,c} cause a warning although each two have a
+// lock in common.
 func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport {
 	var best *access
 	for _, x := range v.accesses {
@@ -204,7 +204,7 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 	return newReport(best, t, e)
 }
 
-// is reports whether e would take the place of x.
+// is reports whether e would replace x.
 func (x *access) is(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Stack &&
 		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
@@ -222,8 +222,7 @@ func (x *access) sameHeld(t *thread) bool {
 	return true
 }
 
-// conflict reports whether x and e conflict, and nothing but locks keeps them from
-// coming in either order.
+// conflict reports whether x and e conflict, and nothing but locks orders them.
 func (a *Analysis) conflict(x *access, e *event.Event) bool {
 	if !x.op.IsWrite() && !e.Op.IsWrite() {
 		return false
@@ -234,7 +233,7 @@ func (a *Analysis) conflict(x *access, e *event.Event) bool {
 	return a.opts.Plain || !e.Before(x.slot, x.epoch)
 }
 
-// take makes e the access that x stands for.
+// take overwrites x with e.
 func (x *access) take(t *thread, e *event.Event) {
 	if x.version != t.locks.Changes || x.thread != e.Thread {
 		x.held, x.heldAt = x.held[:0], x.heldAt[:0]
@@ -249,7 +248,7 @@ func (x *access) take(t *thread, e *event.Event) {
 	x.flags, x.op, x.place = e.Flags, e.Op, e.Stack
 }
 
-// keep returns room for one more access, the oldest one's if need be.
+// keep returns an access to fill: a new one, or the oldest if there is no room.
 func (a *Analysis) keep(v *variable) *access {
 	if len(v.accesses) < a.opts.History {
 		x := &access{}
