@@ -1,6 +1,6 @@
-// Package hang makes findings of the events that a hang leaves in a run: which threads
-// wait for each other for ever was decided while the program ran (observer/stuck), and
-// written as Holds and Blocked events, so that a recorded trace has the same findings.
+// Package hang turns the events that a hang leaves in a trace into findings. Which threads wait
+// for each other, without an end, was decided while the program ran (observer/stuck) and recorded
+// as Holds and Blocked events, so a recorded trace has the same findings as the live run.
 package hang
 
 import (
@@ -10,13 +10,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Analysis makes findings of Holds and Blocked events: the hangs of the run. Memory
-// is bounded by the hangs, of which maxFindings are kept, and by the conditions that live.
+// Analysis turns Holds and Blocked events into findings: the hangs of the run. Memory is bounded
+// by the number of hangs, of which maxFindings are kept, and of live conditions.
 type Analysis struct {
-	held    map[event.ThreadID][]finding.Step // of the hang that is being recorded; Op says how
+	// held are the Holds events of the hang that is being recorded; the Op of a step is the mode
+	// of the lock.
+	held    map[event.ThreadID][]finding.Step
 	steps   []finding.Step
-	waits   map[event.ObjectID]int          // threads in waits on a condition
-	signals map[event.ObjectID]finding.Step // the last of each condition on which nobody waited then
+	waits   map[event.ObjectID]int          // by condition: the number of threads in a wait
+	signals map[event.ObjectID]finding.Step // by condition: the last signal when no thread waited
 	found   []finding.Finding
 }
 
@@ -26,12 +28,12 @@ const (
 	maxHeld     = 64      // locks of one thread
 )
 
-// New makes an analysis.
+// New returns an analysis.
 func New() *Analysis {
 	return &Analysis{held: map[event.ThreadID][]finding.Step{}, waits: map[event.ObjectID]int{}, signals: map[event.ObjectID]finding.Step{}}
 }
 
-// Event implements finding.Analysis.
+// Event processes the next event of the run; finding.Analysis.
 func (a *Analysis) Event(e *event.Event) {
 	switch e.Op {
 	case event.Holds:
@@ -56,7 +58,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// Wants reports whether an event of the operation is anything to the analysis.
+// Wants reports whether the analysis needs events of the operation.
 func Wants(op event.Op) bool {
 	switch op {
 	case event.Holds, event.Blocked, event.Wait, event.Wake, event.Signal, event.Broadcast, event.Destroy:
@@ -69,7 +71,7 @@ func step(e *event.Event) finding.Step {
 	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Place: e.Stack}
 }
 
-// holding is how a lock is held: Acquire, or AcquireRead.
+// holding returns a step for a lock that a thread holds; its Op is Acquire or AcquireRead.
 func holding(e *event.Event) finding.Step {
 	s := step(e)
 	s.Op = event.Op(e.Value)
@@ -97,7 +99,7 @@ func (a *Analysis) blocked(e *event.Event) {
 	a.steps, a.held = nil, map[event.ThreadID][]finding.Step{}
 }
 
-// finding makes a finding of the threads of one hang; last is what its last one attempts.
+// finding returns the finding of one hang. last is the attempt of the hang's last thread.
 func (a *Analysis) finding(last event.Attempt) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Observed, Evidence: a.steps, Count: 1}
 	if last.Handlers {
@@ -120,7 +122,8 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 	return f
 }
 
-// lost are the last signals, with nobody to hear, of the conditions that threads wait on.
+// lost returns, for each condition that threads of the hang wait on, the last signal sent when no
+// thread waited.
 func (a *Analysis) lost() []finding.Step {
 	var lost []finding.Step
 	seen := map[event.ObjectID]bool{}
@@ -136,10 +139,10 @@ func (a *Analysis) lost() []finding.Step {
 // Findings returns the hangs found so far, in the order of the run.
 func (a *Analysis) Findings() []finding.Finding { return a.found }
 
-// Finish implements finding.Analysis.
+// Finish returns the hangs of the run; finding.Analysis.
 func (a *Analysis) Finish() []finding.Finding { return a.found }
 
-// Remember adds what a finding may still name.
+// Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for i := range a.found {
 		for _, steps := range [][]finding.Step{a.found[i].Evidence, a.found[i].Lost} {

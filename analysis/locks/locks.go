@@ -1,17 +1,17 @@
-// Package locks follows which locks each thread holds: the state that the lockset analysis,
-// the lock-order analysis and the analysis of observed races share, so that it is computed
-// once an event.
+// Package locks computes which locks each thread holds. The lockset analysis, the lock-order
+// analysis and the analysis of observed races share this state, so that it is computed once per
+// event.
 //
-// In goes each event of a run, in trace order; out comes, for each thread, the locks that it
-// holds, in order of acquisition, each with the call stack at which it was acquired. A lock
-// that a thread acquires again while holding it stays as it was first acquired. The end of
-// a thread, or its join, ends what it holds.
+// The input is each event of a run, in trace order. The output is, for each thread, the locks that
+// it holds, in order of acquisition, each with the call stack of its acquire. A lock that a thread
+// acquires again while holding it keeps its first acquire. The end of a thread, or its join,
+// releases all its locks.
 //
-// An analysis that is given a Table by its caller reads it, and the caller hands the Table
-// each event before the analyses. An analysis that is given none has one of its own.
+// An analysis that gets a Table from its caller only reads it; the caller passes each event to the
+// Table before the analyses. An analysis that gets none has a Table of its own.
 //
 // An event costs O(locks held) at worst and allocates nothing in the steady state. Memory is
-// bounded by the live threads and what they hold.
+// bounded by the number of live threads and of the locks that they hold.
 package locks
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -43,19 +43,19 @@ func (m Member) Conflicts(o Member) bool {
 // Held is a lock that a thread holds.
 type Held struct {
 	Member
-	Place event.StackID // of the acquire
-	Seq   uint64        // of the acquire: names the critical section
+	Place event.StackID // call stack of the acquire
+	Seq   uint64        // of the acquire; identifies the critical section
 }
 
-// Thread is what one thread holds.
+// Thread records the locks that one thread holds.
 type Thread struct {
 	ID      event.ThreadID
 	Held    []Held // in order of acquisition
-	Changes uint32 // counts the changes of Held
-	// Same is how many of Held, from the outermost on, are what they were before the latest
-	// change: what an analysis knows of these locks together is still so.
+	Changes uint32 // number of changes of Held
+	// Same is the number of leading elements of Held, from the outermost lock on, that the latest
+	// change left as they were: what an analysis has computed of these locks is still valid.
 	Same int
-	// Again: the latest acquire was of a lock that the thread held already.
+	// Again reports whether the latest acquire was of a lock that the thread already held.
 	Again bool
 }
 
@@ -69,7 +69,7 @@ func (t *Thread) Find(lock event.ObjectID) int {
 	return -1
 }
 
-// Acquire takes an acquire by the thread.
+// Acquire updates the state for an acquire by the thread.
 func (t *Thread) Acquire(e *event.Event) {
 	if t.Again = t.Find(e.Object) >= 0; t.Again {
 		return
@@ -79,7 +79,7 @@ func (t *Thread) Acquire(e *event.Event) {
 	t.Changes++
 }
 
-// Release takes a release by the thread.
+// Release updates the state for a release by the thread.
 func (t *Thread) Release(lock event.ObjectID) {
 	i := t.Find(lock)
 	if i < 0 {
@@ -94,19 +94,20 @@ func (t *Thread) Release(lock event.ObjectID) {
 	t.Changes++
 }
 
-// cached is how many threads are found without a map.
+// cached is the number of entries of the direct-mapped cache of threads.
 const cached = 64
 
-// Table is what all threads hold. Make it with New. It is not safe for concurrent use.
+// Table records the locks that all threads hold. Create it with New. It is not safe for concurrent
+// use.
 type Table struct {
 	threads map[event.ThreadID]*Thread
 	cache   [cached]*Thread // direct-mapped, by the low bits of the ID
 }
 
-// New returns the table of a run that has not begun.
+// New returns a table without threads, for the beginning of a run.
 func New() *Table { return &Table{threads: map[event.ThreadID]*Thread{}} }
 
-// Thread returns what a thread holds. It stays valid, and up to date, until the thread ends.
+// Thread returns the state of a thread. It is valid, and updated, until the thread ends.
 func (l *Table) Thread(id event.ThreadID) *Thread {
 	entry := &l.cache[id%cached]
 	if t := *entry; t != nil && t.ID == id {
@@ -121,7 +122,7 @@ func (l *Table) Thread(id event.ThreadID) *Thread {
 	return t
 }
 
-// Event takes the next event of the run.
+// Event processes the next event of the run.
 func (l *Table) Event(e *event.Event) {
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:

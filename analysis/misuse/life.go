@@ -9,36 +9,36 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// makings is what is known of the making, ending and joining of threads.
+// makings records the creations, ends and joins of threads.
 type makings struct {
-	// open are the threads that can certainly be joined, and nobody joined or detached
+	// open are the threads that are certainly joinable and that no thread has joined or detached
 	// yet.
 	open map[event.ThreadID]*making
-	// family is the first thread of the process of a thread that lives, as far as that is
-	// certain: who made it certainly a thread, and no process.
+	// family maps a living thread to the first thread of its process, as far as it is certain that
+	// it was created as a thread and not as a process.
 	family map[event.ThreadID]event.ThreadID
-	over   event.ThreadID // the family whose process ended last of its own will
-	made   ring           // forks
-	parted ring           // joins, and detaching
-	// refused are joins that were refused for a reason that shows later.
+	over   event.ThreadID // the family whose process was the last to exit not killed by a signal
+	made   ring           // the latest forks
+	parted ring           // the latest joins and detaches
+	// refused are failed joins whose cause only later events show.
 	refused []step
-	// ended is the last end that no event of its own recorded, with the locks that the thread
-	// held: the next event says whether it was joined, so that it came of its own.
+	// ended is the last end of a thread that was inferred, not recorded, with the locks that the
+	// thread held. If the next event is a join of the thread, the thread did end by itself.
 	ended struct {
 		step step
 		held []hold
 	}
 }
 
-// making is how a thread was made.
+// making is the creation of a thread.
 type making struct {
 	step   step
 	family event.ThreadID
-	ended  step // its end; op is None while it lives
+	ended  step // the end of the thread; op is None while it lives
 }
 
 const (
-	maxOpen    = 1 << 14 // threads that nobody joins; more are not kept
+	maxOpen    = 1 << 14 // bounds makings.open
 	maxRefused = 1 << 10
 )
 
@@ -63,7 +63,7 @@ func (m *makings) remember(n *event.Names) {
 	m.parted.remember(n)
 }
 
-// life serves the making, ending and joining of threads.
+// life processes the creation, the end and the joining of threads.
 func (a *Analysis) life(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Fork:
@@ -100,7 +100,7 @@ func (m *makings) fork(s step) {
 
 func (m *makings) familyOf(id event.ThreadID) event.ThreadID { return cmp.Or(m.family[id], id) }
 
-// joined serves a join that succeeded.
+// joined processes a join that succeeded.
 func (a *Analysis) joined(s step) {
 	m := &a.makings
 	delete(m.open, s.peer)
@@ -119,8 +119,8 @@ func (a *Analysis) joined(s step) {
 	})
 }
 
-// joinFailed serves a join that was refused. An error number tells only half of it:
-// EINVAL is for detached threads and for those that another is joining.
+// joinFailed processes a join that failed. The error number alone does not show the cause: EINVAL
+// is returned for detached threads and for those that another thread is joining.
 func (a *Analysis) joinFailed(e *event.Event) {
 	const noThread, invalid, deadlock = 3, 22, 35
 	s, m := stepOf(e), &a.makings
@@ -139,14 +139,15 @@ func (a *Analysis) joinFailed(e *event.Event) {
 	}
 }
 
-// end serves the end of a thread. What it held was taken from it just before.
+// end processes the end of a thread. The locks that it held were removed from it by the events
+// just before.
 func (a *Analysis) end(t *thread, e *event.Event) {
 	s, m := stepOf(e), &a.makings
 	a.leaveWait(t, false)
 	switch {
 	case e.Flags&event.WithProcess != 0:
 		delete(m.open, t.id)
-		if e.Value&0x7f == 0 { // no signal killed it
+		if e.Value&0x7f == 0 { // the process was not killed by a signal
 			a.unjoined(m.familyOf(t.id))
 		}
 	case e.Flags&event.Inferred != 0:
@@ -164,7 +165,7 @@ func (a *Analysis) end(t *thread, e *event.Event) {
 	a.threadCache[t.id%cacheSize] = nil
 }
 
-// kept returns the locks that a thread holds as it ends, which it should not.
+// kept returns the locks that a thread wrongly still holds at its end.
 func (a *Analysis) kept(t *thread) []hold {
 	if a.robust {
 		return nil
@@ -174,12 +175,12 @@ func (a *Analysis) kept(t *thread) []hold {
 	})
 }
 
-// unjoined finds, when a process ends, its threads that have ended before and that
-// nobody joined or detached.
+// unjoined reports, when a process ends, its threads that have ended before and that no thread
+// joined or detached.
 func (a *Analysis) unjoined(family event.ThreadID) {
 	m := &a.makings
 	if m.over == family {
-		return // another of its threads has said so
+		return // another thread of the process has already reported them
 	}
 	m.over = family
 	for _, id := range slices.Sorted(maps.Keys(m.open)) {
@@ -190,8 +191,8 @@ func (a *Analysis) unjoined(family event.ThreadID) {
 	}
 }
 
-// detached finds, at the end of the run, joins that were refused although nobody was seen
-// to detach or join the thread: it was made detached.
+// detached reports, at the end of the run, the failed joins of threads that no recorded event
+// detached or joined: such a thread was created detached.
 func (a *Analysis) detached() {
 	m := &a.makings
 	for _, s := range m.refused {

@@ -1,13 +1,13 @@
-// Package misuse finds where a run broke the rules of the threads' interface: unlocked
-// what it did not hold, destroyed what was in use, joined twice. Events go in, findings
-// of kind misuse come out, each with the rule (finding.Rule), the wrong operation and the
-// other side: where the lock was taken, the thread made, the wait begun. All is observed,
-// nothing predicted.
+// Package misuse finds where a run broke the rules of the thread interface: it released a lock
+// that it did not hold, destroyed an object in use, joined a thread twice. The input is events;
+// the output is findings of kind misuse, each with the rule (finding.Rule), the wrong operation
+// and the conflicting operation: the acquire of the lock, the creation of the thread, the begin of
+// the wait. All findings are observed, none is predicted.
 //
-// What shows by its effect, as who holds what, is followed here; what has no effect is
-// an event of its own (event.ReleaseUnheld and its kin). After a hole in the trace nothing
-// more is found: what was lost may have made everything right. The analysis never knows
-// addresses or names.
+// The analysis itself keeps the state that operations have an effect on, such as which thread
+// holds which lock. A wrong operation without effect is an event of its own (event.ReleaseUnheld
+// and similar ones). After a hole in the trace nothing more is found, because the lost events may
+// have made the operations correct. The analysis does not know addresses or names.
 package misuse
 
 import (
@@ -19,77 +19,79 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Options say which rules are looked at. The zero value is all.
+// Options selects the rules that are checked. The zero value checks all.
 type Options struct {
-	Off    bool           // none is
-	Except []finding.Rule // these are not
+	Off    bool           // check no rule
+	Except []finding.Rule // rules that are not checked
 }
 
-// Analysis is a finding.Analysis.
+// Analysis finds misuse. It implements finding.Analysis.
 type Analysis struct {
 	opts        Options
-	threads     map[event.ThreadID]*thread // living
+	threads     map[event.ThreadID]*thread // by id: the living threads
 	threadCache [cacheSize]*thread
 	conds       map[event.ObjectID]*condition
-	waiting     int // threads in waits
+	waiting     int // number of threads in waits on conditions
 	barriers    map[event.ObjectID]*barrier
-	special     map[event.ObjectID]bool // live mutexes that may be robust
-	robust      bool                    // any mutex may be: special had no more room
-	drops       []hold                  // taken from threads by the last events, without any other between
-	dead        ring                    // destroyed objects
+	special     map[event.ObjectID]bool // live mutexes with attributes, which may be robust
+	robust      bool                    // special had no more room, so any mutex may be robust
+	drops       []hold                  // locks removed from holders by the latest consecutive events
+	dead        ring                    // the latest destroyed objects
 	makings     makings
-	blind       bool // there was a hole, or nothing is asked for
+	blind       bool // nothing is found any more: there was a hole, or Options.Off is set
 	found       map[key]*finding.Finding
 }
 
-// How much is kept, so that no run needs more memory than another.
+// Bounds of what is kept, so that memory does not depend on the length of the run.
 const (
-	cacheSize = 64      // size of the direct-mapped cache of threads
-	maxFound  = 1 << 12 // findings; of what is beyond, those of one rule and place are one
-	maxRing   = 1 << 10 // objects destroyed, threads joined, and so on, that a use may still name
-	releases  = 4       // of a thread, that are known; a power of 2
-	maxLive   = 1 << 16 // conditions, barriers, mutexes with attributes
+	cacheSize = 64      // number of entries of the direct-mapped cache of threads
+	maxFound  = 1 << 12 // findings; beyond it, all of one rule and call stack are one
+	maxRing   = 1 << 10 // entries of each ring: destroyed objects, joined threads, and so on
+	releases  = 4       // latest releases of a thread that are kept; a power of 2
+	maxLive   = 1 << 16 // each of conditions, barriers, and mutexes with attributes
 )
 
-// key tells findings apart.
+// key identifies a finding.
 type key struct {
 	rule         finding.Rule
 	place, other event.StackID
 	object       event.ObjectID
 }
 
-// thread is a living thread. What a lock or an unlock needs comes first.
+// thread is a living thread. The fields that an acquire or a release needs come first.
 type thread struct {
-	id      event.ThreadID
-	next    uint32 // in past: the oldest
-	held    []taking
-	dropped []hold // since its last event by which it did something: what it held when it was taken from it
-	// past are where it took the locks that it released last.
+	id   event.ThreadID
+	next uint32 // number of releases so far; modulo releases, the index in past of the oldest
+	held []taking
+	// dropped are the locks removed from the thread without an operation of its own, since its
+	// latest operation.
+	dropped []hold
+	// past are the acquires of the locks that it released last.
 	past    [releases]taking
 	wait    *condition
 	barrier *barrier
-	arrival uint64 // at barrier
+	arrival uint64 // of the thread at barrier: its number among all arrivals there
 }
 
-// taking is a lock that a thread took. Most of a run is made of these: it is small.
+// taking is an acquire by a thread. It is small, because most events of a run are acquires.
 type taking struct {
 	seq, time uint64
 	object    event.ObjectID
 	place     event.StackID
 	flags     event.Flags
 	op        event.Op
-	handed    bool // another thread has unlocked it
+	handed    bool // another thread has released it
 }
 
 func (x *taking) step(t *thread) step {
 	return step{seq: x.seq, time: x.time, object: x.object, thread: t.id, place: x.place, op: x.op, flags: x.flags}
 }
 
-// step is an event, as findings tell it.
+// step is an event as findings report it.
 type step struct {
 	seq, time uint64
 	object    event.ObjectID
-	with      event.ObjectID // of a wait the mutex
+	with      event.ObjectID // of a wait: the mutex
 	thread    event.ThreadID
 	peer      event.ThreadID
 	place     event.StackID
@@ -97,14 +99,14 @@ type step struct {
 	flags     event.Flags
 }
 
-// hold is a lock that was taken from the thread that held it.
+// hold is a lock that was removed from the thread that held it.
 type hold struct {
 	taken   step
-	handed  bool   // another thread had unlocked it
-	dropped uint64 // number of the event
+	handed  bool   // another thread had released it
+	dropped uint64 // sequence number of the event that removed it
 }
 
-// New makes an analysis.
+// New returns an analysis.
 func New(o Options) *Analysis {
 	return &Analysis{
 		opts: o, blind: o.Off,
@@ -121,7 +123,7 @@ func (s step) finding() finding.Step {
 	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Place: s.place}
 }
 
-// Event takes the next event of the run; finding.Analysis.
+// Event processes the next event of the run; finding.Analysis.
 func (a *Analysis) Event(e *event.Event) {
 	if a.blind || e.Op.IsAccess() {
 		return
@@ -171,8 +173,9 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// hole forgets all that could still become a finding, and what was found of two threads:
-// the loss came before it was recorded, and may have been what would have made it right.
+// hole drops all state that could still lead to a finding, and the findings that involve two
+// threads: events are lost before the hole is recorded, and the lost ones may have made the
+// operations correct.
 func (a *Analysis) hole() {
 	found := a.found
 	maps.DeleteFunc(found, func(_ key, f *finding.Finding) bool {
@@ -182,8 +185,9 @@ func (a *Analysis) hole() {
 	a.blind, a.found = true, found
 }
 
-// release follows who holds what. What is taken from a thread, since it ends or another
-// destroys the lock, is kept until the event that says why.
+// release updates which locks the thread holds. If a lock is removed from a thread because the
+// thread ends or another thread destroys the lock, the lock is kept in dropped until the event
+// that shows the reason.
 func (a *Analysis) release(t *thread, e *event.Event) {
 	i := t.holding(e.Object)
 	if i < 0 {
@@ -203,7 +207,7 @@ func (a *Analysis) release(t *thread, e *event.Event) {
 	t.held = t.held[:last]
 }
 
-// dropped keeps what was taken from a thread.
+// dropped keeps a lock that was removed from a thread.
 func (a *Analysis) dropped(t *thread, h hold) {
 	t.dropped = append(t.dropped, h)
 	if n := len(a.drops); n > 0 && a.drops[n-1].dropped != h.dropped-1 {
@@ -212,7 +216,8 @@ func (a *Analysis) dropped(t *thread, h hold) {
 	a.drops = append(a.drops, h)
 }
 
-// holding finds a lock among those held, the last first; -1 if it is not.
+// holding returns the index in held of the latest acquire of a lock, or -1 if the thread does not
+// hold it.
 func (t *thread) holding(lock event.ObjectID) int {
 	for i := len(t.held) - 1; i >= 0; i-- {
 		if t.held[i].object == lock {
@@ -222,8 +227,8 @@ func (t *thread) holding(lock event.ObjectID) int {
 	return -1
 }
 
-// holder finds a thread that holds a lock, and the hold; nil if there is none. Of
-// several readers it is the one that has it longest.
+// holder returns a thread that holds a lock, and the acquire; nil if there is none. Of several
+// readers it is the one whose acquire is the oldest.
 func (a *Analysis) holder(lock event.ObjectID) (holder *thread, found *taking) {
 	for _, t := range a.threads {
 		if i := t.holding(lock); i >= 0 && (found == nil || t.held[i].seq < found.seq) {
@@ -233,7 +238,7 @@ func (a *Analysis) holder(lock event.ObjectID) (holder *thread, found *taking) {
 	return holder, found
 }
 
-// refused serves an acquisition that the lock refused because the thread holds it.
+// refused processes an acquire that the lock refused because the thread already holds it.
 func (a *Analysis) refused(t *thread, e *event.Event) {
 	if e.Flags&(event.HasValue|event.Try) != event.HasValue {
 		return
@@ -243,8 +248,7 @@ func (a *Analysis) refused(t *thread, e *event.Event) {
 	}
 }
 
-// unheld serves an unlock, or a wait on a condition, by a thread that does not hold the
-// lock.
+// unheld processes a release, or a wait on a condition, by a thread that does not hold the lock.
 func (a *Analysis) unheld(t *thread, e *event.Event) {
 	wrong := stepOf(e)
 	by, h := a.holder(e.Object)
@@ -264,7 +268,7 @@ func (a *Analysis) unheld(t *thread, e *event.Event) {
 	}
 }
 
-// released reports where the thread took a lock last, if it was one of the last that it
+// released returns the latest acquire of a lock that is among the last locks that the thread
 // released.
 func (t *thread) released(lock event.ObjectID) []step {
 	for i := range uint32(releases) {
@@ -275,7 +279,7 @@ func (t *thread) released(lock event.ObjectID) []step {
 	return nil
 }
 
-// lifetime serves init and destroy.
+// lifetime processes Init and Destroy.
 func (a *Analysis) lifetime(e *event.Event) {
 	if e.Op == event.Init {
 		a.made(e)
@@ -304,8 +308,8 @@ func (a *Analysis) made(e *event.Event) {
 	}
 }
 
-// destroyed finds who was using the object. Of a lock that is held the event just before
-// has said that it is so no longer.
+// destroyed reports a destroy of an object in use. If a lock is held, the event just before the
+// destroy is the release that removed it from its holder.
 func (a *Analysis) destroyed(e *event.Event) {
 	switch e.Kind {
 	case event.KindCond:
@@ -334,7 +338,7 @@ func (a *Analysis) usedDestroyed(e *event.Event) {
 		return
 	}
 	wrong := stepOf(e)
-	wrong.flags &^= event.Inferred // the thread did use it
+	wrong.flags &^= event.Inferred // of UseDestroyed it means that an Init may have been missed
 	f := a.report(finding.UseDestroyed, wrong, s)
 	switch {
 	case f == nil:
@@ -345,11 +349,11 @@ func (a *Analysis) usedDestroyed(e *event.Event) {
 	}
 }
 
-// remade is why a use after a destruction may be none.
+// remade is the reason why a use after a destroy may be correct.
 const remade = "it may have been initialised again without a call, by a static initialiser or another process"
 
-// report keeps a finding: the wrong operation, and what it clashes with. It gives the
-// finding, nil if nobody asked for the rule.
+// report records a finding: the wrong operation, and those it conflicts with. It returns the
+// finding, or nil if the rule is not checked.
 func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *finding.Finding {
 	if slices.Contains(a.opts.Except, rule) {
 		return nil
@@ -379,7 +383,7 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *findin
 	return f
 }
 
-// Finish returns the findings, the first wrong operation first; finding.Analysis.
+// Finish returns the findings, sorted by their wrong operations; finding.Analysis.
 func (a *Analysis) Finish() []finding.Finding {
 	a.detached()
 	out := make([]finding.Finding, 0, len(a.found))

@@ -2,10 +2,10 @@ package misuse
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// ring keeps the last maxRing steps.
+// ring is a ring buffer of the last maxRing steps.
 type ring struct {
 	steps []step
-	next  int // the oldest, once it is full
+	next  int // index of the oldest step, once the ring is full
 }
 
 func (r *ring) add(s step) {
@@ -17,7 +17,7 @@ func (r *ring) add(s step) {
 	r.next = (r.next + 1) % maxRing
 }
 
-// last finds the latest step that is as asked for.
+// last returns the latest step for which is returns true, and whether there is one.
 func (r *ring) last(is func(*step) bool) (step, bool) {
 	for i := range r.steps {
 		at := r.next - 1 - i

@@ -8,21 +8,21 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// condition is one that threads wait on.
+// condition is the state of a condition that threads wait on.
 type condition struct {
-	waiters []waiter // that no broadcast has woken
-	woken   int      // of these, which ones nobody knows: so many signals were sent
+	waiters []waiter // threads in a wait that no broadcast has ended
+	woken   int      // how many of waiters were signalled since; it is unknown which
 }
 
 // waiter is a thread in a wait on a condition.
 type waiter struct {
 	step  step
 	mutex event.ObjectID
-	timed bool // it may have given up, and that not be recorded yet
+	timed bool // the wait has a time limit: it may have ended without an event yet
 }
 
-// blocked returns a thread that certainly waits, with another mutex than the one given: of
-// those that it may be the last.
+// blocked returns a thread that certainly waits, with another mutex than the given one: the latest
+// of the waiters that may be the one.
 func (c *condition) blocked(mutex event.ObjectID) (step, bool) {
 	if c == nil {
 		return step{}, false
@@ -38,7 +38,8 @@ func (c *condition) blocked(mutex event.ObjectID) (step, bool) {
 	return last, certain > 0
 }
 
-// leave takes a thread off; signalled says that it may be the one that was woken.
+// leave removes a thread from the waiters. signalled reports whether a signal may have ended its
+// wait.
 func (c *condition) leave(id event.ThreadID, signalled bool) {
 	i := slices.IndexFunc(c.waiters, func(w waiter) bool { return w.step.thread == id })
 	if i < 0 {
@@ -51,7 +52,7 @@ func (c *condition) leave(id event.ThreadID, signalled bool) {
 	c.woken = min(c.woken, len(c.waiters))
 }
 
-// condition serves what is done to conditions.
+// condition processes the operations on conditions.
 func (a *Analysis) condition(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Wait:
@@ -102,12 +103,12 @@ func (a *Analysis) leaveWait(t *thread, signalled bool) {
 	a.waiting--
 }
 
-// barrier is one whose initialisation was seen.
+// barrier is a barrier whose Init was recorded.
 type barrier struct {
-	takes    uint64 // threads of a generation; 0: that is not known, or other processes come too
+	takes    uint64 // threads of a generation; 0: unknown, or threads of other processes take part
 	arrivals uint64
 	last     step
-	left     bool // last has departed
+	left     bool // the thread of last has departed
 }
 
 // blocked reports whether a thread waits at the barrier.
@@ -115,8 +116,8 @@ func (b *barrier) blocked() bool {
 	return b != nil && b.takes > 0 && b.arrivals%b.takes != 0 && !b.left
 }
 
-// barrier serves arrivals and departures. Who departs from a generation that is not complete
-// was let go by somebody who was not seen, of another process.
+// barrier processes arrivals and departures. If a thread departs from an incomplete generation, a
+// thread of another process, whose events are not recorded, completed it.
 func (a *Analysis) barrier(t *thread, e *event.Event) {
 	if e.Op == event.BarrierArrive {
 		b := a.barriers[e.Object]

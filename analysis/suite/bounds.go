@@ -5,7 +5,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Bounds returns what was kept and discarded so far.
+// Bounds returns the numbers of what was kept and what was discarded so far.
 func (s *Suite) Bounds() run.Bounds {
 	kept, locks := s.history.Bounds(), s.eraser.Stats()
 	return run.Bounds{
@@ -17,8 +17,8 @@ func (s *Suite) Bounds() run.Bounds {
 
 const defaultEvents = 1 << 18
 
-// eventsFor is how many events are kept where more than the default of sections are:
-// as many more.
+// eventsFor returns the number of events to keep when so many critical sections are kept for each
+// lock and thread: the default, or proportionally more if sections exceeds its own default.
 func eventsFor(sections int) int {
 	if sections <= predict.DefaultSections {
 		return defaultEvents

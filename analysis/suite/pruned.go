@@ -10,17 +10,18 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Pruned returns the candidates that are no findings, or have no witness, and why;
+// Pruned returns the candidates that are no findings, or have no witness, each with its reason;
 // after Finish, with Options.Explain.
 func (s *Suite) Pruned() []finding.Pruned { return s.pruned }
 
-// Explains says whether Pruned collects.
+// Explains reports whether Pruned collects candidates.
 func (s *Suite) Explains() bool { return s.explain }
 
-// Locks counts what the analysis of lock orders kept and what its bounds left out.
+// Locks returns the counts of the lock-order analysis: what it kept, and what its bounds left out.
 func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 
-// settle takes a finding to the history; what it cannot lead to is added to Pruned.
+// settle computes the verdict of a finding. With Options.Explain, a finding that is not predicted
+// is added to Pruned.
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
 	evidence, objects := f.Evidence, f.Objects
 	r := s.history.Settle(f, candidates)
@@ -36,9 +37,9 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	return r
 }
 
-// unraced reports the pairs of places at which several threads access a variable, one of
-// them writing, that are no race: those that a lock keeps apart, and those of which each
-// access comes after the others.
+// unraced adds to Pruned the pairs of call stacks at which several threads access a variable, one
+// of them writing, that are no race: those that a lock excludes from each other, and those whose
+// accesses are ordered in every schedule.
 func (s *Suite) unraced(races []finding.Finding) {
 	if !s.explain {
 		return
@@ -59,7 +60,8 @@ func (s *Suite) unraced(races []finding.Finding) {
 	s.unlisted(more, "came one after the other in every schedule")
 }
 
-// apart reports the pairs of places that a lock keeps apart.
+// apart adds to Pruned the pairs of call stacks that a lock excludes from each other, and marks
+// them as known.
 func (s *Suite) apart(known map[places]bool) {
 	pairs, more := s.eraser.Apart()
 	for _, p := range pairs {
@@ -69,7 +71,7 @@ func (s *Suite) apart(known map[places]bool) {
 	s.unlisted(more, "were kept apart by a lock")
 }
 
-// unlisted reports how many more accesses there were for which a list had no room.
+// unlisted adds to Pruned the number of accesses for which a list had no room.
 func (s *Suite) unlisted(more uint64, were string) {
 	if more == 0 {
 		return
@@ -78,8 +80,8 @@ func (s *Suite) unlisted(more uint64, were string) {
 	s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 }
 
-// ordered names what puts one side of a cycle before another where it is no creation
-// or join that the lock orders know of.
+// ordered sets By of a candidate that is pruned as ordered, where the analysis found no fork or
+// join that orders its sides.
 func (s *Suite) ordered(p *finding.Pruned) {
 	if p.Why != finding.Ordered || p.By.Op != event.None {
 		return

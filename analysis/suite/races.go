@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// races returns the races of this run, then those that other schedules have or may have.
-// Places that this run itself has racing are not given again.
+// races returns the races observed in this run, then those predicted or suspected for other
+// schedules. A pair of call stacks that was observed to race is not returned again.
 func (s *Suite) races() []finding.Finding {
 	var out []finding.Finding
 	known := map[places]int{}
@@ -32,9 +32,9 @@ func (s *Suite) races() []finding.Finding {
 	return out
 }
 
-// observed finds a race of this run its schedule, if the history still has what that
-// takes. What the checker cannot accept rests on something that was not seen, which
-// may have ordered the two accesses all the same.
+// observed looks for a schedule that shows a race of this run, if the trace kept still has the
+// events needed. If the checker rejects the schedule, the race depends on an event that was not
+// recorded and that may have ordered the two accesses; it is then only potential.
 func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	f := r.Finding
 	switch result := s.settle(&f, r.Instances); {
@@ -48,7 +48,7 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	return f
 }
 
-// places are what two findings of one error have in common.
+// places identifies an error: findings with equal places are one.
 type places struct {
 	variable event.ObjectID
 	a, b     place

@@ -1,7 +1,7 @@
-// Package suite runs the analyses over one run's events and settles what they
-// find: each potential finding is taken to the history of the run, which gives
-// it a witness or the reason why there is none. Events in, findings out; the
-// suite knows nothing of names, files or formats.
+// Package suite runs the analyses over the events of one run and decides what they find: each
+// potential finding is checked against the kept trace of the run, which yields a witness or the
+// reason why there is none. The input is events, the output findings. The suite does not know
+// names, files or formats.
 package suite
 
 import (
@@ -21,35 +21,35 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Options configure the analyses. The zero value is useful.
+// Options configures the analyses. The zero value is useful.
 type Options struct {
-	// History is how many critical sections are kept for each lock and
-	// thread, for predictions; 0 is the default of analysis/predict. Beyond that
-	// default more events are kept too, in proportion.
+	// History is the number of critical sections kept for each lock and thread, for predictions; 0
+	// is the default of analysis/predict. A greater number than that default keeps more events
+	// too, in proportion.
 	History int
-	// Reversals bounds the search for schedules in which critical sections of a lock
-	// change places, in steps; 0 is the default of analysis/predict, negative is none.
+	// Reversals bounds, in steps, the search for schedules in which critical sections of a lock
+	// are reordered; 0 is the default of analysis/predict, a negative number turns the search off.
 	Reversals int
-	// Uses keeps account of how threads use each variable; see Suite.Uses.
+	// Uses records how threads use each variable; see Suite.Uses.
 	Uses bool
-	// Locks bounds the analysis of lock orders, and whom to call for new ones.
+	// Locks configures the lock-order analysis: its bounds, and the callback for new patterns.
 	Locks goodlock.Options
-	// LockClass, if not nil, has deadlocks looked for between classes of locks too. It
-	// gives the class of a lock, "" for none, and the process whose lock it is.
+	// LockClass, if not nil, also searches for deadlocks between classes of locks. It returns the
+	// class of a lock, "" for none, and the process of the lock.
 	LockClass func(event.ObjectID) (class string, process uint32)
-	// OnDeadlock, if not nil, is called with deadlocks of two threads when they are
-	// predicted, while the program runs. Finish gives them too.
+	// OnDeadlock, if not nil, is called for deadlocks of two threads when they are predicted while
+	// the program runs. Finish returns them too.
 	OnDeadlock func(*finding.Finding)
-	Misuse     misuse.Options // which rules of misuse are looked at
-	// Judges judge witnesses; default execution.Observed.
+	Misuse     misuse.Options // which rules of misuse are checked
+	// Judges makes the checkers of witnesses; default execution.Observed.
 	Judges execution.Bench
-	// Explain collects what was dropped, and why; see Suite.Pruned.
+	// Explain collects the pruned candidates and the reasons; see Suite.Pruned.
 	Explain bool
 }
 
-// Suite is all analyses of a run.
+// Suite holds all analyses of a run.
 type Suite struct {
-	locks    *locks.Table // what the analyses share
+	locks    *locks.Table // shared by the analyses
 	eraser   *eraser.Analysis
 	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
@@ -61,7 +61,7 @@ type Suite struct {
 	pruned   []finding.Pruned
 }
 
-// New makes a suite.
+// New returns a suite.
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.Judges})
 	held := locks.New()
@@ -89,7 +89,7 @@ func New(o Options) *Suite {
 	return s
 }
 
-// Event takes the next event of the run; the signature of finding.Analysis.
+// Event processes the next event of the run; finding.Analysis.
 func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
@@ -100,12 +100,12 @@ func (s *Suite) Event(e *event.Event) {
 	}
 	s.misuse.Event(e)
 	if e.Op.IsMisuse() {
-		return // likewise
+		return // it orders nothing
 	}
 	s.history.Event(e)
 	if e.Op == event.AcquireAgain {
 		s.goodlock.Event(e)
-		return // it changes nothing for the others
+		return // it does not change the state of the other analyses
 	}
 	s.order.Event(e)
 	s.eraser.Event(e)
@@ -124,14 +124,13 @@ func (s *Suite) Remember(n *event.Names) {
 	s.misuse.Remember(n)
 }
 
-// Uses reports how threads used each variable so far, and under which locks; with
-// Options.Uses.
+// Uses returns how threads used each variable so far, and under which locks; with Options.Uses.
 func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 
-// Finish returns the findings. Doubt says of a predicted finding, or a race that was
-// observed, in a sentence, why it may be wrong all the same: an order that nobody watched, a lock that
-// nobody saw taken; "" if there is no such reason. With one, a finding is
-// potential. Nil doubts nothing.
+// Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
+// sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an
+// acquire that was not recorded. With such a reason, the finding is only potential. If doubt is
+// nil, no finding is doubted.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races := s.races()
 	s.unraced(races)
@@ -147,7 +146,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	return finding.Doubted(append(found, s.hangs.Finish()...), doubt)
 }
 
-// Witnesses counts the schedules that were found and then judged.
+// Witnesses returns the numbers of schedules that were found and then checked.
 func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
 
 // Hangs returns the hangs of the run so far, in the order in which they were found.
