@@ -1,19 +1,17 @@
-// Package cheapsite decides where exactly a probe sits. A uprobe costs one
-// trap, and a second, dearer one unless the kernel can emulate the instruction
-// under it; so a probe that must fire at instruction A may as well sit at a
-// later (for returns: an earlier) instruction B of the same straight line,
-// if B is one that the kernel emulates and nothing in between can be noticed:
-// control that passes A passes B next, with the same registers, the same memory
-// and the same position in the order of synchronisation.
+// Package cheapsite decides where exactly a probe sits. A uprobe costs one trap, and a second, more
+// expensive one unless the kernel can emulate the instruction under it. So a probe that must fire
+// at instruction A may as well sit at a later (for returns: an earlier) instruction B of the same
+// straight line of code, if the kernel emulates B and nothing in between can be noticed: control
+// that passes A passes B next, with the same registers, the same memory and the same position in
+// the order of synchronisation.
 //
-// The input is code (code.Source: bytes, function extents, executable ranges) and a Want:
-// an address, what the probe reads there and which side of its operation it
-// stands for. The output is a Site: its address, its cost class, and the reason in
-// words. The package proves its conditions from the bytes alone. In doubt (an
-// instruction that is not modelled, an indirect jump whose targets are not
-// known, bytes that do not decode) the probe does not move: a site is always
-// correct, and cheap if possible. The package never knows what the probe is for,
-// which process runs the code, or what a call does.
+// The input is code (code.Source: bytes, function extents, executable ranges) and a Want: an
+// address, what the probe reads there, and which side of its operation it stands for. The output is
+// a Site: its address, its cost class, and the reason in words. The package proves its conditions
+// from the bytes alone. In doubt (an instruction that is not modelled, an indirect jump whose
+// targets are not known, bytes that do not decode) the probe does not move: a site is always
+// correct, and cheap if possible. The package never knows what the probe is for, which process runs
+// the code, or what a call does.
 package cheapsite
 
 import (
@@ -21,11 +19,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Image is code in which sites are sought; make it with NewImage. It is not safe for
+// Image is code in which probe sites are searched for; make it with NewImage. It is not safe for
 // concurrent use.
 type Image struct {
 	*code.Image
-	noReturn map[uint64]bool // functions: whether they surely do not return
+	noReturn map[uint64]bool // results of neverReturns, by function entry
 }
 
 // NewImage returns an Image of the code of a file.
@@ -33,19 +31,18 @@ func NewImage(s code.Source) *Image {
 	return &Image{Image: code.NewImage(s), noReturn: map[uint64]bool{}}
 }
 
-// Class is what a hit costs.
+// Class is the cost class of a probe's hits.
 type Class uint8
 
 // The classes.
 const (
-	// Stepped: the kernel steps a copy of the instruction, about 20 times
-	// as dear as Emulated.
+	// Stepped means that the kernel steps a copy of the instruction, which costs about 20 times as
+	// much as Emulated.
 	Stepped Class = iota
 	Emulated
-	// Refused: at this address the kernel takes no probe, or would harm the
-	// program with one (insn.Inst.Refused, RedZone), and there is no other
-	// address. Nothing may be attached: a uprobe that is set before the file
-	// is mapped attaches without error and never fires.
+	// Refused means that the kernel accepts no probe at this address, or would harm the program with
+	// one (insn.Inst.Refused, RedZone), and that there is no other address. Nothing may be attached:
+	// a uprobe that is set before the file is mapped attaches without error and never fires.
 	Refused
 )
 
@@ -67,37 +64,37 @@ type Sense uint8
 
 // The senses.
 const (
-	// Before: the record must be made before the operation happens (a
-	// release, a signal): the probe may pass no store but to its own stack.
+	// Before means that the record must be made before the operation happens (a release, a signal):
+	// the probe may pass no store except to its own stack.
 	Before Sense = iota
-	// Entry: only operands are captured here; the record is made elsewhere.
-	// The probe may pass stores and indivisible operations. (A store through
-	// a pointer to the stack that the probe reads would be the program's own
-	// overwriting of its arguments; only those through sp are looked at.)
+	// Entry means that only operands are captured here, while the record is made elsewhere. The
+	// probe may pass stores and atomic operations. Only stores through sp are checked: a store
+	// through another pointer to the stack that the probe reads would be the program overwriting its
+	// own arguments.
 	Entry
-	// After: the record of an access made by the instruction at At. A probe
-	// that stays fires just before the access, one that moved just after.
+	// After means that the record is that of an access made by the instruction at At. A probe that
+	// stays fires just before the access, one that moved just after it.
 	After
 )
 
-// Want is what a probe must see.
+// Want describes what a probe must observe.
 type Want struct {
 	At    uint64
-	Reads insn.RegSet // registers that the probe reads; sp included when it reads the stack
-	Mem   []insn.Mem  // memory that it reads when it fires, e.g. a variable after a store to it
+	Reads insn.RegSet // registers that the probe reads; they include sp if it reads the stack
+	Mem   []insn.Mem  // memory that it reads when it fires, for example a variable after a store to it
 	Sense Sense
-	// Flags, for Sense After: the probe reads the flags that the instruction at At
-	// sets, so that it must sit behind it, before any other sets them.
+	// Flags, for Sense After, means that the probe reads the flags that the instruction at At sets,
+	// so that it must sit behind that instruction and before any other that sets them.
 	Flags bool
-	// Return: a uretprobe's entry: sp must be that of the function's entry,
-	// with the return address on top.
+	// Return means that the probe is the entry of a uretprobe: sp must be that of the function's
+	// entry, with the return address on top of the stack.
 	Return bool
-	// Stop reports whether the probe may neither pass nor move to an address; nil:
-	// there is no such address.
+	// Stop reports whether the probe may neither pass nor move to an address; nil: there is no such
+	// address.
 	Stop func(addr uint64) bool
-	// Pass reports whether the probe may pass a store that is not to the stack,
-	// because that is observed itself and the two are recorded in program order;
-	// nil: it may pass none. Pass is not asked where Mem is read.
+	// Pass reports whether the probe may pass a store that is not to the stack, because that store
+	// is observed itself and the two are recorded in program order; nil: it may pass none. Pass is
+	// not called if Mem is read.
 	Pass func(addr uint64) bool
 }
 
@@ -106,38 +103,37 @@ type Site struct {
 	Addr  uint64
 	Class Class
 	Moved bool // Addr is not At
-	// Before, for Sense After with Mem or Flags: no instruction after the access
-	// serves, so the probe fires before it and finds no new value.
+	// Before, for Sense After with Mem or Flags, means that no instruction after the access is a
+	// possible site, so that the probe fires before the access and does not find the new value.
 	Before bool
-	// Loops, for senses other than After: a jump of the function leads back
-	// to At, so that one call may pass the probe more than once (spin locks
-	// do that). A uretprobe there would return as often: probe the returns.
+	// Loops, for senses other than After, means that a jump of the function leads back to At, so
+	// that one call may pass the probe more than once, as in spin locks. A uretprobe there would
+	// fire as often: probe the returns instead.
 	Loops bool
-	// SPDelta is sp at At minus sp at Addr in bytes: added to sp at the
-	// site, it is sp at At (for PlaceReturn: at the ret).
+	// SPDelta is sp at At minus sp at Addr, in bytes: sp at At is sp at the site plus SPDelta. For
+	// PlaceReturn, At is the ret.
 	SPDelta int64
-	// Why is one line for people: "jne +0xe", or why the probe stays.
+	// Why is one line for people: the site, as "jne +0xe", or the reason why the probe stays.
 	Why string
 }
 
 // TailJump is a jump from the end of one function to the beginning of another.
 type TailJump struct {
 	At, Target uint64
-	When       When // it is made
+	When       When // the side of the jump on which it is made
 }
 
-// Exits is how control leaves a function.
+// Exits lists the instructions by which control leaves a function.
 type Exits struct {
-	Returns []uint64 // every ret reachable, sorted
-	// TailJumps are jumps out of the code that can be followed: indirect
-	// ones that are no switch, and direct ones to a stub that is one (the PLT).
+	Returns []uint64 // every reachable ret, sorted
+	// TailJumps are jumps out of the code that can be followed: indirect jumps that are no switch,
+	// and direct jumps to a PLT stub, which is such an indirect jump.
 	TailJumps []uint64
-	// Jumps are the direct jumps, with or without a condition, to where another
-	// function begins; its returns are among Returns. Sorted.
+	// Jumps are the direct jumps, conditional or not, to the entry of another function, whose
+	// returns are among Returns. They are sorted.
 	Jumps []TailJump
-	// Complete is false if an indirect jump could not be resolved or code
-	// could not be decoded; Reason has where. Returns then has every ret of
-	// all extents touched.
+	// Complete is false if an indirect jump could not be resolved or code could not be decoded;
+	// Reason then says where, and Returns has every ret of all extents that were visited.
 	Complete bool
 	Reason   string
 }

@@ -15,14 +15,15 @@ import (
 // middle of it, as it does where the compiler has mixed the copy's instructions with
 // those around it, and if the stack pointer there is that of one beginning alone.
 
-// CopyExit is where control goes when it leaves an inlined copy.
+// CopyExit is an address to which control goes when it leaves an inlined copy.
 type CopyExit struct {
 	At      uint64
-	SPDelta int64 // the stack pointer at the copy's beginning minus the one at At
+	SPDelta int64 // the stack pointer at the copy's beginning minus the one at At, in bytes
 }
 
-// CopyExits returns all places where control goes on behind an inlined copy that begins
-// at an address and has the code given. Why, if not "", is why they are not known.
+// CopyExits returns all addresses to which control goes from the inlined copy that begins at an
+// address and has the code given, in ascending order. why, if not "", is the reason why they are
+// not known.
 func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why string) {
 	e := im.ExtentAt(at)
 	if e == nil {
@@ -44,24 +45,24 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 	if why := c.leave(); why != "" {
 		return nil, why
 	}
-	order := slices.Sorted(maps.Keys(c.exits)) // of several reasons always the same is given
+	order := slices.Sorted(maps.Keys(c.exits)) // sorted, so that of several reasons always the same is returned
 	for _, to := range order {
 		exits = append(exits, CopyExit{At: to, SPDelta: -c.exits[to]})
 	}
-	slices.Reverse(order) // what comes last is looked at first
+	slices.Reverse(order) // code.Reach takes the last address first
 	if why := c.returns(order); why != "" {
 		return nil, why
 	}
 	return exits, ""
 }
 
-// EntersElsewhere reports whether control may come from outside of an inlined copy into
-// its code, by a direct jump or by falling through, but not to its beginning: where
-// the compiler knew what the copy would find out first. Instructions of others that are
-// mixed with the copy's own do not count, as long as nothing branches.
+// EntersElsewhere reports whether control may enter the code of an inlined copy from outside, by a
+// direct jump or by falling through, other than at its beginning. It may where the compiler already
+// knew the result of the copy's first instructions. Instructions of other code that are mixed with
+// the copy's own do not count, as long as none of them branches.
 func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 	c, found := &copyWalk{code: code}, false
-	falls, own := false, false // from the instruction before; from one of the copy's
+	falls, own := false, false // whether the instruction before falls through; whether it does so from one of the copy's
 	if e := im.ExtentAt(at); e != nil {
 		im.Sweep(e.Range, func(in *insn.Inst) bool {
 			inside := c.inside(in.Addr)
@@ -75,20 +76,21 @@ func (im *Image) EntersElsewhere(at uint64, code []elf.Range) bool {
 	return found || im.Work == 0
 }
 
-// copyWalk follows control through a copy, and from where it leaves it.
+// copyWalk follows control through an inlined copy, and on from where control leaves it.
 type copyWalk struct {
 	im    *Image
 	at    uint64
 	code  []elf.Range
-	sp    map[uint64]int64 // at the instructions of the copy, minus that at its beginning
-	exits map[uint64]int64 // likewise
+	sp    map[uint64]int64 // sp at the instructions of the copy, minus sp at its beginning, in bytes
+	exits map[uint64]int64 // the same at the addresses where control leaves the copy
 }
 
 func (c *copyWalk) inside(addr uint64) bool {
 	return slices.ContainsFunc(c.code, func(r elf.Range) bool { return r.Contains(addr) })
 }
 
-// next returns what may be executed after an instruction.
+// next returns the addresses that may be executed after an instruction; why, if not "", is the
+// reason why they are not known.
 func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
 	switch {
 	case in.Kind == insn.IndirectJump:
@@ -97,11 +99,11 @@ func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
 		return nil, ""
 	}
 	to = in.Next()
-	slices.Reverse(to) // a jump's target is followed first
+	slices.Reverse(to) // a jump's target is followed before the next instruction
 	return to, ""
 }
 
-// leave finds the exits.
+// leave finds the exits, and returns the reason why they are not known; "" if they are.
 func (c *copyWalk) leave() (why string) {
 	c.sp[c.at] = 0
 	for todo := []uint64{c.at}; len(todo) > 0; {
@@ -115,7 +117,7 @@ func (c *copyWalk) leave() (why string) {
 		switch in.Kind {
 		case insn.Return:
 			return "it ends with the function around it"
-		case insn.Call, insn.IndirectCall: // gives back what it takes
+		case insn.Call, insn.IndirectCall: // sp is unchanged when the call returns
 		default:
 			sp += in.SPChange
 		}
@@ -139,8 +141,8 @@ func (c *copyWalk) leave() (why string) {
 	return ""
 }
 
-// returns reports why control, once it has come to an address behind the copy, may come
-// back into it, other than by its beginning; "" if it may not.
+// returns returns the reason why control, after it has come to an address behind the copy, may
+// enter the copy again, other than at its beginning; "" if it may not.
 func (c *copyWalk) returns(exits []uint64) (why string) {
 	left := maxNodes
 	code.Reach(exits, func(at uint64) (to []uint64, ok bool) {
@@ -157,7 +159,7 @@ func (c *copyWalk) returns(exits []uint64) (why string) {
 			return nil, false
 		}
 		to, why = c.next(&in)
-		other := func(t uint64) bool { // another function, which returns to the caller
+		other := func(t uint64) bool { // t is another function, which returns to the caller
 			e := c.im.ExtentAt(t)
 			return in.Kind == insn.Jump && e != nil && e.Lo == t && !e.Contains(at) && c.im.Landings().Called(t)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// maxNodes bounds the instructions of a function whose outcomes are looked for.
+// maxNodes bounds the number of instructions of a function whose outcomes are searched for.
 const maxNodes = 4096
 
 // ending is how a path through a function ends.
@@ -17,7 +17,7 @@ type ending uint8
 
 const (
 	goesOn  ending = iota
-	returns        // to the caller
+	returns        // returns to the caller
 	handsOn        // jumps to another function, which returns to the caller
 	dies           // never returns
 )
@@ -26,29 +26,29 @@ const (
 type node struct {
 	in    insn.Inst
 	ext   *code.Extent
-	index int // of its state
+	index int // of its state in graph.states
 	end   ending
 	next  []uint64
-	live  bool // a return, or the hand over to another function, can follow
+	live  bool // a return, or a jump that hands the call on, can follow
 }
 
-// graph is what a call of a function may execute, and at each instruction what
-// is certain whatever the path that led there.
+// graph holds the instructions that a call of a function may execute, and at each of them what is
+// certain whatever path led there.
 type graph struct {
 	im       *Image
 	want     *OutcomeWant
 	nodes    map[uint64]*node
 	byIndex  []*node
-	states   code.Solver[state]  // before the nodes
-	order    []uint64            // all of them, sorted
-	before   map[uint64][]uint64 // the edges backwards
-	slots    bool                // what the function keeps in its stack frame is followed
-	escapes  bool                // the function makes a pointer to its stack
-	calls    map[uint64]ending   // what a call of a function does: goesOn or dies
+	states   code.Solver[state]  // state before each node
+	order    []uint64            // addresses of all nodes, sorted
+	before   map[uint64][]uint64 // predecessors of each node
+	slots    bool                // whether the contents of the function's stack frame are tracked
+	escapes  bool                // whether the function makes a pointer to its stack
+	calls    map[uint64]ending   // whether a call of a function returns (goesOn) or not (dies), by entry
 	doubtful string
 }
 
-// state returns what is certain before a node.
+// state returns what is certain before a node is executed.
 func (g *graph) state(n *node) *state { return &g.states.Before[n.index] }
 
 func (g *graph) doubt(format string, args ...any) {
@@ -57,8 +57,8 @@ func (g *graph) doubt(format string, args ...any) {
 	}
 }
 
-// graph follows the function at w.Entry. A function that makes pointers to its
-// stack frame is followed again, with nothing known of what lies there.
+// graph follows the function at w.Entry. A function that makes pointers to its stack frame is
+// followed a second time, without knowledge of the frame's contents.
 func (im *Image) graph(w *OutcomeWant) *graph {
 	g := im.build(w, true)
 	if g.escapes {
@@ -87,7 +87,7 @@ func (im *Image) build(w *OutcomeWant, slots bool) *graph {
 	return g
 }
 
-// flow brings a state to an instruction.
+// flow joins a state to that before an instruction, which is added if it is new.
 func (g *graph) flow(to uint64, s *state) {
 	n := g.nodes[to]
 	if n == nil {
@@ -98,7 +98,7 @@ func (g *graph) flow(to uint64, s *state) {
 	g.states.Flow(n.index, s)
 }
 
-// add adds the instruction at an address; nil if there is doubt about it.
+// add adds the instruction at an address; nil if it is in doubt.
 func (g *graph) add(at uint64) *node {
 	in, err := g.im.Decode(at)
 	e := g.im.ExtentAt(at)
@@ -119,7 +119,7 @@ func (g *graph) add(at uint64) *node {
 	return nil
 }
 
-// visit brings what is certain after n to what may follow it.
+// visit propagates what is certain after n to the instructions that may follow it.
 func (g *graph) visit(n *node) {
 	in := &n.in
 	n.end, n.next = goesOn, n.next[:0]
@@ -153,7 +153,7 @@ func (g *graph) visit(n *node) {
 	}
 }
 
-// fall goes on with the instruction behind n.
+// fall adds the edge to the instruction behind n.
 func (g *graph) fall(n *node, s *state) {
 	to := n.in.End()
 	if !n.ext.Contains(to) {
@@ -163,7 +163,7 @@ func (g *graph) fall(n *node, s *state) {
 	g.edge(n, to, s)
 }
 
-// edge adds an edge from n, and brings the state s to its end.
+// edge adds an edge from n, and propagates the state s to its end.
 func (g *graph) edge(n *node, to uint64, s *state) {
 	if to != g.want.Entry && g.want.Foreign != nil && g.want.Foreign(to) {
 		g.doubt("control goes on in the observed function at 0x%x", to)
@@ -175,8 +175,8 @@ func (g *graph) edge(n *node, to uint64, s *state) {
 	g.flow(to, s)
 }
 
-// jump follows an unconditional jump, unless it hands the call on to another
-// function, of which nothing is known.
+// jump follows an unconditional jump, unless it hands the call on to another function, about which
+// nothing is known.
 func (g *graph) jump(n *node, after *state) {
 	to := g.im.ExtentAt(n.in.Target)
 	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
@@ -187,7 +187,7 @@ func (g *graph) jump(n *node, after *state) {
 	g.edge(n, n.in.Target, after)
 }
 
-// link gathers what was found once nothing changes any more.
+// link computes the order, the predecessors and the live nodes, once the nodes no longer change.
 func (g *graph) link() {
 	g.order = slices.Sorted(maps.Keys(g.nodes))
 	g.before = map[uint64][]uint64{}
@@ -207,7 +207,7 @@ func (g *graph) link() {
 	}
 }
 
-// followers returns what follows at and can still return.
+// followers returns the successors of at from which a return can be reached.
 func (g *graph) followers(at uint64) []uint64 {
 	var out []uint64
 	for _, s := range g.nodes[at].next {
@@ -218,8 +218,8 @@ func (g *graph) followers(at uint64) []uint64 {
 	return out
 }
 
-// takesStack reports whether in makes a pointer into the stack: whether it uses
-// sp otherwise than to address memory, to push and pop, and to move it.
+// takesStack reports whether in makes a pointer into the stack, by using sp other than to address
+// memory, to push and pop, and to move it.
 func (im *Image) takesStack(in *insn.Inst) bool {
 	sp := im.Arch().SP()
 	if !in.Known || !in.Reads.Has(sp) {
@@ -243,18 +243,18 @@ func (im *Image) takesStack(in *insn.Inst) bool {
 	return in.SPChange == 0
 }
 
-// neverReturning are functions of other files that do not return.
+// neverReturning has the names of functions of other files that do not return.
 var neverReturning = map[string]bool{
 	"abort": true, "__assert_fail": true, "__assert": true, "__libc_fatal": true, "__stack_chk_fail": true,
 	"exit": true, "_exit": true, "__fortify_fail": true, "__chk_fail": true, "__assert_perror_fail": true,
 }
 
-// maxDepth is how many calls neverReturns follows one into the other.
+// maxDepth bounds the depth of nested calls that neverReturns follows.
 const maxDepth = 4
 
-// call returns what a call of the function at addr does: goesOn or dies. One that
-// goes on must not end in a function whose calls are recorded: what it does for
-// this one would be taken for an operation of its own.
+// call returns whether a call of the function at addr goes on or never returns: goesOn or dies. A
+// call that goes on must not reach a function whose calls are recorded: its operation there would
+// be recorded as one of the program's own.
 func (g *graph) call(addr uint64) ending {
 	end, known := g.calls[addr]
 	if known {
@@ -270,7 +270,7 @@ func (g *graph) call(addr uint64) ending {
 	return end
 }
 
-// diesIn reports whether a call of the function at addr certainly never returns.
+// diesIn reports whether a call of the function at addr is certain never to return.
 func (g *graph) diesIn(addr uint64) bool {
 	if g.want.Stub != nil {
 		if name := g.want.Stub(addr); name != "" {
@@ -280,12 +280,11 @@ func (g *graph) diesIn(addr uint64) bool {
 	return g.im.neverReturns(addr, maxDepth)
 }
 
-// maxCallees bounds the functions that mayObserve looks into.
+// maxCallees bounds the number of functions that mayObserve examines.
 const maxCallees = 256
 
-// mayObserve reports whether what the function at addr calls, directly or not,
-// may be a function whose calls are recorded. Where control leaves by a pointer
-// or into another file it may.
+// mayObserve reports whether the function at addr may call, directly or not, a function whose calls
+// are recorded. It may where control leaves by a pointer or into another file.
 func (g *graph) mayObserve(addr uint64) bool {
 	if g.want.Foreign == nil {
 		return false
@@ -326,8 +325,8 @@ func (g *graph) mayObserve(addr uint64) bool {
 	return false
 }
 
-// neverReturns reports whether a call of the function at addr certainly
-// never returns: no return, and no jump out of what is known, can be reached.
+// neverReturns reports whether a call of the function at addr is certain never to return: neither a
+// return nor a jump out of known code can be reached. It follows nested calls to this depth.
 func (im *Image) neverReturns(addr uint64, deep int) bool {
 	never, known := im.noReturn[addr]
 	if !known {

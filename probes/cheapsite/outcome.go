@@ -11,88 +11,85 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// A uretprobe costs a trap at the entry and a system call at the return. A
-// leaf call such as a mutex's lock can be seen for less: where its outcome is
-// certain and not yet returned there is often an instruction that the kernel
-// emulates, and one probe there makes the whole record. Outcomes finds such
-// sites, so that each call passes exactly one of them.
+// A uretprobe costs a trap at the entry and a system call at the return. A leaf call such as a
+// mutex's lock can be observed for less: where its outcome is certain and it has not returned yet,
+// there is often an instruction that the kernel emulates, and one probe there makes the whole
+// record. Outcomes finds such sites, so that each call passes exactly one of them.
 //
-// Think of the function's instructions as a graph (graph.go). An instruction is
-// settled if only plain code lies between it and every return that it can
-// reach: no call, no synchronisation, no loop (settled.go). What it returns is
-// then known, or in a register. A set of settled instructions that is closed
-// under what follows is a tail that is never left but by returning; each path
-// enters it once. So the edges into such a tail are the sites: each must leave
-// an emulated instruction, of a conditional jump perhaps one side only, with
-// the operands still where they can be read. Of all tails for which that holds
-// the smallest one that has the same returns is taken, since the later the edge
-// the fewer the branches at which a probe fires for nothing.
+// The function's instructions form a control-flow graph (graph.go). An instruction is settled if
+// only plain code lies between it and every return that it can reach: no call, no synchronisation,
+// no loop (settled.go). The result that the function returns from there is then known, or in a
+// register. A tail is a set of settled instructions that is closed under succession, so that a path
+// leaves it only by returning and enters it once. The edges into such a tail are the sites. Each
+// edge must leave an emulated instruction, perhaps on one side only of a conditional jump, and the
+// operands must still be readable there. Of all tails for which that holds, the smallest one that
+// has the same returns is chosen, since the later the edge, the fewer the branches at which a probe
+// fires for nothing.
 //
-// All this holds only for code that is entered at the function's entry alone:
-// what is reached from elsewhere too is no site. A return that no such tail
-// contains is itself the site, stepped; whether that is worth it the caller
-// decides, by Hot.
+// All this holds only for code that is entered at the function's entry alone: an instruction that
+// is reached from elsewhere too is no site. A return that no such tail contains is itself the site,
+// stepped. Whether that is worth its cost, the caller decides from Hot.
 
-// OutcomeWant is what is asked of Outcomes.
+// OutcomeWant is the request to Outcomes.
 type OutcomeWant struct {
 	Entry  uint64
-	Reads  insn.RegSet // operands: registers whose values at the entry are recorded
-	Result insn.Reg    // holds what the function returns
-	// Foreign reports whether at an address a function begins whose calls are
-	// recorded by probes of its own; nil: there is none.
+	Reads  insn.RegSet // the operands: registers whose values at the entry are recorded
+	Result insn.Reg    // the register that holds the function's result
+	// Foreign reports whether a function begins at an address whose calls are recorded by probes of
+	// its own; nil: there is no such function.
 	Foreign func(addr uint64) bool
-	// Stub returns the name of the function that a direct call of a stub of the PLT
-	// enters, "" if there is no stub at addr; nil: there is none.
+	// Stub returns the name of the function that a direct call of the PLT stub at addr enters, "" if
+	// there is no stub at addr; nil: there are no stubs.
 	Stub func(addr uint64) string
 }
 
-// When is the side of a conditional jump on which a site fires: 0 is both; 1 to 16 where
-// the flags meet condition 0 to 15 of the jcc opcodes.
+// When is the side of a conditional jump on which a site fires: 0 means both sides; 1 to 16 mean
+// that the flags meet condition 0 to 15 of the jcc opcodes.
 type When uint8
 
 // Not returns the other side of a conditional jump.
 func (w When) Not() When { return (w - 1) ^ 1 + 1 }
 
-// Operand is where an operand lies at a site: in a register, or with Reg
-// NoReg in the stack Slot bytes above sp at the function's entry.
+// Operand is the location of an operand at a site: in the register Reg or, if Reg is NoReg, on the
+// stack, Slot bytes above sp at the function's entry.
 type Operand struct {
 	Reg  insn.Reg
 	Slot int64
 }
 
-// Outcome is a site at which it is certain what a call did.
+// Outcome is a site at which the outcome of a call is certain.
 type Outcome struct {
 	Addr    uint64
 	Class   Class
 	When    When
 	SPDelta int64 // sp at the entry minus sp at the site, in bytes
-	// Const: the call returns Value; else the result register holds it.
+	// Const means that the call returns Value; otherwise the result register holds its result.
 	Const    bool
 	Value    int64
-	Operands map[insn.Reg]Operand // by the register at the entry
+	Operands map[insn.Reg]Operand // by the register that held the operand at the entry
 	Why      string               // one line for people
 }
 
-// Tail is a jump to another function, emulated.
+// Tail is an emulated jump to another function.
 type Tail struct {
 	Addr, Target uint64
 	Why          string // one line for people
 }
 
-// Outcomes is where the calls of a function are seen.
+// Outcomes holds the sites at which the calls of a function are observed.
 type Outcomes struct {
-	Places []Outcome // by address
-	// Tails are jumps with which the function hands a call on to another one,
-	// the stack pointer and the operands as they were at its entry: for the calls
-	// that get there a site as good as the entry.
+	Places []Outcome // sorted by address
+	// Tails are jumps by which the function hands a call on to another function, with the stack
+	// pointer and the operands as they were at its entry. For the calls that get there, such a jump
+	// is as good a site as the entry.
 	Tails []Tail
-	// Hot are the classes of the sites on the shortest path that synchronises and
-	// returns: what an uncontended call costs.
+	// Hot has the classes of the sites on the shortest path that synchronises and returns: the cost
+	// of an uncontended call.
 	Hot []Class
 }
 
-// Outcomes finds the sites of the function at w.Entry. If there are none, or
-// it cannot be proven that each call passes exactly one, it fails with the reason.
+// Outcomes finds the sites of the function at w.Entry. It fails, with the reason, if there are none
+// or if it cannot be proven that each call passes exactly one.
 func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 	if im.Arch() != insn.AMD64 {
 		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: not on %s", w.Entry, im.Arch())
@@ -113,7 +110,7 @@ func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 type outcomes struct {
 	*graph
 	settled map[uint64]settled
-	foreign map[uint64]bool // entered from elsewhere than the function's entry
+	foreign map[uint64]bool // instructions that can be reached other than from the function's entry
 	tail    map[uint64]bool // the settled instructions behind the sites
 	places  []Outcome
 }
@@ -132,7 +129,7 @@ func (o *outcomes) choose() {
 	}
 }
 
-// largest returns the largest tail into which every edge can bear a probe.
+// largest returns the largest tail such that every edge into it can bear a probe.
 func (o *outcomes) largest() map[uint64]bool {
 	tail := map[uint64]bool{}
 	for at, s := range o.settled {
@@ -167,7 +164,7 @@ func (o *outcomes) holds(tail map[uint64]bool, at uint64) bool {
 	return true
 }
 
-// smallest returns the least tail within a valid one that has the same returns.
+// smallest returns the smallest tail within a valid one that has the same returns.
 func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
 	var ends []uint64
 	for at := range within {
@@ -201,7 +198,7 @@ func (o *outcomes) bears(from, to uint64) bool {
 	return o.readable(n)
 }
 
-// readable reports whether a probe at n sees all that it must read.
+// readable reports whether a probe at n can read all that it must record.
 func (o *outcomes) readable(n *node) bool {
 	s := o.state(n)
 	if o.foreign[n.in.Addr] || !s.spKnown || !s.holds(insn.RBP, insn.RBP) || !o.alone(&n.in) {
@@ -279,8 +276,8 @@ func (o *outcomes) result() (Outcomes, error) {
 	return out, nil
 }
 
-// hot returns the classes of the sites on the shortest path to a return that
-// synchronises on its way, or if none does on the shortest path at all.
+// hot returns the classes of the sites on the shortest path to a return that synchronises on the
+// way, or on the shortest path of all if no path synchronises.
 func (o *outcomes) hot() []Class {
 	class := map[uint64]Class{}
 	for _, p := range o.places {
@@ -299,7 +296,7 @@ func (o *outcomes) hot() []Class {
 	return hot
 }
 
-// hands reports whether the function hands calls on.
+// hands reports whether the function hands calls on to another function.
 func (o *outcomes) hands() bool {
 	for _, n := range o.nodes {
 		if n.end == handsOn {
@@ -309,13 +306,14 @@ func (o *outcomes) hands() bool {
 	return false
 }
 
-// step is an instruction on a path, and whether the path has synchronised.
+// step is an instruction on a path, and whether the path has synchronised before it.
 type step struct {
 	at     uint64
 	locked bool
 }
 
-// shortest returns a path with the fewest instructions from entry to a return.
+// shortest returns a path with the fewest instructions from the entry to a return; if locked, of
+// the paths that synchronise. It returns nil if there is none.
 func (o *outcomes) shortest(locked bool) []uint64 {
 	start := step{at: o.want.Entry}
 	from := map[step]step{start: start}
@@ -343,8 +341,8 @@ func (o *outcomes) shortest(locked bool) []uint64 {
 	return nil
 }
 
-// entered returns the instructions that control reaches from elsewhere than the
-// entry, and all that follow them.
+// entered returns the instructions that control can reach other than from the entry, and all that
+// follow them.
 func (g *graph) entered() map[uint64]bool {
 	var todo []uint64
 	outside := func(from, to uint64) {
@@ -370,7 +368,7 @@ func (g *graph) entered() map[uint64]bool {
 	return reached
 }
 
-// extents returns the extents that the graph has instructions of, sorted.
+// extents returns the extents that contain instructions of the graph, sorted.
 func (g *graph) extents() []*code.Extent {
 	es := map[uint64]*code.Extent{}
 	for _, n := range g.nodes {
@@ -379,10 +377,10 @@ func (g *graph) extents() []*code.Extent {
 	return slices.SortedFunc(maps.Values(es), func(a, b *code.Extent) int { return cmp.Compare(a.Lo, b.Lo) })
 }
 
-// sweep calls outside for each branch, and for code that falls, into the graph from code
-// of the same extent that is not in it.
+// sweep calls outside for each branch into the graph, and each fall through into it, from code of
+// the same extent that is not in the graph.
 func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
-	alive := false // the instruction before is not in the graph, may run, and falls through
+	alive := false // whether the instruction before is not in the graph, may be executed, and falls through
 	var last uint64
 	tiles := g.im.Sweep(e.Range, func(in *insn.Inst) bool {
 		if g.nodes[in.Addr] != nil {
@@ -414,8 +412,8 @@ func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
 	}
 }
 
-// alone reports whether no instruction of the graph overlaps in: a breakpoint there would
-// be part of it.
+// alone reports whether no other instruction of the graph overlaps in: a breakpoint at in would
+// overwrite part of such an instruction.
 func (g *graph) alone(in *insn.Inst) bool {
 	for at := in.Addr - uint64(g.im.Arch().MaxLen()) + 1; at < in.Addr; at++ {
 		if n := g.nodes[at]; n != nil && at+uint64(n.in.Len) > in.Addr {

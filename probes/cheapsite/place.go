@@ -8,23 +8,23 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// maxSlide is how many instructions a probe may pass. Blocks are rarely
-// longer, and the further a probe moves the later its record.
+// maxSlide bounds the number of instructions that a probe may pass. Basic blocks are rarely longer,
+// and the further a probe moves, the later its record.
 const maxSlide = 32
 
-// slide is a probe on its way from At to a cheaper site.
+// slide is the search for a cheaper site along the straight line of code from At.
 type slide struct {
 	im    *Image
 	w     *Want
 	ext   *code.Extent
-	reads insn.RegSet // what must stay unwritten, sp excepted
-	sp    bool        // the probe reads the stack
-	delta int64       // sp at At minus sp here
+	reads insn.RegSet // registers that must not be written, without sp
+	sp    bool        // whether the probe reads the stack
+	delta int64       // sp at At minus sp at the current instruction, in bytes
 	arch  insn.Arch
 }
 
-// Place finds the site for a probe. It fails if the instruction at w.At cannot
-// be read or decoded; a site that the kernel refuses is no error but a Class.
+// Place finds the site for a probe. It fails if the instruction at w.At cannot be read or decoded.
+// A site that the kernel refuses is no error; its Class is Refused.
 func (im *Image) Place(w Want) (Site, error) {
 	at, err := im.Decode(w.At)
 	if err != nil {
@@ -66,12 +66,12 @@ func (im *Image) slide(w *Want) *slide {
 	s.sp = s.reads.Has(sp) || w.Return
 	s.reads &^= insn.RegSet(0).With(sp)
 	if w.Return && im.Arch() == insn.ARM64 {
-		s.reads = s.reads.With(30) // the return address
+		s.reads = s.reads.With(30) // lr, which holds the return address
 	}
 	return s
 }
 
-// stay is the site at At itself.
+// stay returns the site at At itself.
 func (s *slide) stay(at *insn.Inst, before bool) Site {
 	class := classOf(at)
 	if at.RedZone && s.begins(at.Addr) {
@@ -80,8 +80,8 @@ func (s *slide) stay(at *insn.Inst, before bool) Site {
 	return Site{Addr: at.Addr, Class: class, Before: before, Why: s.name(at.Addr)}
 }
 
-// begins reports whether addr is the first instruction of a function, where nothing lies
-// below sp yet.
+// begins reports whether addr is the first instruction of a function, where no data lies below sp
+// yet.
 func (s *slide) begins(addr uint64) bool {
 	return s.ext != nil && (addr == s.ext.Lo || addr == s.ext.Lo+4 && s.im.IsMark(s.ext.Lo))
 }
@@ -96,7 +96,7 @@ func classOf(in *insn.Inst) Class {
 	return Stepped
 }
 
-// name returns how people find a site: mnemonic and offset.
+// name returns a site's name for people: mnemonic and offset from At.
 func (s *slide) name(addr uint64) string {
 	text := s.im.Format(addr)
 	op, _, _ := strings.Cut(strings.TrimPrefix(text, "bnd "), " ")
@@ -110,8 +110,8 @@ func (s *slide) offset(addr uint64) string {
 	return fmt.Sprintf("+0x%x", addr-s.w.At)
 }
 
-// search walks on from At. It returns an emulated site, or where any will do, the first
-// that the kernel takes a probe at; else the reason why there is none.
+// search walks on from At. It returns the first emulated site or, if any is set and there is none,
+// the first site that accepts a probe. Otherwise it returns the reason why there is none.
 func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 	var fallback Site
 	if why := s.closed(); why != "" {
@@ -155,7 +155,7 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 	return fallback, fmt.Sprintf("stays: no instruction that the kernel emulates within %d", maxSlide)
 }
 
-// closed returns why no probe at all may move here, "" if one may.
+// closed returns the reason why no probe may move in this function; "" if one may.
 func (s *slide) closed() string {
 	switch {
 	case s.ext == nil:
@@ -171,7 +171,7 @@ func (s *slide) closed() string {
 	return ""
 }
 
-// blocked returns why the probe may not move to, nor past, addr; "" if it may.
+// blocked returns the reason why the probe may neither move to addr nor pass it; "" if it may.
 func (s *slide) blocked(addr uint64) string {
 	switch {
 	case !s.ext.Contains(addr):
@@ -184,11 +184,12 @@ func (s *slide) blocked(addr uint64) string {
 	return ""
 }
 
-// cut returns why the probe may neither pass in nor sit on it: a branch lands inside
-// of it, so that control gets behind it in another way. A branch past the lock
-// prefix of the probe's own instruction does the same operation, without the lock
-// that one thread alone does not need. What bytes between functions would branch to,
-// if they were code, does not count here: it lies inside of instructions as often as not.
+// cut returns the reason why the probe may neither pass in nor sit on it, which is that a branch
+// lands inside it, so that control may get behind it in another way; "" if none does. A branch that
+// skips the lock prefix of the probe's own instruction does not count: it performs the same
+// operation, without the lock that a single-threaded process does not need. Nor do the branches
+// count that bytes between functions would be, if they were code: they lie inside instructions as
+// often as not.
 func (s *slide) cut(in *insn.Inst) string {
 	for to := in.Addr + 1; to < in.End(); to++ {
 		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
@@ -198,13 +199,13 @@ func (s *slide) cut(in *insn.Inst) string {
 	return ""
 }
 
-// lockPrefix reports whether the instruction at addr begins with one.
+// lockPrefix reports whether the instruction at addr begins with a lock prefix.
 func (im *Image) lockPrefix(addr uint64) bool {
 	b, err := im.Bytes(addr, 1)
 	return err == nil && im.Arch() == insn.AMD64 && b[0] == 0xf0
 }
 
-// obstacle returns why the probe may not pass in, "" if it may.
+// obstacle returns the reason why the probe may not pass in; "" if it may.
 func (s *slide) obstacle(in *insn.Inst) string {
 	own := s.w.Sense == After && in.Addr == s.w.At // the access itself
 	why := ""
@@ -232,8 +233,8 @@ func (s *slide) obstacle(in *insn.Inst) string {
 	return fmt.Sprintf("stays: %s (%s)", why, s.name(in.Addr))
 }
 
-// losesMem reports whether the access itself overwrites a register of its operand's
-// address, which cannot be found any more behind it.
+// losesMem reports whether the access itself overwrites a register of its operand's address, so
+// that the address is not known behind it.
 func (s *slide) losesMem(in *insn.Inst) bool {
 	for i := range s.w.Mem {
 		m := &s.w.Mem[i]
@@ -244,7 +245,7 @@ func (s *slide) losesMem(in *insn.Inst) bool {
 	return false
 }
 
-// store returns why the probe may not pass what in writes to memory, "" if it may.
+// store returns the reason why the probe may not pass the memory writes of in; "" if it may.
 func (s *slide) store(in *insn.Inst) string {
 	if in.StackWrite && !s.mayPush(in) {
 		return "it overwrites stack that the probe reads"
@@ -260,8 +261,8 @@ func (s *slide) store(in *insn.Inst) string {
 	return ""
 }
 
-// mayPush reports whether the probe may pass a push: what is pushed lies below the stack
-// pointer at At, or the probe reads no stack.
+// mayPush reports whether the probe may pass a push: the pushed word lies below the stack pointer
+// at At, or the probe reads no stack.
 func (s *slide) mayPush(in *insn.Inst) bool {
 	return !s.readsStack() || s.delta >= 0 && in.SPChange < 0
 }
@@ -279,9 +280,9 @@ func (s *slide) readsStack() bool {
 	return false
 }
 
-// mayStore reports whether the probe may pass a store. It may where that is to the
-// thread's own stack and the probe does not read there. Only an Entry that reads no memory
-// passes other stores.
+// mayStore reports whether the probe may pass a store. It may if the store is to the thread's own
+// stack and the probe does not read there. Only an Entry probe that reads no memory passes other
+// stores.
 func (s *slide) mayStore(m *insn.Mem) bool {
 	onStack := m.Base == s.arch.SP() && m.Index == insn.NoReg && !m.Segment
 	if !onStack {
@@ -295,14 +296,14 @@ func (s *slide) mayStore(m *insn.Mem) bool {
 	if !s.sp {
 		return true
 	}
-	// Relative to sp at At, it must end below.
+	// The stored bytes must end below sp at At.
 	return m.Size > 0 && m.Disp-s.delta+int64(m.Size) <= 0
 }
 
-// PlaceReturn finds the site for a probe of the return instruction at ret that
-// reads the given registers. It may sit at an earlier instruction of the
-// straight line that ends in ret, under the rules of Before; SPDelta added to
-// sp there is sp at ret, where the return address lies. It fails as Place does.
+// PlaceReturn finds the site for a probe of the return instruction at ret that reads the given
+// registers. The site may be an earlier instruction of the straight line that ends in ret, under
+// the rules of Before; sp at ret, where the return address lies, is sp there plus SPDelta.
+// PlaceReturn fails as Place does.
 func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
 	at, err := im.Decode(ret)
 	if err != nil {
@@ -320,7 +321,7 @@ func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
 	return s.back(stay), nil
 }
 
-// back walks back from a return to an emulated instruction.
+// back searches backwards from a return for an emulated instruction.
 func (s *slide) back(stay Site) Site {
 	line := s.lineTo(stay.Addr)
 	next := stay.Addr
@@ -348,9 +349,9 @@ func (s *slide) back(stay Site) Site {
 	return stay
 }
 
-// LineBefore returns the instructions before addr that are certain to be executed,
-// one after the other, whenever addr is reached: control does not leave between them and
-// no branch lands behind the first. It returns none if that is not known.
+// LineBefore returns the instructions before addr that are certain to be executed, one after the
+// other, whenever addr is reached: control does not leave between them and no branch lands behind
+// the first. It returns none if that cannot be proven.
 func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	s := im.slide(&Want{At: addr})
 	if s.closed() != "" {
@@ -368,7 +369,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	return line
 }
 
-// lineTo returns the last maxSlide instructions of the extent before addr.
+// lineTo returns the last instructions of the extent before addr, at most maxSlide.
 func (s *slide) lineTo(addr uint64) []insn.Inst {
 	var line []insn.Inst
 	s.im.Sweep(s.ext.Range, func(in *insn.Inst) bool {
@@ -382,7 +383,7 @@ func (s *slide) lineTo(addr uint64) []insn.Inst {
 		return true
 	})
 	if s.im.Work == 0 {
-		return nil // what was found does not lead up to addr
+		return nil // the sweep did not get as far as addr
 	}
 	return line
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// maxFollowed bounds how many instructions Returns visits.
+// maxFollowed bounds the number of instructions that Returns visits.
 const maxFollowed = 1 << 18
 
-// walk follows control flow.
+// walk is the state of Returns while it follows control flow.
 type walk struct {
 	im       *Image
-	followed int // instructions
+	followed int // number of instructions visited
 	extents  map[uint64]*code.Extent
 	returns  map[uint64]bool
 	tails    map[uint64]bool
@@ -25,9 +25,9 @@ type walk struct {
 	doubtful string
 }
 
-// Returns follows control flow from entry through direct branches, tables and
-// tail jumps into other functions (whose returns other callers reach too) to
-// every exit. It fails if there is no code at entry.
+// Returns follows control flow from entry through direct branches, jump tables and tail jumps into
+// other functions (whose returns other callers reach too) to every exit. It fails if there is no
+// code at entry.
 func (im *Image) Returns(entry uint64) (Exits, error) {
 	if _, err := im.Decode(entry); err != nil {
 		return Exits{}, fmt.Errorf("follow the function at 0x%x: %w", entry, err)
@@ -56,7 +56,7 @@ func (w *walk) doubt(format string, args ...any) {
 	}
 }
 
-// follow returns where control may go on behind the instruction at an address.
+// follow returns the addresses at which control may go on after the instruction at an address.
 func (w *walk) follow(at uint64) []uint64 {
 	if w.followed++; w.followed > maxFollowed {
 		w.doubt("more than %d instructions", maxFollowed)
@@ -89,21 +89,21 @@ func (w *walk) follow(at uint64) []uint64 {
 	case in.Kind.Branches():
 		w.jump(&in, e)
 	case in.Kind.Calls() && e != nil && !e.Contains(in.End()):
-		return nil // the call does not come back
+		return nil // the call does not return
 	}
 	return in.Next()
 }
 
-// jump records a jump to where another function begins.
+// jump records a jump to the entry of another function.
 func (w *walk) jump(in *insn.Inst, e *code.Extent) {
 	to := w.im.ExtentAt(in.Target)
 	if to != nil && to != e && to.Lo == in.Target {
-		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: When(in.Cond)} // no condition: 0, always
+		w.jumps[in.Addr] = TailJump{At: in.Addr, Target: in.Target, When: When(in.Cond)} // Cond 0: always
 	}
 }
 
-// LeadsBack reports whether a direct jump from one of the ranges leads to at: then control
-// passes at more often than the function or copy that begins there is entered.
+// LeadsBack reports whether a direct jump from one of the ranges leads to at. Control then passes
+// at more often than the function or copy that begins there is entered.
 func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	e := im.ExtentAt(at)
 	return e != nil && im.jumps(e.Range, func(in *insn.Inst) bool {
@@ -111,7 +111,7 @@ func (im *Image) LeadsBack(at uint64, from []elf.Range) bool {
 	}) || im.Work == 0
 }
 
-// jumps reports whether one of the direct jumps in r is one that is returns true for.
+// jumps reports whether is returns true for one of the direct jumps in r.
 func (im *Image) jumps(r elf.Range, is func(*insn.Inst) bool) (found bool) {
 	im.Sweep(r, func(in *insn.Inst) bool {
 		found = in.Kind.Branches() && is(in)
@@ -120,8 +120,8 @@ func (im *Image) jumps(r elf.Range, is func(*insn.Inst) bool) (found bool) {
 	return found
 }
 
-// isStub reports whether addr is a stub of the PLT: an indirect jump through a
-// fixed slot, perhaps after endbr64.
+// isStub reports whether addr is a PLT stub: an indirect jump through a fixed slot, perhaps after
+// endbr64.
 func (w *walk) isStub(addr uint64) bool {
 	for range 2 {
 		in, err := w.im.Decode(addr)
@@ -139,12 +139,13 @@ func (w *walk) isStub(addr uint64) bool {
 	return false
 }
 
-// indirect returns where an indirect jump leads.
+// indirect returns the addresses to which an indirect jump leads.
 func (w *walk) indirect(in *insn.Inst, e *code.Extent) []uint64 {
 	to, kind := w.im.IndirectJump(in.Addr, e)
 	switch kind {
 	case code.JumpTable:
-		return slices.DeleteFunc(to, func(t uint64) bool { // what was read beyond the table's end leads to other functions
+		// Entries that were read beyond the table's end lead to other functions.
+		return slices.DeleteFunc(to, func(t uint64) bool {
 			x := w.im.ExtentAt(t)
 			return x == nil || x != e && w.extents[x.Lo] == nil && !w.partOf(x, e)
 		})
@@ -156,12 +157,13 @@ func (w *walk) indirect(in *insn.Inst, e *code.Extent) []uint64 {
 	return nil
 }
 
-// partOf reports whether x jumps into the middle of e, as a part split off does.
+// partOf reports whether x jumps into the middle of e, as a part that the compiler has split off
+// does.
 func (w *walk) partOf(x, e *code.Extent) bool {
 	return e != nil && w.im.jumps(x.Range, func(in *insn.Inst) bool { return e.Contains(in.Target) && in.Target != e.Lo })
 }
 
-// allReturns adds every return of the extents touched.
+// allReturns adds every return of the extents that were visited.
 func (w *walk) allReturns() {
 	for _, e := range w.extents {
 		w.im.Sweep(e.Range, func(in *insn.Inst) bool {
@@ -173,9 +175,8 @@ func (w *walk) allReturns() {
 	}
 }
 
-// Callees returns the targets of the direct calls in the function at entry, and
-// of the jumps out of it, in the order of the code; nil if it is not known
-// where the function ends.
+// Callees returns the targets of the direct calls in the function at entry, and of the jumps out of
+// it, in the order of the code; nil if it is not known where the function ends.
 func (im *Image) Callees(entry uint64) []uint64 {
 	home := im.ExtentAt(entry)
 	if home == nil {
@@ -192,11 +193,10 @@ func (im *Image) Callees(entry uint64) []uint64 {
 	return targets
 }
 
-// WrapperOf returns what the function at entry certainly enters with the registers
-// in args as they were: the target of the first call on its straight-line
-// path, or of the jump with which the path leaves the function. It returns nil for a
-// function that branches or synchronises before that: it wraps nothing. The target
-// may be a stub of the PLT.
+// WrapperOf returns the function that the function at entry is certain to enter with the registers
+// in args unchanged: the target of the first call on its straight-line path, or of the jump by
+// which the path leaves the function. It returns nil for a function that branches or synchronises
+// before that, because it is no wrapper. The target may be a PLT stub.
 func (im *Image) WrapperOf(entry uint64, args insn.RegSet) []uint64 {
 	home := im.ExtentAt(entry)
 	seen := map[uint64]bool{}

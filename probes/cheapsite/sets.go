@@ -7,15 +7,16 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// How far Sets looks, in instructions, and what it takes for a word of a small object.
+// The number of instructions that Sets examines, and the bound of the offset, in bytes, of a word
+// in a small object.
 const (
 	maxSets   = 16
 	maxOffset = 128
 )
 
-// Sets returns the offset, from what register arg points to, of a word of 4 bytes in which
-// the function at entry sets a bit indivisibly before it branches or calls: by a lock
-// cmpxchg of the result of an or, or by a lock or. It knows x86-64 alone.
+// Sets returns the offset, from the address in register arg, of a word of 4 bytes in which the
+// function at entry sets a bit atomically before it branches or calls: by a lock cmpxchg of the
+// result of an or, or by a lock or. It knows only x86-64.
 func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok bool) {
 	points := map[insn.Reg]int64{arg: 0}
 	ored := false
@@ -37,7 +38,8 @@ func (im *Image) Sets(entry uint64, arg insn.Reg, bit uint32) (offset int64, ok 
 	return 0, false
 }
 
-// follow updates which registers point at a known distance from where one did.
+// follow updates, for one instruction, which registers point at a known distance from the address
+// that arg held at the entry.
 func follow(points map[insn.Reg]int64, in *insn.Inst) {
 	from, moved := points[in.Sum.Src]
 	for r := range points {
@@ -50,7 +52,7 @@ func follow(points map[insn.Reg]int64, in *insn.Inst) {
 	}
 }
 
-// ors reports whether an instruction's text is that of an or with a constant.
+// ors reports whether an instruction's text is that of an or with the constant bit.
 func ors(text string, bit uint32) bool {
 	op, operands, _ := strings.Cut(strings.TrimPrefix(text, "lock "), " ")
 	if op != "or" && op != "orl" && op != "orb" {

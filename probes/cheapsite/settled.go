@@ -2,14 +2,14 @@ package cheapsite
 
 import "github.com/tracepredict/tracepredict/probes/insn"
 
-// settled is what is certain from an instruction on.
+// settled is what is certain about the rest of a call, from one instruction on.
 type settled struct {
-	// ok: every path from here to a return is plain code: no call, no
-	// synchronisation, no loop. Plain stores are what a lock records once it is
-	// held; they keep no other thread out.
+	// ok means that every path from here to a return is plain code: no call, no synchronisation, no
+	// loop. Plain stores are allowed: by them a lock records its state once it is held, and they
+	// keep no other thread out.
 	ok bool
-	// known: what is returned is value, if constant, or what the result
-	// register holds here already.
+	// known means that the function returns value, if constant is set, or else what the result
+	// register already holds here.
 	known    bool
 	constant bool
 	value    int64
@@ -18,7 +18,7 @@ type settled struct {
 // settle computes what is certain from each instruction on.
 func (g *graph) settle() map[uint64]settled {
 	out := map[uint64]settled{}
-	open := map[uint64]bool{} // on the path that is being walked: what leads back there is a loop
+	open := map[uint64]bool{} // instructions on the path that is being walked: an edge to one of them closes a loop
 	var walk func(at uint64) settled
 	walk = func(at uint64) settled {
 		if s, done := out[at]; done {
@@ -61,7 +61,7 @@ func (g *graph) settledBy(at uint64, of func(uint64) settled) settled {
 		case i == 0:
 			s = t
 		case t != s:
-			s = settled{ok: true} // it depends on the path
+			s = settled{ok: true} // the result depends on the path
 		}
 	}
 	if !s.known || s.constant || !n.in.Writes.Has(g.want.Result) {

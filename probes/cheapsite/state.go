@@ -7,21 +7,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// What is certain before an instruction: how far sp is from where it was at the
-// function's entry, and which registers and which words of the function's stack
-// frame hold what a register held at the entry, or a constant. Calls keep what
-// the System V ABI preserves, and the words of the frame: nobody else has a
-// pointer there (graph.escapes).
+// The state before an instruction is what is certain there: the distance of sp from its value at
+// the function's entry, and which registers and which words of the function's stack frame hold what
+// a register held at the entry, or a constant. Calls preserve what the System V ABI preserves, and
+// the words of the frame: no other code has a pointer to it (graph.escapes).
 
 type heldKind uint8
 
 const (
 	heldAny   heldKind = iota
-	heldEntry          // what register reg held at the entry
-	heldConst          // n
+	heldEntry          // the value of register reg at the entry
+	heldConst          // the constant n
 )
 
-// held is what is known of a register's or a word's value.
+// held is what is known of the value of a register or of a word of the stack frame.
 type held struct {
 	kind heldKind
 	reg  insn.Reg
@@ -29,13 +28,13 @@ type held struct {
 }
 
 type state struct {
-	sp      int64 // minus sp at the entry
+	sp      int64 // sp minus sp at the entry, in bytes
 	spKnown bool
 	regs    [16]held
-	slots   code.Frame[held] // by the distance from sp at the entry
+	slots   code.Frame[held] // by the distance from sp at the entry, in bytes
 }
 
-// maxSlots bounds the words of a stack frame that are followed.
+// maxSlots bounds the number of words of a stack frame that are tracked.
 const maxSlots = 64
 
 func atEntry() state {
@@ -48,7 +47,7 @@ func atEntry() state {
 	return s
 }
 
-// join keeps of s what holds in other too, and reports whether that is less.
+// join removes from s what does not hold in other, and reports whether s has changed.
 func (s *state) join(other *state) bool {
 	changed := false
 	if s.spKnown && (!other.spKnown || s.sp != other.sp) {
@@ -66,7 +65,7 @@ func joinSlots(a, b *held) (held, bool) {
 	if a == nil {
 		return held{}, false
 	}
-	var other held // nothing is known of what the other path does not have
+	var other held // nothing is known of a word that the other path does not have
 	if b != nil {
 		other = *b
 	}
@@ -75,7 +74,7 @@ func joinSlots(a, b *held) (held, bool) {
 
 func (s *state) holds(r, entry insn.Reg) bool { return s.regs[r] == held{kind: heldEntry, reg: entry} }
 
-// asAtEntry reports whether sp and the registers given are as at the entry.
+// asAtEntry reports whether sp and the registers given have their values at the entry.
 func (s *state) asAtEntry(reads insn.RegSet) bool {
 	for r := range insn.Reg(len(s.regs)) {
 		if r != insn.RSP && reads.Has(r) && !s.holds(r, r) {
@@ -85,7 +84,8 @@ func (s *state) asAtEntry(reads insn.RegSet) bool {
 	return s.spKnown && s.sp == 0
 }
 
-// operands returns where what the registers held at the entry lies now.
+// operands returns the current locations of the values that the registers in reads held at the
+// entry; false if one of them is not known.
 func (s *state) operands(reads insn.RegSet) (map[insn.Reg]Operand, bool) {
 	out := map[insn.Reg]Operand{}
 	for r := range insn.Reg(len(s.regs)) {
@@ -118,7 +118,7 @@ func (s *state) find(entry insn.Reg) (Operand, bool) {
 	return Operand{Reg: insn.NoReg}, false
 }
 
-// step takes the state over an instruction.
+// step updates the state for the execution of an instruction.
 func (s *state) step(g *graph, in *insn.Inst) {
 	if !in.Known {
 		*s = state{}
@@ -156,12 +156,12 @@ func (s *state) forget(set insn.RegSet) {
 	}
 }
 
-// below leaves out the words below sp, which signals and calls overwrite.
+// below removes the words below sp, which signals and calls overwrite.
 func (s *state) below(sp int64) {
 	s.slots = s.slots.Filter(func(w *code.Word[held]) bool { return w.At >= sp })
 }
 
-// effect returns the register whose new value is known, and that value.
+// effect returns the register that an instruction sets to a known value, and that value.
 func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 	sum := in.Sum
 	switch {
@@ -194,7 +194,7 @@ func onStack(m *insn.Mem) bool {
 	return m.Base == insn.RSP && m.Index == insn.NoReg && !m.Segment
 }
 
-// stored returns the value that in puts into a word of the stack as a whole.
+// stored returns the value that in stores to a whole word of the stack; false if it stores to none.
 func (s *state) stored(in *insn.Inst) (bool, held) {
 	if in.Kind == insn.Push {
 		if r := (in.Reads &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg {
@@ -212,7 +212,7 @@ func (s *state) stored(in *insn.Inst) (bool, held) {
 	return true, s.regs[in.ValueReg]
 }
 
-// slotOf returns the offset of the word that stored is about; sp is already that after in.
+// slotOf returns the offset of the word that stored describes; s.sp must already be sp after in.
 func (s *state) slotOf(in *insn.Inst) int64 {
 	if in.Kind == insn.Push {
 		return s.sp
@@ -220,8 +220,7 @@ func (s *state) slotOf(in *insn.Inst) int64 {
 	return s.sp + in.Mem[0].Disp
 }
 
-// overwrite leaves out the words of the stack that in may write; sp is already that after
-// in.
+// overwrite removes the words of the stack that in may write; s.sp must already be sp after in.
 func (s *state) overwrite(in *insn.Inst) {
 	if in.StackWrite {
 		s.slots = s.slots.Overwrite(s.sp, 8)

@@ -2,18 +2,18 @@ package code
 
 import "github.com/tracepredict/tracepredict/probes/elf"
 
-// addresses is a set of addresses in code: a bit for each, by pages.
+// addresses is a set of addresses in code, as a bit for each address, in pages.
 type addresses struct {
 	sections []sectionSet
-	last     *sectionSet // the section looked at last; nil: none
+	last     *sectionSet // the section of the latest lookup; nil: none
 	left     int         // pages that may still be allocated
-	full     bool        // there is too much code: every address is in the set
+	full     bool        // there is too much code, so that every address is in the set
 }
 
-// sectionSet is the addresses of the set in one section.
+// sectionSet is the part of the set in one section.
 type sectionSet struct {
 	elf.Range
-	pages []*page // nil: no address there
+	pages []*page // by page of the section; nil: no address of the page is in the set
 }
 
 // page has a bit for each of pageSize addresses.
@@ -21,8 +21,8 @@ type page [pageSize / 64]uint64
 
 const pageSize = 4096
 
-// maxPages bounds the memory of a set, at 520 bytes a page: code of 1 GB needs no
-// more. A set of more code contains every address, so that nothing moves.
+// maxPages bounds the memory of a set, at 520 bytes a page: code of 1 GB needs no more. The set of
+// larger code contains every address, so that no probe moves in it.
 const maxPages = 1 << 18
 
 func newAddresses(text []elf.Range) *addresses {
@@ -52,7 +52,7 @@ func (p *addresses) section(addr uint64) *sectionSet {
 	return nil
 }
 
-// add adds an address, if it is one of code.
+// add adds an address; one that is not in an executable section is ignored.
 func (p *addresses) add(addr uint64) {
 	s := p.section(addr)
 	if s == nil {
@@ -67,7 +67,7 @@ func (p *addresses) add(addr uint64) {
 	to[at%pageSize/64] |= 1 << (at % 64)
 }
 
-// has reports whether an address of code is in the set.
+// has reports whether an address is in the set.
 func (p *addresses) has(addr uint64) bool {
 	s := p.section(addr)
 	if p.full || s == nil {

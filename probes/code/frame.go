@@ -2,14 +2,13 @@ package code
 
 import "slices"
 
-// Frame is what is known of the words of a function's stack frame, sorted by where they
-// are. Of other words nothing is known. Copies share memory: methods that change what a
-// Frame knows return another one.
+// Frame is what is known of the words of a function's stack frame, sorted by At. Nothing is known
+// of other words. Copies share memory: methods that change a Frame return another one.
 type Frame[V any] []Word[V]
 
 // Word is what is known of eight bytes of a stack frame.
 type Word[V any] struct {
-	At    int64 // the distance from a fixed place in the frame, of the user's choice
+	At    int64 // the distance in bytes from a fixed place in the frame, which the user chooses
 	Value V
 }
 
@@ -19,7 +18,7 @@ func (f Frame[V]) find(at int64) (int, bool) {
 	return slices.BinarySearchFunc(f, at, func(w Word[V], at int64) int { return int(max(-1, min(1, w.At-at))) })
 }
 
-// Get returns what is known of the word at a place.
+// Get returns what is known of the word at an offset; false if nothing is.
 func (f Frame[V]) Get(at int64) (v V, ok bool) {
 	for i := range f {
 		if f[i].At == at {
@@ -29,8 +28,7 @@ func (f Frame[V]) Get(at int64) (v V, ok bool) {
 	return v, false
 }
 
-// Put sets what is known of the word at a place. Words that it overlaps are left as they
-// are.
+// Put sets what is known of the word at an offset. Words that overlap it are left as they are.
 func (f Frame[V]) Put(at int64, v V) Frame[V] {
 	i, found := f.find(at)
 	f = slices.Clone(f)
@@ -41,7 +39,7 @@ func (f Frame[V]) Put(at int64, v V) Frame[V] {
 	return slices.Insert(f, i, Word[V]{at, v})
 }
 
-// Filter leaves out the words that keep returns false for.
+// Filter removes the words for which keep returns false.
 func (f Frame[V]) Filter(keep func(*Word[V]) bool) Frame[V] {
 	for i := range f {
 		if keep(&f[i]) {
@@ -58,15 +56,15 @@ func (f Frame[V]) Filter(keep func(*Word[V]) bool) Frame[V] {
 	return f
 }
 
-// Overwrite leaves out the words that n bytes at a place touch; n of 0 is not known, and
-// may be all that lie above.
+// Overwrite removes the words that n bytes at an offset overlap. An n of 0 means that the number is
+// not known: then all words above the offset are removed too.
 func (f Frame[V]) Overwrite(at int64, n int) Frame[V] {
 	return f.Filter(func(w *Word[V]) bool { return w.At+wordSize <= at || n != 0 && w.At >= at+int64(n) })
 }
 
-// Join makes of a frame what it has in common with another one, and reports whether that
-// changed it. Of a word of which one path knows nothing, join receives nil for that; it
-// returns false where nothing is known of a word then.
+// Join reduces a frame to what it has in common with another one, and reports whether that changed
+// it. join returns what two words have in common; it receives nil for a word of which one of the
+// frames knows nothing, and returns false if nothing is known of the word then.
 func (f *Frame[V]) Join(from Frame[V], join func(a, b *V) (V, bool), same func(a, b V) bool) (changed bool) {
 	a, b := *f, from
 	if len(a) == 0 && len(b) == 0 {

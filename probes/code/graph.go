@@ -13,29 +13,29 @@ import (
 type Graph struct {
 	Insts  []insn.Inst
 	Blocks []Block
-	// Hatches are the blocks that control enters otherwise than by falling through or
-	// by a branch of the function: by a jump table, an exception, another part of it.
+	// Hatches are the blocks that control may enter other than by falling through or by a branch of
+	// the function: by a jump table, by an exception, or from another part of the function.
 	Hatches []int
-	// Open: control may arrive at every instruction, each of which is then a block and
-	// a hatch.
+	// Open means that control may arrive at every instruction, each of which is then a block and a
+	// hatch.
 	Open bool
 }
 
 // Block is a basic block: Insts[Lo:Hi] are executed one after the other.
 type Block struct {
 	Lo, Hi int
-	Next   []int // blocks that may follow: a branch's target, then what it falls into
+	Next   []int // successors: the block of the branch's target, then the one that control falls through into
 }
 
-// Arrivals returns the addresses in a range at which control may arrive otherwise than
-// by falling through or by a branch of the range itself; open reports that those may be
-// any.
+// Arrivals returns the addresses in a range at which control may arrive other than by falling
+// through or by a branch of the range itself. open means that control may arrive at any address of
+// it.
 type Arrivals func(elf.Range) (at []uint64, open bool)
 
-// NewGraph finds the basic blocks of a function. Insts are its instructions, in one run
-// or, of a function in several parts, in several. The addresses in arrivals begin
-// blocks, which are hatches; open makes the graph Open. Of instructions with the same
-// address a branch leads to the last.
+// NewGraph finds the basic blocks of a function. insts are its instructions, in one run or, if the
+// function has several parts, in several. The addresses in arrivals begin blocks, which are
+// hatches; open makes the graph Open. If several instructions have the same address, a branch to it
+// leads to the last.
 func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 	g := &Graph{Insts: insts, Open: open}
 	b := builder{Graph: g, marks: make([]mark, len(insts)+1)}
@@ -50,7 +50,7 @@ func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 		}
 		g.Blocks[len(g.Blocks)-1].Hi = i + 1
 	}
-	next := make([]int, 0, 2*len(g.Blocks)) // of all blocks
+	next := make([]int, 0, 2*len(g.Blocks)) // memory for the Next of all blocks
 	for i := range g.Blocks {
 		from := len(next)
 		next = b.follow(next, i)
@@ -62,12 +62,12 @@ func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 // builder makes a Graph.
 type builder struct {
 	*Graph
-	marks []mark // of each instruction, and one more that nobody reads
-	// order is the instructions by address; nil: in the order that they have.
+	marks []mark // of each instruction, and a last one that is not used
+	// order has the indexes of the instructions by address; nil: the instructions are in that order.
 	order []int
 }
 
-// mark is what is known of an instruction.
+// mark is a set of flags of an instruction.
 type mark uint8
 
 const (
@@ -75,7 +75,7 @@ const (
 	hatch                   // it begins a block that is a hatch
 )
 
-// sort finds the order by address, in which find looks.
+// sort computes the order by address, which find searches.
 func (b *builder) sort() {
 	byAddr := func(x, y insn.Inst) int { return cmp.Compare(x.Addr, y.Addr) }
 	if slices.IsSortedFunc(b.Insts, byAddr) {
@@ -108,7 +108,7 @@ func (b *builder) findLeaders(arrivals []uint64) {
 	}
 	for i := range b.Insts {
 		in := &b.Insts[i]
-		if i > 0 && b.Insts[i-1].End() != in.Addr { // another run
+		if i > 0 && b.Insts[i-1].End() != in.Addr { // another run begins
 			b.marks[i] |= leader
 			b.mark(b.Insts[i-1].End(), leader)
 		}
@@ -131,7 +131,7 @@ func (b *builder) mark(addr uint64, m mark) {
 	}
 }
 
-// follow appends the blocks that may follow a block.
+// follow appends the successors of a block to next.
 func (b *builder) follow(next []int, block int) []int {
 	behind := b.Blocks[block].Hi
 	last := &b.Insts[behind-1]

@@ -22,23 +22,22 @@ type Source interface {
 	Text() []elf.Range
 }
 
-// Landmarks is what a Source may offer besides: addresses that control may reach
-// without a direct branch, such as symbols within a function, exception landing
-// pads and addresses in relocations.
+// Landmarks is an interface that a Source may implement too. It returns addresses that control may
+// reach without a direct branch, such as symbols within a function, exception landing pads and
+// addresses in relocations.
 type Landmarks interface {
 	Landmarks() []uint64
 }
 
-// Image is the code of one file. It decodes what is asked of it; the landings, the
-// one thing that needs all of the text, are computed when they are first asked for.
-// It is not safe for concurrent use.
+// Image is the code of one file. It decodes instructions on request. The landings, which alone need
+// all of the text, are computed at their first use. It is not safe for concurrent use.
 type Image struct {
-	// Work is the number of instructions that may still be decoded on the way to
-	// others. Code can be made so that each question has the whole of it to be read
-	// again. When nothing is left, sweeps end early and Spend returns false.
+	// Work is the number of instructions that may still be decoded on the way to others. It bounds
+	// the time for hostile code in which each request makes all of the code be decoded again. When
+	// it is 0, sweeps end early and Spend returns false.
 	Work uint64
-	// TableEntries is the number of entries of jump tables that may still be read:
-	// code can be made in which every jump has the same long table.
+	// TableEntries is the number of jump table entries that may still be read. It bounds the time
+	// for hostile code in which every jump has the same long table.
 	TableEntries int
 
 	source     Source
@@ -46,28 +45,28 @@ type Image struct {
 	text       []elf.Range
 	extents    []Extent
 	landings   *Landings         // nil: not computed yet
-	last       elf.Range         // the section that was read last,
-	lastBytes  []byte            // and its bytes
-	cached     map[uint64][]byte // sections by where they begin; nil: too large, or unreadable
+	last       elf.Range         // the section that was read last
+	lastBytes  []byte            // its bytes; nil if not cached
+	cached     map[uint64][]byte // contents of sections, by address; nil: too large, or unreadable
 	cacheSpace uint64            // bytes of sections that may still be cached
 }
 
 const (
-	maxCached = 256 << 20 // bytes of sections; larger ones are read piece by piece
+	maxCached = 256 << 20 // bytes of all cached sections; what does not fit is read piece by piece
 	maxWork   = 1 << 26   // instructions, besides four for each byte of code
 	maxTables = 1 << 22   // entries of all jump tables together
 )
 
-// Extent is the code of one function, or of a part that the compiler split off one.
+// Extent is the code of one function, or of a part of a function that the compiler split off.
 type Extent struct {
 	elf.Range
-	// Untiled: the instructions, decoded one after the other, do not end at the
-	// extent's end: there is data among them. It is known once the landings are.
+	// Untiled means that the instructions, decoded one after the other, do not end at the extent's
+	// end: there is data among them. It is set once the landings are computed.
 	Untiled bool
-	// Open: an indirect jump in the extent, or in a part of the same function, may
-	// land anywhere in it. It is known once the landings are.
+	// Open means that an indirect jump in the extent, or in another part of the same function, may
+	// land anywhere in it. It is set once the landings are computed.
 	Open bool
-	// marked: the extent begins with endbr64, so that its indirect jumps without the
+	// marked means that the extent begins with endbr64, so that its indirect jumps without the
 	// notrack prefix land only on endbr64 (control-flow enforcement).
 	marked bool
 }
@@ -91,7 +90,7 @@ func NewImage(s Source) *Image {
 	return im
 }
 
-// disjoin cuts each extent where the next begins: an inner symbol is an entry.
+// disjoin ends each extent where the next one begins: a symbol inside a function is an entry.
 func (im *Image) disjoin() {
 	im.extents = slices.CompactFunc(im.extents, func(a, b Extent) bool { return a.Lo == b.Lo })
 	for i := range im.extents[:max(0, len(im.extents)-1)] {
@@ -152,7 +151,7 @@ func (im *Image) Bytes(addr uint64, n int) ([]byte, error) {
 	return b, nil
 }
 
-// sectionBytes returns the bytes of a section, nil if they are not to be had as a whole.
+// sectionBytes returns the bytes of a section, nil if the section is not cached as a whole.
 func (im *Image) sectionBytes(t elf.Range) []byte {
 	if im.last == t {
 		return im.lastBytes
@@ -172,7 +171,7 @@ func (im *Image) sectionBytes(t elf.Range) []byte {
 	return b
 }
 
-// Spend takes one instruction off Work; it returns false if none is left.
+// Spend subtracts one instruction from Work; it returns false if Work is 0.
 func (im *Image) Spend() bool {
 	if im.Work == 0 {
 		return false
@@ -199,16 +198,16 @@ func (im *Image) Format(addr uint64) string {
 	return insn.Format(im.arch, b, addr)
 }
 
-// Sweep decodes r from its start and calls f with each instruction, which is valid
-// until f returns. It ends where f returns false, the bytes do not decode, or no Work
-// is left. It reports whether the instructions end exactly where r does.
+// Sweep decodes r from its start and calls f for each instruction, which is valid until f returns.
+// It ends when f returns false, the bytes do not decode, or Work is used up. It reports whether the
+// instructions end exactly at the end of r.
 func (im *Image) Sweep(r elf.Range, f func(*insn.Inst) bool) bool {
 	b, err := im.Bytes(r.Lo, int(r.Hi-r.Lo))
 	if err != nil {
 		return false
 	}
 	at := 0
-	var in insn.Inst // one for all: f makes it escape
+	var in insn.Inst // one variable for all, because f makes it escape to the heap
 	for at < len(b) {
 		if in, err = insn.Decode(im.arch, b[at:], r.Lo+uint64(at)); err != nil {
 			return false
@@ -221,8 +220,8 @@ func (im *Image) Sweep(r elf.Range, f func(*insn.Inst) bool) bool {
 	return uint64(at) == r.Hi-r.Lo
 }
 
-// skim is Sweep for a caller that needs no more of the instructions than their steps,
-// at a tenth of the price; f receives the address, the step and the bytes from there on.
+// skim is Sweep for a caller that needs only the insn.Step of each instruction, at a tenth of the
+// cost. f receives the address, the step and the bytes from there on.
 func (im *Image) skim(r elf.Range, f func(at uint64, s insn.Step, code []byte) bool) bool {
 	b, err := im.Bytes(r.Lo, int(r.Hi-r.Lo))
 	if err != nil {

@@ -7,23 +7,23 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Landings is where control may arrive otherwise than by falling through. It is asked
-// for the whole text, because parts of one function lie in different places and jump
-// into each other. There are three sources:
+// Landings is the set of addresses at which control may arrive other than by falling through. It is
+// computed for the whole text, because parts of one function lie in different places and jump into
+// each other. There are three sources:
 //
-//   - direct branches: every extent is decoded from its start. Bytes that no extent
-//     covers, and extents that do not decode to their end, are decoded at every
-//     offset: that finds too many targets, never too few;
-//   - indirect jumps: the entries of a jump table that is recognised (tables.go). A
-//     jump that is not opens the extents of its function to landings anywhere;
-//   - endbr64, which marks targets of indirect jumps, the starts of extents, and what
-//     the Source knows besides (Landmarks).
+//   - direct branches: every extent is decoded from its start. Bytes that no extent covers, and
+//     extents that do not decode to their end, are decoded at every offset: that finds too many
+//     targets, never too few;
+//   - indirect jumps: the entries of a jump table that is recognised (tables.go). A jump that is
+//     not recognised opens the extents of its function to landings anywhere;
+//   - endbr64, which marks targets of indirect jumps, the starts of extents, and what the Source
+//     adds (Landmarks).
 type Landings struct {
 	all *addresses
-	// certain is all without what only a decoding at every offset has found.
+	// certain is all without the landings that only the decoding at every offset has found.
 	certain *addresses
-	called  *addresses // the targets of direct calls: entries of functions for sure
-	// crossings are the jumps between extents, then the entries of jump tables.
+	called  *addresses // the targets of direct calls, which are certainly entries of functions
+	// crossings holds the jumps between extents, then the entries of jump tables.
 	crossings []Crossing
 	arrivals  []uint64 // the targets of crossings, sorted
 	marks     []uint64 // endbr64 and landmarks, sorted
@@ -32,17 +32,17 @@ type Landings struct {
 // Crossing is a jump from one extent to another, or through a jump table.
 type Crossing struct{ From, To uint64 }
 
-// Has reports whether control may arrive at addr otherwise than by falling through.
+// Has reports whether control may arrive at addr other than by falling through.
 func (l *Landings) Has(addr uint64) bool { return l.all.has(addr) }
 
-// Certain is Has without the branches that bytes between functions would be if they
-// were code: those lead inside of instructions as often as not.
+// Certain is Has without the branches that bytes between functions would be if they were code:
+// those lead inside instructions as often as not.
 func (l *Landings) Certain(addr uint64) bool { return l.certain.has(addr) }
 
 // Called reports whether addr is the target of a direct call.
 func (l *Landings) Called(addr uint64) bool { return l.called.has(addr) }
 
-// Marked reports whether control may arrive at addr by no direct branch.
+// Marked reports whether control may arrive at addr without a direct branch.
 func (l *Landings) Marked(addr uint64) bool {
 	_, ok := slices.BinarySearch(l.marks, addr)
 	return ok
@@ -63,10 +63,10 @@ func within(sorted []uint64, r elf.Range) []uint64 {
 	return sorted[i:max(i, j)]
 }
 
-// Arrivals returns the addresses of r at which control may arrive otherwise than by
-// falling through or by a direct branch from the same range, sorted: by jump tables,
-// exceptions, other parts of a function. Open reports that it may arrive anywhere: an
-// indirect jump is not understood, or the bytes are not code alone.
+// Arrivals returns the addresses of r at which control may arrive other than by falling through or
+// by a direct branch from the same range: by jump tables, exceptions, or from other parts of a
+// function. They are sorted. open means that control may arrive anywhere, because an indirect jump
+// is not understood or the bytes are not code alone.
 func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
 	l := im.Landings()
 	at = append(slices.Clone(within(l.marks, r)), within(l.arrivals, r)...)
@@ -77,7 +77,7 @@ func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
 	return slices.Compact(at), open
 }
 
-// collector gathers landings.
+// collector is the state while landings are computed.
 type collector struct {
 	*Landings
 	im     *Image
@@ -85,14 +85,15 @@ type collector struct {
 	jumps  []indirect
 }
 
-// indirect is an indirect jump and the address to begin to read towards it.
+// indirect is an indirect jump at at, in the extent with this index, and the address from which the
+// instructions before it are decoded.
 type indirect struct {
 	extent   int
 	from, at uint64
 }
 
-// window is the number of instructions before an indirect jump that are looked at for
-// what it jumps to.
+// window is the number of instructions before an indirect jump that are examined to find its
+// targets.
 const window = 24
 
 // lastFew holds the addresses of the last window instructions.
@@ -149,7 +150,7 @@ func (c *collector) land(at uint64) {
 	c.certain.add(at)
 }
 
-// extent adds the landings that the code of one extent has.
+// extent adds the landings that the code of the i-th extent contributes.
 func (c *collector) extent(i int) {
 	e := &c.im.extents[i]
 	c.all.add(e.Lo)
@@ -174,7 +175,7 @@ func (c *collector) extent(i int) {
 	}
 }
 
-// mayMark reports, of an instruction of four bytes, whether IsMark is worth asking.
+// mayMark reports whether an instruction of four bytes may be one for which IsMark returns true.
 func (im *Image) mayMark(code []byte) bool {
 	return im.arch != insn.AMD64 || code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa
 }
@@ -196,7 +197,8 @@ func (im *Image) IsMark(addr uint64) bool {
 	return b[3] == 0xd5 && b[2] == 0x03 && b[1] == 0x24 && b[0]&0x3f == 0x1f
 }
 
-// branch adds the target of a direct branch; false if the instruction is none.
+// branch adds the target of a direct branch or call; it returns false if the instruction is
+// neither.
 func (c *collector) branch(at uint64, s insn.Step, from elf.Range) bool {
 	switch s.Kind {
 	case insn.Call:
@@ -212,7 +214,7 @@ func (c *collector) branch(at uint64, s insn.Step, from elf.Range) bool {
 	return true
 }
 
-// gaps decodes what no extent covers, at every offset.
+// gaps decodes, at every offset, the text that no extent covers.
 func (c *collector) gaps() {
 	rest := c.im.extents
 	for _, t := range c.im.text {
@@ -233,7 +235,7 @@ func (c *collector) gaps() {
 	}
 }
 
-// everyOffset adds the targets of the branches that could begin at any offset of r.
+// everyOffset adds the targets of all branches that decode at any offset of r.
 func (c *collector) everyOffset(r elf.Range) {
 	step := uint64(1)
 	if c.im.arch == insn.ARM64 {
@@ -253,17 +255,17 @@ func (c *collector) everyOffset(r elf.Range) {
 	}
 }
 
-// tables adds the targets of indirect jumps and opens the extents of those that are
-// not understood. The second round finds out whether a landing of the first breaks
-// one of the straight lines that the first relied on.
+// tables adds the targets of indirect jumps and opens the extents of those that are not understood.
+// The second round repeats the jumps for which a landing found in the first round lies on the
+// straight line that the first round relied on.
 func (c *collector) tables() {
 	unknown := map[int]bool{}
-	var found []uint64 // in the first round, sorted
+	var found []uint64 // targets found in the first round, sorted
 	for round := range 2 {
-		var now []uint64 // not among the landings before the round is over
+		var now []uint64 // targets found in this round, which are added to the landings at its end
 		for _, j := range c.jumps {
 			if i, _ := slices.BinarySearch(found, j.from); round > 0 && (i == len(found) || found[i] > j.at) {
-				continue // nothing new lands on its line
+				continue // no new target is on the line before the jump
 			}
 			to, kind := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
 			now = append(now, to...)
@@ -285,9 +287,9 @@ func (c *collector) tables() {
 	}
 }
 
-// open marks the extents given and all that belong to the same functions: those
-// connected by jumps into their middle, by conditional jumps, or by jumps to a start
-// that nobody calls.
+// open sets Open for the extents given and for all that belong to the same functions: those
+// connected by jumps into their middle, by conditional jumps, or by jumps to a start that no direct
+// call targets.
 func (c *collector) open(unknown map[int]bool) {
 	parts := newPartition(len(c.im.extents))
 	for _, x := range c.crossings {

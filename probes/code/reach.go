@@ -2,9 +2,9 @@ package code
 
 import "slices"
 
-// Reach visits what can be reached: the nodes in from, and all that next returns for a
-// node visited, each once, the last that was returned first. It returns the nodes that
-// it has visited, and false if next did, which ends it.
+// Reach visits the nodes that can be reached: those in from, and all that next returns for a
+// visited node. It visits each node once, and the node that was added last first. It returns the
+// visited nodes, and false if next returned false, which ends the search.
 func Reach[N comparable](from []N, next func(N) (to []N, ok bool)) (seen map[N]bool, ok bool) {
 	seen = map[N]bool{}
 	todo := slices.Clone(from)

@@ -2,32 +2,31 @@ package code
 
 import "github.com/tracepredict/tracepredict/probes/insn"
 
-// Solver computes what is known before each node of a graph, as the greatest solution
-// that all paths agree on (Kildall, "A unified approach to global program optimization",
-// POPL 1973). S is what is known; Join makes of two states what both paths have in
-// common. A node whose state changes is visited again; the solution is reached when
-// none does. The plain model, which visits all nodes until nothing changes, is
-// naive in solve_test.go. A Solver can be used for one problem after the other.
+// Solver computes what is known before each node of a graph, as the greatest solution on which all
+// paths agree (Kildall, "A unified approach to global program optimization", POPL 1973). S is the
+// state, which is what is known; Join reduces a state to what it has in common with that of another
+// path. A node whose state changes is visited again; the solution is reached when no state changes.
+// The plain model, which visits all nodes until nothing changes, is the function naive in
+// solve_test.go. A Solver can be used for one problem after the other.
 //
-// Each state must be able to change a bounded number of times, or the visits must count
-// what they cost, and end.
+// Each state must be able to change only a bounded number of times, or the visits must count their
+// cost and end the solution.
 type Solver[S any] struct {
-	// Before is the state before each node. That of a node which is not Reached is the
-	// zero value.
+	// Before is the state before each node; the zero value for a node that is not Reached.
 	Before []S
-	// Join makes of a state what it has in common with another one, and reports whether
-	// that changed it.
+	// Join reduces into to what it has in common with from, and reports whether that changed it.
 	Join  func(into, from *S) (changed bool)
 	nodes []progress
-	queue []int // of nodes to visit, from head on
+	queue []int // nodes to visit, from index head on
 	head  int
-	now   S // the state that Solve and Each step through a block
+	now   S // the current state while Solve, Each and At step through a block
 }
 
-// progress is how far the solution of one node is.
+// progress is the progress of one node: whether a state has arrived, and whether it is in the
+// queue.
 type progress struct{ reached, queued bool }
 
-// Reset discards all states; afterwards there are n nodes, of which none is reached.
+// Reset discards all states and sets the number of nodes to n, none of which is reached.
 func (v *Solver[S]) Reset(n int) {
 	if n > cap(v.Before) {
 		v.Before, v.nodes = make([]S, n), make([]progress, n)
@@ -45,10 +44,10 @@ func (v *Solver[S]) Add() int {
 	return len(v.Before) - 1
 }
 
-// Reached reports whether any state has arrived at a node.
+// Reached reports whether a state has arrived at a node.
 func (v *Solver[S]) Reached(node int) bool { return v.nodes[node].reached }
 
-// Flow brings a state to a node, which Run visits if that changes what is known there.
+// Flow joins a state to that of a node, which Run visits again if that changes its state.
 func (v *Solver[S]) Flow(to int, s *S) {
 	n := &v.nodes[to]
 	if !n.reached {
@@ -63,8 +62,8 @@ func (v *Solver[S]) Flow(to int, s *S) {
 	}
 }
 
-// Run visits the nodes whose states have changed until none has; visit calls Flow for
-// what may follow, and returns false to end.
+// Run visits the nodes whose states have changed until there are none; visit calls Flow for the
+// successors, and returns false to end. Run reports whether it reached the solution.
 func (v *Solver[S]) Run(visit func(node int) bool) bool {
 	for v.head < len(v.queue) {
 		node := v.queue[v.head]
@@ -79,9 +78,9 @@ func (v *Solver[S]) Run(visit func(node int) bool) bool {
 	return true
 }
 
-// Solve computes the states before the blocks of a graph. It begins with each block, in
-// order, that none of those before it reaches, and the state that start returns; false
-// leaves the block out. Step takes a state over an instruction and may call Flow; it
+// Solve computes the states before the blocks of a graph. It starts at each block, in order, that
+// the blocks before it do not reach, with the state that start returns; if start returns false the
+// block is left out. step updates a state for the execution of an instruction and may call Flow; it
 // returns false to end. Solve reports whether it reached the solution.
 func (v *Solver[S]) Solve(g *Graph, start func(block int) (S, bool), step func(s *S, in *insn.Inst) bool) bool {
 	v.Reset(len(g.Blocks))
@@ -111,8 +110,8 @@ func (v *Solver[S]) Solve(g *Graph, start func(block int) (S, bool), step func(s
 	return true
 }
 
-// Each calls look with each instruction of the blocks that Solve has reached, in order;
-// look takes the state before the instruction over it.
+// Each calls look for each instruction, in order, of the blocks that Solve has reached; look must
+// update the state before the instruction to that after it.
 func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) {
 	for block := range g.Blocks {
 		if !v.Reached(block) {
@@ -125,8 +124,9 @@ func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) {
 	}
 }
 
-// At returns the state before the instruction at an address, as Each passes it first; it
-// is valid until the Solver is used again. It returns nil if that is not reached.
+// At returns the state before the instruction at an address, in the first reached block that
+// contains it. The state is valid until the Solver is used again. At returns nil if no reached
+// block contains the instruction.
 func (v *Solver[S]) At(g *Graph, addr uint64, step func(s *S, in *insn.Inst)) *S {
 	for block, b := range g.Blocks {
 		if !v.Reached(block) || addr < g.Insts[b.Lo].Addr || addr > g.Insts[b.Hi-1].Addr {

@@ -6,32 +6,31 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Where an indirect jump goes. The straight line before it is evaluated over
-// a small lattice: a register holds a constant, a table entry loaded from a
-// constant address, or such an entry plus the table's own address, as gcc and
-// clang compile a switch:
+// This file finds the targets of indirect jumps. The straight line before a jump is evaluated over
+// a small lattice: a register holds a constant, a table entry loaded from a constant address, or
+// such an entry plus the table's own address, as gcc and clang compile a switch:
 //
-//	lea    table(%rip),%rdx        %rdx = c
-//	movslq (%rdx,%rax,4),%rax      %rax = entry of c
-//	add    %rdx,%rax               %rax = target of c
-//	jmp    *%rax
+// 	lea    table(%rip),%rdx        %rdx = c
+// 	movslq (%rdx,%rax,4),%rax      %rax = entry of c
+// 	add    %rdx,%rax               %rax = target of c
+// 	jmp    *%rax
 //
-// or jmp *table(,%rax,8) where code is not position-independent. How long the
-// table is does not matter: it is read until an entry points outside the
-// executable sections, which gives all of its targets and perhaps a few more.
+// or jmp *table(,%rax,8) where code is not position-independent. The length of the table does not
+// matter: the table is read until an entry points outside the executable sections, which yields all
+// of its targets and perhaps a few more.
 
-// JumpKind is what is known of an indirect jump.
+// JumpKind is the kind of an indirect jump, by its targets.
 type JumpKind uint8
 
 // The kinds.
 const (
 	JumpUnknown JumpKind = iota
 	JumpTable            // within the function, to known targets
-	JumpAway             // through a slot that the linker fills
+	JumpAway             // to another file, through a slot that the dynamic linker fills
 	JumpMarked           // to another function, or to endbr64 in this one
 )
 
-// maxTable bounds a table's length in entries.
+// maxTable bounds the number of entries of a table.
 const maxTable = 1 << 16
 
 type valueKind uint8
@@ -51,9 +50,9 @@ type value struct {
 
 type registers [32]value
 
-// IndirectJump returns the targets of the indirect jump at addr, which lies in e (nil:
-// in no extent), and its kind. The targets are all of a jump table's, and perhaps a few
-// more; the other kinds have none.
+// IndirectJump returns the targets of the indirect jump at addr, which lies in e (nil: in no
+// extent), and its kind. It returns all targets of a jump table, and perhaps a few more; for the
+// other kinds it returns none.
 func (im *Image) IndirectJump(addr uint64, e *Extent) ([]uint64, JumpKind) {
 	from := addr
 	if e != nil {
@@ -71,7 +70,8 @@ func (im *Image) IndirectJump(addr uint64, e *Extent) ([]uint64, JumpKind) {
 	return im.resolve(from, addr, e)
 }
 
-// resolve is IndirectJump, reading from the instruction at from on.
+// resolve does the work of IndirectJump for the jump at at; it evaluates the instructions from from
+// on.
 func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
 	in, err := im.Decode(at)
 	if err != nil {
@@ -89,7 +89,7 @@ func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
 	return nil, JumpUnknown
 }
 
-// isNotrack reports whether the jump at addr has the prefix 3e.
+// isNotrack reports whether the jump at at has the notrack prefix, 3e, or cannot be read.
 func (im *Image) isNotrack(at uint64) bool {
 	b, err := im.Bytes(at, 3)
 	for i := 0; err == nil && i < len(b); i++ {
@@ -100,7 +100,7 @@ func (im *Image) isNotrack(at uint64) bool {
 	return err != nil
 }
 
-// evaluate runs the straight line from..at; a landing forgets all.
+// evaluate evaluates the straight line from..at; at a landing nothing is known of any register.
 func (im *Image) evaluate(from, at uint64) *registers {
 	var regs registers
 	for pc := from; pc < at; {
@@ -142,8 +142,8 @@ func (im *Image) step(regs *registers, in *insn.Inst) {
 	}
 }
 
-// result gives the register that the instruction sets to a value of the
-// lattice, NoReg if there is none.
+// result returns the register that the instruction sets to a value of the lattice, and that value;
+// NoReg if there is none.
 func (im *Image) result(regs *registers, in *insn.Inst) (insn.Reg, value) {
 	s := in.Sum
 	switch {
@@ -163,7 +163,7 @@ func (im *Image) result(regs *registers, in *insn.Inst) (insn.Reg, value) {
 	return insn.NoReg, value{}
 }
 
-// signExtends recognises cltq and movslq between registers.
+// signExtends reports whether the instruction at addr is cltq or movslq between registers.
 func (im *Image) signExtends(addr uint64) bool {
 	b, err := im.Bytes(addr, 3)
 	return err == nil && len(b) == 3 && im.arch == insn.AMD64 && b[0]&0xf8 == 0x48 && (b[1] == 0x98 || b[1] == 0x63)
@@ -179,7 +179,7 @@ func add(a, b value) value {
 	return value{}
 }
 
-// load gives what is loaded from m: an entry if the table's address is known.
+// load returns the value loaded from m: an entry if the table's address is known.
 func load(regs *registers, m *insn.Mem) value {
 	at, ok := tableAt(regs, m)
 	switch {
@@ -192,7 +192,8 @@ func load(regs *registers, m *insn.Mem) value {
 	return value{}
 }
 
-// tableAt gives the constant part of an address with one unknown register.
+// tableAt returns the constant part of an address that has one unknown register; false if there is
+// none.
 func tableAt(regs *registers, m *insn.Mem) (uint64, bool) {
 	if m.Segment || m.Fixed {
 		return 0, false
@@ -216,7 +217,8 @@ func known(regs *registers, r insn.Reg) *uint64 {
 	return nil
 }
 
-// table reads the table that an indirect jump goes through.
+// table returns the entries of the table through which an indirect jump goes; false if it finds
+// none.
 func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 	if !in.Known || im.arch != insn.AMD64 {
 		return nil, false
@@ -240,8 +242,8 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 	return nil, false
 }
 
-// readTable reads entries of size bytes until one, added to base, is not in
-// an executable section.
+// readTable returns the targets in a table: entries of size bytes, added to base, until one is not
+// in an executable section. It returns false if there are none or too many.
 func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 	var out []uint64
 	for len(out) < maxTable {

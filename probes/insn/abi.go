@@ -1,7 +1,6 @@
 package insn
 
-// Registers that a call may change (System V ABI of x86-64, section 3.2; AAPCS64,
-// section 6.1).
+// The registers that a call may change (System V ABI of x86-64, section 3.2; AAPCS64, section 6.1).
 const (
 	callerAMD64 RegSet = 1<<RAX | 1<<RCX | 1<<RDX | 1<<RSI | 1<<RDI | 1<<8 | 1<<9 | 1<<10 | 1<<11
 	callerARM64 RegSet = 0x7ffff | 1<<30
@@ -30,8 +29,8 @@ func (a Arch) CallerSaved() RegSet {
 	return callerAMD64
 }
 
-// Overwrites returns the general registers whose content behind the instruction may
-// differ from that before it; of a call, once it has returned.
+// Overwrites returns the general registers whose contents after the instruction may differ from
+// those before it; for a call, after it has returned.
 func (in *Inst) Overwrites(a Arch) RegSet {
 	switch {
 	case !in.Known && (in.SPLost || a != AMD64):
@@ -44,10 +43,10 @@ func (in *Inst) Overwrites(a Arch) RegSet {
 	return in.Writes
 }
 
-// DecodeRun appends to body the instructions of code, which lies at addr. It ends at
-// bytes that are no instruction, except on ARM64: there they become an Unknown
-// instruction, and the next word is decoded again. It calls undecoded, if that is not
-// nil, with the address of such bytes.
+// DecodeRun appends to body the instructions of code, which lies at addr. It ends at bytes that do
+// not decode, except on ARM64: there the word becomes an Unknown instruction, and decoding
+// continues at the next word. If undecoded is not nil, DecodeRun calls it with the address of such
+// bytes.
 func DecodeRun(body []Inst, a Arch, code []byte, addr uint64, undecoded func(uint64)) []Inst {
 	for pos := 0; pos < len(code); {
 		at := addr + uint64(pos)

@@ -8,10 +8,9 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// Format returns the instruction in the syntax of the GNU assembler, with
-// PC-relative operands resolved. It never fails: of instructions that the
-// disassemblers of golang.org/x/arch do not know it returns the bytes
-// ("(vector or rare) c5 f8 77").
+// Format returns the instruction in the syntax of the GNU assembler, with PC-relative operands
+// resolved. It never fails: for an instruction that the disassemblers of golang.org/x/arch do not
+// know it returns the bytes ("(vector or rare) c5 f8 77").
 func Format(arch Arch, code []byte, addr uint64) string {
 	in, err := Decode(arch, code, addr)
 	if err != nil {
@@ -44,7 +43,7 @@ func formatX86(code []byte, in Inst) string {
 	return fmt.Sprintf("(vector or rare) % x", code)
 }
 
-// modern drops the suffix that binutils no longer writes: jmp for jmpq.
+// modern removes the suffix that binutils no longer writes: jmp for jmpq.
 func modern(text string) string {
 	for _, op := range [...]string{"jmp", "call", "ret"} {
 		if rest, ok := strings.CutPrefix(text, op+"q"); ok {

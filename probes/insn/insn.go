@@ -1,10 +1,9 @@
-// Package insn decodes machine instructions into what probes need to know of
-// them: length, how control leaves them, which registers and memory they read
-// and write, and whether the kernel can emulate them under a uprobe. It decodes by
-// tables of its own: golang.org/x/arch answers some instructions wrongly or not at
-// all (endbr64; arm64's LSE atomics), so that package only spells instructions for
-// people, in Format, and serves the tests as an oracle. Where Decode is not sure it
-// returns an instruction with Known false, which stops every argument about the code.
+// Package insn decodes machine instructions into what probes need: length, how control leaves them,
+// which registers and memory they read and write, and whether the kernel can emulate them under a
+// uprobe. It decodes by tables of its own: golang.org/x/arch decodes some instructions wrongly or
+// not at all (endbr64; arm64's LSE atomics), so that module only formats instructions for people,
+// in Format, and is an oracle for the tests. Where Decode is not sure it returns an instruction
+// with Known false, about which nothing may be concluded.
 package insn
 
 import (
@@ -38,7 +37,7 @@ func (a Arch) String() string {
 // 31 is sp).
 type Reg uint8
 
-// NoReg is the absence of a register.
+// NoReg means that there is no register.
 const NoReg Reg = 0xff
 
 // RegSet is a set of general-purpose registers, bit n for register n. Flags
@@ -56,7 +55,7 @@ func (s RegSet) With(r Reg) RegSet {
 	return s | 1<<r
 }
 
-// Only returns the register of a set of one, NoReg for other sets.
+// Only returns the register of a set that has exactly one, NoReg for other sets.
 func (s RegSet) Only() Reg {
 	if bits.OnesCount64(uint64(s)) != 1 {
 		return NoReg
@@ -64,13 +63,13 @@ func (s RegSet) Only() Reg {
 	return Reg(bits.TrailingZeros64(uint64(s)))
 }
 
-// Kind is how control leaves an instruction.
+// Kind says how control leaves an instruction.
 type Kind uint8
 
 // The kinds.
 const (
 	Plain        Kind = iota // falls through
-	Nop                      // falls through and does nothing
+	Nop                      // falls through and has no effect
 	Push                     // AMD64 push of a 64-bit general register
 	Jump                     // unconditional, direct
 	CondJump                 // conditional, direct
@@ -89,8 +88,8 @@ func (k Kind) Branches() bool { return k == Jump || k == CondJump }
 // Calls reports whether the instruction is a call.
 func (k Kind) Calls() bool { return k == Call || k == IndirectCall }
 
-// FallsThrough reports whether control may go on with the instruction behind; behind a
-// call, once that returns.
+// FallsThrough reports whether control may go on at the next instruction; for a call, once it
+// returns.
 func (k Kind) FallsThrough() bool {
 	switch k {
 	case Jump, IndirectJump, Return, Stop:
@@ -99,20 +98,20 @@ func (k Kind) FallsThrough() bool {
 	return true
 }
 
-// Straight reports whether control always goes on with the instruction behind, and
-// nobody else has it meanwhile.
+// Straight reports whether control always goes on at the next instruction and executes no other
+// code in between.
 func (k Kind) Straight() bool { return k == Plain || k == Nop || k == Push }
 
 // Mem is a memory operand.
 type Mem struct {
-	Base, Index Reg // NoReg where absent, and for PC-relative operands
+	Base, Index Reg // NoReg if absent, and in PC-relative operands
 	Scale       uint8
 	Disp        int64
 	// Fixed is true if the address does not depend on registers (PC-relative
 	// or absolute); Addr is then the address.
 	Fixed   bool
 	Addr    uint64
-	Segment bool // relative to fs or gs: thread-local
+	Segment bool // relative to fs or gs, which is thread-local
 	Size    int  // bytes; 0 if unknown
 	Read    bool
 	Write   bool
@@ -124,75 +123,76 @@ type Inst struct {
 	Len    int
 	Kind   Kind
 	Target uint64 // of Jump, CondJump, Call
-	// Cond, of a CondJump of AMD64 that tests the flags (jcc), is one more than
-	// its condition code, the low four bits of its opcode; else 0.
+	// Cond, for a CondJump of AMD64 that tests the flags (jcc), is one more than its condition code,
+	// the low four bits of its opcode; 0 for other instructions.
 	Cond uint8
-	// Known is false if length and control flow are right but effects are
-	// not (an instruction that this package does not model): Reads, Writes
-	// and Mem are then empty.
+	// Known is false if the effects of the instruction are not known, because this package does not
+	// model it. Length and control flow are right then, and Reads, Writes and Mem are empty, except
+	// that Mem may have an operand at a fixed address.
 	Known         bool
 	Reads, Writes RegSet
 	Mem           [2]Mem // memory operands, stack pushes and pops excluded
 	NMem          int
 	StackWrite    bool // writes memory at or below its new stack pointer (push, call)
-	Locked        bool // indivisible read-modify-write, or a fence
-	// Emulated: the kernel emulates this instruction under a uprobe instead
-	// of stepping a copy of it out of line, at about a twentieth of the price.
+	Locked        bool // atomic read-modify-write, or a fence
+	// Emulated means that the kernel emulates this instruction under a uprobe instead of stepping a
+	// copy of it out of line, at about a twentieth of the cost.
 	Emulated bool
-	// ValueReg, ValueImm: for an instruction that plainly stores (mov to
-	// memory), where the stored value comes from. ValueReg is NoReg if it is
-	// not a general register; HasImm if it is the constant ValueImm.
-	// For a plain load into a general register, ValueReg is that register.
+	// ValueReg, HasImm and ValueImm describe the stored value of an instruction that only stores
+	// (mov to memory): ValueReg is its general register, or NoReg if there is none; if HasImm, the
+	// value is the constant ValueImm. For an instruction that only loads a general register,
+	// ValueReg is that register.
 	ValueReg Reg
 	HasImm   bool
 	ValueImm uint64
-	Text     string // empty unless asked for by Format
-	// Sum, where Sum.Dst is not NoReg: the one effect on general registers
-	// is Dst = Src + Add + Imm in 64 bits, NoReg standing for 0. It covers
-	// mov and lea, add and sub of constants, add of a register, ADR and ADRP.
+	Text     string // empty; see Format
+	// Sum, if Sum.Dst is not NoReg, means that the only effect on general registers is Dst = Src +
+	// Add + Imm in 64 bits, where NoReg stands for 0. It covers mov and lea, add and sub of
+	// constants, add of a register, ADR and ADRP.
 	Sum Sum
-	// Derived, where Derived.Dst is not NoReg and Sum has none: the whole new
-	// value of Dst is computed from registers, and from memory perhaps, so that
-	// it may be an address where one of them is (add, sub, and, or, xor, cmov,
-	// lea with an index).
+	// Derived, if Derived.Dst is not NoReg and Sum is not set, means that the whole new value of Dst
+	// is computed from registers, and perhaps from memory, so that it may be an address if one of
+	// them is (add, sub, and, or, xor, cmov, lea with an index).
 	Derived Derived
-	// Repeats is the size of the elements that a string instruction with a
-	// repeat prefix goes over, from the first on; RCX has their number. 0 for others.
+	// Repeats is the size in bytes of the elements that a string instruction with a repeat prefix
+	// accesses, at ascending addresses; RCX has their number. 0 for other instructions.
 	Repeats int
-	// BitIndex is the register of a bit test whose memory operand is only the
-	// start of a string of bits, BitWord its size in bytes; NoReg for others.
+	// BitIndex is the register of the bit number of a bit test whose memory operand is only the
+	// start of a string of bits, and BitWord is the operand's size in bytes; NoReg and 0 for other
+	// instructions.
 	BitIndex Reg
 	BitWord  int
-	// WritesIf, of a compare-and-exchange: it writes its memory operand only if
-	// the flags then meet the condition of which this is one more than the code
-	// (see Cond), and reads it alone otherwise; RAX is then what it read, in as
-	// many bytes as the operand has. 0 for others.
+	// WritesIf, for a compare-and-exchange, is one more than the code of the condition (see Cond)
+	// that the flags meet afterwards if it has written its memory operand. Otherwise it has only
+	// read the operand, and RAX holds what it read, in as many bytes as the operand has. 0 for other
+	// instructions.
 	WritesIf uint8
-	// KeepsFlags: it certainly leaves the flags as they are.
+	// KeepsFlags means that the instruction certainly does not change the flags.
 	KeepsFlags bool
-	// Tests: the instruction only sets flags (cmp, test, bt): what it reads goes
-	// nowhere.
+	// Tests means that the instruction only sets flags (cmp, test, bt): the values that it reads go
+	// nowhere else.
 	Tests bool
-	// SPChange is what the instruction adds to the stack pointer when it
-	// falls through (push -8, pop +8; 0 for a call, which returns). SPLost
-	// is true if it writes the stack pointer by an amount not known here.
+	// SPChange is the number of bytes that the instruction adds to the stack pointer when it falls
+	// through (push -8, pop +8; 0 for a call, which returns). SPLost is true if it changes the stack
+	// pointer by an amount that is not known here.
 	SPChange int64
 	SPLost   bool
-	// Refused: the kernel takes no uprobe here (a lock or segment prefix, an
-	// opcode missing from its table) or would execute the instruction
-	// wrongly under one (VEX, see x86kernel.go). No probe may sit here.
+	// Refused means that the kernel accepts no uprobe here (a lock or segment prefix, an opcode
+	// missing from its table) or would execute the instruction wrongly under one (VEX, see
+	// x86kernel.go). No probe may sit here.
 	Refused bool
-	// RedZone: a uprobe here overwrites stack just below the stack pointer,
-	// which a leaf function may be using (Linux 6.18 turns a nop of 5 bytes
-	// into a call). A probe may sit here only where a function begins.
+	// RedZone means that a uprobe here overwrites stack just below the stack pointer, which a leaf
+	// function may be using (Linux 6.18 turns a nop of 5 bytes into a call). A probe may sit here
+	// only where a function begins.
 	RedZone bool
 }
 
-// End returns the address behind the instruction.
+// End returns the address just after the instruction.
 func (in *Inst) End() uint64 { return in.Addr + uint64(in.Len) }
 
-// Next returns the addresses at which control may go on, as far as the instruction names
-// them: a direct jump's target, then what it falls into. An indirect jump names none.
+// Next returns the addresses at which control may go on, as far as the instruction encodes them: a
+// direct jump's target, then the next instruction if it falls through. For an indirect jump it
+// returns none.
 func (in *Inst) Next() []uint64 {
 	switch {
 	case !in.Kind.Branches() && in.Kind.FallsThrough():
@@ -205,7 +205,7 @@ func (in *Inst) Next() []uint64 {
 	return nil
 }
 
-// Sum is a register's new value, Dst = Src + Add + Imm, of old ones.
+// Sum is a register's new value as a sum of old ones: Dst = Src + Add + Imm.
 type Sum struct {
 	Dst, Src, Add Reg
 	Imm           int64
@@ -217,12 +217,12 @@ func (s Sum) Const() bool { return s.Dst != NoReg && s.Src == NoReg && s.Add == 
 // Offset reports whether the sum sets Dst to Src plus the constant Imm.
 func (s Sum) Offset() bool { return s.Dst != NoReg && s.Src != NoReg && s.Add == NoReg }
 
-// Derived is what a register's new value is made of.
+// Derived describes what a register's new value is computed from.
 type Derived struct {
 	Dst   Reg
-	From  RegSet // of which an address may come through
-	Minus RegSet // subtracted: the difference of two addresses is none
-	Imm   int64  // added, of lea
+	From  RegSet // the registers through which Dst may become an address
+	Minus RegSet // the registers that are subtracted: the difference of two addresses is no address
+	Imm   int64  // the displacement that lea adds
 }
 
 var noDerived = Derived{Dst: NoReg}
@@ -240,7 +240,7 @@ func (a Arch) SP() Reg {
 	return NoReg
 }
 
-// MaxLen is the longest instruction of the architecture in bytes.
+// MaxLen returns the length of the longest instruction of the architecture in bytes.
 func (a Arch) MaxLen() int {
 	if a == ARM64 {
 		return 4
@@ -248,9 +248,9 @@ func (a Arch) MaxLen() int {
 	return 15
 }
 
-// Decode decodes the first instruction of code, which lies at addr. It fails
-// with an *Error if the bytes are cut short or are no instruction; where the
-// length alone is certain it succeeds with Known false.
+// Decode decodes the first instruction of code, which lies at addr. It fails with an *Error if the
+// bytes are cut short or are no instruction; if only the length is certain it succeeds with Known
+// false.
 func Decode(arch Arch, code []byte, addr uint64) (Inst, error) {
 	switch arch {
 	case AMD64:
@@ -261,12 +261,12 @@ func Decode(arch Arch, code []byte, addr uint64) (Inst, error) {
 	return Inst{}, &Error{addr, "unknown architecture"}
 }
 
-// Unknown is an instruction of which only the length is known.
+// Unknown returns an instruction of which only the length, n bytes, is known.
 func Unknown(addr uint64, n int) Inst {
 	return Inst{Addr: addr, Len: n, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 }
 
-// Error is an instruction that cannot be decoded.
+// Error reports an instruction that cannot be decoded.
 type Error struct {
 	Addr   uint64
 	Reason string

@@ -2,22 +2,22 @@ package insn
 
 import "encoding/binary"
 
-// Whoever walks over all code of a file, to see where its branches lead, needs
-// of most instructions no more than the length. Skim returns that, and how control
-// leaves, at a tenth of the price of Decode.
+// Code that walks over all instructions of a file, to find where its branches lead, needs only the
+// length of most of them. Skim returns that, and how control leaves, at a tenth of the cost of
+// Decode.
 
-// Step is what walking over code needs to know of an instruction.
+// Step is what a walk over code needs of an instruction.
 type Step struct {
 	Len    int
-	Kind   Kind   // as Decode has it, but Plain for Nop and Push
+	Kind   Kind   // as Decode returns it, but Plain for Nop and Push
 	Target uint64 // of Jump, CondJump, Call
-	// MayLock: it may change memory indivisibly. It is set for all instructions that
-	// do, and for some that do not.
+	// MayLock means that the instruction may change memory atomically. It is set for all
+	// instructions that do, and for some that do not.
 	MayLock bool
 }
 
-// Skim returns the step over the first instruction of code, which lies at addr. It
-// returns false where Decode fails, and else agrees with it.
+// Skim returns the Step of the first instruction of code, which lies at addr. It returns false
+// where Decode fails, and otherwise agrees with it.
 func Skim(arch Arch, code []byte, addr uint64) (s Step, ok bool) {
 	if arch == AMD64 {
 		if s, ok := skimX86(code, addr); ok {
@@ -35,8 +35,8 @@ func Skim(arch Arch, code []byte, addr uint64) (s Step, ok bool) {
 	return s, true
 }
 
-// MayBranch reports whether the first instruction of code may be a direct branch or
-// call. It is true for all that are, and for some others.
+// MayBranch reports whether the first instruction of code may be a direct branch or call. It
+// returns true for all that are, and for some others.
 func MayBranch(arch Arch, code []byte) bool {
 	if arch != AMD64 {
 		return true
@@ -74,18 +74,18 @@ const (
 		"mmnmnnnm00000000" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmm."
 )
 
-// skimmer is an instruction of which the bytes before pos are read.
+// skimmer is an instruction whose bytes before pos have been read.
 type skimmer struct {
 	code       []byte
 	pos        int
 	half, wide bool // the prefixes 66 and REX.W
 }
 
-// skimX86 knows the instructions that compilers write most. It returns false for others,
-// and for those that the bytes end within.
+// skimX86 returns the Step of the instructions that compilers write most. It returns false for
+// others, and for those that extend beyond the bytes.
 func skimX86(code []byte, addr uint64) (s Step, ok bool) {
 	d := skimmer{code: code[:min(len(code), 15)]}
-	if s.MayLock = d.prefixes(); d.pos+2 > len(d.code) { // a byte behind the opcode may be looked at
+	if s.MayLock = d.prefixes(); d.pos+2 > len(d.code) { // a byte after the opcode may be read below
 		return s, false
 	}
 	op := d.code[d.pos]
@@ -156,7 +156,7 @@ func (d *skimmer) immediate(shape byte) (n int, ok bool) {
 	return 0, true
 }
 
-// word is the size of an immediate of operand size.
+// word returns the size in bytes of an immediate of operand size.
 func (d *skimmer) word() int {
 	if d.half && !d.wide {
 		return 2
@@ -164,7 +164,8 @@ func (d *skimmer) word() int {
 	return 4
 }
 
-// modRM reads a ModRM byte, which it returns, and what belongs to it.
+// modRM reads and returns a ModRM byte, and skips the SIB byte and the displacement that belong to
+// it.
 func (d *skimmer) modRM() (modRM byte, ok bool) {
 	if d.pos >= len(d.code) {
 		return 0, false

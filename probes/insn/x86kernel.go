@@ -1,17 +1,15 @@
 package insn
 
-// What Linux does with a uprobe on x86-64: arch/x86/kernel/uprobes.c
-// (uprobe_init_insn, branch_setup_xol_ops, push_setup_xol_ops) as of Linux
-// 6.18; TestKernel asks the running one. That code looks at the opcode byte
-// alone, whatever the map, and so takes some VEX instructions for others of
-// the one-byte map: vmovdqa to memory (7F) for a jg, vpor (EB) for a jmp,
-// vcmpps (C2) for a ret. A probe there would break the program. The same for
-// xchg %rax,%r8 (REX.B 90), which it takes for a nop. What the kernel does refuse
-// it may refuse in silence: a probe set before the program maps the file
-// attaches without error and never fires.
+// What Linux does with a uprobe on x86-64: arch/x86/kernel/uprobes.c (uprobe_init_insn,
+// branch_setup_xol_ops, push_setup_xol_ops) as of Linux 6.18; TestKernel tests the running kernel.
+// That code checks only the opcode byte, whatever the opcode map, and so mistakes some VEX
+// instructions for instructions of the one-byte map: vmovdqa to memory (7F) for a jg, vpor (EB) for
+// a jmp, vcmpps (C2) for a ret. A probe there would break the program. It also mistakes xchg
+// %rax,%r8 (REX.B 90) for a nop. Where the kernel does refuse a probe, it may do so without an
+// error: a probe that is set before the program maps the file attaches and never fires.
 
-// kernelTakes is the kernel's good_insns_64: bit n%32 of word n/32 is set if a
-// uprobe may sit on opcode n. It lets 0F pass, so that no second byte is judged.
+// kernelTakes is the kernel's good_insns_64: bit n%32 of word n/32 is set if a uprobe may sit on
+// opcode n. The kernel accepts 0F and does not check the second byte of the opcode.
 var kernelTakes = [8]uint32{0x3f3fbf3f, 0x7f7f7f7f, 0xffffffff, 0xffff0ff8, 0xfbfffffb, 0xffffffff, 0xff8f0fff, 0xf3ed0b0f}
 
 // kernelNops are the nops that the kernel emulates by comparing all bytes
@@ -37,12 +35,13 @@ func (d *x86) kernelTakesIt() bool {
 	return kernelTakes[op/32]>>(op%32)&1 == 1 && d.enc != xop && !segment
 }
 
-// kernelMistakesIt: the kernel would not execute what is written.
+// kernelMistakesIt reports whether the kernel would execute another instruction than the one in the
+// code.
 func (d *x86) kernelMistakesIt() bool {
 	op := d.op
 	if d.enc == legacy {
 		branch := d.table == 0 && (op >= 0x70 && op < 0x80 || op == 0xe8 || op == 0xe9 || op == 0xeb) || d.table == 1 && op&0xf0 == 0x80
-		// pushf, stepped, pushes the trap flag, and the popf to come would set it.
+		// A stepped pushf pushes the trap flag, and the popf that follows later would set it.
 		return branch && d.opsize || d.table == 0 && (op == 0x90 && d.rexB || op == 0x9c)
 	}
 	switch op {
