@@ -82,7 +82,7 @@ type Options struct {
 }
 
 // Handler receives the contents of the ring buffer, in the order of the run. The records lie in
-// the ring buffer itself: they must not be written, and what is kept must be copied.
+// the ring buffer itself: they are read-only, and what is kept must be copied.
 type Handler interface {
 	Record(*bpf.Record)
 	Call(*bpf.CallRecord)

@@ -10,32 +10,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Problem: who is killed while the kernel puts probes into a process, or takes
-// them out, leaves some there for ever. To write a breakpoint the kernel reads
-// the page of the process on the tool's behalf, which fails with EINTR in a
-// task that has been killed; it then gives up ("leaking uprobe"). So such a
-// call is not made by the tool itself but by a task that lives for this one call
-// only: it shares memory and descriptors with the tool, has a thread group and
-// a session of its own, which no signal for the tool's reaches, and what it holds is closed
-// in order when the call is over, whether the tool still lives or not.
+// Problem: if the tool is killed while the kernel puts probes into a process, or removes them,
+// some breakpoints stay in that process for good. To write a breakpoint the kernel reads the
+// page of the process on the tool's behalf, which fails with EINTR in a task that has been
+// killed; the kernel then gives up ("leaking uprobe"). Solution: the tool does not make such a
+// system call itself. It clones a task that lives for this one call only. The task shares memory
+// and descriptors with the tool, and has a thread group and a session of its own, which no
+// signal for the tool's reaches. It completes the call, such as closing a link, whether the tool
+// still lives or not.
 //
-// That task runs no Go code, only the two or three system calls of
-// apart_*.s: it has no stack of its own and handles no signal.
+// That task runs no Go code, only the two or three system calls of apart_*.s: it has no stack of
+// its own and handles no signal.
 
-// errKilled says that the task was killed, which takes somebody who aims at it.
+// errKilled means that the task was killed, which only a signal sent to the task itself can do.
 var errKilled = errors.New("the task that made the system call was killed")
 
-// notYet is no result of a system call.
+// notYet is the result while the task has not stored one. It is no result of a system call.
 const notYet = 1 << 62
 
-// startApart clones the task, with all signals blocked, and returns its id, or
-// a negative errno. Old takes the caller's own signal mask, which is restored;
-// the task sets result to what the system call returned.
+// startApart clones the task, with all signals blocked, and returns its ID, or a negative errno.
+// It stores the caller's signal mask in old, and restores it. The task stores the return value
+// of the system call in result.
 func startApart(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
 
 // apart makes the system call nr(a, b, c) in a task of its own and waits for it.
 func apart(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
-	// Not on the stack, which moves.
+	// Allocated on the heap, because Go moves stacks.
 	call := &struct {
 		mask, old uint64
 		result    int64
@@ -67,7 +67,7 @@ func apart(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 // Link is the descriptor of a uprobe_multi link.
 type Link int
 
-// uprobeMulti is the part of union bpf_attr for BPF_LINK_CREATE of that kind.
+// uprobeMulti is the part of union bpf_attr for a BPF_LINK_CREATE of a uprobe_multi link.
 type uprobeMulti struct {
 	prog       uint32
 	_          uint32
@@ -89,8 +89,8 @@ const (
 	uprobeReturn     = 1  // BPF_F_UPROBE_MULTI_RETURN
 )
 
-// linkProbes makes a link for probes at offsets of the file at path, with as
-// many cookies; pid 0 stands for every process.
+// linkProbes creates a link with probes at offsets of the file at path, each with the cookie of
+// the same index. pid 0 stands for all processes.
 func linkProbes(path string, prog int, returns bool, pid int, offsets, cookies []uint64) (Link, error) {
 	name, err := unix.BytePtrFromString(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func linkProbes(path string, prog int, returns bool, pid int, offsets, cookies [
 		attr.flags = uprobeReturn
 	}
 	fd, err := apart(unix.SYS_BPF, linkCreate, unsafe.Pointer(attr), unsafe.Sizeof(*attr))
-	runtime.KeepAlive(attr) // the collector does not know of the task that reads it
+	runtime.KeepAlive(attr) // the garbage collector does not know that the task reads it
 	return Link(fd), err
 }
 

@@ -26,7 +26,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// Memory and descriptors are the caller's, whatever its stack does meanwhile.
+// TestApartShares: the task works on the memory and the descriptors of the caller, even while Go
+// moves the caller's stack.
 func TestApartShares(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
@@ -63,7 +64,7 @@ func shareOnce(t *testing.T) {
 	}
 }
 
-// The caller's signal mask is as it was.
+// TestApartSignals: apart leaves the caller's signal mask as it was.
 func TestApartSignals(t *testing.T) {
 	var before, after unix.Sigset_t
 	done := make(chan struct{})

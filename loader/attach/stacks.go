@@ -1,17 +1,17 @@
 package attach
 
-// Stacks says what is recorded of where an event was. A place is recorded once, when it
-// is new.
+// Stacks selects what is recorded about the call stack of an event. A call stack is recorded
+// once, when it is new.
 type Stacks uint8
 
 // What can be recorded, the default first.
 const (
-	StacksFull   Stacks = iota // registers and the top of the stack, from which the whole call stack is found
-	StacksCaller               // the place, and at a function's entry its caller
-	StacksNone                 // nothing: events have no place
+	StacksFull   Stacks = iota // the registers and the top of the stack, from which the whole call stack is found
+	StacksCaller               // the address of the event and, at the entry of a function, its caller
+	StacksNone                 // nothing: events have no call stack
 )
 
-// stackBytes is how much of a stack is copied at most.
+// stackBytes is the most bytes of a stack that are copied.
 const stackBytes = 32 << 10
 
 func (s Stacks) bytes() uint32 {

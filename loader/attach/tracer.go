@@ -1,6 +1,6 @@
-// Package attach loads the BPF programs and attaches them: to places in files by uprobe_multi
-// links, to tracepoints, and to memory by hardware watchpoints. A Tracer owns programs, maps and
-// links; closing it leaves no probe behind.
+// Package attach loads the BPF programs and attaches them: to instructions in files by
+// uprobe_multi links, to tracepoints, and to memory by hardware watchpoints. A Tracer owns
+// programs, maps and links; closing it leaves no probe behind.
 package attach
 
 import (
@@ -25,62 +25,63 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// TracerOptions say how the BPF side is sized. The zero value is useful.
+// TracerOptions select BPF programs and the sizes of maps. The zero value is valid.
 type TracerOptions struct {
 	// RingBytes is the size of the ring buffer: a power of two of at least
 	// one page. Default: DefaultRingBytes.
 	RingBytes int
-	// Stacks says what is recorded of where an event was.
+	// Stacks selects what is recorded about the call stack of an event.
 	Stacks Stacks
-	// Shared makes room for variables that nobody named.
+	// Shared makes room for variables that the user did not name.
 	Shared bool
-	// Enough is LetGo.Enough.
+	// Enough is the number of accesses to one array that are recorded; 0: all. It is
+	// loader.LetGo's field of this name.
 	Enough uint64
-	// NoCalls and NoVariables leave out the programs for functions that were asked
-	// for, and for fields and watchpoints: the kernel takes long to verify them.
+	// NoCalls and NoVariables leave out the programs for functions that the user asked for, and
+	// for fields and watchpoints, because the kernel takes long to verify them.
 	NoCalls, NoVariables bool
-	// NoPlaces leaves out the program for places that synchronise unobserved.
+	// NoPlaces leaves out the program for instructions that synchronise without being observed.
 	NoPlaces bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
-	// Look leaves out all programs but those that say what threads are doing.
+	// Look leaves out all programs except those that list threads and what these are doing.
 	Look bool
-	// Messages records the system calls by which threads hand each other messages.
-	// Each system call of the machine then pays for looking whose it is.
+	// Messages records the system calls by which threads pass each other messages. Each system
+	// call on the machine then costs a look-up of its process.
 	Messages bool
 }
 
-// DefaultRingBytes is the size of the ring buffer where none is asked for: room for about a
-// million records.
+// DefaultRingBytes is the default size of the ring buffer. It has room for about a million
+// records.
 const DefaultRingBytes = 64 << 20
 
 const (
-	// lifeShare: the last 1/lifeShare of the ring buffer is for what reports the
-	// life of threads and of libraries, whose loss would break more than an event.
+	// The last 1/lifeShare of the ring buffer is reserved for records of beginnings and ends of
+	// threads and of libraries that are mapped: to lose one of these does more harm than to lose
+	// an event.
 	lifeShare = 16
-	// stackShare: stacks of new places are sent while less than 1/stackShare of the ring buffer
-	// is unread. The program is made to wait at the same mark.
+	// Copies of new call stacks are sent only while less than 1/stackShare of the ring buffer is
+	// unread. At the same mark the program is made to wait.
 	stackShare = ring.HighMark
 )
 
-// Tracer is the loaded BPF side: programs, maps and links. One goroutine calls
-// read; the other methods may be called concurrently with it and with each
-// other.
+// Tracer is the loaded BPF side: programs, maps and links. Its methods may be called
+// concurrently; one goroutine calls Ring.Run.
 type Tracer struct {
 	objs bpf.TracepredictObjects
 	Ring *ring.Buffer
 
-	mu    sync.Mutex          // guards what follows; taken alone
-	links []link.Link         // of tracepoints
-	calls bool                // on_watched_call is attached
-	files map[int][]io.Closer // of probes in files and watchpoints, by process
-	sites uint32              // next free index; index 0 stands for "none"
+	mu    sync.Mutex          // guards the fields below; no other lock is acquired while it is held
+	links []link.Link         // to tracepoints
+	calls bool                // on_watched_call is attached, see startCalls
+	files map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
+	sites uint32              // next free index; index 0 means no site
 
-	signatures map[bpf.Signature]uint32 // by what they say
+	signatures map[bpf.Signature]uint32 // index of each signature
 }
 
-// NewTracer loads the programs and attaches those for the life of threads. An
-// error from the verifier prints its whole log with %+v.
+// NewTracer loads the programs, and attaches those that record beginnings and ends of threads.
+// An error of the verifier prints the verifier's whole log with %+v.
 func NewTracer(opts TracerOptions) (*Tracer, error) {
 	spec, err := bpf.LoadTracepredict()
 	if err != nil {
@@ -141,9 +142,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
-	// Else the library reads the kernel's version from /proc/self/mem, which is
-	// closed to a process that has changed its user. The kernel has not looked
-	// at it since Linux 5.0, but it must not be 0.
+	// Otherwise the library reads the kernel's version from /proc/self/mem, which a process that
+	// has changed its user cannot open. The kernel has ignored the version since Linux 5.0, but
+	// it must not be 0.
 	for _, p := range spec.Programs {
 		p.KernelVersion = 1
 	}
@@ -151,7 +152,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	return nil
 }
 
-// leaveOut puts programs that do nothing in the places of those that are not needed.
+// leaveOut replaces the programs that are not needed by programs that do nothing.
 func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	var names []string
 	if !opts.Shared {
@@ -194,8 +195,8 @@ func (t *Tracer) start() error {
 	return nil
 }
 
-// startMessages attaches the programs for system calls. Returns come first: a call that
-// is under way is then seen to return.
+// startMessages attaches the programs for system calls. sys_exit comes before sys_enter, so that
+// the return of each call that was seen to begin is seen too.
 func (t *Tracer) startMessages() error {
 	if err := t.attachCalls("sys_exit", t.objs.OnCallOut); err != nil {
 		return err
@@ -213,8 +214,7 @@ func (t *Tracer) attachCalls(name string, prog *ebpf.Program) error {
 	return nil
 }
 
-// AddTarget makes the tracepoints, and links without a PID filter, report the
-// process pid.
+// AddTarget makes the tracepoints, and links without a PID filter, report the process pid.
 func (t *Tracer) AddTarget(pid int) error {
 	if err := t.objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
 		return fmt.Errorf("observe process %d: %w", pid, err)
@@ -222,9 +222,9 @@ func (t *Tracer) AddTarget(pid int) error {
 	return nil
 }
 
-// AddSites writes sites into the table and returns the index of the first. A
-// Next of n > 0 in a site is relative: the n-th site of this call, from 1; it
-// is made absolute here.
+// AddSites appends sites to the table and returns the index of the first. A Next of n > 0 in a
+// site means the n-th site of this call, counted from 1; AddSites replaces it by the index in
+// the table.
 func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,8 +245,8 @@ func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 	return base, nil
 }
 
-// Signature returns the index of a signature; functions that are recorded alike
-// share one.
+// Signature returns the index of a signature. Functions that are recorded in the same way share
+// a signature.
 func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,23 +265,24 @@ func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
 	return n, nil
 }
 
-// Probe is one place of a file where a program is to run.
+// Probe is an offset in a file at which a BPF program is to run.
 type Probe struct {
 	Offset  uint64 // in the file
-	Site    uint32 // index in the table
+	Site    uint32 // index in the table of sites; of a ProgramPlace, the number of the place
 	Program probes.Program
-	Return  bool // a uretprobe: the entry is at Offset
+	Return  bool // a uretprobe: Offset is the entry of the function
 }
 
-// Attach puts probes in, for as long as the process that owns them is observed. They are in
-// every mapping of the file at once, also in those made later.
+// Attach attaches probes for as long as the process that owns them is observed. The kernel puts
+// them into each mapping of the file at once, including those made later.
 func (t *Tracer) Attach(to LinkTo, all []Probe) error {
 	for _, run := range []struct {
 		program probes.Program
 		ret     bool
 	}{
-		// Of probes at one address the kernel runs the latest link first: what ends an
-		// object comes after the accesses, what begins one before.
+		// At one address the kernel runs the program of the latest link first. So the program
+		// for ends of objects, attached first, runs after those for accesses, and the one for
+		// beginnings, attached last, runs before them.
 		{probes.ProgramHeapLate, false},
 		{probes.ProgramNamed, false}, {probes.ProgramNamed, true}, {probes.ProgramCall, false},
 		{probes.ProgramHeap, false}, {probes.ProgramHeap, true},
@@ -299,11 +300,11 @@ func (t *Tracer) Attach(to LinkTo, all []Probe) error {
 	return nil
 }
 
-// LinkTo is where the probes of a link are.
+// LinkTo is the file of a link, and the process that it is for.
 type LinkTo struct {
 	File       *os.File
-	Owner      int  // the process that they are for
-	Unfiltered bool // they are hit by all targets, whatever their address space
+	Owner      int  // process ID
+	Unfiltered bool // the kernel does not filter by process: the hits of all targets are reported
 }
 
 // program returns the BPF program that a probe runs.
@@ -327,8 +328,8 @@ func (t *Tracer) program(p Probe) *ebpf.Program {
 	return t.objs.OnProbe
 }
 
-// Link makes a link of probes that all run the same program, and are all uretprobes or
-// none. The link belongs to no process yet; see Own.
+// Link creates a link of probes that all run the same program, and are either all uretprobes or
+// all not. The link belongs to no process until Own is called.
 func (t *Tracer) Link(to LinkTo, probes []Probe, generation uint16) (Link, error) {
 	pid, flags := to.Owner, uint64(generation)*bpf.CookieGeneration
 	if to.Unfiltered {
@@ -346,7 +347,7 @@ func (t *Tracer) Link(to LinkTo, probes []Probe, generation uint16) (Link, error
 	return l, nil
 }
 
-// Tasks lists the threads of the targets that live now.
+// Tasks returns the threads of the targets that exist now.
 func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 	lines, err := iterate[bpf.TaskLine](t.objs.ListTasks)
 	if err != nil {
@@ -355,7 +356,7 @@ func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 	return lines, nil
 }
 
-// Sleepers lists what the threads of the targets are doing.
+// Sleepers returns what the threads of the targets are doing.
 func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
 	lines, err := iterate[bpf.Sleeper](t.objs.ListSleepers)
 	if err != nil {
@@ -364,7 +365,7 @@ func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
 	return lines, nil
 }
 
-// iterate runs an iterator, and gives the lines that it writes.
+// iterate runs a BPF iterator and returns the lines that it writes.
 func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 	it, err := link.AttachIter(link.IterOptions{Program: prog})
 	if err != nil {
@@ -390,16 +391,16 @@ func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 
 // Lost counts what could not be recorded.
 type Lost struct {
-	Records uint64 // events
-	Lives   uint64 // of these, beginnings and ends of threads, and libraries
-	Stacks  uint64 // places whose call stack is missing
-	Cut     uint64 // chains that may be cut short, since there was no room to send the stack
-	Pending uint64 // calls whose return went unrecognised
-	Places  uint64 // events at places beyond the table, sent with a chain each
-	Blocks  uint64 // of the heap, beyond the table: whose end was not told of
+	Records uint64 // lost events
+	Lives   uint64 // of these, those that report beginnings and ends of threads, or libraries
+	Stacks  uint64 // call stacks that are missing
+	Cut     uint64 // call stacks that may be incomplete, because there was no room for the copy of the stack
+	Pending uint64 // calls whose return was not recognised
+	Places  uint64 // events whose call stack had no room in the table; each has sent a copy of its own
+	Blocks  uint64 // heap blocks that had no room in the table; their end was not recorded
 }
 
-// Lost reads the counters; exact once the probes are gone.
+// Lost reads the counters. They are exact once the probes are removed.
 func (t *Tracer) Lost() (Lost, error) {
 	var l Lost
 	for _, c := range []struct {
@@ -413,8 +414,8 @@ func (t *Tracer) Lost() (Lost, error) {
 	return l, nil
 }
 
-// LostByThread gives, for each thread that lost records which no later record
-// of it has told of, how many, by the kernel's id of the thread; exact once the probes are gone.
+// LostByThread returns, by the kernel's ID of a thread, the records that the thread has lost and
+// that no later record of the thread has reported. It is exact once the probes are removed.
 func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 	m := map[uint32]bpf.LostLine{}
 	var tid uint32
@@ -431,15 +432,15 @@ func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 	return m, nil
 }
 
-// LostLives is Lost.Lives so far.
+// LostLives returns the present value of Lost.Lives.
 func (t *Tracer) LostLives() uint64 {
 	var n uint64
-	_ = t.objs.LostLives.Get(&n) // Lost says so if it cannot be read
+	_ = t.objs.LostLives.Get(&n) // Lost reports an error in reading it
 	return n
 }
 
-// Detach removes all probes, and then the tracepoints; what was recorded can still be
-// read.
+// Detach removes all probes, and then the tracepoints. Records that are in the ring buffer can
+// still be read.
 func (t *Tracer) Detach() error {
 	t.mu.Lock()
 	probes, tracepoints := slices.Concat(slices.Collect(maps.Values(t.files))...), t.links
@@ -449,10 +450,11 @@ func (t *Tracer) Detach() error {
 	return errors.Join(CloseAll(probes), CloseAll(tracepoints))
 }
 
-// DetachProcess removes the probes that are there for a process.
+// DetachProcess removes the probes that belong to a process.
 func (t *Tracer) DetachProcess(owner int) error { return CloseAll(t.TakeProcess(owner)) }
 
-// TakeProcess returns the links of a process to the caller to close.
+// TakeProcess removes the links of a process from the Tracer and returns them. The caller closes
+// them.
 func (t *Tracer) TakeProcess(owner int) []io.Closer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -461,7 +463,7 @@ func (t *Tracer) TakeProcess(owner int) []io.Closer {
 	return links
 }
 
-// RemoveTarget ends what AddTarget began.
+// RemoveTarget undoes AddTarget.
 func (t *Tracer) RemoveTarget(pid int) error {
 	if err := t.objs.Targets.Delete(uint32(pid)); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
 		return fmt.Errorf("observe process %d no longer: %w", pid, err)
@@ -469,8 +471,7 @@ func (t *Tracer) RemoveTarget(pid int) error {
 	return nil
 }
 
-// CloseAll closes links concurrently: one after the other, each would wait for
-// a grace period of the kernel.
+// CloseAll closes links concurrently, because each close waits for a grace period of the kernel.
 func CloseAll[L io.Closer](links []L) error {
 	errs := make([]error, len(links))
 	var wg sync.WaitGroup
@@ -481,7 +482,7 @@ func CloseAll[L io.Closer](links []L) error {
 	return errors.Join(errs...)
 }
 
-// Close detaches and unloads.
+// Close removes the probes and unloads the programs.
 func (t *Tracer) Close() error {
 	errs := []error{t.Detach()}
 	if t.Ring != nil {
@@ -491,15 +492,15 @@ func (t *Tracer) Close() error {
 	return errors.Join(errs...)
 }
 
-// Own makes a link one of a process.
+// Own makes a process the owner of a link.
 func (t *Tracer) Own(owner int, l Link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.files[owner] = append(t.files[owner], l)
 }
 
-// Replace puts a link of a process in another's place, with next 0 in nobody's; it
-// is false if the process has that link no more.
+// Replace replaces a link of a process by another; if next is 0 it only removes the link. It
+// does not close the old link. It returns false if the process no longer has the old link.
 func (t *Tracer) Replace(owner int, old, next Link) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -515,7 +516,7 @@ func (t *Tracer) Replace(owner int, old, next Link) bool {
 	return true
 }
 
-// Tallies reads what is counted of the first n variables.
+// Tallies returns the counts of the first n variables that the user did not name.
 func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 	if n == 0 {
 		return nil, nil
@@ -529,7 +530,7 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 	return values[:got], nil
 }
 
-// Drop makes the programs pass over a variable.
+// Drop makes the programs ignore a variable.
 func (t *Tracer) Drop(index uint32) error {
 	if err := t.objs.Dropped.Put(index, uint8(1)); err != nil {
 		return fmt.Errorf("stop watching a variable: %w", err)
@@ -537,7 +538,7 @@ func (t *Tracer) Drop(index uint32) error {
 	return nil
 }
 
-// Crowd says that a process has several threads already.
+// Crowd tells the programs that the process has several threads already.
 func (t *Tracer) Crowd() error {
 	if err := t.objs.Crowded.Set(uint32(1)); err != nil {
 		return fmt.Errorf("tell the programs of threads: %w", err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestReplaceOnlyWhatIsThere: a process that has gone takes its links with it.
+// TestReplaceOnlyWhatIsThere: the links of a process that has ended cannot be replaced.
 func TestReplaceOnlyWhatIsThere(t *testing.T) {
 	tr := &Tracer{files: map[int][]io.Closer{7: {Link(3), Link(4), Link(5)}}}
 	if !tr.Replace(7, 4, 9) || !tr.Replace(7, 3, 0) || tr.Replace(7, 4, 8) || tr.Replace(8, 5, 8) {

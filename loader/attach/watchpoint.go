@@ -19,15 +19,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// Hardware watchpoints. Problem: a thread has four of its own, and each thread
-// must have them from its first instruction on. So: a perf event of the kernel
-// for each thread that lives, which the threads that it makes inherit in their
-// making; other processes do not. They are gone with their descriptors, however
-// the tool ends, and with the program at an execve. Threads that a running
-// process makes while its threads get theirs have inherited or not: the kernel's
-// own list of a thread's events says which (list_watched), until none is without.
+// Hardware watchpoints. Problem: each thread has four of its own, and must have them from its
+// first instruction on. Solution: a perf event of the kernel for each thread that exists. The
+// threads that it creates inherit the event at their creation; other processes do not. The
+// kernel removes the watchpoints when their descriptors are closed, however the tool ends, and
+// at an execve. Threads that a running process creates while its threads get their events may or
+// may not have inherited one. The kernel's list of a thread's events shows that (list_watched),
+// so that it is read again until no thread is without.
 
-// ErrNoWatchpoint is what errors about hardware watchpoints answer to.
+// ErrNoWatchpoint is the error that errors.Is finds in errors about hardware watchpoints.
 var ErrNoWatchpoint = errors.New("no hardware watchpoint")
 
 // Flags of struct perf_event_attr that the library does not name (Linux 5.13).
@@ -35,14 +35,14 @@ const (
 	perfInheritThread = 1 << 35
 	perfRemoveOnExec  = 1 << 36
 
-	breakpointRW = 3 // HW_BREAKPOINT_RW; x86 knows none for reads alone
+	breakpointRW = 3 // HW_BREAKPOINT_RW; x86 cannot watch reads alone
 )
 
-// watchLink is a variable's watchpoint in all threads of a process.
+// watchLink is a hardware watchpoint in all threads of a process.
 type watchLink struct {
 	watches *ebpf.Map
 	key     bpf.WatchKey
-	events  []int // descriptors
+	events  []int // descriptors of the perf events
 }
 
 // Close removes the watchpoint.
@@ -66,8 +66,8 @@ func closeEvents(events []int) error {
 	return err
 }
 
-// Watch puts a hardware watchpoint on size bytes at an address of a process, in all
-// its threads and those that they make, until the process's probes go.
+// Watch sets a hardware watchpoint on size bytes at an address of a process, in all its threads
+// and those that they create, until the probes of the process are removed.
 func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	if err := t.startCalls(); err != nil {
 		return err
@@ -86,8 +86,8 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	return nil
 }
 
-// startCalls attaches, before the first watchpoint, what tells the system calls of a
-// thread apart.
+// startCalls attaches, before the first watchpoint, the programs that record which system call a
+// thread makes.
 func (t *Tracer) startCalls() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,7 @@ func (t *Tracer) startCalls() error {
 	return nil
 }
 
-// cover returns a watchpoint to the threads that have none.
+// cover opens a watchpoint for each thread that has none.
 func (t *Tracer) cover(l *watchLink, pid, size int) error {
 	tried := map[int]bool{}
 	for {
@@ -124,16 +124,16 @@ func (t *Tracer) cover(l *watchLink, pid, size int) error {
 			switch {
 			case err == nil:
 				l.events = append(l.events, fd)
-			case !errors.Is(err, unix.ESRCH): // else it has ended
+			case !errors.Is(err, unix.ESRCH): // otherwise the thread has ended
 				return explainWatchpoint(tid, err)
 			}
 		}
 	}
 }
 
-// unwatched lists the threads of a process without a watchpoint of ours at addr.
+// unwatched returns the threads of a process that have no watchpoint of the tool's at addr.
 func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
-	// First the threads: those that come between inherit.
+	// The threads are listed first: those that are created between the two lists inherit.
 	tasks, err := t.Tasks()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
 	return without, nil
 }
 
-// openWatchpoint makes an event for a thread and those that it will make.
+// openWatchpoint opens and enables an event for a thread and for those that it will create.
 func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
 	if fd, err = openEvent(tid, addr, size); err != nil {
 		return -1, err
@@ -173,10 +173,10 @@ func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
 	return fd, nil
 }
 
-// openEvent makes it, disabled.
+// openEvent opens such an event, which is disabled.
 func openEvent(tid int, addr uint64, size int) (fd int, err error) {
 	if runtime.GOARCH != "amd64" {
-		return -1, unix.EOPNOTSUPP // elsewhere they trap before the access
+		return -1, unix.EOPNOTSUPP // on other architectures they trap before the access
 	}
 	attr := unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
@@ -186,14 +186,14 @@ func openEvent(tid int, addr uint64, size int) (fd int, err error) {
 	return unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 }
 
-// anywhere is an address to try a watchpoint on that is never enabled.
+// anywhere is the address of watchpoints that are opened to try and never enabled.
 const anywhere = 0x1000
 
-// trialThreads bounds how many threads are asked what they have left.
+// trialThreads bounds the threads whose free watchpoints FreeWatchpoints counts.
 const trialThreads = 256
 
-// FreeWatchpoints returns how many hardware watchpoints each thread of a process can
-// still have, and why not more; by trying.
+// FreeWatchpoints returns how many hardware watchpoints each thread of a process can still have,
+// and the reason if that is not all. It finds out by opening some.
 func FreeWatchpoints(pid int) (free int, why error) {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -213,8 +213,8 @@ func FreeWatchpoints(pid int) (free int, why error) {
 	return free, why
 }
 
-// tryWatchpoints opens so many watchpoints that are never enabled, and closes
-// them; it gives how many could be had.
+// tryWatchpoints opens up to most watchpoints, never enables them, and closes them. It returns
+// how many it could open.
 func tryWatchpoints(tid, most int) (n int, err error) {
 	var events []int
 	for n < most && err == nil {
@@ -227,7 +227,8 @@ func tryWatchpoints(tid, most int) (n int, err error) {
 	return n, errors.Join(err, closeEvents(events))
 }
 
-// explainWatchpoint says why a thread gets no watchpoint.
+// explainWatchpoint returns an error with the reason why a thread gets no watchpoint, and a
+// remedy.
 func explainWatchpoint(tid int, err error) error {
 	e := &need.Error{What: fmt.Sprintf("thread %d cannot be given a hardware watchpoint", tid), Err: err, Kind: ErrNoWatchpoint}
 	switch {
@@ -247,8 +248,8 @@ func explainWatchpoint(tid int, err error) error {
 	return e
 }
 
-// KernelCode returns some bytes of the kernel's code before an instruction of an OpTouch
-// record of RecKernel, and some at it.
+// KernelCode returns some bytes of the kernel's code before the instruction of an OpTouch record
+// with RecKernel, and some from it on.
 func (t *Tracer) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	var code bpf.KernelCode
 	if err := t.objs.KernelCodes.Lookup(ip, &code); err != nil {
@@ -257,7 +258,7 @@ func (t *Tracer) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	return code.Bytes[:bpf.KernelCodeBefore], code.Bytes[bpf.KernelCodeBefore:], true
 }
 
-// Unwatch removes watchpoints of a process at some addresses.
+// Unwatch removes the watchpoints of a process at some addresses.
 func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
 	var gone []io.Closer
 	t.mu.Lock()
@@ -273,8 +274,8 @@ func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
 	return CloseAll(gone)
 }
 
-// TryWatchpoint tries one on the tool itself. A refusal concerns the user, and
-// not whether the machine has any.
+// TryWatchpoint opens a watchpoint on the tool itself. It returns a refusal unexplained: a
+// refusal concerns the user, and not whether the machine has watchpoints.
 func TryWatchpoint() error {
 	fd, err := openEvent(0, anywhere, 1)
 	if _, denied := need.AsRefusal(err); denied {

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bellSignal interrupts a thread's wait4. Nothing else of the tool uses it.
+// bellSignal interrupts a thread's wait4. Nothing else in the tool uses it.
 const bellSignal = unix.Signal(64)
 
-// bell wakes the thread that made it from its wait for tracees. Go's handlers
-// restart the calls that they interrupt; this signal's must not. To wait by
-// SIGCHLD and a channel instead would pass each stop of each thread through two
-// more threads of ours.
+// bell wakes the thread that made it from its wait for tracees. The system calls that Go's
+// signal handlers interrupt are restarted; the wait that this signal interrupts must not be. The
+// alternative, to wait for SIGCHLD on a channel, would pass each stop of each thread through two
+// more threads of the tool.
 type bell struct{ tid int }
 
-// kernelSigaction is struct sigaction as rt_sigaction(2) has it.
+// kernelSigaction is struct sigaction as rt_sigaction(2) takes it.
 type kernelSigaction struct {
 	handler  uintptr
 	flags    uint64
@@ -28,14 +28,14 @@ type kernelSigaction struct {
 
 const saRestart = 0x10000000
 
-// NewBell makes a bell for the calling operating system thread, which must be
-// locked to its goroutine.
+// NewBell makes a bell for the calling operating system thread, which must be locked to its
+// goroutine.
 func NewBell() (bell, error) {
 	var sa kernelSigaction
 	if err := sigaction(nil, &sa); err != nil {
 		return bell{}, fmt.Errorf("read the handler of signal %d: %w", int(bellSignal), err)
 	}
-	if sa.handler <= 1 { // SIG_DFL, which would end us, or SIG_IGN
+	if sa.handler <= 1 { // SIG_DFL, which would end the tool, or SIG_IGN
 		return bell{}, fmt.Errorf("prepare to wake the tracing thread: %w", errors.New("the Go run time handles no signal 64"))
 	}
 	sa.flags &^= saRestart
@@ -50,8 +50,8 @@ func NewBell() (bell, error) {
 	return bell{tid: unix.Gettid()}, nil
 }
 
-// Ring may come just before the wait and be missed: who needs an answer rings
-// until there is one.
+// Ring interrupts the wait. It has no effect if it comes just before the wait, so a caller that
+// needs an answer rings until it has one.
 func (b bell) Ring() { _ = unix.Tgkill(os.Getpid(), b.tid, bellSignal) }
 
 func sigaction(to, from *kernelSigaction) error {

@@ -15,46 +15,44 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ring"
 )
 
-// How nothing is lost. Problem: the program makes records faster than they are
-// analysed, and the ring buffer between is finite. So the program must wait;
-// but a wait in BPF starves our own reader, and a stop signal outlives a tool
-// that is killed. So: ptrace, which the kernel undoes when the tracer dies. A
-// watcher that does nothing else, so that neither an analysis nor an output pipe
-// can keep it, looks at how full the ring buffer is. Past the high mark the threads
-// that run are interrupted; below the low mark they go on.
+// How no event is lost. Problem: the program makes records faster than they are analysed, and
+// the ring buffer between is finite. So the program must wait; but a wait in BPF starves the
+// reader, and a stop signal outlives a tool that is killed. Solution: ptrace, which the kernel
+// undoes when the tracer dies. A watcher looks at how full the ring buffer is. It does nothing
+// else, so that neither an analysis nor an output pipe delays it. Above the high mark the
+// threads that run are interrupted; below the low mark they run again.
 //
-// Threads that block in the kernel are left alone: they make no events, and a
-// blocking call that is interrupted may end with EINTR, which the program may not
-// expect. Where one begins to block just when it is interrupted, its call is
-// made to start again (see resumeCall).
+// Threads that block in the kernel are left alone: they make no events, and a blocking call that
+// is interrupted may end with EINTR, which the program may not expect. If a thread begins to
+// block just when it is interrupted, its call is restarted (see resumeCall).
 //
-// A started program is traced already, so its tracer does it (tracee.run); the
-// watcher rings the tracer's bell. A program that was found is seized for the
-// length of a hold alone, and is free for a debugger at all other times.
+// A started program is traced already, so its tracer holds it (Tracee.press); the watcher rings
+// the tracer's bell. A program that was found is seized only for the duration of a hold, and can
+// be traced by a debugger at all other times.
 
 const (
 	idlePause = 5 * time.Millisecond // between looks at the ring buffer
 	busyPause = time.Millisecond     // once 1/lowMark is unread, and during a hold
 )
 
-// ringFill tells how full a ring buffer is, in bytes.
+// ringFill reports how full a ring buffer is, in bytes.
 type ringFill interface {
 	AvailableBytes() int
 	BufferSize() int
 }
 
-// Brake makes the threads of the observed processes wait while the ring buffer is too
-// full. The counts may be read at any time.
+// Brake makes the threads of the observed processes wait while the ring buffer is too full. Its
+// counts may be read at any time.
 type Brake struct {
 	ring ringFill
-	pids func() []int // the processes to hold; must not block
-	off  atomic.Bool  // no hold any more
+	pids func() []int // returns the processes to hold; must not block
+	off  atomic.Bool  // no hold begins any more, and one under way ends
 
-	mu        sync.Mutex // guards what follows; a leaf
-	holds     int
-	held      time.Duration
-	obstacles map[int]string // why a process could not be made to wait
-	absent    time.Duration  // longest time that the watcher could not run
+	mu        sync.Mutex     // guards the fields below; no other lock is acquired while it is held
+	holds     int            // number of holds
+	held      time.Duration  // total time of the holds
+	obstacles map[int]string // by process ID: why it could not be made to wait
+	absent    time.Duration  // longest time for which the watcher could not run
 }
 
 // NewBrake returns a brake that looks at a ring buffer.
@@ -70,25 +68,26 @@ func (b *Brake) Waits() (times int, d time.Duration) {
 	return b.holds, b.held
 }
 
-// wanted: the ring buffer is so full that the program must wait.
+// wanted reports whether the ring buffer is so full that the program must wait.
 func (b *Brake) wanted() bool {
 	return b != nil && !b.off.Load() && b.ring.AvailableBytes() >= b.ring.BufferSize()/ring.HighMark
 }
 
-// enough: it may go on.
+// enough reports whether a hold is to end.
 func (b *Brake) enough() bool {
 	return b.off.Load() || b.ring.AvailableBytes() <= b.ring.BufferSize()/ring.LowMark
 }
 
-// Release ends a hold and lets no other begin.
+// Release ends a hold and prevents others.
 func (b *Brake) Release() {
 	if b != nil {
 		b.off.Store(true)
 	}
 }
 
-// Watch calls press whenever the ring buffer is too full, until the brake is off. The
-// kernel wakes it, through epoll, when the reader is to be woken; between it looks by itself.
+// Watch calls press whenever the ring buffer is too full, until Release is called. It looks when
+// the kernel wakes it through epoll, which is when the reader is woken too, and also every
+// idlePause or busyPause.
 func (b *Brake) Watch(epoll int, press func()) {
 	var events [1]unix.EpollEvent
 	for !b.off.Load() {
@@ -100,12 +99,12 @@ func (b *Brake) Watch(epoll int, press func()) {
 			press()
 		}
 		before := time.Now()
-		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // whatever it says, we look
+		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // Watch looks next, whatever the result
 		b.WasAbsent(time.Since(before) - pause)
 	}
 }
 
-// WasAbsent records for how long the watcher could not run.
+// WasAbsent records a time for which the watcher could not run.
 func (b *Brake) WasAbsent(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,7 +118,8 @@ func (b *Brake) count(d time.Duration) {
 	b.held += d
 }
 
-// obstacle keeps the first reason for each process.
+// obstacle records why a process could not be made to wait. It keeps the first reason for each
+// process.
 func (b *Brake) obstacle(pid int, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -132,13 +132,13 @@ func (b *Brake) obstacle(pid int, why string) {
 }
 
 const (
-	maxObstacles = 8
-	// longAbsence is longer than a machine with a core to spare keeps a thread
-	// from running.
+	maxObstacles = 8 // processes of which a reason is kept
+	// longAbsence is longer than a thread has to wait for a processor on a machine that has one
+	// to spare.
 	longAbsence = 100 * time.Millisecond
 )
 
-// Notes are sentences on the waits, and, where events were lost, on why.
+// Notes returns sentences on the waits and, if events were lost, on the reason.
 func (b *Brake) Notes(lost bool) []string {
 	if b == nil {
 		return nil
@@ -169,12 +169,12 @@ func (b *Brake) Notes(lost bool) []string {
 	return notes
 }
 
-// Hurry asks that the calling operating system thread, which must be locked to
-// its goroutine, runs soon after it has woken up, for it looks and goes to sleep
-// again: an urgent thread where the tool may ask for that, and short turns, which
-// anybody may have since Linux 6.12. Without both it works, on busy machines later.
+// Hurry requests that the calling operating system thread, which must be locked to its
+// goroutine, runs soon after it wakes up, since it only looks and sleeps again. It requests a
+// high priority, if the tool may have one, and short time slices, which anybody may have since
+// Linux 6.12. Without both the thread works, but later on a busy machine.
 func Hurry() {
-	const shortTurn = 100_000 // ns; the least that the kernel takes
+	const shortTurn = 100_000 // ns; the shortest time slice that the kernel accepts
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: -20, Runtime: shortTurn}
 	if unix.SchedSetAttr(0, &attr, 0) == nil {
 		return
@@ -185,22 +185,22 @@ func Hurry() {
 	}
 }
 
-// SpareProcessors returns Go's scheduler processors for the watcher and the tracer
-// beside those of the others: a thread that comes back from the kernel must find
-// one free, and on a busy machine those there are may belong to threads of ours that
-// the kernel keeps from running. It gives the number before.
+// SpareProcessors adds two processors to Go's scheduler, for the watcher and the tracer. A
+// thread that returns from a system call must find one free, and on a busy machine the others
+// may belong to threads of the tool that the kernel does not run at present. It returns the
+// former number.
 func SpareProcessors() (before int) {
 	return runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 }
 
-// nap sleeps for the time between two looks during a hold.
+// nap sleeps for busyPause.
 func nap() {
 	ts := unix.NsecToTimespec(int64(busyPause))
 	_ = unix.Nanosleep(&ts, nil)
 }
 
-// nextStop reaps what the calling thread's tracees have to tell: tid 0 if
-// nothing. Without block it does not wait; a wait may end early.
+// nextStop returns the next stop or end of a tracee of the calling thread; tid 0 if there is
+// none. It waits for one only with block, and that wait may end early.
 func nextStop(block bool) (tid int, ws unix.WaitStatus, err error) {
 	options := unix.WALL | unix.WNOTHREAD
 	if !block {
@@ -213,8 +213,8 @@ func nextStop(block bool) (tid int, ws unix.WaitStatus, err error) {
 	return tid, ws, err
 }
 
-// interruption reports whether a stop may have interrupted a system call that
-// the program would not have seen interrupted.
+// interruption reports whether a stop may have interrupted a system call that would not have
+// been interrupted without the tool.
 func interruption(ws unix.WaitStatus) bool {
 	event := int(uint32(ws) >> 16)
 	return ws.Stopped() && ws.StopSignal() != syscallStop && (event == 0 || event == unix.PTRACE_EVENT_STOP)

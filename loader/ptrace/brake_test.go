@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fill is a ring buffer of 1024 bytes with so much unread.
+// fill is the number of unread bytes in a ring buffer of 1024 bytes.
 type fill int
 
 func (f *fill) AvailableBytes() int { return int(*f) }
@@ -75,7 +75,7 @@ func TestBrakeNotes(t *testing.T) {
 	}
 }
 
-// TestBell: a thread that waits for its tracees is woken, and can wait again.
+// TestBell: the bell wakes a thread that waits for its tracees, and the thread can wait again.
 func TestBell(t *testing.T) {
 	program := exec.Command("cat")
 	in, err := program.StdinPipe()
@@ -106,7 +106,7 @@ func TestBell(t *testing.T) {
 		}
 	})
 	b, ok := <-bells
-	// A ring before the wait is missed, so it rings until there is an answer.
+	// Ring has no effect before the wait, so it is repeated until there is an answer.
 	again := time.NewTicker(busyPause)
 	defer again.Stop()
 	for rings := 0; ok && rings < 3; {
@@ -121,7 +121,7 @@ func TestBell(t *testing.T) {
 		}
 	}
 	in.Close()
-	for range woken { // a ring that was one too many
+	for range woken { // the last call of Ring may have been one too many
 	}
 	if err := <-failed; err != nil {
 		t.Fatal(err)

@@ -13,19 +13,19 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// heldArg marks, as first argument, the process that waits to become the
-// program. It is the tool itself, so that there is one binary; it waits on a
-// pipe, so that it goes away when the tool dies before letting it go.
+// heldArg is the first argument of the process that waits to become the program. That process
+// runs the tool's own binary, so that there is only one binary. It waits on a pipe, so that it
+// ends when the tool dies before releasing it.
 const heldArg = "__tracepredict-held"
 
 const (
-	heldGoFD   = 3 // one byte: go; end of file: the tool is gone
-	heldPlanFD = 4 // what to become, as JSON
-	heldFailFD = 5 // heldReady, then why exec failed; closed by a successful exec
+	heldGoFD   = 3 // one byte: become the program; end of file: the tool has ended
+	heldPlanFD = 4 // the Plan, as JSON
+	heldFailFD = 5 // heldReady, then why exec failed; a successful exec closes it
 )
 
-// heldReady says that the waiting process has been executed itself: seized
-// earlier, its own execve would be taken for the program's.
+// heldReady means that the waiting process has executed the tool's binary. If it were seized
+// earlier, that execve would be mistaken for the program's.
 const heldReady = '!'
 
 // Plan is what the waiting process becomes.
@@ -37,14 +37,14 @@ type Plan struct {
 
 func init() {
 	if len(os.Args) == 2 && os.Args[1] == heldArg {
-		// The main thread must be the one that execs: another one would
-		// change its id, and the tracer's with it.
+		// The main thread must be the one that calls execve: if another one did, it would take
+		// on the main thread's ID, and the tracer would lose it.
 		runtime.LockOSThread()
 	}
 }
 
-// MainIfHeld must be the first call of main: in the process that waits to
-// become the program it does that and never returns.
+// MainIfHeld must be the first call of main. In the process that waits to become the program it
+// becomes the program and never returns; in others it does nothing.
 func MainIfHeld() {
 	if len(os.Args) != 2 || os.Args[1] != heldArg {
 		return
@@ -83,16 +83,16 @@ func becomeProgram() error {
 	return &os.PathError{Op: "execute", Path: plan.Path, Err: syscall.Exec(plan.Path, plan.Args, target.OriginalEnviron())}
 }
 
-// Held is a process of ours that has not become the program yet.
+// Held is a process of the tool's that has not become the program yet.
 type Held struct {
 	PID  int
 	cmd  *exec.Cmd
-	gate *os.File // write one byte to let it go
-	fail *os.File
+	gate *os.File // a byte written here releases the process; closing it ends the process
+	fail *os.File // the process writes heldReady and errors here
 }
 
-// Start starts the waiting process with the tool's own standard streams,
-// environment and working directory; stdout, if not nil, instead of its own.
+// Start starts the waiting process with the tool's own standard streams, environment and working
+// directory. If stdout is not nil, it is the process's standard output.
 func Start(plan Plan, stdout *os.File) (*Held, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +137,7 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	return h, nil
 }
 
-// Release lets it become the program.
+// Release makes the process become the program.
 func (h *Held) Release() error {
 	defer h.gate.Close()
 	if _, err := h.gate.Write([]byte{1}); err != nil {
@@ -146,17 +146,17 @@ func (h *Held) Release() error {
 	return nil
 }
 
-// GiveUp ends it where it still waits, without waiting for its end.
+// GiveUp ends the process if it still waits. It does not wait for the end.
 func (h *Held) GiveUp() { h.gate.Close() }
 
-// Abandon ends it without its having become anything.
+// Abandon ends the process before it becomes the program, and waits for the end.
 func (h *Held) Abandon() {
 	h.gate.Close()
 	h.fail.Close()
-	_ = h.cmd.Wait() // it says why it ended to a pipe that nobody reads
+	_ = h.cmd.Wait() // an error is of no interest: nobody reads the reason either
 }
 
-// Failure returns why it could not become the program, "" if it could.
+// Failure returns the reason why the process could not become the program; "" if it could.
 func (h *Held) Failure() string {
 	defer h.fail.Close()
 	why, _ := io.ReadAll(io.LimitReader(h.fail, 4096))

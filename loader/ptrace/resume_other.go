@@ -2,7 +2,7 @@
 
 package ptrace
 
-// resumeCall does nothing: where the kernel decides before the stop whether a
-// system call starts again (arm64), a call that ends with EINTR after any stop
-// shows that to the program.
+// resumeCall does nothing. On these architectures (arm64) the kernel decides before the stop
+// whether a system call is restarted, so the program sees a call that ends with EINTR after any
+// stop.
 func resumeCall(int) {}

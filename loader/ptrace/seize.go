@@ -10,9 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// HoldFound makes processes wait that are not traced by us, from now until the
-// ring has emptied. It must run on an operating system thread of its own which
-// ends with it: that lets go of whatever is seized still.
+// HoldFound makes processes wait that the tool does not trace, from now until the ring buffer is
+// empty enough. It must run on an operating system thread of its own that ends with it: then the
+// kernel detaches the threads that are still seized.
 func (b *Brake) HoldFound() {
 	Hurry()
 	began := time.Now()
@@ -30,24 +30,24 @@ func (b *Brake) HoldFound() {
 	}
 }
 
-// seizure is one hold of a program that was found.
+// seizure is one hold of processes that the tool does not trace otherwise.
 type seizure struct {
 	brake   *Brake
-	seized  map[int]bool        // threads that have not ended
-	stopped map[int]unix.Signal // of these; with the signal that is due
-	refused map[int]bool
-	ever    bool // anybody was stopped
+	seized  map[int]bool        // threads that are seized and have not ended
+	stopped map[int]unix.Signal // of these, the threads in a stop, each with the signal to deliver; 0: none
+	refused map[int]bool        // threads that could not be seized
+	ever    bool                // some thread has been seized
 }
 
-// stop interrupts a running thread; it stops as soon as it leaves the kernel.
+// stop interrupts a running thread, which stops as soon as it leaves the kernel.
 func (h *seizure) stop(pid, tid int) {
 	if h.refused[tid] {
 		return
 	}
 	if !h.seized[tid] {
-		// New threads of threads that we hold do not come: those stand.
+		// No option traces new threads: a thread that is held creates none.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
-			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // a thread that exits is refused too
+			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // seizing a thread that exits fails too
 				h.refused[tid] = true
 				h.brake.obstacle(pid, whyNotSeized(pid, tid, err))
 			}
@@ -55,10 +55,10 @@ func (h *seizure) stop(pid, tid int) {
 		}
 		h.seized[tid], h.ever = true, true
 	}
-	_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // it may have ended
+	_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // the thread may have ended
 }
 
-// reap takes note of stops and ends.
+// reap records the stops and ends of threads.
 func (h *seizure) reap() {
 	for {
 		tid, ws, err := nextStop(false)
@@ -70,7 +70,7 @@ func (h *seizure) reap() {
 			delete(h.stopped, tid)
 			continue
 		}
-		h.seized[tid] = true // after an execve by another thread it is the first thread's
+		h.seized[tid] = true // tid may be new: after an execve the calling thread has the first thread's ID
 		if interruption(ws) {
 			resumeCall(tid)
 		}
@@ -81,17 +81,17 @@ func (h *seizure) reap() {
 	}
 }
 
-// patience bounds how long a thread is waited for that does not leave the
-// kernel; the end of the tracer lets go of it.
+// patience is the number of times that letGo looks for stops of threads that do not leave the
+// kernel. Threads that have not stopped then are detached when the tracer's thread ends.
 const patience = 20
 
-// letGo detaches all: signals that have come are delivered then, and who was
-// in a group stop stays in it.
+// letGo detaches all threads. Pending signals are delivered then, and a thread that was in a
+// group stop stays in it.
 func (h *seizure) letGo() {
 	for i := 0; ; i++ {
 		h.reap()
 		for tid, sig := range h.stopped {
-			_ = ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) // it may have been killed
+			_ = ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) // the thread may have been killed
 			delete(h.seized, tid)
 			delete(h.stopped, tid)
 		}

@@ -1,6 +1,7 @@
-// Package ptrace holds threads: a started program at its execve and while its libraries are mapped
-// (Held, Tracee), and any observed program while the ring buffer is too full (Brake). It writes
-// nothing into a program's memory, and whatever it holds the kernel lets go when the tool dies.
+// Package ptrace holds threads: those of a started program at its execve and while its libraries
+// are mapped (Held, Tracee), and those of any observed program while the ring buffer is too full
+// (Brake). It writes nothing into a program's memory, and the kernel releases the threads that
+// it holds when the tool dies.
 package ptrace
 
 import (
@@ -18,53 +19,52 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// The tracing of a started program. Problem: its libraries must carry their
-// probes before they run, and every program that it becomes must too; but a
-// breakpoint of ours in its memory, or a signal, would kill or stop it if the
-// tool dies. So: ptrace alone, which the kernel undoes when the tracer dies.
-// The program is seized before it is executed; it stops at each execve; then,
-// while the dynamic loader runs, at each system call, so that a library that
-// has just been mapped gets its probes before any of its code runs; the first
-// system call from outside the loader ends that. From then on it runs freely
-// but for stops at clone, execve and signals.
+// The tracing of a started program. Problem: its libraries must have their probes before they
+// run, and so must each program that it executes; but a breakpoint of the tool's in its memory,
+// or a signal, would kill or stop it if the tool dies. Solution: ptrace alone, which the kernel
+// undoes when the tracer dies. The program is seized before it is executed, and stops at each
+// execve. From there on, while the dynamic loader runs, it stops at each system call, so that a
+// library that has just been mapped gets its probes before any of its code runs. The first
+// system call from outside the loader ends that. From then on it runs freely except for stops at
+// clone, execve and signals.
 
-// ptraceOptions never holds EXITKILL: the program outlives the tool.
+// ptraceOptions never contains EXITKILL, because the program outlives the tool.
 const ptraceOptions = unix.PTRACE_O_TRACESYSGOOD | unix.PTRACE_O_TRACEEXEC | unix.PTRACE_O_TRACECLONE
 
-// followOptions bring the processes that are forked as well. Each begins with a
-// stop, in which it gets its probes.
+// followOptions also traces the processes that are forked. Each begins with a stop, in which it
+// gets its probes.
 const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 
-// Tracee is a program that the tool has started and traces. All its methods
-// but kill run on the one thread that seized it.
+// Tracee is a program that the tool has started and traces. One thread, which calls Seize, calls
+// all other methods too.
 type Tracee struct {
 	pid        int
 	follow     bool
-	OnExec     func(pid int) error // at each execve: the new program is mapped, nothing of it has run
-	OnMap      func(pid int) error // while loading: something executable may have been mapped
-	OnReady    func(pid int) error // the loader is done: main is still to come
-	OnStop     func()              // a thread has stopped with all others, until SIGCONT
-	OnContinue func()              // a thread that stood goes on; a new one too
-	OnFork     func(parent, pid int, shared bool)
-	OnEnd      func(pid int)
-	loading    map[int]procfs.Mapping // the dynamic loader's code, by process, while it runs
-	born       map[int]bool           // processes that have been forked and have not ended
-	execd      bool
+	OnExec     func(pid int) error                // at each execve: the new program is mapped, and nothing of it has run
+	OnMap      func(pid int) error                // while the dynamic loader runs: an executable mapping may be new
+	OnReady    func(pid int) error                // the dynamic loader has ended, and main has not begun
+	OnStop     func()                             // a group stop: all threads have stopped until SIGCONT
+	OnContinue func()                             // a thread runs again after a group stop; also at the first stop of a new thread
+	OnFork     func(parent, pid int, shared bool) // shared: the child runs in its parent's memory
+	OnEnd      func(pid int)                      // a process that was forked has ended
+	loading    map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
+	born       map[int]bool                       // process IDs of processes that have been forked and have not ended
+	execd      bool                               // the program has been executed
 
-	Brake   *Brake // nil: never made to wait
-	holding bool   // the running threads are being interrupted, and who stops stays
-	since   time.Time
-	kept    map[int]unix.WaitStatus // stops to serve at the end of the hold
+	Brake   *Brake                  // nil: the program is never made to wait
+	holding bool                    // a hold: the running threads are interrupted, and threads that stop stay stopped
+	since   time.Time               // when the hold began
+	kept    map[int]unix.WaitStatus // by thread ID: stops to handle at the end of the hold
 }
 
-// Exit is how a program ended.
+// Exit is how a program ended: with an exit status, or by a signal.
 type Exit struct {
-	Status int         // its own exit status
-	Signal unix.Signal // or the signal that ended it
-	Core   bool
+	Status int         // exit status, if Signal is 0
+	Signal unix.Signal // the signal that ended it; 0: none
+	Core   bool        // the signal produced a core dump
 }
 
-// Code returns the exit status in a shell's terms: 128 + n for signal n.
+// Code returns the exit status as a shell does: 128 + n for signal n.
 func (e Exit) Code() int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
@@ -72,8 +72,8 @@ func (e Exit) Code() int {
 	return e.Status
 }
 
-// NewTracee returns a tracee that is not traced yet. With follow the processes that it forks are
-// traced too.
+// NewTracee returns a Tracee for a process that is not traced yet. With follow, the processes
+// that it forks are traced too.
 func NewTracee(pid int, follow bool) *Tracee {
 	return &Tracee{pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, born: map[int]bool{}}
 }
@@ -90,11 +90,11 @@ func (t *Tracee) Seize() error {
 	return nil
 }
 
-// ErrNeverRan says that the process ended before it became the program.
+// ErrNeverRan means that the process ended before it became the program.
 var ErrNeverRan = errors.New("the program was not executed")
 
-// Run waits for the program's end, serving its stops and making it wait where
-// the brake says so.
+// Run handles the program's stops, and makes it wait when the brake asks for it, until the
+// program ends.
 func (t *Tracee) Run() (Exit, error) {
 	for {
 		if err := t.press(); err != nil {
@@ -125,7 +125,7 @@ func (t *Tracee) Run() (Exit, error) {
 	}
 }
 
-// arrived serves a stop, or keeps it during a hold.
+// arrived handles a stop, or keeps it during a hold.
 func (t *Tracee) arrived(tid int, ws unix.WaitStatus) error {
 	if interruption(ws) {
 		resumeCall(tid)
@@ -144,8 +144,9 @@ func (t *Tracee) serve(tid int, ws unix.WaitStatus) error {
 	return nil
 }
 
-// press begins a hold, and ends it. There is none while libraries are loaded:
-// the one thread that there is makes no events, and its stops must be served.
+// press begins or ends a hold if the brake asks for it. It begins none while libraries are
+// loaded: then the program has only one thread, which makes no events, and its stops must be
+// handled.
 func (t *Tracee) press() error {
 	switch {
 	case t.holding && t.Brake.enough():
@@ -164,7 +165,7 @@ func (t *Tracee) press() error {
 	return nil
 }
 
-// starting: the first program's libraries are being loaded.
+// starting reports whether the libraries of the first process are being loaded.
 func (t *Tracee) starting() bool {
 	_, loading := t.loading[t.pid]
 	return loading
@@ -177,8 +178,8 @@ func (t *Tracee) endHold() {
 	}
 }
 
-// idle is called when nothing is to be told. During a hold threads wake up and
-// run: they are stopped as they show up.
+// idle is called when there is no stop to handle. During a hold threads wake up and run; idle
+// interrupts them.
 func (t *Tracee) idle() {
 	if t.holding {
 		t.interruptRunning()
@@ -189,13 +190,13 @@ func (t *Tracee) idle() {
 func (t *Tracee) interruptRunning() {
 	for _, pid := range t.Brake.pids() {
 		procfs.EachRunning(pid, func(tid int) {
-			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // it may have ended
+			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // the thread may have ended
 		})
 	}
 }
 
-// killed reports whether a thread that stood in a stop has been killed, which
-// takes its memory and so makes other things fail: its end is still to be told.
+// killed reports whether a thread that was in a stop has been killed. Its memory is gone then,
+// which makes other things fail; its end will be reported by wait4.
 func killed(tid int) bool {
 	var msg uint64
 	err := ptrace(unix.PTRACE_GETEVENTMSG, tid, 0, uintptr(unsafe.Pointer(&msg)))
@@ -209,10 +210,10 @@ func exitOf(ws unix.WaitStatus) Exit {
 	return Exit{Status: ws.ExitStatus()}
 }
 
-// syscallStop marks, with PTRACE_O_TRACESYSGOOD, a stop at a system call.
+// syscallStop is the signal of a stop at a system call, with PTRACE_O_TRACESYSGOOD.
 const syscallStop = unix.SIGTRAP | 0x80
 
-// stopped serves one stop and lets the thread go on.
+// stopped handles one stop and lets the thread continue.
 func (t *Tracee) stopped(tid int, ws unix.WaitStatus) error {
 	sig := ws.StopSignal()
 	event := int(uint32(ws) >> 16)
@@ -223,7 +224,8 @@ func (t *Tracee) stopped(tid int, ws unix.WaitStatus) error {
 		return t.executed(tid)
 	case event == unix.PTRACE_EVENT_STOP:
 		if sig == unix.SIGSTOP || sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU {
-			// A group stop: stay stopped, as without a tracer, until SIGCONT.
+			// A group stop: the thread stays stopped until SIGCONT, as it would without a
+			// tracer.
 			err := gone(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
 			t.OnStop()
 			return err
@@ -263,9 +265,9 @@ func (t *Tracee) executed(tid int) error {
 	return t.resume(tid, 0)
 }
 
-// birth serves the first stop of a process that was forked.
+// birth handles the first stop of a process that was forked.
 func (t *Tracee) birth(tid int) {
-	// A thread's first stop, and each at the end of a group stop, looks the same.
+	// The first stop of a thread, and the stop at the end of a group stop, look the same.
 	if !t.follow || tid == t.pid || t.born[tid] || unix.Tgkill(tid, tid, 0) != nil {
 		return
 	}
@@ -278,9 +280,9 @@ func (t *Tracee) birth(tid int) {
 	t.OnFork(parent, tid, sharesMemory(parent, tid))
 }
 
-// sharesMemory tells a process that vfork or posix_spawn made, which runs in its
-// parent's memory until its execve. One that has no parent any more has its own:
-// who calls vfork waits.
+// sharesMemory reports whether a process runs in its parent's memory until its execve, because
+// it was made by vfork or posix_spawn. A process whose parent has ended has memory of its own,
+// since a caller of vfork waits.
 func sharesMemory(parent, pid int) bool {
 	const vm = 1 // KCMP_VM
 	r, _, e := unix.Syscall6(unix.SYS_KCMP, uintptr(parent), uintptr(pid), vm, 0, 0, 0)
@@ -290,7 +292,7 @@ func sharesMemory(parent, pid int) bool {
 	return r == 0
 }
 
-// ended serves the end of a thread, which may be the last of its process.
+// ended handles the end of a thread, which may be the last of its process.
 func (t *Tracee) ended(tid int) {
 	delete(t.loading, tid)
 	if t.born[tid] {
@@ -299,8 +301,8 @@ func (t *Tracee) ended(tid int) {
 	}
 }
 
-// dynamicLoader finds the code of the program's interpreter at execve: the
-// one file besides the program itself.
+// dynamicLoader returns the mapping of the code of the program's interpreter at execve: then it
+// is the only file that is mapped besides the program.
 func dynamicLoader(pid int, maps []procfs.Mapping) (procfs.Mapping, bool) {
 	exe, err := procfs.Executable(pid)
 	if err != nil {
@@ -314,8 +316,7 @@ func dynamicLoader(pid int, maps []procfs.Mapping) (procfs.Mapping, bool) {
 	return procfs.Mapping{}, false
 }
 
-// systemCall serves a stop at a system call's entry or exit while the dynamic
-// loader runs.
+// systemCall handles a stop at the entry or exit of a system call while the dynamic loader runs.
 func (t *Tracee) systemCall(tid int) error {
 	loader, loading := t.loading[tid]
 	if !loading {
@@ -352,7 +353,7 @@ type ptraceSyscallInfo struct {
 	_    [64]byte
 }
 
-// SyscallInfo returns what a thread that stands at a system call is about to do, or has done.
+// SyscallInfo returns the system call at whose entry or exit a thread has stopped.
 func SyscallInfo(tid int) (ptraceSyscallInfo, error) {
 	var info ptraceSyscallInfo
 	_, _, e := unix.Syscall6(unix.SYS_PTRACE, unix.PTRACE_GET_SYSCALL_INFO, uintptr(tid), unsafe.Sizeof(info),
@@ -363,8 +364,8 @@ func SyscallInfo(tid int) (ptraceSyscallInfo, error) {
 	return info, nil
 }
 
-// gone takes "no such process" for success: a thread may be killed at any
-// moment, and its end is reported all the same.
+// gone returns nil if the error is "no such process": a thread may be killed at any moment, and
+// wait4 reports its end all the same.
 func gone(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -380,8 +381,8 @@ func ptrace(request int, pid int, addr, data uintptr) error {
 	return nil
 }
 
-// OnOneThread runs f on an operating system thread of its own, as ptrace
-// demands; the thread ends with f.
+// OnOneThread runs f on an operating system thread of its own, as ptrace requires. The thread
+// ends when f returns.
 func OnOneThread(f func()) {
 	go func() {
 		runtime.LockOSThread()
@@ -389,8 +390,8 @@ func OnOneThread(f func()) {
 			f()
 			return
 		}
-		// The process's first thread does not end with its goroutine: keep
-		// it from being taken for f, and give it back.
+		// The process's first thread does not end with its goroutine. So this goroutine keeps it
+		// until f runs on another thread, and then releases it.
 		taken := make(chan struct{})
 		OnOneThread(func() {
 			close(taken)

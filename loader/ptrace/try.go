@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try calls f while a process of the tool's own is stopped under ptrace, as exec does with
-// what is to become the program, on the thread that traces it. Explain makes the error of a
-// refusal to trace it.
+// Try calls f while a process of the tool's own is stopped under ptrace, as exec stops the
+// process that is to become the program, and on the thread that traces it. explain converts the
+// error if the process may not be traced.
 func Try(f func(pid int) error, explain func(error) error) error {
 	held, err := Start(Plan{}, nil)
 	if err != nil {

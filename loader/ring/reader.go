@@ -10,25 +10,24 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// pollInterval bounds how long a record lies unread when nothing wakes
-// the reader: short for a person who looks on, long for the CPU.
+// pollInterval bounds the time for which a record lies unread when nothing wakes the reader. It
+// is short for a person who looks on, and long for the CPU.
 const pollInterval = 20 * time.Millisecond
 
-// Handler takes what the ring buffer brings, in the order of the run. The records
-// lie in the ring buffer itself: they cannot be written, and what is kept must be
-// copied.
+// Handler receives the contents of the ring buffer, in the order of the run. The records lie in
+// the ring buffer itself: they are read-only, and what is kept must be copied.
 type Handler interface {
 	Record(*bpf.Record)
 	Call(*bpf.CallRecord)
 	Stack(*bpf.StackRecord)
-	// Part takes a part of a stack whose StackRecord follows.
+	// Part receives a part of a copied stack. The StackRecord follows.
 	Part(*bpf.StackPart)
-	// Idle is called when nothing is left to read for now.
+	// Idle is called when nothing is left to read at the moment.
 	Idle()
 }
 
-// Run hands all records to h until stop is closed and nothing is left, or
-// the ring buffer is closed. A record of unknown kind, or of another size, is an error.
+// Run passes all records to h until stop is closed and nothing is left, or until the ring buffer
+// is closed. It returns an error for a record of unknown kind or of an unexpected size.
 func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 	take := func(raw []byte) error { return handle(raw, h) }
 	for {
@@ -55,7 +54,7 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 	}
 }
 
-// handle returns one record to h. Its memory is aligned as the kernel aligns it, by 8.
+// handle passes one record to h. The kernel aligns records by 8 bytes.
 func handle(raw []byte, h Handler) error {
 	if len(raw) == 0 {
 		return errors.New("the ring buffer brought an empty record")
@@ -85,16 +84,16 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// visit is what somebody wants done between two records.
+// visit is a call of Between: a function to call between two records.
 type visit struct {
 	do    func()
-	after uint64 // position in the ring buffer that must have been read
+	after uint64 // position in the ring buffer up to which all must have been read before
 	done  chan struct{}
 }
 
-// Between calls f once on the goroutine that calls run, between two records and after
-// all that were there when between was called, and returns then. It returns false if that goroutine
-// has closed ended, and f was not called.
+// Between calls f once on the goroutine that calls Run, between two records and after all those
+// that were in the ring buffer when Between was called. It returns true after f has returned,
+// and false, without having called f, if that goroutine has closed ended.
 func (r *Buffer) Between(f func(), ended <-chan struct{}) bool {
 	v := visit{f, r.written(), make(chan struct{})}
 	select {
@@ -108,15 +107,15 @@ func (r *Buffer) Between(f func(), ended <-chan struct{}) bool {
 	case <-ended:
 	}
 	select {
-	case <-v.done: // at the last moment
+	case <-v.done: // f was called just before the goroutine ended
 		return true
 	default:
 		return false
 	}
 }
 
-// serve lets in who waits at Between, as far as all has been read that they want; at
-// is what has been.
+// serve makes the calls of Between that wait for positions up to at. at is the position up to
+// which all has been read.
 func (r *Buffer) serve(at uint64) {
 	for {
 		if r.visitor == nil {

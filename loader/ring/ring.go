@@ -1,6 +1,6 @@
-// Package ring reads the BPF ring buffer: it hands records, in the order of the run, to a Handler,
-// on one goroutine, and says how full the buffer is. It knows how records are told apart, and not
-// what they mean.
+// Package ring reads the BPF ring buffer: it passes records, in the order of the run, to a
+// Handler, on one goroutine, and reports how full the buffer is. It knows the kinds of records,
+// and not what they mean.
 package ring
 
 import (
@@ -18,37 +18,40 @@ import (
 )
 
 // Buffer reads a BPF ring buffer in place. The Reader of cilium/ebpf takes a lock, copies the
-// record and releases its space for each record. The producers read the same word whenever they
-// reserve space, so that each record moves it from core to core. Here a record is read in place
-// and the space of many is released at once. kernel/bpf/ringbuf.c of the kernel is the other side.
+// record and releases its space for each record. The producers read the consumer's position
+// whenever they reserve space, so that releasing each record by itself moves that word from core
+// to core. Here a record is read in place and the space of many is released at once. The
+// producers' side is kernel/bpf/ringbuf.c of the kernel.
 //
-// cilium/ebpf's ringbuf.RawReader is to replace this file once a release has it and the benchmark
-// of the pipeline is equal; v0.22.0, the newest release, does not.
+// cilium/ebpf's ringbuf.RawReader is to replace this file once a release has it and the
+// benchmark of the pipeline is equal; v0.22.0, the newest release, does not have it.
 //
-// One goroutine reads. AvailableBytes, BufferSize and Close may be called by others.
+// One goroutine calls Run. Other goroutines may call AvailableBytes, BufferSize, Between and
+// Close.
 type Buffer struct {
 	m      *ebpf.Map
-	fd     int // epoll, of the ring buffer and of closing
-	wakeup int // eventfd that reports closing
+	fd     int // epoll descriptor for wake-ups and for closing
+	wakeup int // eventfd that is written at closing
 	closed atomic.Bool
 
-	mu    sync.RWMutex // guards what is mapped
-	own   []byte       // our position
-	their []byte       // the producers' position, then the data twice
+	mu    sync.RWMutex // guards the mappings
+	own   []byte       // mapping of the consumer's position
+	their []byte       // mapping of the producers' position, then of the data twice
 
 	consumed, produced *uint64
-	data               []byte // twice the size: what wraps around lies in one piece
+	data               []byte // twice the size, so that a record that wraps around is contiguous
 	size               uint64
-	batch              uint64 // bytes to read before their space is given back
-	high               uint64 // most bytes that were taken when the reader looked; of the reader alone
+	batch              uint64 // bytes that are read before their space is released
+	high               uint64 // most unread bytes seen so far; used by the reader's goroutine alone
 
-	visits  chan visit // see between
-	visitor *visit     // the one that waits; of the reader alone
+	visits  chan visit // calls of Between
+	visitor *visit     // the one that waits for its position; used by the reader's goroutine alone
 }
 
-// The program waits once 1/HighMark of the ring buffer is unread, until no more than 1/LowMark
-// is: half of it is left for what the threads make until they have stopped, and a quarter stays
-// to be read while they start again.
+// The program waits from when 1/HighMark of the ring buffer is unread until no more than
+// 1/LowMark is. The half above the high mark has room for the records that the threads make
+// until they have stopped. The quarter below the low mark keeps the reader busy while they start
+// again.
 const (
 	HighMark = 2
 	LowMark  = 4
@@ -56,12 +59,12 @@ const (
 
 const (
 	recordHeader = 8
-	busyBit      = 1 << 31 // reserved, not committed yet
-	discardBit   = 1 << 30
+	busyBit      = 1 << 31 // in a record's length: reserved, not committed yet
+	discardBit   = 1 << 30 // in a record's length: discarded by its writer
 	// maxBatch is small beside a ring buffer of any use and large beside a record.
 	maxBatch = 1 << 16
-	// spins is how often a record that is being written is looked at before
-	// the processor is given away: its writer may want it.
+	// spins is the number of looks at a record that is being written, after which the reader
+	// yields the processor: the record's writer may need it.
 	spins = 100
 )
 
@@ -96,7 +99,7 @@ func (r *Buffer) watchClosing() error {
 	return unix.EpollCtl(r.fd, unix.EPOLL_CTL_ADD, r.wakeup, &unix.EpollEvent{Events: unix.EPOLLIN})
 }
 
-// wait waits until a producer asks for the reader, or so long. The error is
+// wait waits until a producer wakes the reader, but no longer than atMost. It returns
 // os.ErrClosed once the ring buffer is closed.
 func (r *Buffer) wait(atMost time.Duration) error {
 	r.mu.RLock()
@@ -115,9 +118,9 @@ func (r *Buffer) wait(atMost time.Duration) error {
 	return nil
 }
 
-// drain hands take all records that there are, and gives their number. What take
-// is given lies in memory that is shared with the kernel: it cannot be written,
-// and is good until take returns. The error is os.ErrClosed once the ring buffer is closed.
+// drain calls take with each record that is there, and returns the number of records. The
+// argument of take lies in memory that is shared with the kernel: it is read-only, and valid
+// until take returns. drain returns os.ErrClosed once the ring buffer is closed.
 func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -125,7 +128,7 @@ func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 		return 0, os.ErrClosed
 	}
 	at := atomic.LoadUint64(r.consumed)
-	given := at // back
+	given := at // position up to which space has been released
 	defer func() { atomic.StoreUint64(r.consumed, at) }()
 	for {
 		until := atomic.LoadUint64(r.produced)
@@ -157,8 +160,8 @@ func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 	}
 }
 
-// record returns the record at a position, and the position of the next one. It is nil
-// for a record that its writer has discarded.
+// record returns the record at a position, and the position of the next one. raw is nil for a
+// record that its writer has discarded.
 func (r *Buffer) record(at, until uint64) (next uint64, raw []byte, err error) {
 	if until-at < recordHeader {
 		return at, nil, fmt.Errorf("the header of a record in the ring buffer: %w", io.ErrUnexpectedEOF)
@@ -186,7 +189,8 @@ func (r *Buffer) record(at, until uint64) (next uint64, raw []byte, err error) {
 	return next, r.data[start+recordHeader:][:n:n], nil
 }
 
-// AvailableBytes returns how much is unread, headers included; 0 when it is being closed.
+// AvailableBytes returns the number of unread bytes, headers included; 0 while the ring buffer
+// is being closed.
 func (r *Buffer) AvailableBytes() int {
 	if !r.mu.TryRLock() {
 		return 0
@@ -199,7 +203,7 @@ func (r *Buffer) AvailableBytes() int {
 	return int(atomic.LoadUint64(r.produced) - consumed)
 }
 
-// written returns the position behind all records that there are.
+// written returns the position behind all records that have been reserved.
 func (r *Buffer) written() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -219,8 +223,8 @@ func (r *Buffer) read() uint64 {
 	return atomic.LoadUint64(r.consumed)
 }
 
-// WakeUps returns a new epoll descriptor for the wake-ups of the ring buffer, each once: the
-// ring buffer itself is ready to be read whenever anything is unread.
+// WakeUps returns a new epoll descriptor that becomes ready once at each wake-up. The descriptor
+// of the ring buffer itself is ready as long as anything is unread.
 func (r *Buffer) WakeUps() (int, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err == nil {
@@ -232,15 +236,15 @@ func (r *Buffer) WakeUps() (int, error) {
 	return fd, nil
 }
 
-// HighWater returns the most bytes that were taken when the reader looked; valid once it
+// HighWater returns the most unread bytes that the reader has seen. It is valid once the reader
 // has ended.
 func (r *Buffer) HighWater() uint64 { return r.high }
 
 // BufferSize returns the size of the ring buffer in bytes.
 func (r *Buffer) BufferSize() int { return int(r.size) }
 
-// Close ends a wait or a drain under way, which end with os.ErrClosed, and frees
-// the ring buffer.
+// Close frees the ring buffer. It first ends a wait or a drain of another goroutine, which
+// return os.ErrClosed.
 func (r *Buffer) Close() error {
 	if r.closed.Swap(true) {
 		return nil

@@ -14,15 +14,15 @@ import (
 	"github.com/tracepredict/tracepredict/internal/loadertest"
 )
 
-// sampler is a BPF program that puts one record into a ring.
+// sampler is a BPF program that puts one record into a ring buffer.
 type sampler struct {
 	prog    *ebpf.Program
 	want    []byte
 	discard bool
 }
 
-// newSampler makes one of so many bytes, all of which are the same. Run answers 1
-// if there was no room.
+// newSampler makes a sampler whose record has size bytes of the value fill. The program returns
+// 1 if there was no room.
 func newSampler(t *testing.T, m *ebpf.Map, size int, fill byte, discard bool) sampler {
 	t.Helper()
 	end := asm.FnRingbufSubmit
@@ -47,7 +47,7 @@ func newSampler(t *testing.T, m *ebpf.Map, size int, fill byte, discard bool) sa
 	return sampler{prog, bytes.Repeat([]byte{fill}, size), discard}
 }
 
-// put runs the program and tells whether there was room.
+// put runs the program and returns whether there was room.
 func (s sampler) put(t *testing.T) bool {
 	t.Helper()
 	full, err := s.prog.Run(&ebpf.RunOptions{Data: make([]byte, 64)})
@@ -73,8 +73,8 @@ func newTestRing(t *testing.T) (*Buffer, *ebpf.Map) {
 	return r, m
 }
 
-// TestRing: what programs put in comes out, in order, but for what they discard,
-// round and round a small ring.
+// TestRing: the reader gets the records that were not discarded, in order, from a ring buffer so
+// small that it wraps around often.
 func TestRing(t *testing.T) {
 	r, m := newTestRing(t)
 	var samplers []sampler
@@ -116,7 +116,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestRingGivesSpaceBack: also while the reader is at it.
+// TestRingGivesSpaceBack: space is released while the reader still drains.
 func TestRingGivesSpaceBack(t *testing.T) {
 	r, m := newTestRing(t)
 	s := newSampler(t, m, 333, 1, false)
@@ -140,7 +140,7 @@ func TestRingGivesSpaceBack(t *testing.T) {
 	}
 }
 
-// TestRingErrors: a record that the reader refuses stays, and ends the reading.
+// TestRingErrors: a record that take refuses ends the drain and stays unread.
 func TestRingErrors(t *testing.T) {
 	r, m := newTestRing(t)
 	s := newSampler(t, m, 8, 1, false)
@@ -153,7 +153,7 @@ func TestRingErrors(t *testing.T) {
 	}
 }
 
-// TestRingClose: closing ends a wait, and is the end.
+// TestRingClose: Close ends a wait, and all later reads fail.
 func TestRingClose(t *testing.T) {
 	r, _ := newTestRing(t)
 	waited := make(chan error)

@@ -6,30 +6,28 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// Copy is what a new place's call stack is found from: the registers, and the
-// top of the stack as far as it could be read.
+// Copy is what a new call stack is found from: the registers, and the top of the stack as far as
+// it could be read.
 type Copy struct {
 	head    bpf.StackRecord
-	base    uint64 // address of the first byte
+	base    uint64 // address of bytes[0]
 	bytes   []byte
 	returns []replacedReturn
 }
 
-// replacedReturn is a return address that a uretprobe replaced by one of its own.
+// replacedReturn is a return address on the stack that a uretprobe has replaced by its own.
 type replacedReturn struct{ at, original uint64 }
 
-// Collector puts the parts of stacks together. Those of one thread come in order, those
-// of several mixed; the stack record of a place comes behind its parts. Of the reader
-// alone.
+// Collector puts the parts of copied stacks together, by thread. The parts of one thread arrive
+// in order, those of several threads mixed; the StackRecord of a call stack arrives after its
+// parts. The reader's goroutine alone uses a Collector.
 type Collector map[uint32]*Copy
 
-// by thread
-
-// maxCollected bounds the stacks that are collected at a time. One whose record was lost stays
-// until its thread has another.
+// maxCollected bounds the stacks that are collected at a time. A stack whose record was lost
+// stays until its thread sends another.
 const maxCollected = 1 << 12
 
-// Part takes a part. What does not go on where the one before ended is left out.
+// Part adds a part. It leaves out a part that does not begin where the one before it ended.
 func (c Collector) Part(p *bpf.StackPart) {
 	k := c[p.Tid]
 	if k == nil || k.head.Stack != p.Stack {
@@ -41,7 +39,7 @@ func (c Collector) Part(p *bpf.StackPart) {
 	}
 	data := p.Data[:min(int(p.Size), len(p.Data))]
 	switch {
-	case p.Addr == 0:
+	case p.Addr == 0: // pairs of an address on the stack and the return address replaced there
 		for ; len(data) >= 16; data = data[16:] {
 			k.returns = append(k.returns, replacedReturn{binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])})
 		}
@@ -52,7 +50,7 @@ func (c Collector) Part(p *bpf.StackPart) {
 	}
 }
 
-// Finish returns the copy of a stack whose record has come.
+// Finish returns the copy of the stack that a record belongs to.
 func (c Collector) Finish(r *bpf.StackRecord) *Copy {
 	k := c[r.Tid]
 	if k == nil || k.head.Stack != r.Stack {
@@ -64,7 +62,7 @@ func (c Collector) Finish(r *bpf.StackRecord) *Copy {
 	return k
 }
 
-// putBack undoes what uretprobes did to the copy.
+// putBack replaces, in the copy, the return addresses of uretprobes by the original ones.
 func (k *Copy) putBack() {
 	for _, r := range k.returns {
 		if at := r.at - k.base; at < uint64(len(k.bytes)) && uint64(len(k.bytes))-at >= 8 {
@@ -73,7 +71,7 @@ func (k *Copy) putBack() {
 	}
 }
 
-// word reads size bytes of the copied stack, at most 8.
+// word returns the size bytes, at most 8, at an address of the copied stack.
 func (k *Copy) word(addr uint64, size int) (uint64, bool) {
 	at := addr - k.base
 	if size < 1 || size > 8 || at >= uint64(len(k.bytes)) || uint64(len(k.bytes))-at < uint64(size) {

@@ -23,13 +23,13 @@ func returnsOf(pairs ...uint64) (data []byte) {
 	return data
 }
 
-// TestCollector: parts of several threads come mixed; each stack is whole.
+// TestCollector: the parts of several threads arrive mixed, and each stack is put together.
 func TestCollector(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 10, 0x1000, 1, 2, 3))
 	c.Part(partOf(2, 11, 0x5000, 9))
 	c.Part(partOf(1, 10, 0x1003, 4))
-	c.Part(partOf(1, 10, 0x2000, 5)) // does not go on
+	c.Part(partOf(1, 10, 0x2000, 5)) // not contiguous with the part before
 	for _, want := range []struct {
 		tid, place uint32
 		base       uint64
@@ -45,8 +45,8 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestCollectorForgets: parts whose record was lost make place for the next ones of
-// their thread.
+// TestCollectorForgets: parts whose record was lost are discarded when their thread sends
+// others.
 func TestCollectorForgets(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 10, 0x1000, 1))
@@ -66,8 +66,8 @@ func TestCollectorForgets(t *testing.T) {
 	}
 }
 
-// TestReturnsPutBack: in the copy is what the program put on its stack, wherever a
-// uretprobe had replaced it.
+// TestReturnsPutBack: the copy has the return addresses that the program put on its stack where
+// uretprobes had replaced them.
 func TestReturnsPutBack(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 1, 0, returnsOf(0x1008, 0xaa, 0x100c, 0xbb, 0xff8, 0xcc)...))
@@ -98,8 +98,8 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// FuzzStackCopy: whatever lies on a program's stack, and in whatever parts it comes,
-// chains stay bounded and nothing panics.
+// FuzzStackCopy: whatever a program's stack contains, and however it is cut into parts, call
+// stacks stay bounded and nothing panics.
 func FuzzStackCopy(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}, uint64(0x7fff0000), uint32(9))
 	f.Add(returnsOf(0, 0, 0x1000, 0x400000), uint64(0), uint32(1<<20))

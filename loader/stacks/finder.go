@@ -1,6 +1,6 @@
-// Package stacks finds the stacks of call sites from copies of registers and stacks: a Collector
-// puts the parts of a copy together, and a Finder unwinds copies on a goroutine of its own and
-// keeps each chain once.
+// Package stacks finds call stacks from copies of registers and stacks: a Collector puts the
+// parts of a copy together, and a Finder unwinds copies on a goroutine of its own and keeps each
+// call stack once.
 package stacks
 
 import (
@@ -15,44 +15,43 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// Finder finds the call stacks of places from copies of registers and stacks, in a
-// goroutine of its own: a chain takes longer than an event, and the reader of the ring buffer
-// must not wait. Copies are large, so they are kept no longer than that takes; what
-// stays is the chain, once for all places that have it.
+// Finder finds the call stacks of call stack IDs from copies of registers and stacks, on a
+// goroutine of its own: unwinding takes longer than handling an event, and the reader of the
+// ring buffer must not wait. Copies are large, so that they are freed once they are unwound.
+// What stays is the call stack, once for all IDs that have it.
 //
-// One goroutine calls take, and then end; chain may be called by any.
+// One goroutine calls Take, and then End; any goroutine may call Chain.
 type Finder struct {
 	code   Space
-	tables map[*elf.File]*unwind.Table // of run alone
-	todo   chan *Copy
-	ended  chan struct{} // closed when all are found
+	tables map[*elf.File]*unwind.Table // used by Run alone
+	todo   chan *Copy                  // copies to unwind
+	ended  chan struct{}               // closed when all are unwound
 
-	mu      sync.Mutex       // guards what follows; a leaf
-	found   *sync.Cond       // places has another chain
-	places  map[uint32]int32 // the place's chain in known, -1 while it is being looked for
-	whole   int              // places whose chain reaches the thread's or the program's first function
-	known   [][]uint64
-	numbers map[string]int32 // of known, by its bytes
+	mu      sync.Mutex       // guards the fields below; no other lock is acquired while it is held
+	found   *sync.Cond       // signalled when another call stack has been found
+	places  map[uint32]int32 // by call stack ID: index in known, -1 while it is being looked for
+	whole   int              // IDs whose call stack reaches the first function of the thread or program
+	known   [][]uint64       // the distinct call stacks
+	numbers map[string]int32 // index in known, by the bytes of the call stack
 }
 
-// Space is what code lies where in the processes.
+// Space finds the code at addresses of processes.
 type Space interface {
-	// Code returns the file whose code lies at an address of a process, and how far
-	// it lies from where it was linked.
+	// Code returns the file whose code is at an address of a process, and its load bias.
 	Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bool)
 	// Site returns the site of an index in records; nil if there is none.
 	Site(index uint32) *probes.Site
 }
 
 const (
-	// maxCopies bounds the copies that wait, of 64 KiB each at most. The reader waits when
-	// there are more, and the program with it.
+	// maxCopies bounds the copies that wait, each of at most 64 KiB. When there are more, the
+	// reader waits, and with it the program.
 	maxCopies = 512
-	// maxPlaces bounds the chains that are kept. The BPF programs have a table of half
-	// as many places; an event beyond it comes as a place of its own, and Lost
+	// maxPlaces bounds the call stack IDs. The BPF programs have a table of half as many call
+	// stacks; an event whose call stack has no room in it has an ID of its own, and attach.Lost
 	// counts it.
 	maxPlaces = 1 << 16
-	// maxChain bounds a chain. A recursion that is deeper loses its outer end.
+	// maxChain bounds the frames of a call stack. A deeper recursion loses its outermost frames.
 	maxChain = 512
 )
 
@@ -65,7 +64,7 @@ func New(code Space) *Finder {
 	return c
 }
 
-// Take has the chain of a place found.
+// Take queues a copy to be unwound, unless its ID is known already.
 func (c *Finder) Take(k *Copy) {
 	c.mu.Lock()
 	_, again := c.places[k.head.Stack]
@@ -78,13 +77,13 @@ func (c *Finder) Take(k *Copy) {
 	c.todo <- k
 }
 
-// End waits until all chains are found.
+// End waits until all copies are unwound.
 func (c *Finder) End() {
 	close(c.todo)
 	<-c.ended
 }
 
-// Run finds chains until end is called.
+// Run unwinds copies until End is called.
 func (c *Finder) Run() {
 	defer close(c.ended)
 	for k := range c.todo {
@@ -99,7 +98,8 @@ func (c *Finder) Run() {
 	}
 }
 
-// number returns a chain its number in known; with mu held.
+// number returns the index of a call stack in known, and adds it if it is new. The caller holds
+// mu.
 func (c *Finder) number(pcs []uint64) int32 {
 	key := make([]byte, 0, 8*len(pcs))
 	for _, pc := range pcs {
@@ -114,8 +114,9 @@ func (c *Finder) number(pcs []uint64) int32 {
 	return n
 }
 
-// Chain returns the call stack of a place, innermost first: the instruction pointer,
-// then return addresses. It waits until it is found; nil if the place is not known.
+// Chain returns the call stack of an ID, innermost frame first: the instruction pointer, and
+// then return addresses. It waits until the call stack has been found. It returns nil if the ID
+// is unknown.
 func (c *Finder) Chain(place uint32) []uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,19 +132,19 @@ func (c *Finder) Chain(place uint32) []uint64 {
 	}
 }
 
-// Counts returns how many places have been looked at, and how many of them have a chain
-// that reaches its thread's, or the program's, first function.
+// Counts returns the number of call stack IDs, and of those whose call stack reaches the first
+// function of its thread or of the program.
 func (c *Finder) Counts() (places, whole int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.places), c.whole
 }
 
-// layout says which registers, by DWARF's numbers, a walk is told of.
+// layout describes the registers that a copy has, by DWARF's numbers.
 type layout struct {
 	arch insn.Arch
-	pc   int
-	all  int // how many there are but for pc
+	pc   int // index of the instruction pointer
+	all  int // number of the other registers
 }
 
 // native returns the layout of the programs that this machine runs.
@@ -154,8 +155,9 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind returns the chain of a copy, and why it ends. A watchpoint's trap may have come in a
-// copy of the instruction that the kernel stepped, elsewhere: the record tells where it was.
+// unwind returns the call stack of a copy, and why it ends. The kernel may have stepped a copy
+// of the instruction elsewhere when a watchpoint trapped; the record then has the original
+// address in Caller.
 func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
@@ -180,16 +182,17 @@ func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	return pcs, end
 }
 
-// entryCode is how much code, in bytes, a file has at its entry that nothing calls. In the
-// dynamic loader it calls libraries' constructors, and has no call frame information.
+// entryCode is the size, in bytes, of the code at a file's entry that no function calls. In the
+// dynamic loader it calls the constructors of libraries, and has no call frame information.
 const entryCode = 256
 
+// atEntry reports whether an address is in that code.
 func (c *Finder) atEntry(pid int, pc uint64) bool {
 	file, bias, ok := c.code.Code(pid, pc)
 	return ok && pc-bias-file.Entry() < entryCode
 }
 
-// table returns what is known of how to unwind the code at an address.
+// table returns the unwind table of the file at an address, and the file's load bias.
 func (c *Finder) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
 	file, bias, ok := c.code.Code(pid, pc)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// code is the test's own binary as it would lie in a process, and two sites.
+// code is a Space with the code of the test's own binary at a load bias, and two sites.
 type code struct {
 	file  *elf.File
 	bias  uint64
@@ -50,15 +50,15 @@ func (c *code) Site(index uint32) *probes.Site {
 	return nil
 }
 
-// copyAt returns a copy without a stack.
+// copyAt returns a copy that has registers and no stack.
 func copyAt(place, site uint32, pc, caller uint64) *Copy {
 	k := &Copy{head: bpf.StackRecord{Stack: place, Site: site, Caller: caller}}
 	k.head.Regs[native().pc] = pc
 	return k
 }
 
-// TestChains: of a place without a stack there is what the record tells; equal chains
-// are kept once; who asks waits for the answer.
+// TestChains: without a copied stack the call stack is what the record has. Equal call stacks
+// are kept once. Chain waits until the call stack is found.
 func TestChains(t *testing.T) {
 	c := New(newCode(t))
 	asked := make(chan []uint64)
@@ -72,7 +72,7 @@ func TestChains(t *testing.T) {
 	c.Take(copyAt(3, 1, 100, 201))
 	c.Take(copyAt(4, 0, 100, 200))
 	c.Take(copyAt(5, 2, 100, 300))
-	c.Take(copyAt(5, 2, 7, 7)) // not again
+	c.Take(copyAt(5, 2, 7, 7)) // ignored: ID 5 is known
 	c.End()
 	for place, want := range map[uint32][]uint64{1: {100, 200}, 2: {100, 200}, 3: {100, 201}, 4: {100}, 5: {300}, 6: nil} {
 		if diff := cmp.Diff(want, c.Chain(place)); diff != "" {
@@ -84,7 +84,7 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestChainsBounded: a program that has places without end does not have as much memory.
+// TestChainsBounded: the call stacks of a program with endlessly many IDs take bounded memory.
 func TestChainsBounded(t *testing.T) {
 	c := New(&code{})
 	go c.Run()
