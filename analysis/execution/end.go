@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// endOf is how many of the steps are executed; the others are the error.
+// endOf returns how many of the steps are executed; the others are the error.
 func endOf(steps []finding.Step, kind finding.Kind) int {
 	switch kind {
 	case finding.Race:
@@ -22,7 +22,7 @@ func endOf(steps []finding.Step, kind finding.Kind) int {
 	return len(steps)
 }
 
-// ends tells why the last steps are not the error.
+// ends returns nil if the last steps are the error.
 func (s *state) ends(last []finding.Step, kind finding.Kind) *Refusal {
 	switch kind {
 	case finding.Property:
@@ -35,7 +35,7 @@ func (s *state) ends(last []finding.Step, kind finding.Kind) *Refusal {
 	return refuse(Goal, "nothing is known of a witness for %q", kind)
 }
 
-// deadlock: the threads wait in a cycle.
+// deadlock checks that the threads wait for each other in a cycle.
 func (s *state) deadlock(last []finding.Step) *Refusal {
 	if len(last) < 2 {
 		return refuse(Goal, "a deadlock's witness ends with %d blocked acquires, want two or more", len(last))
@@ -57,7 +57,7 @@ func (s *state) deadlock(last []finding.Step) *Refusal {
 	return refuse(Goal, "the %d blocked threads do not wait for each other in a ring", len(last))
 }
 
-// blocked is the acquire at which a thread is to wait.
+// blocked returns the acquire at which a thread should wait.
 func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
 	i, no := s.enabled(x.Thread)
 	if no != nil {
@@ -73,7 +73,8 @@ func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
 	return e, nil
 }
 
-// enabled is the thread's next event, which only the state may hold up.
+// enabled returns the thread's next event, if its needs are met. Only the state of its object may
+// still forbid it.
 func (s *state) enabled(t event.ThreadID) (int32, *Refusal) {
 	i, no := s.next(t)
 	if no == nil {
@@ -82,7 +83,8 @@ func (s *state) enabled(t event.ThreadID) (int32, *Refusal) {
 	return i, no
 }
 
-// cycle reports whether each wants what the one that many places on holds.
+// ring reports whether each thread requests a lock that excludes it and that is held by the thread
+// the given number of indices after it, cyclically.
 func (s *state) ring(wants []*event.Event, places int) bool {
 	for k, e := range wants {
 		by := wants[(k+places)%len(wants)].Thread
@@ -94,7 +96,8 @@ func (s *state) ring(wants []*event.Event, places int) bool {
 	return true
 }
 
-// race: the two accesses are both next, whatever they would see.
+// race checks that the two accesses are both next, and conflict. Which values they would read does
+// not matter.
 func (s *state) race(last []finding.Step) *Refusal {
 	if len(last) != 2 {
 		return refuse(Goal, "a race's witness ends with two accesses, this one has %d steps", len(last))

@@ -1,18 +1,18 @@
-// Package execution judges witnesses by executing them. It knows the rules of an
-// execution and nothing else: neither clocks, nor closures, nor who found the witness.
+// Package execution checks witnesses by executing them. It knows the rules of an execution and
+// nothing else: no clocks, no closures, and not how a witness was found.
 //
-// In goes a run, and then schedules of its events, each a plain list of steps with the
-// error that it is to end in. Out comes nil, or the step that breaks a rule, and which.
-// docs/witnesses.md has the rules in words, by the names of type Rule.
+// The input is a run, and then schedules of its events, each a plain list of steps with the error
+// in which it should end. The result is nil, or the step that breaks a rule, and the rule.
+// docs/witnesses.md has the rules in words, under the names of type Rule.
 //
-// What an event needs is read off the run once (Observe, in run.go): whose store a load
-// saw, which notification ended a wait, which generation of a barrier was whose. The rules are
-// in rules.go, by operation, and what makes an error in end.go.
+// What an event needs is computed from the run once (Observe, in run.go): which store a load saw,
+// which notification ended a wait, which generation a barrier operation belongs to. The rules are
+// in rules.go, by operation, and the conditions of an error in end.go.
 //
 // # Cost
 //
-// Observe and Check take time and memory of O(n) for n events or steps, and O(1) in what
-// else there is; a lock with k readers costs O(k) at each of its operations.
+// Observe and Check take O(n) time and memory for n events or steps, independent of the number of
+// threads and objects. A lock with k readers costs O(k) at each of its operations.
 package execution
 
 import (
@@ -23,27 +23,27 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Rule is what a step can break.
+// Rule is a rule that a step can break.
 type Rule uint8
 
 // The rules.
 const (
-	ProgramOrder Rule = iota // each thread does the next of what it did in the run
+	ProgramOrder Rule = iota // each thread executes its events in the order of the run
 	Creation                 // a thread begins after its creation
 	Ending                   // a thread is joined after its last event
 	Lifetime                 // an object is made, then used, then destroyed
 	Exclusion                // a lock has one holder, or readers
-	Attempt                  // an attempt fails at a lock that is held as in the run, at a semaphore that is 0
+	Attempt                  // an attempt fails on a lock held as in the run, or on a semaphore at 0
 	Writer                   // a read sees the write that it saw in the run
-	Waking                   // who was notified sleeps before it and wakes after it
-	Generations              // barriers gather as in the run
+	Waking                   // a notified thread waits before the notification and wakes after it
+	Generations              // the generations of a barrier are those of the run
 	Count                    // a semaphore does not fall below 0
-	Once                     // who finds it done comes after its doing
-	Messages                 // what is received was sent, in that order
-	Goal                     // the error is next
+	Once                     // a thread that finds an initialisation done comes after it
+	Messages                 // a received message was sent, after the same messages as in the run
+	Goal                     // the error can occur next
 )
 
-// String returns the rule's name as docs/witnesses.md has it.
+// String returns the rule's name as in docs/witnesses.md.
 func (r Rule) String() string {
 	names := [...]string{
 		"program order", "creation", "ending", "lifetime", "mutual exclusion", "failed attempt", "writer", "waking",
@@ -52,12 +52,12 @@ func (r Rule) String() string {
 	return names[int(r)%len(names)]
 }
 
-// Refusal says why a witness is no witness.
+// Refusal reports why a schedule is not a witness.
 type Refusal struct {
-	Step   int // from 1
+	Step   int // number of the step that breaks the rule, from 1
 	Rule   Rule
 	Why    string // names events, threads and objects by number
-	Unseen bool   // the run itself breaks the rule there: something of it was not seen
+	Unseen bool   // the run itself breaks the rule there, so something was not recorded
 	step   finding.Step
 }
 
@@ -66,7 +66,8 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("step %d, %s by thread %d, breaks the rule of %s: %s", r.Step, r.step.Op, r.step.Thread, r.Rule, r.Why)
 }
 
-// Unseen reports whether an error of Check is a Refusal for what was not seen of the run.
+// Unseen reports whether an error of Check is a Refusal caused by something in the run that was
+// not recorded.
 func Unseen(err error) bool {
 	var no *Refusal
 	return errors.As(err, &no) && no.Unseen
@@ -76,26 +77,26 @@ func refuse(r Rule, format string, args ...any) *Refusal {
 	return &Refusal{Rule: r, Why: fmt.Sprintf(format, args...)}
 }
 
-// Judge judges witnesses of one run. A Run is one.
+// Judge checks witnesses of one run. A *Run is one.
 type Judge interface {
 	Check(steps []finding.Step, kind finding.Kind) error
 }
 
-// Bench makes the Judge of a run: what finds witnesses has one, Observed unless a test
-// wants another.
+// Bench makes the Judge of a run. The packages that find witnesses have one: Observed, unless a
+// test uses another.
 type Bench func(run []event.Event) Judge
 
 // Observed is the Bench that makes a Run.
 func Observed(run []event.Event) Judge { return Observe(run) }
 
-// Tally counts what judges answered.
+// Tally counts the results of judges.
 type Tally struct {
-	Checked uint64 // witnesses
-	Refused uint64 // of these; each is an error of who made it
-	Unseen  uint64 // refused for something of the run that was not seen, and not among Refused
+	Checked uint64 // witnesses checked
+	Refused uint64 // witnesses refused; each is an error in the package that found it
+	Unseen  uint64 // witnesses refused because something was not recorded; not in Refused
 }
 
-// Count takes an answer.
+// Count counts a result of Check.
 func (t *Tally) Count(err error) {
 	t.Checked++
 	switch {
@@ -106,18 +107,18 @@ func (t *Tally) Count(err error) {
 	}
 }
 
-// Add takes the answers of another.
+// Add adds the counts of another Tally.
 func (t *Tally) Add(o Tally) {
 	t.Checked += o.Checked
 	t.Refused += o.Refused
 	t.Unseen += o.Unseen
 }
 
-// Check executes a witness, from the beginning of the run, and then looks for the error:
-// for finding.Race the last two steps are conflicting accesses, for finding.Deadlock two
-// or more Blocked ones are acquires that wait for each other in a cycle, of each the next
-// event of its thread. For finding.Property nothing but the steps is asked. An error is a
-// *Refusal.
+// Check executes a witness from the beginning of the run, and then checks that the error can
+// occur. For finding.Race the last two steps must be conflicting accesses. For finding.Deadlock
+// there must be two or more last steps marked Blocked: acquires that wait for each other in a
+// cycle, each the next event of its thread. For finding.Property only the steps are checked. A
+// non-nil error is a *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 	s := r.start()
 	end := endOf(steps, kind)
@@ -137,22 +138,22 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 	return nil
 }
 
-// state is what the steps so far have led to.
+// state is the state of the execution after the steps so far.
 type state struct {
 	*Run
-	when    []int32 // by event: the step that executed it, from 1; 0: none has
-	heads   []int32 // by queue: how many of its first events are known to be executed
+	when    []int32 // by event: the step that executed it, from 1; 0: not executed
+	heads   []int32 // by queue: a number of its first events that are executed; see head
 	objects []object
 	steps   int32
 }
 
-// object is the state of an object of whatever kind.
+// object is the state of an object of any kind.
 type object struct {
-	holders []int32 // of a lock: the acquires whose sections are open
+	holders []int32 // of a lock: the acquires of its open critical sections; see Run.holder
 	writer  int32   // of a variable: its last write, or nobody
 	gone    bool    // destroyed
-	sent    int32   // of a channel: how many messages were sent,
-	ordered int32   // and how many of the first are the first of the run
+	sent    int32   // of a channel: the number of messages sent
+	ordered int32   // of a channel: how many of these, from the first on, are those of the run
 	value   int64   // of a semaphore
 }
 
@@ -187,7 +188,7 @@ func (s *state) step(x *finding.Step) *Refusal {
 	return nil
 }
 
-// next is the thread's next event.
+// next returns the thread's next event.
 func (s *state) next(t event.ThreadID) (int32, *Refusal) {
 	queue, known := s.threads[t]
 	if !known || int(s.head(queue)) == len(s.queues[queue]) {
@@ -196,7 +197,7 @@ func (s *state) next(t event.ThreadID) (int32, *Refusal) {
 	return s.queues[queue][s.head(queue)], nil
 }
 
-// ready reports what the event must come after, or that its object is no more.
+// ready returns nil if the needs of the event are met and its object is not destroyed.
 func (s *state) ready(i int32) *Refusal {
 	if s.objects[s.object[i]].gone {
 		return refuse(Lifetime, "object %d has been destroyed", s.events[i].Object)
@@ -209,7 +210,7 @@ func (s *state) ready(i int32) *Refusal {
 	return nil
 }
 
-// head is how many of the first events of a queue have been executed.
+// head returns how many of the first events of a queue have been executed.
 func (s *state) head(q int32) int32 {
 	list := s.queues[q]
 	for int(s.heads[q]) < len(list) && s.when[list[s.heads[q]]] > 0 {
@@ -218,7 +219,7 @@ func (s *state) head(q int32) int32 {
 	return s.heads[q]
 }
 
-// may reports what forbids the event now.
+// may returns nil if the event can be executed now.
 func (s *state) may(i int32) *Refusal {
 	if no := s.ready(i); no != nil {
 		return no

@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// rule is an operation's: what forbids it in a state, and what it makes of that. What
-// must have happened before it whatever the state is a need (run.go).
+// rule is the rule of an operation: may checks it in a state, and do updates the state. What must
+// have happened before the operation in any state is a need (run.go).
 type rule struct {
 	may func(s *state, i int32, o *object) *Refusal
 	do  func(s *state, i int32, o *object)
@@ -37,7 +37,8 @@ func ruleOf(op event.Op) rule {
 	return rule{}
 }
 
-// Mutex, spin lock: one holder. Read-write lock: readers or one writer.
+// free checks an acquire. A mutex or spin lock has one holder; a read-write lock has readers or
+// one writer.
 func (s *state) free(i int32, o *object) *Refusal {
 	for _, h := range o.holders {
 		if s.excludes(h, s.events[i].Op) {
@@ -47,15 +48,15 @@ func (s *state) free(i int32, o *object) *Refusal {
 	return nil
 }
 
-// excludes reports whether an open section keeps an acquire waiting.
+// excludes reports whether the open critical section h makes an acquire wait.
 func (s *state) excludes(h int32, op event.Op) bool {
 	return op == event.Acquire || h < 0 || s.events[h].Op == event.Acquire
 }
 
 func (s *state) take(i int32, o *object) { o.holders = append(o.holders, i) }
 
-// Failed trylock, lock that timed out: held at that time, by a section that it failed at
-// in the run (holder's lock → failure → holder's unlock).
+// held checks a failed trylock, or an acquire that timed out: the lock is held, by a critical
+// section at which the attempt also failed in the run (holder's lock → failure → holder's unlock).
 func (s *state) held(i int32, o *object) *Refusal {
 	for _, h := range o.holders {
 		if h < i && i < s.closedBy(h) {
@@ -65,7 +66,8 @@ func (s *state) held(i int32, o *object) *Refusal {
 	return refuse(Attempt, "nobody holds lock %d of those who did in the run", s.events[i].Object)
 }
 
-// Unlock: of a section that is open. One that the run never opened can be closed always.
+// open checks a release: its critical section must be open. If the run has no acquire for it, it
+// is always possible.
 func (s *state) open(i int32, o *object) *Refusal {
 	if h := s.met[i]; h != nobody && !slices.Contains(o.holders, h) {
 		return refuse(Exclusion, "lock %d is not held", s.events[i].Object)
@@ -79,7 +81,8 @@ func (s *state) release(i int32, o *object) {
 	}
 }
 
-// Atomic variable, plain observed variable: same writer. A read-modify-write is one event.
+// sees checks a read of an atomic or observed variable: it must see the same write as in the run.
+// A read-modify-write is one event.
 func (s *state) sees(i int32, o *object) *Refusal {
 	switch want := s.met[i]; {
 	case want == anybody || want == o.writer:
@@ -93,7 +96,8 @@ func (s *state) sees(i int32, o *object) *Refusal {
 
 func (s *state) write(i int32, o *object) { o.writer = i }
 
-// Semaphore: value ≥ 0. Failed sem_trywait: value 0 at that time.
+// positive checks a semaphore wait: the value must be above 0. zero, below, checks a failed
+// sem_trywait: the value must be 0 at that time.
 func (s *state) positive(i int32, o *object) *Refusal {
 	if o.value <= 0 {
 		return refuse(Count, "semaphore %d is %d", s.events[i].Object, o.value)
@@ -111,9 +115,9 @@ func (s *state) zero(i int32, o *object) *Refusal {
 func (s *state) post(_ int32, o *object) { o.value++ }
 func (s *state) wait(_ int32, o *object) { o.value-- }
 
-// Signal, broadcast: wait → notification → wake. A notification that nobody waits for
-// wakes nobody, which is no error; so the wake asks whether it came during the wait. A
-// wake that timed out, or was spurious, needs none.
+// notified checks a wake: wait → notification → wake. A notification without a waiting thread
+// wakes none, which is no error; so the rule checks at the wake whether the notification came
+// during the wait. A wake that timed out, or was spurious, needs no notification.
 func (s *state) notified(i int32, _ *object) *Refusal {
 	sent := s.met[i]
 	switch wait, known := s.slept[i]; {
@@ -127,8 +131,9 @@ func (s *state) notified(i int32, _ *object) *Refusal {
 	return nil
 }
 
-// Futex, pipe, eventfd: write → the read of those bytes. They come in the order in which
-// they were sent, so those before them must be the same.
+// send counts a message of a futex, pipe or eventfd: write → the read of those bytes. Messages are
+// received in the order in which they were sent, so those before a received one must be the same
+// as in the run.
 func (s *state) send(i int32, o *object) {
 	all := s.queues[s.sends[s.object[i]]]
 	if o.sent == o.ordered && int(o.sent) < len(all) && all[o.sent] == i {
@@ -144,5 +149,6 @@ func (s *state) arrived(i int32, o *object) *Refusal {
 	return nil
 }
 
-// Destroy: uses → destroy is a need; what follows uses what is no more.
+// destroy marks the object as destroyed. That all uses come before the destroy is a need; ready
+// refuses uses after it.
 func (s *state) destroy(i int32, o *object) { o.gone = isEnd(&s.events[i]) }

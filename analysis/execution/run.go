@@ -8,48 +8,48 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Run is a run as Check needs it: its events, what each needs and what each met. Events
-// are named by their place in it.
+// Run is a run in the form that Check needs: its events, the needs of each, and what each met. An
+// event is identified by its index in the run.
 type Run struct {
 	events  []event.Event
-	threads map[event.ThreadID]int32 // → the queue of its events
-	ids     map[event.ObjectID]int32
-	object  []int32 // by event: its object, from 1; 0 is none
-	objects int     // how many there are
-	met     []int32 // by event: what it met, see below
-	closed  []int32 // by event: of an acquire, its release
-	slept   map[int32]int32
-	needs   []need
-	needTo  []int32 // by event: its needs end there
-	queues  [][]int32
-	sends   map[int32]int32 // by object: the queue of its messages
+	threads map[event.ThreadID]int32 // the queue of the thread's events
+	ids     map[event.ObjectID]int32 // objects in the order of their first events, from 1; 0 is none
+	object  []int32                  // by event: its object; 0 is none
+	objects int                      // number of objects, none included
+	met     []int32                  // by event: what it met, see nobody below
+	closed  []int32                  // by event: for an acquire, its release
+	slept   map[int32]int32          // by wake: the wait that it ends
+	needs   []need                   // of all events, in the order of the run
+	needTo  []int32                  // by event: the index after its last need in needs
+	queues  [][]int32                // lists of events, see need
+	sends   map[int32]int32          // by object: the queue of its messages
 
-	initial       map[int32]int64 // by object: of semaphores
-	heldBefore    map[int32]int32 // by object: the release of who held the lock when the run begins
-	unexplainable []bool          // by event; nil until asked for
+	initial       map[int32]int64 // by object: the value of a semaphore
+	heldBefore    map[int32]int32 // by object: the release of a lock that was held when the run begins
+	unexplainable []bool          // by event; nil until needed
 }
 
-// need is that the first events of a queue have happened. Queues hold the events of a
-// thread, or of an object those of one sort, in the order of the run. All edges M of the
-// order table that ask nothing of a state are needs.
+// need is the condition that a number of the first events of a queue have been executed. A queue
+// holds the events of one thread, or those of one sort of one object, in the order of the run. All
+// edges M of the order table that do not depend on a state are needs.
 type need struct {
 	queue, first int32
 	rule         Rule
 }
 
-// What an event met is of a read the write that it saw, of a release the acquire, of a
-// wake the notification, of a receive how many messages; or one of these.
+// What an event met: for a read, the write that it saw; for a release, the acquire; for a wake,
+// the notification; for a receive, the number of messages; or one of these values.
 const (
-	nobody int32 = math.MinInt32 + iota
-	// unknown is the writer of a read whose value is not that of the last write.
+	nobody int32 = math.MinInt32 + iota // there is none
+	// unknown is what a read met whose value is not that of the last write.
 	unknown
-	// anybody is the writer of a read that happened earlier than it stands here, when the
-	// variable had the value that it saw (event.Late): its thread did nothing else in
-	// between, so it may be executed there in the witness too.
+	// anybody is what a read met that happened earlier than its position in the run, when the
+	// variable had the value that it saw (event.Late). Its thread did nothing else in between, so
+	// a witness may execute the read whichever the last write is.
 	anybody
 )
 
-// name tells of an event in a refusal.
+// name returns the description of an event in a refusal.
 func (r *Run) name(i int32) string {
 	if i < 0 {
 		return "none recorded"
@@ -58,11 +58,11 @@ func (r *Run) name(i int32) string {
 	return fmt.Sprintf("event %d (%s by thread %d)", e.Seq, e.Op, e.Thread)
 }
 
-// holder is the thread of a section: an acquire, or the complement of the release of one
-// that was open when the run begins.
+// holder returns the thread of a critical section h: h is an acquire, or the bitwise complement of
+// the release of a lock that was held when the run begins.
 func (r *Run) holder(h int32) event.ThreadID { return r.events[max(h, ^h)].Thread }
 
-// closedBy is the end of a section in the run.
+// closedBy returns the release of a critical section in the run.
 func (r *Run) closedBy(h int32) int32 {
 	if h < 0 {
 		return ^h
@@ -77,8 +77,8 @@ func (r *Run) needFrom(i int32) int32 {
 	return r.needTo[i-1]
 }
 
-// isEnd reports whether a thread ended an object's lifetime by this event: an inferred
-// one tells of no deed, only that the memory is another's by then.
+// isEnd reports whether a thread ended an object's lifetime by this event. An inferred destroy is
+// not an operation: it only shows that the memory was used for another object by then.
 func isEnd(e *event.Event) bool { return e.Op == event.Destroy && e.Flags&event.Inferred == 0 }
 
 // unexplained reports whether the run itself breaks the rule at this event.
@@ -94,8 +94,9 @@ func (r *Run) unexplained(i int32) bool {
 	return r.unexplainable[i]
 }
 
-// Observe reads off a run, or the part of it that was recorded, by Seq, what its events
-// need. It keeps the events, and uses no clock of theirs.
+// Observe computes from a run, or from the part of it that was recorded, what its events need. The
+// events are in the order of Seq. Observe keeps the slice and does not use the clocks of the
+// events.
 func Observe(events []event.Event) *Run {
 	n := len(events)
 	w := walk{
@@ -118,14 +119,14 @@ func Observe(events []event.Event) *Run {
 	return w.Run
 }
 
-// walk is the state of the walk over the run.
+// walk is the state of the pass over the run.
 type walk struct {
 	*Run
-	fork      map[event.ThreadID]int32 // → the queue of its creation
-	asleep    map[event.ThreadID]int32 // → its wait
-	inside    map[visitor]int          // of barriers: the generation
+	fork      map[event.ThreadID]int32 // by thread: the queue of its fork
+	asleep    map[event.ThreadID]int32 // by thread: its current wait
+	inside    map[visitor]int          // of barriers: the generation of the thread's last arrival
 	destroyed map[event.ObjectID]bool
-	poster    map[event.ObjectID]event.ThreadID // who alone posts, or 0
+	poster    map[event.ObjectID]event.ThreadID // the only thread that posts, or 0
 	past      []past                            // by object
 }
 
@@ -134,19 +135,19 @@ type visitor struct {
 	object int32
 }
 
-// past is what happened to an object.
+// past is the state of an object so far in the run.
 type past struct {
-	open  []int32 // acquires
-	known bool    // who held the lock when the run begins
-	write int32   // plus 1
-	queue []int32 // by sort, plus 1; nil: there are none
+	open  []int32 // acquires without a release so far
+	known bool    // whether the lock was held when the run begins is known
+	write int32   // the last write, plus 1; 0: none
+	queue []int32 // by sort, plus 1; nil: none
 	more  *more
 }
 
 // The sorts of queues of an object.
 const (
 	births = iota
-	uses   // of one that will be destroyed
+	uses   // of an object that will be destroyed
 	arrivals
 	posts
 	dones
@@ -156,23 +157,23 @@ const (
 	sorts
 )
 
-// more is what few objects have.
+// more is the part of past that few objects have.
 type more struct {
-	sent        []int32 // notifications that no wake has taken
-	size        int     // of a barrier
+	sent        []int32 // signals that no wake has taken, and broadcasts
+	size        int     // number of threads of a generation of a barrier; 0: unknown
 	generations []generation
 	balance     int64
 	waits       int64
-	fixed       bool // the initial value was recorded
+	fixed       bool // Init recorded the initial value
 }
 
-// generation is one use of a barrier, from an arrival on.
+// generation is one use of a barrier, beginning with an arrival.
 type generation struct {
-	first int32
-	left  bool // somebody has departed
+	first int32 // index of its first arrival in the queue of arrivals
+	left  bool  // some thread has departed
 }
 
-// foresee finds what is known only at the end of the run.
+// foresee records what later events of the run determine about earlier ones.
 func (w *walk) foresee(e *event.Event) {
 	switch e.Op {
 	case event.Destroy:
@@ -224,14 +225,14 @@ func (w *walk) newQueue() int32 {
 	return int32(len(w.queues) - 1)
 }
 
-// need adds one of the event that is visited.
+// need adds a need of the current event.
 func (w *walk) need(queue int32, first int, rule Rule) {
 	if first > 0 {
 		w.needs = append(w.needs, need{queue, int32(first), rule})
 	}
 }
 
-// of is a queue of the event's object, which is made if it is not there.
+// of returns a queue of the event's object, which it makes if there is none.
 func (w *walk) of(i int32, sort int) int32 {
 	p := &w.past[w.object[i]]
 	if p.queue == nil {
@@ -248,7 +249,7 @@ func (w *walk) enter(i int32, sort int) {
 	w.queues[q] = append(w.queues[q], i)
 }
 
-// all needs the events of a sort that there were so far.
+// all makes the event need all events so far of a sort of its object.
 func (w *walk) all(i int32, sort int, rule Rule) {
 	q := w.of(i, sort)
 	w.need(q, len(w.queues[q]), rule)
@@ -297,7 +298,7 @@ func (w *walk) event(i int32, e *event.Event) {
 	}
 }
 
-// join needs all events of the thread, also those that are still to come.
+// join needs all events of the thread, including those that come later in the run.
 func (w *walk) join(e *event.Event) {
 	if q, known := w.threads[e.Peer]; known {
 		w.needs = append(w.needs, need{q, math.MaxInt32, Ending})
@@ -314,7 +315,8 @@ func (w *walk) access(i int32, e *event.Event) {
 	}
 }
 
-// source is the write that a read saw; last is the one before it, plus 1.
+// source returns the write that a read saw. last is the last write before the read, plus 1; 0:
+// none.
 func (w *walk) source(e *event.Event, last int32) int32 {
 	switch {
 	case e.Flags&event.NoSource != 0:
@@ -331,8 +333,8 @@ func (w *walk) source(e *event.Event, last int32) int32 {
 	return last - 1
 }
 
-// release finds the acquire: the thread's own, or else the oldest. A lock that was
-// never acquired before was held when the recording began.
+// release finds the acquire of a release: the thread's own, or else the oldest open one. A lock
+// without an acquire before its first release was held when the recording began.
 func (w *walk) release(i int32, e *event.Event) {
 	p := &w.past[w.object[i]]
 	if !p.known {
@@ -348,7 +350,7 @@ func (w *walk) release(i int32, e *event.Event) {
 	p.open = slices.Delete(p.open, at, at+1)
 }
 
-// rest is what few objects have, of the event's object.
+// rest returns more of the event's object, which it makes if there is none.
 func (w *walk) rest(i int32) *more {
 	p := &w.past[w.object[i]]
 	if p.more == nil {
@@ -357,8 +359,8 @@ func (w *walk) rest(i int32) *more {
 	return p.more
 }
 
-// condition finds for a wake the oldest notification since its wait that no other wake
-// has taken.
+// condition finds for a wake the oldest notification since its wait that no other wake has taken.
+// A broadcast can end any number of waits.
 func (w *walk) condition(i int32, e *event.Event) {
 	m := w.rest(i)
 	switch e.Op {
@@ -385,8 +387,9 @@ func (w *walk) condition(i int32, e *event.Event) {
 	}
 }
 
-// barrier: an arrival comes after those of the generations before, a departure after all
-// arrivals of its generation. A generation ends when it is full, or somebody departs.
+// barrier adds the needs of barrier operations: an arrival needs the arrivals of the generations
+// before it, a departure all arrivals of its generation. A generation is complete when it has its
+// number of threads, or a thread departs.
 func (w *walk) barrier(i int32, e *event.Event) {
 	q, m, who := w.of(i, arrivals), w.rest(i), visitor{e.Thread, w.object[i]}
 	if e.Op == event.BarrierDepart {
@@ -411,8 +414,8 @@ func (w *walk) barrier(i int32, e *event.Event) {
 	w.enter(i, arrivals)
 }
 
-// semaphore finds the least initial value that explains the run. Of one that begins with
-// v, and that one thread alone posts, wait v+j comes after post j.
+// semaphore computes the least initial value that explains the run. If Init recorded the initial
+// value v, and only one thread posts, wait v+j needs post j.
 func (w *walk) semaphore(i int32, e *event.Event) {
 	m, o := w.rest(i), w.object[i]
 	switch e.Op {
@@ -444,9 +447,10 @@ func (w *walk) init(i int32, e *event.Event) {
 	}
 }
 
-// message: a receive has the sends before it that begin before its end, and all
-// receives; what found nothing has all receives, and comes before the sends after it. A
-// send that may have waited for room has all receives before its return.
+// message adds the needs of channel operations. A receive needs the sends that may have begun
+// before its end, and all receives before it. A failed receive needs all receives before it, and
+// the sends after it need it. A send that may have waited for room needs the receives that made
+// room before its return.
 func (w *walk) message(i int32, e *event.Event) {
 	switch e.Op {
 	case event.Send:
@@ -468,8 +472,8 @@ func (w *walk) message(i int32, e *event.Event) {
 	}
 }
 
-// madeRoom counts the receives, of n, that made room. Of a channel whose beginning was
-// forgotten the first that are left stand for those, which are more.
+// madeRoom returns how many of the first n receives made room. If the beginning of a channel was
+// discarded, it counts the first of those that are left, which come later.
 func madeRoom(n int, e *event.Event) int {
 	if e.Flags&event.HasValue == 0 || e.Value > uint64(n) {
 		return n
@@ -477,7 +481,7 @@ func madeRoom(n int, e *event.Event) int {
 	return int(e.Value)
 }
 
-// begun counts the sends that a receive may have bytes of, or that are before those.
+// begun returns the number of sends of which a receive may have bytes, or that precede such sends.
 func (w *walk) begun(sends []int32, e *event.Event) int32 {
 	n := len(sends)
 	for ; n > 0 && e.Flags&event.HasValue != 0; n-- {
