@@ -2,11 +2,11 @@ package observer
 
 import "slices"
 
-// addrs is a map by address that also finds what lies in a range: sorted pieces of a
-// bounded size, so that neither a search nor an insertion takes long. The zero value is
-// empty.
+// addrs is a map from addresses to values that can also search a range. It consists of
+// sorted slices of a bounded size, so that both a search and an insertion are fast. The
+// zero value is empty.
 type addrs[V any] struct {
-	pieces [][]addrOf[V] // none empty
+	pieces [][]addrOf[V] // in order of address; none is empty
 }
 
 type addrOf[V any] struct {
@@ -17,7 +17,8 @@ type addrOf[V any] struct {
 // maxPiece bounds the entries of a piece.
 const maxPiece = 512
 
-// find returns the position of the first entry at or after an address.
+// find returns the position of the first entry at or after an address; piece is
+// len(m.pieces) if there is none.
 func (m *addrs[V]) find(addr uint64) (piece, at int) {
 	piece, _ = slices.BinarySearchFunc(m.pieces, addr, func(p []addrOf[V], a uint64) int {
 		if p[len(p)-1].addr < a {

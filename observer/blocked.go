@@ -13,17 +13,17 @@ type Held struct {
 	Shared bool // for reading
 }
 
-// Live is a thread that lives.
+// Live is a thread that has not ended.
 type Live struct {
 	Thread    event.ThreadID
 	TID, TGID uint32
 	Pointer   uint64 // its thread pointer; 0 if unknown
 	Holds     []Held
-	Cond      uint64 // the condition that it waits on, 0: none
+	Cond      uint64 // address of the condition variable that it waits on; 0: none
 }
 
-// Living returns the threads that live, in order of creation, with what they hold as
-// far as that was seen.
+// Living returns the threads that have not ended, in order of creation, with the locks that
+// they were seen to acquire and hold.
 func (o *Observer) Living() []Live {
 	var out []Live
 	for _, t := range o.living() {
@@ -40,9 +40,9 @@ func (o *Observer) Living() []Live {
 	return out
 }
 
-// Still reports whether something may hang: a thread that holds a lock or waits, or all
-// threads, made no event since event number since. It returns the number of the last
-// event, to be passed the next time.
+// Still reports whether the process may hang: all threads, or one that holds a lock or waits
+// on a condition, made no event after event number since. It also returns the number of
+// the last event, which the caller passes to the next call.
 func (o *Observer) Still(since uint64) (still bool, last uint64) {
 	all := len(o.threads) > 0
 	for _, t := range o.threads {
@@ -69,31 +69,33 @@ func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool)
 	return 0, false
 }
 
-// Block is a thread that was found to wait.
+// Block describes a thread that was found waiting.
 type Block struct {
 	TID, TGID uint32
-	Op        event.Op   // what it attempts, see event.Attempt
-	Ring      bool       // likewise
-	Handlers  bool       // likewise
-	Addr      uint64     // of what it waits for; 0: unknown, or a thread
-	Kind      event.Kind // of that, where no event has told
-	Readers   int        // likewise
+	Op        event.Op   // the operation that it attempts; see event.Attempt
+	Ring      bool       // event.Attempt.Cycle
+	Handlers  bool       // event.Attempt.Handlers
+	Addr      uint64     // address of the object that it waits for; 0: unknown, or a thread
+	Kind      event.Kind // kind of that object, used if no event has shown it
+	Readers   int        // event.Attempt.Readers
 	Flags     event.Flags
-	Peer      uint32   // kernel's id of the thread that it waits for the end of
-	Stack     []uint64 // its calling chain, innermost first
-	Start     uint64   // address of its start routine, as the chain tells; 0: it does not
-	// Holds are addresses of mutexes that others wait for and that it holds by
-	// what stands in them: it may have taken them before the observation began.
+	Peer      uint32   // kernel's id of the thread whose end it waits for; 0: none
+	Stack     []uint64 // the addresses of its call stack, innermost first
+	Start     uint64   // address of its start routine, found on the stack; 0 if unknown
+	// Holds are the addresses of mutexes that other threads wait for and whose memory
+	// names this thread as the owner. It may have acquired them before the observation
+	// began.
 	Holds []uint64
 }
 
-// Blocked makes events of threads that were found at t (CLOCK_MONOTONIC, ns) to block
-// each other for ever, or to wait for nobody. Between their Holds and Blocked there
-// are no other events.
+// Blocked makes the events of one hang, found at a time in ns of CLOCK_MONOTONIC: its
+// threads form a cycle, or one waits for a lock whose holder has ended, or all threads of
+// the process wait. No other events lie between the Holds and Blocked events of a hang.
 func (o *Observer) Blocked(at uint64, all []Block) {
 	o.now = max(o.now, at)
 	waits := make([]waiter, len(all))
-	for i, b := range all { // first: what one holds may be named by where another waits for it
+	// All waits come first: the stack of one may name an object that another thread holds.
+	for i, b := range all {
 		waits[i] = o.waiter(b)
 	}
 	for i, b := range all {
@@ -109,16 +111,17 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 	}
 }
 
-// Sighting is what a Block speaks of, by the identifiers of the run.
+// Sighting has the identifiers of the thread, object, peer and call stack of a Block.
 type Sighting struct {
 	Thread event.ThreadID
-	Object event.ObjectID // 0 without an address
-	Peer   event.ThreadID // 0 without one
-	Place  event.StackID  // 0 without a chain
+	Object event.ObjectID // 0 if the Block has no address
+	Peer   event.ThreadID // 0 if the Block has no peer
+	Place  event.StackID  // 0 if the Block has no call stack
 }
 
-// Seen returns the identifiers of what Blocks speak of, without making events. A thread
-// that is not known has ended since, and must not come back: its Sighting is empty.
+// Seen returns the Sighting of each Block, at a time in ns of CLOCK_MONOTONIC, without
+// making events for the waits. A thread that is unknown has ended in the meantime, and
+// must not be added again: its Sighting is empty.
 func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 	o.now = max(o.now, at)
 	out := make([]Sighting, len(all))
@@ -142,11 +145,11 @@ func (o *Observer) peer(b Block) event.ThreadID {
 	return 0
 }
 
-// waiter is a Block with the identifiers of what it speaks of.
+// waiter has the thread and the object of a Block, and a record made for its events.
 type waiter struct {
 	record bpf.Record
 	thread *thread
-	object *object // nil without an address
+	object *object // nil if the Block has no address
 }
 
 func (o *Observer) waiter(b Block) waiter {
@@ -161,7 +164,7 @@ func (o *Observer) waiter(b Block) waiter {
 	return w
 }
 
-// holds tells what a thread holds that waits.
+// holds sends a Holds event for each lock that a waiting thread holds.
 func (o *Observer) holds(t *thread, b Block) {
 	for _, addr := range b.Holds {
 		if h := t.process.objects[addr]; h == nil || t.holding(h) == nil {
@@ -185,11 +188,12 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, place event.StackID
 	o.send()
 }
 
-// foundPlaces is the first number of stacks that no record has: the BPF programs count
-// theirs from 1.
+// foundPlaces is the first stack ID that no record uses: the BPF programs count theirs from
+// 1.
 const foundPlaces = 1 << 31
 
-// foundPlace keeps the calling chain of a thread that waits, and numbers it; 0 without one.
+// foundPlace stores the call stack of a waiting thread and returns its new ID; 0 if the
+// Block has no call stack or maxStacks are stored already.
 func (o *Observer) foundPlace(b Block) event.StackID {
 	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
 		return 0

@@ -8,29 +8,30 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// The calls of functions that the user asked for, and the instances that they are
-// on: an instance is an address during a lifetime. Constructors begin one,
-// destructors end one; those of a base class run within those of the derived one, at
-// the same address, and are told by their stack pointer.
+// This file handles calls of the functions that the user asked for, and the instances that
+// methods are called on. An instance is an address during one lifetime, which a
+// constructor begins and a destructor ends. The constructor and destructor of a base class
+// run within those of the derived class, at the same address; their stack pointers
+// distinguish them.
 
-// funcs are the functions seen.
+// funcs are the functions whose calls were recorded.
 type funcs struct {
-	all    []event.Func // by FuncID, from 1
+	all    []event.Func // all[id-1] is the function with FuncID id
 	bySite map[uint32]event.FuncID
-	byText map[string]event.FuncID
+	byText map[string]event.FuncID // by the Func formatted with %+v
 }
 
 // instance is an object that methods are called on.
 type instance struct {
 	id    event.ObjectID
-	maker event.FuncID // the constructor that began it; 0: none was seen
+	maker event.FuncID // the constructor that began the lifetime; 0: none was recorded
 	dying event.FuncID // the destructor that was entered; 0: none
-	by    *thread      // who called dying, or else maker,
-	sp    uint64       // with this stack pointer,
-	site  uint32       // at this site
+	by    *thread      // the thread that called dying, or maker if dying is 0
+	sp    uint64       // the stack pointer of that call
+	site  uint32       // the site of that call
 }
 
-// FuncInfo returns what is known of a function; ok is false for an unknown id.
+// FuncInfo returns the function with an id; ok is false for an unknown id.
 func (o *Observer) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
 	if id == 0 || int(id) > len(o.funcs.all) {
 		return f, false
@@ -94,7 +95,7 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	}
 }
 
-// call sends the event of a call or return, with the parameters as they were at the entry.
+// call sends the event of a call or return, with the arguments as they were at the entry.
 func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance, args *[event.MaxArgs]uint64) {
 	op := event.Call
 	if bpf.Op(r.Op) == bpf.OpReturn {
@@ -121,8 +122,8 @@ func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instan
 // isAddress reports whether v may be an address in a user process on x86-64 and arm64.
 func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
 
-// repeats reports whether a constructor or destructor is another copy of one that
-// is under way: the compiler makes several of each, which call each other.
+// repeats reports whether a constructor or destructor is another copy of one that is
+// running: the compiler emits several copies of each, and they call each other.
 func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
 	outer := x.maker
 	if f.Life == event.Ends {
@@ -131,8 +132,9 @@ func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func)
 	return f.Life != event.Lives && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
 }
 
-// entered returns the instance that a function was entered on. X is what is known at the
-// address.
+// entered returns the instance on which a function was entered. X is the instance known at
+// the address, nil if there is none. If x must have ended unseen, entered ends it
+// and makes a new one.
 func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
 	within := x != nil && x.by == t && r.Sp <= x.sp
 	switch {
@@ -162,7 +164,7 @@ func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance 
 	return x
 }
 
-// gone ends an instance's lifetime: the next use of the address is another.
+// gone ends an instance's lifetime: the next use of the address is another instance.
 func (o *Observer) gone(t *thread, addr uint64, x *instance) {
 	e := o.begin(t, nil, event.Destroy)
 	e.Object, e.Kind, e.Flags = x.id, event.KindInstance, event.Inferred

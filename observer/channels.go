@@ -10,77 +10,77 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Messages between threads, through pipes, sockets, eventfds, timers and futexes. Of a
-// call there is a record when it is entered and one when it has returned; the bytes go
-// in or out somewhere between. So where in the channel's stream of bytes a send begins,
-// and a receive ends, is known within bounds, and the events carry the bounds that draw
-// too many edges rather than too few:
+// This file handles messages between threads through pipes, sockets, eventfds, timers and
+// futexes. A call has one record at its entry and one at its return; its bytes move at some
+// time between the two. So the position in the channel's stream of bytes at which a send
+// begins, and at which a receive ends, is known only within bounds. The events carry the
+// bounds that cause too many happens-before edges rather than too few:
 //
-//   - A Send begins no earlier than behind the bytes of all sends that had returned
+//   - A Send begins, at the earliest, behind the bytes of all sends that had returned
 //     when it was entered.
-//   - A Receive ends no later than the bytes of all receives that have returned reach,
-//     and of those that are under way, at their most.
+//   - A Receive ends, at the latest, behind the bytes of all receives that have returned
+//     and the largest possible number of bytes of those that have not.
 //
-// A receive then comes after each send that may begin before its end. This counts
-// bytes where all who receive are seen: of a pipe that the program made under
-// observation, as long as it has no children. Elsewhere a receive comes after every
-// send before it.
+// A receive then happens after each send that may begin before its end. Bytes are counted
+// only if all receivers are observed: for a pipe that the program made under
+// observation, as long as it has no unobserved child processes. In any other channel a
+// receive happens after every earlier send.
 //
-// A channel has room for so many bytes only; a send beyond waits for a receive. One
-// that goes beyond the least room that any channel has is followed by a Sent, which
-// comes after the receives that may begin so far before its end.
+// A channel has room for a limited number of bytes; a send beyond that waits for a receive.
+// A send that may exceed the smallest room of any channel is followed by a Sent event. The
+// Sent happens after each receive that may begin more than that room before its end.
 //
-// channels_test.go holds this together with a simulation of a pipe.
+// channels_test.go compares this with a simulation of a pipe.
 
-// channelKey names a channel: not by the process, since several may have it. A futex
-// is an address, which means something in one process alone.
+// channelKey identifies a channel. It has no process, because several may share the
+// channel; only a futex, which is an address, belongs to one process.
 type channelKey struct {
 	object uint64
 	kind   bpf.ChannelKind
-	tgid   uint32
+	tgid   uint32 // of a futex; else 0
 }
 
-// channels are those of a run.
+// channels are the channels of a run.
 type channels struct {
 	known   map[channelKey]*channel
-	rest    *channel // of all beyond maxChannels
-	inexact bool     // somebody who is not seen may receive, or has sent before
+	rest    *channel // stands for all channels beyond maxChannels; nil if there are none
+	inexact bool     // an unobserved process or call may receive, or may have sent before
 }
 
-// maxChannels bounds the channels that are told apart. Those beyond are one.
+// maxChannels bounds the channels that are distinguished. All others share one channel.
 const maxChannels = 1 << 12
 
-// channel is what a channel has passed on so far.
+// channel is the state of a channel.
 type channel struct {
 	id    event.ObjectID
 	kind  bpf.ChannelKind
-	exact bool // all who receive are seen
-	tight bool
+	exact bool // all receivers are observed, so that bytes are counted
+	tight bool // bpf.ChannelTight was seen: a send may wait for room at any fill level
 
-	sent, received uint64 // bytes, of calls that have returned
-	sends          uint64 // that have returned
+	sent, received uint64 // bytes of the calls that have returned
+	sends          uint64 // number of sends that have returned
 	sending        []moving
 	receiving      []moving
 
-	events   uint64    // Receive and Receiving
+	events   uint64    // number of Receive and Receiving events
 	openings []opening // oldest first; only where bytes are counted
-	opened   uint64    // events that every Sent knows from now on
+	opened   uint64    // number of first events that happen before every Sent from now on
 }
 
-// moving is a call under way.
+// moving is a send or receive that has not returned.
 type moving struct {
 	thread *thread
-	bytes  uint64 // at most
-	begin  uint64 // of a receive: its bytes are not before
-	told   bool   // of a receive: there is an event for it
+	bytes  uint64 // largest number of bytes that it may move
+	begin  uint64 // of a receive: the earliest position of its bytes in the stream
+	told   bool   // of a receive: a Receiving event was made for it
 }
 
-// opening is a receive that makes room: which event it is, and where its bytes begin
-// at the earliest.
+// opening is a receive that makes room: the number of its event among the events of the
+// channel, from 1, and the earliest position of its bytes in the stream.
 type opening struct{ event, begin uint64 }
 
-// The least room that a channel has: so many bytes, and where each send takes room of
-// its own, so many sends. A pipe has two pages at least. Of what has less BPF tells
+// The smallest room of a channel, in bytes and, where each send takes room of its own, in
+// sends. A pipe has at least two pages. BPF marks channels with less room
 // (bpf.ChannelTight); a datagram socket of AF_UNIX holds ten messages.
 const (
 	roomBytes = 4096
@@ -91,7 +91,7 @@ func newChannels(attached bool) channels {
 	return channels{known: map[channelKey]*channel{}, inexact: attached}
 }
 
-// open says that the channels there are have become another's too, who is not seen.
+// open records that an unobserved process or call may use all channels from now on.
 func (cs *channels) open() {
 	cs.inexact = true
 	for _, c := range cs.known {
@@ -99,8 +99,8 @@ func (cs *channels) open() {
 	}
 }
 
-// leave ends what a thread that is gone had under way. How much of it was done nobody
-// knows.
+// leave removes the calls of an ended thread that have not returned. It is unknown how many
+// bytes they moved.
 func (cs *channels) leave(t *thread) {
 	for _, c := range cs.known {
 		c.leave(t)
@@ -127,7 +127,7 @@ func (cs *channels) remember(needed *event.Names) {
 	}
 }
 
-// add adds without running over.
+// add returns a+b, or the largest uint64 if the sum overflows.
 func add(a, b uint64) uint64 {
 	if a+b < a {
 		return math.MaxUint64
@@ -135,7 +135,7 @@ func add(a, b uint64) uint64 {
 	return a + b
 }
 
-// message serves a record of a call that sends or receives.
+// message handles the record of a call that sends or receives.
 func (o *Observer) message(t *thread, r *bpf.Record) {
 	kind := bpf.ChannelKind(r.Result) &^ bpf.ChannelTight
 	switch {
@@ -161,8 +161,8 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 	}
 }
 
-// ownFutex reports whether a futex call is the program's own, and on nothing that is
-// observed.
+// ownFutex reports whether a futex call was made by the program's own code, on a word that
+// is not at the address of an observed object.
 func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
 	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Extra, r.Value)
 }
@@ -199,13 +199,14 @@ func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *c
 	return &channel{id: o.names.addObject(obj), kind: kind}
 }
 
-// channelNames are how reports call channels; a futex is called by its variable.
+// channelNames are the names of channels in reports. A futex has the name of its variable.
 var channelNames = [...]string{
 	bpf.ChannelUnseen: "", bpf.ChannelPipe: "pipe", bpf.ChannelFIFO: "FIFO", bpf.ChannelSocket: "socket", bpf.ChannelEventfd: "eventfd",
 	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "",
 }
 
-// position makes the event of a message; its value only where bytes are counted.
+// position prepares the event of a message at a position of the stream. The event has a
+// value only if bytes are counted.
 func (o *Observer) position(t *thread, r *bpf.Record, op event.Op, c *channel, at uint64) {
 	e := o.begin(t, r, op)
 	e.Object, e.Kind = c.id, event.KindChannel
@@ -240,7 +241,7 @@ func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
 	}
 }
 
-// full reports whether a send that ends there may have waited for room.
+// full reports whether a send that ends at position end may have waited for room.
 func (c *channel) full(end uint64) bool {
 	switch c.kind {
 	case bpf.ChannelPipe, bpf.ChannelFIFO:
@@ -251,7 +252,8 @@ func (c *channel) full(end uint64) bool {
 	return false
 }
 
-// roomMade tells that a send has returned that ends there at the latest.
+// roomMade sends the Sent event of a send that has returned and ends at position end at the
+// latest. It sends none if bytes are counted and no receive needs to happen before.
 func (o *Observer) roomMade(t *thread, r *bpf.Record, c *channel, end uint64) {
 	o.tellReceiving(c, t)
 	counted := c.exact && !c.tight
@@ -266,8 +268,9 @@ func (o *Observer) roomMade(t *thread, r *bpf.Record, c *channel, end uint64) {
 	o.send()
 }
 
-// knownBy counts the events, from the first on, that come before the return of a send
-// that ends there: the receives of what lies before the room.
+// knownBy returns the number of first Receive and Receiving events of the channel that
+// happen before the return of a send that ends at position end: up to the last receive
+// that may begin more than roomBytes before end.
 func (c *channel) knownBy(end uint64) uint64 {
 	past := 0
 	for past < len(c.openings) && c.sent > roomBytes && c.openings[past].begin < c.sent-roomBytes {
@@ -284,7 +287,9 @@ func (c *channel) knownBy(end uint64) uint64 {
 	return n
 }
 
-// opens remembers the event of a receive that is its first.
+// opens counts the event of a receive, and adds an opening if it is the first event of that
+// receive. Beyond maxOpenings it discards the oldest opening, whose event then
+// happens before every later Sent.
 func (c *channel) opens(m moving) {
 	c.events++
 	if !c.exact || m.told {
@@ -297,11 +302,11 @@ func (c *channel) opens(m moving) {
 	}
 }
 
-// maxOpenings bounds the receives that are told apart.
+// maxOpenings bounds the receives that are distinguished in a channel.
 const maxOpenings = 1 << 10
 
-// received serves the return of a receive. What was nothing, the end of the stream,
-// comes after all that was sent.
+// received handles the return of a receive. A receive of 0 bytes is the end of the stream,
+// and happens after all sends.
 func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	m, _ := take(&c.receiving, t)
 	if r.Flags&bpf.RecFailed != 0 {
@@ -330,9 +335,10 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 // nothingThere is EAGAIN.
 const nothingThere = 11
 
-// tellReceiving makes events of the receives under way: they may have had their bytes
-// before those of t, or made room. Their threads have done nothing since they were
-// entered, so the events are as good as if they had been made then.
+// tellReceiving sends a Receiving event for each receive of other threads than t that has
+// not returned: it may have received its bytes before t did, or have made room. Its
+// thread has done nothing since it entered the call, so the event has the clock that it
+// would have had at the entry.
 func (o *Observer) tellReceiving(c *channel, t *thread) {
 	for i := range c.receiving {
 		x := &c.receiving[i]
@@ -347,7 +353,8 @@ func (o *Observer) tellReceiving(c *channel, t *thread) {
 	}
 }
 
-// take removes the call that a thread has under way.
+// take removes and returns the call of a thread that has not returned; known is false if
+// there is none.
 func take(calls *[]moving, t *thread) (m moving, known bool) {
 	i := slices.IndexFunc(*calls, func(m moving) bool { return m.thread == t })
 	if i < 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Declared is a watched variable of the first process, with what it held when
-// observation began.
+// Declared is a watched variable of the first process, with its value when the observation
+// began.
 type Declared struct {
 	Addr     uint64
 	Variable string
@@ -15,8 +15,8 @@ type Declared struct {
 	Value    uint64 // the variable's own bits
 }
 
-// declare sends the values that variables have before threads act. It asks for them then
-// because the program's libraries are mapped by then.
+// declare sends an Init event with the initial value of each declared variable. It is called
+// at the first record of an operation of a thread, when the program's libraries are mapped.
 func (o *Observer) declare(t *thread, r *bpf.Record) {
 	ask := o.opts.Declare
 	o.opts.Declare = nil

@@ -8,13 +8,13 @@ import (
 // Elements describes an array of variables: its elements, or the same member of each
 // element.
 type Elements struct {
-	Addr          uint64   // of the first, in the first process
-	Stride        uint64   // bytes from one to the next
-	Dims          []uint64 // the lengths of the array's dimensions
-	Before, After string   // the name, around the subscripts
+	Addr          uint64   // address of the first element, in the first process
+	Stride        uint64   // bytes from one element to the next
+	Dims          []uint64 // lengths of the array's dimensions, outermost first
+	Before, After string   // the parts of the name before and behind the subscripts
 }
 
-// has reports whether an element begins from bytes behind the first.
+// has reports whether an element begins at offset from, in bytes behind the first element.
 func (e *Elements) has(from uint64) bool {
 	if from%e.Stride != 0 {
 		return false
@@ -26,7 +26,8 @@ func (e *Elements) has(from uint64) bool {
 	return n == 0
 }
 
-// name returns the name of the element from bytes behind the first, as in the source.
+// name returns the name, as in the source, of the element at offset from, in bytes behind
+// the first element.
 func (e *Elements) name(from uint64) string {
 	n := from / e.Stride
 	subscripts := make([]string, len(e.Dims))

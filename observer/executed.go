@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// reached handles the record that a thread is at a place that synchronises unobserved, or
-// was there after its record before.
+// reached handles the record that a thread executes, or has executed after its previous
+// record, code that synchronises unobserved.
 func (o *Observer) reached(t *thread, r *bpf.Record) {
 	since := t.seen + 1
 	e := o.places[r.Object]
@@ -25,7 +25,8 @@ func (o *Observer) reached(t *thread, r *bpf.Record) {
 	}
 }
 
-// Executed returns the places that were executed and could order threads, by number.
+// Executed returns the unobserved synchronising places that were executed while there were
+// several threads, or that were not observed to the end, in the order of their numbers.
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
 	for _, number := range slices.Sorted(maps.Keys(o.places)) {

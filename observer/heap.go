@@ -5,27 +5,27 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Memory that is freed and allocated again is other memory: what lay in it has
-// ended, and what comes next at an address is another object. Nothing is ordered
-// by that (the event is an inferred Destroy): the allocator's own locks are not
-// seen, and who frees need not be ordered with who used. Only blocks that may hold
-// an object with a watched field are told of.
+// This file follows heap memory. When a block is freed, the lifetimes of the objects in it
+// end, and the next use of their addresses is another object. The end is an inferred
+// Destroy, which orders nothing: the allocator's own locks are not observed, and the
+// thread that frees a block need not be ordered with those that used it. The probes record
+// only blocks that may contain an object with a watched field.
 
 // block is an allocated block of memory.
 type block struct {
-	size   uint64
-	place  event.StackID // where it was allocated
-	thread event.ThreadID
+	size   uint64         // bytes
+	place  event.StackID  // call stack of the allocation
+	thread event.ThreadID // thread that allocated it
 }
 
-// heap is what is known of a process's allocated memory.
+// heap is the allocated memory of a process.
 type heap struct {
 	blocks addrs[*block]
-	// alive are the addresses of everything with a lifetime.
+	// alive has the address of each live variable, synchronisation object and instance.
 	alive addrs[struct{}]
 }
 
-// heapOf returns the heap of a process, made when it is first told of.
+// heapOf returns the heap of a process, and makes it at the first record about the heap.
 func (o *Observer) heapOf(p *process) *heap {
 	if p.heap == nil {
 		p.heap = &heap{}
@@ -42,14 +42,15 @@ func (o *Observer) heapOf(p *process) *heap {
 	return p.heap
 }
 
-// born notes that something at an address has a lifetime.
+// born records that a variable, object or instance lives at an address.
 func (p *process) born(addr uint64) {
 	if p.heap != nil {
 		p.heap.alive.put(addr, struct{}{})
 	}
 }
 
-// died notes that something at an address has ended; what else is there lives on.
+// died records that a variable, object or instance at an address has ended. The address
+// stays in the heap while another of the three lives there.
 func (p *process) died(addr uint64) {
 	if p.heap != nil && p.vars[addr] == nil && p.objects[addr] == nil && p.things[addr] == nil {
 		p.heap.alive.remove(addr)
@@ -76,7 +77,7 @@ func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 	case bpf.OpFree:
 		o.freed(t, h, r.Object)
 	case bpf.OpConstruct, bpf.OpDestruct:
-		o.endObjects(t, h, r.Object, r.Value) // in whatever block, or on a stack
+		o.endObjects(t, h, r.Object, r.Value) // in any block or on a stack
 	case bpf.OpMove:
 		if r.Flags&bpf.RecLeave == 0 {
 			t.moving, t.movingAt = nil, r.Object
@@ -89,8 +90,8 @@ func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 	}
 }
 
-// allocated begins the lifetime of a block. An operator that calls malloc tells
-// of the same block again.
+// allocated begins the lifetime of a block. A C++ operator new that calls malloc causes a
+// second record for the same block, which is ignored.
 func (o *Observer) allocated(t *thread, r *bpf.Record) {
 	h := o.heapOf(t.process)
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.latest && b.size == r.Value {
@@ -111,8 +112,8 @@ func (o *Observer) freed(t *thread, h *heap, addr uint64) {
 	o.endWithin(t, h, addr, b.size)
 }
 
-// moved handles the return of realloc. The old block has been freed meanwhile, and its
-// memory may belong to another block already.
+// moved handles the return of realloc. The old block has been freed by then, and its
+// memory may already belong to another block.
 func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	old, from := t.moving, t.movingAt
 	t.moving = nil
@@ -124,7 +125,7 @@ func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 		old = nil
 	}
 	if old != nil && r.Object == from && r.Value >= old.size {
-		old.size = r.Value // grown where it is
+		old.size = r.Value // it has grown in place
 		return
 	}
 	if old != nil && r.Object == from {
@@ -140,8 +141,8 @@ func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	}
 }
 
-// endWithin ends all that lies in a piece of memory: blocks, variables, locks and
-// instances.
+// endWithin ends the lifetimes of the blocks, variables, objects and instances that begin in
+// a range of size bytes.
 func (o *Observer) endWithin(t *thread, h *heap, addr, size uint64) {
 	end := addr + size
 	if end < addr {
@@ -153,7 +154,8 @@ func (o *Observer) endWithin(t *thread, h *heap, addr, size uint64) {
 	o.endObjects(t, h, addr, size)
 }
 
-// endObjects ends the variables, locks and instances in a piece of memory.
+// endObjects ends the lifetimes of the variables, objects and instances that begin in a
+// range of size bytes.
 func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
 	end := addr + size
 	if end < addr {

@@ -8,19 +8,19 @@ import (
 // hold is a lock that a thread holds.
 type hold struct {
 	obj   *object
-	depth int
-	place event.StackID // where it was taken
-	dead  bool          // its last owner died with it, and nobody made it consistent
+	depth int           // recursion depth, from 1
+	place event.StackID // call stack of the acquisition
+	dead  bool          // its last owner died while holding it, and it has not been made consistent
 }
 
-// waiting is a condition wait under way.
+// waiting is a condition wait that has not returned.
 type waiting struct {
 	cond, mutex *object
-	depth       int // of the mutex before
-	sp          uint64
-	place       uint32
-	alone       bool // SiteInfo.Alone
-	retaken     bool // the C library took the mutex again by its public function
+	depth       int    // recursion depth of the mutex before the wait
+	sp          uint64 // stack pointer at the entry of the wait
+	place       uint32 // stack ID of the wait
+	alone       bool   // SiteInfo.Alone
+	retaken     bool   // the C library has acquired the mutex again through its public function
 }
 
 func (t *thread) holding(obj *object) *hold {
@@ -58,7 +58,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 		return
 	}
 	if h := t.holding(obj); h != nil && !obj.handed {
-		h.depth++ // recursive: only the outermost level is an event
+		h.depth++ // a recursive acquisition: only the outermost level is an event
 		o.readAgain(t, r, obj)
 		return
 	}
@@ -70,8 +70,8 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	o.inherits(t, r, obj)
 }
 
-// readAgain tells of a rwlock that its reader reads again: where readers wait behind
-// writers, that can block for ever.
+// readAgain sends an AcquireAgain if t, which holds a rwlock for reading, acquires it for
+// reading again. Such a thread can deadlock where readers wait behind waiting writers.
 func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind != event.KindRWLock || obj.holder != nil || bpf.Op(r.Op) != bpf.OpAcquireRead {
 		return
@@ -90,7 +90,7 @@ func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
 	e.Value, e.Flags = r.Value-1, e.Flags|event.HasValue
 }
 
-// take makes t hold obj and sends the event.
+// take makes t hold obj and sends the event of the acquisition.
 func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.evict(obj, op)
 	obj.handed = false
@@ -108,8 +108,8 @@ func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 	o.send()
 }
 
-// evict releases the lock for those who can no longer hold it, since somebody
-// else has it: their release went unseen.
+// evict sends an inferred release for each thread that can no longer hold the lock, because
+// another thread acquires it by op: the release was not recorded.
 func (o *Observer) evict(obj *object, op event.Op) {
 	if !obj.handed && (obj.holder != nil || op == event.Acquire && len(obj.shared) > 0) {
 		obj.doubted = true
@@ -130,15 +130,16 @@ func (o *Observer) releaseShared(obj *object) {
 	}
 }
 
-// releaseAll releases all locks of a thread that ends or whose program does. The events
-// before and after must agree on who holds what.
+// releaseAll sends an inferred release of each lock that t holds, so that earlier and later
+// events agree on the holders. It is called when t ends, executes another program or loses
+// events.
 func (o *Observer) releaseAll(t *thread) {
 	for len(t.held) > 0 {
 		o.letGo(t, nil, t.held[len(t.held)-1].obj, event.Inferred)
 	}
 }
 
-// letGo makes t hold obj no longer and sends the event.
+// letGo makes t hold obj no longer and sends the event of the release.
 func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
 	t.unhold(obj)
 	if obj.holder == t {
@@ -170,18 +171,17 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 	}
 }
 
-// releasedUnheld serves an unlock by a thread that does not hold the lock. A
-// spin lock that nobody holds is being made: glibc's pthread_spin_init and
-// _unlock are one function. A lock that another holds may have been unlocked in
-// its stead, as a plain mutex can be, or not, as a recursive one cannot: what
-// the holder does next will tell.
+// releasedUnheld handles an unlock by a thread that does not hold the lock. A spin lock that
+// no thread holds is being initialised: glibc's pthread_spin_init and pthread_spin_unlock
+// are one function. If another thread holds the lock, the unlock has released it (a plain
+// mutex) or failed (a recursive one). The next operation of the holder shows which.
 func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
 		o.drop(t, nil, obj)
 		return
 	}
 	if t.holed {
-		return // it may have taken the lock in a hole
+		return // the acquisition may be among the lost events
 	}
 	o.tellUnheld(t, r, obj, nil)
 	obj.handed = obj.holder != nil
@@ -198,7 +198,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 		return
 	}
 	if t.wait != nil {
-		o.wake(t, r, event.Inferred|event.TimedOut) // nobody sleeps twice
+		o.wake(t, r, event.Inferred|event.TimedOut) // a thread that enters a wait has left the last one
 	}
 	o.tellMarked(t, r)
 	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Stack, depth: 1, alone: o.site(r).Alone}
@@ -215,15 +215,15 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	t.wait = w
 }
 
-// waited serves the return from a condition wait. Where we took the wait for
-// ended already, for a signal handler's sake, another thread may have had the
-// mutex since; now the thread has it again.
+// waited handles the return from a condition wait. If an operation of a signal handler made
+// the observer end the wait too early, another thread may have held the mutex since. From
+// the return on, the thread holds it again.
 func (o *Observer) waited(t *thread, r *bpf.Record) {
 	if t.wait != nil {
 		switch {
 		case t.wait.sp != r.Sp:
 		case r.Result == errNotOwner:
-			o.woken(t, r, 0) // an error-checking mutex: it did not wait, nor take it
+			o.woken(t, r, 0) // an error-checking mutex: the call neither waited nor acquired it
 		default:
 			mutex := t.wait.mutex
 			o.wake(t, r, wakeFlags(r.Result))
@@ -246,7 +246,7 @@ func wakeFlags(result int32) event.Flags {
 	return 0
 }
 
-// wake ends a condition wait: the thread has its mutex again.
+// wake ends a condition wait: it sends the Wake, and the Acquire of the mutex.
 func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	w := o.woken(t, r, flags)
 	if t.holding(w.mutex) == nil {
@@ -254,11 +254,11 @@ func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	}
 }
 
-// woken is wake without the mutex.
+// woken ends a condition wait without acquiring the mutex, and returns the wait.
 func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 	w := t.wait
 	t.wait = nil
-	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // it may have been made anew meanwhile
+	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // another mutex may be at the address by now
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
 	e.Stack = event.StackID(w.place)
@@ -266,13 +266,13 @@ func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 	return w
 }
 
-// duringWait serves a record of a thread that is, as far as we know, in a
-// condition wait; it reports whether that was all. A record from the wait's
-// frame or above says that the frame is gone: the wait was left by cancellation
-// or an exception, with the mutex taken. Records from below are the C library's
-// own calls on the mutex (musl uses its public functions), a signal handler's,
-// or a cleanup handler's: musl runs those on top of the wait's frame, as glibc
-// does a handler's own calls.
+// duringWait handles a record of a thread that has not been seen to leave a condition wait.
+// It reports whether the record needs no further handling. A record from the wait's frame
+// or an outer one shows that the frame is gone: cancellation or an exception ended the
+// wait, which acquired the mutex again. Records from inner frames come from the C library's
+// own calls on the mutex (musl uses its public functions), from a signal handler, or from
+// a cleanup handler: musl runs cleanup handlers on top of the wait's frame, and glibc the
+// calls that they make.
 func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 	w := t.wait
 	switch op := bpf.Op(r.Op); {
@@ -287,8 +287,10 @@ func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 	return o.belowWait(t, r)
 }
 
-// belowWait serves a record from below the wait's frame. What a signal handler
-// must not do, or hardly does, a cleanup handler did, which has the mutex.
+// belowWait handles a record from a frame inside the wait's frame. An operation that a signal
+// handler must not do, or hardly ever does, is taken to come from a cleanup handler,
+// which runs with the mutex held; the wait then ends. It reports whether the record needs
+// no further handling.
 func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 	w := t.wait
 	switch op := bpf.Op(r.Op); op {
@@ -307,7 +309,7 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 		return false
 	}
 	if w.mutex.holder != nil && bpf.Op(r.Op) != bpf.OpWait {
-		return false // the thread cannot have it: a signal handler all the same
+		return false // another thread holds the mutex, so this is a signal handler after all
 	}
 	o.wake(t, r, event.Inferred|event.TimedOut)
 	return false

@@ -5,41 +5,41 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// What breaks a rule of the threads' interface has mostly no effect that other events
-// tell of: an unlock by a thread that does not hold the lock releases nothing that the
-// observer knows of. Such calls are events of their own (event.ReleaseUnheld and its
-// kin), where what was seen leaves no doubt: the whole life of the lock, or that of the
-// thread, and no hole anywhere.
+// This file handles misuse: calls that break a rule of the threads' interface. Most have no
+// effect on other events: an unlock by a thread that does not hold the lock makes no
+// Release. Such a call has an event of its own (event.ReleaseUnheld and so on), if
+// the records leave no doubt: the whole lifetime of the lock, or of the thread, was
+// observed, and no event of the run was lost.
 
-// Numbers of errors by which calls are refused.
+// Error numbers with which calls fail.
 const (
 	errNotOwner = 1   // EPERM
 	errNoThread = 3   // ESRCH
 	errInvalid  = 22  // EINVAL
 	errDeadlock = 35  // EDEADLK
-	errDead     = 130 // EOWNERDEAD: the call has succeeded
+	errDead     = 130 // EOWNERDEAD, with which an acquisition succeeds
 )
 
-// unlocked is the last release of a thread, or what it has detached last.
+// unlocked describes the last release or detach of a thread.
 type unlocked struct {
-	addr, sp uint64
+	addr, sp uint64 // the lock or the pthread_t, and the stack pointer
 	site     uint32
-	event    uint64 // its number
+	event    uint64 // number of the event
 }
 
-// maxInner bounds how far below the frame of an unlock function another lies that it
-// calls, in bytes.
+// maxInner bounds the distance in bytes between the frames of an unlock function and of
+// the unlock function that it calls.
 const maxInner = 512
 
-// inner reports whether a release is a part of the one just before: C11's mtx_unlock
-// calls pthread_mutex_unlock. Likewise a detach.
+// inner reports whether a release is a call made by the release function recorded just
+// before, as C11's mtx_unlock calls pthread_mutex_unlock. Likewise for a detach.
 func (t *thread) inner(r *bpf.Record) bool {
 	u := &t.unlocked
 	return u.addr == r.Object && u.site != r.Site && u.event == t.seen && r.Sp <= u.sp && u.sp-r.Sp < maxInner
 }
 
-// tellUnheld says that t gives obj up without holding it; cond is what it is about to
-// wait on, or nil.
+// tellUnheld sends a ReleaseUnheld if it is certain that t releases obj without holding it.
+// Cond is the condition that t is about to wait on; nil for an unlock.
 func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
 	if !o.knowsHolders(t, obj) || cond == nil && t.inner(r) {
 		return
@@ -52,8 +52,8 @@ func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
 	o.send()
 }
 
-// knowsHolders reports whether it is certain that t does not hold obj, if it was not
-// seen to take it.
+// knowsHolders reports whether it is certain that t does not hold obj if no acquisition by t
+// was recorded.
 func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 	switch {
 	case o.stats.Holed > 0 || obj.handed || obj.doubted || t.process.lent || obj.kind == event.KindSpin:
@@ -64,7 +64,8 @@ func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 	return t.born > o.from && !t.process.forked
 }
 
-// refused serves a lock call that failed; it reports whether that was all.
+// refused handles a lock call that failed. It reports whether the mutex was destroyed before,
+// so that the call is a misuse and no failed acquisition.
 func (o *Observer) refused(t *thread, r *bpf.Record) bool {
 	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.Holed > 0 {
 		return false
@@ -83,9 +84,10 @@ func (o *Observer) tellDestroyed(t *thread, r *bpf.Record, g grave, flags event.
 	o.send()
 }
 
-// tellMarked serves a use of a condition. The C library sets a mark when it destroys one, and
-// whatever makes it again clears the mark, with or without a call. It reports whether
-// there was one.
+// tellMarked handles a use of a condition variable. The C library sets a mark in its memory
+// when it destroys it, and any initialisation, with or without a call, clears the mark. If
+// the record shows the mark and the destruction was recorded, tellMarked sends a
+// UseDestroyed and returns true.
 func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
 	if r.Extra == 0 || o.stats.Holed > 0 {
 		return false
@@ -98,7 +100,8 @@ func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
 	return true
 }
 
-// signals serves a signal or a broadcast. Nobody waits on what was destroyed.
+// signals handles a signal or a broadcast. It makes no event of that kind for a condition
+// variable that was destroyed, since no thread waits on it.
 func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 	if o.tellMarked(t, r) && o.objectIf(t.process, r.Object) == nil {
 		return
@@ -106,8 +109,8 @@ func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 	o.emitOn(t, r, op, o.object(t, r, event.KindCond))
 }
 
-// inherits serves the return of a call by which t may have a mutex whose last owner died
-// with it.
+// inherits handles the return of a call by which t may have acquired a mutex whose last
+// owner died while holding it.
 func (o *Observer) inherits(t *thread, r *bpf.Record, obj *object) {
 	if r.Result != errDead || !o.site(r).TellsDead {
 		return
@@ -117,7 +120,7 @@ func (o *Observer) inherits(t *thread, r *bpf.Record, obj *object) {
 	}
 }
 
-// madeConsistent serves pthread_mutex_consistent.
+// madeConsistent handles a call of pthread_mutex_consistent.
 func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
 	obj := o.objectIf(t.process, r.Object)
 	if obj == nil || obj.holder == nil {
@@ -128,8 +131,8 @@ func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
 	}
 }
 
-// tellInconsistent says that t is about to give back a mutex that it should have made
-// consistent before.
+// tellInconsistent sends a ReleaseInconsistent if t is about to release a mutex that it should
+// have made consistent before.
 func (o *Observer) tellInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
 	if !h.dead || h.obj.handed || o.stats.Holed > 0 {
 		return
@@ -140,17 +143,18 @@ func (o *Observer) tellInconsistent(t *thread, r *bpf.Record, h *hold, flags eve
 	o.send()
 }
 
-// cancels serves a request to cancel a thread.
+// cancels handles a request to cancel a thread.
 func (o *Observer) cancels(t *thread, r *bpf.Record) {
 	if u := t.process.byPointer(r.Object, r.Time); u != nil {
 		u.cancelled = true
 	}
 }
 
-// leftWait serves the end of a thread, of its own, that was not seen to return from a wait
-// on a condition. If it was cancelled, that took the mutex again, and no record since
-// says that a cleanup handler gave it back. It may also have ended by a system call
-// of a signal handler's, where nobody cancelled it.
+// leftWait handles the end of a thread, other than by the end of its process, while it was in
+// a condition wait as far as the records show. If the thread was cancelled, the
+// cancellation acquired the mutex again, and no later record shows that a cleanup handler
+// released it: t then ends with the mutex held. If no thread cancelled it, leftWait does
+// nothing, since a signal handler may have ended the thread by a system call.
 func (o *Observer) leftWait(t *thread, r *bpf.Record) {
 	w := t.wait
 	if w == nil || !t.cancelled || t.ended || t.holed || w.mutex.holder != nil || w.mutex.gone || w.mutex.handed {
@@ -166,13 +170,14 @@ func (o *Observer) leftWait(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// pageSize is what the addresses of named semaphores are a multiple of: sem_open maps
-// each, unseen, where another may have been destroyed.
+// pageSize divides the addresses of named semaphores: sem_open, which is not observed, maps
+// each, perhaps at the address of a destroyed one.
 const pageSize = 4096
 
-// tellReused serves the first use of an address that no initialisation told of. Barriers and
-// semaphores are made by calls alone: what was made by one and destroyed by one is not
-// another's now. A reader-writer lock or a spin lock may be.
+// tellReused handles the first use of an address without a recorded initialisation. Barriers
+// and semaphores are initialised by calls only: one that was initialised and destroyed by
+// calls is still destroyed. A read-write lock or a spin lock may have been initialised
+// without a call, so that its event is inferred.
 func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
 	kind := o.site(r).Kind
 	g, ok := o.graves.get(t.process, addr)
@@ -189,8 +194,8 @@ func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
 	}
 }
 
-// joinRefused serves a join that failed. One that only did not wait long enough is no
-// misuse.
+// joinRefused handles a join that failed. A join that failed by its time limit, or because the
+// thread had not ended, is no misuse.
 func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.Holed > 0 {
 		return
@@ -208,8 +213,9 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// detachesAgain serves a detach of nobody that can be detached: of u, which has been, or
-// of peer, which had the handle last; nil and 0 if there is none.
+// detachesAgain handles a detach for which there is no thread that can be detached. U is the
+// detached thread that has the pthread_t, nil if there is none. Peer is the last joined or
+// detached thread that had it and has ended, 0 if there is none.
 func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event.ThreadID) {
 	if u != nil {
 		peer = max(peer, u.id)
@@ -221,26 +227,25 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 	o.send()
 }
 
-// unjoined finds whom a join that was refused was for: the last that had the handle, be
-// it gone or not; 0 if that is unknown.
+// unjoined returns the thread that a failed join was for: the last one that had the
+// pthread_t, ended or not; 0 if it is unknown.
 func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
 	last, _ := o.parted.get(t.process, r.Object)
 	if u := t.process.byPointer(r.Object, r.Extra); u != nil {
 		last = max(last, u.id)
 	}
 	if last == 0 && r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {
-		return t.id // of the first thread alone nobody knows the pointer
+		return t.id // only the first thread has an unknown thread pointer
 	}
 	return last
 }
 
-// byDefault reports whether pthread_create's argument attr makes a thread that can be
-// joined: there are no attributes, or those by which the C library's own thrd_create
-// says so.
+// byDefault reports whether pthread_create's argument attr certainly makes a joinable thread:
+// it is NULL, or the value with which the C library's own thrd_create calls the function.
 func byDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
 
-// retire makes an ended thread that nobody can join any more unknown by its thread
-// pointer.
+// retire removes an ended thread that can no longer be joined from those known by their
+// thread pointers, and adds it to o.parted.
 func (o *Observer) retire(t *thread) {
 	if t.tp != 0 {
 		o.parted.put(t.process, t.tp, t.id)
@@ -248,20 +253,20 @@ func (o *Observer) retire(t *thread) {
 	o.unlink(t)
 }
 
-// grave is what was at an address last.
+// grave describes the last object at an address, whose lifetime is over.
 type grave struct {
 	id        event.ObjectID
 	kind      event.Kind
-	destroyed bool // by a call; else its memory was used again, and nobody said so
-	held      bool // a thread held it then, so that the call may have been refused
-	made      bool // by a call,
-	private   bool // and for this process alone
+	destroyed bool // a call destroyed it; false: its end was inferred from the next use of its memory
+	held      bool // a thread held it when it was destroyed, so that the call may have failed
+	made      bool // a call initialised it
+	private   bool // that call made it for this process only
 }
 
-// graves are the addresses where objects were.
+// graves has the last object of each of the addresses where an object ended last.
 type graves struct {
 	latest[grave]
-	lost bool // one with held was forgotten
+	lost bool // a grave with held was discarded
 }
 
 func (g *graves) bury(obj *object, destroyed bool) {
@@ -270,14 +275,14 @@ func (g *graves) bury(obj *object, destroyed bool) {
 	g.lost = g.lost || dropped && old.held
 }
 
-// held reports whether a new object may be one that was destroyed while it was held:
-// then it may be held still.
+// held reports whether a new object at an address may be the one that was destroyed there
+// while a thread held it. A thread may then still hold it.
 func (g *graves) held(p *process, addr uint64) bool {
 	old, _ := g.get(p, addr)
 	return old.held || g.lost
 }
 
-// maxLatest is how many addresses are kept.
+// maxLatest bounds the addresses of a latest.
 const maxLatest = 1 << 10
 
 type processAddr struct {
@@ -285,16 +290,16 @@ type processAddr struct {
 	addr    uint64
 }
 
-// latest keeps a value for each of the addresses to which one was given last. The zero
-// value is empty.
+// latest maps addresses of processes to values, and keeps the maxLatest addresses that were
+// added last. The zero value is empty.
 type latest[V any] struct {
 	values map[processAddr]V
-	order  []processAddr // a ring once it is full
-	next   int           // in order: the oldest
+	order  []processAddr // in order of addition; a circular buffer once it is full
+	next   int           // index in order of the oldest address, once order is full
 }
 
-// put sets the value at an address. It answers which value was forgotten for want of
-// room.
+// put sets the value at an address. If that discards the value of another address for lack
+// of room, it returns that value, and dropped is true.
 func (l *latest[V]) put(p *process, addr uint64, v V) (forgotten V, dropped bool) {
 	key := processAddr{p, addr}
 	if _, known := l.values[key]; known {
@@ -322,7 +327,7 @@ func (l *latest[V]) get(p *process, addr uint64) (v V, ok bool) {
 	return v, ok
 }
 
-// forget empties the places of a process, whose addresses mean something else now.
+// forget removes the values of a process, whose addresses now belong to another program.
 func (l *latest[V]) forget(p *process) {
 	for key := range l.values {
 		if key.process == p {

@@ -10,16 +10,16 @@ import (
 // minSweep is the number of names before any is discarded.
 const minSweep = 1 << 14
 
-// names is what is known of the threads and objects of the run, and the last identifiers
-// given. The names that are gone, and that no finding can name any more, are discarded
-// when there are twice as many as the last sweep left.
+// names describes the threads and objects of the run, and has the last identifiers assigned.
+// A sweep discards the names of ended threads and objects that no finding can name any more.
+// It runs when there are twice as many names as the last sweep left.
 type names struct {
 	threads    map[event.ThreadID]*run.Thread
 	objects    map[event.ObjectID]*run.Object
 	lastThread event.ThreadID
 	lastObject event.ObjectID
 	keepers    []Rememberer
-	limit      int // names before the next sweep; 0 if a sink keeps all
+	limit      int // number of names above which a sweep runs; 0: never, as a sink is no Rememberer
 }
 
 func newNames(sinks []Sink) names {
@@ -66,7 +66,7 @@ func (o *Observer) sweep() {
 	n.limit = max(minSweep, 2*(len(n.threads)+len(n.objects)))
 }
 
-// remember adds what the observer itself may name in later events.
+// remember adds the threads and objects that the observer may still name in later events.
 func (o *Observer) remember(needed *event.Names) {
 	for _, p := range o.processes {
 		p.remember(needed)
@@ -111,8 +111,8 @@ func (t *thread) remember(needed *event.Names) {
 	}
 }
 
-// only returns a map of the entries to keep. A map from which the others were deleted
-// would keep the memory of all.
+// only returns a new map of the entries to keep. Deleting the other entries from the old map
+// would not release their memory.
 func only[K comparable, V any](all map[K]V, keep map[K]struct{}) map[K]V {
 	some := make(map[K]V, min(len(all), len(keep)))
 	for id := range maps.Keys(keep) {

@@ -10,32 +10,33 @@ import (
 
 // object is a synchronisation object during its lifetime.
 type object struct {
-	process *process // in which it is at addr
+	process *process // the process in which it is at addr
 	addr    uint64
 	id      event.ObjectID
 	kind    event.Kind
-	sure    bool      // the kind is what a site says
-	handed  bool      // another than the holder has called unlock
-	doubted bool      // who holds it is not certain: it may have been destroyed or made anew while it was held, or a release went unseen
-	made    bool      // its initialisation was seen,
-	private bool      // and that no other process can have made it anew
-	told    bool      // an event has told of what kind a rwlock is
+	sure    bool      // a site determines the kind
+	handed  bool      // a thread other than the holder has called unlock
+	doubted bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
+	made    bool      // its initialisation was recorded
+	private bool      // that initialisation made it for this process only
+	told    bool      // an event has reported the kind of the rwlock
 	gone    bool      // its lifetime is over
-	holder  *thread   // exclusive
-	shared  []*thread // readers of a rwlock
-	// Until anything else happens to it: the call that made it.
+	holder  *thread   // the thread that holds it exclusively; nil: none
+	shared  []*thread // the threads that hold a rwlock for reading
+	// madeBy and madeSp are the thread and the stack pointer of the call that initialised it,
+	// until another operation acts on it; madeBy is nil afterwards.
 	madeBy *thread
 	madeSp uint64
 
-	onceDone  bool
-	onceUsers []*oncing
+	onceDone  bool      // the initialisation by pthread_once is over
+	onceUsers []*oncing // the calls of pthread_once that entered before that
 }
 
 // held reports whether a thread holds the lock.
 func (obj *object) held() bool { return obj.holder != nil || len(obj.shared) > 0 }
 
-// object returns the live object that a record acts on. Kind is what the operation implies
-// where the site has no kind.
+// object returns the live object that a record acts on, and makes it if there is none. Kind
+// is the kind of a new object if the site has no kind.
 func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
 	return o.objectAt(t, r, r.Object, kind)
 }
@@ -51,7 +52,7 @@ func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Ki
 		return obj
 	}
 	if k := o.site(r).Kind; k != event.KindUnknown && k != obj.kind {
-		// Memory used again: what was here went without a word.
+		// The memory was used again: the old object ended without a record.
 		o.drop(t, nil, obj)
 		return o.newObject(t, r, addr, kind)
 	}
@@ -92,19 +93,19 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	return obj
 }
 
-// maxThreadStack bounds the part of the address space below a thread pointer
-// that is taken for the thread's stack.
+// maxThreadStack is the number of bytes below a thread pointer that are considered to be
+// the thread's stack.
 const maxThreadStack = 256 << 20
 
-// onOwnStack reports whether addr lies on the stack of the thread: between its
-// stack pointer and its thread control block, which glibc and musl put above
-// the stack. Its next user has another object there, though nobody destroyed
-// this one (C++'s std::mutex calls no destructor of pthread's).
+// onOwnStack reports whether addr lies on the stack of the thread: between its stack
+// pointer and its thread control block, which glibc and musl put above the stack. An object
+// there ends with the thread, even if no call destroyed it (C++'s std::mutex does not call
+// pthread_mutex_destroy).
 func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
 	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.born != 0
 }
 
-// ObjectInfo returns what is known of an object; ok is false for an unknown identifier, or
+// ObjectInfo returns the description of an object; ok is false for an unknown identifier, or
 // one whose name was discarded (Rememberer).
 func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	if info := o.names.objects[id]; info != nil {
@@ -126,7 +127,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if old := t.process.objects[r.Object]; old != nil {
 		doubted = old.held()
 		if old.madeBy == t && r.Sp < old.madeSp {
-			return // within the call that we know: glibc's mtx_init calls pthread_mutex_init
+			return // a call within the recorded one: glibc's mtx_init calls pthread_mutex_init
 		}
 		o.drop(t, nil, old)
 	}
@@ -137,13 +138,13 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	e.Object, e.Kind = obj.id, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue
 	if obj.kind == event.KindMutex {
-		e.Value = min(e.Value, 1) // where its attributes are
+		e.Value = min(e.Value, 1) // the record has the address of the attributes; 0: none
 	}
 	o.send()
 }
 
-// drop ends the lifetime of an object: the next use of its address is another object.
-// Whoever still holds it releases it. The record is that of its destruction by t; if it is
+// drop ends the lifetime of an object: the next use of its address is another object. Each
+// thread that still holds it releases it. R is the record of its destruction by t; if it is
 // nil, the event is inferred and orders nothing.
 func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 	o.graves.bury(obj, r != nil)
@@ -164,20 +165,20 @@ func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 	}
 }
 
-// oncing is a call of pthread_once under way; see onceCall.
+// oncing is a call of pthread_once that has not returned; see onceCall.
 type oncing struct {
 	obj    *object
 	thread *thread
 	sp     uint64
-	nested bool // the thread made other events since it entered
-	done   bool // told already: it is the initialiser, though another left first
-	outer  *oncing
+	nested bool    // the thread has made other events since it entered
+	done   bool    // its OnceDone was sent when another thread left first
+	outer  *oncing // the call of the same thread around this one; nil: none
 }
 
 // onceCall handles pthread_once and the static guards of C++.
 //
 // A guard shows which thread initialised. pthread_once does not: the first thread to leave
-// is taken for the initialiser, unless another that is inside has made events since it
+// is considered the initialiser, unless another thread inside has made events since it
 // entered, which only an initialiser does.
 func (o *Observer) onceCall(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindOnce)
@@ -200,9 +201,9 @@ func (o *Observer) onceCall(t *thread, r *bpf.Record) {
 	}
 }
 
-// passedGuard serves a look at the guard of a static object that finds it made: compilers
-// look themselves and call __cxa_guard_acquire only if it is not. It reports whether the
-// record was one.
+// passedGuard handles a read of the guard of a static C++ object that is initialised already.
+// Compiled code tests the guard itself and calls __cxa_guard_acquire only if the object
+// is not initialised. It reports whether the record is such a read.
 func (o *Observer) passedGuard(t *thread, r *bpf.Record) bool {
 	if bpf.Op(r.Op) != bpf.OpRead || r.Flags&bpf.RecValue == 0 || r.Value&1 == 0 {
 		return false
@@ -215,11 +216,11 @@ func (o *Observer) passedGuard(t *thread, r *bpf.Record) bool {
 	return true
 }
 
-// insideOnce serves a record of a thread that is, as far as we know, inside
-// calls of pthread_once.
+// insideOnce handles a record of a thread that has not been seen to leave all its calls of
+// pthread_once: it removes the calls whose frames are gone.
 func (t *thread) insideOnce(r *bpf.Record) {
 	for t.once != nil && t.once.sp <= r.Sp {
-		t.once.abandon() // its frame is gone, so it was unwound
+		t.once.abandon() // an exception or a cancellation unwound its frame
 		t.once = t.once.outer
 	}
 	if t.once != nil && r.Sp != 0 {
@@ -236,8 +237,7 @@ func (o *Observer) onceEntered(t *thread, r *bpf.Record, obj *object) {
 	o.emitOn(t, r, event.OnceEnter, obj)
 }
 
-// abandon takes a call that does not return out of the question of who
-// initialised.
+// abandon removes a call that will not return from the candidates for the initialiser.
 func (c *oncing) abandon() {
 	c.obj.onceUsers = slices.DeleteFunc(c.obj.onceUsers, func(u *oncing) bool { return u == c })
 }
@@ -245,7 +245,7 @@ func (c *oncing) abandon() {
 func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	own := t.once
 	for own != nil && own.sp < r.Sp {
-		own.abandon() // frames between were unwound
+		own.abandon() // an exception or a cancellation unwound its frame
 		own = own.outer
 	}
 	t.once = own

@@ -41,99 +41,103 @@ type Rememberer interface {
 type SiteInfo struct {
 	Kind     event.Kind
 	Flags    event.Flags // Try, Timed, Atomic
-	Variable string      // the watched variable's name, for accesses
-	Form     *event.Form // how its values are written; nil if unknown
-	// Shift and Mask extract the value of a variable from that of the record. A Mask of
-	// 0 keeps all of it.
+	Variable string      // name of the watched variable, for accesses
+	Form     *event.Form // how reports write the variable's values; nil if unknown
+	// Shift and Mask extract the variable's value from the value in the record: it is
+	// shifted right by Shift bits, then masked. A Mask of 0 keeps the whole value.
 	Shift uint8
 	Mask  uint64
-	// Check, if not 0, is the address that the object must have: the probe
-	// stands at an instruction that may access other things too.
+	// Check, if not 0, is the only address whose accesses count: the instruction at the
+	// probe site may also access other objects.
 	Check uint64
 	// Elements, if not nil, is the array that the variable is an element of.
 	Elements *Elements
-	// Field reports that the variable is a field. The object that has it begins Inside
-	// bytes before it.
+	// Field reports that the variable is a field. The object that contains it begins
+	// Inside bytes before it.
 	Field  bool
 	Inside int64
-	// Alone reports that the condition wait makes no observed call itself, so that an
-	// unlock from below its frame belongs to a cleanup handler.
+	// Alone reports that the condition wait itself calls no observed function. An unlock
+	// that is recorded below its frame then belongs to a cleanup handler.
 	Alone bool
-	// TellsKind reports that the value in the record of an acquisition is 1 + the kind of
-	// the read-write lock (event.Acquire), 0 if that could not be read.
+	// TellsKind reports that the record of an acquisition contains 1 + the kind of the
+	// read-write lock (event.PreferReader and so on), 0 if that could not be read.
 	TellsKind bool
-	// TellsDead reports that the call returns EOWNERDEAD where the last owner of the mutex
+	// TellsDead reports that the call returns EOWNERDEAD if the last owner of the mutex
 	// died while holding it.
 	TellsDead bool
-	// Func is what is known of the function, at a site of its calls.
+	// Func describes the function whose calls the site records; nil at other sites.
 	Func *event.Func
 	// Sync, if not nil, describes an access that synchronises.
 	Sync *Sync
-	// Parts, if not nil, returns what is accessed of the array Variable at an offset in
-	// bytes from its beginning, which is Extra of the record.
+	// Parts, if not nil, returns the parts of the array Variable that an access at an
+	// offset touches. The offset counts bytes from the beginning of the array; it is Extra
+	// of the record.
 	Parts func(offset uint64) []Part
-	array string // of an element
+	array string // name of the array, at a site made for one of its elements
 }
 
-// Part is what an access touches of an array.
+// Part is a part of an array that an access touches.
 type Part struct {
-	Offset uint64 // from the array's beginning
+	Offset uint64 // bytes from the beginning of the array
 	Name   string
 	Form   *event.Form // nil if unknown
-	Whole  bool        // it is all that the access touches, and is touched whole
+	Whole  bool        // the access touches all of this part and nothing else
 }
 
 // Options configure an Observer.
 type Options struct {
-	// Sites returns the site of a record, nil for an unknown index. What it returns must
-	// not change.
+	// Sites returns the site with an index, nil for an unknown index. The SiteInfo must
+	// not change afterwards.
 	Sites func(index uint32) *SiteInfo
 	// Sinks receive each event, in this order.
 	Sinks []Sink
-	// Attached reports that the observation began in the middle of the run, so that locks
-	// may be held, and threads may wait, without a record of it.
+	// Attached reports that the observation began in the middle of the run. Threads may
+	// then hold locks, or wait, without a record of it.
 	Attached bool
 	// Follow reports that forked processes are observed too.
 	Follow bool
-	// CheckIn returns SiteInfo.Check for a forked process, which may run another program.
-	// Nil: it is that of the first process.
+	// CheckIn returns SiteInfo.Check for a site in a forked process, which may run another
+	// program. Nil: forked processes have the value of the first process.
 	CheckIn func(tgid, index uint32) uint64
-	// Declare returns the variables whose first values the sinks receive, each as an
-	// inferred Init. It is called once, before the first event that does not concern
-	// threads alone. Nil: there are none.
+	// Declare returns the variables whose initial values the sinks receive, each as an
+	// inferred Init. It is called once, before the first event that does more than create
+	// or end threads. Nil: no variable is declared.
 	Declare func() []Declared
-	// Futex reports whether a futex call was made by the program's own code, not by the C
-	// library, whose calls implement what is observed otherwise. Ip is the address behind
-	// the system call instruction, caller the word on top of the stack. Nil: none is.
+	// Futex reports whether the program's own code made a futex call. The C library's own
+	// futex calls implement functions that have probes. Ip is the address behind
+	// the system call instruction, caller the word on top of the stack. Nil: no call is the
+	// program's own.
 	Futex func(tgid uint32, ip, caller uint64) bool
-	// Touch returns what an access was that a hardware watchpoint saw. Nil: that is never
-	// known.
+	// Touch classifies an access that a hardware watchpoint saw. Nil: no access can be
+	// classified.
 	Touch func(Trap) Touch
 }
 
-// Stats counts what happened, and what could not be observed.
+// Stats counts the events of a run, and what could not be observed.
 type Stats struct {
-	Events  uint64 // handed to the sinks
-	Records uint64 // from the ring buffer
-	Lost    uint64 // by Hole events
-	Holed   int    // threads that lost events
+	Events  uint64 // passed to the sinks
+	Records uint64 // read from the ring buffer
+	Lost    uint64 // events lost in the ring buffer, summed over all Hole events
+	Holed   int    // threads of which events were lost
 	Threads int
-	// Contradicted counts reads whose value is not that of the last recorded
-	// write: two racing accesses whose records stand in the other order, or
-	// a write that no probe saw. Such a read carries no causality. Swapped
-	// counts those of them that the neighbouring record explains.
+	// Contradicted counts reads whose value is not that of the last recorded write: two
+	// racing accesses were recorded in the wrong order, or no probe saw the write. Such a
+	// read has no reads-from edge. Swapped counts the pairs of accesses that were found to
+	// be recorded in the wrong order: a contradicted read and the write that explains it
+	// soon afterwards, or a synchronising load and its store.
 	Contradicted, Swapped uint64
 	// UnheldReleases counts releases by a thread that did not hold the lock.
 	UnheldReleases uint64
-	// InferredReleases counts locks that another thread took although no
-	// release was recorded.
+	// InferredReleases counts releases that were not recorded, but must have happened
+	// because another thread acquired the lock.
 	InferredReleases uint64
 	// Untold counts accesses seen by hardware watchpoints whose instruction is not known to
-	// be a read or a write. They are taken for writes where the value had changed.
+	// be a read or a write. Each is reported as a write if the value had changed, else as a
+	// read.
 	Untold uint64
 	// Children counts processes that were forked and are not observed.
 	Children uint64
-	// UnknownJoins counts joins of threads that nobody saw begin.
+	// UnknownJoins counts joins for which the observer does not know the joined thread.
 	UnknownJoins uint64
 }
 
@@ -145,41 +149,41 @@ type Observer struct {
 	ev    event.Event // reused for all
 	args  [event.MaxArgs]uint64
 
-	now         uint64             // time of the record at hand
-	from        uint64             // calls and accesses before it are left out
-	threads     map[uint32]*thread // live, by kernel id
-	last        *thread            // of the last record
+	now         uint64             // time of the current record, ns of CLOCK_MONOTONIC
+	from        uint64             // calls and accesses before this time are ignored; see StartAt
+	threads     map[uint32]*thread // live threads, by the kernel's id
+	last        *thread            // thread of the last record
 	threadCache [cachedThreads]*thread
 	objectCache [cachedObjects]*object
 	processes   map[uint32]*process
 	names       names
 	stacks      map[event.StackID]Stack
 
-	foundPlaces uint32 // of threads that were found to wait; see Blocked
+	foundPlaces uint32 // number of call stacks stored for threads found waiting; see Blocked
 
-	part     bpf.Record // what a record tells of one of the parts that it touched
-	unknown  SiteInfo   // of a site that nobody knows
+	part     bpf.Record // scratch record of an access to one part of an array; see parts
+	unknown  SiteInfo   // returned by site for an unknown index
 	funcs    funcs
 	channels channels
-	places   map[uint64]*run.Executed // that synchronise unobserved, by number
+	places   map[uint64]*run.Executed // code that synchronises unobserved, by its number in records
 	graves   graves
 	parted   latest[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
-	waiting  []postponed // the first needs a store that has not come; see synchronising.go
-	want     awaited     // that store
-	postpone bool        // the record at hand must wait
-	forced   bool        // it may not
+	waiting  []postponed // records kept back; the first is a load whose store is missing; see synchronising.go
+	want     awaited     // the missing store
+	postpone bool        // set while a record is handled: it must be kept back
+	forced   bool        // the current record must not be kept back
 }
 
-// The sizes of the direct-mapped caches in front of the maps of threads, by the low bits
-// of the kernel's id, and of objects, by a hash of the address. A server has thousands of
-// locks: one for each bucket of a table.
+// The sizes of the direct-mapped caches in front of the maps of threads (indexed by the low
+// bits of the kernel's id) and of objects (indexed by a hash of the address). A server may
+// have thousands of locks, such as one for each bucket of a hash table.
 const (
 	cachedThreads = 64
 	cachedObjects = 1 << 12
 )
 
-// New returns an observer that has seen nothing.
+// New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
 	return &Observer{
 		opts:      opts,
@@ -200,44 +204,44 @@ func (o *Observer) Stats() Stats {
 	return o.stats
 }
 
-// Stack is what is known of a stack but for its frames, which the session finds.
+// Stack describes a call stack. The loader's session holds its return addresses.
 type Stack struct {
-	Site   uint32
-	Call   uint32   // one more than the number of the system call in which the kernel did it; 0: the program did
-	TGID   uint32   // of the process whose addresses these are
-	Caller uint64   // return address at a function's entry; of a watchpoint, where it was
-	Found  []uint64 // of a thread that was found there: its whole chain
+	Site   uint32   // index of the probe site
+	Call   uint32   // 1 + the number of the system call in which the kernel accessed a variable; 0: the program acted
+	TGID   uint32   // the process that the addresses belong to
+	Caller uint64   // return address at a function's entry; at a watchpoint, the address of the access
+	Found  []uint64 // addresses, innermost first, of a thread found waiting (Blocked); nil: the session has them
 }
 
 // maxStacks bounds the stacks that are kept. The BPF programs have a table of half as
-// many; an event beyond it has a stack of its own, and loader.Lost counts it.
+// many; an event beyond that has a stack of its own, and loader.Lost counts it.
 const maxStacks = 1 << 16
 
-// Stack implements loader.Handler: it keeps what is known of a stack.
+// Stack implements loader.Handler: it stores the description of a call stack.
 func (o *Observer) Stack(s *bpf.StackRecord) {
 	if len(o.stacks) < maxStacks {
 		o.stacks[event.StackID(s.Stack)] = Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller}
 	}
 }
 
-// StackOf returns what is known of a stack, and whether it was recorded.
+// StackOf returns the description of a call stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
 	s, ok := o.stacks[p]
 	return s, ok
 }
 
-// Idle implements loader.Handler: there is nothing to do.
+// Idle implements loader.Handler. It does nothing.
 func (o *Observer) Idle() {}
 
-// Call implements loader.Handler: it makes events of a record of a call with its
-// arguments.
+// Call implements loader.Handler: it turns the record of a call, with its arguments, into
+// events.
 func (o *Observer) Call(c *bpf.CallRecord) { o.one(&c.Head, &c.Args) }
 
-// Record implements loader.Handler: it makes events of a record.
+// Record implements loader.Handler: it turns a record into events.
 func (o *Observer) Record(r *bpf.Record) { o.one(r, nil) }
 
-// one makes events of a record, with the arguments of a call where there are any, or keeps
-// the record until those before it can be handled.
+// one turns a record into events, or keeps it back until the records before it can be
+// handled. Args are the arguments of a call; nil if the record has none.
 func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
 	if len(o.waiting) > 0 {
@@ -250,7 +254,7 @@ func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	}
 }
 
-// digest makes events of a record.
+// digest turns a record into events. It sets o.postpone if the record must wait.
 func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.now = r.Time
 	if o.names.full() {
@@ -267,7 +271,7 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	case bpf.Op(r.Op) == bpf.OpExec:
 		o.renamed(r)
 	case bpf.Op(r.Op) == bpf.OpExit && o.threads[r.Tid] == nil:
-		return // a join told of its end already
+		return // the observer ended the thread when it was joined
 	}
 	t := o.thread(r)
 	if bpf.Op(r.Op) == bpf.OpHole {
@@ -290,7 +294,7 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	t.seen = o.stats.Events
 }
 
-// digestOf makes events of a record of thread t.
+// digestOf turns a record of thread t into events, by the operation of the record.
 func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
@@ -330,13 +334,15 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	}
 }
 
-// StartAt leaves out the calls and accesses before time t, in nanoseconds of
-// CLOCK_MONOTONIC: when the last probe was put into a running process. Probes are put in
-// one by one, and a lock whose release has no probe yet would seem to be held for ever.
-// Records of threads count from the beginning. StartAt is called before the first record.
+// StartAt makes the observer ignore calls and accesses before time t, in nanoseconds of
+// CLOCK_MONOTONIC. T is the time at which the last probe was inserted into a running
+// process. Probes are inserted one by one, and a lock whose release has no probe yet would
+// seem to be held until the end of the run. Records on the creation and end of threads
+// count from the beginning. StartAt is called before the first record.
 func (o *Observer) StartAt(t uint64) { o.from = t }
 
-// ofThreads reports whether an operation concerns threads, or lost records.
+// ofThreads reports whether an operation concerns threads or processes themselves, or lost
+// records.
 func ofThreads(op bpf.Op) bool {
 	switch op {
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask, bpf.OpHole:
@@ -348,8 +354,8 @@ func ofThreads(op bpf.Op) bool {
 // begin resets the shared event for thread t at record r. R is nil for an inferred event,
 // which has the time of the record from which it was inferred.
 func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
-	// Field by field: the clocks fill the rest. To write the whole would go
-	// through the collector's barrier.
+	// The fields are set one by one, and the clocks set the others. An assignment of the
+	// whole struct would go through the garbage collector's write barrier.
 	e := &o.ev
 	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Stack = o.now, 0, t.id, 0, 0, 0, 0
 	e.Op, e.Kind, e.Flags = op, event.KindUnknown, 0
@@ -362,7 +368,7 @@ func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
 	return e
 }
 
-// send numbers the event, stamps it with its clock and hands it to the sinks.
+// send numbers the shared event, stamps it with its vector clock and passes it to the sinks.
 func (o *Observer) send() {
 	o.stats.Events++
 	o.ev.Seq = o.stats.Events
@@ -373,14 +379,14 @@ func (o *Observer) send() {
 	o.clock.Done(&o.ev)
 }
 
-// emitOn sends an event on an object that needs nothing else.
+// emitOn sends an event that has an object and no value, flags or peer.
 func (o *Observer) emitOn(t *thread, r *bpf.Record, op event.Op, obj *object) {
 	e := o.begin(t, r, op)
 	e.Object, e.Kind = obj.id, obj.kind
 	o.send()
 }
 
-// site returns what is known of the record's site.
+// site returns the site of a record, or an empty SiteInfo if the site is unknown.
 func (o *Observer) site(r *bpf.Record) *SiteInfo {
 	if o.opts.Sites != nil {
 		if info := o.opts.Sites(r.Site); info != nil {
@@ -390,8 +396,8 @@ func (o *Observer) site(r *bpf.Record) *SiteInfo {
 	return &o.unknown
 }
 
-// Finish ends the threads that still live, so that every thread of the run
-// has its last event. What they hold stays held. No record may follow.
+// Finish ends the threads that are still alive, so that every thread of the run has an End
+// event. They do not release the locks that they hold. No record may follow.
 func (o *Observer) Finish() {
 	o.resume(true)
 	for _, t := range o.living() {

@@ -5,20 +5,20 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// process is what addresses mean in one process. Processes share no object: a forked child
+// process is the address space of one process. Processes share no object: a forked child
 // has copies of all objects of its parent. (Memory that processes do share is not
-// recognised: a lock in it is another lock in each.)
+// recognised: a lock in it is a different lock in each process.)
 type process struct {
-	id      uint32             // the kernel's
-	byTP    map[uint64]*thread // latest thread with this thread pointer
-	leader  *thread            // that runs or ran main
+	id      uint32             // the kernel's id
+	byTP    map[uint64]*thread // the latest thread with each thread pointer
+	leader  *thread            // the thread that runs or ran main; nil after it was joined
 	objects map[uint64]*object // live, by address
 	vars    map[uint64]*variable
 	things  map[uint64]*instance // live, by address
-	heap    *heap                // nil while nothing was told of it
-	living  int                  // threads
-	forked  bool                 // under observation, so that it is gone with its last thread
-	lent    bool                 // it began in its parent's memory, with its parent's locks
+	heap    *heap                // nil before the first record about heap memory
+	living  int                  // number of threads that have not ended
+	forked  bool                 // forked under observation, so that it ends with its last thread
+	lent    bool                 // it began in its parent's memory (vfork), with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch
@@ -36,8 +36,8 @@ func (o *Observer) process(tgid uint32) *process {
 	return p
 }
 
-// inherit makes the one thread of a forked process hold what its maker held:
-// its own copies of the locks.
+// inherit makes the only thread of a forked process hold its own copies of the locks that
+// the thread that forked it held.
 func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 	own := bpf.Record{Time: r.Time, Tid: child.tid, Tgid: child.process.id}
 	for _, h := range parent.held {
@@ -51,7 +51,7 @@ func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 	}
 }
 
-// forget drops a process that has ended.
+// forget discards a process that has ended.
 func (o *Observer) forget(p *process) {
 	o.forgetObjects(p)
 	if o.processes[p.id] == p {
@@ -78,8 +78,8 @@ func (o *Observer) forgetObjects(p *process) {
 	clear(p.touches)
 }
 
-// checked returns the address that an access at the site of the record must have. First is
-// that of the first process.
+// checked returns the address that an access at the site of the record must have in the
+// process of t. First is that address in the first process.
 func (o *Observer) checked(t *thread, r *bpf.Record, first uint64) uint64 {
 	if o.opts.CheckIn == nil || !t.process.forked {
 		return first

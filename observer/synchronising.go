@@ -7,31 +7,31 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Accesses that synchronise. A load is ordered after the store that it saw, so the observer
-// must find the right store, although an access is recorded a moment after it happened, and
-// the records of two threads may stand in the wrong order. The values decide: a load, or
-// the load of a read-modify-write, that did not see the last recorded store saw one that is
-// yet to be recorded. The thread of that store does nothing else until then, so the store is
-// the next record of some other thread. The observer waits for it: it keeps the record of
-// the load and all that follow, and when the store comes, handles the store first. All
-// that was kept follows in its own order. If the store does not come in time, the load has
-// no source, and no witness may execute it.
+// This file handles accesses that synchronise. A load is ordered after the store that it
+// saw, so the observer must find that store. But an access is recorded a moment after it
+// happened, and the records of two threads may stand in the wrong order. The values decide:
+// a load, or the load of a read-modify-write, that did not see the last recorded store saw
+// one that is not recorded yet. The thread of that store does nothing else before its
+// record, so the store is the next record of some other thread. The observer waits for it:
+// it keeps back the record of the load and all later records. When the store arrives, it is
+// handled first, and the kept records follow in their own order. If the store does not
+// arrive in time, the load has no source, and no witness may execute it.
 //
-// A load may also have seen a store before the last one: then its own record came late, and
+// A load may also have seen a store before the last one: then its own record is late, and
 // the later stores happened after it (event.Late).
 //
-// Of several stores of one value the last recorded one is taken. The load may have seen
-// another; but a run in which that one does not happen, and the load sees the same value,
-// is as possible, so nothing false is predicted.
+// If several stores wrote the value that a load saw, the last recorded one counts as its
+// source. The load may have seen another; but a run in which that one does not happen, and
+// the load sees the same value, is as possible, so no false prediction follows.
 
-// Sync describes an access that synchronises: what its record holds, and what the variable
-// holds at first.
+// Sync describes an access that synchronises: which values its record has, and the initial
+// value of the variable.
 type Sync struct {
 	How        bpf.Values
-	Delta      uint64
-	Width      uint8 // bytes
+	Delta      uint64 // what the instruction adds to the variable
+	Width      uint8  // bytes
 	Initial    uint64
-	HasInitial bool
+	HasInitial bool // Initial is known
 }
 
 // maybe is a value that may be unknown.
@@ -40,7 +40,7 @@ type maybe struct {
 	known bool
 }
 
-// values returns what the access of the record read and wrote.
+// values returns the values that the access of a record read and wrote.
 func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 	v := maybe{r.Value, r.Flags&bpf.RecValue != 0}
 	switch bpf.Op(r.Op) {
@@ -70,7 +70,7 @@ func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
 	return s.cut(read), s.cut(wrote)
 }
 
-// cut leaves of a value what the variable holds.
+// cut truncates a value to the width of the variable.
 func (s *Sync) cut(m maybe) maybe {
 	if s.Width < 8 {
 		m.value &= 1<<(8*s.Width) - 1
@@ -78,22 +78,22 @@ func (s *Sync) cut(m maybe) maybe {
 	return m
 }
 
-// Bounds of waiting for a store: the processor may have been taken from its thread
-// between the store and the record.
+// The bounds of the wait for a store, whose thread may be preempted between the store and
+// its record.
 const (
 	waitTime    = 100_000_000 // ns
-	waitRecords = 1 << 12
-	// waitVain is how often nothing came, of one variable, before nothing is
-	// waited for any more: it is stored to where no probe is.
+	waitRecords = 1 << 12     // records kept back
+	// waitVain is the number of loads of one variable whose store did not arrive, after
+	// which its loads no longer wait: code without a probe stores to the variable.
 	waitVain = 8
 )
 
 // awaited describes the store that the first waiting record needs.
 type awaited struct {
-	object uint64
-	value  uint64
+	object uint64 // address of the variable
+	value  uint64 // value that the store wrote
 	tgid   uint32
-	tid    uint32 // who waits
+	tid    uint32 // thread of the load
 }
 
 // synchronised handles an access that synchronises.
@@ -101,7 +101,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	read, wrote := info.Sync.values(r)
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
 	if op == event.Update && read.known && read == wrote {
-		op = event.Read // an exchange of a value for itself, as by who waits for a lock
+		op = event.Read // an exchange that wrote the old value again, as of a thread that waits for a lock
 	}
 	if v.sync == nil {
 		v.sync = &history{}
@@ -127,8 +127,8 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	o.send()
 }
 
-// source returns what the event must tell of the store that the access saw, and
-// whether it must wait for that store.
+// source returns the flags of the event that describe the store whose value the access saw
+// (0, Late, NoSource), and whether the record must wait for that store.
 func (o *Observer) source(t *thread, v *variable, op event.Op, read maybe, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
 	switch {
@@ -149,7 +149,7 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, read maybe, r *bp
 	return event.NoSource | event.Late, false
 }
 
-// keep remembers a store, or who has seen the last one.
+// keep adds a store to the history of the variable, or records that t has seen the last one.
 func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, time uint64) {
 	h := v.sync
 	if op == event.Read {
@@ -164,23 +164,23 @@ func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, 
 	v.last = write{time: time, value: wrote.value, thread: t.id, known: wrote.known}
 }
 
-// recentStores is the number of stores, and of threads that saw them, that are kept: a
-// record may come late by that many stores.
+// recentStores is the number of stores, and of threads that saw them, that are kept. A load
+// is recognised as late only if one of these stores replaced the value that it saw.
 const recentStores = 8
 
-// history is what is known of the stores to a variable that synchronises.
+// history has the last stores to a variable that synchronises.
 type history struct {
-	stores uint64
-	past   [recentStores]maybe // what store i, modulo their number, replaced
+	stores uint64              // number of recorded stores
+	past   [recentStores]maybe // past[i%recentStores] is the value that store i replaced
 	seen   [recentStores]struct {
 		thread event.ThreadID
-		stores uint64 // that had been recorded when it saw the last one
+		stores uint64 // value of history.stores when the thread last saw the last store
 	}
-	next int // in seen: taken by the next thread
-	vain int // loads whose store did not come
+	next int // index in seen that the next new thread overwrites
+	vain int // number of loads whose store did not arrive
 }
 
-// saw remembers that the thread knows of the last store.
+// saw records that the thread has seen the last store.
 func (h *history) saw(t event.ThreadID) {
 	for i := range h.seen {
 		if h.seen[i].thread == t {
@@ -192,8 +192,8 @@ func (h *history) saw(t event.ThreadID) {
 	h.next = (h.next + 1) % recentStores
 }
 
-// mayBeLate reports whether the thread may have read a value before it was replaced
-// by a store that it is not known to know of.
+// mayBeLate reports whether the thread may have read a value before one of the recent stores
+// replaced it, of those recorded since the thread last saw the last store.
 func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
 	since := uint64(0)
 	for i := range h.seen {
@@ -209,11 +209,11 @@ func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
 	return false
 }
 
-// postponed is a record that waits, with the arguments of a call.
+// postponed is a record that was kept back, with the arguments of a call.
 type postponed struct {
 	bpf.Record
 	args   [event.MaxArgs]uint64
-	called bool // there are some
+	called bool // args is valid
 }
 
 func newPostponed(r *bpf.Record, args *[event.MaxArgs]uint64) postponed {
@@ -224,7 +224,8 @@ func newPostponed(r *bpf.Record, args *[event.MaxArgs]uint64) postponed {
 	return p
 }
 
-// wait adds a record to those that wait, and handles what can be handled.
+// wait adds a record to those that were kept back, and handles those that need not wait any
+// longer.
 func (o *Observer) wait(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.waiting = append(o.waiting, newPostponed(r, args))
 	first := &o.waiting[0]
@@ -252,8 +253,8 @@ func (o *Observer) explains(k int) bool {
 		!slices.ContainsFunc(o.waiting[:k], func(x postponed) bool { return x.Tid == r.Tid })
 }
 
-// resume handles the waiting records, stores before the loads that saw them, until one
-// must wait for more. At the end of the run none waits.
+// resume handles the waiting records, stores before the loads that saw them, until one must
+// wait for a store that has not arrived. With end, the run is over and no record waits.
 func (o *Observer) resume(end bool) {
 	moves := 0
 	for len(o.waiting) > 0 {
@@ -275,7 +276,8 @@ func (o *Observer) resume(end bool) {
 	}
 }
 
-// try takes the first waiting record and reports whether it need not wait.
+// try handles the first waiting record and reports whether it succeeded: false if the record
+// must still wait. With forced, the record does not wait.
 func (o *Observer) try(forced bool) bool {
 	o.forced, o.postpone = forced, false
 	p := &o.waiting[0]
@@ -288,8 +290,8 @@ func (o *Observer) try(forced bool) bool {
 	return !o.postpone
 }
 
-// explanation returns the place of the store that the first record needs, 0 if it has not
-// come.
+// explanation returns the index in o.waiting of the store that the first record needs, 0 if
+// it has not arrived.
 func (o *Observer) explanation() int {
 	for k := 1; k < len(o.waiting); k++ {
 		if o.explains(k) {
@@ -299,7 +301,7 @@ func (o *Observer) explanation() int {
 	return 0
 }
 
-// forward puts record k first: it happened before the one that was first.
+// forward moves waiting record k to the front: it happened before the first one.
 func (o *Observer) forward(k int) {
 	o.stats.Swapped++
 	r := o.waiting[k]

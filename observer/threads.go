@@ -11,35 +11,35 @@ import (
 
 // thread is a live thread, or one that has ended and can still be joined.
 type thread struct {
-	latest    *block // that it allocated
-	moving    *block // that it is in realloc with
-	movingAt  uint64
+	latest    *block // the block that it allocated last
+	moving    *block // the block that its current call of realloc moves; nil: none is known
+	movingAt  uint64 // address of that block
 	process   *process
 	id        event.ThreadID
 	tid       uint32
 	tp        uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	born      uint64  // time of its creation; 0 before observation
-	previous  *thread // that had the thread pointer before and may still be joined
+	born      uint64  // time of its creation; 0 if it lived before the observation began
+	previous  *thread // the thread that had the thread pointer before and may still be joined
 	ended     bool
 	detached  bool
 	cancelled bool   // pthread_cancel was called for it
 	holed     bool   // events of it were lost
-	seen      uint64 // the number of the last event when its last record had been taken
+	seen      uint64 // number of the last event of the run after its last record was handled
 
 	held []hold
-	wait *waiting
-	once *oncing
+	wait *waiting // nil if it is not in a condition wait
+	once *oncing  // its innermost call of pthread_once; nil: none
 
-	joined   uint64 // thread pointer of the last that it joined
-	joinedAt uint64 // time when that call was entered
+	joined   uint64 // thread pointer of the thread that it joined last
+	joinedAt uint64 // time at which that call was entered
 
-	created  event.StackID // of the pthread_create under way
-	start    uint64
-	joinable bool // it certainly makes a thread that can be joined
+	created  event.StackID // stack of its current call of pthread_create; 0: none
+	start    uint64        // start routine passed to that call
+	joinable bool          // that call certainly makes a joinable thread
 
-	unlocked unlocked // what it has let go last
+	unlocked unlocked // its last release or detach
 
-	touches []pendingTouch // one alone, but those of one system call
+	touches []pendingTouch // at most one, except those of one system call
 
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
@@ -74,7 +74,7 @@ func (o *Observer) newThread(info run.Thread) *thread {
 	return t
 }
 
-// ThreadInfo returns what is known of a thread; ok is false for an unknown identifier, or
+// ThreadInfo returns the description of a thread; ok is false for an unknown identifier, or
 // one whose name was discarded (Rememberer).
 func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 	if info := o.names.threads[id]; info != nil {
@@ -102,8 +102,9 @@ func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
 	return t
 }
 
-// setPointer sets the thread pointer of a thread. It returns the ended thread that can no
-// longer be joined by its own, nil if there is none.
+// setPointer sets the thread pointer of a thread. If more than maxNamesakes threads then
+// have that pointer, it removes the oldest, which can no longer be joined, and returns it;
+// else it returns nil.
 func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	if tp == 0 || t.tp == tp {
 		return nil
@@ -121,9 +122,10 @@ func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	return nil
 }
 
-// maxNamesakes bounds the threads that are known by one thread pointer. Its memory is free
-// for the next thread when the join has been entered, so several are known only while the
-// record of a join is awaited, or where a detach was not seen.
+// maxNamesakes bounds the threads that are known by one thread pointer. The C library may
+// reuse a thread's memory for the next thread once a join has been entered. So several
+// threads have one pointer only until the join is recorded, or if a detach was not
+// recorded.
 const maxNamesakes = 8
 
 // unlink removes a thread from those known by their thread pointers.
@@ -175,19 +177,19 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
 		if !o.opts.Follow {
-			o.channels.open() // it has them too
+			o.channels.open() // the child has inherited them
 			o.stats.Children++
-			return // another process, not observed
+			return // the child is not observed
 		}
 		tgid = tid
 	}
 	if old := o.threads[tid]; old == t {
-		return // no thread makes itself
+		return // no thread creates itself
 	} else if old != nil {
-		o.end(old, nil) // its end was lost, and its id is used again
+		o.end(old, nil) // the record of its end was lost, and the kernel has reused its id
 	}
 	if tgid != r.Tgid {
-		delete(o.processes, tgid) // an earlier one with that id
+		delete(o.processes, tgid) // an earlier process with that id
 	}
 	u := o.newThread(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
 	u.born = r.Time
@@ -214,7 +216,8 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	}
 }
 
-// end ends a thread. It stays known by its thread pointer, for a join may follow.
+// end ends a thread, which releases all locks. R is the record of its end, nil if that is
+// inferred. The thread stays known by its thread pointer, since a join may follow.
 func (o *Observer) end(t *thread, r *bpf.Record) {
 	if t.ended {
 		return
@@ -224,13 +227,13 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 			o.drop(t, nil, obj)
 		}
 	}
-	// A robust mutex goes to the next; another is nobody's to take, or the
-	// thread that unlocks it in its stead was seen to hold nothing.
+	// The release holds for every kind of mutex: the next owner inherits a robust one, and
+	// any other is never acquired again unless a thread that does not hold it unlocks it.
 	o.releaseAll(t)
 	o.over(t, r)
 }
 
-// over ends t and discards what only a live thread needs.
+// over sends the End of t and discards the state that only a live thread needs.
 func (o *Observer) over(t *thread, r *bpf.Record) {
 	o.settle(t)
 	o.begin(t, r, event.End).Stack = 0
@@ -272,9 +275,9 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	}
 }
 
-// byPointer finds the thread that a pthread_t named at the given time. Threads
-// that follow each other may have the same: it is the latest that had been
-// created then, since the memory is free for the next only after the join.
+// byPointer returns the thread that had a pthread_t at the given time, nil if it is unknown.
+// Successive threads may have the same pthread_t. It is the latest of those that had been
+// created by then, since the memory is reused only after the join.
 func (p *process) byPointer(tp, when uint64) *thread {
 	t := p.byTP[tp]
 	for t != nil && t.born > when {
@@ -285,12 +288,12 @@ func (p *process) byPointer(tp, when uint64) *thread {
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
 	if t.joined == r.Object && r.Extra < t.joinedAt {
-		return // the call that called the one that we know: musl's thrd_join
+		return // an outer call around the recorded one: musl's thrd_join
 	}
 	p := t.process
 	u := p.byPointer(r.Object, r.Extra)
 	if u == nil && p.leader != nil && p.leader.tp == 0 && o.stats.Lost == 0 {
-		u = p.leader // the one thread whose creation nobody can have seen
+		u = p.leader // the only thread whose creation cannot have been recorded
 	}
 	if u == nil || u == t {
 		o.stats.UnknownJoins++
@@ -298,17 +301,17 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	}
 	t.joined, t.joinedAt = r.Object, r.Extra
 	if u == p.leader {
-		p.leader = nil // nobody is joined twice
+		p.leader = nil // no thread is joined twice
 	}
 	o.leftWait(u, r)
-	o.end(u, nil) // the kernel may tell of its exit after the join has returned
+	o.end(u, nil) // the kernel may record its exit after the join has returned
 	o.retire(u)
 	o.begin(t, r, event.Join).Peer = u.id
 	o.send()
 }
 
-// executed ends all that the old program consisted of: its other threads and every object,
-// since addresses mean something else now.
+// executed handles an execve: it ends all other threads of the process and all its objects,
+// since the addresses now belong to another program.
 func (o *Observer) executed(t *thread, r *bpf.Record) {
 	for _, u := range o.living() {
 		if u != t && u.process == t.process {
@@ -328,14 +331,14 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 	t.process.leader, t.process.lent = t, false
 }
 
-// hole handles the loss of events of t, which may have been of any kind, so that the state
-// of t is no longer known. A lock whose release was lost would be held for ever, and each
-// acquisition of it taken for a deeper level; so t releases all locks here. If it does
-// hold one, its release finds the lock unheld, which is then not counted (releasedUnheld).
-// Calls of pthread_once stay: their frames show whether they are gone.
+// hole handles the loss of events of t. They may have been of any kind, so that the state of
+// t is no longer known. A lock whose release was lost would stay held, and each later
+// acquisition of it would count as recursive; so t releases all locks here. If t does hold
+// one, its release finds the lock unheld, which is then not counted (releasedUnheld).
+// Calls of pthread_once are kept: their frames show whether they have returned.
 func (o *Observer) hole(t *thread, r *bpf.Record) {
 	if t.wait != nil {
-		o.woken(t, r, event.Inferred|event.TimedOut) // without its mutex: who has that is unknown
+		o.woken(t, r, event.Inferred|event.TimedOut) // without the mutex, whose holder is unknown
 	}
 	o.releaseAll(t)
 	t.created, t.start, t.joinable = 0, 0, false
@@ -349,15 +352,15 @@ func (o *Observer) hole(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// leaveOnce: the calls of pthread_once under way will not return.
+// leaveOnce abandons all current calls of pthread_once of t, which will not return.
 func (t *thread) leaveOnce() {
 	for ; t.once != nil; t.once = t.once.outer {
 		t.once.abandon()
 	}
 }
 
-// renamed follows the thread that calls execve: the kernel gives it the id of
-// the first thread of the process, which, like all others, has ended by then.
+// renamed changes the id of a thread that calls execve: the kernel assigns it the id of the
+// first thread of the process, which has ended by then like all others.
 func (o *Observer) renamed(r *bpf.Record) {
 	old := uint32(r.Object)
 	t := o.threads[old]

@@ -5,15 +5,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Accesses that hardware watchpoints saw. The record of one shows that the variable was
-// touched, and by which instruction. What the instruction did there is asked of
-// Options.Touch, once for each instruction.
+// This file handles accesses that hardware watchpoints saw. The record of an access shows
+// which variable was accessed and by which instruction. Options.Touch finds, once for each
+// instruction, whether it reads or writes.
 //
-// One operation may touch a variable several times: the kernel copies into it or out of it
+// One operation may access a variable several times: the kernel copies into it or out of it
 // byte by byte in one system call, a string instruction does likewise, and a variable that
-// is not aligned has two watchpoints. These are one event, with the value that they leave
-// behind. Whether more records belong to an access is known only at the next record of its
-// thread or of its variable, so the access waits for that. Only a system call touches one
+// is not aligned has two watchpoints. These accesses are one event, with the last value.
+// Whether more records belong to an access is known only at the next record of its thread or
+// of its variable, so the access is pending until then. Only a system call accesses one
 // variable, then another, then the first again.
 
 // Trap is an access that a hardware watchpoint saw.
@@ -23,32 +23,32 @@ type Trap struct {
 	IP     uint64 // instruction pointer after the access
 	Object uint64
 	Kernel bool // IP is in the kernel
-	Source bool // the register of string instructions' source pointed to the variable
-	Dest   bool // that of their destination did
+	Source bool // the source register of string instructions pointed to the variable
+	Dest   bool // the destination register of string instructions pointed to the variable
 }
 
-// Touch is what such an access was.
+// Touch classifies an access that a hardware watchpoint saw.
 type Touch struct {
-	Op      event.Op // Read, Write or Update; None where the code does not tell
+	Op      event.Op // Read, Write or Update; None if the code does not show which
 	Atomic  bool
-	Foreign bool // not the program's: the dynamic loader's, putting addresses right
-	Repeats bool // one of several that a copy or a string instruction may make
-	// Last, of one that repeats, is the instruction pointer after the last turn;
-	// 0 where it is that of the others.
+	Foreign bool // the dynamic loader made the access, to relocate an address; it makes no event
+	Repeats bool // one of several accesses of a copy or a string instruction
+	// Last, of an access that repeats, is the instruction pointer after the last
+	// iteration; 0 if it is that of the other iterations.
 	Last uint64
 }
 
-// touchKey is an instruction that touched a variable, in a process.
+// touchKey identifies an instruction that accessed a variable, in one process.
 type touchKey struct {
 	ip, object uint64
-	hint       int32
+	hint       int32 // bits touchHints of the record
 }
 
-// pendingTouch is an access that more records may belong to.
+// pendingTouch is an access to which further records may belong.
 type pendingTouch struct {
-	record bpf.Record // the last
-	what   Touch      // of all so far
-	parts  int32      // watchpoints that saw it, a bit each
+	record bpf.Record // the last one
+	what   Touch      // of all records so far together
+	parts  int32      // set of watchpoints that saw the access, one bit each
 }
 
 const (
@@ -66,7 +66,7 @@ func (o *Observer) touched(t *thread, r *bpf.Record) {
 	for i := range t.touches {
 		if p := t.touches[i]; p.continues(r) {
 			p.join(r, what)
-			copy(t.touches[i:], t.touches[i+1:]) // in the order of their last records
+			copy(t.touches[i:], t.touches[i+1:]) // touches stay in the order of their last records
 			t.touches[len(t.touches)-1] = p
 			return
 		}
@@ -87,7 +87,7 @@ func sameCall(q, r *bpf.Record) bool {
 	return q.Flags&r.Flags&bpf.RecKernel != 0 && q.Result&r.Result&bpf.TouchCall != 0 && touchCount(q) == touchCount(r)
 }
 
-// join adds a record that continues the access.
+// join adds a further record to the access.
 func (p *pendingTouch) join(r *bpf.Record, what Touch) {
 	if sameCall(&p.record, r) {
 		p.what.Op = joined(p.what.Op, what.Op)
@@ -97,9 +97,10 @@ func (p *pendingTouch) join(r *bpf.Record, what Touch) {
 	p.record = *r
 }
 
-// joined returns what two accesses by one system call are together. A write after which
-// the variable is read is a write: it reads its own value. Where it is not known what
-// one of them was, the value that they leave tells.
+// joined returns the operation that two accesses by one system call make together. A write
+// followed by a read is a write: the read sees the written value. If an unknown access is
+// followed by a read, the result is unknown (None), and sendTouch decides by the
+// value.
 func joined(first, second event.Op) event.Op {
 	switch {
 	case first.IsWrite():
@@ -128,7 +129,7 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 	if q.Sp != r.Sp || (q.Flags^r.Flags)&bpf.RecKernel != 0 {
 		return false
 	}
-	// Each turn of a copy leaves fewer to do, and all are within the variable.
+	// Each iteration of a copy reduces the remaining count, and stays within the variable.
 	left, before := touchCount(r), touchCount(q)
 	if same && left == before {
 		return p.parts&touchPart(r) == 0 && q.Value == r.Value
@@ -139,7 +140,7 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 // maxVariable is the size of the largest watched variable, in bytes.
 const maxVariable = 8
 
-// settle sends the accesses of a thread that waited for what may belong to them.
+// settle sends the events of the pending accesses of a thread.
 func (o *Observer) settle(t *thread) {
 	due := t.touches
 	t.touches = due[:0]
@@ -177,7 +178,8 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	o.now = now
 }
 
-// touch asks, once for each instruction, what an access was.
+// touch returns the classification of an access. It calls Options.Touch once for each
+// instruction, variable and hint of a process.
 func (o *Observer) touch(t *thread, r *bpf.Record) Touch {
 	if o.opts.Touch == nil {
 		return Touch{}

@@ -6,20 +6,21 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// The order of two racing accesses. A probe fires just before or after its instruction, so
-// the records of two accesses that no lock orders may stand in the wrong order. The values
-// show it: a read that did not see the last recorded write saw another one. Such a read has
-// no reads-from edge, and is counted. Those that the next write explains, so soon after
-// them that the two can have overlapped, are counted apart. The events keep the order of
+// This file handles accesses to variables, and the order of two racing ones. A probe fires
+// just before or after its instruction, so the records of two accesses that no lock orders
+// may stand in the wrong order. The values show it: a read that did not see the last
+// recorded write saw another one. Such a read has no reads-from edge, and Stats.Contradicted
+// counts it. If the next write has the value that was read, and follows so soon that the two
+// can have overlapped, Stats.Swapped counts the pair. The events keep the order of
 // the records.
 
-// swapWindow is the largest distance of two accesses, in ns, whose records are taken to
-// stand in the wrong order. A probe takes one to ten microseconds. A preemption between
-// the instruction and its record can take longer, and then the read is counted as
-// contradicted instead.
+// swapWindow is the largest distance, in ns, between a read and the next write whose records
+// are considered to stand in the wrong order. A probe takes one to ten microseconds. A
+// preemption between the instruction and its record can take longer; the read is then
+// counted as contradicted only.
 const swapWindow = 50_000
 
-// write is what is kept of a write.
+// write describes a write, or the read of a value that no recorded write left.
 type write struct {
 	time   uint64
 	value  uint64
@@ -32,13 +33,13 @@ type variable struct {
 	id   event.ObjectID
 	kind event.Kind // KindVariable or KindField
 	last write
-	// stale is a read just before, of another thread, that saw no recorded
-	// write: the next write may be the one that it saw.
+	// stale is the last read since the last write that did not see that write: it may have
+	// seen the next one.
 	stale write
-	// touching is the thread with an access that waits for what may belong to it.
+	// touching is the thread with a pending access of the variable; nil: none.
 	touching *thread
 
-	sync *history // of a variable that synchronises
+	sync *history // the recent stores, if the variable synchronises; else nil
 }
 
 // accessOps translates bpf.OpRead and those after it.
@@ -70,8 +71,9 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
 }
 
-// parts handles an access of an element that code selects: it makes an event for each part
-// that the access touches. The value is that of a part that is accessed as a whole.
+// parts handles an access of an array element that is selected at run time: it makes an event
+// for each part of the array that the access touches. Only the event of a part that is
+// accessed as a whole has a value.
 func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 	key := touchedElement{site: r.Site, object: r.Object}
 	parts, ok := t.process.elements[key]
@@ -99,13 +101,13 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 	}
 }
 
-// touchedElement is an instruction that touched an address, in a process.
+// touchedElement identifies an access of an address by a site, in one process.
 type touchedElement struct {
 	object uint64
 	site   uint32
 }
 
-// element is what it touched there.
+// element is a part of an array that such an access touches.
 type element struct {
 	addr  uint64
 	name  string
@@ -121,7 +123,7 @@ func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []eleme
 	return out
 }
 
-// variable returns the variable that a record is about.
+// variable returns the variable at the address of a record, and makes it if there is none.
 func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	v := t.process.vars[r.Object]
 	if v == nil {
@@ -171,7 +173,7 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	return v
 }
 
-// value takes the variable's own bits out of what lies in its storage.
+// value extracts the bits of the variable from the value of its storage unit.
 func (s *SiteInfo) value(v uint64) uint64 {
 	if s.Mask == 0 {
 		return v
@@ -179,7 +181,8 @@ func (s *SiteInfo) value(v uint64) uint64 {
 	return v >> s.Shift & s.Mask
 }
 
-// consistent reports whether the read can have seen the last recorded write.
+// consistent reports whether a read can have seen the last recorded write. If not, it counts
+// the read and keeps it as v.stale.
 func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record, value uint64) bool {
 	if r.Flags&bpf.RecValue == 0 || !v.last.known || v.last.value == value {
 		return true
