@@ -9,15 +9,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Deadlock asks whether some instances of the pattern can block each other. It may
-// be asked during the run or after it; the closer to the events, the less is
-// forgotten. The history must have been given the events before it is asked.
+// Deadlock finds out whether some acquires of the pattern, one a side, can block each other.
+// It may be called during the run or after it; the sooner after the events, the fewer of them
+// were evicted. The history must have taken the events before.
 func (h *History) Deadlock(p Pattern) Result {
 	return h.ask(finding.Deadlock, p).answer()
 }
 
-// Race asks whether the two accesses, given by Seq, can be enabled at once. As for
-// Deadlock, the history must have been given the events before it is asked.
+// Race finds out whether the two accesses, given by Seq, can be enabled at once. As for
+// Deadlock, the history must have taken the events before.
 func (h *History) Race(a, b uint64) Result {
 	return h.race(a, b).answer()
 }
@@ -35,8 +35,8 @@ func (h *History) ask(kind finding.Kind, p Pattern) *question {
 	return &question{kind: kind, h: h, sides: p, at: make([]int, n), tries: make([]int, n), chosen: make([]*event.Event, n)}
 }
 
-// answer looks for a schedule that keeps the order of critical sections, and then for
-// any other.
+// answer searches for a schedule that keeps the order of critical sections, and if there is
+// none, for any other.
 func (q *question) answer() Result {
 	r := q.preserving()
 	if r.Verdict != Predicted {
@@ -45,7 +45,7 @@ func (q *question) answer() Result {
 	return r
 }
 
-// preserving answers with what a sync-preserving schedule leads to.
+// preserving returns the result of the search for a sync-preserving schedule.
 func (q *question) preserving() Result {
 	if q.given.Reason != "" {
 		return q.given
@@ -63,18 +63,18 @@ func conflicting(a, b *event.Event) bool {
 	return a.Object == b.Object && a.Op.IsAccess() && b.Op.IsAccess() && (a.Op.IsWrite() || b.Op.IsWrite()) && !atomic
 }
 
-// question is the search for instances, one a side, outside the closure of what
-// comes before them.
+// question is the search for instances (acquires or accesses), one a side, that are outside
+// the closure of the events that must come before them.
 type question struct {
 	kind   finding.Kind
 	h      *History
 	c      *closure
 	sides  Pattern
-	at     []int
-	chosen []*event.Event
-	missed bool   // an instance was forgotten
-	tries  []int  // by side: instances that cannot block
-	given  Result // if it has a Reason, the answer
+	at     []int          // by side: index of the instance that is tried
+	chosen []*event.Event // by side: that instance
+	missed bool           // an instance was evicted
+	tries  []int          // by side: number of instances that are trylocks, which do not block
+	given  Result         // the answer, if it has a Reason
 }
 
 func (q *question) search() Result {
@@ -104,8 +104,8 @@ func (q *question) search() Result {
 	}
 }
 
-// cycle reports whether each side wants a lock that the next one holds, in a mode that
-// makes it wait.
+// ring reports whether the chosen acquires form a cycle: each side requests a lock that the
+// next one holds in a mode that blocks it.
 func (q *question) ring() bool {
 	for i, e := range q.chosen {
 		by := q.chosen[(i+1)%len(q.chosen)]
@@ -121,7 +121,8 @@ func (q *question) ring() bool {
 	return len(q.chosen) > 1
 }
 
-// pick takes the side's first instance that is not in the set and could block.
+// pick chooses the side's next instance that is not in the closure and could block. It reports
+// whether there is one.
 func (q *question) pick(i int) bool {
 	for ; q.at[i] < len(q.sides[i]); q.at[i]++ {
 		e := q.h.find(q.sides[i][q.at[i]])
@@ -138,7 +139,8 @@ func (q *question) pick(i int) bool {
 	return false
 }
 
-// advance moves past instances that the set has come to hold.
+// advance skips the chosen instances that the closure now contains. It reports whether there
+// were any.
 func (q *question) advance() bool {
 	moved := false
 	for i, e := range q.chosen {
@@ -166,8 +168,8 @@ func (q *question) failure(side int) Result {
 	return q.negative(inclusion)
 }
 
-// negative returns a refutation, or that the answer is unknown where a part of the run that was
-// evicted might have changed it.
+// negative returns a refutation with that reason, or Unknown where events that were evicted
+// or discarded might have changed the answer.
 func (q *question) negative(reason string) Result {
 	if q.missed || q.c.blurred || q.h.cutThrough() {
 		return unknown(forgotten)
@@ -175,13 +177,13 @@ func (q *question) negative(reason string) Result {
 	return refuted(reason)
 }
 
-// cutThrough reports whether the beginning of the run was forgotten: the closed sets
-// are then larger than they need be.
+// cutThrough reports whether the beginning of the run was evicted: closures contain all of
+// it, and are then larger than they need be.
 func (h *History) cutThrough() bool {
 	return slices.ContainsFunc(h.cut, func(e event.Epoch) bool { return e > 0 })
 }
 
-// projected makes the run, projected on the closed set, the witness.
+// projected returns the result whose witness is the run, projected on the closure.
 func (q *question) projected() Result {
 	w := witness{held: map[event.ThreadID]holds{}}
 	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
@@ -198,7 +200,7 @@ func (q *question) projected() Result {
 	return q.judged(&w, finding.OrderSyncPreserving, assumes)
 }
 
-// judged ends a witness with the error and has it checked.
+// judged appends the error to a witness, has it checked and returns the result.
 func (q *question) judged(w *witness, by finding.Order, assumes []string) Result {
 	r := Result{Verdict: Predicted, Order: by, Assumes: assumes}
 	for _, e := range q.chosen {
@@ -212,7 +214,7 @@ func (q *question) judged(w *witness, by finding.Order, assumes []string) Result
 		return refusal(err)
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
-	// The creation of each side, and what it takes and holds, should be there.
+	// The kept steps should contain the creation of each side's thread, and its acquires.
 	if extra := len(w.steps) - max(q.h.opt.Witness, 4*len(q.chosen)); extra > 0 {
 		r.Witness = slices.Clone(w.steps[extra:])
 		r.Elided += uint64(extra)
@@ -230,7 +232,7 @@ func (q *question) size() int {
 	return n
 }
 
-// refusal answers where a schedule is none.
+// refusal returns the result where the checker refuses a schedule.
 func refusal(err error) Result {
 	if execution.Unseen(err) {
 		return unknown(fmt.Sprintf(unexplained, err))
@@ -238,8 +240,8 @@ func refusal(err error) Result {
 	return unknown(fmt.Sprintf(mistaken, err))
 }
 
-// judge judges schedules of the log. Questions often come together: it is kept until
-// the next event.
+// judge returns the checker of schedules of the log. It is kept until the next event, because
+// questions often come together.
 func (h *History) judge() execution.Judge {
 	if h.seen == nil {
 		events := make([]event.Event, len(h.log))
@@ -251,16 +253,16 @@ func (h *History) judge() execution.Judge {
 	return h.seen
 }
 
-// witness is a sequence of steps in the making.
+// witness is a sequence of steps to which further ones are appended.
 type witness struct {
 	steps []finding.Step
 	held  map[event.ThreadID]holds
 }
 
-// holds is the locks of a thread. Steps share the slices: they are never changed.
+// holds lists the locks that a thread holds. Steps share the slices, which never change.
 type holds struct {
 	locks  []event.ObjectID
-	places []event.StackID
+	places []event.StackID // by lock: the call stack of its acquire
 }
 
 func (w *witness) step(e *event.Event) finding.Step {
@@ -283,7 +285,8 @@ func (w *witness) add(e *event.Event) {
 	}
 }
 
-// release takes the lock from the thread or, if it has it not, from who has.
+// release removes the lock from those that the thread holds or, if it does not hold the lock,
+// from those of a thread that does.
 func (w *witness) release(e *event.Event) {
 	thread := e.Thread
 	if !slices.Contains(w.held[thread].locks, e.Object) {
@@ -304,7 +307,7 @@ func (w *witness) release(e *event.Event) {
 	}
 }
 
-// last appends a step that is enabled next or, in a deadlock, attempted and blocked.
+// last appends a step that is enabled next or, in a deadlock, requested and blocked.
 func (w *witness) last(e *event.Event, blocked bool) {
 	s := w.step(e)
 	if blocked {

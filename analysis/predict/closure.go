@@ -8,19 +8,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// closure is a set of events that is closed under thread order, M edges, and
-// reads-from, as the last epoch in each slot, on its way to being closed under the
-// lock rule. It only grows.
+// closure is a set of events that is closed under thread order, M edges and reads-from. It
+// is represented by the last epoch in each slot. Method close closes it under the lock rule
+// too. It only grows.
 type closure struct {
 	h       *History
-	at      []event.Epoch
-	next    []int // by slot: the first need not yet met
-	free    bool  // what a reversal may do without (need.kept) is left out
-	blurred bool  // forgotten sections made it larger than it need be
-	of      int   // History.rearranged, when next was set
+	at      []event.Epoch // by slot: the last epoch in the set
+	next    []int         // by slot: index of the first need of an event outside the set
+	free    bool          // edges that a reversal may drop (need.kept) are left out
+	blurred bool          // discarded sections made it larger than it need be
+	of      int           // History.rearranged, when next was set
 }
 
-// start is the smallest closed set: what was forgotten from the beginning.
+// start returns the smallest closure: the events that were evicted from the beginning.
 func (h *History) start() *closure {
 	h.update()
 	h.tidy()
@@ -31,7 +31,7 @@ func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }
 
 func (c *closure) logged(x *entry) bool { return c.at[x.Slot] >= x.Epoch }
 
-// before adds what must come before e, but for the write that e reads.
+// before adds the events that must come before e, except the write that e reads.
 func (c *closure) before(e *event.Event) {
 	c.raise(e.Slot, e.Epoch-1)
 	needs := c.h.slots[e.Slot].needs
@@ -46,7 +46,7 @@ func (c *closure) before(e *event.Event) {
 	}
 }
 
-// raise adds the events of a slot up to an epoch and all that they need.
+// raise adds the events of a slot up to an epoch, and all events that they need.
 func (c *closure) raise(slot uint32, upto event.Epoch) {
 	todo := []need{{slot: slot, upto: upto}}
 	for len(todo) > 0 {
@@ -71,8 +71,8 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 	}
 }
 
-// close applies the lock rule until nothing changes. It answers false if that
-// needs a release that the run does not have.
+// close applies the lock rule until nothing changes. It returns false if that needs a
+// release that the run does not have.
 func (c *closure) close() bool {
 	for again := true; again; {
 		again = false
@@ -92,12 +92,13 @@ func (c *closure) close() bool {
 	return true
 }
 
-// held is the sections of the slot's thread that are open at the end of the set,
-// innermost first.
+// held returns the critical sections of the slot's thread that are open at the end of the
+// set, innermost first.
 func (c *closure) held(slot uint32) iter.Seq[*section] { return c.h.slots[slot].heldAt(c.at[slot]) }
 
-// heldAt is the sections that are open after the event at that epoch. What was
-// open when a section began is what it names as below, and what that names.
+// heldAt returns the critical sections that are open after the event at that epoch, innermost
+// first. The sections that were open when a section began are found by its field below: the
+// section that begins there, and in turn those around it.
 func (s *slotHistory) heldAt(epoch event.Epoch) iter.Seq[*section] {
 	return func(yield func(*section) bool) {
 		for i := s.upTo(epoch); i > 0; {
@@ -112,17 +113,19 @@ func (s *slotHistory) heldAt(epoch event.Epoch) iter.Seq[*section] {
 	}
 }
 
-// upTo counts the sections that begin no later than that epoch.
+// upTo returns the number of sections that begin no later than that epoch.
 func (s *slotHistory) upTo(epoch event.Epoch) int {
 	return sort.Search(len(s.held), func(i int) bool { return s.held[i].acquire > epoch })
 }
 
-// over reports whether the section, open in its own thread, was released by another.
+// over reports whether the set contains the release, by another thread, of a section that is
+// open in its own thread.
 func (c *closure) over(x *section) bool {
 	return x.release != 0 && x.release <= c.at[x.releaseSlot]
 }
 
-// excluded reports whether the set has a later section that x, open in that slot, keeps out.
+// excluded reports whether the set contains a later section that x, open in that slot,
+// excludes.
 func (c *closure) excluded(slot uint32, x *section) bool {
 	l := c.h.locks[x.lock]
 	if l == nil {
@@ -133,6 +136,8 @@ func (c *closure) excluded(slot uint32, x *section) bool {
 	})
 }
 
+// keptAfter reports whether the set contains a kept section of s that is later than x and that
+// x excludes.
 func (c *closure) keptAfter(s *lockSlot, x *section) bool {
 	for i := c.sections(s) - 1; i >= 0 && s.sections[i].seq > x.seq; i-- {
 		if !x.shared || !s.sections[i].shared {
@@ -142,7 +147,7 @@ func (c *closure) keptAfter(s *lockSlot, x *section) bool {
 	return false
 }
 
-// sections counts the slot's kept sections that have begun in the set.
+// sections returns the number of the slot's kept sections whose acquire is in the set.
 func (c *closure) sections(s *lockSlot) int {
 	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareStay)
 	if exact {
@@ -151,8 +156,9 @@ func (c *closure) sections(s *lockSlot) int {
 	return n
 }
 
-// lostAfter is keptAfter for forgotten sections. Where the set has only some of
-// them, it takes the last for one of these, which may make the set too large.
+// lostAfter is keptAfter for discarded sections, of which only a summary is kept. Where the
+// set contains only some of them, it assumes that the last is among these, which may make the
+// set too large.
 func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
 	if c.at[slot] < l.first || l.seq <= x.seq || (x.shared && !l.exclusive) {
 		return false
@@ -163,8 +169,8 @@ func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
 	return true
 }
 
-// skips reports whether the set leaves out a section of a lock although it has a
-// later one: what the section guards is then as nobody recorded it.
+// skips reports whether the set leaves out a section of a lock although it contains a later
+// one. The data that the lock guards then have values that were not recorded in this run.
 func (c *closure) skips() bool {
 	for _, l := range c.h.locks {
 		var latest uint64

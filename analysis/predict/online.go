@@ -9,32 +9,34 @@ import (
 
 // Online predicts deadlocks of two threads while the program runs, at the acquire that
 // completes one: SPDOnline (Tunç, Mathur, Pavlogiannis, Viswanathan, PLDI 2023, Section
-// 5). It is called with nestings that oppose each other, and with each acquisition of these.
+// 5). Its caller passes nestings (lock-order edges) that oppose each other, and then each
+// acquisition of these.
 //
-// For each two threads the closure grows with their acquisitions, so all that is
-// looked at is looked at once. What would cost more than the run does itself, or more
-// memory than its bounds, is left to the end of the run: Settle finds the same and more.
+// For each pair of threads the closure only grows with their acquisitions, so each event is
+// visited once. Work that would cost more time than the run itself, or more memory than the
+// bounds below, is left to the end of the run: Settle finds the same deadlocks and more.
 type Online struct {
 	h        *History
 	tell     func(*finding.Finding)
-	nestings map[int]*followed
-	pairs    int    // questions open
-	spent    uint64 // events of the log that were walked over
+	nestings map[int]*followed // by finding.Nesting.ID
+	pairs    int               // open questions about two threads
+	spent    uint64            // events of the log that were walked over
 }
 
-// followed is the acquisitions of a nesting, by thread.
+// followed holds the acquisitions of a nesting, by thread.
 type followed struct {
 	finding.Nesting
 	threads []taker
 	facing  []*facing
 }
 
+// taker holds the Seq of a thread's acquisitions of a nesting, in ascending order.
 type taker struct {
 	thread event.ThreadID
 	seqs   []uint64
 }
 
-// facing is two nestings that oppose each other.
+// facing is a pair of nestings that oppose each other.
 type facing struct {
 	sides    [2]*followed
 	asked    []*duel
@@ -51,19 +53,20 @@ type duel struct {
 // The bounds of what is followed.
 const (
 	maxFollowed = 1 << 12 // nestings
-	maxDuels    = 1 << 12 // in all
-	maxTakers   = 64      // of a nesting
+	maxDuels    = 1 << 12 // pairs of threads, of all nestings together
+	maxTakers   = 64      // threads of a nesting
 	maxTaken    = 1 << 12 // acquisitions of a nesting by a thread
 )
 
-// NewOnline predicts from a history, which must get each event before this does. Tell is
-// called at once with each prediction: one for two nestings, whoever the threads. The
-// finding is the callee's to keep.
+// NewOnline returns an Online that predicts from a history. The history must take each event
+// before the Online does. Tell is called at once with each prediction: one for each pair of
+// nestings, whatever the threads. The callee may keep the finding.
 func NewOnline(h *History, tell func(*finding.Finding)) *Online {
 	return &Online{h: h, tell: tell, nestings: map[int]*followed{}}
 }
 
-// Opposed follows two nestings that oppose each other, from what the history has of them.
+// Opposed begins to follow two nestings that oppose each other. The acquisitions so far are
+// those that the history still has.
 func (o *Online) Opposed(older, newer finding.Nesting) {
 	a := o.follow(older)
 	b := o.follow(newer)
@@ -82,7 +85,7 @@ func (o *Online) follow(n finding.Nesting) *followed {
 		return nil
 	}
 	if len(o.nestings) == maxFollowed {
-		clear(o.nestings) // most are of locks that are no more
+		clear(o.nestings) // most are of locks that were destroyed
 		o.pairs = 0
 	}
 	x := &followed{Nesting: n}
@@ -99,8 +102,9 @@ func (o *Online) follow(n finding.Nesting) *followed {
 	return x
 }
 
-// afford reports whether the log may be walked over so many times more: in all no more
-// events than a few times those that there were.
+// afford reports whether the log may be walked over so many times more, and if so counts
+// the cost. All walks together may visit four times as many events as the run had so far,
+// and 2 million more.
 func (o *Online) afford(times uint64) bool {
 	events := uint64(len(o.h.log)) + o.h.evicted
 	cost := times * uint64(len(o.h.log))
@@ -111,7 +115,7 @@ func (o *Online) afford(times uint64) bool {
 	return true
 }
 
-// take notes an acquisition; it answers nil if there are too many.
+// take records an acquisition and returns those of its thread; nil if a bound is reached.
 func (x *followed) take(thread event.ThreadID, seq uint64) *taker {
 	at := slices.IndexFunc(x.threads, func(t taker) bool { return t.thread == thread })
 	if at < 0 {
@@ -129,7 +133,8 @@ func (x *followed) take(thread event.ThreadID, seq uint64) *taker {
 	return t
 }
 
-// Taken takes an acquisition of a nesting that Opposed was called with, the latest event.
+// Taken records an acquisition of a nesting that was passed to Opposed. The acquisition must
+// be the latest event of the history.
 func (o *Online) Taken(nesting int, thread event.ThreadID, seq uint64) {
 	x := o.nestings[nesting]
 	if x == nil {
@@ -151,11 +156,11 @@ func (o *Online) Taken(nesting int, thread event.ThreadID, seq uint64) {
 		}
 	}
 	if !slices.ContainsFunc(x.facing, func(f *facing) bool { return !f.reported }) {
-		delete(o.nestings, nesting) // all is said, unless another opposes it
+		delete(o.nestings, nesting) // all its pairs are reported; Opposed may follow it again
 	}
 }
 
-// ask goes on with the question about two threads, one of which has new acquisitions.
+// ask resumes the question about two threads, one of which has a new acquisition.
 func (o *Online) ask(f *facing, side int, t, other *taker) {
 	lists := Pattern{t.seqs, other.seqs}
 	threads := [2]event.ThreadID{t.thread, other.thread}
@@ -176,7 +181,7 @@ func (o *Online) ask(f *facing, side int, t, other *taker) {
 	}
 }
 
-// duel is the question about two threads, or nil if there are too many.
+// duel returns the question about two threads, or nil if there are too many.
 func (o *Online) duel(f *facing, threads [2]event.ThreadID) *duel {
 	for _, d := range f.asked {
 		if d.threads == threads {
@@ -192,8 +197,8 @@ func (o *Online) duel(f *facing, threads [2]event.ThreadID) *duel {
 	return d
 }
 
-// predicted has the witness checked, which costs several walks over the log; if that is
-// too much now, the next acquisition asks again.
+// predicted has the witness checked, which costs several walks over the log. If that is
+// too much now, the next acquisition tries again.
 func (o *Online) predicted(f *facing, d *duel) {
 	if !o.afford(8) {
 		return
@@ -211,10 +216,10 @@ func (o *Online) predicted(f *facing, d *duel) {
 	o.tell(&x)
 }
 
-// resume goes on with a search after its sides have grown, or after other events.
+// resume continues a search after its sides have grown, or after other events.
 func (q *question) resume() Result {
 	h := q.h
-	h.update() // it may rearrange
+	h.update() // this may change h.rearranged
 	switch {
 	case q.c == nil:
 		q.c = h.start()

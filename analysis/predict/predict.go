@@ -1,19 +1,20 @@
 // Package predict turns candidates (a pattern of acquires that could close a
-// cycle, two conflicting accesses) into predictions, each with a witness, or says
-// why not.
+// cycle, two conflicting accesses) into predictions, each with a witness, or
+// returns the reason why a candidate is not predicted.
 //
-// In goes every event of a run, stamped with the clocks of the must-order
-// (observer/clock), into a History; then questions about events by their Seq. Out
-// comes a Result: Predicted with the interleaving that leads to the error,
-// Refuted where no sync-preserving interleaving does, Unknown where the history
-// was too short to tell. It never knows how candidates are found.
+// The input is every event of a run, stamped with the clocks of the must-order
+// (observer/clock), which a History keeps; then questions about events, by their Seq.
+// The output is a Result: Predicted with the interleaving that leads to the error,
+// Refuted where no correct reordering that was searched for leads there, Unknown where
+// events that the answer needs were evicted or never seen, or the search for reversals
+// spent its budget. The package never knows how candidates are found.
 //
 // # Algorithm
 //
 // The sync-preserving closure of a set of events: the smallest set that holds it
 // and is closed under thread order, the M edges of the order table and
-// reads-from, and in which, for each lock, every section but the trace-latest is
-// complete (for a read-write lock: every section that a later one excludes). If
+// reads-from, and in which, for each lock, every critical section but the trace-latest
+// is complete (for a read-write lock: every section that a later one excludes). If
 // the closure of what precedes the candidates has none of the candidates in it,
 // the run projected on it is a feasible run that ends with all of them enabled
 // (or blocked by each other). Races: Mathur, Pavlogiannis, Viswanathan, "Optimal
@@ -23,22 +24,25 @@
 // one abstract pattern the closure only grows, so it is computed once.
 //
 // Beyond these papers the closure keeps failed attempts (the holder's acquire must
-// be there), semaphores (the post that let a wait through, by count), barrier
-// generations and condition variables as the order table asks.
+// be in it), semaphores (the post that let a wait through, by count), barrier
+// generations and condition variables as the order table requires.
 //
-// Settle puts the questions for a finding and writes the answer into it.
+// Where the closure refutes a candidate, a search with a budget (Options.Reversals)
+// looks for a reversal: a schedule in which critical sections of a lock change places.
+//
+// Settle asks the questions about a finding and writes the answer into it.
 //
 // # Trust
 //
-// Nothing is Predicted unless package execution accepts the witness, which executes it
-// by the rules of locks, reads, waits and so on; it shares nothing with the closure.
+// Nothing is Predicted unless package execution accepts the witness. That package executes
+// the witness by the rules of locks, reads, waits and so on; it shares nothing with the closure.
 //
 // # Cost
 //
-// An event costs O(1), shared out over many, and O(slots) where an edge comes in; it
-// allocates nothing in the steady state. A question costs O(n + k·T·H·(T·log n)) for n events in
-// history, k rounds of the lock rule (at most one a section), T slots and H locks
-// held at once; the n is the walk along cross-thread edges and the witness.
+// An event costs amortised O(1), and O(slots) where an edge from another slot comes in; it
+// allocates nothing in the steady state. A question costs O(n + k·T·H·(T·log n)) for n events
+// kept, k rounds of the lock rule (at most one a section), T slots and H locks held at once;
+// the n is the walk along cross-thread edges and the witness.
 // Memory is bounded by Options, however long the run.
 package predict
 
@@ -55,23 +59,24 @@ const (
 
 // Options bounds what a History keeps. The zero value is useful.
 type Options struct {
-	// Sections is how many critical sections are kept for each lock and thread;
-	// default DefaultSections, at least 2. When there are a quarter more, sections from the
-	// middle of the run that hold nothing but lock operations and reads are
-	// forgotten, down to this number.
+	// Sections is how many critical sections are kept for each lock and thread (slot of the
+	// clocks); default DefaultSections, at least 2. When there are a quarter more, sections
+	// from the middle of the run that contain nothing but lock operations and reads are
+	// discarded, down to this number.
 	Sections int
 	// Events is how many events are kept in all; default 262144 (about 25 MB), at
-	// least 16. Beyond it the oldest are forgotten: predictions then begin at a
+	// least 16. Beyond it the oldest are evicted: predictions then begin at a
 	// later point of the run.
 	Events int
 	// Witness is how many steps a witness may have before its beginning is left
-	// out; default 1000, at least 16 and four for each side. It is checked in full length all the same.
+	// out; default 1000, at least 16 and four for each side. The whole witness is checked
+	// all the same.
 	Witness int
 	// Reversals bounds the search for schedules in which critical sections of a lock
-	// change places, in steps of about 0.1 microseconds for all questions together;
-	// one question gets at most a sixteenth. Default DefaultReversals; negative: no search.
+	// change places. It counts steps of about 0.1 microseconds, of all questions together;
+	// one question may use at most a sixteenth. Default DefaultReversals; negative: no search.
 	Reversals int
-	// Judges judge witnesses; default execution.Observed.
+	// Judges makes the checker of witnesses; default execution.Observed.
 	Judges execution.Bench
 }
 
@@ -100,11 +105,12 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	// Unknown: what would tell was forgotten or never seen.
+	// Unknown: an event that the answer needs was evicted or never seen, or the budget of
+	// the search is spent.
 	Unknown Verdict = iota
-	// Predicted: there is a witness, and its judge accepts it.
+	// Predicted: there is a witness, and the checker accepts it.
 	Predicted
-	// Refuted: no reordering that was looked for leads there.
+	// Refuted: no reordering that was searched for leads to the error.
 	Refuted
 )
 
@@ -113,37 +119,38 @@ func (v Verdict) String() string {
 	return [...]string{"unknown", "predicted", "refuted"}[v%3]
 }
 
-// Pattern is a set of candidates for one deadlock: the thread of side i wants a
-// lock that the thread of side i+1 holds (the last one's, the first). Each side
-// lists the Seq of acquires, ascending, by the same thread of the same lock with
-// the same locks held, all in the same mode; any of them may take part.
+// Pattern is a set of candidates for one deadlock: the thread of side i requests a
+// lock that the thread of side i+1 holds; the last side is followed by the first. Each side
+// lists, in ascending order, the Seq of acquires of one lock by one thread, in one mode
+// and with the same locks held. Any acquire of a side may take part in the deadlock.
 type Pattern [][]uint64
 
 // Result answers a question.
 type Result struct {
 	Verdict Verdict
-	// Reason says why it is not Predicted, in one sentence for the user; else "".
+	// Reason is the reason why the verdict is not Predicted, one sentence for the user;
+	// "" if it is Predicted.
 	Reason string
 	// Witness is the interleaving: for a deadlock it ends with the blocked
 	// acquires in the order of the pattern's sides, for a race with the two accesses.
 	Witness []finding.Step
 	// Elided counts the steps at the witness's beginning that were left out, and the
-	// forgotten events before them, which happen as observed.
+	// evicted events before them, which happen as observed.
 	Elided uint64
-	// Chosen is the Seq of the instance that each side took, or of the accesses.
+	// Chosen holds, for each side, the Seq of the acquire or access that the witness uses.
 	Chosen []uint64
-	// Timed reports that a blocked acquire would give up after a while.
+	// Timed reports that a blocked acquire has a time limit: the deadlock would end by itself.
 	Timed bool
-	// Order tells which sort of reordering the witness is.
+	// Order is the kind of reordering that the witness is.
 	Order finding.Order
-	// Assumes is what the prediction rests on, for finding.Finding.Assumes.
+	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.
 	Assumes []string
 }
 
 func unknown(reason string) Result { return Result{Verdict: Unknown, Reason: reason} }
 func refuted(reason string) Result { return Result{Verdict: Refuted, Reason: reason} }
 
-// Why a candidate is not predicted. Sentences for the user.
+// The reasons why a candidate is not predicted: sentences for the user.
 const (
 	forgotten  = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
 	unreleased = "any schedule that leads there needs the release of a lock that this run never released"
@@ -154,7 +161,8 @@ const (
 	exhausted  = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
 	ordered    = "one of its sides comes before another in every schedule"
 	noConflict = "the accesses do not conflict"
-	// What the checker refuses either rests on what was not seen, or is our error.
+	// The checker refuses a witness either because something was not seen, or because of an
+	// error of this package.
 	unexplained = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
 	mistaken    = "the schedule that was found is none, which is an error of tracepredict: %v"
 	oneThread   = "one thread alone cannot do it"
