@@ -8,42 +8,41 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Memory is bounded in two ways, and neither may make a false prediction.
+// Memory is bounded in two ways, and neither may cause a false prediction.
 //
-// First, of a lock that a thread takes over and over the sections in the middle of
-// the run are forgotten, whole outermost sections at a time, if they hold nothing
-// but lock operations and reads: no event elsewhere depends on one of them, and
-// what the lock rule needs is the Seq of the last (type lost). A run without them
-// is still a run, so witnesses and their check go on as if they had not been there.
+// First, where a thread acquires a lock over and over, sections from the middle of the run are
+// discarded. A block is discarded as a whole: an outermost critical section with all events
+// in it. It must contain nothing but lock operations and reads. No event elsewhere depends on
+// one of these, and the lock rule needs no more than the Seq of the last (type lost). A run
+// without them is still a feasible run, so witnesses and their check work as if they had
+// never been there.
 //
-// Second, when that is not enough, the run up to some event is forgotten. It then
-// belongs to every closed set: predictions start from the state it led to. Locks
-// held and waits begun there stay in the log.
+// Second, when that is not enough, the beginning of the run up to some event is evicted. Every
+// closure then contains it: predictions start from the state that it led to. Acquires
+// of locks that are held there and waits that have begun there stay in the log.
 
-// Both are done in strides, so that what they cost is shared by many events: a
-// lock's sections are looked at when there is a quarter too many, the log when it
-// is full, and lists are swept when a good part of them is stale, or a question
-// is asked.
+// Both are done in large steps, so that many events share their cost. The sections of a lock
+// are trimmed when there are a quarter too many, and the log when it is full. Lists are swept
+// when more than a quarter of them is stale, or when a question is asked.
 
-// gap is a range of epochs of a slot whose events are forgotten: an outermost
-// critical section with all that was in it, or several.
+// gap is a range of epochs of a slot whose events are discarded: one block or several.
 type gap struct{ first, last event.Epoch }
 
-// lost is the forgotten sections of a lock in a slot.
+// lost summarises the discarded sections of a lock in a slot.
 type lost struct {
-	first, last event.Epoch // of acquires; 0: none
-	seq         uint64      // of the last
-	exclusive   bool        // some are
+	first, last event.Epoch // of the first and the last acquire; 0: none
+	seq         uint64      // of the last acquire
+	exclusive   bool        // some section was exclusive
 }
 
-// stride is by how many sections a lock may have too many.
+// stride returns by how many sections a lock may exceed Options.Sections.
 func (o Options) stride() int { return max(1, o.Sections/4) }
 
-// live is how many sections are kept.
+// live returns the number of sections that are kept.
 func (l *lockSlot) live() int { return len(l.sections) - int(l.stale.n) }
 
-// trim forgets sections of the middle when there are a stride too many, down to
-// the number to keep.
+// trim discards sections of the middle of the run if there are more than a stride too many,
+// down to Options.Sections.
 func (h *History) trim(s *slotHistory, l *lockSlot) {
 	stride := h.opt.stride()
 	if l.live() <= h.opt.Sections+stride {
@@ -71,8 +70,8 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	}
 }
 
-// next is where in held the section with that acquire is, or the next one. From is
-// where one before it is, often a near one.
+// next returns the index in held of the first section whose acquire is not before that epoch.
+// The search starts at index from, which must not be behind it and is often near.
 func (s *slotHistory) next(from int, acquire event.Epoch) int {
 	end := min(from+16, len(s.held))
 	for i := from; i < end; i++ {
@@ -83,8 +82,8 @@ func (s *slotHistory) next(from int, acquire event.Epoch) int {
 	return end + sort.Search(len(s.held)-end, func(i int) bool { return s.held[end+i].acquire >= acquire })
 }
 
-// forgetBlock forgets the block that a section lies in if it may be left out of
-// the run, and answers where it ends, or else 0.
+// forgetBlock discards the block of the section at index at of held, if the block may be left
+// out of the run. It returns the block's last epoch, or 0 if nothing was discarded.
 func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	if at == len(s.held) {
 		return 0
@@ -118,8 +117,8 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	return head.last
 }
 
-// blockAt is where in held the block of the section at that place begins. Threads
-// that work for ever under one lock make blocks of any length.
+// blockAt returns the index in held at which the block of the section at that index begins.
+// Blocks may be of any length: a thread may hold one lock during all of its work.
 func (s *slotHistory) blockAt(at int) int {
 	block := s.held[at].block
 	if s.held[at].acquire == block {
@@ -131,8 +130,9 @@ func (s *slotHistory) blockAt(at int) int {
 	return min(at, max(0, s.upTo(block)-1))
 }
 
-// common reports whether there are sections enough of every lock in the block: the one
-// time that a loop took another lock inside is what a deadlock is made of.
+// common reports whether more than Options.Sections sections are kept of every lock in the
+// block. A block with a rarely acquired lock is kept: the one iteration of a loop that acquired
+// another lock inside may be part of a deadlock.
 func (h *History) common(slot uint32, block []section) bool {
 	for i := range block {
 		if h.lockSlot(slot, block[i].lock).live() <= h.opt.Sections {
@@ -155,7 +155,7 @@ func (l *lost) add(x *section) {
 	l.exclusive = l.exclusive || !x.shared
 }
 
-// addGaps adds the fresh ranges, joined with their neighbours where they touch.
+// addGaps adds the ranges in h.fresh, joined with their neighbours where they touch.
 func (s *slotHistory) addGaps(h *History) {
 	fresh := h.fresh
 	if len(fresh) == 0 {
@@ -174,7 +174,7 @@ func (s *slotHistory) addGaps(h *History) {
 	}
 }
 
-// addGap adds a range behind all others.
+// addGap appends a range that comes after all others.
 func (s *slotHistory) addGap(g gap) {
 	if n := len(s.gaps); n > 0 && s.gaps[n-1].last+1 == g.first {
 		s.gaps[n-1].last = g.last
@@ -183,7 +183,7 @@ func (s *slotHistory) addGap(g gap) {
 	s.gaps = append(s.gaps, g)
 }
 
-// gapAt finds the gap that an epoch lies in.
+// gapAt returns the gap that an epoch lies in, and whether there is one.
 func (s *slotHistory) gapAt(e event.Epoch) (gap, bool) {
 	at, _ := slices.BinarySearchFunc(s.gaps, e, compareGap)
 	if at < len(s.gaps) && s.gaps[at].first <= e {
@@ -192,7 +192,7 @@ func (s *slotHistory) gapAt(e event.Epoch) (gap, bool) {
 	return gap{}, false
 }
 
-// lastGap is the last gap that has an epoch up to there in it.
+// lastGap returns the last gap that begins no later than that epoch, and whether there is one.
 func (s *slotHistory) lastGap(upto event.Epoch) (gap, bool) {
 	at := sort.Search(len(s.gaps), func(i int) bool { return s.gaps[i].first > upto })
 	if at == 0 {
@@ -201,7 +201,8 @@ func (s *slotHistory) lastGap(upto event.Epoch) (gap, bool) {
 	return s.gaps[at-1], true
 }
 
-// sieve tells of ascending epochs whether they lie in a gap.
+// sieve finds out, for ascending epochs, whether they lie in a gap. It holds the gaps that are
+// still to come.
 type sieve []gap
 
 func (g *sieve) holds(e event.Epoch) bool {
@@ -213,16 +214,16 @@ func (g *sieve) holds(e event.Epoch) bool {
 	return len(gaps) > 0 && gaps[0].first <= e
 }
 
-// from is the sieve for epochs from there on.
+// from returns the sieve for epochs from e on.
 func (s *slotHistory) from(e event.Epoch) sieve {
 	at, _ := slices.BinarySearchFunc(s.gaps, e, compareGap)
 	return s.gaps[at:]
 }
 
-// stale counts the sections of a list that lie in gaps, and where they begin.
+// stale counts the sections of a list that lie in gaps.
 type stale struct {
 	n    uint32
-	from event.Epoch
+	from event.Epoch // acquire of the first of them
 }
 
 func (x *stale) add(n int, from event.Epoch) {
@@ -232,7 +233,7 @@ func (x *stale) add(n int, from event.Epoch) {
 	x.n += uint32(n)
 }
 
-// tidy drops the lock's sections that lie in gaps.
+// tidy removes the lock's sections that lie in gaps.
 func (l *lockSlot) tidy(s *slotHistory) {
 	if l.stale.n == 0 {
 		return
@@ -252,8 +253,7 @@ func (l *lockSlot) tidy(s *slotHistory) {
 	l.keep, l.stale = uint32(keep), stale{}
 }
 
-// tidy drops the slot's sections that lie in gaps. They are all before the open
-// block.
+// tidy removes the slot's sections that lie in gaps. They all come before the open block.
 func (s *slotHistory) tidy() {
 	if s.stale.n == 0 {
 		return
@@ -279,8 +279,8 @@ func (s *slotHistory) tidy() {
 	s.stale = stale{}
 }
 
-// join makes the edges into one gap, from that epoch on, one for each slot that
-// they come from: closed sets have all of a gap or none.
+// join merges the edges into each gap, from that epoch on: one is left for each slot that they
+// come from. That loses nothing, since a closure contains all of a gap or nothing of it.
 func (s *slotHistory) join(epoch event.Epoch) {
 	to := sort.Search(len(s.needs), func(i int) bool { return s.needs[i].epoch >= epoch })
 	begin, in := to, gap{}
@@ -306,7 +306,7 @@ func (s *slotHistory) join(epoch event.Epoch) {
 	s.needs = s.needs[:to]
 }
 
-// filter keeps some of the slot's sections.
+// filter removes the slot's sections for which keep returns false.
 func (s *slotHistory) filter(keep func(*section) bool) {
 	kept := s.held[:0]
 	s.open, s.head, s.releasedElsewhere = s.open[:0], -1, 0
@@ -326,14 +326,14 @@ func (s *slotHistory) filter(keep func(*section) bool) {
 	s.held = kept
 	if len(s.open) > 0 {
 		block := s.held[s.open[0]].block
-		// Epochs that run backwards, which no clock gives, leave nothing to find.
+		// A trace whose epochs run backwards, which package clock never makes, has no such section.
 		if at := s.next(0, block); at < len(s.held) && s.held[at].acquire == block {
 			s.head = at
 		}
 	}
 }
 
-// tidy drops what lies in gaps from every list.
+// tidy removes the sections that lie in gaps from every list.
 func (h *History) tidy() {
 	if !h.untidy {
 		return
@@ -350,7 +350,8 @@ func (h *History) tidy() {
 	}
 }
 
-// evict makes room in the log: what trim forgot, then the oldest quarter or more.
+// evict makes room in the log. It removes the events that trim discarded and, if more than
+// three quarters are left, the oldest quarter or more.
 func (h *History) evict() {
 	h.enterOf(0)
 	if h.crowded {
@@ -364,7 +365,7 @@ func (h *History) evict() {
 	h.recount()
 }
 
-// sweep drops the events of the log that lie in gaps.
+// sweep removes the events of the log that lie in gaps.
 func (h *History) sweep() {
 	gone, any := make([]sieve, len(h.slots)), false
 	for i, s := range h.slots {
@@ -389,8 +390,10 @@ func (h *History) sweep() {
 	h.log = h.log[:to]
 }
 
-// cutPoint is how many events of the log to forget. No barrier generation may be open
-// there, for what is left of it would not say who belongs to it.
+// cutPoint returns how many events of the log to evict. No barrier generation may be open at
+// that point, since the events left of it would not show which threads belong to it. Where
+// there is no such point, half the log is evicted, and no question is answered from then on
+// (blind).
 func (h *History) cutPoint() int {
 	if at := h.index(h.quiescentSeq); h.quiescentSeq != 0 && at+1 >= h.opt.Events/4 {
 		return at + 1
@@ -402,12 +405,13 @@ func (h *History) cutPoint() int {
 	return h.opt.Events / 2
 }
 
-// index is where in the log the event of that Seq is, or would be.
+// index returns the index in the log at which the event of that Seq is, or would be.
 func (h *History) index(seq uint64) int {
 	return sort.Search(len(h.log), func(i int) bool { return h.log[i].Seq >= seq })
 }
 
-// cutAt forgets the first n events of the log, but for locks held and waits begun.
+// cutAt evicts the first n events of the log, except acquires of locks that are held at that
+// point and waits that have begun.
 func (h *History) cutAt(n int) {
 	n = min(n, len(h.log))
 	pins := h.cutSlots(h.log[:n])
@@ -431,8 +435,8 @@ func (h *History) cutAt(n int) {
 	h.outdated = true
 }
 
-// cutSlots moves the slots' cuts behind some events. It answers with the waits among
-// them whose sleep is not over.
+// cutSlots moves the slots' cuts behind some events. It returns the waits among these that no
+// wake among them ends.
 func (h *History) cutSlots(events []entry) []entry {
 	var waits []entry
 	for i := range events {
@@ -450,6 +454,7 @@ func (h *History) cutSlots(events []entry) []entry {
 	return waits
 }
 
+// forget removes the needs, sections and gaps of the slot that are not after its cut.
 func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
 	at := sort.Search(len(s.needs), func(i int) bool { return s.needs[i].epoch > cut })
 	s.needs = slices.Delete(s.needs, 0, at)

@@ -8,41 +8,41 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// History keeps what questions need of a run. The zero value is not ready: use
-// New. It is not safe for concurrent use.
+// History keeps the part of a run that questions need. Make it with New: the zero value is
+// not ready. It is not safe for concurrent use.
 type History struct {
 	opt    Options
 	log    []entry // by Seq
 	slots  []*slotHistory
 	lone   []lone                          // by slot
-	locks  map[event.ObjectID]*lockHistory // see update
-	cache  []*lockSlot                     // direct-mapped cache of locks, by slot and lock
+	locks  map[event.ObjectID]*lockHistory // brought up to date by update
+	cache  []*lockSlot                     // direct-mapped cache in front of locks, by slot and lock
 	pairs  int                             // lockSlots in use
-	behind int                             // acquires, of locks that may have too many, since locks were last brought up to date
-	batch  int                             // so many at most
-	enough int                             // sections of a lock and slot: more are too many
+	behind int                             // acquires since the last update of locks that may have more than enough sections
+	batch  int                             // the number of behind at which update is called
+	enough int                             // sections of a lock in a slot; trim discards some if there are more
 	orders map[event.ObjectID]*order.Object
 	match  *order.Matcher
 	points [][]point // by order.Ref
 
-	cut     []event.Epoch // by slot: forgotten from the beginning of the run
-	evicted uint64
-	thinned uint64 // sections of the middle that were forgotten
+	cut     []event.Epoch // by slot: the last epoch of the evicted beginning of the run; 0: none
+	evicted uint64        // events
+	thinned uint64        // sections of the middle of the run that were discarded
 	// quiescentSeq is the Seq of the last event at which no barrier generation was open while
 	// the log was at most three quarters full; 0: none.
 	quiescentSeq uint64
-	seen         execution.Judge
-	bySlot       *slotLog
-	blind        bool // a cut went through a barrier generation
-	// rearranged counts how often needs were moved.
+	seen         execution.Judge // of the log as it is; nil: not made since the last event
+	bySlot       *slotLog        // likewise
+	blind        bool            // the beginning was evicted up to an event inside a barrier generation
+	// rearranged counts how often the elements of slotHistory.needs were moved.
 	rearranged int
-	// reversals is how many steps of Options.Reversals are spent.
+	// reversals is the number of steps of Options.Reversals that are spent.
 	reversals int
 	witnesses execution.Tally
-	unsettled uint64 // answers for want of them
-	untidy    bool   // lists still name sections that lie in gaps
-	outdated  bool   // locks still name sections of before a cut, and are made anew when next asked
-	crowded   bool   // locks may have too many
+	unsettled uint64 // findings that were not settled because Options.Reversals was spent
+	untidy    bool   // lists still contain sections that lie in gaps
+	outdated  bool   // locks still contain evicted sections; the next update rebuilds them
+	crowded   bool   // some lock may have more than enough sections
 
 	spare []*lockSlot // not in use
 	full  []*lockSlot // scratch of update
@@ -64,25 +64,25 @@ func New(o Options) *History {
 	}
 }
 
-// Bounds returns the options with what was left to the default filled in.
+// Bounds returns the options, with the defaults filled in.
 func (h *History) Bounds() Options { return h.opt }
 
-// Thinned is the number of critical sections of the middle of the run that were
-// forgotten for Options.Sections. Their events are among Evicted once the log is swept.
+// Thinned returns the number of critical sections of the middle of the run that were
+// discarded because of Options.Sections. Evicted counts their events once the log is swept.
 func (h *History) Thinned() uint64 { return h.thinned }
 
-// Unsettled is the number of findings that Settle left as they were because
-// Options.Reversals ran out before all schedules were looked at.
+// Unsettled returns the number of findings that Settle left as they were because
+// Options.Reversals was spent before all schedules were tried.
 func (h *History) Unsettled() uint64 { return h.unsettled }
 
-// Evicted is the number of events that were forgotten.
+// Evicted returns the number of events that were removed from the log.
 func (h *History) Evicted() uint64 { return h.evicted }
 
-// Witnesses counts those that were judged. One that is refused is an error of this
-// package.
+// Witnesses returns the counts of witnesses that were checked. One that the checker refuses,
+// other than for an event that was not seen, is an error of this package.
 func (h *History) Witnesses() execution.Tally { return h.witnesses }
 
-// Remember adds the threads and objects that an answer may still name.
+// Remember adds to n the threads and objects that a result may still name.
 func (h *History) Remember(n *event.Names) {
 	for i := range h.log {
 		x := &h.log[i]
@@ -93,8 +93,8 @@ func (h *History) Remember(n *event.Names) {
 	}
 }
 
-// entry is an event as the log keeps it: without its clock, so that the collector
-// has nothing to look for in a log of any length.
+// entry is an event as the log keeps it: without its clock, and so without pointers, so that
+// the garbage collector does not scan the log.
 type entry struct {
 	Seq, Time, Value uint64
 	Thread           event.ThreadID
@@ -115,8 +115,8 @@ func (x *entry) event() event.Event {
 	}
 }
 
-// keep appends to the log. It grows by large steps up to its full size: to copy it
-// often would cost more than all else that is done to it.
+// keep appends an event to the log. The log grows in large steps up to its full size, since
+// copying it often would cost more than all other work on it.
 func (h *History) keep(e *event.Event) {
 	n := len(h.log)
 	if n == cap(h.log) {
@@ -132,23 +132,25 @@ func (h *History) keep(e *event.Event) {
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
-	last              []event.Epoch // clock of the slot's last event, its own count left out
+	last              []event.Epoch // clock of the slot's last event; its own count is not valid
 	epoch             event.Epoch   // of the slot's last event
 	needs             []need        // by epoch
 	held              []section     // by epoch of the acquire
-	open              []int         // in held: those without an until, outermost first
-	head              int           // in held: where the open block begins, -1 if that is forgotten
-	releasedElsewhere int           // how many sections of open that another slot has released
-	known             int           // so many of held are in History.locks
-	gaps              []gap         // by epoch: forgotten blocks
+	open              []int         // indices in held of the sections without an until, outermost first
+	head              int           // index in held of the open block's first section; -1: no block is open, or that section was evicted
+	releasedElsewhere int           // number of sections in open that another slot has released
+	known             int           // number of sections of held, from its beginning, that are in History.locks
+	gaps              []gap         // by epoch: discarded blocks
 	stale             stale         // of held
 
-	counts [1 << countBits]uint32 // of held and the lone section, at least: by a digest of the lock
+	// counts holds, by a hash of the lock, at least the number of sections in held and lone;
+	// it stops one above History.enough.
+	counts [1 << countBits]uint32
 }
 
-// lone is the open section of a slot while it is the only one and nothing but
-// reads happened in it. Most sections end so, and are entered in one go then;
-// what must know of an open one enters it before (settle).
+// lone is the open critical section of a slot, as long as it is the slot's only open one and
+// contains nothing but reads. Most sections end in this state, and are then appended to
+// slotHistory.held complete (passed). Code that needs an open one there calls enter first.
 type lone struct {
 	seq     uint64 // of the acquire
 	lock    event.ObjectID
@@ -157,42 +159,42 @@ type lone struct {
 	shared  bool
 }
 
-// need is an edge into an event of the slot: the event at epoch has those of
-// another slot, up to there, before it.
+// need is an edge into an event of the slot: the events of another slot, up to epoch upto,
+// come before the event at epoch.
 type need struct {
 	epoch event.Epoch
 	slot  uint32
 	upto  event.Epoch
-	// kept: another run may do without, as long as the semaphore's value allows what
-	// happens to it, or another reader holds the lock that was tried.
+	// kept reports that a reversal may drop the edge, as long as the value of the semaphore
+	// allows its operations, or another reader holds the lock at a failed attempt.
 	kept bool
 }
 
-// section is a critical section, outermost level of the lock.
+// section is a critical section, from the acquire to the release of one lock.
 type section struct {
 	seq     uint64 // of the acquire
 	lock    event.ObjectID
 	thread  event.ThreadID
 	acquire event.Epoch
 	below   event.Epoch // acquire of the innermost section around it, or 0
-	until   event.Epoch // from there on it is not the slot's any longer; 0: it still is
-	// The release is an event of another slot where a thread releases what another
-	// has acquired. Epoch 0: not released.
+	until   event.Epoch // the epoch from which the slot no longer holds the lock; 0: it still does
+	// The release is an event of another slot where a thread releases a lock that another
+	// thread acquired. Epoch 0: not released.
 	releaseSlot uint32
 	release     event.Epoch
 	block       event.Epoch // acquire of the outermost section around it, or its own
-	last        event.Epoch // if outermost, where the block ends; 0: it is open
+	last        event.Epoch // of an outermost section: the end of the block; 0: it is open
 	shared      bool
-	impure      bool // if outermost: the block has more than lock operations and reads
+	impure      bool // of an outermost section: the block contains more than lock operations and reads
 }
 
-// Event takes the next event of the run, which must have been stamped.
+// Event takes the next event of the run, which must have been stamped (observer/clock).
 func (h *History) Event(e *event.Event) {
 	if e.Epoch == 0 {
 		return
 	}
 	if e.Op == event.Destroy && e.Flags&event.Inferred != 0 {
-		h.destroy(e.Object) // of nobody's doing: it orders nothing
+		h.destroy(e.Object) // no thread did it, so it orders nothing
 		return
 	}
 	if e.Op == event.Init && e.Flags&event.Inferred != 0 {
@@ -237,7 +239,7 @@ func (h *History) Event(e *event.Event) {
 	}
 }
 
-// other takes what is neither a lock's nor a read.
+// other takes an event that is neither an acquire, a release nor a read.
 func (h *History) other(e *event.Event) {
 	switch e.Op {
 	case event.AcquireFailed:
@@ -263,14 +265,14 @@ func (h *History) slot(s uint32) *slotHistory {
 	return h.slots[s]
 }
 
-// edges writes down what the event's clock knows more than the slot's last one.
-// The edge of a read thus stands at the next event of its thread: nothing but a
-// candidate, whose own edge must not count, is ever last in a closed set.
+// edges records as needs what the event's clock knows more than that of the slot's last event.
+// The edge to a read is therefore recorded at the next event of its thread. That is late
+// enough: only a candidate comes directly after a closure, and its own read must not count.
 func (s *slotHistory) edges(e *event.Event) {
 	before := s.epoch
 	s.epoch = e.Epoch
 	if e.Since != 0 && e.Since <= before {
-		return // nothing but the slot's own count has changed
+		return // only the slot's own count has changed
 	}
 	for len(s.last) < len(e.Must) {
 		s.last = append(s.last, 0)
@@ -283,7 +285,7 @@ func (s *slotHistory) edges(e *event.Event) {
 	copy(s.last, e.Must)
 }
 
-// needs adds an edge that is not in the clocks.
+// need adds an edge that is not in the clocks.
 func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	if slot != e.Slot && upto > 0 {
 		s := h.slot(e.Slot)
@@ -291,7 +293,7 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-// needKept adds an edge that this run had, and that a reversal may do without.
+// needKept adds an edge that is not in the clocks, and that a reversal may drop.
 func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch) {
 	if slot != e.Slot && upto > 0 {
 		s := h.slot(e.Slot)
@@ -299,13 +301,14 @@ func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-// stain marks the open block, if there is one, as one that cannot be left out of a run.
+// stain marks the slot's open block, if there is one, as impure: it is never discarded.
 func (s *slotHistory) stain() {
 	if s.head >= 0 {
 		s.held[s.head].impure = true
 	}
 }
 
+// acquire opens a section.
 func (h *History) acquire(s *slotHistory, e *event.Event) {
 	if s.releasedElsewhere > 0 {
 		h.settled(s, e)
@@ -323,7 +326,7 @@ func (h *History) acquire(s *slotHistory, e *event.Event) {
 	s.held = append(s.held, x)
 }
 
-// passed enters a section that was the only one of its slot, now that it ends.
+// passed appends the slot's lone section to held, complete, at its release e.
 func (s *slotHistory) passed(l *lone, e *event.Event) {
 	s.held = append(s.held, section{
 		seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, until: e.Epoch, releaseSlot: e.Slot, release: e.Epoch,
@@ -332,7 +335,7 @@ func (s *slotHistory) passed(l *lone, e *event.Event) {
 	l.acquire = 0
 }
 
-// enter enters the slot's lone section, if there is one, as an open one.
+// enter appends the slot's lone section to held, if there is one, as an open section.
 func (h *History) enter(slot uint32) {
 	l := &h.lone[slot]
 	if l.acquire == 0 {
@@ -345,7 +348,7 @@ func (h *History) enter(slot uint32) {
 	l.acquire = 0
 }
 
-// enterOf enters all lone sections of a lock, or with 0 all there are.
+// enterOf calls enter for each slot whose lone section is of a lock; 0 is any lock.
 func (h *History) enterOf(lock event.ObjectID) {
 	for slot := range h.lone {
 		if l := &h.lone[slot]; l.acquire != 0 && (l.lock == lock || lock == 0) {
@@ -354,8 +357,8 @@ func (h *History) enterOf(lock event.ObjectID) {
 	}
 }
 
-// settled ends the slot's own earlier section of the lock where somebody else has
-// released it.
+// settled closes the slot's earlier sections of the lock that another slot has released, and
+// adds the edge from that release to the acquire e.
 func (h *History) settled(s *slotHistory, e *event.Event) {
 	s.open = slices.DeleteFunc(s.open, func(i int) bool {
 		p := &s.held[i]
@@ -369,8 +372,8 @@ func (h *History) settled(s *slotHistory, e *event.Event) {
 	})
 }
 
-// release closes the thread's section, or if it has none, the oldest: a thread
-// may release what another acquired.
+// release closes the thread's section of the lock or, if it has none, the oldest one: a thread
+// may release a lock that another thread acquired.
 func (h *History) release(s *slotHistory, e *event.Event) {
 	if at := s.openOf(e); at >= 0 {
 		s.close(at, e)
@@ -388,6 +391,8 @@ func (h *History) release(s *slotHistory, e *event.Event) {
 	}
 }
 
+// releaseOther records that e releases a section of another slot: the section at index at of
+// its open ones.
 func (h *History) releaseOther(of *slotHistory, slot uint32, at int, e *event.Event) {
 	x := &of.held[of.open[at]]
 	h.need(e, slot, x.acquire)
@@ -396,7 +401,7 @@ func (h *History) releaseOther(of *slotHistory, slot uint32, at int, e *event.Ev
 	of.releasedElsewhere++
 }
 
-// openOf is where in open the thread's section is that e releases, or -1.
+// openOf returns the index in open of the thread's section that e releases, or -1.
 func (s *slotHistory) openOf(e *event.Event) int {
 	for i, at := range s.open {
 		if x := &s.held[at]; x.lock == e.Object && x.thread == e.Thread && x.release == 0 {
@@ -406,8 +411,9 @@ func (s *slotHistory) openOf(e *event.Event) int {
 	return -1
 }
 
-// holder is the slot that holds a lock, and where in its open that section is; of
-// several that which is before all others. At is -1 if nobody does.
+// holder returns the slot that holds a lock, and the index of the section in the slot's open.
+// Of several sections it returns the first in the order of before. At is -1 if no slot holds
+// the lock.
 func (h *History) holder(lock event.ObjectID, before func(x, other *section) bool) (slot uint32, at int) {
 	h.enterOf(lock)
 	var best *section
@@ -422,7 +428,7 @@ func (h *History) holder(lock event.ObjectID, before func(x, other *section) boo
 	return slot, at
 }
 
-// close ends a section of the slot's open ones, and with the last one the block.
+// close ends the section at index at of open, and with the last open section the block.
 func (s *slotHistory) close(at int, e *event.Event) {
 	x := &s.held[s.open[at]]
 	x.releaseSlot, x.release, x.until = e.Slot, e.Epoch, e.Epoch
@@ -434,22 +440,24 @@ func (s *slotHistory) close(at int, e *event.Event) {
 	}
 }
 
-// failed keeps the lock held at a failed attempt: who holds it must have taken it.
+// failed adds the edge to a failed attempt from the acquire of the section that held the lock:
+// it must come before.
 func (h *History) failed(e *event.Event) {
 	slot, at := h.holder(e.Object, func(x, other *section) bool { return x.seq > other.seq })
 	if at >= 0 {
 		s := h.slots[slot]
 		s.stain()
 		if x := &s.held[s.open[at]]; x.shared {
-			h.needKept(e, slot, x.acquire) // another who read it then will do
+			h.needKept(e, slot, x.acquire) // another reader may hold the lock instead
 		} else {
 			h.need(e, slot, x.acquire)
 		}
 	}
 }
 
-// destroy forgets what nothing can reorder any more: all uses of an object come
-// before its end, in every reordering, but its sections still count until then.
+// destroy drops the order of a destroyed object: no later event acts on the object. The
+// critical sections of a destroyed lock are kept, since the events before its end can still
+// be reordered.
 func (h *History) destroy(id event.ObjectID) {
 	if o := h.orders[id]; o != nil {
 		h.match.Drop(o)
@@ -457,13 +465,15 @@ func (h *History) destroy(id event.ObjectID) {
 	}
 }
 
+// point is an event.
 type point struct {
 	slot  uint32
 	epoch event.Epoch
 }
 
 // synchronise adds the edges that sync-preserving prediction keeps although they are not in
-// the clocks: the posts that let waits through, barrier generations and messages as observed.
+// the clocks: from the posts that let waits through, and those that keep barrier generations
+// and messages as observed.
 func (h *History) synchronise(e *event.Event) {
 	o := h.orders[e.Object]
 	if o == nil {
@@ -491,7 +501,7 @@ func (h *History) synchronise(e *event.Event) {
 	}
 }
 
-// lastOf adds an event to a list that has the last one of each slot.
+// lastOf adds an event to a list that holds the last event of each slot.
 func lastOf(list []point, e *event.Event) []point {
 	for i := range list {
 		if x := &list[i]; x.slot == e.Slot {
@@ -502,7 +512,7 @@ func lastOf(list []point, e *event.Event) []point {
 	return append(list, point{e.Slot, e.Epoch})
 }
 
-// find returns the kept event of that Seq, or nil.
+// find returns the event of that Seq, or nil if it is not kept.
 func (h *History) find(seq uint64) *event.Event {
 	x := h.entry(seq)
 	if x == nil || h.gone(x) {
@@ -512,7 +522,7 @@ func (h *History) find(seq uint64) *event.Event {
 	return &e
 }
 
-// entry is the event of that Seq in the log, or nil.
+// entry returns the event of that Seq in the log, or nil.
 func (h *History) entry(seq uint64) *entry {
 	at := h.index(seq)
 	if at == len(h.log) || h.log[at].Seq != seq {
@@ -521,7 +531,8 @@ func (h *History) entry(seq uint64) *entry {
 	return &h.log[at]
 }
 
-// gone reports whether an event of the log is forgotten and only waits to be swept.
+// gone reports whether an event of the log is discarded: it lies in a gap, and the next sweep
+// removes it.
 func (h *History) gone(x *entry) bool {
 	_, in := h.slots[x.Slot].gapAt(x.Epoch)
 	return in

@@ -2,50 +2,52 @@ package predict
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// The sections of each lock are what questions and trim look at. An event enters its
-// section in the list of its slot, which is near; the locks, of which there may be
-// thousands, are brought up to date for many events at once, so that the memory that
-// they are in is waited for together. That is done when a question is asked, or when a
-// lock may have more sections than are kept: of a run in which neither happens most
-// sections are forgotten before their locks ever hear of them.
+// Questions and trim need the sections of each lock. An event adds its section only to the list
+// of its slot, which is near in memory. The lists of the locks, of which there may be
+// thousands, are updated for many sections at once, so that their cache misses overlap. That
+// happens when a question is asked, or when a lock may have more sections than are kept. In a
+// run where neither happens, most sections are evicted without ever being added to the list
+// of their lock.
 
-// Each slot counts its sections, locks that share a count together.
+// countBits is the number of bits of a lock's hash that select a count in slotHistory.counts.
+// Locks with the same bits share a count.
 const countBits = 8
 
-// The bounds of how many acquires of locks that may have too many they may be behind.
+// The bounds of History.batch.
 const leastBatch, mostBatch = 16, 1 << 10
 
-// The cache of locks and slots grows with their number between these
-// bounds. A server has thousands: a lock for each bucket of a table.
+// The bounds of the size of History.cache, which grows with the number of lockSlots. A server
+// has thousands of locks: one for each bucket of a table.
 const leastCached, mostCached = 1 << 13, 1 << 18
 
-// lockHistory is the sections of a lock, by slot and, within it, by epoch.
+// lockHistory holds the sections of a lock, by slot and, within it, by epoch.
 type lockHistory struct {
 	id    event.ObjectID
 	slots []*lockSlot
-	ids   []uint32 // of slots: what a search looks at
+	ids   []uint32 // the slot of each element of slots, side by side for the search
 }
 
-// lockSlot fits in one line of a processor's cache, and must: there are as many as threads
-// times locks.
+// lockSlot holds the sections of a lock in a slot. It must fit in one cache line of the
+// processor, since there may be as many as threads times locks.
 type lockSlot struct {
 	lock     event.ObjectID
 	slot     uint32
 	sections []stay
-	lost     *lost // nil: none is
+	lost     *lost // nil: no section was discarded
 	stale    stale
-	keep     uint32 // sections before this index are not looked at by trim
-	idle     bool   // it had no sections when the index was made anew
+	keep     uint32 // trim skips the sections before this index
+	idle     bool   // it had no sections at the last rebuild (forgetLock)
 }
 
-// stay is a section as its lock knows it.
+// stay is a section in the list of its lock.
 type stay struct {
 	seq     uint64
 	acquire event.Epoch
 	shared  bool
 }
 
-// count counts a section that begins. Behind are only those whose lock may have too many.
+// count counts a section that begins. If its lock may have more than enough sections, the
+// section adds to History.behind.
 func (h *History) count(s *slotHistory, lock event.ObjectID) {
 	n := &s.counts[uint64(lock)*0x9e3779b97f4a7c15>>(64-countBits)]
 	if int(*n) <= h.enough {
@@ -56,7 +58,7 @@ func (h *History) count(s *slotHistory, lock event.ObjectID) {
 	h.crowded = true
 }
 
-// recount counts what the slots have kept.
+// recount counts the sections that the slots have kept.
 func (h *History) recount() {
 	h.crowded = false
 	for _, s := range h.slots {
@@ -68,7 +70,8 @@ func (h *History) recount() {
 	h.behind = 0
 }
 
-// update brings the locks up to date, and forgets what there is too much of.
+// update adds the new sections of the slots to the lists of their locks, and trims the locks
+// that have too many.
 func (h *History) update() {
 	h.behind = 0
 	h.enterOf(0)
@@ -91,11 +94,12 @@ func (h *History) update() {
 	}
 }
 
-// together is for how many sections the memory of their locks is waited for at once.
+// together is the number of sections whose cache misses overlap.
 const together = 16
 
-// place enters sections of a slot, no more than together, in their locks. It looks at
-// all places in the table first, then at all that is there: neither waits for the other.
+// place adds sections of a slot, at most together, to the lists of their locks. It first reads
+// the cache entries of all, and then the lockSlots of all, so that the misses of each pass
+// overlap.
 func (h *History) place(slot uint32, sections []section) {
 	var cached [together]*lockSlot
 	for i := range sections {
@@ -115,6 +119,7 @@ func (h *History) place(slot uint32, sections []section) {
 	}
 }
 
+// lock returns the history of a lock, and makes it if there is none.
 func (h *History) lock(id event.ObjectID) *lockHistory {
 	l := h.locks[id]
 	if l == nil {
@@ -124,7 +129,7 @@ func (h *History) lock(id event.ObjectID) *lockHistory {
 	return l
 }
 
-// lockSlot finds what a slot does with a lock.
+// lockSlot returns the sections of a lock in a slot.
 func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
 	cached := h.cacheEntry(slot, id)
 	if ls := *cached; ls != nil && ls.lock == id && ls.slot == slot {
@@ -139,12 +144,13 @@ func (h *History) lockSlot(slot uint32, id event.ObjectID) *lockSlot {
 	return ls
 }
 
-// cacheEntry returns where in the cache a lock and slot are, if they are there.
+// cacheEntry returns the only element of the cache that a lock and slot may be in.
 func (h *History) cacheEntry(slot uint32, id event.ObjectID) **lockSlot {
 	mixed := (uint64(id)<<32 | uint64(slot)) * 0x9e3779b97f4a7c15 >> 32
 	return &h.cache[mixed%uint64(len(h.cache))]
 }
 
+// slot returns the lock's sections in a slot, and makes the lockSlot if there is none.
 func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
 	for i, id := range l.ids {
 		if id == slot {
@@ -161,12 +167,14 @@ func (l *lockHistory) slot(h *History, slot uint32) *lockSlot {
 	return ls
 }
 
+// noSlot is the slot of a lockSlot that is not in use.
 const noSlot = ^uint32(0)
 
-// maxSpare bounds the lists that wait to be used again.
+// maxSpare bounds the lockSlots that are kept for reuse.
 const maxSpare = 1 << 12
 
-// empty has the locks know of no section, to be made anew from what the slots have kept.
+// empty removes all sections from the lists of locks, which update then rebuilds from those
+// that the slots have kept.
 func (h *History) empty() {
 	for _, l := range h.locks {
 		for _, ls := range l.slots {
@@ -181,6 +189,7 @@ func (h *History) empty() {
 	}
 }
 
+// forgetLocks drops the locks that forgetLock leaves without a lockSlot.
 func (h *History) forgetLocks() {
 	for id, l := range h.locks {
 		if h.forgetLock(l) {
@@ -189,8 +198,9 @@ func (h *History) forgetLocks() {
 	}
 }
 
-// forgetLock drops what had no sections the last time either: others are often there for
-// the next. It answers whether none is left.
+// forgetLock drops the lockSlots that had no sections at this rebuild nor at the one before. One
+// that is empty for the first time stays: it is often used again soon. It reports whether
+// none is left.
 func (h *History) forgetLock(l *lockHistory) bool {
 	left := l.slots[:0]
 	l.ids = l.ids[:0]

@@ -7,16 +7,16 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Orders reports what puts the event a, given by Seq, before b in every schedule: a
-// creation or join of a thread, a value that is read, a signal, a post, a barrier or a
-// message that is waited for. Op is None if nothing does, or it is forgotten.
+// Orders returns the event by which event a, given by Seq, comes before b in every schedule:
+// a creation or join of a thread, a read of a value, or a wait for a signal, a post, a barrier
+// or a message. Op is None if there is no such event or it was evicted.
 func (h *History) Orders(a, b uint64) finding.Step {
 	x, y := h.find(a), h.find(b)
 	if x == nil || y == nil || x.Thread == y.Thread {
 		return finding.Step{}
 	}
 	if x.Slot == y.Slot {
-		return h.ending(x.Thread) // before the slot was another thread's
+		return h.ending(x.Thread) // it came before another thread took over the slot
 	}
 	if at := h.learns(y.Slot, y.Epoch, x); at != 0 {
 		return h.bringer(x, y.Slot, at)
@@ -24,7 +24,8 @@ func (h *History) Orders(a, b uint64) finding.Step {
 	return finding.Step{}
 }
 
-// learns is the first event of a slot, up to an epoch, that has x before it; 0 if none has.
+// learns returns the epoch of the first event of a slot, no later than upto, that x comes
+// before; 0 if there is none.
 func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Epoch {
 	for _, n := range h.slots[slot].needs {
 		if n.epoch > upto {
@@ -37,7 +38,7 @@ func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Ep
 	return 0
 }
 
-// bringer is the event that brought an edge from x to that event of the slot.
+// bringer returns the event by which x comes before that event of the slot.
 func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) finding.Step {
 	l := h.slotLogs()
 	events := l.of[slot]
@@ -49,7 +50,7 @@ func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) findin
 	if at == 0 || h.log[events[at-1]].Thread != e.Thread {
 		return h.creation(e.Thread)
 	}
-	// The edge of a read stands at the next event of its thread.
+	// The edge to a read is recorded at the next event of its thread.
 	if h.reads(l, events[at-1], x) {
 		return stepOf(&h.log[events[at-1]])
 	}
@@ -59,7 +60,7 @@ func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) findin
 	return finding.Step{}
 }
 
-// waits reports whether the operation itself comes after what others did.
+// waits reports whether edges from other threads lead to the event itself.
 func waits(e *entry) bool {
 	switch e.Op {
 	case event.Read, event.Update:
@@ -80,11 +81,13 @@ func (h *History) reads(l *slotLog, at int32, x *event.Event) bool {
 	return w.Slot == x.Slot && w.Epoch >= x.Epoch || h.learns(w.Slot, w.Epoch, x) != 0
 }
 
+// creation returns the fork of a thread; Op is None if it was evicted.
 func (h *History) creation(of event.ThreadID) finding.Step { return h.of(event.Fork, of) }
 
+// ending returns the join of a thread; Op is None if it was evicted, or there is none.
 func (h *History) ending(of event.ThreadID) finding.Step { return h.of(event.Join, of) }
 
-// of is the fork or join of a thread; Op is None if it is forgotten.
+// of returns the fork or join whose peer is a thread; Op is None if the log has none.
 func (h *History) of(op event.Op, thread event.ThreadID) finding.Step {
 	for i := range h.log {
 		if e := &h.log[i]; e.Op == op && e.Peer == thread {
