@@ -7,36 +7,36 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Where no sync-preserving schedule leads to an error, one may in which two critical
-// sections of a lock change places. To decide that is intractable in general, so there
-// is a budget (Options.Reversals).
+// Where no sync-preserving schedule leads to an error, a schedule in which two critical
+// sections of a lock change places may. To decide that is intractable in general, so the
+// search has a budget (Options.Reversals).
 //
-// First a small set of events is tried: what must come before the candidates, with
-// every section in it complete but one a lock, as in the optimistic lock closure of Shi,
-// Mathur, Pavlogiannis, "Optimistic Prediction of Synchronization-Reversal Data Races",
-// ICSE 2024. Unlike there the order is then found by search (scheduler), and where that
-// fails threads that are no candidates may run on as far as they did in the run.
+// First a small set of events is tried: those that must come before the candidates, with
+// all critical sections of each lock complete but one, as in the optimistic lock closure of
+// Shi, Mathur, Pavlogiannis, "Optimistic Prediction of Synchronization-Reversal Data Races",
+// ICSE 2024. Unlike there, the order of the set is then found by search (scheduler). Where
+// that fails, threads that are no candidates may run on as far as they did in the run.
 
 // maxTuples bounds the choices of instances that a question tries.
 const maxTuples = 256
 
-// share is what part of the budget one question may have.
+// share is the part of the budget that one question may spend: a sixteenth.
 const share = 16
 
-// reversal is a question put to the scheduler.
+// reversal is the search for a schedule with reversals that answers a question.
 type reversal struct {
 	*question
 	bySlot *slotLog
-	base   []event.Epoch // by slot: up to there all happens as observed
-	steps  int           // left
-	tried  int
-	cut    bool // a choice of instances that might have led to an answer was not tried
-	free   bool // some instances are in no order that every schedule keeps
-	found  *scheduler
+	base   []event.Epoch // by slot: all events up to this epoch happen as observed
+	steps  int           // of the budget, left
+	tried  int           // choices of instances, one a side
+	cut    bool          // a choice that might have led to a schedule was not fully tried
+	free   bool          // for some choice, no instance must come before another
+	found  *scheduler    // the one that found a schedule; nil: none did
 }
 
-// reverse answers a question that has no sync-preserving answer. Before is that
-// answer, which stands where reversals are not looked for.
+// reverse searches for a schedule with reversals. Before is the result of the search for a
+// sync-preserving one. It is returned as it is where no reversal can help or none is allowed.
 func (q *question) reverse(before Result) Result {
 	h := q.h
 	if h.opt.Reversals < 0 || h.blind || q.given.Reason != "" || !settleable(before.Reason) {
@@ -64,14 +64,14 @@ func (q *question) reverse(before Result) Result {
 	return refuted(nowhere)
 }
 
-// settleable reports whether what speaks against a sync-preserving schedule leaves room
-// for another.
+// settleable reports whether a schedule with reversals may lead to the error, when that is the
+// reason why no sync-preserving one does.
 func settleable(reason string) bool {
 	return reason != tried && reason != oneThread && reason != noRing
 }
 
-// over tries the choices of instances, the earliest first. Total is the sum of their
-// places in the sides.
+// over tries the choices of instances, one a side, the earliest first: in ascending order of
+// the sum of their indices in the sides, which begins at total.
 func (r *reversal) over(total int) bool {
 	most := 0
 	for i := range r.sides {
@@ -88,7 +88,7 @@ func (r *reversal) over(total int) bool {
 	return false
 }
 
-// choose picks instances for the sides from i on, whose places make up the rest.
+// choose tries the choices of instances for the sides from i on whose indices add up to rest.
 func (r *reversal) choose(i, rest int) bool {
 	if i == len(r.sides) {
 		r.tried++
@@ -118,7 +118,7 @@ func (r *reversal) choose(i, rest int) bool {
 	return false
 }
 
-// try looks for a schedule that leads to the chosen instances.
+// try searches for a schedule that leads to the chosen instances.
 func (r *reversal) try() bool {
 	if r.sameThread() {
 		return false
@@ -142,10 +142,10 @@ func (r *reversal) try() bool {
 	return false
 }
 
-// necessary is what must come before the chosen instances in every schedule, if free, or
-// else as semaphores and failed attempts were in this run: then what is small is likely to be a
-// schedule. It answers false if one of the instances must, or if they would not block each
-// other.
+// necessary returns the events that must come before the chosen instances: in every schedule
+// if free, else in those that keep the semaphores and failed attempts of this run. The second
+// set is more likely to have a schedule. It returns false if the set contains one of the
+// instances, or if these would not block each other.
 func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
 	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base)), free: free}
 	for slot, upto := range base {
@@ -161,8 +161,8 @@ func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
 	return r.c, r.kind == finding.Race || r.ring()
 }
 
-// beyondGaps is a later beginning, if the set has something in it of which only a
-// summary is left: up to the last of these all must happen as observed. Else it is nil.
+// beyondGaps returns a later base if the set contains discarded events after base: all events
+// up to the last of these must then happen as observed. Otherwise it returns nil.
 func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
 	last := uint64(0)
 	for slot, upto := range c.at {
@@ -181,8 +181,9 @@ func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
 	return base
 }
 
-// complete adds releases to the set until each lock is held once at its end: by a
-// candidate's thread, or else by the last who took it.
+// complete adds releases to the set until at most one section of each lock is open at its end
+// (or several shared ones): that of a candidate's thread, or else the last in the run. It
+// returns false if the run lacks a release, or the set then contains a chosen instance.
 func (r *reversal) complete(c *closure) bool {
 	for again := true; again; {
 		again = false
@@ -203,13 +204,13 @@ func (r *reversal) complete(c *closure) bool {
 	return !slices.ContainsFunc(r.chosen, c.has)
 }
 
-// mine reports whether the slot is a candidate's: its sections stay open.
+// mine reports whether the slot is that of a chosen instance: its sections stay open.
 func (r *reversal) mine(slot uint32) bool {
 	return slices.ContainsFunc(r.chosen, func(e *event.Event) bool { return e.Slot == slot })
 }
 
-// contended reports whether another section of the lock is open at the end of the set
-// that has more right to be.
+// contended reports whether another section of the lock is open at the end of the set that
+// takes precedence over x: a candidate's, or one that is later in the run.
 func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
 	for other := range c.at {
 		if uint32(other) == slot {
@@ -224,8 +225,8 @@ func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
 	return false
 }
 
-// farthest is how far threads may run: the candidates' up to them, others to the end,
-// but not into what was forgotten.
+// farthest returns, by slot, the last epoch that may run: of a candidate's slot the one before
+// the candidate, of others the last of the run or the last before a gap.
 func (r *reversal) farthest(base []event.Epoch, need *closure) []event.Epoch {
 	upto := slices.Clone(need.at)
 	for slot := range upto {
@@ -236,7 +237,8 @@ func (r *reversal) farthest(base []event.Epoch, need *closure) []event.Epoch {
 	return upto
 }
 
-// schedule looks for an order of what must run, in which others may run up to a limit.
+// schedule searches for an order of the events up to must, in which slots may run on up to
+// limit.
 func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 	counts := func(upto []event.Epoch) []int32 {
 		out := make([]int32, len(upto))
@@ -255,7 +257,7 @@ func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 	return ok
 }
 
-// scheduled makes a scheduler's trail the witness.
+// scheduled returns the result whose witness is the scheduler's base and trail.
 func (q *question) scheduled(s *scheduler) Result {
 	order := make([]int32, 0, len(s.trail))
 	for i := range q.h.log {

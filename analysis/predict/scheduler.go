@@ -6,47 +6,49 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// scheduler looks for an order in which the slots can run up to their goals. Critical
-// sections come in any order that keeps each lock to its holders; a read comes when the
-// write that it saw is the last one.
+// scheduler searches for an order in which every slot can run up to its goal. Critical
+// sections may come in any order in which each lock excludes as it should; a read may come only
+// when the write that it read in the run is the last one.
 //
-// It is a search in depth over what can be regretted: taking a lock that others want
-// too, taking from a semaphore, writing over what others have yet to read, giving up a lock
-// that an attempt is to find held, posting where one is to find nothing. All else is done as
-// soon as it can be. A state that was left is not entered again.
+// It is a depth-first search that branches only where to run an event now may be a mistake: an
+// acquire of a lock that others request too, a wait for a semaphore that others wait for, a
+// write over a value that others have yet to read, a release of a lock that a failed attempt
+// must still find held, and a post to a semaphore that a failed attempt must still find empty.
+// All other events run as soon as they can. A state that was searched is not entered again.
 type scheduler struct {
 	*slotLog
-	must   []int32 // by slot: how many events it must run
-	limit  []int32 // by slot: how many it may, no fewer
-	base   []int32 // by slot: how many ran as observed before
-	at     []int32 // by slot: how many have run
-	open   [][]int32
-	last   []int32 // by variable: the last write, or initially
-	final  map[int32]bool
-	wanted []tally // by object: acquires and writes still to come
-	ofPair []int32 // by object and slot: likewise, up to the limit
-	value  []int32 // by object: of semaphores
-	vain   []int32 // by object: failed attempts at a lock or a semaphore still to come, up to the limit
-	reads  []tally // by write: reads of it still to come
-	blank  []tally // by variable: likewise, of what it held at first
-	trail  []move
+	must   []int32        // by slot: number of events that must run
+	limit  []int32        // by slot: number of events that may run, at least must
+	base   []int32        // by slot: number of events that run first, as observed
+	at     []int32        // by slot: number of events that have run
+	open   [][]int32      // by object: acquires of the sections that are open
+	last   []int32        // by variable: the last write, or initially
+	final  map[int32]bool // acquires whose sections stay open at the goal
+	wanted []tally        // by object: acquires, semaphore waits and writes still to come
+	ofPair []int32        // by object and slot: likewise, up to the limit
+	value  []int32        // by object: of semaphores
+	vain   []int32        // by object: failed attempts at a lock or a semaphore still to come, up to the limit
+	reads  []tally        // by write: reads of it still to come
+	blank  []tally        // by variable: reads of its initial value still to come
+	trail  []move         // events that ran after base
 	frames []frame
-	ready  []int32 // the slots that may go on, of all frames
-	seen   map[uint64]struct{}
-	state  uint64
-	steps  int // left
+	ready  []int32             // the slots to try, of all frames
+	seen   map[uint64]struct{} // hashes of the states that were branched from
+	state  uint64              // hash of the present state
+	steps  int                 // of the budget, left
 }
 
-// tally counts events to come: those that must, by mode, and all that may.
+// tally counts events still to come: exclusive and shared ones that must run, and all that may.
 type tally struct{ must, shared, may int32 }
 
-// move is an event that was run, and for a write the one that it wrote over.
+// move is an event that was run, and for a write the write that it replaced as the last one.
 type move struct{ event, before int32 }
 
-// frame is a state at which there was a choice: the length of the trail then, and the
-// slots, in ready, not yet tried.
+// frame is a state with a choice: the length of the trail there, and the range of ready that
+// holds its slots; those from next on have not been tried yet.
 type frame struct{ trail, from, next, to int }
 
+// newScheduler returns a scheduler that has run the events of base.
 func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler {
 	s := &scheduler{
 		slotLog: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
@@ -69,7 +71,7 @@ func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler 
 	return s
 }
 
-// observe runs what ran before, in the order of the run.
+// observe runs the events of base, in the order of the run.
 func (s *scheduler) observe() {
 	for i := range s.h.log {
 		x := &s.h.log[i]
@@ -79,7 +81,7 @@ func (s *scheduler) observe() {
 	}
 }
 
-// expect counts an event that is still to come, or with -1 no longer is.
+// expect adds n, 1 or -1, to the counts of events still to come that event i belongs to.
 func (s *scheduler) expect(i int32, must bool, n int32) {
 	x := &s.h.log[i]
 	add := func(t *tally, shared bool) {
@@ -104,7 +106,8 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 	}
 }
 
-// readers counts those to come of what a write left in a variable.
+// readers returns the count of reads still to come of a write to a variable, or of its initial
+// value; nil for a source that is no write.
 func (s *scheduler) readers(write, variable int32) *tally {
 	switch {
 	case write >= 0:
@@ -115,8 +118,8 @@ func (s *scheduler) readers(write, variable int32) *tally {
 	return nil
 }
 
-// atEnd finds the sections that are open where a slot ends for good: whoever else
-// needs the lock must have had it before.
+// atEnd finds the sections that are still open where a slot must end. All other acquires of
+// their locks that must run come before them.
 func (s *scheduler) atEnd() {
 	for slot, events := range s.of {
 		for k := s.base[slot]; k < s.limit[slot]; k++ {
@@ -134,8 +137,8 @@ func (s *scheduler) atEnd() {
 	}
 }
 
-// find runs the slots up to their goals. It answers false if that cannot be, or with
-// no steps left if it gave up.
+// find runs the slots up to their goals. It returns false if there is no such order, or, with
+// no steps left, if it gave up.
 func (s *scheduler) find() bool {
 	s.trail = s.trail[:0]
 	for {
@@ -153,6 +156,7 @@ func (s *scheduler) find() bool {
 	}
 }
 
+// reached reports whether every slot has run the events that it must.
 func (s *scheduler) reached() bool {
 	for slot := range s.at {
 		if s.at[slot] < s.must[slot] {
@@ -162,7 +166,7 @@ func (s *scheduler) reached() bool {
 	return true
 }
 
-// eager runs all that nobody can regret.
+// eager runs the events that can be no mistake (regrets), until there are none.
 func (s *scheduler) eager() {
 	for again := true; again && s.steps > 0; {
 		again = false
@@ -177,7 +181,8 @@ func (s *scheduler) eager() {
 	}
 }
 
-// branch notes the choices that there are, unless this state had its turn.
+// branch pushes a frame with the slots that can run, unless this state was branched from
+// before.
 func (s *scheduler) branch() {
 	if _, seen := s.seen[s.state]; seen {
 		return
@@ -193,7 +198,8 @@ func (s *scheduler) branch() {
 	s.frames = append(s.frames, frame{len(s.trail), from, from, len(s.ready)})
 }
 
-// sooner puts what must run before what may, and then the earlier in the run first.
+// sooner compares slots: those that must run before those that may, and then by the order of
+// their next events in the run.
 func (s *scheduler) sooner(a, b int32) int {
 	if x, y := s.at[a] < s.must[a], s.at[b] < s.must[b]; x != y {
 		if x {
@@ -204,7 +210,8 @@ func (s *scheduler) sooner(a, b int32) int {
 	return int(s.of[a][s.at[a]] - s.of[b][s.at[b]])
 }
 
-// back takes the next choice of the latest state that has one left.
+// back returns to the latest frame with a slot not yet tried, and runs that slot. It reports
+// whether there is one.
 func (s *scheduler) back() bool {
 	for n := len(s.frames); n > 0; n-- {
 		f := &s.frames[n-1]
@@ -223,7 +230,7 @@ func (s *scheduler) back() bool {
 	return false
 }
 
-// next is the slot's next event, if it may run one.
+// next returns the slot's next event, if there is one up to its limit.
 func (s *scheduler) next(slot uint32) (int32, bool) {
 	if s.at[slot] >= s.limit[slot] {
 		return 0, false
@@ -257,7 +264,7 @@ func (s *scheduler) can(slot uint32) bool {
 	return true
 }
 
-// needed reports whether what the event needs has run.
+// needed reports whether the events that must come before event i have run.
 func (s *scheduler) needed(slot uint32, i int32) bool {
 	from := int32(0)
 	if at := s.at[slot]; at > 0 {
@@ -265,7 +272,7 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 	}
 	for _, n := range s.h.slots[slot].needs[from:s.needTo[i]] {
 		if n.kept {
-			continue // can looks at the lock, or the semaphore, itself
+			continue // can checks the state of the lock or the semaphore instead
 		}
 		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {
 			return false
@@ -274,8 +281,8 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 	return s.sent(i)
 }
 
-// sent reports whether of the messages before i's in its channel the last one of the schedule has
-// been sent; those before that one have been then.
+// sent reports whether the last message before i's in its channel has run, of those that are
+// part of the schedule. Those before that one have run then too.
 func (s *scheduler) sent(i int32) bool {
 	for j, ok := s.after[i]; ok; j, ok = s.after[j] {
 		x := &s.h.log[j]
@@ -287,8 +294,8 @@ func (s *scheduler) sent(i int32) bool {
 	return true
 }
 
-// free reports whether a lock can be taken, and whether it may be: a section that does
-// not end comes after all others.
+// free reports whether an acquire can run: no open section excludes it and, if its section
+// stays open at the goal (final), no acquire that it would exclude must still run.
 func (s *scheduler) free(i int32, x *entry) bool {
 	for _, j := range s.open[s.object[i]] {
 		if x.Op == event.Acquire || s.h.log[j].Op == event.Acquire {
@@ -305,12 +312,13 @@ func (s *scheduler) free(i int32, x *entry) bool {
 	return w.must+w.shared == 1
 }
 
-// fails reports whether somebody has a lock who had it in the run when an attempt failed.
+// fails reports whether a failed attempt can run: a section of the lock is open that was also
+// open in the run when the attempt failed.
 func (s *scheduler) fails(i int32) bool {
 	return s.source[i] == whichever || slices.ContainsFunc(s.open[s.object[i]], func(j int32) bool { return j < i && i < s.until[j] })
 }
 
-// sees reports whether a read would see what it saw in the run.
+// sees reports whether a read would read the same write as in the run.
 func (s *scheduler) sees(i int32) bool {
 	switch want := s.source[i]; want {
 	case unseen:
@@ -322,18 +330,20 @@ func (s *scheduler) sees(i int32) bool {
 	}
 }
 
-// mayWrite reports whether nobody must still read what would be written over.
+// mayWrite reports whether no other event that must run still has to read the value that the
+// slot's next event, i, would overwrite.
 func (s *scheduler) mayWrite(slot uint32, i int32) bool {
 	t := s.readers(s.last[s.object[i]], s.object[i])
 	return t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i))
 }
 
-// seesLast reports whether an update is a reader of what it writes over.
+// seesLast reports whether an event is an update that reads the last write.
 func (s *scheduler) seesLast(i int32) bool {
 	return s.h.log[i].Op == event.Update && s.source[i] == s.last[s.object[i]]
 }
 
-// regrets reports whether to run the slot's next event may be a mistake.
+// regrets reports whether it may be a mistake to run the slot's next event now: another order
+// may then be out of reach.
 func (s *scheduler) regrets(slot uint32) bool {
 	i, _ := s.next(slot)
 	o, alone := s.object[i], s.wanted[s.object[i]].may == s.ofPair[s.pair[i]]
@@ -376,7 +386,7 @@ func (s *scheduler) run(slot uint32) {
 	s.trail = append(s.trail, m)
 }
 
-// undo takes the last event back.
+// undo takes back the last event of the trail.
 func (s *scheduler) undo() {
 	m := s.trail[len(s.trail)-1]
 	s.trail = s.trail[:len(s.trail)-1]
@@ -398,13 +408,15 @@ func (s *scheduler) undo() {
 	s.ran(x.Slot, i, -1)
 }
 
+// wrote makes a write the last one of its variable.
 func (s *scheduler) wrote(variable, write int32) {
 	s.state -= scatter(uint64(variable)<<32|uint64(uint32(s.last[variable])), 1)
 	s.last[variable] = write
 	s.state += scatter(uint64(variable)<<32|uint64(uint32(write)), 1)
 }
 
-// ran moves a slot on, or with -1 back. What ran as observed was never expected.
+// ran moves a slot on by one event (n is 1), or back (n is -1). Events of base are in no count
+// of events to come.
 func (s *scheduler) ran(slot uint32, i, n int32) {
 	at := min(s.at[slot], s.at[slot]+n)
 	s.at[slot] += n
@@ -414,7 +426,7 @@ func (s *scheduler) ran(slot uint32, i, n int32) {
 	}
 }
 
-// scatter makes a number of 64 bits of one that is nearly the same as others
+// scatter is a hash function: inputs that are nearly equal have very different results
 // (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 func scatter(x, seed uint64) uint64 {
 	x += seed * 0x9e3779b97f4a7c15

@@ -8,14 +8,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Settle decides a potential deadlock or race. Candidates are choices of Seq, one an
-// Evidence step and in that order; none means what Evidence says. For a deadlock
-// each choice stands for all kept acquires of the same threads with the same
-// locks held. If one is predicted, the finding becomes so, with witness and
-// assumptions, and its Evidence, Objects and Threads are those of the witness;
-// else it keeps its confidence and, if it has no Reason yet, is given one. Schedules
-// that keep the order of critical sections come first, whatever the choice. The
-// answer is the Result of the choice that decided.
+// Settle takes a potential deadlock or race to a verdict. Each candidate is a list of Seq, one
+// for each step of Evidence and in that order; without candidates, Evidence itself is the only
+// one. For a deadlock a candidate stands for all kept acquires of the same threads with the
+// same locks held. If a candidate is predicted, the finding becomes Predicted, with witness
+// and assumptions, and its Evidence, Objects and Threads become those of the witness.
+// Otherwise the finding keeps its confidence, and gets a Reason if it has none yet. Schedules
+// that keep the order of critical sections are tried for all candidates first. Settle returns
+// the Result of the candidate that decided.
 func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	if len(candidates) == 0 {
 		candidates = [][]uint64{evidenced(f)}
@@ -49,9 +49,10 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	return best
 }
 
-// Forgotten says that the answer is unknown for the length of the history alone.
+// Forgotten reports whether the answer is unknown only because events were evicted.
 func (r *Result) Forgotten() bool { return r.Verdict == Unknown && r.Reason == forgotten }
 
+// evidenced returns the Seq of each step of the finding's Evidence.
 func evidenced(f *finding.Finding) []uint64 {
 	var out []uint64
 	for _, s := range f.Evidence {
@@ -60,7 +61,7 @@ func evidenced(f *finding.Finding) []uint64 {
 	return out
 }
 
-// about is the question that a choice of Seq puts.
+// about returns the question about one candidate.
 func (h *History) about(kind finding.Kind, choice []uint64) *question {
 	switch {
 	case kind == finding.Deadlock:
@@ -71,7 +72,7 @@ func (h *History) about(kind finding.Kind, choice []uint64) *question {
 	return &question{h: h, given: unknown("nothing predicts this kind of finding")}
 }
 
-// become makes the finding what the witness shows.
+// become makes the finding Predicted, as the witness shows it.
 func (h *History) become(f *finding.Finding, r *Result) {
 	f.Confidence, f.Order = finding.Predicted, r.Order
 	f.Witness, f.Assumes = r.Witness, r.Assumes
@@ -93,8 +94,8 @@ func (h *History) become(f *finding.Finding, r *Result) {
 	}
 }
 
-// around widens a choice to a pattern: all kept acquires that differ from the
-// chosen ones only in when they were.
+// around returns the pattern that a candidate stands for: all kept acquires that differ from
+// the chosen ones only in their time.
 func (h *History) around(choice []uint64) Pattern {
 	h.update()
 	h.tidy()
@@ -109,8 +110,8 @@ func (h *History) around(choice []uint64) Pattern {
 	return p
 }
 
-// likewise is the kept acquires of the same lock by the same thread, with the same
-// locks held, c among them.
+// likewise returns the Seq of the kept acquires of the same lock by the same thread, with the
+// same locks held; c is among them.
 func (h *History) likewise(c *event.Event) []uint64 {
 	var out []uint64
 	held := h.heldBefore(c.Slot, c.Epoch)
@@ -124,7 +125,8 @@ func (h *History) likewise(c *event.Event) []uint64 {
 	return out
 }
 
-// heldBefore is the locks that the thread of an acquire held, sorted.
+// heldBefore returns the locks that are held in a slot before the acquire at that epoch,
+// sorted by lock.
 func (h *History) heldBefore(slot uint32, acquire event.Epoch) []finding.Mode {
 	var out []finding.Mode
 	for x := range h.slots[slot].heldAt(acquire - 1) {

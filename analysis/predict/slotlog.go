@@ -7,35 +7,37 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// slotLog is the log as a scheduler reads it: by slot, whose events keep their
-// order, and for each event what it waits for. Events are named by their place in the
-// log.
+// slotLog is the log as a scheduler reads it: the events of each slot in their order and, for
+// each event, what it depends on. An event is identified by its index in the log.
 type slotLog struct {
 	h      *History
-	of     [][]int32       // by slot: its events
-	needTo []int32         // by event: of its slot's needs, those before this one are the event's or an earlier one's
-	object []int32         // by event: its lock or variable, dense
-	pair   []int32         // by event: of an acquire or a write, object and slot, dense
-	source []int32         // by event: of a read or update, the write that it saw, or one of the below; of a failed attempt at a lock, whichever if nobody is known who held it
-	until  []int32         // by event: of an acquire, the release, or more than any event
-	closes []int32         // by event: of a release, the acquire, or nobody
-	after  map[int32]int32 // by event: of a message, the one before it in its channel
-	value  map[int32]int32 // by object: what a semaphore holds at the beginning of the log
-	// How many there are of each.
+	of     [][]int32 // by slot: its events
+	needTo []int32   // by event: number of its slot's needs that are of this event or an earlier one
+	object []int32   // by event: its lock, variable or semaphore, as a dense number
+	pair   []int32   // by event: its object and slot, as a dense number
+	// source holds, by event, the write that a read or update read, or one of the constants
+	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
+	source []int32
+	until  []int32         // by event: the release of an acquire; more than any event: none
+	closes []int32         // by event: the acquire that belongs to a release, or nobody
+	after  map[int32]int32 // by event: of a send, the send before it in its channel
+	value  map[int32]int32 // by object: value of a semaphore at the beginning of the log
+	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
 
 // The sources of a read that are no event.
 const (
-	initially int32 = -1 - iota
-	unseen
-	whichever
+	initially int32 = -1 - iota // the initial value
+	unseen                      // a write that was not observed: the read cannot run
+	whichever                   // any write, or none
 )
 
-// nobody is what a release closes that has no acquire in the log.
+// nobody stands for the acquire of a release that has none in the log.
 const nobody int32 = -1
 
-// slotLogs returns the log by slot as it is now. Questions often come together.
+// slotLogs returns the log by slot as it is now. It is kept until the next event, because
+// questions often come together.
 func (h *History) slotLogs() *slotLog {
 	if h.bySlot != nil {
 		return h.bySlot
@@ -70,18 +72,18 @@ func (h *History) slotLogs() *slotLog {
 // slotWalk is the state of the walk over the log.
 type slotWalk struct {
 	*slotLog
-	dense  map[event.ObjectID]int32
-	paired map[[2]uint32]int32
-	write  map[event.ObjectID]int32
-	open   map[event.ObjectID][]int32
-	sems   map[int32]semWalk        // by object
-	sent   map[event.ObjectID]int32 // the latest message
+	dense  map[event.ObjectID]int32   // numbers of objects
+	paired map[[2]uint32]int32        // numbers of pairs of object number and slot
+	write  map[event.ObjectID]int32   // the latest write of a variable
+	open   map[event.ObjectID][]int32 // acquires of the open sections of a lock, oldest first
+	sems   map[int32]semWalk          // by object number
+	sent   map[event.ObjectID]int32   // the latest send of a channel
 }
 
-// semWalk is how much a semaphore has more than at first, and whether that is recorded.
+// semWalk is the state of a semaphore.
 type semWalk struct {
-	balance  int32
-	recorded bool
+	balance  int32 // posts less waits so far
+	recorded bool  // its initial value is known
 }
 
 func (w *slotWalk) visit(i int32, x *entry) {
@@ -112,7 +114,7 @@ func (w *slotWalk) visit(i int32, x *entry) {
 	}
 }
 
-// name numbers the object, and who uses it.
+// name sets the numbers of the event's object and of its pair of object and slot.
 func (w *slotWalk) name(i int32, x *entry) {
 	d, known := w.dense[x.Object]
 	if !known {
@@ -129,6 +131,7 @@ func (w *slotWalk) name(i int32, x *entry) {
 	w.objects, w.pairs = len(w.dense), len(w.paired)
 }
 
+// access sets the source of a read or update.
 func (w *slotWalk) access(i int32, x *entry) {
 	last, written := w.write[x.Object]
 	switch {
@@ -147,7 +150,7 @@ func (w *slotWalk) access(i int32, x *entry) {
 	}
 }
 
-// release closes the thread's section, or else the oldest.
+// release closes the thread's section of the lock, or else the oldest one.
 func (w *slotWalk) release(i int32, x *entry) {
 	open := w.open[x.Object]
 	if w.closes[i] = nobody; len(open) == 0 {
@@ -164,17 +167,18 @@ func (w *slotWalk) release(i int32, x *entry) {
 	w.open[x.Object] = append(open[:at:at], open[at+1:]...)
 }
 
-// failed notes whether a failed attempt at a lock needs one of those who hold it here, or
-// whether nobody is known who does.
+// failed records whether a failed attempt at a lock needs one of the sections that are open
+// here, or no holder is known.
 func (w *slotWalk) failed(i int32, x *entry) {
 	if w.source[i] = initially; len(w.open[x.Object]) == 0 {
 		w.source[i] = whichever
 	}
 }
 
-// mostCounted bounds what is believed of a semaphore's recorded value.
+// mostCounted is the value that larger recorded values of a semaphore are reduced to.
 const mostCounted = 1 << 30
 
+// initial records a semaphore's initial value.
 func (w *slotWalk) initial(i int32, x *entry) {
 	if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
 		w.name(i, x)
@@ -183,7 +187,8 @@ func (w *slotWalk) initial(i int32, x *entry) {
 	}
 }
 
-// semaphore finds the least value at first that explains the run, if none is recorded.
+// semaphore counts a post or a wait. Where the initial value is not recorded, it computes the
+// least one that explains the run.
 func (w *slotWalk) semaphore(i int32, x *entry) {
 	o := w.object[i]
 	s := w.sems[o]
@@ -198,14 +203,14 @@ func (w *slotWalk) semaphore(i int32, x *entry) {
 	}
 }
 
-// count is how many events a slot has up to an epoch.
+// count returns the number of events of a slot up to an epoch.
 func (l *slotLog) count(slot int, upto event.Epoch) int32 {
 	events := l.of[slot]
 	return int32(sort.Search(len(events), func(i int) bool { return l.h.log[events[i]].Epoch > upto }))
 }
 
-// firstGap is the last epoch of the slot before anything forgotten that lies beyond
-// that one.
+// firstGap returns the last epoch of the slot before the first gap beyond that epoch, or the
+// last of the run if there is none.
 func (l *slotLog) firstGap(slot int, beyond event.Epoch) event.Epoch {
 	if gaps := l.h.slots[slot].from(beyond + 1); len(gaps) > 0 {
 		return gaps[0].first - 1
@@ -213,8 +218,8 @@ func (l *slotLog) firstGap(slot int, beyond event.Epoch) event.Epoch {
 	return l.h.slots[slot].epoch
 }
 
-// before is the Seq up to which the slot surely has run all up to an epoch: one less
-// than that of its next event, or else of the last there is.
+// before returns a Seq up to which the slot has run all its events up to an epoch: one less
+// than that of its next event or, if there is none, that of the last event of the log.
 func (l *slotLog) before(slot int, epoch event.Epoch) uint64 {
 	if at := l.count(slot, epoch); int(at) < len(l.of[slot]) {
 		return l.h.log[l.of[slot][at]].Seq - 1
