@@ -5,48 +5,48 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// variable is what is known of a variable. Of accesses that another, which conflicts
-// with all that they do, comes after, only that one is kept: what it races with, they
-// may race with too, but what it does not race with, they do not.
+// variable is the state of a variable. An access is dropped once a later one comes after it in
+// the order and conflicts with everything that it conflicts with: any access that races with
+// the dropped one, and comes after the later one, races with the later one too.
 type variable struct {
-	last *access // if not nil, the latest of all; valid until the next slow access
-	init *mark
-	// Of the last write.
+	last *access // the latest access, valid until the next slow one; nil: none
+	init *mark   // nil: not observed
+	// Of the last write: its value, whether that is known, and whether it was atomic.
 	value  uint64
 	valued bool
 	atomic bool
 
 	id      event.ObjectID
 	writes  []access  // the last one first
-	one     [1]access // room for writes: mostly that is enough
+	one     [1]access // the first array of writes, which is mostly large enough
 	reads   []access
-	spare   [][]heldLock
+	spare   [][]heldLock // arrays of access.more to be used again
 	reports reports
 }
 
-// access is what later accesses are compared with, and what a finding tells of it.
+// access is an access that later ones are compared with, and the data for a finding.
 type access struct {
 	mark
 	thread  event.ThreadID
-	changes uint32 // of the thread's held locks, when held was copied
+	changes uint32 // locks.Thread.Changes when held was copied
 	seq     uint64
 	at      uint64 // ns
 	value   uint64
 	place   event.StackID
 	flags   event.Flags
 	op      event.Op
-	few     uint8            // of held
-	held    [inside]heldLock // the first locks held: mostly all there are
+	few     uint8            // number of locks in held
+	held    [inside]heldLock // the first locks that the thread held: mostly all
 	more    []heldLock       // the others
 }
 
 // heldLock is a lock that the thread held at an access.
 type heldLock struct {
 	lock  event.ObjectID
-	place event.StackID
+	place event.StackID // of the acquire
 }
 
-// inside is how many locks held an access has room for.
+// inside is the number of held locks for which an access needs no array of its own.
 const inside = 2
 
 func (a *Analysis) access(t *thread, e *event.Event) {
@@ -64,20 +64,20 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 	a.slow(v, t, e)
 }
 
-// same reports whether e does what the latest access of the variable did, so that what
-// it races with, that one raced with already.
+// same reports whether e repeats the latest access of the variable: all that e races with, that
+// one raced with already.
 func (x *access) same(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.op == e.Op && x.place == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
 }
 
-// again makes e what x stands for.
+// again makes x the access e, which has the same operation, call stack and held locks.
 func (x *access) again(c *pool, t *thread, e *event.Event) {
 	x.set(c, t)
 	x.seq, x.at, x.value, x.flags = e.Seq, e.Time, e.Value, e.Flags
 }
 
-// wrote remembers what a write wrote, and ends the time of the access: who learns of
-// it does not thereby learn of what comes after.
+// wrote records the value of a write. It also advances the thread's time, so that a thread
+// that comes after the access does not thereby come after later events.
 func (v *variable) wrote(t *thread, e *event.Event) {
 	if e.Op.IsWrite() {
 		v.value, v.valued, v.atomic = e.Value, e.Flags&event.HasValue != 0, e.Flags&event.Atomic != 0
@@ -85,7 +85,7 @@ func (v *variable) wrote(t *thread, e *event.Event) {
 	t.tick()
 }
 
-// slow is an access that is compared with those before.
+// slow takes an access that must be compared with those before.
 func (a *Analysis) slow(v *variable, t *thread, e *event.Event) {
 	c := &a.clocks
 	if v.init != nil {
@@ -110,8 +110,9 @@ func (a *Analysis) slow(v *variable, t *thread, e *event.Event) {
 	v.wrote(t, e)
 }
 
-// before draws the edges to an access that is checked with them. Two atomic accesses
-// do not race, so that theirs need not wait.
+// before draws the edges to an access that count already when it is checked: those to a late
+// read, and that from an atomic write to the atomic read of it. Two atomic accesses do not
+// race, so their edge need not wait.
 func (v *variable) before(a *Analysis, t *thread, e *event.Event) {
 	if e.Op == event.Write {
 		return
@@ -141,6 +142,7 @@ func (a *Analysis) reads(v *variable, t *thread, e *event.Event) {
 	}
 }
 
+// contradicts reports whether e read another value than the last write wrote.
 func (v *variable) contradicts(e *event.Event) bool {
 	return v.valued && e.Flags&event.HasValue != 0 && v.value != e.Value
 }
@@ -162,15 +164,17 @@ func (a *Analysis) check(v *variable, t *thread, e *event.Event) {
 	}
 }
 
-// room drops the accesses that e makes needless and gives it a place, the last one.
+// room drops the accesses that e makes needless. It returns the others, with an element for e
+// at the end.
 func (v *variable) room(c *pool, t *thread, xs []access, e *event.Event) []access {
 	if len(xs) == 1 && xs[0].needless(t, e) {
-		return xs // in its place
+		return xs // e replaces it
 	}
 	return append(v.prune(c, t, xs, e), access{})
 }
 
-// needless reports whether what races with x, and comes after e, races with e too.
+// needless reports whether every access that races with x and is later than e in the run races
+// with e too: x comes before e, and e is not atomic unless x is.
 func (x *access) needless(t *thread, e *event.Event) bool {
 	return t.knows(&x.mark) && (e.Flags&event.Atomic == 0 || x.flags&event.Atomic != 0)
 }
@@ -206,7 +210,7 @@ func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
 	x.again(c, t, e)
 }
 
-// holds copies the locks held.
+// holds copies the locks that the thread holds into x.
 func (x *access) holds(v *variable, held []locks.Held) {
 	n := min(len(held), len(x.held))
 	for i := range n {
@@ -225,6 +229,7 @@ func (x *access) holds(v *variable, held []locks.Held) {
 	}
 }
 
+// destroy drops all accesses. The end of the variable comes after them unless it is guessed.
 func (v *variable) destroy(c *pool, t *thread, guessed bool) {
 	for _, xs := range [][]access{v.writes, v.reads} {
 		for i := range xs {

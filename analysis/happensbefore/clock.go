@@ -10,7 +10,7 @@ import (
 
 type vector = order.Vector[event.Epoch]
 
-// joinMark makes v know what k knew.
+// joinMark makes v know the event k and all that comes before it.
 func joinMark(v *vector, p *pool, k *mark) {
 	if k.of == 0 {
 		return
@@ -18,10 +18,10 @@ func joinMark(v *vector, p *pool, k *mark) {
 	own := v.At(k.slot)
 	v.Join(p.all[k.of].known)
 	v.Extend(int(k.slot) + 1)
-	(*v)[k.slot] = max(own, k.time) // the maker's own count may have gone on
+	(*v)[k.slot] = max(own, k.time) // the shared clock's own count may be later than the mark
 }
 
-// maximum makes to the pointwise maximum of a and b, all of a's length but b, which
+// maximum makes to the pointwise maximum of a and b. Slices to and a have the same length; b
 // may be shorter.
 func maximum(to, a, b []event.Epoch) {
 	n := min(len(a), len(b))
@@ -39,27 +39,26 @@ func maximum(to, a, b []event.Epoch) {
 	copy(to[n:], a[n:])
 }
 
-// version is a clock that several marks share. It does not change but for the entry of
-// the slot that made it, which a mark overrides with its own time.
+// version is a clock that a thread and several marks share. It changes only in the entry of
+// the thread's slot, for which a mark has its own time.
 type version struct {
-	refs  int32
-	id    int32 // where in pool.all
+	refs  int32 // the thread and the marks that share it
+	id    int32 // index in pool.all
 	known vector
-	room  [32]event.Epoch // of known, beside the rest of it; beyond, it is elsewhere
+	room  [32]event.Epoch // the array of known, unless that is longer
 }
 
-// pool is all versions there are, and which of them nothing shares any longer. Marks name
-// them by number: each event changes marks, which would be dearer with pointers while
-// the collector of garbage is at work.
+// pool holds all versions. Marks refer to them by index instead of by pointer: each event
+// changes marks, and writing pointers would cost more while the garbage collector runs.
 type pool struct {
-	all   []*version
-	spare []int32
+	all   []*version // the first is nil
+	spare []int32    // indices of those that nothing shares
 }
 
-// unit is what the length of a thread's first clock is a multiple of.
+// unit divides the length of a thread's first clock.
 const unit = 4
 
-// get returns a version whose contents mean nothing.
+// get returns a version, shared once, with arbitrary contents.
 func (p *pool) get() *version {
 	if n := len(p.spare); n > 0 {
 		v := p.all[p.spare[n-1]]
@@ -76,20 +75,21 @@ func (p *pool) get() *version {
 	return v
 }
 
+// put ends one sharing of a version.
 func (p *pool) put(v *version) {
 	if v.refs--; v.refs == 0 {
 		p.spare = append(p.spare, v.id)
 	}
 }
 
-// mark is a remembered event: whose, when, and what its thread knew.
+// mark identifies an event and its clock.
 type mark struct {
 	slot uint32
 	time event.Epoch
-	of   int32 // names a version; 0: nothing is remembered
+	of   int32 // index of the version that is its clock; 0: no event
 }
 
-// set remembers the present event of t.
+// set makes k the mark of t's present event.
 func (k *mark) set(p *pool, t *thread) {
 	k.slot, k.time = t.slot, t.time
 	if k.of != t.clock.id {
@@ -106,10 +106,10 @@ func (k *mark) drop(p *pool) {
 	}
 }
 
-// marks are remembered events, at most one a slot.
+// marks is a set of events, at most one a slot.
 type marks []mark
 
-// set remembers the present event of t in place of earlier ones of its slot.
+// set adds the present event of t, in place of an earlier one of its slot.
 func (ks *marks) set(p *pool, t *thread) {
 	for i := range *ks {
 		if (*ks)[i].slot == t.slot {
@@ -121,7 +121,7 @@ func (ks *marks) set(p *pool, t *thread) {
 	(*ks)[len(*ks)-1].set(p, t)
 }
 
-// cover is set, and drops the events that t knows.
+// cover adds the present event of t and removes the events that come before it.
 func (ks *marks) cover(p *pool, t *thread) {
 	kept := (*ks)[:0]
 	for _, k := range *ks {
@@ -142,12 +142,12 @@ func (ks *marks) drop(p *pool) {
 	*ks = (*ks)[:0]
 }
 
-// thread is what the thread knows that has a slot now.
+// thread is the state of the thread that now has a slot.
 type thread struct {
 	id    event.ThreadID
 	slot  uint32
-	time  event.Epoch // counts what others may learn of the slot, from 1
-	clock *version
+	time  event.Epoch // from 1; advanced after each event that an edge may lead from
+	clock *version    // what comes before the thread's next event
 	held  *locks.Thread
 	ended bool
 }
@@ -157,7 +157,7 @@ func (t *thread) knows(k *mark) bool {
 	return k.time <= t.clock.known.At(k.slot)
 }
 
-// tick ends what is known by one time: what follows is not.
+// tick advances the thread's time: marks made before do not cover later events.
 func (t *thread) tick() {
 	t.time++
 	t.clock.known[t.slot] = t.time
@@ -173,20 +173,21 @@ func (t *thread) joinAt(p *pool, k *mark) {
 	t.clock.known[k.slot] = max(own, k.time)
 }
 
+// joinAll draws the edges from all of ks to the thread's next event.
 func (t *thread) joinAll(p *pool, ks marks) {
 	for i := range ks {
 		t.joinAt(p, &ks[i])
 	}
 }
 
-// joinVector draws the edges from the events that v knows.
+// joinVector draws the edges from the events that v knows to the thread's next event.
 func (t *thread) joinVector(p *pool, v vector) {
 	if !t.clock.known.Knows(v) {
 		t.gain(p, v)
 	}
 }
 
-// gain makes the thread know what v knows. What was remembered stays as it was.
+// gain makes the thread know what v knows. If marks share its clock, the thread gets a new one.
 func (t *thread) gain(p *pool, v vector) {
 	old := t.clock
 	long, short := old.known, v
@@ -214,9 +215,9 @@ func (a *Analysis) thread(e *event.Event) *thread {
 	return a.begin(e)
 }
 
-// begin gives a slot to a thread that is new. It knows what its creator knew, and what
-// the slot's last thread did, which its creator knows too (or is taken to: package
-// clock, Must.Forced).
+// begin makes the state of a new thread. Its events come after its fork, and after all events
+// of the last thread that had the slot: these come before the fork too, or the edge is forced
+// (package clock, Must.Forced).
 func (a *Analysis) begin(e *event.Event) *thread {
 	for len(a.slots) <= int(e.Slot) {
 		a.slots = append(a.slots, nil)
@@ -240,7 +241,7 @@ func (a *Analysis) begin(e *event.Event) *thread {
 	return t
 }
 
-// leave remembers the end of a thread whose slot is another's from now on.
+// leave marks the end of a thread whose slot another thread takes over, for a later join.
 func (a *Analysis) leave(t *thread) {
 	if a.live[t.id] != t {
 		return
@@ -255,6 +256,7 @@ func (a *Analysis) leave(t *thread) {
 	a.ended[t.id] = k
 }
 
+// fork draws the edge to the child's first event, or to its next one if it has begun.
 func (a *Analysis) fork(t *thread, child event.ThreadID) {
 	if c := a.live[child]; c != nil {
 		var k mark
@@ -269,6 +271,7 @@ func (a *Analysis) fork(t *thread, child event.ThreadID) {
 	t.tick()
 }
 
+// join draws the edge from the last event of peer.
 func (a *Analysis) join(t *thread, peer event.ThreadID) {
 	if k := a.ended[peer]; k != nil {
 		t.joinAt(&a.clocks, k)
@@ -284,6 +287,7 @@ func (a *Analysis) join(t *thread, peer event.ThreadID) {
 	}
 }
 
+// detach drops what only a join of peer would need, now or at its end.
 func (a *Analysis) detach(peer event.ThreadID) {
 	if k := a.ended[peer]; k != nil {
 		k.drop(&a.clocks)

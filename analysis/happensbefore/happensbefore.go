@@ -11,27 +11,27 @@
 // ordered, more where they race or are concurrent reads (Flanagan, Freund,
 // "FastTrack", PLDI 2009). A read joins the clock of the write that it reads, after it
 // has been checked (Mathur, Kini, Viswanathan, "What Happens-After the First Race?",
-// OOPSLA 2018: SHB). Without that a second race may be no race at all, for another
-// value read before would lead elsewhere; with it, each race that is found can be had
-// next in a schedule that keeps to this run up to there.
+// OOPSLA 2018: SHB). Without that a second race may be no race at all, since the program
+// might have taken another path after reading another value. With it, each race that is
+// found has a schedule that is this run up to the race and in which the race comes next.
 //
-// The order is that of package order's Must, Observed and Outcome, so that each race has a
-// schedule with what this run had: an arrival at a barrier comes after those of the
-// generations before, a failed attempt at a semaphore after all waits, and where nobody
-// recorded a semaphore's initial value a wait comes after all posts. A property test holds
-// it to the plain model, eventtest.Naive.
+// The order is that of package order's Must, Observed and Outcome, so that in each race's
+// schedule every operation ends as in this run: an arrival at a barrier comes after those of
+// earlier generations, a failed attempt at a semaphore after all waits, and where the initial
+// value of a semaphore was not recorded a wait comes after all posts. A property test
+// compares the order with the plain model, eventtest.Naive.
 //
 // # Cost
 //
-// A clock is never changed once an event is remembered with it, but for the count of
-// the slot that it belongs to; to remember an event is to share its thread's clock. So
-// an event costs O(1), but for the edge that brings something new: O(slots). Nothing is
+// Once a mark shares a clock, the clock is never changed, except for the count of
+// its own slot; to make a mark of an event is to share its thread's clock. So an
+// event costs O(1), except for an edge that brings something new: O(slots). Nothing is
 // allocated in the steady state. Memory is bounded by live threads, locks and
-// variables; each may share a clock of O(slots). Objects that are destroyed are
-// forgotten, but for the races found.
+// variables; each may share a clock of O(slots). Destroyed objects are dropped; the races
+// found on them are kept.
 //
-// In go the events of a run, with the slots of the must-order; out come findings of
-// kind race and confidence observed. What it never knows: names, files, schedules.
+// The input is the events of a run, with the slots of the must-order; the output is findings
+// of kind race and confidence observed. The package never knows names, files or schedules.
 package happensbefore
 
 import (
@@ -45,31 +45,32 @@ const defaultMaxPairs = 64
 
 // Options bound the memory. The zero value is useful.
 type Options struct {
-	// MaxPairs is how many pairs of places a variable can be reported for. Default 64.
+	// MaxPairs is the largest number of pairs of call stacks for which races of one variable
+	// are reported. Default 64.
 	MaxPairs int
-	// Locks are the locks that threads hold, which has taken each event before the analysis
-	// gets it. Default: the analysis follows them itself.
+	// Locks lists the locks that threads hold. It must take each event before the analysis
+	// does. Default: the analysis computes the held locks itself.
 	Locks *locks.Table
 }
 
-// Stats counts what is in memory and what was forgotten.
+// Stats counts what is in memory, and races.
 type Stats struct {
 	Variables    int    // in memory now
-	Locks        int    // likewise
+	Locks        int    // in memory now
 	Races        uint64 // pairs of accesses found to race
-	DroppedPairs uint64 // races not kept for want of room (MaxPairs)
+	DroppedPairs uint64 // races discarded for lack of room (MaxPairs)
 }
 
 // Analysis finds races. It implements finding.Analysis.
 type Analysis struct {
 	opts     Options
 	held     *locks.Table
-	ownLocks bool // held is not shared
+	ownLocks bool // the analysis itself passes events to held
 	clocks   pool
 	slots    []*thread // by event.Event.Slot
 	live     map[event.ThreadID]*thread
-	pending  map[event.ThreadID]*mark // created, nothing seen of them
-	ended    map[event.ThreadID]*mark // not joined, their slot is another's
+	pending  map[event.ThreadID]*mark // by child that has no event yet: its fork
+	ended    map[event.ThreadID]*mark // by thread not joined whose slot was taken over: its last event
 	detached map[event.ThreadID]bool
 	inits    map[event.ObjectID]*mark
 	locks    table[lock]
@@ -84,7 +85,7 @@ type Analysis struct {
 
 var _ finding.Analysis = (*Analysis)(nil)
 
-// New makes an analysis.
+// New returns an analysis of a run that has not begun.
 func New(o Options) *Analysis {
 	if o.MaxPairs <= 0 {
 		o.MaxPairs = defaultMaxPairs
@@ -100,12 +101,12 @@ func New(o Options) *Analysis {
 	}
 }
 
-// Stats reports what is in memory and what was forgotten.
+// Stats returns the counts so far.
 func (a *Analysis) Stats() Stats {
 	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped}
 }
 
-// Event takes the next event of the run; the signature of finding.Analysis.
+// Event takes the next event of the run, as finding.Analysis requires.
 func (a *Analysis) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
@@ -121,7 +122,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// rare takes what is neither access nor lock.
+// rare takes an event that is neither an access nor a lock operation.
 func (a *Analysis) rare(t *thread, e *event.Event) {
 	if a.ownLocks {
 		a.held.Event(e)
@@ -149,7 +150,7 @@ func (a *Analysis) rare(t *thread, e *event.Event) {
 	}
 }
 
-// init begins the lifetime of an object: its uses come after it.
+// init begins the lifetime of an object: all its uses come after e.
 func (a *Analysis) init(t *thread, e *event.Event) {
 	if e.Object == 0 || e.Flags&event.Inferred != 0 {
 		return
@@ -178,7 +179,7 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 	}
 }
 
-// destroy ends the lifetime of an object: it comes after all uses.
+// destroy ends the lifetime of an object: e comes after all its uses, unless it is inferred.
 func (a *Analysis) destroy(t *thread, e *event.Event) {
 	c := &a.clocks
 	guessed := e.Flags&event.Inferred != 0
@@ -201,10 +202,10 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 	}
 }
 
-// tableCache is how many objects of a table are found without a map.
+// tableCache is the number of entries of a table's cache.
 const tableCache = 1 << 12
 
-// table finds what is known of objects.
+// table maps objects to their state, with a direct-mapped cache in front of the map.
 type table[T any] struct {
 	all   map[event.ObjectID]*T
 	cache [tableCache]entry[T]
@@ -217,7 +218,7 @@ type entry[T any] struct {
 
 func newTable[T any]() table[T] { return table[T]{all: map[event.ObjectID]*T{}} }
 
-// known returns what is known of an object, or nil.
+// known returns the state of an object, or nil if the table has none.
 func (t *table[T]) known(id event.ObjectID) *T {
 	cached := &t.cache[id%tableCache]
 	if cached.id == id {
@@ -230,7 +231,7 @@ func (t *table[T]) known(id event.ObjectID) *T {
 	return o
 }
 
-// get makes an object known.
+// get returns the state of an object, and makes it if the table has none.
 func (t *table[T]) get(id event.ObjectID) *T {
 	if o := t.known(id); o != nil {
 		return o
@@ -241,7 +242,7 @@ func (t *table[T]) get(id event.ObjectID) *T {
 	return o
 }
 
-// take forgets an object and gives what was known of it, or nil.
+// take removes an object from the table and returns its state, or nil if there is none.
 func (t *table[T]) take(id event.ObjectID) *T {
 	o := t.known(id)
 	if o != nil {

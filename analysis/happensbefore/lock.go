@@ -2,17 +2,17 @@ package happensbefore
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// lock is what is known of a mutex, spin lock or rwlock. What a mutex alone needs is in
-// one line of a processor's cache.
+// lock is the state of a mutex, spin lock or rwlock. The fields that a mutex needs lie in one
+// cache line of the processor.
 type lock struct {
-	init      *mark
-	write     mark // last exclusive release
-	holder    mark // the acquire, while it is held exclusively
-	exclusive bool
-	more      bool  // something may be in what follows
+	init      *mark // nil: not observed
+	write     mark  // the last exclusive release
+	holder    mark  // the acquire, while the lock is held exclusively
+	exclusive bool  // it is held exclusively
+	more      bool  // the following fields may hold events
 	reads     marks // shared releases since the last exclusive one
-	taken     marks // acquires that hold it shared
-	failed    marks // failed attempts since it was taken
+	taken     marks // acquires of sections that hold it shared
+	failed    marks // failed attempts since it was acquired
 }
 
 func (a *Analysis) lockEvent(t *thread, e *event.Event) {
@@ -60,8 +60,8 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	}
 }
 
-// takeAlone draws the edges to an exclusive acquire from what other threads did with the
-// lock since it was held so last; what comes later learns of them from it.
+// takeAlone draws the edges to an exclusive acquire from the shared releases since the last
+// exclusive one. Later events come after these by way of the acquire, so the marks are dropped.
 func (l *lock) takeAlone(c *pool, t *thread) {
 	t.joinAll(c, l.reads)
 	l.reads.drop(c)

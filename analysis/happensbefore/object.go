@@ -5,17 +5,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// object is what is known of a condition, barrier, semaphore, once or channel.
+// object is the state of a condition, barrier, semaphore, once or channel.
 type object struct {
-	init  *mark
-	uses  marks
+	init  *mark // nil: not observed
+	uses  marks // the last uses, which Destroy comes after
 	order order.Object
 }
 
-// past is the events that package order names by a Ref.
+// past is a set of events that package order names by a Ref.
 type past struct {
 	one  mark   // the event, if it is one
-	more vector // what they know together, if they are more
+	more vector // the join of their clocks, if they are several
 }
 
 // add adds the present event of t.
@@ -38,6 +38,7 @@ func (s *past) merge(p *pool, from *past) {
 	s.more.Join(from.more)
 }
 
+// several moves the event of one to more.
 func (s *past) several(p *pool) {
 	joinMark(&s.more, p, &s.one)
 	s.one.drop(p)
@@ -63,8 +64,8 @@ func (a *Analysis) object(t *thread, e *event.Event) {
 	o.use(a, t)
 }
 
-// synchronise draws the edges from what other threads did with the object, and remembers
-// what this one does.
+// synchronise draws the edges from earlier events of the object, and updates the sets of
+// events that later edges lead from.
 func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	c := &a.clocks
 	x := a.matcher.Match(&o.order, e)
@@ -92,7 +93,7 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	}
 }
 
-// common returns the events that enough of the sleepers know.
+// common returns the events that come before more than x.Beyond of the sleepers' waits.
 func (a *Analysis) common(x *order.Match) vector {
 	width := 0
 	for _, s := range x.Sleepers {
@@ -107,7 +108,7 @@ func (a *Analysis) common(x *order.Match) vector {
 	})
 }
 
-// use remembers the event for the end of the object, and ends its time.
+// use records the event as a use of the object, and advances the thread's time.
 func (o *object) use(a *Analysis, t *thread) {
 	o.uses.cover(&a.clocks, t)
 	t.tick()

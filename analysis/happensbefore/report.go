@@ -8,7 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// pair says which races are one finding: those of the same two places.
+// pair identifies the races that are one finding: those with the same two call stacks and
+// operations.
 type pair struct {
 	placeA, placeB event.StackID
 	opA, opB       event.Op
@@ -21,39 +22,41 @@ func pairOf(x *access, e *event.Event) pair {
 	return pair{x.place, e.Stack, x.op, e.Op}
 }
 
-// report is the races of one pair of places on one variable.
+// report holds the races of one pair on one variable.
 type report struct {
 	variable event.ObjectID
 	pair     pair
-	steps    [2]finding.Step // of the first, in order of the run
-	last     [2]uint64       // Seq of the last
-	count    int
-	unsure   bool
+	steps    [2]finding.Step // of the first race, in order of the run
+	last     [2]uint64       // Seq of the accesses of the last race
+	count    int             // races
+	unsure   bool            // Race.Unsure
 }
 
+// reports holds the reports of a variable.
 type reports struct {
 	of     map[pair]*report
-	order  []*report
-	latest *report // the report of the last race
+	order  []*report // in the order in which they were made
+	latest *report   // the report of the last race
 }
 
-// races is what was found of variables whose lifetime ended, and counts of all.
+// races holds the reports on variables whose lifetime ended, and counts of all races.
 type races struct {
-	races, dropped uint64
+	races, dropped uint64 // Stats.Races, Stats.DroppedPairs
 	done           []*report
 	dead           map[pair]*dead
 }
 
-// dead counts the reports of one pair of places on variables that are gone.
+// dead counts the reports of one pair on variables whose lifetime ended.
 type dead struct {
 	n    int
 	last *report
 }
 
-// maxDead bounds these: objects that come and go are the same error again and again.
+// maxDead bounds dead.n: further reports of a pair are the same error on objects that are
+// created and destroyed again and again.
 const maxDead = 64
 
-// race remembers that x and e race.
+// race records that x and e race.
 func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	a.found.races++
 	k := pairOf(x, e)
@@ -85,6 +88,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	v.reports.order = append(v.reports.order, r)
 }
 
+// step returns the access as a step of a finding.
 func (x *access) step(variable event.ObjectID) finding.Step {
 	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Place: x.place, Value: x.value}
 	for _, h := range slices.Concat(x.held[:x.few], x.more) {
@@ -93,8 +97,8 @@ func (x *access) step(variable event.ObjectID) finding.Step {
 	return s
 }
 
-// bury keeps the reports on a variable that is gone, or counts them to others of the
-// same places.
+// bury keeps the reports on a variable whose lifetime ended. Beyond maxDead reports of a pair
+// it adds their counts to the last one instead.
 func (f *races) bury(v *variable) {
 	for _, r := range v.reports.order {
 		d := f.dead[r.pair]
@@ -114,16 +118,17 @@ func (f *races) bury(v *variable) {
 // Race is a race of this run.
 type Race struct {
 	finding.Finding
-	// Instances are two of its instances by the Seq of their accesses, the last one
-	// first: what predictions need of it is the least likely to be forgotten.
+	// Instances holds the Seq of the two accesses of its last and its first instance, in that
+	// order; one only if they are the same. The events that a prediction of the last one needs
+	// are the least likely to be evicted.
 	Instances [][]uint64
-	// Unsure: something before it was not seen (event.Hole, event.NoSource), by which
-	// the two may be ordered all the same.
+	// Unsure reports that something before the race was not observed (event.Hole,
+	// event.NoSource) that may order the two accesses.
 	Unsure bool
 }
 
-// Races returns the races, sorted by variable, then by where in the run the second
-// access of the first instance stands.
+// Races returns the races, sorted by variable, then by the Seq of the second access of the
+// first instance.
 func (a *Analysis) Races() []Race {
 	all := slices.Clone(a.found.done)
 	for _, v := range a.vars.all {
@@ -162,7 +167,7 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Remember adds the threads and objects that a finding may still name.
+// Remember adds to n the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for id, v := range a.vars.all {
 		n.Object(id)
