@@ -15,9 +15,9 @@ const (
 	graphLonger = 5 // threads of the longest cycle
 )
 
-// lockGraph is a run of 32 threads that nest locks: 1,000 cycles of two to five
-// threads, and else nestings from each cycle or single lock to later ones, which make
-// no cycle but paths of any length between them.
+// lockGraph returns a run of 32 threads that nest locks: 1,000 cycles of two to five threads, and
+// otherwise lock-order edges from each cycle or single lock to later ones. These close no cycle,
+// but form paths of any length between the cycles.
 func lockGraph() []event.Event {
 	const threads = 32
 	r := rand.New(rand.NewPCG(1, 2))
@@ -25,7 +25,7 @@ func lockGraph() []event.Event {
 	for t := event.ThreadID(2); t <= threads; t++ {
 		parts = append(parts, fork(1, t))
 	}
-	group := make([]int, 0, graphLocks) // of each lock
+	group := make([]int, 0, graphLocks) // by lock: its cycle, or a number of its own
 	edges := 0
 	nesting := func(t, outer, inner int) {
 		edges++
@@ -55,8 +55,8 @@ func lockGraph() []event.Event {
 	return trace(parts...)
 }
 
-// BenchmarkLockGraph searches the graph of 10,000 locks and 50,000 edges; an operation
-// is one search with its report.
+// BenchmarkLockGraph searches the graph of 10,000 locks and 50,000 edges; one operation is one
+// search with its reports.
 func BenchmarkLockGraph(b *testing.B) {
 	events := lockGraph()
 	b.ResetTimer()

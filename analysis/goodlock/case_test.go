@@ -41,8 +41,8 @@ type wantCase struct {
 	Pairs     []wantPair            `json:"reported_pairs"`
 	Cycles    [][][2]string         `json:"cycles"`
 	Deadlocks [][]wantBlocked       `json:"deadlocks_over_all_interleavings"`
-	Number    int                   `json:"deadlocks"` // of random executions
-	// What Figure 9 makes to the letter, where it differs.
+	Number    int                   `json:"deadlocks"` // number of deadlocks over random executions
+	// The results of Figure 9 taken literally, where they differ.
 	Differs      bool                  `json:"figure_9_differs"`
 	Printed      map[string][]wantNode `json:"trees_by_figure_9"`
 	PrintedPairs []wantPair            `json:"pairs_by_figure_9_trees"`
@@ -65,8 +65,8 @@ func expectation(t *testing.T, c *eventtest.Case) wantCase {
 	return w
 }
 
-// unrelated takes from a run what orders its threads, so that the paper's
-// algorithm remains.
+// unrelated removes from a run everything that orders its threads, so that the result is that of
+// the paper's algorithm.
 func unrelated(events []event.Event) []event.Event {
 	var out []event.Event
 	for _, e := range events {
@@ -89,7 +89,7 @@ func run(opts Options, events []event.Event) *Analysis {
 	return a
 }
 
-// cycles returns each cycle of the run as its sorted thread:lock pairs, sorted.
+// rings returns each cycle of the run as its sorted thread:lock pairs, sorted.
 func rings(a *Analysis, names *eventtest.Names) []string {
 	s := a.newSearch()
 	out := []string{}
@@ -121,7 +121,7 @@ func wantRings(cycles [][][2]string) []string {
 	return out
 }
 
-// The trees of Figure 9 (with releases in any order), the cycles, and among
+// TestCasesPlain checks the trees of Figure 9 (with releases in any order), the cycles, and among
 // them the pairs of Figure 10.
 func TestCasesPlain(t *testing.T) {
 	for _, c := range eventtest.Cases(t, casesPattern) {
@@ -213,8 +213,8 @@ func flatten(out map[string]bool, path string, nodes []wantNode) {
 	}
 }
 
-// With the must-order every deadlock of the cases is found, and where there is
-// none, nothing is reported.
+// TestCasesPruned checks that with the must-order every deadlock of the cases is found, and that
+// nothing is reported where there is none.
 func TestCasesPruned(t *testing.T) {
 	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
@@ -243,9 +243,9 @@ func blockedRing(blocked []wantBlocked) string {
 	return strings.Join(r, " ")
 }
 
-// parentGate are the traces in which a gate lock held by the parent prevents
-// the cycle; expected_deadlocks.tsv counts it as concurrent, its exhaustive
-// column as impossible.
+// parentGate names the traces in which a gate lock held by the parent prevents the cycle. In
+// expected_deadlocks.tsv their cycles count as concurrent, but the column of the exhaustive search
+// counts them as impossible.
 var parentGate = []string{"d07_gate_in_parent.std"}
 
 func TestTraces(t *testing.T) {

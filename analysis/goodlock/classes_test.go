@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// letters puts locks into classes by their numbers: 10 to 19 are A, 20 to 29 are B, up
-// to F; what is beyond has none.
+// letters assigns locks to classes by their numbers: 10 to 19 are A, 20 to 29 are B, up to F.
+// Other locks have no class.
 func letters(lock event.ObjectID) Class {
 	if i := int(lock)/10 - 1; i >= 0 && i < 6 {
 		return Class{Name: "ABCDEF"[i : i+1]}
@@ -22,7 +22,7 @@ func letters(lock event.ObjectID) Class {
 	return Class{}
 }
 
-// threadsUpTo makes threads 2 to n, and begins them.
+// threadsUpTo creates threads 2 to n, and begins them.
 func threadsUpTo(n event.ThreadID) (out []event.Event) {
 	for t := event.ThreadID(2); t <= n; t++ {
 		out = append(out, fork(1, t)...)
@@ -96,12 +96,13 @@ func TestClassesApartByProcess(t *testing.T) {
 	}
 }
 
-// Locks that live for a moment are forgotten, but not what they say of their classes.
+// TestClassesOfDestroyedLocks checks that the patterns of short-lived locks are discarded, but not
+// what they show of the classes.
 func TestClassesOfDestroyedLocks(t *testing.T) {
 	parts := [][]event.Event{threadsUpTo(3)}
 	lock := event.ObjectID(100)
 	for range 3 * minDeaths {
-		first, second := lock, lock+1 // an even one is A, an odd one B
+		first, second := lock, lock+1 // an even lock is of class A, an odd one of B
 		th := event.ThreadID(2)
 		if lock%4 == 0 && lock > 200 {
 			th, first, second = 3, lock+1, lock
@@ -127,11 +128,11 @@ func TestClassesOfDestroyedLocks(t *testing.T) {
 	}
 }
 
-// pairs puts two locks each into a class.
+// pairs puts every two consecutive locks into one class.
 func pairs(l event.ObjectID) Class { return Class{Name: fmt.Sprint((l + 1) / 2)} }
 
-// naiveClasses are the cycles of classes, by brute force: over all acquisitions, links
-// by the classes of the locks, but for those in which each link is one lock.
+// naiveClasses returns the cycles of classes by brute force: over all acquires, linked by the
+// classes of the locks, without the cycles in which each link is a single lock.
 func naiveClasses(events []event.Event) map[string]bool {
 	waits, around := naiveWaits(events)
 	class := func(l event.ObjectID) event.ObjectID { return (l + 1) / 2 }
@@ -158,12 +159,12 @@ func naiveClasses(events []event.Event) map[string]bool {
 	})
 	ofLocks := func(v, w naiveWait) bool { return slices.ContainsFunc(w.held, v.wants().excludes) }
 	eachRing(waits, ofLocks, func(v, w naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }, func(ring []naiveWait) {
-		delete(out, classRing(ring, class)) // it is known
+		delete(out, classRing(ring, class)) // already known as a cycle of locks
 	})
 	return out
 }
 
-// waitsForNext reports whether the lock that a wait of the cycle wants is held in the next.
+// waitsForNext reports whether the lock requested by a wait of the cycle is held in the next one.
 func waitsForNext(ring []naiveWait, w naiveWait) bool {
 	i := slices.IndexFunc(ring, func(v naiveWait) bool { return v.Seq == w.Seq })
 	return slices.ContainsFunc(ring[(i+1)%len(ring)].held, w.wants().excludes)
@@ -177,8 +178,8 @@ func classRing(ring []naiveWait, class func(event.ObjectID) event.ObjectID) stri
 	return ringOf(ids)
 }
 
-// eachRing visits all sequences of waits of which each links to the next, and the last
-// to the first, and no two are apart.
+// eachRing visits all sequences of waits in which each links to the next, and the last to the
+// first, and of which no two are apart.
 func eachRing(waits []naiveWait, links, apart func(v, w naiveWait) bool, visit func([]naiveWait)) {
 	var extend func(ring []naiveWait)
 	extend = func(ring []naiveWait) {
@@ -210,7 +211,7 @@ func TestClassesAgainstBruteForce(t *testing.T) {
 				ids = append(ids, (id+1)/2)
 			}
 			if len(ids) == 2 && ids[0] == ids[1] {
-				continue // of a class in itself
+				continue // of a class within itself
 			}
 			got[ringOf(ids)] = true
 		}

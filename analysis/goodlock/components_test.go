@@ -9,7 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Two locks are of one component if each can be reached from the other.
+// TestComponentsAgainstReachability checks that two locks are in one component if and only if each
+// can be reached from the other.
 func TestComponentsAgainstReachability(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 9).Draw(rt, "locks")
@@ -48,7 +49,7 @@ func TestComponentsAgainstReachability(t *testing.T) {
 	})
 }
 
-// A path of a hundred thousand locks is no trouble.
+// TestComponentsOfALongPath checks that a path of a hundred thousand locks is handled.
 func TestComponentsOfALongPath(t *testing.T) {
 	var patterns []*pattern
 	for i := range event.ObjectID(100_000) {

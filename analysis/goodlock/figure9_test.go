@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// printed is Figure 9 to the letter: a release goes to the parent of the current node,
-// whichever lock it is of.
+// printed is Figure 9 taken literally: a release goes to the parent of the current node, whichever
+// lock is released.
 func printed(events []event.Event) map[event.ThreadID]*naiveNode {
 	trees, at := map[event.ThreadID]*naiveNode{}, map[event.ThreadID]*naiveNode{}
 	for _, e := range events {
@@ -44,8 +44,9 @@ func paths(trees map[event.ThreadID]*naiveNode, names *eventtest.Names) map[stri
 	return out
 }
 
-// Where Figure 9 goes wrong, the cases say what it makes, and what Figure 10 reports
-// of that: other trees than ours, and pairs that are not those that can block.
+// TestWhereFigure9GoesWrong checks the cases in which Figure 9 goes wrong. They have the trees
+// that it makes, and the pairs that Figure 10 reports of these: other trees than those of this
+// package, and pairs that cannot all block.
 func TestWhereFigure9GoesWrong(t *testing.T) {
 	differ := 0
 	for _, c := range eventtest.Cases(t, casesPattern) {
@@ -74,7 +75,7 @@ func TestWhereFigure9GoesWrong(t *testing.T) {
 	}
 }
 
-// pairsOf is what Figure 10 reports of trees.
+// pairsOf returns what Figure 10 reports of the trees.
 func pairsOf(trees map[event.ThreadID]*naiveNode) map[naiveConflict]bool {
 	out := map[naiveConflict]bool{}
 	for t1, tree1 := range trees {

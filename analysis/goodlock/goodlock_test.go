@@ -20,7 +20,7 @@ const (
 	g event.ObjectID = 19
 )
 
-// trace numbers and stamps a run.
+// trace concatenates parts of a run, numbers the events and stamps them with clocks.
 func trace(parts ...[]event.Event) []event.Event {
 	events := slices.Concat(parts...)
 	for i := range events {
@@ -57,7 +57,7 @@ func release(t event.ThreadID, l event.ObjectID) event.Event {
 	return event.Event{Thread: t, Op: event.Release, Object: l}
 }
 
-// nest takes the locks in order and releases them in reverse.
+// nest acquires the locks in order and releases them in reverse.
 func nest(t event.ThreadID, locks ...event.ObjectID) []event.Event {
 	var acquires []event.Event
 	for _, l := range locks {
@@ -93,7 +93,7 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// What kind of acquisition can wait, and for whom.
+// TestAcquisitions checks which kinds of acquire can wait, and for which threads.
 func TestAcquisitions(t *testing.T) {
 	two := slices.Concat(fork(1, 2), fork(1, 3))
 	tests := map[string]struct {
@@ -175,8 +175,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// explained returns what an analysis says of the cycles that it drops, and how many it
-// reports.
+// explained returns what an analysis reports of the cycles that it prunes, and the number of its
+// findings.
 func explained(opts Options, events []event.Event) (got []string, findings int) {
 	opts.Explain = func(p finding.Pruned) {
 		if p.Why == finding.Budget {
@@ -207,7 +207,7 @@ func TestExplainLimits(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
 		}
 	}
-	// Where the budget ends within a cycle, nobody knows whether it can be.
+	// Where the budget ends within a cycle, it is unknown whether the cycle can occur.
 	two := slices.Concat(fork(1, 2), fork(1, 3), nest(2, a, b), nest(3, b, a))
 	for budget := 1; ; budget++ {
 		got, findings := explained(Options{Budget: budget}, two)
@@ -220,7 +220,8 @@ func TestExplainLimits(t *testing.T) {
 	}
 }
 
-// Siblings under one lock of their parent are not kept apart by it.
+// TestParentGateHoldsForAllItsChildren checks that a lock of the parent does not exclude its
+// children from each other.
 func TestParentGateHoldsForAllItsChildren(t *testing.T) {
 	events := trace([]event.Event{acquire(1, g)}, fork(1, 2), fork(1, 3), nest(2, a, b), nest(3, b, a), join(1, 2), join(1, 3), []event.Event{release(1, g)})
 	if got := run(Options{}, events).Finish(); len(got) != 1 {
@@ -228,7 +229,7 @@ func TestParentGateHoldsForAllItsChildren(t *testing.T) {
 	}
 }
 
-// Ten thousand short threads cost no more than the bound on instances.
+// TestManyThreads checks that ten thousand short threads cost no more than the bound on instances.
 func TestManyThreads(t *testing.T) {
 	const threads = 10000
 	events := trace(fork(1, 2))
@@ -265,7 +266,8 @@ func TestManyThreads(t *testing.T) {
 	}
 }
 
-// One thread's many instances do not push out another's.
+// TestInstancesSpreadOverThreads checks that many instances of one thread do not evict those of
+// another.
 func TestInstancesSpreadOverThreads(t *testing.T) {
 	parts := [][]event.Event{fork(1, 2), fork(1, 3), nest(3, a, b)}
 	for range 100 {
@@ -294,7 +296,8 @@ func TestInstancesAreBounded(t *testing.T) {
 	}
 }
 
-// Locks that come and go make room; the cycles among them are found before.
+// TestDestroyedLocksMakeRoom checks that destroyed locks make room, after a search for the cycles
+// among them.
 func TestDestroyedLocksMakeRoom(t *testing.T) {
 	const rounds = 200
 	x := run(Options{MaxPatterns: 16}, nil)
@@ -318,7 +321,8 @@ func TestDestroyedLocksMakeRoom(t *testing.T) {
 	}
 }
 
-// Without destroyed locks there is no room to make; what is dropped is counted.
+// TestPatternsAreBounded checks that without destroyed locks no room can be made, and that what is
+// dropped is counted.
 func TestPatternsAreBounded(t *testing.T) {
 	parts := [][]event.Event{fork(1, 2)}
 	for i := event.ObjectID(100); i < 200; i++ {
@@ -341,7 +345,8 @@ func philosophers(n int) []event.Event {
 	return trace(parts...)
 }
 
-// TestThousandPhilosophers are found within the default budget.
+// TestThousandPhilosophers checks that a cycle of a thousand threads is found within the default
+// budget.
 func TestThousandPhilosophers(t *testing.T) {
 	const n = 1000
 	x := run(Options{}, philosophers(n))
@@ -367,8 +372,8 @@ func TestLongRing(t *testing.T) {
 	}
 }
 
-// Everybody takes two of many locks in any order: the number of cycles is
-// exponential, the search ends, says so, and has the short ones.
+// TestBudget has threads that acquire two of many locks in any order. The number of cycles is
+// exponential, so the search ends early, reports so, and has found the short ones.
 func TestBudget(t *testing.T) {
 	const n = 12
 	var parts [][]event.Event
@@ -433,8 +438,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Threads that influence one another between their acquisitions make new
-// instances, which take the memory of old ones.
+// TestSteadyStateWithSignals checks that threads that influence each other between their acquires
+// make new instances, which reuse the memory of old ones.
 func TestSteadyStateWithSignals(t *testing.T) {
 	x, events := steadyState()
 	signals := []event.Event{{Thread: 2, Op: event.Signal, Object: 99}, {Thread: 3, Op: event.Signal, Object: 99}}

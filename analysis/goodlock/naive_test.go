@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The plain model: every acquisition is an instance of its own, every set of
-// them is tried.
+// The definition, as code: every acquire is an instance of its own, and every set of instances is
+// tried.
 
 type naiveHold struct {
 	lock   event.ObjectID
@@ -34,8 +34,8 @@ func (w naiveWait) wants() naiveHold {
 	return naiveHold{lock: w.Object, shared: w.Op == event.AcquireRead}
 }
 
-// naiveWaits returns each acquisition that could have blocked while something
-// was held, and for each thread the sections of its ancestors around it.
+// naiveWaits returns each acquire that could have blocked while the thread held a lock, and for
+// each thread the critical sections of its ancestors around it.
 func naiveWaits(events []event.Event) (waits []naiveWait, around map[event.ThreadID][]naiveHold) {
 	held := map[event.ThreadID][]naiveHold{}
 	parent := map[event.ThreadID]event.ThreadID{}
@@ -73,8 +73,8 @@ func naiveWaits(events []event.Event) (waits []naiveWait, around map[event.Threa
 	return waits, around
 }
 
-// meet reports whether the two can be about to happen at one time: nothing
-// orders them, and no two critical sections around them exclude one another.
+// meet reports whether the two can be about to happen at the same time: nothing orders them, and
+// no two critical sections around them exclude each other.
 func meet(v, w naiveWait, around map[event.ThreadID][]naiveHold) bool {
 	if v.Thread == w.Thread || v.Before(w.Slot, w.Epoch) || w.Before(v.Slot, v.Epoch) {
 		return false
@@ -158,7 +158,7 @@ func TestAgainstBruteForce(t *testing.T) {
 	})
 }
 
-// checkFindings holds each finding, and each of its candidates, to be a cycle.
+// checkFindings checks that each finding, and each of its candidates, is a cycle.
 func checkFindings(rt *rapid.T, a *Analysis, events []event.Event, some bool) {
 	findings := a.Finish()
 	if some != (len(findings) > 0) {
@@ -207,10 +207,9 @@ func checkCandidate(rt *rapid.T, seqs []uint64, bySeq map[uint64]naiveWait, arou
 	}
 }
 
-// Figures 9 and 10 to the letter, for exclusive locks released in reverse order.
-// (Where the order is another, a path of the tree may hold a nesting that the
-// thread never entered: 1, 2, 3 taken, 1 released, 4 taken makes 2/3/4, as if 3
-// had been wanted under 2 alone.)
+// Figures 9 and 10 taken literally, for exclusive locks released in reverse order. (With another
+// order, a path of the tree may contain an edge that the thread never had: 1, 2, 3 acquired, 1
+// released, 4 acquired makes 2/3/4, as if 3 had been requested under 2 alone.)
 
 type naiveNode struct {
 	lock     event.ObjectID
@@ -315,7 +314,7 @@ type naiveConflict struct {
 	locks   lockPair
 }
 
-// Cycles of two are what Figure 10 reports.
+// TestAgainstFigure10 checks that the cycles of two are what Figure 10 reports.
 func TestAgainstFigure10(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := unrelated(randomRun(rt, true))

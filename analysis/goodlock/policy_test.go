@@ -15,13 +15,14 @@ func acquireWrite(t event.ThreadID, l event.ObjectID) event.Event {
 	return event.Event{Thread: t, Op: event.Acquire, Object: l, Kind: event.KindRWLock}
 }
 
-// Two readers of one lock wait for each other only if a writer may come between.
+// TestReadersBehindAWriter checks that two readers of one lock wait for each other only if a
+// writer may request it in between.
 func TestReadersBehindAWriter(t *testing.T) {
 	three := slices.Concat(fork(1, 2), fork(1, 3))
 	readers := slices.Concat(closed(acquireRead(1, a), acquire(1, b)), closed(acquire(2, b), acquireRead(2, a)))
 	for name, tc := range map[string]struct {
 		events         []event.Event
-		reader, writer int // findings
+		reader, writer int // numbers of findings
 	}{
 		"no writer":           {slices.Concat(three, readers), 0, 0},
 		"a writer":            {slices.Concat(three, readers, closed(acquireWrite(3, a))), 0, 1},
@@ -43,8 +44,8 @@ func TestReadersBehindAWriter(t *testing.T) {
 	}
 }
 
-// The oracle: threads that each take a chain of locks and give them back, in all
-// interleavings, with locks as the policy has them.
+// The definition, as code: threads that each acquire a chain of locks and release them, in all
+// interleavings, with locks that follow the policy.
 
 type chainStep struct {
 	lock   event.ObjectID
@@ -53,13 +54,13 @@ type chainStep struct {
 
 type chains struct {
 	policy  Policy
-	made    map[event.ObjectID]uint64 // with AsMade: the kinds of locks
+	made    map[event.ObjectID]uint64 // with AsMade: the kinds of the locks
 	threads [][]chainStep
 	seen    map[string]bool
 }
 
-// state is how many locks of its chain each thread has taken, whether it waits in the
-// lock's queue for the next, and whether it is through.
+// state records for each thread how many locks of its chain it has acquired, whether it waits for
+// the next one, and whether it has ended.
 type state struct {
 	taken   []int
 	waits   []bool
@@ -89,7 +90,8 @@ func (c *chains) visit(s state) bool {
 	return false
 }
 
-// step lets a thread try its next lock: it has it, or waits for it; or ends.
+// step lets a thread request its next lock, which it acquires or waits for; after its last one the
+// thread ends.
 func (c *chains) step(s state, t int) (state, bool) {
 	if s.through[t] {
 		return s, false
@@ -109,7 +111,7 @@ func (c *chains) step(s state, t int) (state, bool) {
 	return next, true
 }
 
-// inTheWay returns the threads that t's next lock needs to move first.
+// inTheWay returns the threads that keep t from acquiring its next lock.
 func (c *chains) inTheWay(s state, t int) (out []int) {
 	want := c.threads[t][s.taken[t]]
 	for u := range c.threads {
@@ -120,7 +122,7 @@ func (c *chains) inTheWay(s state, t int) (out []int) {
 			return h.lock == want.lock && !(h.shared && want.shared)
 		})
 		queued := false
-		if s.waits[u] { // a writer goes before any reader
+		if s.waits[u] { // a waiting writer goes before any reader
 			next := c.threads[u][s.taken[u]]
 			queued = c.prefersWriters(want.lock) && want.shared && next.lock == want.lock && !next.shared
 		}
@@ -135,7 +137,7 @@ func (c *chains) prefersWriters(l event.ObjectID) bool {
 	return c.policy == WriterPreferring || c.policy == AsMade && c.made[l] == event.PreferWriterNonrecursive
 }
 
-// cycle reports whether threads wait in a circle.
+// ring reports whether threads wait for each other in a cycle.
 func (c *chains) ring(s state) bool {
 	for t := range c.threads {
 		reached, queue := map[int]bool{}, []int{t}
@@ -159,8 +161,7 @@ func (c *chains) ring(s state) bool {
 	return false
 }
 
-// serial is the run in which the threads run one after the other, with no order
-// between them.
+// serial returns the run in which the threads run one after the other, with no order between them.
 func (c *chains) serial() []event.Event {
 	var parts [][]event.Event
 	for i := range c.threads[1:] {
@@ -215,8 +216,9 @@ func drawChains(rt *rapid.T) *chains {
 	return c
 }
 
-// Of threads with one chain of locks each, exactly those are reported that can block
-// each other in some interleaving, under each policy.
+// TestPoliciesAgainstAllInterleavings checks, for threads with one chain of locks each and under
+// each policy, that findings are reported if and only if the threads can block each other in some
+// interleaving.
 func TestPoliciesAgainstAllInterleavings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		c := drawChains(rt)

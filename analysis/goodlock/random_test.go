@@ -7,12 +7,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// world is a World of locks above all.
+// world is a World whose events are mainly those of locks.
 type world struct {
 	*eventtest.World
 	locks   int
 	threads int
-	lifo    bool // mutexes alone, released in reverse order of acquisition only
+	lifo    bool // only mutexes, released in reverse order of acquisition
 }
 
 func newWorld(rt *rapid.T, lifo bool) *world {

@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// mortal makes of a run one in which locks that are free are destroyed now and
-// then, and made anew: rarely enough in some runs that two threads nest the same ones.
+// mortal changes a run so that free locks are now and then destroyed, and new ones used in their
+// place: rarely enough in some runs that two threads nest the same ones.
 func mortal(rt *rapid.T, events []event.Event) []event.Event {
 	var out []event.Event
 	lives := rapid.IntRange(2, 20).Draw(rt, "lives")
@@ -57,7 +57,7 @@ func lockRings(fs []finding.Finding) []string {
 	return slices.Compact(out)
 }
 
-// TestSweepKeepsFindings: what sweeps drop is in no later cycle of two.
+// TestSweepKeepsFindings checks that what sweeps discard is in no later cycle of two.
 func TestSweepKeepsFindings(t *testing.T) {
 	dropped, found := uint64(0), 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -80,8 +80,8 @@ func TestSweepKeepsFindings(t *testing.T) {
 	}
 }
 
-// TestLocksOfThePast: locks by the hundred thousand, each destroyed after its use
-// within another, leave next to nothing.
+// TestLocksOfThePast checks that a hundred thousand locks, each destroyed after its use within
+// another, leave next to nothing in memory.
 func TestLocksOfThePast(t *testing.T) {
 	a := New(Options{})
 	e := func(op event.Op, o event.ObjectID) {
