@@ -2,12 +2,13 @@ package loader
 
 import "testing"
 
-// A variable is too busy by a burst, or by a rate that lasts; never by its age.
+// TestBusy: a variable is too busy because of a burst, or of a rate that lasts, but never
+// because of the total of its hits.
 func TestBusy(t *testing.T) {
 	const second = uint64(1_000_000_000)
 	for _, c := range []struct {
 		name string
-		rate uint64 // hits a second
+		rate uint64 // hits per second
 		hits int
 		want int // the hit that is one too many; 0: none
 	}{

@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// TestBias: the bias of a program's code turns the address of a function as
-// linked into the one where it is.
+// TestBias: the load bias added to the linked address of a function is its address in the
+// process.
 func TestBias(t *testing.T) {
 	testtool.Need(t, "gcc")
 	for _, flags := range [][]string{{"-pie", "-fPIE"}, {"-no-pie"}, {"-static"}, {"-pie", "-fPIE", "-Wl,-z,noseparate-code"}} {

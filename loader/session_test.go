@@ -18,7 +18,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// TestProbesOf: one probe for a chain of sites, and the return probes beside.
+// TestProbesOf: a chain of sites has one probe, and each site that needs one a return probe
+// besides.
 func TestProbesOf(t *testing.T) {
 	chain := func(next uint32) bpf.Site { return bpf.Site{Next: next} }
 	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
@@ -39,7 +40,7 @@ func TestProbesOf(t *testing.T) {
 	}
 }
 
-// TestSegments: of what lay at one address in turn, the latest counts.
+// TestSegments: of several segments at one address, the latest is found.
 func TestSegments(t *testing.T) {
 	variables := []variable.Variable{{Name: "x", Addr: 0x10}}
 	old := &Module{Path: "/old", Base: 1, Plan: &probes.Plan{Variables: variables}}
@@ -76,10 +77,10 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestPassSignals: what is sent to the tool alone reaches the program.
+// TestPassSignals: signals that are sent to the tool alone reach the program.
 func TestPassSignals(t *testing.T) {
-	// A program inherits which signals are ignored, as SIGHUP is under nohup, and no
-	// signal would end it then. Those that this process catches it does not inherit.
+	// A program inherits the set of ignored signals, such as SIGHUP under nohup, and would not
+	// be ended by one. It does not inherit which signals this process catches.
 	caught := make(chan os.Signal, 8)
 	signal.Notify(caught, unix.SIGUSR1, unix.SIGTERM, unix.SIGHUP)
 	defer signal.Stop(caught)

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// TestPlaces: a place for a chain of sites of variables that nobody named, in the
-// order of the variables; what was named has its probes apart.
+// TestPlaces: places has one entry for each chain of sites of variables that the user did not
+// name, in the order of the variables. Sites of other variables have their probes elsewhere.
 func TestPlaces(t *testing.T) {
 	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
 		{Addr: 0x100, Offset: 1},

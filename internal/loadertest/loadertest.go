@@ -1,5 +1,6 @@
 // Package loadertest starts the tests' own binary again: as other users, with some capabilities,
-// and as processes of odd kinds. It also skips the tests that need rights which this user lacks.
+// and as processes of unusual kinds. It also skips the tests that need rights which this user
+// lacks.
 package loadertest
 
 import (
@@ -18,17 +19,17 @@ import (
 	"github.com/moby/sys/capability"
 )
 
-// helperEnv is the environment variable that says which role a helper plays.
+// helperEnv is the environment variable that has the role of a helper and its argument.
 const helperEnv = "LOADER_TEST_HELPER"
 
-// Nobody is the id of a user without rights.
+// Nobody is the user ID of a user without rights.
 const Nobody = 65534
 
-// Serve plays the role that this process was started for, with the rest of what HelperCommand was
-// given, and exits. It returns in a process that is no helper. A package's tests call it in an
-// init function.
+// Serve plays the role that this process was started for, with the argument that HelperCommand
+// was given, and exits. In a process that is no helper it returns. The tests of a package call
+// it in an init function.
 func Serve(roles map[string]func(arg string) error) {
-	// Processes built with the race detector linger for a second otherwise.
+	// Otherwise processes built with the race detector take one second to exit.
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
@@ -54,7 +55,7 @@ func Ready() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-// NeedRoot skips a test that becomes other users where it cannot.
+// NeedRoot skips a test that runs as other users unless it runs as root.
 func NeedRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -62,7 +63,8 @@ func NeedRoot(t *testing.T) {
 	}
 }
 
-// NeedBPF skips a test that loads BPF programs where it may not.
+// NeedBPF skips a test if this user may not load BPF programs. With TRACEPREDICT_REQUIRE_BPF=1
+// the test fails instead.
 func NeedBPF(t *testing.T) {
 	t.Helper()
 	err := features.HaveProgramType(ebpf.Kprobe)
@@ -75,7 +77,7 @@ func NeedBPF(t *testing.T) {
 	t.Skipf("needs CAP_BPF and CAP_PERFMON: sudo -E go test ./loader/... (%v)", err)
 }
 
-// PublicDir is a directory that all users can reach.
+// PublicDir returns a new directory that all users can read.
 func PublicDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "loader")
@@ -89,7 +91,7 @@ func PublicDir(t *testing.T) string {
 	return dir
 }
 
-// PublicBinary copies the test binary to where all users can run it.
+// PublicBinary returns the path of a copy of the test binary that all users can run.
 func PublicBinary(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(PublicDir(t), "helper")
@@ -97,7 +99,7 @@ func PublicBinary(t *testing.T) string {
 	return path
 }
 
-// CopyBinary copies the test binary, changed by edit.
+// CopyBinary copies the test binary to path. edit, if not nil, changes the contents.
 func CopyBinary(t *testing.T, path string, edit func([]byte) []byte) {
 	t.Helper()
 	content, err := os.ReadFile("/proc/self/exe")
@@ -112,13 +114,15 @@ func CopyBinary(t *testing.T, path string, edit func([]byte) []byte) {
 	}
 }
 
-// As is who a helper runs as; nil stands for the test's own user.
+// As is the user that a helper runs as, and its capabilities; nil stands for the test's own
+// user.
 type As struct {
 	UID  uint32
 	Caps []capability.Cap
 }
 
-// HelperCommand returns a command that plays a role, as Serve knows it, followed by its argument.
+// HelperCommand returns a command that plays a role of Serve. role may have an argument after a
+// space.
 func HelperCommand(binary, role string, who *As) *exec.Cmd {
 	cmd := exec.Command(binary)
 	cmd.Env = append(os.Environ(), helperEnv+"="+role)
@@ -132,7 +136,7 @@ func HelperCommand(binary, role string, who *As) *exec.Cmd {
 	return cmd
 }
 
-// RunHelper gives what the helper printed and the text of its error.
+// RunHelper runs a helper and returns what it printed and the text of its error.
 func RunHelper(t *testing.T, cmd *exec.Cmd) (stdout, failure string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -144,8 +148,8 @@ func RunHelper(t *testing.T, cmd *exec.Cmd) (stdout, failure string) {
 	return out.String(), errs.String()
 }
 
-// StartHelper starts a helper that says it is ready and waits for the end of
-// the test.
+// StartHelper starts a helper, waits until it is ready, and returns its process ID. The helper
+// runs until the end of the test.
 func StartHelper(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
 	stdin, err := cmd.StdinPipe()

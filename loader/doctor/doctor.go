@@ -1,5 +1,5 @@
-// Package doctor finds out by trying what this kernel and this user can do, and says how to mend
-// what is missing.
+// Package doctor finds out, by trying, what this kernel and this user can do, and which remedies
+// there are for what is missing.
 package doctor
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// State is the answer of a probe of what kernel and user can do.
+// State is the result of a probe of what the kernel and the user can do.
 type State uint8
 
-// The answers. Unknown is for a probe that could not be carried out.
+// The results. Unknown means that the probe could not be carried out.
 const (
 	Unknown State = iota
 	Yes
@@ -37,33 +37,33 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Feature is something that the tool wants of the kernel or of its user, and
-// how to find out by trying.
+// Feature is something that the tool needs of the kernel or of its user, with a probe that finds
+// out whether it is there.
 type Feature struct {
 	Name   string
-	Why    string // what it is for
-	Since  string // the first Linux that has it, "6.6"; "" for all that we know
-	Needed bool   // nothing works without it
+	Why    string // what it is for: a verb phrase
+	Since  string // the first Linux version that has it, such as "6.6"; "" if all known ones have it
+	Needed bool   // without it nothing works
 
-	// probe gives nil for yes, an error that is ebpf.ErrNotSupported or a
-	// *NeedError for no, any other for "could not tell".
+	// probe returns nil for Yes, an error that is ebpf.ErrNotSupported or a *need.Error for No,
+	// and any other error for Unknown.
 	probe func() error
-	// detail adds to a yes; may be nil.
+	// detail returns the text of a Yes; nil: Why.
 	detail func() string
 }
 
-// Check is what Diagnose found out about one feature.
+// Check is the result of Diagnose for one feature.
 type Check struct {
 	Name   string
 	State  State
-	Needed bool   // nothing works without it
-	Detail string // what was seen, or why it could not be told
+	Needed bool   // without it nothing works
+	Detail string // what was seen, or why the state is unknown
 	Remedy string // what a person can do, with commands to type; "" if nothing
 }
 
-// Diagnose tries all that the tool wants of kernel and user; the last check,
-// which decides, loads and attaches the whole BPF object. It starts a process
-// of its own, so main must have called MainIfHeld.
+// Diagnose tries all that the tool needs of the kernel and the user. The last check, which
+// decides, loads and attaches the whole BPF object. Diagnose starts a process of its own, so
+// main must have called ptrace.MainIfHeld.
 func Diagnose() []Check {
 	c := need.Read()
 	var checks []Check
@@ -73,7 +73,7 @@ func Diagnose() []Check {
 	return checks
 }
 
-// check carries the probe out.
+// check carries out the probe.
 func (f Feature) check(c need.Circumstances) Check {
 	result := Check{Name: f.Name, Needed: f.Needed}
 	err := f.probe()
@@ -95,7 +95,7 @@ func (f Feature) check(c need.Circumstances) Check {
 	return result
 }
 
-// untold says why a probe could not be carried out.
+// untold returns the detail and the remedy for a probe that could not be carried out.
 func (f Feature) untold(err error, c need.Circumstances) (detail, remedy string) {
 	refused, denied := need.AsRefusal(err)
 	if !denied {
@@ -117,7 +117,7 @@ func (f Feature) kernelRemedy(c need.Circumstances) string {
 	return fmt.Sprintf("boot a kernel that is configured for it; Linux has it since %s, and this is %s", f.Since, c.Release)
 }
 
-// allFeatures lists what Diagnose tries, the causes before their effects.
+// allFeatures returns what Diagnose tries, causes before their effects.
 func allFeatures(c need.Circumstances) []Feature {
 	list := []Feature{
 		{Name: "architecture", Why: "read and probe machine code", Needed: true, probe: probeArchitecture, detail: machine},
@@ -182,7 +182,7 @@ func probeCapability(c need.Circumstances, name string) error {
 	return nil
 }
 
-// probeWhole decides: whatever stands in the way is a no.
+// probeWhole decides: any error is a No.
 func probeWhole() error {
 	t, err := attach.NewTracer(attach.TracerOptions{})
 	if err == nil {
@@ -195,8 +195,8 @@ func probeWhole() error {
 	return &need.Error{What: "does not work here", Err: err}
 }
 
-// settings returns the features of the system's settings that explain refusals; none is needed to
-// have a value once the capabilities are there.
+// settings returns the features for settings of the system that explain refusals. With the
+// capabilities in effect, none of them needs to have a certain value.
 func settings(c need.Circumstances) []Feature {
 	return []Feature{
 		{Name: "kernel.unprivileged_bpf_disabled", Why: "say why BPF is refused", probe: func() error {
@@ -212,7 +212,7 @@ func settings(c need.Circumstances) []Feature {
 	}
 }
 
-// settingDetail tells a setting's value and why it is not in the way.
+// settingDetail returns a function that returns a setting's value and why it is harmless.
 func settingDetail(name, harmless string) func() string {
 	return func() string {
 		n, ok, err := procfs.Setting(name)
@@ -223,8 +223,8 @@ func settingDetail(name, harmless string) func() string {
 	}
 }
 
-// explainSetting says no where the setting has at least the value strict and
-// the capability that lifts it is missing.
+// explainSetting returns an error if the setting is at least strict and the capability that
+// lifts the restriction is missing.
 func explainSetting(c need.Circumstances, name string, strict int, lifts string) error {
 	n, ok, err := procfs.Setting(name)
 	if err != nil || !ok {

@@ -33,7 +33,7 @@ func init() {
 	})
 }
 
-// A probe that says no on a kernel new enough is wrong.
+// TestFeaturesOfThisKernel: a probe must not return No on a kernel that is new enough.
 func TestFeaturesOfThisKernel(t *testing.T) {
 	loadertest.NeedBPF(t)
 	c := need.Read()
@@ -58,7 +58,7 @@ func TestFeaturesOfThisKernel(t *testing.T) {
 
 func TestDiagnoseLeavesNothing(t *testing.T) {
 	loadertest.NeedBPF(t)
-	Diagnose() // what is made once
+	Diagnose() // opens what is opened once and kept
 	before := openFiles(t)
 	Diagnose()
 	if diff := cmp.Diff(before, openFiles(t)); diff != "" {
@@ -94,8 +94,8 @@ func TestDiagnoseWithLess(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		who     *loadertest.As
-		no      []string // of those needed
-		unknown string   // one that cannot be tried; "" if all can
+		no      []string // the needed checks that must be No
+		unknown string   // a check that cannot be tried; "" if all can
 		whole   State
 	}{
 		{"nobody", &loadertest.As{UID: loadertest.Nobody}, []string{"CAP_BPF", "CAP_PERFMON", "all together"}, "uprobe hit", No},

@@ -17,8 +17,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// bpfFeatures are tried with programs of a few instructions, each with one
-// thing that the tool does.
+// bpfFeatures returns the features of BPF. Each is tried with a program of a few instructions
+// that does one thing that the tool does.
 func bpfFeatures() []Feature {
 	list := []Feature{
 		{Name: "BPF", Why: "run programs of ours in the kernel", Since: "4.4", Needed: true, probe: probeBPF},
@@ -131,13 +131,13 @@ func probeCookie() error {
 	return nil
 }
 
-// probedFunction is there to be called with a probe at its entry.
+// probedFunction is called with a probe at its entry.
 //
 //go:noinline
 func probedFunction(n int) int { return n + 1 }
 
-// hitOwnProbe attaches a probe to probedFunction, calls it and returns the
-// cookie that the BPF program saw, or neverHit.
+// hitOwnProbe attaches a probe to probedFunction, calls it and returns the cookie that the BPF
+// program saw, or neverHit.
 func hitOwnProbe() (uint64, error) {
 	seen, err := ebpf.NewMap(&ebpf.MapSpec{Name: "probe_seen", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1})
 	if err != nil {
@@ -209,7 +209,7 @@ func storeCookie(m *ebpf.Map) asm.Instructions {
 	}
 }
 
-// ownFileOffset returns where in the tool's binary the code at addr comes from.
+// ownFileOffset returns the offset, in the tool's binary, of the code at addr.
 func ownFileOffset(addr uintptr) (uint64, error) {
 	maps, err := procfs.Maps(os.Getpid())
 	if err != nil {

@@ -25,7 +25,8 @@ func probeSyscallInfo() error {
 	}, explainPtrace)
 }
 
-// explainPtrace says why a process of the tool's own may not be traced.
+// explainPtrace returns an error with the reason why a process of the tool's own may not be
+// traced.
 func explainPtrace(err error) error {
 	if !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.ENOSYS) {
 		return err
@@ -53,5 +54,5 @@ func probeNotTraced() error {
 	return nil
 }
 
-// tracedBy names the process that traces the tool, "" if none does.
+// tracedBy returns the name of the process that traces the tool; "" if none does.
 func tracedBy() string { return procfs.TracerOf("self") }

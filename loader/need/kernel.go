@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// MinimumKernel is the first with uprobe_multi links.
+	// MinimumKernel is the first Linux version with uprobe_multi links.
 	MinimumKernel = "6.6"
 
-	// BTFPath is where the kernel describes its types.
+	// BTFPath is the file in which the kernel describes its types.
 	BTFPath = "/sys/kernel/btf/vmlinux"
-	// BTFRemedy says what to do where it does not.
+	// BTFRemedy is the remedy if there is no such file.
 	BTFRemedy = "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as distributions build theirs; look: grep CONFIG_DEBUG_INFO_BTF /boot/config-$(uname -r)"
 
-	// LockdownConfidentiality is the lockdown that forbids BPF programs to read memory.
+	// LockdownConfidentiality is the lockdown mode that forbids BPF programs to read memory.
 	LockdownConfidentiality = "confidentiality"
-	// LockdownRemedy says what to do about it.
+	// LockdownRemedy is the remedy for that mode.
 	LockdownRemedy = "boot with lockdown=integrity on the kernel's command line, or without lockdown; look: cat /sys/kernel/security/lockdown"
 
 	// initialUserNamespace is the inode number that the kernel gives to the
@@ -28,7 +28,7 @@ const (
 	initialUserNamespace = "user:[4026531837]"
 )
 
-// kernelRelease returns what uname -r prints, "" if it cannot be had.
+// kernelRelease returns what uname -r prints; "" if it cannot be read.
 func kernelRelease() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -52,7 +52,7 @@ func ParseRelease(release string) (major, minor int, err error) {
 	return int(a), int(b), nil
 }
 
-// OlderThan reports whether a release is known to be before a version.
+// OlderThan reports whether a release is older than a version; false if either cannot be parsed.
 func OlderThan(release, version string) bool {
 	a, b, err := ParseRelease(release)
 	c, d, err2 := ParseRelease(version)
@@ -64,7 +64,7 @@ func inUserNamespace() bool {
 	return err == nil && ns != initialUserNamespace
 }
 
-// lockdownMode is "" where the kernel has none, or is not locked down.
+// lockdownMode returns the lockdown mode; "" if the kernel has none or is not locked down.
 func lockdownMode() string {
 	line, err := os.ReadFile("/sys/kernel/security/lockdown")
 	if err != nil {
@@ -73,7 +73,8 @@ func lockdownMode() string {
 	return parseLockdown(string(line))
 }
 
-// parseLockdown reads a line such as "none [integrity] confidentiality".
+// parseLockdown returns the mode in brackets of a line such as "none [integrity]
+// confidentiality"; "" for none.
 func parseLockdown(line string) string {
 	_, rest, _ := strings.Cut(line, "[")
 	mode, _, ok := strings.Cut(rest, "]")

@@ -25,7 +25,7 @@ func TestParseRelease(t *testing.T) {
 	}
 }
 
-// What the kernel says elsewhere is the oracle.
+// TestReleaseOfThisKernel compares with the version that the kernel reports elsewhere.
 func TestReleaseOfThisKernel(t *testing.T) {
 	code, err := features.LinuxVersionCode()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package need explains what the tool lacks and how to come by it: an Error says what is missing
-// and names the remedy, and Circumstances are the facts about kernel and user (release,
+// Package need explains what the tool lacks and how to obtain it: an Error contains what is
+// missing and the remedy, and Circumstances are the facts about kernel and user (release,
 // capabilities, namespaces, lockdown) from which the cause of a refusal follows.
 package need
 
@@ -28,15 +28,15 @@ func (c Circumstances) Lacks(name string) bool {
 	return slices.Contains(c.Missing, name) || name == CapSysPtrace && c.NoPtrace
 }
 
-// Error says what the tool lacks, and how to come by it.
+// Error is something that the tool lacks, with a remedy.
 type Error struct {
 	What   string // what is missing, or in the way
 	Remedy string // what a person can do, with commands to type; "" if nothing
-	Err    error  // what failed; nil if What says all
-	Kind   error  // what errors.Is answers to beside Err; not printed; nil if nothing
+	Err    error  // the error that occurred; nil if What is all there is to say
+	Kind   error  // an error that errors.Is finds besides Err; not printed; nil: none
 }
 
-// Error implements error: what, why, remedy.
+// Error returns What, Err and Remedy.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.What)
@@ -52,11 +52,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is lets errors.Is find the kind.
+// Is makes errors.Is find the kind.
 func (e *Error) Is(target error) bool { return e.Kind != nil && errors.Is(e.Kind, target) }
 
-// Format implements fmt.Formatter: %+v adds the whole log of the kernel's
-// verifier, however deep in the cause it lies.
+// Format implements fmt.Formatter: %+v adds the whole log of the kernel's verifier, however deep
+// in the chain of causes it is.
 func (e *Error) Format(s fmt.State, verb rune) {
 	switch {
 	case verb == 'q':
@@ -71,38 +71,39 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// The capabilities that the tool uses. CAP_SYS_ADMIN stands for the first two,
-// and is not asked for: the kernel accepts it from before they were split off.
+// CapabilitiesUsed are the capabilities that the tool uses. The kernel accepts CAP_SYS_ADMIN
+// instead of the first two, from the time before they were split off; the tool does not ask for
+// it.
 var CapabilitiesUsed = [...]struct {
 	Cap   capability.Cap
 	Name  string
 	Why   string
-	Admin bool // CAP_SYS_ADMIN does as well
+	Admin bool // the kernel accepts CAP_SYS_ADMIN instead
 }{
 	{capability.CAP_BPF, "CAP_BPF", "load BPF programs", true},
 	{capability.CAP_PERFMON, "CAP_PERFMON", "attach them to programs", true},
 	{capability.CAP_SYS_PTRACE, CapSysPtrace, "observe programs of other users", false},
 }
 
-// CapSysPtrace is wanted, and not needed: one's own programs can be observed
-// without it unless a setting of the system says otherwise, which the trial of
-// ptrace shows.
+// CapSysPtrace is a capability that the tool uses and does not need: users can observe their own
+// programs without it unless a setting of the system forbids that, which the probe of ptrace
+// shows.
 const CapSysPtrace = "CAP_SYS_PTRACE"
 
-// FileCapabilities is what setcap(8) is to give to the binary.
+// FileCapabilities is the argument of setcap(8) for the tool's binary.
 const FileCapabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"
 
-// Circumstances are the facts about user and kernel that explain a refusal.
+// Circumstances are the facts about the user and the kernel that explain a refusal.
 type Circumstances struct {
-	Missing   []string // capabilities for BPF that are not in effect
+	Missing   []string // names of capabilities for BPF that are not in effect
 	NoPtrace  bool     // CAP_SYS_PTRACE is not in effect
-	Nested    bool     // in a user namespace of its own, where capabilities do not reach BPF
+	Nested    bool     // in a user namespace other than the initial one, where capabilities do not apply to BPF
 	seccomp   bool     // a filter of system calls is in effect
-	noBTF     bool
-	Release   string // of the kernel
-	Self      string // the tool's own path
-	Lockdown  string // "", "integrity" or "confidentiality"
-	CapsKnown bool
+	noBTF     bool     // the kernel has no BTFPath
+	Release   string   // release of the kernel, as uname -r prints it
+	Self      string   // the tool's own path, quoted for a shell
+	Lockdown  string   // "", "integrity" or "confidentiality"
+	CapsKnown bool     // the tool's capabilities could be read
 }
 
 // Read returns the circumstances of this process.
@@ -127,7 +128,7 @@ func Read() Circumstances {
 	return c
 }
 
-// selfPath returns the tool's path for commands that a person is to type.
+// selfPath returns the tool's path for commands that a person is to type, quoted for a shell.
 func selfPath() string {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +140,7 @@ func selfPath() string {
 	return ShellQuote(self)
 }
 
-// ShellQuote makes s one word of a shell's command line.
+// ShellQuote returns s as one word of a shell's command line.
 func ShellQuote(s string) string {
 	plain := func(r rune) bool {
 		return strings.ContainsRune("/._-+=:,@%", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -150,13 +151,13 @@ func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// PrivilegeRemedy says how to come by the capabilities that the tool uses.
+// PrivilegeRemedy returns how to obtain the capabilities that the tool uses.
 func (c Circumstances) PrivilegeRemedy() string {
 	return fmt.Sprintf("run it with sudo, or give the binary its capabilities: sudo setcap %s %s", FileCapabilities, c.Self)
 }
 
-// ExplainLoad wraps an error of loading the BPF objects with its likely cause,
-// as a *NeedError. The log of the verifier stays printable with %+v.
+// ExplainLoad wraps an error of loading the BPF objects in an *Error with its likely cause. %+v
+// still prints the log of the verifier.
 func ExplainLoad(err error) error {
 	if err == nil {
 		return nil
@@ -199,9 +200,9 @@ func (c Circumstances) explain(err error) error {
 	return &Error{What: "the kernel did not take the BPF programs", Remedy: fmt.Sprintf("see what is missing: %s doctor", c.Self), Err: err}
 }
 
-// refusal is a refusal by the kernel that is explained by something else: on
-// one line it is the kernel's word alone, as the library's guess (a limit on
-// locked memory) is wrong since Linux 5.11.
+// refusal is a refusal by the kernel that another error explains. Its text is that of errno
+// alone, because the BPF library's guess at the cause (a limit on locked memory) is wrong since
+// Linux 5.11.
 type refusal struct {
 	errno unix.Errno
 	err   error
@@ -211,7 +212,8 @@ func (r *refusal) Error() string { return r.errno.Error() }
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// AsRefusal reports whether err says that permission is lacking.
+// AsRefusal reports whether err means that permission is lacking, and then returns it as a
+// refusal; otherwise it returns err.
 func AsRefusal(err error) (error, bool) {
 	var errno unix.Errno
 	if !errors.As(err, &errno) || errno != unix.EPERM && errno != unix.EACCES {
@@ -220,7 +222,7 @@ func AsRefusal(err error) (error, bool) {
 	return &refusal{errno, err}, true
 }
 
-// CapabilitySet are the capabilities in effect.
+// CapabilitySet is a process's set of capabilities.
 type CapabilitySet struct{ C capability.Capabilities }
 
 // OwnCapabilities returns the capabilities of this process.
@@ -235,8 +237,8 @@ func OwnCapabilities() (CapabilitySet, error) {
 	return CapabilitySet{c}, nil
 }
 
-// Has reports whether a capability is in effect, or, with admin, CAP_SYS_ADMIN, which
-// stands for it.
+// Has reports whether a capability is in effect or, with admin, CAP_SYS_ADMIN, which the kernel
+// accepts instead.
 func (s CapabilitySet) Has(c capability.Cap, admin bool) bool {
 	return s.C.Get(capability.EFFECTIVE, c) || admin && s.C.Get(capability.EFFECTIVE, capability.CAP_SYS_ADMIN)
 }

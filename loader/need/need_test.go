@@ -15,7 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/loadertest"
 )
 
-// wantNeed checks that err is a *Error of a kind whose text has all words.
+// wantNeed checks that err is an *Error of a kind, and that its text contains all words.
 func wantNeed(t *testing.T, err, kind error, words ...string) {
 	t.Helper()
 	var known *Error
@@ -106,7 +106,7 @@ func TestNeedErrorFormat(t *testing.T) {
 	}
 }
 
-// The oracle is the shell.
+// TestShellQuote compares with what a shell makes of the quoted words.
 func TestShellQuote(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

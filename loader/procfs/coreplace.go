@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the kernel puts core dumps: core(5).
+// core(5) describes where the kernel puts core dumps.
 
-// CorePlace says in words where a core dump of a process will be, as things are now.
+// CorePlace returns a sentence on where a core dump of a process would be put now.
 func CorePlace(pid int) string {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
@@ -33,18 +33,18 @@ func CorePlace(pid int) string {
 	return p.place()
 }
 
-// corePattern is core_pattern with what it takes to expand it.
+// corePattern is /proc/sys/kernel/core_pattern and the values that it is expanded with.
 type corePattern struct {
 	text   string
-	addPID bool // core_uses_pid
+	addPID bool // core_uses_pid is 1
 	pid    int
-	name   string // of the program, as the kernel has it
-	cwd    string
+	name   string // the kernel's name (comm) of the process
+	cwd    string // the working directory of the process
 }
 
 func (p corePattern) piped() bool { return strings.HasPrefix(p.text, "|") }
 
-// place expands the pattern; what is not known beforehand is *.
+// place expands the pattern. A part that is not known in advance becomes *.
 func (p corePattern) place() string {
 	switch {
 	case p.piped():

@@ -1,6 +1,6 @@
-// Package procfs reads what /proc and /proc/sys tell about processes, threads and settings of the
-// kernel: mappings, states, who traces whom, where core dumps go. It judges nothing, and knows of
-// no probe.
+// Package procfs reads /proc and /proc/sys: mappings, states of processes and threads, who
+// traces whom, settings of the kernel, where core dumps go. It judges nothing, and knows of no
+// probe.
 package procfs
 
 import (
@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// FileID identifies a file while it exists, as a process maps it.
+// FileID identifies a file, as long as it exists, as /proc/PID/maps shows it.
 type FileID struct {
 	Major, Minor uint32
 	Inode        uint64
@@ -26,10 +26,10 @@ type Mapping struct {
 	Write  bool
 	File   FileID
 	Path   string // as the process names it; "" for anonymous memory
-	Gone   bool   // the file was deleted
+	Gone   bool   // the file has been deleted
 }
 
-// ParseMaps reads the form of /proc/PID/maps; an error names the line.
+// ParseMaps parses the contents of /proc/PID/maps. An error contains the number of the line.
 func ParseMaps(r io.Reader) ([]Mapping, error) {
 	var maps []Mapping
 	s := bufio.NewScanner(r)
@@ -93,5 +93,5 @@ func Maps(pid int) ([]Mapping, error) {
 	return maps, nil
 }
 
-// UnescapePath undoes what the kernel writes for a line feed in a path.
+// UnescapePath replaces the kernel's escape for a line feed in a path by the line feed.
 func UnescapePath(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }

@@ -46,7 +46,7 @@ func TestParseMapsErrors(t *testing.T) {
 	}
 }
 
-// TestMapsRoundTrip: what the kernel prints of a mapping is read as it was.
+// TestMapsRoundTrip: ParseMaps returns the mapping that was printed as the kernel prints it.
 func TestMapsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Mapping{

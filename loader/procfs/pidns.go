@@ -10,8 +10,7 @@ import (
 // PID namespace (PROC_PID_INIT_INO).
 const initialPIDNamespace = 0xEFFFFFFC
 
-// pidNamespace is the namespace in which the tool, and so its /proc, numbers
-// processes.
+// pidNamespace is the PID namespace of the process IDs that the tool, and so its /proc, uses.
 type pidNamespace struct{ dev, Inode uint64 }
 
 // OwnPIDNamespace returns the PID namespace of this process.
@@ -27,8 +26,8 @@ func OwnPIDNamespace() (pidNamespace, error) {
 	return pidNamespace{dev: st.Dev, Inode: st.Ino}, nil
 }
 
-// HelperDev returns the device number as the BPF programs want it: 0 in the initial
-// namespace, where ids need no translation, which is cheaper.
+// HelperDev returns the device number for the BPF programs. It is 0 in the initial namespace,
+// where IDs need no translation, which is cheaper.
 func (n pidNamespace) HelperDev() uint64 {
 	if n.Inode == initialPIDNamespace {
 		return 0

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Dir returns the folder of /proc that shows the process's memory and files. A
-// leader that has called pthread_exit has neither any more; each of the other
-// threads shows the same.
+// Dir returns the directory of /proc that shows the memory and the files of a process. That of a
+// first thread that has called pthread_exit shows neither; then Dir returns that of another
+// thread, which shows the same.
 func Dir(pid int) string {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	if _, err := os.Readlink(dir + "/exe"); err == nil {

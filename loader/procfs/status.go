@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// Setting reads a number below /proc/sys; ok is false if this kernel does
-// not have it.
+// Setting reads a number under /proc/sys; ok is false if this kernel does not have that setting.
 func Setting(name string) (n int, ok bool, err error) {
 	path := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
 	text, err := os.ReadFile(path)
@@ -25,7 +24,7 @@ func Setting(name string) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// Status reads /proc/PID/status, of a process, a thread or "self".
+// Status reads /proc/PID/status. pid is a process, a thread or "self".
 func Status(pid string) (map[string]string, error) {
 	text, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
@@ -34,8 +33,8 @@ func Status(pid string) (map[string]string, error) {
 	return parseStatus(string(text)), nil
 }
 
-// parseStatus reads lines of a name, a colon and a value. A name of a process
-// cannot forge a line: the kernel escapes its line feeds.
+// parseStatus parses lines of a name, a colon and a value. The name of a process cannot forge a
+// line, because the kernel escapes line feeds in it.
 func parseStatus(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {

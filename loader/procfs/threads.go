@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// EachRunning calls f with each thread of the process that runs or could run.
+// EachRunning calls f with each thread of the process that runs or is ready to run.
 func EachRunning(pid int, f func(tid int)) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(dir)
@@ -27,8 +27,8 @@ func EachRunning(pid int, f func(tid int)) {
 	}
 }
 
-// threadState reads the state's letter of a stat file of proc(5), 0 if the
-// thread has ended.
+// threadState returns the letter of the state in a stat file of proc(5); 0 if the thread has
+// ended.
 func threadState(stat string, buf []byte) byte {
 	fd, err := unix.Open(stat, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -63,7 +63,7 @@ func HasEnded(pid, tid int) bool {
 	return false
 }
 
-// TracerOf names the process that traces a task of /proc, "" if none does.
+// TracerOf returns the name and ID of the process that traces a task of /proc; "" if none does.
 func TracerOf(task string) string {
 	status, err := Status(task)
 	if err != nil || status["TracerPid"] == "" || status["TracerPid"] == "0" {
@@ -80,13 +80,13 @@ func TracerOf(task string) string {
 	return fmt.Sprintf("%s (process %s)", strings.TrimSpace(string(comm)), pid)
 }
 
-// Ended reports whether the fields of a status file are of a thread that has ended.
+// Ended reports whether the fields of a status file are those of a thread that has ended.
 func Ended(status map[string]string) bool {
 	return strings.HasPrefix(status["State"], "Z") || strings.HasPrefix(status["State"], "X")
 }
 
-// IsKernelThread asks the flags of the scheduler, as Kthread is in status only
-// since Linux 6.8.
+// IsKernelThread reports whether a process is a thread of the kernel. It reads the flags of the
+// scheduler where status has no Kthread, which is before Linux 6.8.
 func IsKernelThread(pid int, status map[string]string) bool {
 	if k, ok := status["Kthread"]; ok {
 		return k == "1"
@@ -95,8 +95,8 @@ func IsKernelThread(pid int, status map[string]string) bool {
 	return err == nil && statFlags(string(stat))&0x00200000 != 0 // PF_KTHREAD
 }
 
-// statFlags returns field 9 of /proc/PID/stat, 0 if it is not there. The name, field
-// 2, may hold anything, parentheses included.
+// statFlags returns field 9 of /proc/PID/stat; 0 if it is missing. The name, field 2, may
+// contain any character, including parentheses.
 func statFlags(stat string) uint64 {
 	i := strings.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -113,8 +113,8 @@ func statFlags(stat string) uint64 {
 	return flags
 }
 
-// HasLiveThread tells a process whose first thread alone has ended (by
-// pthread_exit) from one that is gone.
+// HasLiveThread reports whether some thread of a process has not ended, as when only its first
+// thread has, by pthread_exit.
 func HasLiveThread(pid int) bool {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// Opening what a process maps. Problem: a path is a name that the process, or
-// another, may give to something else at any moment: to another program, to a
-// FIFO that never opens, to a device that acts when opened. So a path is first
-// resolved without being opened (O_PATH), inside the root of the process; only
-// a regular file is then opened, through the descriptor; and it must be the file
-// that is mapped, as the kernel itself tells it. From there on the open file is
-// used, never its path: it is read, probed and searched for debug information.
+// Opening the files that a process maps. Problem: a path is a name that the process, or another,
+// may give to something else at any moment: to another program, to a FIFO whose opening blocks,
+// to a device that acts when opened. Solution: a path is first resolved without being opened
+// (O_PATH), inside the root directory of the process. Only a regular file is then opened,
+// through the descriptor, and it must be the file that is mapped, as the kernel identifies it.
+// From there on the open file is used, never its path: it is read, probed and searched for debug
+// information.
 
-// ErrReplaced says that the path names another file than the one mapped.
+// ErrReplaced means that the path names another file than the mapped one.
 var ErrReplaced = errors.New("the file was replaced since it was mapped")
 
-// OpenMapped opens the file of a mapping; exe says that it is the program
-// itself, which can be opened even when it was deleted or moved.
+// OpenMapped opens the file of a mapping. exe means that it is the program itself, which can be
+// opened even if it was deleted or moved.
 func OpenMapped(pid int, m procfs.Mapping, exe bool) (*os.File, error) {
 	if exe {
 		return tryMapped(unix.AT_FDCWD, procfs.Dir(pid)+"/exe", unix.OpenHow{}, m)
@@ -32,7 +32,7 @@ func OpenMapped(pid int, m procfs.Mapping, exe bool) (*os.File, error) {
 	if err == nil {
 		return f, nil
 	}
-	// Replaced or deleted since. This way is open to few.
+	// The file was replaced or deleted. Few users may open map_files.
 	link := fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)
 	if f, err := tryMapped(unix.AT_FDCWD, link, unix.OpenHow{}, m); err == nil {
 		return f, nil
@@ -40,7 +40,7 @@ func OpenMapped(pid int, m procfs.Mapping, exe bool) (*os.File, error) {
 	return nil, err
 }
 
-// openByPath opens the file of a mapping by the path that maps tell.
+// openByPath opens the file of a mapping by its path in /proc/PID/maps.
 func openByPath(pid int, m procfs.Mapping) (*os.File, error) {
 	root, err := unix.Open(procfs.Dir(pid)+"/root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -52,25 +52,26 @@ func openByPath(pid int, m procfs.Mapping) (*os.File, error) {
 	if err == nil {
 		return f, nil
 	}
-	// After a chroot, paths in maps still count from our root.
+	// The paths in /proc/PID/maps are relative to the tool's root directory, even after a chroot
+	// of the process.
 	if f, err := tryMapped(unix.AT_FDCWD, path, unix.OpenHow{}, m); err == nil {
 		return f, nil
 	}
 	return nil, err
 }
 
-// EarlyFiles are files that a process mapped when the tool still had all its
-// privileges. Some only these can open: files that only their owner may read,
-// and libraries that were replaced since.
+// EarlyFiles are files that a process mapped, opened while the tool had all its privileges. Some
+// can be opened only then: files that only their owner may read, and libraries that have been
+// replaced.
 type EarlyFiles map[procfs.FileID]*os.File
 
-// OpenEarly opens what can be opened of the code that the process maps; nothing
-// is read yet.
+// OpenEarly opens the files of the code that the process maps, as far as that is possible. It
+// reads none of them.
 func OpenEarly(pid int) EarlyFiles {
 	files := EarlyFiles{}
 	maps, err := procfs.Maps(pid)
 	if err != nil {
-		return files // told when it is asked again
+		return files // the error is reported when the mappings are read again
 	}
 	exe, err := procfs.Executable(pid)
 	for _, m := range maps {
@@ -84,21 +85,22 @@ func OpenEarly(pid int) EarlyFiles {
 	return files
 }
 
-// Take returns a file to the caller, who closes it; nil if it is not there.
+// Take removes a file from the set and returns it; nil if it is not in the set. The caller
+// closes the file.
 func (e EarlyFiles) Take(id procfs.FileID) *os.File {
 	f := e[id]
 	delete(e, id)
 	return f
 }
 
-// Close closes what nobody took.
+// Close closes the files that are left in the set.
 func (e EarlyFiles) Close() {
 	for _, f := range e {
 		f.Close()
 	}
 }
 
-// tryMapped opens path, seen from the directory dir, if it is the file of m.
+// tryMapped opens path, relative to the directory dir, if it is the file of m.
 func tryMapped(dir int, path string, how unix.OpenHow, m procfs.Mapping) (*os.File, error) {
 	how.Flags = unix.O_PATH | unix.O_CLOEXEC
 	fd, err := unix.Openat2(dir, path, &how)
@@ -124,7 +126,7 @@ func tryMapped(dir int, path string, how unix.OpenHow, m procfs.Mapping) (*os.Fi
 	return f, nil
 }
 
-// explainOpen says with whose rights a file could not be opened.
+// explainOpen returns an error that names the user with whose rights a file could not be opened.
 func explainOpen(path string, err error) error {
 	var errno unix.Errno
 	if !errors.As(err, &errno) || errno != unix.EACCES {
@@ -137,16 +139,16 @@ func explainOpen(path string, err error) error {
 	}
 }
 
-// fileUserName names the user with whose rights the calling thread opens files.
+// fileUserName returns the name of the user with whose rights the calling thread opens files.
 func fileUserName() string {
-	const nobody = ^uintptr(0) // not an id: changes nothing, tells the present one
+	const nobody = ^uintptr(0) // no valid ID: the call changes nothing and returns the present one
 	uid, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, nobody, 0, 0)
 	return userName(fmt.Sprint(uint32(uid)))
 }
 
-// sameFile compares an open file with a mapping. What stat reports about a file on an
-// overlay or btrfs is not what maps tell, so the file is mapped into the tool too,
-// without being touched, and the kernel's two answers are compared.
+// sameFile returns an error if an open file is not the file of a mapping. On an overlay or
+// btrfs, stat and /proc/PID/maps identify a file differently. So the file is mapped into the
+// tool too, without being accessed there, and the two entries in maps are compared.
 func sameFile(f *os.File, m procfs.Mapping) error {
 	id, err := mappedID(f)
 	if err != nil {
@@ -159,7 +161,7 @@ func sameFile(f *os.File, m procfs.Mapping) error {
 	return nil
 }
 
-// mappedID returns what maps would call an open file.
+// mappedID returns the FileID that an open file has in /proc/PID/maps.
 func mappedID(f *os.File) (procfs.FileID, error) {
 	page := uintptr(os.Getpagesize())
 	at, err := unix.MmapPtr(int(f.Fd()), 0, nil, page, unix.PROT_READ, unix.MAP_PRIVATE)

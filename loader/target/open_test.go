@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// mapFile maps a new file of the given content into the test's own process.
+// mapFile writes a file of this content and maps it into the test's own process.
 func mapFile(t *testing.T, path, content string) procfs.Mapping {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -49,8 +49,8 @@ func wantMapped(t *testing.T, f *os.File) {
 	}
 }
 
-// What a path names by the time it is opened is taken only if it is the mapped
-// file; nothing else is opened, so nothing blocks.
+// TestOpenMappedFollowsNoSwap: OpenMapped opens what a path names by then only if it is the
+// mapped file. It opens nothing else, and so does not block.
 func TestOpenMappedFollowsNoSwap(t *testing.T) {
 	move := func(t *testing.T, path string) {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestOpenMappedFollowsNoSwap(t *testing.T) {
 			if err := c.swap(t, path); err != nil {
 				t.Fatal(err)
 			}
-			// Who may use map_files has the mapped file in any case.
+			// A user who may open map_files gets the mapped file in any case.
 			if f, err := OpenMapped(os.Getpid(), m, false); err == nil {
 				wantMapped(t, f)
 			}

@@ -17,28 +17,27 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// The privileges of the tool. Problem: it reads what a program that it does not
-// trust has written, for as long as that runs, and needs three capabilities for
-// it; root has forty. So what needs more is done first: files of the user's are
-// opened, and the process that is to become the program is started, which keeps
-// what it would have had without the tool. Then everything else is given up for
-// good. Credentials belong to a thread: each change is made on all threads of
-// the Go runtime, which only a binary without cgo can do.
+// The privileges of the tool. Problem: it reads what a program that it does not trust has
+// written, for as long as that program runs, and needs three capabilities for it, while root has
+// forty. Solution: what needs more is done first: the user's files are opened, and the process
+// that is to become the program is started, which keeps the privileges that it would have
+// without the tool. Then all others are given up irrevocably. Credentials belong to a thread:
+// each change is made on all threads of the Go runtime, which only a binary without cgo can do.
 
-// ErrCgo says that privileges cannot be given up.
+// ErrCgo means that the tool cannot give up privileges.
 var ErrCgo = errors.New("it was built with cgo: build it with make, or with CGO_ENABLED=0")
 
-// fileUser is the user with whose rights files are opened after the drop.
+// fileUser is the user with whose rights files are opened once privileges are dropped.
 type fileUser struct {
 	uid, gid int
 	groups   []int
 }
 
-// DropPrivileges keeps the three capabilities. If become is not nil the whole
-// tool becomes that user, who then may send signals to it, as it to the user's
-// program; if files is not nil, only the opening of files is done as that user.
-// Without the capability to change users both are left out: opening a file
-// then says what it lacks.
+// DropPrivileges gives up all privileges but the three capabilities. If become is not nil, the
+// whole tool becomes that user; then the user can send signals to the tool, and the tool to the
+// user's program. Otherwise, if files is not nil, only files are opened as that user. Without
+// the capabilities to change the user and group it does neither, and opening a file later
+// reports what is missing.
 func DropPrivileges(become *Credentials, files *fileUser) error {
 	if _, _, e := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); e == unix.ENOTSUP {
 		return ErrCgo
@@ -72,9 +71,9 @@ func onAllThreads(trap, a1, a2 uintptr) error {
 	return nil
 }
 
-// keptBy returns the capabilities that the tool goes on with: of those it uses the
-// ones that it may have. Where CAP_SYS_ADMIN stands for one, as in a container
-// set up for older kernels, it has to stay.
+// keptBy returns the capabilities that the tool keeps: those that it uses and may have. If
+// CAP_SYS_ADMIN stands for one of them, as in a container set up for older kernels, that is
+// kept.
 func keptBy(s need.CapabilitySet) []capability.Cap {
 	var keep []capability.Cap
 	for _, n := range need.CapabilitiesUsed {
@@ -89,8 +88,8 @@ func keptBy(s need.CapabilitySet) []capability.Cap {
 	return keep
 }
 
-// dropBounding takes all but keep out of the bounding set, where that is
-// allowed: to root.
+// dropBounding removes all capabilities but keep from the bounding set, if the tool may do that,
+// as root may.
 func dropBounding(s need.CapabilitySet, keep []capability.Cap) error {
 	if !s.Has(capability.CAP_SETPCAP, false) {
 		return nil
@@ -110,8 +109,7 @@ func dropBounding(s need.CapabilitySet, keep []capability.Cap) error {
 	return nil
 }
 
-// changeUser leaves the permitted capabilities as they are; those in effect
-// may be gone.
+// changeUser leaves the permitted capabilities as they are. The effective ones may be lost.
 func changeUser(become *Credentials, files *fileUser) error {
 	switch {
 	case become != nil:
@@ -123,15 +121,15 @@ func changeUser(become *Credentials, files *fileUser) error {
 		if err := syscall.Setgroups(files.groups); err != nil {
 			return fmt.Errorf("open files with the groups of user %d: %w", files.uid, err)
 		}
-		// Neither reports an error: the answer is the former id.
+		// Neither call reports an error: each returns the former ID.
 		_ = onAllThreads(unix.SYS_SETFSGID, uintptr(files.gid), 0)
 		_ = onAllThreads(unix.SYS_SETFSUID, uintptr(files.uid), 0)
 	}
 	return nil
 }
 
-// assumeEverywhere makes the whole tool run as c for good; the tool is not
-// traced, so its threads answer.
+// assumeEverywhere makes all threads of the tool run as c, irrevocably. The tool is not traced,
+// so none of its threads blocks that.
 func (c *Credentials) assumeEverywhere() error {
 	if err := syscall.Setgroups(c.Groups); err != nil {
 		return fmt.Errorf("take the groups of user %s: %w", c.Name, err)
@@ -145,8 +143,8 @@ func (c *Credentials) assumeEverywhere() error {
 	return nil
 }
 
-// setCapabilities makes keep the permitted and effective capabilities, and none
-// inheritable, so none ambient.
+// setCapabilities makes keep the permitted and effective capabilities. No capability stays
+// inheritable, and so none ambient.
 func setCapabilities(keep []capability.Cap) error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -161,9 +159,9 @@ func setCapabilities(keep []capability.Cap) error {
 	return nil
 }
 
-// Disinherit takes the capabilities that the tool uses from those that the
-// calling thread hands on through an execve. Root's are left alone: a program
-// that root runs has them, observed or not.
+// Disinherit removes the capabilities that the tool uses from those that the calling thread
+// passes on through an execve. It leaves those of root alone: a program that root runs has them,
+// observed or not.
 func Disinherit() error {
 	if os.Geteuid() == 0 {
 		return nil
@@ -191,7 +189,7 @@ func FileUserOf(pid int) (*fileUser, error) {
 }
 
 func parseFileUser(status map[string]string) (*fileUser, error) {
-	const files = 3 // real, effective, saved, for files
+	const files = 3 // index of the file system ID after the real, effective and saved ones
 	var u fileUser
 	for _, id := range []struct {
 		field string
@@ -217,15 +215,15 @@ func parseFileUser(status map[string]string) (*fileUser, error) {
 	return &u, nil
 }
 
-// OriginalEnviron returns the environment as the tool was given it. The Go runtime
-// adds GOTRACEBACK=none where the binary has file capabilities; the program is
-// not to see that.
+// OriginalEnviron returns the environment that the tool was started with. The Go runtime adds
+// GOTRACEBACK=none to it if the binary has file capabilities, and the program must not see that.
 func OriginalEnviron() []string {
 	if !elevated() {
 		return os.Environ()
 	}
-	// Where the process is not "dumpable" the file is root's alone. Another
-	// process cannot look in even so: it lacks our capabilities.
+	// If the process is not "dumpable", only root may read /proc/self/environ. Making it
+	// dumpable for that time lets no other process look in, since that would need the tool's
+	// capabilities.
 	if dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0); err == nil && dumpable != 1 {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err == nil {
 			defer func() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, uintptr(dumpable), 0, 0, 0) }()
@@ -238,7 +236,7 @@ func OriginalEnviron() []string {
 	return strings.FieldsFunc(string(text), func(r rune) bool { return r == 0 })
 }
 
-// elevated reports whether the execve of the tool gave it privileges.
+// elevated reports whether the tool has gained privileges by its execve.
 func elevated() bool {
 	const atSecure = 23
 	aux, err := unix.Auxv()

@@ -1,7 +1,7 @@
 // Package target judges what is to be observed, a process or a program, before anything is done
-// to it: whether it is there, is a program of this machine's, and may be observed by this user.
-// It opens the files that a process maps without being misled by their paths, finds the user that
-// a program is to run as, and gives up the privileges that the observation does not need.
+// to it: whether it exists, is a program for this machine, and may be observed by this user. It
+// opens the files that a process maps without being misled by their paths, finds the user that a
+// program is to run as, and gives up the privileges that the observation does not need.
 package target
 
 import (
@@ -23,8 +23,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// The sentinels that errors about what is to be observed answer to with
-// errors.Is.
+// The sentinel errors that errors.Is finds in errors about what is to be observed.
 var (
 	ErrNoProcess    = errors.New("no such process")
 	ErrThread       = errors.New("a thread, not a process")
@@ -34,9 +33,9 @@ var (
 	ErrNotYours     = errors.New("not this user's to observe")
 )
 
-// CheckPID says why a process cannot be observed: nil if it can. Other errors
-// are *NeedError with a remedy; they are a sentinel of this package, or wrap a
-// *elf.Error about the program that the process runs.
+// CheckPID returns an error with the reason why a process cannot be observed; nil if it can. The
+// errors are *need.Error, with a remedy. errors.Is finds a sentinel of this package in them, or
+// they wrap a *elf.Error about the program that the process runs.
 func CheckPID(pid int) error {
 	if pid <= 0 {
 		return &need.Error{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Kind: ErrNoProcess}
@@ -53,12 +52,12 @@ func CheckPID(pid int) error {
 
 const findProcess = "find its id with: ps -e, or pgrep NAME"
 
-// noStatus explains that /proc tells nothing about pid.
+// noStatus returns the error for a process whose status cannot be read in /proc.
 func noStatus(pid int, err error) error {
 	if !errors.Is(err, os.ErrNotExist) && !errors.Is(err, unix.ESRCH) {
 		return &need.Error{What: fmt.Sprintf("process %d cannot be looked at", pid), Remedy: "run tracepredict with sudo", Err: err}
 	}
-	// A process that can be signalled, or could be by another user, is there.
+	// The process exists if the tool, or another user, can send it a signal.
 	if unix.Kill(pid, 0) != unix.ESRCH {
 		return &need.Error{
 			What:   fmt.Sprintf("process %d is hidden in /proc (mounted with hidepid, or for another PID namespace?)", pid),
@@ -72,7 +71,7 @@ func noStatus(pid int, err error) error {
 	return &need.Error{What: fmt.Sprintf("no process has the id %d", pid), Remedy: findProcess, Kind: ErrNoProcess}
 }
 
-// checkStatus judges what /proc/PID/status tells everybody.
+// checkStatus checks what /proc/PID/status shows to all users.
 func checkStatus(pid int, status map[string]string) error {
 	name := status["Name"]
 	tgid, err := strconv.Atoi(status["Tgid"])
@@ -100,8 +99,8 @@ func checkStatus(pid int, status map[string]string) error {
 	return nil
 }
 
-// checkProgram looks at what the process runs; the kernel allows that to those
-// who may observe it.
+// checkProgram checks the program that the process runs. The kernel shows it to those who may
+// observe the process.
 func checkProgram(pid int, status map[string]string) error {
 	exe := fmt.Sprintf("/proc/%d/exe", pid)
 	path, err := os.Readlink(exe)
@@ -119,8 +118,8 @@ func checkProgram(pid int, status map[string]string) error {
 	return nil
 }
 
-// vanished is for a process without a program: it has just ended, or its first
-// thread has, and there is nothing to say against the others.
+// vanished handles a process without a program. Either the process has just ended, which is an
+// error, or only its first thread has, and the others can be observed.
 func vanished(pid int, status map[string]string) error {
 	if procfs.HasLiveThread(pid) {
 		return nil
@@ -150,8 +149,8 @@ func userName(uid string) string {
 	return "the user with id " + uid
 }
 
-// checkBinary opens the file at path as the planner will, and compares its
-// architecture with this machine's.
+// checkBinary opens the file at path as the planner will, and compares its architecture with
+// this machine's.
 func checkBinary(path string) error {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -168,10 +167,10 @@ func checkBinary(path string) error {
 	return nil
 }
 
-// ResolveProgram finds the program that exec is to run: as env(1) does, a name
-// without a slash is sought in the directories of PATH. Errors are *ExitError:
-// 127 if there is none, 126 if it cannot be run or observed; the causes are
-// those of the operating system or *elf.Error.
+// ResolveProgram returns the path of the program that exec is to run. Like env(1), it looks for
+// a name without a slash in the directories of PATH. Errors are *ExitError: 127 if there is no
+// such program, 126 if it cannot be run or observed. They wrap errors of the operating system,
+// *need.Error or *elf.Error.
 func ResolveProgram(name string) (string, error) {
 	path, err := findProgram(name)
 	if err != nil {
@@ -196,7 +195,7 @@ func findProgram(name string) (string, error) {
 	}
 	dirs, ok := os.LookupEnv("PATH")
 	if !ok {
-		dirs = "/bin:/usr/bin" // execvp's own
+		dirs = "/bin:/usr/bin" // the default of execvp
 	}
 	return searchPath(name, dirs)
 }
@@ -224,8 +223,8 @@ func workingDirectory() string {
 	return dir
 }
 
-// searchPath takes the first that can be executed. Else the first that is
-// there is for checkRunnable to explain.
+// searchPath returns the first file that can be executed or, if there is none, the first one
+// that exists, so that checkRunnable explains it.
 func searchPath(name, dirs string) (string, error) {
 	var unusable string
 	for _, dir := range strings.Split(dirs, ":") {
@@ -254,7 +253,7 @@ func searchPath(name, dirs string) (string, error) {
 	return "", notFound(fmt.Sprintf("there is no %s in PATH (%s)", name, dirs), remedy)
 }
 
-// checkExecutable says whether execve would have a regular file to start.
+// checkExecutable returns an error unless the path is a regular file that execve would execute.
 func checkExecutable(path string) error {
 	st, err := os.Stat(path)
 	switch {
@@ -291,7 +290,8 @@ func checkRunnable(path string) error {
 	return err
 }
 
-// explainScript says what to name instead of a file that is not a program.
+// explainScript returns an error for a file that is not a program. Its remedy is what to name
+// instead.
 func explainScript(path string, err error) error {
 	command, line := interpreter(path)
 	if command == nil {
@@ -312,8 +312,8 @@ func explainScript(path string, err error) error {
 	}
 }
 
-// interpreter reads a script's first line as the kernel does (binfmt_script):
-// the interpreter and at most one argument. Nil if there is none.
+// interpreter reads the first line of a script as the kernel does (binfmt_script). command is
+// the interpreter and at most one argument; nil if there is none.
 func interpreter(path string) (command []string, line string) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {

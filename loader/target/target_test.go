@@ -44,7 +44,7 @@ func init() {
 	})
 }
 
-// leaderless lets the first thread, which init runs on, end before the others.
+// leaderless ends the first thread, which init runs on, before the others.
 func leaderless() {
 	go func() {
 		for {
@@ -60,7 +60,7 @@ func leaderless() {
 	syscall.Syscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// wantNeed checks that err is a *need.Error of a kind whose text has all words.
+// wantNeed checks that err is a *need.Error of a kind, and that its text contains all words.
 func wantNeed(t *testing.T, err, kind error, words ...string) {
 	t.Helper()
 	var known *need.Error
@@ -96,7 +96,7 @@ func TestCheckPIDOfItself(t *testing.T) {
 	wantNeed(t, CheckPID(anotherThread(t, os.Getpid())), ErrOwnProcess, "itself")
 }
 
-// anotherThread returns a thread of a Go program that is not its first.
+// anotherThread returns a thread of a Go program other than its first.
 func anotherThread(t *testing.T, pid int) int {
 	t.Helper()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -123,7 +123,7 @@ func TestCheckPIDOfKernelThread(t *testing.T) {
 		t.Skip("no thread of the kernel is seen: another PID namespace?")
 	}
 	wantNeed(t, CheckPID(2), ErrKernelThread, "kthreadd")
-	delete(status, "Kthread") // older kernels
+	delete(status, "Kthread") // as on older kernels
 	if !procfs.IsKernelThread(2, status) {
 		t.Error("process 2 is not a thread of the kernel by its flags")
 	}
@@ -181,7 +181,7 @@ func TestCheckPIDOfAnotherUser(t *testing.T) {
 	}
 }
 
-// machineOf changes the machine of an ELF file.
+// machineOf returns a function that changes the machine in the header of an ELF file.
 func machineOf(machine uint16) func([]byte) []byte {
 	return func(b []byte) []byte {
 		binary.LittleEndian.PutUint16(b[18:], machine)
@@ -189,7 +189,7 @@ func machineOf(machine uint16) func([]byte) []byte {
 	}
 }
 
-// programs makes one file of each kind that a user may name.
+// programs returns a directory with one file of each kind that a user may name.
 func programs(t *testing.T) string {
 	t.Helper()
 	dir := loadertest.PublicDir(t)
@@ -223,10 +223,10 @@ func TestResolveProgram(t *testing.T) {
 	dir := programs(t)
 	for _, c := range []struct {
 		name  string
-		code  int // 0: it can be run
+		code  int // exit status; 0: it can be run
 		kind  error
 		words []string
-		env   bool // env(1) must agree on the status
+		env   bool // env(1) must return the same status
 	}{
 		{name: "good"},
 		{name: "link"},
@@ -284,7 +284,7 @@ func checkResolved(t *testing.T, got string, err error, want string, code int) {
 	t.Log(err)
 }
 
-// envStatus returns what env(1) makes of a program that it cannot run.
+// envStatus returns the exit status of env(1) for a program that it cannot run.
 func envStatus(t *testing.T, environ []string, name string) int {
 	t.Helper()
 	cmd := exec.Command("/usr/bin/env", name)
@@ -298,7 +298,7 @@ func envStatus(t *testing.T, environ []string, name string) int {
 }
 
 func TestResolveProgramInPath(t *testing.T) {
-	loadertest.NeedRoot(t) // the modes of directories do not bind root, nor env run by it
+	loadertest.NeedRoot(t) // to run as a user: root, and an env that root runs, ignore the permissions of directories
 	dir := programs(t)
 	later := loadertest.PublicDir(t)
 	loadertest.CopyBinary(t, later+"/data", nil)
@@ -307,7 +307,7 @@ func TestResolveProgramInPath(t *testing.T) {
 	for _, c := range []struct {
 		name, path, want string
 		code             int
-		differs          bool // from env(1), with reason
+		differs          bool // from env(1), for a reason
 	}{
 		{name: "good", path: "/nowhere:" + dir, want: dir + "/good"},
 		{name: "good", path: "/nowhere:", want: "./good"},

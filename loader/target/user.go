@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Credentials are the user that a program runs as.
+// Credentials are those of the user that a program runs as.
 type Credentials struct {
 	UID, GID int
 	Groups   []int
@@ -18,8 +18,8 @@ type Credentials struct {
 	Home     string
 }
 
-// LookupUser finds the user NAME, or, with "", the one who called sudo. Nil
-// means: as the tool itself.
+// LookupUser returns the credentials of the user called name or, if name is "", of the user who
+// called sudo. Nil means the tool's own user.
 func LookupUser(name string) (*Credentials, error) {
 	if name == "" {
 		uid := os.Getenv("SUDO_UID")
@@ -64,16 +64,16 @@ func credentials(u *user.User) (*Credentials, error) {
 	return c, nil
 }
 
-// Assume makes the calling thread run as c for good. It is for a process that
-// executes a program next, from this thread, which leaves no other: to change
-// the threads of the Go runtime too would take the cooperation of each, for
-// which syscall.Setuid and its kin can wait for ever in a process that is traced.
+// Assume makes the calling thread run as c, irrevocably. It is for a process whose calling
+// thread executes a program next, which ends all other threads. Changing the threads of the Go
+// runtime too would take the cooperation of each, for which syscall.Setuid and the like can wait
+// for ever in a process that is traced.
 func (c *Credentials) Assume() error {
 	groups := make([]uint32, len(c.Groups), len(c.Groups)+1)
 	for i, g := range c.Groups {
 		groups[i] = uint32(g)
 	}
-	// The spare element gives an empty list an address.
+	// Because of the spare element an empty list has an address too.
 	list := unsafe.Pointer(unsafe.SliceData(groups))
 	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(list), 0); e != 0 {
 		return fmt.Errorf("take the groups of user %s: %w", c.Name, e)

@@ -14,7 +14,7 @@ func TestLookupUser(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, sudo string
-		uid        int // -1: the tool's own
+		uid        int // -1: the tool's own user
 		fails      bool
 	}{
 		{"", "", -1, false},
