@@ -71,8 +71,8 @@ type builder struct {
 type mark uint8
 
 const (
-	leader mark = 1 << iota // it begins a block
-	hatch                   // it begins a block that is a hatch
+	leader mark = 1 << iota // the instruction begins a block
+	hatch                   // the instruction begins a block that is a hatch
 )
 
 // sort computes the order by address, which find searches.

@@ -2,13 +2,12 @@ package insn
 
 import "fmt"
 
-// The decoder of AArch64, by the encoding groups of the Arm Architecture
-// Reference Manual (C4.1, "A64 instruction set encoding"). A64's fields lie so
-// regularly that a group at a time can be modelled; x/arch's arm64asm serves
-// Format and the tests, for it rejects the LSE atomics, on which every lock is
-// built since Armv8.1.
+// The decoder of AArch64, by the encoding groups of the Arm Architecture Reference Manual (C4.1,
+// "A64 instruction set encoding"). The fields of A64 are so regular that a whole group can be
+// modelled at a time. x/arch's arm64asm serves only Format and the tests, because it rejects the
+// LSE atomics, on which every lock is built since Armv8.1.
 
-// armZR is register 31 where it means the zero register.
+// armZR is register 31 where it stands for the zero register.
 const armZR = 31
 
 type arm struct {
@@ -36,7 +35,7 @@ func decodeARM(code []byte, addr uint64) (Inst, error) {
 	return in, nil
 }
 
-// stackFromSum sets what the instruction does to the stack pointer.
+// stackFromSum sets SPChange or SPLost from Sum, for an instruction that writes the stack pointer.
 func (in *Inst) stackFromSum() {
 	if !in.Writes.Has(31) || in.SPChange != 0 {
 		return
@@ -58,8 +57,8 @@ func (a *arm) sbits(hi, lo uint) int64 {
 
 func (a *arm) is(mask, value uint32) bool { return a.w&mask == value }
 
-// rd and wr take fields in which 31 is the zero register; the SP ones take
-// fields in which it is the stack pointer.
+// rd and wr add the registers in the fields whose lowest bits are given to Reads and Writes;
+// register 31 is the zero register there. In the fields of rdSP and wrSP it is the stack pointer.
 func (a *arm) rd(lo ...uint) {
 	for _, l := range lo {
 		if r := a.bits(l+4, l); r != armZR {
@@ -80,7 +79,7 @@ func (a *arm) field(lo uint) Reg { return Reg(a.bits(lo+4, lo)) }
 func (a *arm) rdSP(lo uint)      { a.in.Reads = a.in.Reads.With(a.field(lo)) }
 func (a *arm) wrSP(lo uint)      { a.in.Writes = a.in.Writes.With(a.field(lo)) }
 
-// pc is the address off bytes away.
+// pc returns the address off bytes from the instruction.
 func (a *arm) pc(off int64) uint64 { return a.in.Addr + uint64(off) }
 
 func (a *arm) group() bool {
@@ -104,7 +103,7 @@ func (a *arm) group() bool {
 	return false // SVE, SME, unallocated
 }
 
-// immediate: data processing with an immediate.
+// immediate decodes data processing with an immediate.
 func (a *arm) immediate() bool {
 	switch a.bits(25, 23) {
 	case 0, 1:
@@ -176,7 +175,7 @@ func (a *arm) moveWide() {
 	v := uint64(a.bits(20, 5)) << shift
 	a.wr(0)
 	switch a.bits(30, 29) {
-	case 3: // movk keeps the rest
+	case 3: // movk keeps the other bits
 		a.rd(0)
 		return
 	case 0:
@@ -190,8 +189,8 @@ func (a *arm) moveWide() {
 	}
 }
 
-// branch: branches, exceptions and system instructions. What a uprobe does
-// there: arch/arm64/kernel/probes/decode-insn.c of Linux.
+// branch decodes branches, exceptions and system instructions. What a uprobe does at them follows
+// arch/arm64/kernel/probes/decode-insn.c of Linux.
 func (a *arm) branch() bool {
 	in := a.in
 	switch {
@@ -225,7 +224,7 @@ func (a *arm) branch() bool {
 func (a *arm) branchRegister() bool {
 	in := a.in
 	plain := a.is(0xfe1ffc1f, 0xd61f0000)
-	in.Emulated, in.Refused = plain, !plain // the authenticating ones
+	in.Emulated, in.Refused = plain, !plain // those that authenticate pointers are refused
 	switch a.bits(24, 21) {
 	case 0, 8:
 		in.Kind = IndirectJump
@@ -261,7 +260,7 @@ func (a *arm) exception() bool {
 	return true
 }
 
-// steppableHint: the hints that the kernel steps; nop it emulates.
+// steppableHint reports whether the kernel steps hint n. It emulates nop.
 func steppableHint(n uint32) bool {
 	switch n {
 	case 7, 8, 10, 24, 25, 26, 27, 32, 34, 36, 38:
@@ -298,9 +297,9 @@ func (a *arm) hint() bool {
 		return true
 	case 7: // xpaclri
 		in.Reads, in.Writes = 1<<30, 1<<30
-	case 8, 10, 12, 14: // pacia1716 and kin
+	case 8, 10, 12, 14: // pacia1716 and the like
 		in.Reads, in.Writes = 1<<16|1<<17, 1<<17
-	case 24, 25, 26, 27, 28, 29, 30, 31: // paciasp and kin
+	case 24, 25, 26, 27, 28, 29, 30, 31: // paciasp and the like
 		in.Reads, in.Writes = 1<<30|1<<31, 1<<30
 	}
 	if in.Writes != 0 {
@@ -310,7 +309,7 @@ func (a *arm) hint() bool {
 	return true
 }
 
-// derive notes what an add or sub of registers, in 64 bits, makes of them.
+// derive records in Derived how an add or sub of registers, in 64 bits, computes its result.
 func (a *arm) derive() {
 	if !a.bit(31) || a.field(0) == armZR {
 		return
@@ -324,7 +323,7 @@ func (a *arm) derive() {
 	a.in.Derived = v
 }
 
-// register: data processing between registers.
+// register decodes data processing between registers.
 func (a *arm) register() bool {
 	switch {
 	case !a.bit(28) && !a.bit(24): // logical, shifted
@@ -350,7 +349,7 @@ func (a *arm) register() bool {
 		a.wr(0)
 		a.derive()
 		a.in.Tests = a.in.Writes == 0
-	case a.bit(24): // three sources: madd and kin
+	case a.bit(24): // madd and the like
 		a.rd(5, 16, 10)
 		a.wr(0)
 	default:
@@ -395,8 +394,8 @@ func (a *arm) oneOrTwoSources() bool {
 	return op == 2 || op == 3 || op >= 8 && op < 12 || op >= 16 && op < 24 && a.bits(29, 29) == 0
 }
 
-// float: floating point and vectors. They touch memory never, general
-// registers where they convert or move.
+// float decodes floating point and vector instructions. They access no memory, and general
+// registers only where they convert or move.
 func (a *arm) float() bool {
 	scalar := a.is(0x5f000000, 0x1e000000)
 	switch {
@@ -439,7 +438,7 @@ func (a *arm) vectorCopy() bool {
 	return true
 }
 
-// loadStore: loads and stores.
+// loadStore decodes loads and stores.
 func (a *arm) loadStore() bool {
 	switch {
 	case a.is(0x3f000000, 0x08000000):
@@ -462,7 +461,7 @@ func (a *arm) loadStore() bool {
 	return false // vector structures, tags, pointer-authenticated loads
 }
 
-// access notes a memory operand at base + disp.
+// access records a memory operand at base + disp.
 func (a *arm) access(disp int64, size int, read, write bool) *Mem {
 	a.rdSP(5)
 	m := &a.in.Mem[0]
@@ -471,7 +470,7 @@ func (a *arm) access(disp int64, size int, read, write bool) *Mem {
 	return m
 }
 
-// value notes the general register of a plain load or store.
+// value records the general register of a plain load or store.
 func (a *arm) value(load bool) {
 	switch {
 	case load:
@@ -487,7 +486,7 @@ func (a *arm) value(load bool) {
 	}
 }
 
-// exclusive: load and store exclusive, load-acquire, store-release, cas.
+// exclusive decodes load and store exclusive, load-acquire, store-release and cas.
 func (a *arm) exclusive() bool {
 	in := a.in
 	size := 1 << a.bits(31, 30)
@@ -528,7 +527,7 @@ func (a *arm) exclusive() bool {
 	return true
 }
 
-// pairOf: the even register of the field and the next one.
+// pairOf records that the even register in a field and the next register are read, or written.
 func (a *arm) pairOf(lo uint, write bool) {
 	r := a.field(lo)
 	for _, r := range [2]Reg{r, r + 1} {
@@ -542,8 +541,8 @@ func (a *arm) pairOf(lo uint, write bool) {
 	}
 }
 
-// literal: loads from an address relative to the instruction. The kernel
-// refuses a uprobe there.
+// literal decodes loads from an address relative to the instruction. The kernel refuses a uprobe
+// there.
 func (a *arm) literal() bool {
 	a.in.Refused = true
 	to := a.pc(a.sbits(23, 5) << 2)
@@ -561,7 +560,7 @@ func (a *arm) literal() bool {
 	return true
 }
 
-// writeBack notes that the base register grows by disp.
+// writeBack records that disp is added to the base register.
 func (a *arm) writeBack(disp int64) {
 	a.wrSP(5)
 	if a.in.Writes == RegSet(0).With(a.field(5)) {
@@ -572,7 +571,7 @@ func (a *arm) writeBack(disp int64) {
 	}
 }
 
-// pair: ldp, stp and kin.
+// pair decodes ldp, stp and the like.
 func (a *arm) pair() bool {
 	load, mode := a.bit(22), a.bits(24, 23)
 	opc := a.bits(31, 30)
@@ -602,7 +601,7 @@ func (a *arm) pair() bool {
 	return true
 }
 
-// ownStack: a store that makes its own room on the stack is a push.
+// ownStack records a store that first decrements the stack pointer as a push.
 func (a *arm) ownStack(m *Mem, pre bool, disp int64) {
 	if m.Write && pre && disp < 0 && m.Base == 31 {
 		a.in.StackWrite = true
@@ -642,7 +641,8 @@ func (a *arm) unsignedOffset() bool {
 	return true
 }
 
-// shortOffset: unscaled, post-indexed, unprivileged, pre-indexed.
+// shortOffset decodes loads and stores with unscaled, post-indexed, unprivileged and pre-indexed
+// offsets.
 func (a *arm) shortOffset() bool {
 	size, load, prefetch, ok := a.single()
 	if prefetch || !ok {
@@ -686,11 +686,11 @@ func (a *arm) registerOffset() bool {
 	if !a.bit(26) {
 		a.value(load)
 	}
-	// A 32-bit index is extended first, which Mem has no field for.
+	// A 32-bit index is extended first, for which Mem has no field.
 	return a.bits(15, 13) == 3 || m.Index == NoReg
 }
 
-// atomic: the LSE memory operations.
+// atomic decodes the LSE memory operations.
 func (a *arm) atomic() bool {
 	if a.bit(26) || a.atomicOp() == "" {
 		return false
@@ -710,7 +710,7 @@ func (a *arm) atomic() bool {
 
 func (a *arm) ldapr() bool { return a.is(0x3ffffc00, 0x38bfc000) }
 
-// atomicOp names an LSE memory operation, "" if it is none that is modelled.
+// atomicOp returns the name of an LSE memory operation, "" if it is not modelled.
 func (a *arm) atomicOp() string {
 	if a.ldapr() {
 		return "ldapr"
@@ -725,7 +725,7 @@ func (a *arm) atomicOp() string {
 	return [8]string{"ldadd", "ldclr", "ldeor", "ldset", "ldsmax", "ldsmin", "ldumax", "ldumin"}[op]
 }
 
-// releaseOffset: ldapur, stlur and kin.
+// releaseOffset decodes ldapur, stlur and the like.
 func (a *arm) releaseOffset() bool {
 	if a.bit(21) || a.bits(11, 10) != 0 {
 		return false
@@ -739,8 +739,8 @@ func (a *arm) releaseOffset() bool {
 	return true
 }
 
-// atomicName formats the LSE atomics that arm64asm does not know, "" if w is
-// none of them.
+// atomicName returns the text of an LSE atomic that arm64asm does not decode, "" if w is none of
+// them.
 func atomicName(w uint32) string {
 	a := &arm{w: w}
 	size := [4]string{"b", "h", "", ""}[w>>30]

@@ -3,7 +3,7 @@
 // uprobe. It decodes by tables of its own: golang.org/x/arch decodes some instructions wrongly or
 // not at all (endbr64; arm64's LSE atomics), so that module only formats instructions for people,
 // in Format, and is an oracle for the tests. Where Decode is not sure it returns an instruction
-// with Known false, about which nothing may be concluded.
+// with Known false, and a proof about code that contains such an instruction must stop there.
 package insn
 
 import (

@@ -85,7 +85,7 @@ type skimmer struct {
 // others, and for those that extend beyond the bytes.
 func skimX86(code []byte, addr uint64) (s Step, ok bool) {
 	d := skimmer{code: code[:min(len(code), 15)]}
-	if s.MayLock = d.prefixes(); d.pos+2 > len(d.code) { // a byte after the opcode may be read below
+	if s.MayLock = d.prefixes(); d.pos+2 > len(d.code) { // the byte after the opcode may be read below
 		return s, false
 	}
 	op := d.code[d.pos]

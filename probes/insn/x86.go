@@ -1,12 +1,11 @@
 package insn
 
-// The decoder of x86-64, in two steps. The first (this file) is structural:
-// prefixes, opcode map, ModRM, displacement and immediate, after the opcode
-// maps of the Intel manual (volume 2, appendix A), and so knows the length of
-// every instruction, VEX and EVEX ones included. The second (x86effects.go) is
-// an allowlist of what registers and memory an opcode touches; what is not on
-// it keeps Known false. x86asm serves Format, and the tests as a second
-// opinion, beside objdump and a processor that runs the code step by step.
+// The decoder of x86-64 has two steps. The first (this file) is structural: prefixes, opcode map,
+// ModRM, displacement and immediate, after the opcode maps of the Intel manual (volume 2, appendix
+// A). It finds the length of every instruction, VEX and EVEX ones included. The second
+// (x86effects.go) is an allowlist of the registers and memory that each opcode accesses; for an
+// opcode that is not on it, Known stays false. x86asm serves Format, and the tests as a second
+// opinion, beside objdump and a processor that steps through the code.
 
 // The general registers of AMD64.
 const (
@@ -28,7 +27,7 @@ const (
 	R15
 )
 
-// encoding is how an opcode is encoded.
+// encoding is the encoding of an opcode.
 type encoding uint8
 
 const (
@@ -38,7 +37,7 @@ const (
 	xop
 )
 
-// x86 is an instruction taken apart.
+// x86 holds the parts of an instruction while it is decoded.
 type x86 struct {
 	in   *Inst
 	code []byte
@@ -50,14 +49,14 @@ type x86 struct {
 	opsize, addr32         bool // prefixes 66 and 67
 	rep, repne, lock       bool
 	segment                bool // fs or gs
-	badPrefix              bool // one that the kernel's uprobes refuse
+	badPrefix              bool // there is a prefix that the kernel's uprobes refuse
 	pp                     byte // VEX: 0 none, 1 66, 2 F3, 3 F2
 	vvvv                   Reg
 	vlen                   byte
 	table                  byte // 0 one byte, 1 0F, 2 0F38, 3 0F3A, 4.. EVEX and XOP maps
 	op                     byte
 	hasModRM               bool
-	mod, reg, rm           byte // without REX bits
+	mod, reg, rm           byte // without the bits of the REX prefix
 	mem                    Mem
 	isMem                  bool
 	imm                    int64
@@ -85,7 +84,7 @@ func decodeX86(code []byte, addr uint64) (Inst, error) {
 	return in, nil
 }
 
-// ripBase is what a PC-relative displacement counts from; absolute ones, from 0.
+// ripBase returns the address to which a PC-relative displacement is added; 0 for an absolute one.
 func (d *x86) ripBase() uint64 {
 	if d.mod == 0 && d.rm == 5 && d.hasModRM {
 		return d.in.Addr + uint64(d.pos)
@@ -106,7 +105,8 @@ func (d *x86) next() (byte, bool) {
 	return d.code[d.pos-1], true
 }
 
-// parse takes the instruction apart. It returns why it could not, "" if it could.
+// parse splits the instruction into its parts. It returns the reason why it could not, "" if it
+// could.
 func (d *x86) parse() string {
 	b, ok := d.prefixes()
 	if !ok {
@@ -128,7 +128,7 @@ func (d *x86) parse() string {
 	return d.immediate(immLen)
 }
 
-// prefixes reads legacy prefixes and REX. It returns the byte after them.
+// prefixes reads the legacy prefixes and REX. It returns the byte after them.
 func (d *x86) prefixes() (byte, bool) {
 	for {
 		b, ok := d.next()
@@ -158,12 +158,13 @@ func (d *x86) prefixes() (byte, bool) {
 		default:
 			return b, true
 		}
-		// A REX that another prefix follows counts for nothing.
+		// A REX that another prefix follows has no effect.
 		d.hasREX, d.rexW, d.rexR, d.rexX, d.rexB = false, false, false, false, false
 	}
 }
 
-// opcode reads escapes, VEX, EVEX and XOP prefixes, then the opcode itself.
+// opcode reads escapes, VEX, EVEX and XOP prefixes, then the opcode itself. It returns the reason
+// why it could not, "" if it could.
 func (d *x86) opcode(b byte) string {
 	switch {
 	case b == 0xc4 || b == 0xc5 || b == 0x62:
@@ -223,7 +224,7 @@ func (d *x86) vector(first byte) string {
 	return ""
 }
 
-// imm32 is the length of an immediate of operand size (at most four bytes).
+// imm32 returns the length of an immediate of operand size (at most four bytes).
 func (d *x86) imm32() int {
 	if d.opsize && !d.rexW {
 		return 2
@@ -231,8 +232,8 @@ func (d *x86) imm32() int {
 	return 4
 }
 
-// shape returns whether a ModRM byte follows the opcode and how many bytes of
-// immediate, and whether the opcode exists at all.
+// shape returns whether a ModRM byte follows the opcode, the number of bytes of immediate, and
+// whether the opcode exists.
 func (d *x86) shape() (modrm bool, imm int, ok bool) {
 	switch {
 	case d.enc == xop:
@@ -349,7 +350,7 @@ func (d *x86) shape0F() (modrm bool, imm int, ok bool) {
 	return true, 0, true
 }
 
-// groupImm corrects the immediate's length for the groups where ModRM decides.
+// groupImm corrects the immediate's length for the opcode groups in which ModRM determines it.
 func (d *x86) groupImm(imm int) int {
 	if d.enc == legacy && d.table == 0 && d.reg < 2 {
 		switch d.op {
@@ -404,7 +405,8 @@ func (d *x86) modRM() string {
 	return ""
 }
 
-// movCR: moves to and from control registers have a ModRM whose mod is ignored.
+// movCR reports whether the instruction is a move to or from a control register, whose ModRM has a
+// mod that is ignored.
 func (d *x86) movCR() bool {
 	return d.enc == legacy && d.table == 1 && d.op >= 0x20 && d.op < 0x24
 }
@@ -429,7 +431,7 @@ func (d *x86) immediate(n int) string {
 	return ""
 }
 
-// signed reads n bytes, little-endian, with sign.
+// signed reads n bytes as a little-endian signed number.
 func (d *x86) signed(n int) (int64, bool) {
 	if d.pos+n > len(d.code) {
 		return 0, false

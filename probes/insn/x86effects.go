@@ -1,11 +1,11 @@
 package insn
 
-// effects fills in what the instruction does. Each function below returns false for an
-// opcode that is not on its list.
+// effects sets the fields of Inst that describe the effects of the instruction. Each function below
+// returns false for an opcode that is not on its list.
 func (d *x86) effects() {
 	in := d.in
 	if d.isMem && d.addr32 && !d.mem.Fixed {
-		d.control() // its address is cut to 32 bits, which Mem has no field for
+		d.control() // its address is truncated to 32 bits, for which Mem has no field
 		in.Locked = in.Locked || d.lock
 		d.forget()
 		return
@@ -32,8 +32,8 @@ func (d *x86) effects() {
 	}
 }
 
-// forget clears what is not certain of an instruction that is not
-// modelled, except a memory operand at a fixed address, direction unknown.
+// forget clears what is not certain about an instruction that is not modelled. It keeps a memory
+// operand at a fixed address, as neither read nor written.
 func (d *x86) forget() {
 	in := d.in
 	locked := in.Locked
@@ -59,8 +59,8 @@ func (d *x86) plain() bool {
 	return d.plain3A()
 }
 
-// size is the operand size in bytes of opcodes that have an 8-bit twin with
-// the lowest bit clear.
+// size returns the operand size in bytes of an opcode that has an 8-bit twin with the lowest bit
+// clear.
 func (d *x86) size() int {
 	if d.op&1 == 0 {
 		return 1
@@ -68,7 +68,7 @@ func (d *x86) size() int {
 	return d.word()
 }
 
-// word is the operand size: 2, 4 or 8.
+// word returns the operand size in bytes: 2, 4 or 8.
 func (d *x86) word() int {
 	switch {
 	case d.rexW:
@@ -79,7 +79,7 @@ func (d *x86) word() int {
 	return 4
 }
 
-// stackWord is the size of a push: 8, or 2 with the prefix 66.
+// stackWord returns the size of a push in bytes: 8, or 2 with the prefix 66.
 func (d *x86) stackWord() int64 {
 	if d.opsize {
 		return 2
@@ -99,8 +99,8 @@ func (d *x86) wr(rs ...Reg) {
 	}
 }
 
-// gpr returns the register that a 3-bit field means as operand of the given
-// size: without REX, the byte registers 4 to 7 are ah, ch, dh and bh.
+// gpr returns the register that a 3-bit field encodes as an operand of the given size. Without REX,
+// the byte registers 4 to 7 are ah, ch, dh and bh.
 func (d *x86) gpr(low byte, ext bool, size int) Reg {
 	if size == 1 && !d.hasREX && d.enc == legacy && low >= 4 {
 		return Reg(low - 4)
@@ -111,7 +111,7 @@ func (d *x86) gpr(low byte, ext bool, size int) Reg {
 func (d *x86) g(size int) Reg { return d.gpr(d.reg, d.rexR, size) }
 func (d *x86) e(size int) Reg { return d.gpr(d.rm, d.rexB, size) }
 
-// touch notes that the ModRM operand is read or written as size bytes.
+// touch records that size bytes of the ModRM operand are read or written.
 func (d *x86) touch(size int, read, write bool) {
 	if d.isMem {
 		d.memory(d.mem, size, read, write)
@@ -132,8 +132,7 @@ func (d *x86) memory(m Mem, size int, read, write bool) {
 	d.in.NMem++
 }
 
-// vectorOperand is touch for a ModRM operand that is a vector or x87 register
-// where it is no memory.
+// vectorOperand is touch for a ModRM operand that is either memory or a vector or x87 register.
 func (d *x86) vectorOperand(size int, read, write bool) bool {
 	if d.isMem {
 		d.memory(d.mem, size, read, write)
@@ -141,10 +140,10 @@ func (d *x86) vectorOperand(size int, read, write bool) bool {
 	return true
 }
 
-// sum records that dst becomes src + imm and nothing else changes.
+// sum records that dst becomes src + imm and that no other register changes.
 func (d *x86) sum(dst, src Reg, imm int64) { d.in.Sum = Sum{dst, src, NoReg, imm} }
 
-// control handles what transfers control or enters the kernel.
+// control models instructions that transfer control or enter the kernel.
 func (d *x86) control() bool {
 	if d.enc != legacy {
 		return false
@@ -363,7 +362,7 @@ func (d *x86) arith(fn, form byte) bool {
 	return true
 }
 
-// derive notes what arithmetic in 64 bits makes of the registers.
+// derive records in Derived how arithmetic in 64 bits computes its result.
 func (d *x86) derive(fn, form byte, size int) {
 	if size != 8 || fn == 2 || fn == 3 || fn == 7 || form > 3 || d.isMem && form < 2 || d.in.Sum.Dst != NoReg {
 		return
@@ -383,7 +382,7 @@ func (d *x86) derive(fn, form byte, size int) {
 	d.in.Derived = v
 }
 
-// addConst notes an addition or subtraction of a constant in 64 bits.
+// addConst records an addition or subtraction of a constant in 64 bits.
 func (d *x86) addConst(fn byte, r Reg, size int) {
 	switch {
 	case size != 8:
@@ -405,8 +404,8 @@ func (d *x86) arithImm() bool {
 	return true
 }
 
-// mask notes that and, or and xor with a constant leave an address one, but for
-// a small mask, of which the result is small.
+// mask records that the result of an and, or or xor with a constant may be an address if the
+// operand is one, except for an and with a small mask, whose result is small.
 func (d *x86) mask(size int) {
 	small := d.reg == 4 && d.imm >= 0
 	if size == 8 && !small && d.e(8) != RSP && (d.reg == 1 || d.reg == 4 || d.reg == 6) {
@@ -414,7 +413,7 @@ func (d *x86) mask(size int) {
 	}
 }
 
-// push models a push whose operand has been noted already.
+// push models a push whose operand is already recorded.
 func (d *x86) push() {
 	d.rd(RSP)
 	d.wr(RSP)
@@ -447,7 +446,7 @@ func (d *x86) pushPop() bool {
 }
 
 func (d *x86) popMem() bool {
-	if d.reg != 0 || d.isMem && d.mem.Base == RSP { // the address counts from the popped stack
+	if d.reg != 0 || d.isMem && d.mem.Base == RSP { // rsp in the address is the one after the pop
 		return false
 	}
 	d.pop()
@@ -506,7 +505,8 @@ func (d *x86) mov() {
 	}
 }
 
-// load notes the register that a plain load fills, store the one stored.
+// load records the register that a plain load sets, and store the register that a plain store
+// stores.
 func (d *x86) load(size int) {
 	if d.isMem {
 		d.in.ValueReg = d.g(size)
@@ -514,7 +514,7 @@ func (d *x86) load(size int) {
 }
 
 func (d *x86) store(size int) {
-	// ah and its kin are the second byte of a register: no plain value.
+	// ah, ch, dh and bh are the second byte of a register, which ValueReg cannot express.
 	if d.isMem && (size > 1 || d.hasREX || d.reg < 4) {
 		d.in.ValueReg = d.g(size)
 	}
@@ -622,8 +622,8 @@ func (d *x86) group45() bool {
 	return true
 }
 
-// stringOp models string instructions: the operands are at rsi and rdi; only rcx has their
-// number.
+// stringOp models string instructions: the operands are at rsi and rdi; with a repeat prefix, only
+// rcx has their number.
 func (d *x86) stringOp() bool {
 	if d.addr32 || d.segment {
 		return false
@@ -663,8 +663,8 @@ func (d *x86) stringOp() bool {
 	return true
 }
 
-// x87Memory returns for opcode d8+i and ModRM's reg field the operand size,
-// negative if it is stored; 0: not modelled.
+// x87Memory has, for opcode d8+i and the reg field of ModRM, the operand size in bytes, negative if
+// it is stored; 0: not modelled.
 var x87Memory = [8][8]int{
 	{4, 4, 4, 4, 4, 4, 4, 4},
 	{4, 0, -4, -4, 28, 2, -28, -2},
@@ -771,14 +771,15 @@ func (d *x86) plain0F() bool {
 	return true
 }
 
-// exchangesIfEqual models cmpxchg: memory is written if it held what was expected.
+// exchangesIfEqual models the condition of cmpxchg: memory is written if it held the expected
+// value.
 func (d *x86) exchangesIfEqual() {
 	if d.isMem {
 		d.in.WritesIf = 1 + 0x4
 	}
 }
 
-// address notes that the operand's address is computed and nothing touched.
+// address records that the operand's address is computed and no memory accessed.
 func (d *x86) address() bool {
 	d.rd(d.mem.Base, d.mem.Index)
 	return true
@@ -794,7 +795,7 @@ func (d *x86) hintNop() bool {
 		}
 		return false
 	case (d.op == 0x1a || d.op == 0x1b) && (d.opsize || d.rep || d.repne || !d.isMem):
-		return false // bounds registers of old
+		return false // the obsolete bounds registers (MPX)
 	}
 	if d.isMem {
 		d.address()
@@ -803,7 +804,7 @@ func (d *x86) hintNop() bool {
 	return true
 }
 
-// bitTest models bt, bts, btr and btc. With a register as index the memory operand is
+// bitTest models bt, bts, btr and btc. If a register holds the bit number, the memory operand is
 // only the start of a bit string.
 func (d *x86) bitTest() bool {
 	write := d.op != 0xa3
@@ -864,7 +865,7 @@ func (d *x86) group15() bool {
 	switch {
 	case d.opsize || d.repne:
 		return false
-	case d.rep && d.reg < 4: // rdfsbase and kin
+	case d.rep && d.reg < 4: // rdfsbase and the like
 		d.touch(8, d.reg >= 2, d.reg < 2)
 	case !d.rep && d.reg >= 5: // lfence, mfence, sfence
 		d.in.Locked = true
@@ -896,8 +897,8 @@ func (d *x86) group9() bool {
 	return true
 }
 
-// keepsFlags lists what leaves the flags alone: moves, pushes, pops, conditional
-// moves and sets, jumps and calls (Intel's manual, volume 1, appendix A).
+// keepsFlags reports whether the instruction does not change the flags: moves, pushes, pops,
+// conditional moves and sets, jumps and calls (Intel's manual, volume 1, appendix A).
 func (d *x86) keepsFlags() bool {
 	op := d.op
 	switch {

@@ -1,9 +1,9 @@
 package insn
 
-// Vector instructions, SSE and AVX alike: what matters of them here is their
-// memory operand and the few that touch a general register.
+// Vector instructions, SSE and AVX alike. Only their memory operands are modelled, and the effects
+// of the few that access a general register.
 
-// prefix is the mandatory prefix: 0 none, 1 66, 2 F3, 3 F2, as VEX numbers them.
+// prefix returns the mandatory prefix: 0 none, 1 66, 2 F3, 3 F2, as VEX numbers them.
 func (d *x86) prefix() byte {
 	switch {
 	case d.enc != legacy:
@@ -18,7 +18,7 @@ func (d *x86) prefix() byte {
 	return 0
 }
 
-// full is the width of a whole vector operand.
+// full returns the width of a whole vector operand, in bytes.
 func (d *x86) full() int {
 	if d.enc != legacy && d.vlen == 1 {
 		return 32
@@ -26,12 +26,12 @@ func (d *x86) full() int {
 	return 16
 }
 
-// scalar is the width of an operand of arithmetic: packed, or one element.
+// scalar returns the width of an operand of arithmetic, in bytes: packed, or one element.
 func (d *x86) scalar() int {
 	return [4]int{d.full(), d.full(), 4, 8}[d.prefix()]
 }
 
-// half is the width of an operand that is half a vector.
+// half returns the width of an operand that is half a vector, in bytes.
 func (d *x86) half() int { return d.full() / 2 }
 
 func (d *x86) sse() bool {
@@ -92,8 +92,7 @@ func (d *x86) sse() bool {
 	return d.integerSSE()
 }
 
-// integer is the width of an operand of MMX (no prefix) or SSE integer
-// instructions.
+// integer returns the width of an operand of MMX (no prefix) or SSE integer instructions, in bytes.
 func (d *x86) integer() int {
 	if d.enc == legacy && d.prefix() == 0 {
 		return 8
@@ -113,7 +112,7 @@ func (d *x86) integerSSE() bool {
 	return false
 }
 
-// fromMask: a general register is written from a vector register.
+// fromMask models an instruction that writes a general register from a vector register.
 func (d *x86) fromMask() bool {
 	if d.isMem {
 		return false
@@ -162,7 +161,8 @@ func (d *x86) plain38() bool {
 		return d.integer38()
 	}
 	if d.enc == vex {
-		// Of AVX's own opcodes only broadcasts: others gather, or store under a mask.
+		// Of the opcodes that only AVX has, only broadcasts are modelled: others gather, or store
+		// under a mask.
 		switch op {
 		case 0x18, 0x58:
 			return d.vectorOperand(4, true, false)
@@ -190,7 +190,7 @@ func (d *x86) plain38() bool {
 	return false
 }
 
-// integer38: movbe, crc32, adx and BMI.
+// integer38 models movbe, crc32, adx and BMI.
 func (d *x86) integer38() bool {
 	if d.enc == vex {
 		return d.bmi()
@@ -283,8 +283,8 @@ func (d *x86) plain3A() bool {
 	return false
 }
 
-// rdLow reads the low bytes of the ModRM operand, which even for one byte is
-// never ah or its kin.
+// rdLow records a read of the low bytes of the ModRM operand, which is never ah, ch, dh or bh, even
+// for one byte.
 func (d *x86) rdLow(size int) {
 	if d.isMem {
 		d.touch(size, true, false)
@@ -293,7 +293,7 @@ func (d *x86) rdLow(size int) {
 	d.rd(reg(d.rm, d.rexB))
 }
 
-// compareStrings: pcmpestrm, pcmpestri, pcmpistrm, pcmpistri.
+// compareStrings models pcmpestrm, pcmpestri, pcmpistrm and pcmpistri.
 func (d *x86) compareStrings() bool {
 	if d.op < 0x62 {
 		d.rd(RAX, RDX)
