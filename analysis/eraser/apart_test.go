@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// apartOf returns the pairs that locks keep apart.
+// apartOf returns the pairs of accesses that locks exclude from each other.
 func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 	a := New(Options{Apart: true, EveryPair: true, History: 1000})
 	for i := range events {
@@ -20,7 +20,7 @@ func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 	return a.Apart()
 }
 
-// Two places of one pair, thrice, and a third place.
+// TestApart has one pair of call stacks three times, and one with a third call stack.
 func TestApart(t *testing.T) {
 	locked := func(th event.ThreadID, op event.Op, p event.StackID) []event.Event {
 		return []event.Event{at(th, event.Acquire, l, 1), at(th, op, x, p), at(th, event.Release, l, 3)}
@@ -45,7 +45,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// However many places there are, a thousand pairs are kept and the rest is counted.
+// TestApartIsBounded checks that at most maxApart pairs of call stacks are kept and the others
+// counted.
 func TestApartIsBounded(t *testing.T) {
 	var body []event.Event
 	for i := range event.StackID(2 * maxApart) {
@@ -57,8 +58,9 @@ func TestApartIsBounded(t *testing.T) {
 	}
 }
 
-// Pairs of places of which one access comes first in every schedule are ordered, if nothing
-// else is known of them.
+// TestOrderedAgainstPlainModel checks that the pairs of call stacks of which one access comes
+// first in every schedule are reported as ordered, unless they are reported as a race or as
+// excluded by a lock.
 func TestOrderedAgainstPlainModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := randomRun(rt)
@@ -95,7 +97,8 @@ func naiveOrdered(x, y naiveAccess) bool {
 		x.Flags&y.Flags&event.Atomic == 0 && y.Before(x.Slot, x.Epoch)
 }
 
-// Pairs of places of conflicting accesses that nothing orders are races, or kept apart.
+// TestApartAgainstPlainModel checks that the pairs of call stacks of unordered conflicting
+// accesses are races or excluded by a lock.
 func TestApartAgainstPlainModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := randomRun(rt)

@@ -44,7 +44,7 @@ func expectation(t *testing.T, c *eventtest.Case) wantCase {
 	return w
 }
 
-// The verdicts of the paper's algorithm, in each of its readings.
+// TestCasesPlain checks the verdicts of the paper's algorithm, in each of its variants.
 func TestCasesPlain(t *testing.T) {
 	leaves := map[string]Leave{"any": LeaveOnAny, "write": LeaveOnWrite}
 	seeds := map[string]Seed{"shared": SeedShared, "first": SeedFirst}
@@ -111,12 +111,12 @@ func warnedVariables(opts Options, c *eventtest.Case) []string {
 	return slices.Compact(out)
 }
 
-// hidden are races that only show once another race of the same case went the
-// other way: the racy read of v1.x orders what comes after it.
+// hidden are races that occur only after another race of the same case had the other outcome: the
+// racy read of v1.x orders what comes after it.
 var hidden = map[string]string{"fig1_value_race": "v2.x"}
 
-// With the must-order no case gives a false alarm, and of the warnings of the
-// paper's algorithm none that is real is lost.
+// TestCasesPruned checks that with the must-order no case has a false finding, and that no correct
+// warning of the paper's algorithm is lost.
 func TestCasesPruned(t *testing.T) {
 	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
@@ -139,8 +139,8 @@ func TestCasesPruned(t *testing.T) {
 	}
 }
 
-// Without the state machine's forgiveness every race of the cases is reported
-// that M leaves open, and still no false alarm.
+// TestCasesEveryPair checks that with EveryPair all races of the cases are reported that the
+// must-order M leaves unordered, and no others.
 func TestCasesEveryPair(t *testing.T) {
 	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)

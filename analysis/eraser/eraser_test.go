@@ -10,7 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// twoTasks makes two threads, of which main is the parent, and stamps the run.
+// twoTasks returns a run of main, thread 1, which creates threads 2 and 3, followed by the body,
+// stamped with clocks.
 func twoTasks(body ...event.Event) []event.Event {
 	events := append([]event.Event{
 		{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
@@ -58,7 +59,7 @@ func TestFinding(t *testing.T) {
 	}
 }
 
-// Which locks in which modes protect whom.
+// TestProtection checks which locks, in which modes, protect which accesses.
 func TestProtection(t *testing.T) {
 	atomic := func(e event.Event) event.Event { e.Flags |= event.Atomic; return e }
 	under := func(t event.ThreadID, mode event.Op, lock event.ObjectID, e event.Event) []event.Event {
@@ -88,7 +89,7 @@ func TestProtection(t *testing.T) {
 	}
 }
 
-// A destroyed variable takes its state with it, and leaves its findings.
+// TestLifetime checks that the state of a destroyed variable is dropped and its findings are kept.
 func TestLifetime(t *testing.T) {
 	events := twoTasks(
 		at(2, event.Write, x, 1), at(3, event.Write, x, 2), at(1, event.Destroy, x, 3),
@@ -103,7 +104,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// What bounds memory is counted.
+// TestBounds checks that what is discarded because of a bound is counted.
 func TestBounds(t *testing.T) {
 	var body []event.Event
 	for p := event.StackID(1); p <= 10; p++ {
@@ -119,7 +120,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// Locks that come and go do not fill the table of locksets.
+// TestCompactBoundsTable checks that short-lived locks do not fill the table of locksets.
 func TestCompactBoundsTable(t *testing.T) {
 	a := New(Options{})
 	a.limit = 10

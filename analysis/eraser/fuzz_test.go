@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// FuzzEvents: of a run that no program can have had nothing may panic, run away or
-// report a pair that is none.
+// FuzzEvents checks that a run that no program can produce causes no panic, no endless loop and no
+// false pair.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte{1, 5, 1, 1, 1, 5, 2, 1, 2, 5, 2, 1, 2, 5, 1, 1})
 	f.Add([]byte{1, 9, 1, 1, 1, 12, 1, 1})

@@ -7,9 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestHandover: a variable that passes from one owner to the next by something that
-// every schedule keeps is no candidate, whatever locks were held; by what another
-// schedule may do otherwise, it is one.
+// TestHandover checks that a variable is no candidate, whatever locks were held, if it passes from
+// one owner to the next by an order that every schedule keeps. If another schedule may have
+// another order, it is one.
 func TestHandover(t *testing.T) {
 	const s, c, b, o event.ObjectID = 20, 21, 22, 23
 	write := func(th event.ThreadID) event.Event { return at(th, event.Write, x, event.StackID(th)) }
@@ -43,13 +43,14 @@ func TestHandover(t *testing.T) {
 		"signal":                      {[]event.Event{op(3, event.Acquire, l), op(3, event.Release, l), op(3, event.Wait, c), write(2), op(2, event.Signal, c), op(3, event.Wake, c), op(3, event.Acquire, l), write(3)}, 0},
 		"signal before the wait":      {[]event.Event{write(2), op(2, event.Signal, c), op(3, event.Wait, c), {Thread: 3, Op: event.Wake, Object: c, Flags: event.TimedOut}, write(3)}, 1},
 		"one lock alone":              {[]event.Event{write(2), op(2, event.Acquire, l), op(2, event.Release, l), op(3, event.Acquire, l), op(3, event.Release, l), write(3)}, 1},
-		// The lock is given up for the wait, and held again after it.
+		// The wait releases the lock, and acquires it again at its end.
 		"both under the lock, one waits": {join([]event.Event{op(2, event.Acquire, l), write(2)}, waits(2), []event.Event{at(2, event.Write, x, 9), op(2, event.Release, l), op(3, event.Acquire, l), write(3), op(3, event.Release, l)}), 0},
 		"the outer lock goes on":         {join([]event.Event{op(2, event.Acquire, m), op(2, event.Acquire, l)}, waits(2)[:4], []event.Event{write(2), op(2, event.Acquire, l), op(2, event.Release, l), op(2, event.Release, m), op(3, event.Acquire, l), write(3), op(3, event.Release, l)}), 1},
-		// Memory that is used again is another variable, and another lock.
+		// Reused memory is another variable, or another lock.
 		"another variable there": {[]event.Event{write(2), op(2, event.Destroy, x), at(3, event.Write, x+50, 2)}, 0},
 		"another lock there":     {[]event.Event{op(2, event.Acquire, l), write(2), op(2, event.Release, l), op(2, event.Destroy, l), op(3, event.Acquire, l+50), write(3), op(3, event.Release, l+50)}, 1},
-		// Of a recursive lock the outermost level is an event; should an inner one come, it changes nothing.
+		// Only the outermost level of a recursive lock is an event. An inner acquire would change
+		// nothing.
 		"taken twice": {[]event.Event{op(2, event.Acquire, l), op(2, event.Acquire, l), write(2), op(2, event.Release, l), op(3, event.Acquire, l), write(3), op(3, event.Release, l)}, 0},
 	} {
 		a := analyse(Options{EveryPair: true}, twoTasks(tt.run...))
@@ -59,8 +60,8 @@ func TestHandover(t *testing.T) {
 	}
 }
 
-// TestSetsAreOnce: equal locksets have one name, whatever the order in which their locks
-// were taken, and what was asked before is not made again.
+// TestSetsAreOnce checks that equal locksets have one identifier, whatever the order in which
+// their locks were acquired, and that a cached result is not computed again.
 func TestSetsAreOnce(t *testing.T) {
 	sets := newTable()
 	of := func(held ...event.ObjectID) setID {

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The plain model: the whole history is kept, and each question is answered
-// from it anew.
+// The definition, as code: all accesses of the trace are kept, and each result is computed from
+// all of them.
 
 type naiveAccess struct {
 	event.Event
@@ -65,7 +65,8 @@ func intersection(sets ...[]event.ObjectID) []event.ObjectID {
 	return out
 }
 
-// naiveVerdict is Havelund, section 2.2, read off the history of one variable.
+// naiveVerdict computes the verdict of Havelund, section 2.2, from all accesses of one variable so
+// far.
 func naiveVerdict(history []naiveAccess, opts Options) Verdict {
 	last := history[len(history)-1]
 	v := Verdict{Seq: last.Seq, Variable: last.Object}
@@ -112,7 +113,7 @@ type naivePair struct {
 	key      pairKey
 }
 
-// naivePairs are the pairs of places at which the variable may race.
+// naivePairs returns the pairs of call stacks at which the variables may race.
 func naivePairs(accesses []naiveAccess) map[naivePair]bool {
 	out := map[naivePair]bool{}
 	for j, y := range accesses {

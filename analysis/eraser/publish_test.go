@@ -7,7 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// play stamps events with their clocks and hands them to an analysis that keeps every pair.
+// play stamps events with their clocks, passes them to an analysis with EveryPair, and returns the
+// number of its findings.
 func play(events []event.Event) int {
 	a, must := New(Options{EveryPair: true}), clock.New()
 	for i := range events {
@@ -58,8 +59,8 @@ func TestPublication(t *testing.T) {
 	}
 }
 
-// TestObjectsThatComeAndGo: the same error on any number of objects keeps a
-// bounded number of reports, and counts all.
+// TestObjectsThatComeAndGo checks that the same race on any number of objects keeps a bounded
+// number of reports, and that all are counted.
 func TestObjectsThatComeAndGo(t *testing.T) {
 	a := New(Options{EveryPair: true})
 	const objects = 10 * maxDead

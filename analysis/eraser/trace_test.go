@@ -14,12 +14,12 @@ import (
 
 var truePair = regexp.MustCompile(`\(\d+, \d+\)`)
 
-// silent are the traces in which a lock, fork or join protects everything;
-// plain locksets warn in two of them.
+// silent names the traces in which locks, forks and joins protect everything. Locksets alone warn
+// in two of them.
 var silent = []string{"02_locked.std", "08_fork_join_safe.std", "11_read_share.std", "12_eraser_fp_handoff.std", "13_eraser_fp_two_locks.std"}
 
-// Every pair that some schedule brings together is among those that a later
-// stage is given to look for a witness.
+// TestTraces checks that every pair that some schedule brings together is among the findings with
+// EveryPair, for which a later stage searches a witness.
 func TestTraces(t *testing.T) {
 	table, err := os.ReadFile("testdata/traces/expected_races.tsv")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// usesOf runs the analysis with its account of uses.
+// usesOf runs the analysis with Options.Uses and returns the uses.
 func usesOf(events []event.Event) []run.Use {
 	a := New(Options{Uses: true})
 	for i := range events {

@@ -17,7 +17,7 @@ func step(e *event.Event) finding.Step {
 	return finding.Step{Seq: e.Seq, Thread: e.Thread, Op: e.Op, Object: e.Object, Peer: e.Peer}
 }
 
-// steps are the events of a run in an order.
+// steps returns the events of a run in the given order.
 func steps(run []event.Event, order []int) []finding.Step {
 	var out []finding.Step
 	for _, i := range order {
@@ -26,8 +26,8 @@ func steps(run []event.Event, order []int) []finding.Step {
 	return out
 }
 
-// shortRun makes a run of up to about n events; now and then objects are destroyed, and
-// somebody reads, changes and writes at once.
+// shortRun returns a run of up to about n events. Some runs destroy an object, and some writes are
+// read-modify-writes.
 func shortRun(r *rand.Rand, n int) []event.Event {
 	run := eventtest.RandomRun(r, 4+r.IntN(n-4))
 	if r.IntN(4) == 0 {
@@ -45,8 +45,8 @@ func shortRun(r *rand.Rand, n int) []event.Event {
 	return run
 }
 
-// walk goes along all orders of a run that keep each thread's, as long as they can
-// happen, and has each next step judged. It stops after so many.
+// walk visits the orders of a run's events that keep the program order of each thread, as far as
+// they can happen, and checks each next step. It stops after left steps.
 type walk struct {
 	t        *testing.T
 	run      plain
@@ -79,7 +79,7 @@ func (w *walk) from(before []int) {
 	}
 }
 
-// heads is each thread's next event.
+// heads returns each thread's next event.
 func (w *walk) heads(before []int) []int {
 	var out []int
 	seen := map[event.ThreadID]bool{}
@@ -101,8 +101,8 @@ func text(run []event.Event) string {
 	return out
 }
 
-// TestAllOrders: of short runs every order of the events that keeps those of each thread
-// is accepted up to the first step that cannot happen, by definition, and refused there.
+// TestAllOrders checks, on short runs, that every order that keeps the program order is accepted
+// up to the first step that cannot happen by the plain model, and refused there.
 func TestAllOrders(t *testing.T) {
 	runs, orders := 10_000, 120
 	if testing.Short() {
@@ -128,7 +128,7 @@ func TestAllOrders(t *testing.T) {
 	}
 }
 
-// prefix is a random beginning of an order that can happen.
+// prefix returns a random beginning of an order that can happen.
 func (w *walk) prefix(r *rand.Rand, n int) []int {
 	var out []int
 	for range 4 * n {
@@ -143,8 +143,8 @@ func (w *walk) prefix(r *rand.Rand, n int) []int {
 	return out
 }
 
-// TestMutations: a witness with a step left out, doubled, or two in each other's place is
-// accepted only if it can happen all the same.
+// TestMutations checks that a witness with one step left out, doubled, or exchanged with another
+// is accepted only if it can happen nevertheless.
 func TestMutations(t *testing.T) {
 	n := 10_000
 	if testing.Short() {
@@ -184,8 +184,8 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// FuzzCheck: no run and no witness, however absurd, makes the checker panic, and what it
-// accepts keeps the order of each thread.
+// FuzzCheck checks that no run and no witness makes the checker panic, and that every accepted
+// witness keeps the program order.
 func FuzzCheck(f *testing.F) {
 	f.Add([]byte("\x01\x08\x02\x00\x00\x01\x04\x01\x00\x00\x01\x04\x02\x00\x00\x02\x07\x01\x00\x00\x02\x04\x02\x00\x00"), []byte{0, 1, 2, 3, 4})
 	f.Add([]byte("\x01\x11\x03\x02\x10\x01\x12\x03\x00\x00\x02\x12\x03\x00\x00\x01\x13\x03\x00\x00\x02\x13\x03\x00\x00\x01\x14\x04\x00\x00"), []byte{1, 0, 2, 2})

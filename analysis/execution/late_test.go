@@ -9,15 +9,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// A load that came late may stand behind a store that it did not see; one without a
-// source may stand nowhere, nor may a read-modify-write without one.
+// TestCheckLoadsOutOfOrder checks that a load marked Late may come after a store that it did not
+// see, and that a load or a read-modify-write without a source is refused everywhere.
 func TestCheckLoadsOutOfOrder(t *testing.T) {
 	const valued = event.Atomic | event.HasValue
 	tests := []struct {
 		name  string
 		op    event.Op
 		flags event.Flags
-		want  string // in the error
+		want  string // part of the error; "": accepted
 	}{
 		{"in order", event.Read, valued, "is not that of the write before it"},
 		{"late", event.Read, valued | event.Late, ""},

@@ -6,8 +6,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// plain is the rules once more, straight from the order table and in quadratic time, over
-// well-formed runs of eventtest: may event i come after those of before, in that order?
+// plain is a second implementation of the rules, directly from the order table and in quadratic
+// time, for well-formed runs of eventtest. may reports whether event i can come after those of
+// before, executed in that order.
 type plain []event.Event
 
 func (p plain) may(before []int, i int) bool {
@@ -54,7 +55,7 @@ func (p plain) allows(before []int, i int, in func(int) bool) bool {
 	return true
 }
 
-// first is the run up to an event.
+// first returns the first n indices of a run.
 func first(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -63,7 +64,7 @@ func first(n int) []int {
 	return out
 }
 
-// open is the acquires whose sections are open.
+// open returns the acquires of a lock whose critical sections are open.
 func (p plain) open(before []int, lock event.ObjectID) []int {
 	var out []int
 	for k, j := range before {
@@ -94,7 +95,7 @@ func (p plain) lastOf(i int, op event.Op) int {
 	return -1
 }
 
-// balance is posts less waits.
+// balance returns the number of posts minus the number of waits.
 func (p plain) balance(before []int, sem event.ObjectID) int {
 	n := 0
 	for _, j := range before {
@@ -109,7 +110,7 @@ func (p plain) balance(before []int, sem event.ObjectID) int {
 	return n
 }
 
-// initial is what was told, or the least that explains the run.
+// initial returns the recorded initial value, or the least one that explains the run.
 func (p plain) initial(sem event.ObjectID) (v int, told bool) {
 	for i := range p {
 		if e := &p[i]; e.Op == event.Init && e.Object == sem {
@@ -127,7 +128,7 @@ func (p plain) value(before []int, sem event.ObjectID) int {
 	return v + p.balance(before, sem)
 }
 
-// posted reports whether wait v+j comes after post j, if one thread alone posts.
+// posted reports whether wait v+j comes after post j, which is required if only one thread posts.
 func (p plain) posted(before []int, i int) bool {
 	v, told := p.initial(p[i].Object)
 	waits := 0
@@ -147,8 +148,8 @@ func (p plain) posted(before []int, i int) bool {
 	return !slices.ContainsFunc(posts[:max(0, waits-v)], func(j int) bool { return !slices.Contains(before, j) })
 }
 
-// notification is what ended the wait of a wake: the oldest since the wait that no
-// earlier wake has had. -1: it needed none.
+// notification returns the notification that ended the wait of a wake: the oldest since that wait
+// that no earlier wake has taken. It returns -1 if there is none.
 func (p plain) notification(wake int) int {
 	taken := map[int]bool{}
 	for i := range p[:wake+1] {
@@ -169,7 +170,7 @@ func (p plain) notification(wake int) int {
 	return -1
 }
 
-// round of a barrier of two.
+// round returns the generation of an arrival at a barrier of two threads.
 func (p plain) round(arrival int) int {
 	n := 0
 	for i := range p[:arrival] {
@@ -180,7 +181,7 @@ func (p plain) round(arrival int) int {
 	return n / 2
 }
 
-// gathered reports whether all arrivals of the generations before have come.
+// gathered reports whether all arrivals of the first rounds generations have happened.
 func (p plain) gathered(rounds int, in func(int) bool) bool {
 	for i := range p {
 		if p[i].Op == event.BarrierArrive && p.round(i) < rounds && !in(i) {

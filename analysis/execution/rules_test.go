@@ -21,7 +21,7 @@ const (
 	flag
 )
 
-// of is an event of a thread.
+// of returns an event of a thread.
 func of(thread event.ThreadID, op event.Op, o event.ObjectID) event.Event {
 	return event.Event{Thread: thread, Op: op, Object: o}
 }
@@ -42,8 +42,8 @@ func flagged(e event.Event, f event.Flags) event.Event {
 // accepted stands for no refusal.
 const accepted = execution.Rule(255)
 
-// TestRules: an execution of each rule, and one that breaks it: by which step, of those
-// given by their place in the run from 1, and by which rule.
+// TestRules checks, for each rule, executions that break it and some that keep it: at which step,
+// counted from 1, and which rule. An order lists the indices of the events in the run, from 1.
 func TestRules(t *testing.T) {
 	a, r := event.Acquire, event.Release
 	tests := []struct {
@@ -115,7 +115,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestUnseen: where the run itself breaks a rule, the refusal says so, of that event alone.
+// TestUnseen checks that a refusal is marked Unseen at an event at which the run itself breaks a
+// rule, and only there.
 func TestUnseen(t *testing.T) {
 	run := []event.Event{
 		flagged(valued(1, event.Write, variable, event.KindVariable, 1), 0),
@@ -138,7 +139,7 @@ func TestUnseen(t *testing.T) {
 	}
 }
 
-// TestEnds: what the last steps must be.
+// TestEnds checks the conditions on the last steps.
 func TestEnds(t *testing.T) {
 	run := []event.Event{
 		of(1, event.Acquire, lock), of(1, event.Acquire, other), of(1, event.Release, other), of(1, event.Release, lock),
@@ -192,7 +193,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestStepsAreTheEvents: a step that says something else than its event is refused.
+// TestStepsAreTheEvents checks that a step that differs from its event is refused.
 func TestStepsAreTheEvents(t *testing.T) {
 	run := []event.Event{peer(1, event.Fork, 2), of(1, event.Acquire, lock)}
 	run[0].Seq, run[1].Seq = 1, 2
@@ -211,7 +212,7 @@ func TestStepsAreTheEvents(t *testing.T) {
 	}
 }
 
-// BenchmarkCheck is a witness of 100,000 steps, of a run that is observed already.
+// BenchmarkCheck checks a witness of 100,000 steps; Observe is not measured.
 func BenchmarkCheck(b *testing.B) {
 	var run []event.Event
 	for i := range 25_000 {

@@ -46,7 +46,7 @@ func paths(trees map[event.ThreadID]*naiveNode, names *eventtest.Names) map[stri
 
 // TestWhereFigure9GoesWrong checks the cases in which Figure 9 goes wrong. They have the trees
 // that it makes, and the pairs that Figure 10 reports of these: other trees than those of this
-// package, and pairs that cannot all block.
+// package, and other pairs than those that can block.
 func TestWhereFigure9GoesWrong(t *testing.T) {
 	differ := 0
 	for _, c := range eventtest.Cases(t, casesPattern) {

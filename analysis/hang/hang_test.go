@@ -59,7 +59,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// Of signals those are lost that nobody waited for.
+// TestNobodyIsLeft checks that the signals reported as lost are those for which no thread waited.
 func TestNobodyIsLeft(t *testing.T) {
 	signal := func(t event.ThreadID) event.Event {
 		return event.Event{Op: event.Signal, Thread: t, Object: news}

@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// TestAgreesWithPlainModel: what a thread holds is what it has acquired and not released,
-// and what Same says has not changed has not.
+// TestAgreesWithPlainModel checks that a thread holds what it has acquired and not released, and
+// that the leading locks counted by Same have not changed.
 func TestAgreesWithPlainModel(t *testing.T) {
 	for seed := range uint64(300) {
 		run := eventtest.RandomSections(rand.New(rand.NewPCG(seed, 3)), 200)
@@ -55,7 +55,7 @@ func TestAcquireAgain(t *testing.T) {
 	}
 }
 
-// TestEndsAndJoins: a thread that has ended, or was joined, holds nothing.
+// TestEndsAndJoins checks that a thread that has ended, or was joined, holds nothing.
 func TestEndsAndJoins(t *testing.T) {
 	for _, end := range []event.Event{{Thread: 2, Op: event.End}, {Thread: 1, Op: event.Join, Peer: 2}} {
 		l := locks.New()

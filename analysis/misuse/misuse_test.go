@@ -15,9 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// Events as text, a line each: thread, operation, object or other thread, mutex of a
-// wait, flags. The place is the line's number. Mutexes are m and n, conditions c and d,
-// barriers b.
+// Events as text, one a line: thread, operation, object or other thread, mutex of a wait, flags.
+// The call stack is the number of the line. Mutexes are m and n, conditions c and d, barriers b.
 
 var flags = map[string]event.Flags{
 	"inferred": event.Inferred, "in-wait": event.InCondWait, "timed": event.Timed, "timed-out": event.TimedOut, "try": event.Try, "joinable": event.Joinable,
@@ -25,8 +24,8 @@ var flags = map[string]event.Flags{
 
 var kindOf = map[string]event.Kind{"m": event.KindMutex, "n": event.KindMutex, "c": event.KindCond, "d": event.KindCond, "b": event.KindBarrier}
 
-// tell hands the events to an analysis and gives what it finds: the rule, the lines of
-// the evidence, the count.
+// tell passes the events to an analysis and returns its findings: the rule, the lines of the
+// evidence, the count.
 func tell(t testing.TB, text string) []string {
 	t.Helper()
 	a := New(Options{})
@@ -94,7 +93,7 @@ func parse(t testing.TB, words []string) event.Event {
 	return e
 }
 
-// TestRules: each rule, with its innocent twins.
+// TestRules checks each rule, with correct runs that resemble the wrong ones.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name, events string
@@ -397,7 +396,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestOnce: what is done wrong at one place to one object is one finding.
+// TestOnce checks that the same misuse of one object at one call stack is one finding.
 func TestOnce(t *testing.T) {
 	a := New(Options{})
 	for seq := range uint64(3 * maxFound) {
@@ -413,7 +412,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestRunsThatKeepTheRules: random runs of programs that do what they may give nothing.
+// TestRunsThatKeepTheRules checks that random runs of correct programs have no findings.
 func TestRunsThatKeepTheRules(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -429,7 +428,8 @@ func TestRunsThatKeepTheRules(t *testing.T) {
 	}
 }
 
-// TestAnyEvents: no events, however senseless, break it, and the same ones give the same.
+// TestAnyEvents checks that no sequence of events causes a panic, and that equal sequences have
+// equal findings.
 func TestAnyEvents(t *testing.T) {
 	for seed := range uint64(200) {
 		var runs [2][]finding.Finding
@@ -453,7 +453,8 @@ func TestAnyEvents(t *testing.T) {
 	}
 }
 
-// TestNothingAllocatedForLocks: what most of a run is costs no memory.
+// TestNothingAllocatedForLocks checks that acquires and releases, which are most of a run,
+// allocate no memory.
 func TestNothingAllocatedForLocks(t *testing.T) {
 	a := New(Options{})
 	var seq uint64
@@ -470,7 +471,7 @@ func TestNothingAllocatedForLocks(t *testing.T) {
 	}
 }
 
-// TestRing: the latest of what is kept.
+// TestRing checks that last returns the latest of the steps kept.
 func TestRing(t *testing.T) {
 	var r ring
 	for i := range uint64(maxRing + maxRing/2) {
@@ -491,7 +492,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOptions: rules that are left out, and none at all.
+// TestOptions checks the options that turn off single rules, or all of them.
 func TestOptions(t *testing.T) {
 	for _, c := range []struct {
 		opts Options
@@ -517,7 +518,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestAllRulesExplained: the documentation has a row for each rule, in order.
+// TestAllRulesExplained checks that the documentation has a row for each rule, in order.
 func TestAllRulesExplained(t *testing.T) {
 	text, err := os.ReadFile("../../docs/misuse.md")
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// BenchmarkPipeline measures what a record costs from the ring buffer's reader
-// on: by the observer alone, by it and one analysis, and by the whole suite. An
-// operation is one record, and one event. Two threads take turns at a lock, and
-// one time in ten take another inside and update a watched variable there.
+// BenchmarkPipeline measures the cost of a record from the reader of the ring buffer on: for the
+// observer alone, for the observer and one analysis, and for the whole suite. One operation is one
+// record, and one event. Two threads use a lock in turns. One time in ten they acquire another
+// lock inside and update an observed variable there.
 func BenchmarkPipeline(b *testing.B) {
 	for _, c := range []struct {
 		name  string
-		sinks func() []observer.Sink // made anew for each run, whose events begin anew
+		sinks func() []observer.Sink // called for each run, whose events are numbered from 1 again
 	}{
 		{"observer", func() []observer.Sink { return nil }},
 		{"eraser", func() []observer.Sink { return []observer.Sink{eraser.New(eraser.Options{})} }},
@@ -60,7 +60,7 @@ var benchSites = [...]observer.SiteInfo{lockSite: {Kind: event.KindMutex}, unloc
 
 func benchSite(index uint32) *observer.SiteInfo { return &benchSites[index] }
 
-// benchRecords is a round of the program, which ends as it began.
+// benchRecords returns the records of a part of a run that begins and ends in the same state.
 func benchRecords() []bpf.Record {
 	const outer, inner, variable = 0x1000, 0x2000, 0x3000
 	var rs []bpf.Record

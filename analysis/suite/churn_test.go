@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// small is the suite with so short a history that a short run fills it.
+// small is the suite with bounds so low that a short run reaches them.
 type small struct {
 	history  *predict.History
 	eraser   *eraser.Analysis
@@ -39,8 +39,8 @@ func (s *small) Remember(n *event.Names) {
 	s.goodlock.Remember(n)
 }
 
-// server is a program that makes a thread for each request. Kernel ids, stacks
-// and memory are used again, as they are.
+// server is a program that creates a thread for each request. Kernel thread ids, stacks and memory
+// are reused, as in a real process.
 type server struct {
 	o     *observer.Observer
 	now   uint64
@@ -55,24 +55,24 @@ func (s *server) record(tid uint64, op bpf.Op, site uint32, object uint64, more 
 	s.o.Record(&r)
 }
 
-// How a request's thread ends.
+// The ways in which the thread of a request ends.
 const (
 	joined = iota
 	detached
-	bornDetached // by an attribute, of which no record tells
+	bornDetached // detached by an attribute, which no record shows
 	endings
 )
 
-// request is what a server does for one: a thread, which takes the common lock and
-// within it a lock of its own, made where another's was; one time in twenty it
-// writes a variable there.
+// request emits the records of one request: a thread, which acquires the common lock and, within
+// it, a lock of its own, created in memory that other threads' locks have used. One request in
+// twenty writes a variable there.
 func (s *server) request(ending int, destroys bool) {
 	s.count++
 	tid, tp := 10+s.count%5000, 1<<32+s.count%3<<24
 	const common, variable = 0x1000, 0x2000
 	own := uint64(0x10000 + s.count%16*64)
 	if !destroys {
-		own = tp - 128 // on the thread's stack: std::mutex, which nobody destroys
+		own = tp - 128 // on the thread's stack: a std::mutex, for which no destroy is recorded
 	}
 	sp := bpf.Record{Sp: tp - 256}
 	s.record(1, bpf.OpCreate, 0, 0, bpf.Record{Value: 77})
@@ -99,7 +99,7 @@ func (s *server) request(ending int, destroys bool) {
 	}
 }
 
-// named counts the threads that are known by name.
+// named returns the number of threads whose names the observer still has.
 func named(o *observer.Observer) int {
 	n := 0
 	for id := range o.Stats().Threads {
@@ -110,11 +110,11 @@ func named(o *observer.Observer) int {
 	return n
 }
 
-// warm is how many requests fill what is bounded.
+// warm is the number of requests after which all bounds are reached.
 const warm = 3000
 
-// TestMemoryDoesNotGrowWithChurn: threads and locks that come and go leave nothing
-// behind but what findings may name.
+// TestMemoryDoesNotGrowWithChurn checks that short-lived threads and locks leave nothing in memory
+// except what findings may name.
 func TestMemoryDoesNotGrowWithChurn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("millions of events")

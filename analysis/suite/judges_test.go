@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// strict refuses every witness, and notes those that it was asked about.
+// strict refuses every witness and counts them.
 type strict struct{ asked *int }
 
 func (s strict) Check([]finding.Step, finding.Kind) error {
@@ -20,7 +20,7 @@ func (s strict) Check([]finding.Step, finding.Kind) error {
 	return errors.New("refused for the test")
 }
 
-// collection names the runs of package predict.
+// collection returns the names of the runs of package predict.
 func collection(t *testing.T) []string {
 	t.Helper()
 	files, err := os.ReadDir("../predict/testdata/traces")
@@ -36,7 +36,7 @@ func collection(t *testing.T) []string {
 	return names
 }
 
-// judged runs the suite with judges, and deadlocks told while the program runs.
+// judged runs the suite with the given judges, and collects the deadlocks reported during the run.
 func judged(events []event.Event, judges execution.Bench) (found, online []finding.Finding, s *suite.Suite) {
 	s = suite.New(suite.Options{Judges: judges, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
 	for i := range events {
@@ -46,9 +46,9 @@ func judged(events []event.Event, judges execution.Bench) (found, online []findi
 	return s.Finish(nil), online, s
 }
 
-// TestNothingIsPredictedWithoutAWitness: under a checker that refuses all, nothing is
-// predicted or observed of what needs a witness, at the end of a run or while it lasts;
-// each refusal is counted and told of among the candidates that were dropped.
+// TestNothingIsPredictedWithoutAWitness checks that, with a checker that refuses every witness, no
+// finding that needs one is predicted or observed, neither at the end of a run nor during it. Each
+// refusal is counted and reported among the pruned candidates.
 func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 	wouldBe, asked, told := 0, 0, 0
 	for _, name := range collection(t) {

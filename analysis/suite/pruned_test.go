@@ -15,7 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// TestPruned: what is no finding is told with the reason, of deadlocks and of races.
+// TestPruned checks the candidates that are no findings, and their reasons, for deadlocks and
+// races.
 func TestPruned(t *testing.T) {
 	for name, want := range map[string][]string{
 		"01_simple_ww":                nil,
@@ -47,8 +48,8 @@ func TestPruned(t *testing.T) {
 	}
 }
 
-// TestOtherThreads: the paper's RAX program. What races is what races in some
-// interleaving of it, and its main thread, which starts the two, matters to each.
+// TestOtherThreads checks the paper's RAX program: the variables that race are those that race in
+// some interleaving, and each race depends on the main thread, which creates the two others.
 func TestOtherThreads(t *testing.T) {
 	c, err := eventtest.ReadCase("../depend/testdata/cases/rax_planner_executive.json")
 	if err != nil {

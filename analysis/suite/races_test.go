@@ -19,7 +19,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// columns reads a TSV: by the first column, the others by the start of their headings.
+// columns reads the columns of a TSV file whose headings begin with the given texts, by the first
+// column.
 func columns(t *testing.T, path string, headings ...string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -41,10 +42,10 @@ func columns(t *testing.T, path string, headings ...string) map[string][]string 
 	return out
 }
 
-// TestRaceTraces holds the confidences to the columns of the micro-traces. Observed are
-// the races that SHB reports. Those and the predicted ones end where RAPID's
-// sync-preserving ones do, with reversals where all do that enumeration finds, and each
-// is one of these. All are where locks alone suspect one, but for what fork and join order.
+// TestRaceTraces compares the confidences with the columns of the micro-traces. The observed races
+// end where those that SHB reports end. The sync-preserving ones end where RAPID's do. All
+// observed and predicted ones together, with reversals, end where RAPID's OSR races do, and each
+// is among the true predictable pairs. The potential ones are among those that locksets suspect.
 func TestRaceTraces(t *testing.T) {
 	const path = "../predict/testdata/traces/expected_races.tsv"
 	table := columns(t, path, "RAPID SHB racy", "RAPID SyncPreserving", "RAPID LockSet", "true predictable pairs", "RAPID OSR racy")
@@ -98,14 +99,14 @@ func list(seqs []uint64) string {
 	return strings.Join(out, ",")
 }
 
-// TestPotentialTraces: what is left to suspicion without reversals, by name.
+// TestPotentialTraces checks, by trace, what remains potential without reversals.
 func TestPotentialTraces(t *testing.T) {
 	for name, want := range map[string][]string{
-		"04_rw_dep_no_race":            nil, // nor what a read and its writer order
+		"04_rw_dep_no_race":            nil, // a read and its writer are ordered too
 		"12_eraser_fp_handoff":         nil,
 		"06_open_cs_wcp_osr_not_syncp": {"potential race"},
 		"07_open_cs_conflict_osr_only": {"potential race"},
-		"08_fork_join_safe":            nil, // what fork and join order is no candidate
+		"08_fork_join_safe":            nil, // accesses ordered by fork and join are no candidate
 		"13_eraser_fp_two_locks":       nil,
 	} {
 		s := suite.New(suite.Options{Reversals: -1})
@@ -118,9 +119,9 @@ func TestPotentialTraces(t *testing.T) {
 	}
 }
 
-// TestEveryObservedRaceHasASchedule: SHB's promise, on random runs with all that
-// synchronises: for each race that is found, not only the first one, there is a schedule
-// that the checker, which knows nothing of clocks, accepts.
+// TestEveryObservedRaceHasASchedule checks the guarantee of SHB on random runs with all kinds of
+// synchronisation: each race found, not only the first one, has a schedule that the checker, which
+// does not use clocks, accepts.
 func TestEveryObservedRaceHasASchedule(t *testing.T) {
 	runs := 10000
 	if testing.Short() {
@@ -134,7 +135,7 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 			run = eventtest.RandomSections(r, 30)
 		}
 		for i := range run {
-			run[i].Stack = event.StackID(i + 1) // so that each race is one finding
+			run[i].Stack = event.StackID(i + 1) // makes each race a finding of its own
 			if run[i].Op.IsAccess() && run[i].Object == eventtest.ObjectX && seed%3 == 0 {
 				run[i].Flags |= event.Atomic
 			}
@@ -161,8 +162,8 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 	}
 }
 
-// TestForgottenRaceIsObserved: a race of this run stays one when the history has
-// forgotten what a schedule would take; it says so.
+// TestForgottenRaceIsObserved checks that a race of this run remains observed if the events that a
+// schedule needs were discarded, and that its reason says so.
 func TestForgottenRaceIsObserved(t *testing.T) {
 	var run []event.Event
 	add := func(th event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {

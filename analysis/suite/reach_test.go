@@ -16,25 +16,25 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// What the run of BenchmarkReach is made of.
+// The size of the run of BenchmarkReach.
 const (
 	reachThreads    = 32
 	reachLocks      = 1000
 	reachNesting    = 3
 	reachInversions = 20
-	reachRound      = 1 << 18 // events of a round, about
+	reachRound      = 1 << 18 // approximate number of events of one repetition
 )
 
-// reachEvent is what an event of the run is made of: 0 releases.
+// reachEvent is one event of the run: an acquire, or otherwise a release, of a lock by a thread.
 type reachEvent struct {
 	thread  uint8
 	acquire bool
 	lock    uint16
 }
 
-// reach makes a round: threads take turns at random, each takes one to three locks in
-// ascending order and gives them back, but for pairs of threads that now and then take two
-// in both orders. It ends with no lock held, so that rounds can follow each other.
+// reach returns the repeated part of the run. Threads run in random turns; each acquires one to
+// three locks in ascending order and releases them, except that pairs of threads now and then
+// acquire two locks in both orders. No lock is held at the end, so that the part can be repeated.
 func reach() []reachEvent {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []reachEvent
@@ -50,7 +50,7 @@ func reach() []reachEvent {
 				taken[l], held[t], plan[t] = true, append(held[t], l), plan[t][1:]
 				out = append(out, reachEvent{uint8(t), true, l})
 			} else if turn%64 == 0 {
-				plan[t] = nil // it gives up: an inversion must not become a deadlock
+				plan[t] = nil // the thread stops here, so that an inversion does not become a deadlock
 			}
 		case len(held[t]) > 0:
 			l := held[t][len(held[t])-1]
@@ -83,7 +83,7 @@ func idle(lists *[reachThreads][]uint16) bool {
 	return true
 }
 
-// ascending is so many locks that none of the pairs has, in order.
+// ascending returns n locks in ascending order, none of which is acquired in both orders.
 func ascending(r *rand.Rand, n int) []uint16 {
 	var out []uint16
 	low := 2 * reachInversions
@@ -94,12 +94,11 @@ func ascending(r *rand.Rand, n int) []uint16 {
 	return out
 }
 
-// reachSink is an analysis, or several.
+// reachSink is one analysis or several.
 type reachSink interface{ Event(*event.Event) }
 
-// BenchmarkReach puts lock events over a thousand locks and 32 threads through the
-// analyses: an operation is one event, stamped with its clock. The last of them looks for
-// the findings too.
+// BenchmarkReach passes events of a thousand locks and 32 threads to the analyses. One operation
+// is one event, stamped with its clock. The last case also computes the findings.
 func BenchmarkReach(b *testing.B) {
 	round := reach()
 	for _, c := range []struct {
@@ -134,7 +133,7 @@ func BenchmarkReach(b *testing.B) {
 	}
 }
 
-// cpuTime is what the process took so far, in nanoseconds.
+// cpuTime returns the CPU time of the process so far, in nanoseconds.
 func cpuTime(b *testing.B) int64 {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -143,8 +142,8 @@ func cpuTime(b *testing.B) int64 {
 	return u.Utime.Nano() + u.Stime.Nano()
 }
 
-// run feeds so many events: those that make the threads, and then rounds. As the
-// observer does, it has one event, of which it fills in what differs.
+// run emits n events: the forks of the threads, and then repetitions of the given part. Like the
+// observer, it reuses one event and sets only the fields that differ.
 func run(n int, round []reachEvent, sink reachSink) {
 	m := clock.New()
 	e := &event.Event{Thread: 1, Op: event.Fork}

@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// filter is the plain model of what the BPF programs leave out of the accesses of
-// variables that nobody named (redundant and read_before in bpf/shared.h).
+// filter is a plain model of which accesses of variables not named by the user the BPF programs do
+// not record (redundant and read_before in bpf/shared.h).
 type filter struct {
 	events, outs map[event.ThreadID]int
 	last         map[event.ObjectID]lastAccess
@@ -52,7 +52,7 @@ func (f *filter) keep(e event.Event) bool {
 		f.owner[e.Object] = e.Thread
 	} else if owner != e.Thread && !f.shared[e.Object] {
 		f.shared[e.Object] = true
-		f.version[e.Object]++ // Eraser forgives an owner what it did alone
+		f.version[e.Object]++ // Eraser tolerates what an owner did alone
 	}
 	if e.Op == event.Read {
 		now, who := reading{f.version[e.Object], f.outs[e.Thread]}, reader{e.Thread, e.Object}
@@ -73,15 +73,15 @@ func (f *filter) keep(e event.Event) bool {
 	return true
 }
 
-// accessRun is a random run of threads that lock, access, and are created and
-// joined by the first.
+// accessRun returns a random run of threads that use locks, access variables, and are created and
+// joined by the first thread.
 func accessRun(rt *rapid.T) []event.Event {
 	const children, locks, variables = 3, 2, 3
 	held := map[event.ObjectID]event.ThreadID{}
 	var live, ended []event.ThreadID
 	var run []event.Event
 	emit := func(e event.Event) {
-		e.Stack = event.StackID(len(run) + 1) // so that no two pairs are one finding
+		e.Stack = event.StackID(len(run) + 1) // makes each pair of accesses a finding of its own
 		run = append(run, e)
 	}
 	emit(event.Event{Thread: 1, Op: event.Begin})
@@ -128,7 +128,8 @@ func holders(held map[event.ObjectID]event.ThreadID) (out []event.ThreadID) {
 	return out
 }
 
-// racing returns the variables with a race of at least that confidence.
+// racing returns the variables with a race, or, if confident, with one that is more than
+// potential.
 func racing(run []event.Event, confident bool) []event.ObjectID {
 	run = slices.Clone(run)
 	for i := range run {
@@ -149,11 +150,11 @@ func racing(run []event.Event, confident bool) []event.ObjectID {
 	return slices.Compact(out)
 }
 
-// TestRedundantAccessesTellNothing: without the accesses that are left out every
-// variable that has a race with a witness still has one, and no other has a race at
-// all. What may be missing is a suspicion without a witness, that a thread's read of
-// what it wrote itself meets a write by one who read that under the same lock: the
-// lock forbids it, and the lockset alone does not see that.
+// TestRedundantAccessesTellNothing checks that without the unrecorded accesses every variable that
+// has a race with a witness still has one, and that no other variable has a race at all. A
+// potential race may be missing: between a thread's read of its own write and the write of a
+// thread that has read that value under the same lock. The lock excludes that race, but the
+// lockset alone does not show it.
 func TestRedundantAccessesTellNothing(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -17,9 +17,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// lockHeavy is a stretch of a run that may be repeated for ever: threads take
-// turns at four locks, one time in eight a second one inside, and one time in
-// accesses (0: never) read or write a variable there.
+// lockHeavy returns a part of a run that may be repeated any number of times: threads use four
+// locks in turns. One time in eight they acquire a second lock inside, and one time in accesses
+// (0: never) they read or write a variable there.
 func lockHeavy(threads, accesses int) []event.Event {
 	var out []event.Event
 	add := func(t event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
@@ -49,7 +49,7 @@ func lockHeavy(threads, accesses int) []event.Event {
 	return out
 }
 
-// line is what an event passes through: the clocks, then an analysis.
+// line passes events through the clocks, then through an analysis.
 type line struct {
 	seq  uint64
 	must *clock.Must
@@ -76,16 +76,16 @@ func newLine(threads int, next func(*event.Event)) *line {
 	return l
 }
 
-// stages are the analyses, each anew.
+// stages returns new analyses by name.
 func stages() map[string]func(*event.Event) {
 	e, g, h := eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{}), predict.New(predict.Options{})
 	o := happensbefore.New(happensbefore.Options{})
 	return map[string]func(*event.Event){"clock": nil, "eraser": e.Event, "goodlock": g.Event, "happensbefore": o.Event, "history": h.Event, "all": suite.New(suite.Options{}).Event}
 }
 
-// BenchmarkSteady measures an event of a lock-heavy run in its steady state: the
-// clocks alone, the clocks and one analysis, all together. The observer must keep
-// up with threads that make a record every microsecond.
+// BenchmarkSteady measures one event of a lock-heavy run in its steady state: for the clocks
+// alone, for the clocks and one analysis, and for all analyses together. The observer must keep up
+// with threads that cause a record every microsecond.
 func BenchmarkSteady(b *testing.B) {
 	for _, threads := range []int{2, 8} {
 		for _, accesses := range []int{0, 50} {
@@ -110,8 +110,7 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-// busy is the processor time of this process so far: what other processes take of
-// the machine does not count.
+// busy returns the CPU time of this process so far, which does not depend on other processes.
 func busy(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -120,9 +119,9 @@ func busy(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestMemoryDoesNotGrowWithTheRun: a run many times as long needs the same memory, once
-// the history has what its bounds allow: at once where sections guard nothing that
-// is watched, else when as many events are kept as there may be.
+// TestMemoryDoesNotGrowWithTheRun checks that a run many times as long needs the same memory, once
+// the kept trace has reached its bounds: at once if no observed variable is accessed in critical
+// sections, otherwise when the maximum number of events is kept.
 func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten million events")
@@ -170,7 +169,7 @@ func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 	}
 }
 
-// live is the memory in use after a collection.
+// live returns the size of the heap after a garbage collection.
 func live() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

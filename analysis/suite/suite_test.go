@@ -26,7 +26,7 @@ func read(t *testing.T, name string) []event.Event {
 func findings(events []event.Event, doubt func(*finding.Finding) string) []finding.Finding {
 	s := suite.New(suite.Options{})
 	for i := range events {
-		e := events[i] // an analysis must not keep it
+		e := events[i] // an analysis must not keep a pointer to it
 		s.Event(&e)
 		e = event.Event{}
 	}
@@ -41,7 +41,7 @@ func brief(fs []finding.Finding) []string {
 	return out
 }
 
-// TestFinish: both analyses are asked, and what they suspect is settled.
+// TestFinish checks the findings of the lockset and the lock-order analysis, and their verdicts.
 func TestFinish(t *testing.T) {
 	for name, want := range map[string][]string{
 		"01_simple_ww":                 {"observed race"},
@@ -67,8 +67,8 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestDoubt: with a doubt a finding is potential and says why; the doubt is
-// asked of what is more than that.
+// TestDoubt checks that a doubted finding is potential and has the doubt as its reason, and that
+// doubt is called only for findings that are more than potential.
 func TestDoubt(t *testing.T) {
 	for _, name := range []string{"01_simple_ww", "d01_abba"} {
 		events := read(t, name)
@@ -91,7 +91,7 @@ func TestDoubt(t *testing.T) {
 	})
 }
 
-// TestNothing: a run without events has no findings.
+// TestNothing checks that a run without events has no findings.
 func TestNothing(t *testing.T) {
 	if fs := suite.New(suite.Options{}).Finish(nil); len(fs) != 0 {
 		t.Error(fs)

@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// expected is a column of a table of the collection, by trace.
+// expected returns a column of a table of the collection, by trace.
 func expected(t *testing.T, name, heading string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../predict/testdata/traces/" + name)
@@ -30,8 +30,8 @@ func expected(t *testing.T, name, heading string) map[string]string {
 	return out
 }
 
-// predicted counts a run's findings of a kind that are more than potential, by order, and has
-// each witness checked.
+// predicted returns the findings of a kind that are more than potential, and their numbers by
+// order. It checks the witness of each predicted one.
 func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []finding.Finding, by map[finding.Order]int) {
 	t.Helper()
 	by = map[finding.Order]int{}
@@ -48,8 +48,8 @@ func predicted(t *testing.T, events []event.Event, kind finding.Kind) (found []f
 	return found, by
 }
 
-// TestDeadlocksOfTheCollection: of the 22 runs, in all of which a plain lock graph has
-// a cycle, 12 can deadlock, in 13 ways. All are predicted and no other.
+// TestDeadlocksOfTheCollection checks the 22 runs, each of which has a cycle in its plain lock
+// graph. 12 of them can deadlock, in 13 ways. Exactly these are predicted.
 func TestDeadlocksOfTheCollection(t *testing.T) {
 	cycles := expected(t, "expected_deadlocks.tsv", "lockgraph_cycles")
 	preserving := expected(t, "expected_deadlocks.tsv", "sync_preserving")
@@ -71,8 +71,8 @@ func TestDeadlocksOfTheCollection(t *testing.T) {
 	}
 }
 
-// TestRacesOfTheCollection: what is observed or predicted of the 14 runs is a pair that races
-// in some feasible interleaving, and of each run that has such a pair one is.
+// TestRacesOfTheCollection checks the 14 runs: each observed or predicted pair races in some
+// feasible interleaving, and if a run has such pairs, at least one is found.
 func TestRacesOfTheCollection(t *testing.T) {
 	all := expected(t, "expected_races.tsv", "true predictable")
 	if len(all) != 14 {
