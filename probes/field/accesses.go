@@ -8,19 +8,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// maxFunction bounds the function that is followed, in bytes.
+// maxFunction bounds the size of a function that is followed, in bytes.
 const maxFunction = 1 << 19
 
-// finder looks for the accesses of one field.
+// finder finds the accesses of one field.
 type finder struct {
 	p   *program
 	fd  Field
 	out Result
 	at  map[uint64]bool
-	// offsets and sizes of the field in each definition of the type.
+	// within are the definitions of the type, each with the offset of the field in it.
 	within map[*typ]int64
-	// bases are the base classes that have the field, with its offset in each:
-	// whether such an object is one of the watched type is not known.
+	// bases are the base classes that contain the field, with its offset in each. Whether an object
+	// of such a class is one of the watched type is not known.
 	bases map[*typ]int64
 	stubs map[uint64]string
 	slots map[uint64]uint64
@@ -51,8 +51,8 @@ func (db *database) accesses(fd Field) (Result, error) {
 	return fi.out, nil
 }
 
-// slotAddresses returns the addresses that the slots of the global offset table
-// hold, of variables of this file.
+// slotAddresses returns, for each slot of the global offset table that refers to a variable of this
+// file, the address of the variable.
 func (p *program) slotAddresses() map[uint64]uint64 {
 	out := map[uint64]uint64{}
 	for slot, name := range p.db.file.GOTSlots() {
@@ -99,7 +99,7 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 	for _, v := range f.views(at, m, in.Addr) {
 		if h, ok := fi.hits(f, v, m, in.Addr); ok {
 			if m.Index != insn.NoReg && h.stride == 0 {
-				break // over something in the object, or beside it
+				break // the operand is in the object or beside it, but its index is not understood
 			}
 			fi.access(f, in, m, h)
 			return
@@ -110,9 +110,9 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 	}
 }
 
-// behind reports whether an operand is where the field would be if behind the object
-// that is pointed to there were another: it may be one of several, or be followed by
-// something else that belongs to it.
+// behind reports whether an operand would be the field of a second object that directly follows the
+// object pointed to. The object may be one of several, or be followed by other data that belongs to
+// it.
 func (fi *finder) behind(f *flow, v value, m *insn.Mem, pc uint64) bool {
 	if v.kind != object || v.typ == nil || v.typ.shape != structure || v.typ.size <= 0 || v.at < v.typ.size {
 		return false
@@ -122,14 +122,14 @@ func (fi *finder) behind(f *flow, v value, m *insn.Mem, pc uint64) bool {
 	return ok
 }
 
-// inBase reports whether an address is the field's in a base class's object.
+// inBase reports whether an address is that of the field in an object of a base class.
 func (fi *finder) inBase(at value) bool {
 	off, ok := fi.bases[at.typ]
 	return ok && off == at.at
 }
 
-// views returns what a memory operand's address may be taken for: what the flow
-// knows, and what the debug information has in its register.
+// views returns the possible values of a memory operand's address: that of the flow, and those that
+// the debug information states for its base register.
 func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 	out := []value{at}
 	if m.Fixed || m.Base >= numRegs {
@@ -144,11 +144,11 @@ func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 	return out
 }
 
-// hit is where an operand touches the field.
+// hit describes how an operand touches the field.
 type hit struct {
 	toField int64 // from the operand to the field's beginning
 	inside  int64 // the field's offset in the object
-	stride  int64 // of an operand with an index: what that is a multiple of; 0: not known
+	stride  int64 // for an operand with an index: the number that index times scale must be a multiple of; 0: not known
 }
 
 // hits reports whether an operand at an address touches the field.
@@ -174,7 +174,7 @@ func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (h hit, ok bool
 	}
 	if m.Index != insn.NoReg {
 		h.stride = sp.stride
-		if v.kind == object && t.shape == structure { // a pointer leads to one of several
+		if v.kind == object && t.shape == structure { // a pointer may lead to one element of an array
 			h.stride = commonDivisor(sp.stride, t.size)
 		}
 		if h.stride > maxStride || h.stride%int64(max(m.Scale, 1)) != 0 {
@@ -194,8 +194,8 @@ func commonDivisor(a, b int64) int64 {
 	return a
 }
 
-// insideOf returns the field's offset in the object of the watched type that
-// begins at an offset of t.
+// insideOf returns the field's offset in the object of the watched type that begins at an offset of
+// t.
 func (fi *finder) insideOf(t *typ, at int64) (int64, bool) {
 	if off, ok := fi.within[t]; ok && at == 0 {
 		return off, true
@@ -238,7 +238,7 @@ func (db *database) contains(t *typ, at int64, target *typ) bool {
 	return false
 }
 
-// mayBe reports whether an operand of which nothing is known looks like the field.
+// mayBe reports whether an operand with an unknown base has the field's size and offset.
 func (fi *finder) mayBe(m *insn.Mem) bool {
 	if m.Size != fi.fd.Size || m.Segment {
 		return false

@@ -8,45 +8,46 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Argument is what a function passes at a call, as far as its code and the debug
-// information tell.
+// Argument describes what a function passes at a call, as far as its code and the debug information
+// determine it.
 type Argument struct {
-	// Type: it points At bytes into an object whose type is described here in the debug
-	// information; 0 if that is not known. An index into an array is left out.
+	// Type is the offset, in the debug information, of the type of the object that the argument
+	// points into, At bytes from its beginning; 0 if that is not known. An index into an array is
+	// ignored.
 	Type dwarf.Offset
 	At   int64
-	// Local: the object is this variable of Function's frame; "" for others.
+	// Local is the variable of Function's frame that is the object; "" if it is not one.
 	Local, Function string
-	// Param, if not 0: it is the function's own parameter Param, counted from 1, plus
-	// ParamAt. Entry is where the function begins.
+	// Param, if not 0, is the number, from 1, of the function's own parameter whose value plus
+	// ParamAt is passed. Entry is the address of the function.
 	Param   int
 	ParamAt int64
 	Entry   uint64
 }
 
-// Arguments answers what code passes to functions. Of debug information it reads
-// the units of the functions asked for, and so many entries in all that an answer
-// stays a matter of a second; beyond that it knows no types. Not for concurrent use.
+// Arguments finds what code passes to functions. It reads the debug information of only those units
+// whose functions are looked up, and at most maxArgumentEntries entries in total, so that a lookup
+// takes about a second. After that it knows no more types. It is not safe for concurrent use.
 type Arguments struct {
 	file  *bin.File
-	plain *program // without debug information
-	p     *program // nil: there is none
+	plain *program // a program without debug information
+	p     *program // nil: there is no debug information
 	spans *dw.Spans
 	read  map[dwarf.Offset]bool
 	stubs map[uint64]string
 	slots map[uint64]uint64
 }
 
-// maxArgumentEntries bounds the entries that are read for all answers.
+// maxArgumentEntries bounds the entries that are read for all lookups.
 const maxArgumentEntries = 1 << 22
 
-// NewArguments makes Arguments of a file, which must stay open.
+// NewArguments returns Arguments for a file, which must stay open.
 func NewArguments(f *bin.File) *Arguments {
 	a := &Arguments{file: f, read: map[dwarf.Offset]bool{}, stubs: f.PLTTargets()}
 	none := &database{Tree: &dw.Tree{}, file: f, types: map[dwarf.Offset]*typ{}}
 	a.plain = &program{db: none, lists: nil, results: map[uint64]*typ{}, named: map[string]*typ{}}
 	if err := a.open(); err != nil {
-		a.p = nil // what is damaged tells nothing
+		a.p = nil // damaged debug information is not used
 	}
 	a.slots = a.plain.slotAddresses()
 	return a
@@ -76,12 +77,12 @@ func (a *Arguments) open() (err error) {
 		return err
 	}
 	a.p = &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
-	a.spans, _ = dw.Of(a.file).Spans() // what is damaged has none
+	a.spans, _ = dw.Of(a.file).Spans() // damaged data: no spans
 	return nil
 }
 
-// At reports what the call, or the jump, at an address passes in an argument, counted
-// from 1. ok is false where nothing is known of it.
+// At returns what the call or jump at an address passes in an argument, counted from 1; ok is false
+// if that is not known.
 func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
 	defer func() {
 		if recover() != nil { // damaged debug information
@@ -99,11 +100,11 @@ func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
 	return arg, arg.Type != 0 || arg.Param != 0
 }
 
-// maxArgument bounds the arguments that are followed: every architecture passes as many in
-// registers.
+// maxArgument bounds the arguments that are followed: every architecture passes at least that many
+// in registers.
 const maxArgument = 6
 
-// argumentRegister returns the register of an integer argument.
+// argumentRegister returns the register that passes the n-th integer argument, counted from 1.
 func argumentRegister(arch insn.Arch, n int) (insn.Reg, bool) {
 	if n < 1 || n > maxArgument {
 		return insn.NoReg, false
@@ -111,9 +112,9 @@ func argumentRegister(arch insn.Arch, n int) (insn.Reg, bool) {
 	return arch.Arguments()[n-1], true
 }
 
-// typed finds the type by the debug information of the function. It may know only later
-// than the code uses a value what that is: from a variable that holds it, or one that it
-// is stored in.
+// typed sets the type of the argument from the function's debug information. The code may use a
+// value before the debug information states its type: through a variable that holds it later, or
+// one that it is stored in.
 func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	fn := a.function(at)
 	if fn == nil {
@@ -145,12 +146,13 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	}
 }
 
-// known finds what the debug information states about where a value from an instruction
-// goes, and how far into that it points; nil if nothing, or not always the same.
+// known returns the type that the debug information states for the places to which the value of an
+// instruction goes, and the offset at which the value points into it; nil if there is none, or they
+// differ.
 func (f *flow) known(source *typ) (t *typ, off int64) {
 	same := true
 	hint := func(v value, to *typ, at int64) {
-		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not a part of it
+		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not a pointer to a part of the object
 			same = same && (t == nil || t == to && off == at-v.at)
 			t, off = to, at-v.at
 		}
@@ -173,9 +175,8 @@ func (f *flow) known(source *typ) (t *typ, off int64) {
 	return t, off
 }
 
-// passed finds out whether the function only passes on an argument of its own, by
-// its code alone: each register is followed from the entry as if it led to a type of
-// its own.
+// passed finds out whether the function passes on one of its own arguments, from its code alone:
+// each argument register is followed from the entry as if it pointed to a type of its own.
 func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
 	f, _ := newFlow(a.plain, &function{ranges: []bin.Range{r}}, a.stubs, a.slots)
 	f.certain = true
@@ -196,7 +197,8 @@ func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) 
 	}
 }
 
-// function finds the function of the debug information around an address.
+// function returns the function of the debug information that contains an address; nil if there is
+// none.
 func (a *Arguments) function(at uint64) *function {
 	if a.p == nil {
 		return nil
@@ -207,7 +209,7 @@ func (a *Arguments) function(at uint64) *function {
 			continue
 		}
 		a.read[u.Entry] = true
-		_ = a.p.unit(u) // what was read is right
+		_ = a.p.unit(u) // after an error, what was read so far is valid
 		a.p.sortGlobals()
 	}
 	for _, fn := range a.p.functions {
@@ -220,7 +222,7 @@ func (a *Arguments) function(at uint64) *function {
 	return nil
 }
 
-// held returns what a register holds before the instruction at an address.
+// held returns the value of a register before the instruction at an address.
 func (f *flow) held(at uint64, reg insn.Reg) (value, bool) {
 	s := f.before.At(f.Graph, at, f.step)
 	if s == nil {

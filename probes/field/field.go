@@ -1,16 +1,14 @@
-// Package field finds the instructions that access one field of the objects of
-// a type, wherever those lie: on the heap, in static memory, inside of others.
+// Package field finds the instructions that access one field of the objects of a type, wherever the
+// objects lie: on the heap, in static memory, inside other objects.
 //
-// In go open binaries and "FIELD of TYPE" in the words of the source; out come
-// the field's offset and scalar type, from the debug information, and for each
-// binary the loads and stores that touch the field, each with the register that
-// leads to the object. They are found by types: the debug information says
-// where a pointer to the type is kept (parameters, locals, globals, members of
-// other types, results of functions), and a data flow follows such pointers
-// through the registers and the own stack frame of each function. What may
-// access the field through something that this does not understand is counted
-// by function. The package knows no probe and no process; addresses are those
-// of the file as linked.
+// The input is open binaries and "FIELD of TYPE" in the words of the source. The output is the
+// field's offset and scalar type, from the debug information, and for each binary the loads and
+// stores that touch the field, each with the register that leads to the object. They are found by
+// types: the debug information states where pointers to the type are kept (parameters, locals,
+// globals, members of other types, results of functions), and a data flow follows such pointers
+// through the registers and the stack frame of each function. Instructions that may access the
+// field in a way that is not understood are counted by function. The package knows no probe and no
+// process. Addresses are those of the file as linked.
 package field
 
 import (
@@ -22,19 +20,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Spec is a field as a user names it.
+// Spec is the name of a field as the user writes it.
 type Spec struct {
-	Path []string // of members: "stats", "hits"
-	Tag  string   // "struct", "class" or "union" where the name begins with it
+	Path []string // the names of members: "stats", "hits"
+	Tag  string   // "struct", "class" or "union" if the type's name begins with it; else ""
 	Type string   // "conn", "ns::Queue<int>", without white space
-	Text string   // as given, with single blanks
+	Text string   // as written, with single blanks
 }
 
 // maxName bounds the name of a field, in bytes.
 const maxName = 4096
 
-// Parse reads "FIELD of TYPE"; ok is false if the name is of another form,
-// that of a variable.
+// Parse reads "FIELD of TYPE"; ok is false if the name has another form, which is that of a
+// variable.
 func Parse(name string) (s Spec, ok bool, err error) {
 	left, right, ok := strings.Cut(strings.Join(strings.Fields(name), " "), " of ")
 	if !ok {
@@ -60,7 +58,7 @@ func Parse(name string) (s Spec, ok bool, err error) {
 	return s, true, nil
 }
 
-// squeeze drops the white space of a type's name that means nothing.
+// squeeze removes the insignificant white space from the name of a type.
 func squeeze(name string) string {
 	words := strings.Fields(name)
 	var b strings.Builder
@@ -82,62 +80,62 @@ type Field struct {
 	Spec   Spec
 	Name   string       // "state of struct conn"
 	Type   dwarf.Offset // the entry of the field's own type
-	Size   int          // bytes; 0 if its type has none; of a bit field, of the storage that holds it
-	Offset int64        // in the type
-	// BitOffset and BitSize are where a bit field lies in its storage, counted from
-	// the lowest bit; no bits: it is none.
+	Size   int          // bytes; 0 if its type has no size; for a bit field, of the storage that holds it
+	Offset int64        // from the beginning of the type
+	// BitOffset and BitSize are the position of a bit field in its storage, counted from the lowest
+	// bit; BitSize is 0 for any other field.
 	BitOffset, BitSize int
-	TypeSize           int64 // bytes of an object of the type, the least of several
-	// Kinds is how many different types have the name; all are watched.
+	TypeSize           int64 // bytes of an object of the type; the smallest if several types have the name
+	// Kinds is the number of different types that have the name; all are watched.
 	Kinds int
 }
 
 // Access is an instruction that accesses the field.
 type Access struct {
 	Inst insn.Inst
-	Mem  insn.Mem // the operand that does
-	// Offset is the operand's first byte minus the field's: not 0 where only a
-	// part of the field is accessed, or more.
+	Mem  insn.Mem // the operand that accesses the field
+	// Offset is the address of the operand's first byte minus that of the field. It is not 0 if the
+	// operand covers only a part of the field, or more than the field.
 	Offset int64
-	// Inside is the field's offset in the object of the type. An operand with a
-	// fixed address is of an object in static memory.
+	// Inside is the field's offset in the object of the type. If the operand has a fixed address,
+	// the object is in static memory.
 	Inside int64
-	// Stride, if not 0: the operand has an index, which leads to an element of an
-	// array. Index times scale is a multiple of this many bytes, or the operand is
-	// of something else.
+	// Stride, if not 0, reports that the operand has an index, which selects an element of an
+	// array. If index times scale is not a multiple of Stride bytes, the operand accesses something
+	// else.
 	Stride int64
-	Func   bin.Range // that contains it
+	Func   bin.Range // the range of the function's code that contains the instruction
 }
 
-// Error is a field that the type does not have, or that cannot be found in it.
+// Error reports a field that the type does not have, or that cannot be located in it.
 type Error struct{ Reason string }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Reason }
 
-// Result is what a binary's code does with a field.
+// Result describes what a binary's code does with a field.
 type Result struct {
 	Accesses []Access // sorted by address, one for each instruction
-	// Unseen counts, by function, the instructions that may access the field
-	// through something that is not understood.
+	// Unseen is, by function, the number of instructions that may access the field in a way that is
+	// not understood.
 	Unseen map[string]int
-	// Lifetimes are the constructors and destructors of the type that are functions of
-	// their own, sorted by address; Inlined counts, by function, those that are not.
+	// Lifetimes are the constructors and destructors of the type that have code of their own,
+	// sorted by address. Inlined is, by function, the number of those inlined into it.
 	Lifetimes []Lifetime
 	Inlined   map[string]int
-	Functions int // that were looked at
+	Functions int // number of functions examined
 }
 
-// Lifetime is a constructor or destructor, of which the first argument is the object.
+// Lifetime is a constructor or destructor. Its first argument is the object.
 type Lifetime struct {
 	Name string
 	Addr uint64 // the entry
 	Size int64  // bytes of an object
-	Ends bool   // a destructor
+	Ends bool   // it is a destructor
 }
 
-// Find finds a field by one file's description of the type in its debug information; ok
-// is false if it does not describe it.
+// Find finds a field by the description of the type in one file's debug information; ok is false if
+// the file does not describe the type.
 func Find(f *bin.File, s Spec) (fd Field, ok bool, err error) {
 	defer recoverDamage(&err, f)
 	db, err := load(f, s)
@@ -157,7 +155,7 @@ func Accesses(f *bin.File, fd Field) (res Result, err error) {
 	return db.accesses(fd)
 }
 
-// recoverDamage: the standard library's reader of debug information can panic.
+// recoverDamage turns a panic of the standard library's reader of debug information into an error.
 func recoverDamage(err *error, f *bin.File) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)

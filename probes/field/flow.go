@@ -5,22 +5,22 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// A register is followed by the type of what it points to, not by its value:
-// which object it is does not matter, for each access finds that in its own
-// register at run time. So the flow is one of types (as in Lin, Zhang and Xu,
-// REWARDS, NDSS 2010, but ahead of the run, and from debug information). A
-// register or a slot of the frame holds
+// The flow tracks the type of what a register points to, not its value. Which object it is does not
+// matter, because each access finds the object in its own register at run time. So this is a flow
+// of types (as in Lin, Zhang and Xu, REWARDS, NDSS 2010, but static, and from debug information). A
+// register or a word of the frame holds
 //
 //	object T+k  an address k bytes into an object of type T
-//	frame k     an address in the own frame, k bytes from the canonical frame
-//	            address (DWARF 5, section 6.4)
+//	frame k     an address in the function's own frame, k bytes from the canonical
+//	            frame address (DWARF 5, section 6.4)
 //	fixed a     the constant a: an address in static memory
 //	null        a constant that is no address
 //	unknown     anything else
 //
-// A null and an object join to that object: nobody follows a null. Any others that
-// differ join to unknown. What the flow loses, the debug information may know: where it
-// has a variable in a register at an instruction, the register holds that.
+// A null and an object join to that object, because code does not follow a null pointer. All other
+// different values join to unknown. Where the flow has lost a value, the debug information may
+// still state it: if it has a variable in a register at an instruction, the register holds that
+// variable.
 
 type kind uint8
 
@@ -31,20 +31,20 @@ const (
 	fixed
 	null
 	unknown
-	scaled // a number, times by, plus at: see scaling
+	scaled // the number typ times by, plus at: see scaling
 )
 
 // value is what a register holds.
 type value struct {
 	kind kind
 	typ  *typ
-	at   int64 // into the object or frame, or the address
-	by   int64 // of scaled
+	at   int64 // the offset in the object or frame, or the address
+	by   int64 // for scaled: the factor
 }
 
 const numRegs = 32
 
-// maxSpills bounds the words of the frame that are followed in one function.
+// maxSpills bounds the words of the frame that are tracked in one function.
 const maxSpills = 24
 
 type state struct {
@@ -58,21 +58,22 @@ type flow struct {
 	fn     *function
 	arch   insn.Arch
 	sp     insn.Reg
-	code   map[uint64][]byte // of the ranges, by beginning
+	code   map[uint64][]byte // the bytes of the ranges, by the address of the first
 	before code.Solver[state]
 	stubs  map[uint64]string
-	slots  map[uint64]uint64 // of the global offset table: the address in each
-	// certain: what lies behind an object is not taken for another of its type, nor is an
-	// address followed to which something is added that may lead to another member.
+	slots  map[uint64]uint64 // slots of the global offset table: the address in each
+	// certain makes the flow strict: an address past the end of an object is not considered to be
+	// in another object of the type, and the sum of an address and a register, which may lead to
+	// another member, is not followed.
 	certain bool
-	// fresh, if not nil, returns the type of what the instruction at an address loads, or
-	// the call there returns, where that is not known: one of its own.
+	// fresh, if not nil, returns a type of its own for the unknown value that the instruction at an
+	// address loads, or that the call there returns.
 	fresh func(addr uint64) *typ
 }
 
-// newFlow returns the flow of a function, decoded; code that does not decode ends a
-// range. It reports whether that is the whole function: of one that is too large, ranges
-// are left out.
+// newFlow returns the flow of a function, with its code decoded. On x86-64, a range ends at code
+// that cannot be decoded. whole is false if the function is too large; then some ranges are left
+// out.
 func newFlow(p *program, fn *function, stubs map[uint64]string, slots map[uint64]uint64) (f *flow, whole bool) {
 	f = &flow{p: p, fn: fn, arch: p.db.file.Arch(), code: map[uint64][]byte{}, stubs: stubs, slots: slots}
 	f.sp, f.before.Join, whole = f.arch.SP(), (*state).join, true
@@ -86,7 +87,7 @@ func newFlow(p *program, fn *function, stubs map[uint64]string, slots map[uint64
 			continue
 		}
 		left -= r.Hi - r.Lo
-		if b, err := p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil { // else debug information claims what is no code
+		if b, err := p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil { // else the debug information describes addresses without code
 			f.code[r.Lo] = b
 			insts = insn.DecodeRun(insts, f.arch, b, r.Lo, nil)
 		}
@@ -95,8 +96,8 @@ func newFlow(p *program, fn *function, stubs map[uint64]string, slots map[uint64
 	return f, whole
 }
 
-// run computes the states, from that at the function's entry. Blocks that no path from
-// there reaches are reached by a jump table or an exception.
+// run computes the states, beginning with that at the function's entry. A block that no path from
+// there reaches is reached by a jump table or an exception, and nothing is known at its beginning.
 func (f *flow) run(entry state) {
 	start := func(block int) (state, bool) {
 		b := &f.Blocks[block]
@@ -111,7 +112,8 @@ func (f *flow) run(entry state) {
 	})
 }
 
-// padding reports whether a block does nothing: it fills up to where a jump leads.
+// padding reports whether a block consists of no-operations: it is padding before an aligned jump
+// target.
 func (f *flow) padding(b *code.Block) bool {
 	for k := b.Lo; k < b.Hi; k++ {
 		if f.Insts[k].Kind != insn.Nop {
@@ -128,8 +130,8 @@ func (f *flow) nothing() (s state) {
 	return s
 }
 
-// atEntry returns the state at the function's entry: the call has pushed the return
-// address.
+// atEntry returns the state at the function's entry, where the call has pushed the return address
+// (x86-64).
 func (f *flow) atEntry() state {
 	s := f.nothing()
 	s.regs[f.sp] = value{kind: frame}
@@ -139,8 +141,8 @@ func (f *flow) atEntry() state {
 	return s
 }
 
-// join takes the state of another path in, and reports whether that changed anything.
-// Each register changes a few times at most: null, then one value, then unknown.
+// join joins the state of another path into s, and reports whether s changed. Each register changes
+// only a few times: null, then one value, then unknown.
 func (s *state) join(from *state) (changed bool) {
 	for r := range s.regs {
 		if v := joinValues(s.regs[r], from.regs[r]); v != s.regs[r] {
@@ -167,7 +169,7 @@ func joinValues(a, b value) value {
 	return value{kind: unknown}
 }
 
-// spill records what a store of size bytes leaves in the frame.
+// spill records that a store of size bytes writes v into the frame.
 func (s *state) spill(at int64, size int, v value) {
 	s.spills = s.spills.Overwrite(at, max(size, 1))
 	if size == 8 && v.kind != unknown && len(s.spills) < maxSpills {
@@ -175,8 +177,8 @@ func (s *state) spill(at int64, size int, v value) {
 	}
 }
 
-// get returns what a register holds at an instruction: what the flow knows, else
-// what the debug information has.
+// get returns the value of a register at an instruction: that of the flow or, if that is not known,
+// the one that the debug information states.
 func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 	if r >= numRegs {
 		return value{kind: unknown}
@@ -192,7 +194,7 @@ func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 	return s.regs[r]
 }
 
-// step takes a state over an instruction.
+// step applies an instruction to a state.
 func (f *flow) step(s *state, in *insn.Inst) {
 	loaded := f.loaded(s, in)
 	sum, element := f.sum(s, in), f.indexing(s, in)
@@ -232,7 +234,8 @@ func (f *flow) step(s *state, in *insn.Inst) {
 	}
 }
 
-// unlike returns what the instruction puts into a register from elsewhere a type of its own.
+// unlike sets the register that a call, or a load of 8 bytes, fills with an unknown value to a type
+// of its own.
 func (f *flow) unlike(s *state, in *insn.Inst) {
 	switch {
 	case in.Kind.Calls():
@@ -248,10 +251,10 @@ func (f *flow) unlike(s *state, in *insn.Inst) {
 	}
 }
 
-// resultRegister is rax, and x0.
+// resultRegister is rax on x86-64 and x0 on arm64.
 const resultRegister = 0
 
-// result returns what a function returns a pointer to.
+// result returns the type that the result of a function points to; nil if not known.
 func (f *flow) result(target uint64) *typ {
 	if t := f.p.results[target]; t != nil {
 		return t
@@ -262,7 +265,8 @@ func (f *flow) result(target uint64) *typ {
 	return nil
 }
 
-// zeroes recognises xor and sub of a register with itself.
+// zeroes returns the register that the instruction sets to zero as xor or sub of a register with
+// itself.
 func (f *flow) zeroes(in *insn.Inst) (insn.Reg, bool) {
 	b := f.bytes(in)
 	if f.arch != insn.AMD64 || len(b) < 2 || !in.Known {
@@ -289,8 +293,8 @@ func (f *flow) bytes(in *insn.Inst) []byte {
 	return nil
 }
 
-// loaded returns what an instruction loads into ValueReg; none if nothing
-// is known of it.
+// loaded returns the value that an instruction loads into ValueReg; its kind is none if it is not
+// known.
 func (f *flow) loaded(s *state, in *insn.Inst) value {
 	if !in.Known || in.NMem != 1 || in.ValueReg >= numRegs || !in.Writes.Has(in.ValueReg) {
 		return value{}
@@ -314,8 +318,8 @@ func (f *flow) loaded(s *state, in *insn.Inst) value {
 	return declared
 }
 
-// declared returns what the pointer at an address is declared to point to;
-// none if it is none.
+// declared returns a value for the declared type of the pointer stored at an address; its kind is
+// none if there is no pointer.
 func (f *flow) declared(at value, pc uint64) value {
 	t, off, ok := f.typed(at, pc)
 	if !ok {
@@ -327,9 +331,9 @@ func (f *flow) declared(at value, pc uint64) value {
 	return value{}
 }
 
-// cast returns what a variable of a declared type holds that was given a value: a
-// cast, as to a derived class, makes it point to something else. Where it points to
-// a part of what is known, the whole is not forgotten.
+// cast returns the value that a variable of a declared type holds after v was assigned to it. A
+// cast, for example to a derived class, changes what it points to. If the declared type is a part
+// of v's object at that offset, v is kept, because it also records the enclosing object.
 func (f *flow) cast(v, declared value) value {
 	if v.kind != object || declared.kind != object || f.p.db.contains(v.typ, v.at, declared.typ) {
 		return v
@@ -337,9 +341,8 @@ func (f *flow) cast(v, declared value) value {
 	return declared
 }
 
-// address returns the address of a memory operand as a value. An index into
-// something is taken for one that stays at the same member of an array's
-// elements.
+// address returns the address of a memory operand as a value. An index is assumed to select another
+// element of an array, at the same member.
 func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
 	switch {
 	case m.Segment:
@@ -352,7 +355,7 @@ func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
 	switch {
 	case m.Index == insn.NoReg || v.kind == object || v.kind == fixed || v.kind == frame:
 	case m.Base == insn.NoReg:
-		v = value{kind: fixed} // static memory needs no base
+		v = value{kind: fixed} // an operand in static memory needs no base
 	default:
 		return value{kind: unknown}
 	}
@@ -360,8 +363,8 @@ func (f *flow) address(s *state, m *insn.Mem, pc uint64) value {
 	return v
 }
 
-// pointerFirst makes the register with the pointer the base of an operand, where the
-// other is an index in bytes.
+// pointerFirst swaps base and index of an operand if the index register holds the pointer and the
+// base register an index in bytes.
 func (f *flow) pointerFirst(s *state, m *insn.Mem, pc uint64) *insn.Mem {
 	if m.Index == insn.NoReg || m.Base == insn.NoReg || m.Scale != 1 || m.Index == f.sp {
 		return m
@@ -379,12 +382,12 @@ func (f *flow) pointerFirst(s *state, m *insn.Mem, pc uint64) *insn.Mem {
 	return &changed
 }
 
-// typed returns what an address points into.
+// typed returns the type that an address points into, and the offset in it.
 func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 	switch v.kind {
 	case object:
 		if v.typ != nil && v.typ.shape == pointer && v.at >= 0 {
-			return v.typ, v.at % v.typ.size, true // one of several: argv[2]
+			return v.typ, v.at % v.typ.size, true // the pointer may be an element of an array: argv[2]
 		}
 		return v.typ, v.at, v.typ != nil && v.at >= 0 && v.at < max(v.typ.size, 1)
 	case fixed:
@@ -395,8 +398,8 @@ func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 	return nil, 0, false
 }
 
-// slotAt returns the variable in the frame around an offset from the canonical
-// frame address.
+// slotAt returns the type of the variable in the frame that contains an offset from the canonical
+// frame address, and the offset in it.
 func (f *flow) slotAt(at int64, pc uint64) (t *typ, off int64, ok bool) {
 	x, off, ok := f.slotOf(at, pc)
 	return x.typ, off, ok
@@ -407,7 +410,7 @@ func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	switch f.fn.base {
 	case noBase:
 		return slot{}, 0, false
-	case fromFramePointer: // pushed just below the return address
+	case fromFramePointer: // the caller's frame pointer is pushed just below the return address
 		if f.arch != insn.AMD64 {
 			return slot{}, 0, false
 		}
@@ -422,7 +425,7 @@ func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	return slot{}, 0, false
 }
 
-// sum returns what the instruction's sum is; none if it has none.
+// sum returns the value of the instruction's Sum; its kind is none if it has none.
 func (f *flow) sum(s *state, in *insn.Inst) value {
 	dst, src, add := in.Sum.Dst, in.Sum.Src, in.Sum.Add
 	if !in.Known || dst >= numRegs {
@@ -454,7 +457,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 	case object:
 		v.at += in.Sum.Imm
 		if size := v.typ.size; size > 0 && v.at%size == 0 && !f.certain {
-			v.at = 0 // the next element of an array
+			v.at = 0 // assumed to be another element of an array
 		}
 		if v.at < -maxAway || v.at > maxAway {
 			return value{kind: unknown}
@@ -465,8 +468,8 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 	return v
 }
 
-// element returns what an index that is added to an address leads to: where a variable
-// has an array, to the same member of another of its elements.
+// element returns the value of an address to which an index is added. If the address is in an array
+// of a variable, that is the same member of any element.
 func (f *flow) element(v value, pc uint64) value {
 	if v.kind != fixed && v.kind != frame {
 		return v
@@ -477,8 +480,8 @@ func (f *flow) element(v value, pc uint64) value {
 	return v
 }
 
-// indexing returns what lea makes of a pointer and an index; none if the instruction
-// is none, or does not.
+// indexing returns the value that a lea makes from a pointer and an index; its kind is none for any
+// other instruction.
 func (f *flow) indexing(s *state, in *insn.Inst) value {
 	code := f.bytes(in)
 	if len(code) > 1 && code[0]&0xf0 == 0x40 {
@@ -493,7 +496,7 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 			continue
 		}
 		v := f.get(s, r, in.Addr)
-		v.at += in.Derived.Imm // before it is looked up: only then is it in the array
+		v.at += in.Derived.Imm // added before element, because only the sum is in the array
 		switch v = f.element(v, in.Addr); {
 		case v.kind == object && found.kind == none:
 			found = v
@@ -504,10 +507,10 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 	return found
 }
 
-// maxAway bounds how far from an object's beginning an address is followed.
+// maxAway bounds the distance from an object's beginning at which an address is tracked, in bytes.
 const maxAway = 1 << 20
 
-// stores records what goes into the frame.
+// stores records the values that the instruction stores in the frame.
 func (f *flow) stores(s *state, in *insn.Inst) {
 	if !in.Known {
 		return
@@ -524,20 +527,20 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 		}
 		at := f.address(s, m, in.Addr)
 		if at.kind != frame || m.Index != insn.NoReg {
-			continue // what an index leads to is an array, not where a register was saved
+			continue // a store with an index goes to an array, not to a spilled register
 		}
 		v := value{kind: unknown}
 		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {
 			v = f.get(s, in.ValueReg, in.Addr)
 			if d := f.declared(at, in.Addr); (v.kind == unknown || v.kind == scaled) && d.kind == object {
-				s.regs[in.ValueReg], v = d, d // what is kept in a variable is of its type
+				s.regs[in.ValueReg], v = d, d // a value that is stored in a variable has the variable's type
 			}
 		}
 		s.spill(at.at, m.Size, v)
 	}
 }
 
-// clobber makes unknown what the instruction writes.
+// clobber marks as unknown every register that the instruction writes.
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	writes := in.Overwrites(f.arch)
 	for r := range s.regs {

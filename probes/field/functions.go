@@ -11,18 +11,18 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// function is a function with code, and where it keeps pointers to objects.
+// function is a function with code, and the locations of its pointers to objects.
 type function struct {
 	name   string
 	ranges []bin.Range
-	// base is what offsets in the frame count from: cfa, or the register
-	// that frame pointers are kept in.
+	// base is what offsets in the frame count from: the canonical frame address, or the frame
+	// pointer.
 	base frameBase
-	// seeds are the registers that hold pointers, each in a range of addresses.
+	// seeds are the registers that hold pointers, each for a range of code addresses.
 	seeds []seed
 	// slots are the variables in the frame.
 	slots []slot
-	of    *typ // of a constructor or destructor of the watched type: that
+	of    *typ // the type, if the function is a constructor or destructor of the watched type; else nil
 }
 
 type frameBase uint8
@@ -33,20 +33,20 @@ const (
 	fromFramePointer
 )
 
-// seed says that a register holds a pointer plus off.
+// seed states that a register holds a pointer to an object, plus off, within a range of code.
 type seed struct {
 	bin.Range
 	reg insn.Reg
-	to  *typ // what is pointed to
+	to  *typ // the type pointed to
 	off int64
 }
 
-// slot is a variable in the frame, off bytes from the frame's base.
+// slot is a variable in the frame, off bytes from the frame's base, within a range of code.
 type slot struct {
 	bin.Range
 	off  int64
 	typ  *typ
-	name string // "" of a variable that the source does not have
+	name string // "" if the source has no such variable
 }
 
 // global is a variable in static memory.
@@ -55,19 +55,19 @@ type global struct {
 	typ *typ
 }
 
-// program is what the debug information states about the code that knows the type.
+// program is the content of the debug information for the code that uses the type.
 type program struct {
 	db        *database
 	lists     *dw.Locations
 	functions []*function
 	globals   []global
-	// results are the types that functions return pointers to, by entry and
-	// by linked name.
+	// results are the types that functions return pointers to, by the address of the function;
+	// named are the same by name and linkage name.
 	results   map[uint64]*typ
 	named     map[string]*typ
 	lifetimes []Lifetime
-	inlined   map[string]int  // constructors and destructors, by function
-	seen      map[uint64]bool // entries of functions that were collected
+	inlined   map[string]int  // number of inlined constructors and destructors, by the function that contains them
+	seen      map[uint64]bool // addresses of functions already collected
 }
 
 const (
@@ -75,8 +75,8 @@ const (
 	maxSeeds     = 1 << 14 // of one function
 )
 
-// collect reads the units that define the type; all of them where types are
-// kept apart from code, as link-time optimisation does.
+// collect reads the units that define the type. It reads all units where types are in other units
+// than code, as with link-time optimisation.
 func (db *database) collect() (*program, error) {
 	l, err := db.locations()
 	if err != nil {
@@ -109,10 +109,10 @@ func (db *database) relevant(u dw.Unit) bool {
 		}
 	}
 	e := db.Entry(u.Entry)
-	return e != nil && dw.Name(e) == "<artificial>" // gcc's, of link-time optimisation
+	return e != nil && dw.Name(e) == "<artificial>" // a unit of gcc's for link-time optimisation
 }
 
-// scope is what encloses an entry.
+// scope is the function or block that encloses an entry.
 type scope struct {
 	fn     *function
 	ranges []bin.Range // of the function, inlined function or block
@@ -153,14 +153,14 @@ func (p *program) unit(u dw.Unit) error {
 	return nil
 }
 
-// maxLocations bounds how many locations are read for one file.
+// maxLocations bounds the location list entries that are read for one file.
 const maxLocations = 1 << 22
 
 func (db *database) locations() (*dw.Locations, error) {
 	return dw.Of(db.file).Locations(maxLocations, maxLocations)
 }
 
-// visit takes one entry, and returns the scope of its children.
+// visit processes one entry, and returns the scope of its children.
 func (p *program) visit(e *dwarf.Entry, base dw.Base, in scope) scope {
 	switch e.Tag {
 	case dwarf.TagSubprogram:
@@ -181,8 +181,8 @@ func (p *program) visit(e *dwarf.Entry, base dw.Base, in scope) scope {
 	return in
 }
 
-// inline counts the constructors and destructors that have no code of their own. In
-// another of the same type they begin and end nothing new.
+// inline counts the inlined constructors and destructors. One that is inlined into a constructor or
+// destructor of the same type is not counted: the lifetime is already recorded there.
 func (p *program) inline(e *dwarf.Entry, into *function) {
 	if o := p.origin(e); o.special && p.db.targets[o.parent] != into.of {
 		p.inlined[into.name]++
@@ -237,16 +237,16 @@ func (p *program) subprogram(e *dwarf.Entry) scope {
 	return scope{fn: fn, ranges: rs}
 }
 
-// described is what an entry and those that it completes say.
+// described is the content of an entry, together with that of the entries that it completes.
 type described struct {
 	name, linkage string
 	typ           dwarf.Offset
-	parent        dwarf.Offset // of a method: its class
+	parent        dwarf.Offset // for a method: its class
 	special       bool         // a constructor or destructor of the watched type
 }
 
-// origin follows an entry to those that it completes (DWARF 5, sections 2.13
-// and 3.3.8.2).
+// origin returns the content of an entry and of the entries that it completes (DWARF 5, sections
+// 2.13 and 3.3.8.2).
 func (p *program) origin(e *dwarf.Entry) described {
 	var d described
 	for range maxChain {
@@ -277,8 +277,9 @@ func (p *program) origin(e *dwarf.Entry) described {
 	return d
 }
 
-// deletes reports whether a destructor frees the object too (Itanium C++ ABI, 5.1.4.3):
-// when it returns, the memory may be another's. It calls a plain one.
+// deletes reports whether a destructor is a deleting one, which also frees the object (Itanium C++
+// ABI, 5.1.4.3): when it returns, the memory may belong to another object. It calls a plain
+// destructor.
 func deletes(linkage string) bool { return strings.HasSuffix(linkage, "D0Ev") }
 
 // class returns the type that `this` points to.
@@ -299,7 +300,7 @@ func (p *program) class(this dwarf.Offset) dwarf.Offset {
 	return 0
 }
 
-// plainType is a class's name without template arguments: its constructor's.
+// plainType returns a class's name without template arguments, which is its constructor's name.
 func plainType(name string) string {
 	for i, c := range name {
 		if c == '<' {
@@ -309,8 +310,8 @@ func plainType(name string) string {
 	return name
 }
 
-// pointee returns the type that a type points to, nil if it is no pointer to
-// something that has parts or is the watched type.
+// pointee returns the type that a type points to; nil if it is not a pointer to a structure, an
+// array or another pointer.
 func (p *program) pointee(off dwarf.Offset) *typ {
 	t := p.db.at(off)
 	if off == 0 || t == nil || t.shape != pointer {
@@ -323,7 +324,7 @@ func (p *program) pointee(off dwarf.Offset) *typ {
 	return to
 }
 
-// variable notes where a variable is that is, or points to, something with parts.
+// variable records the location of a variable that is, or points to, a type with parts.
 func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
 	d := described{typ: dw.TypeOf(e), name: dw.Name(e)}
 	if d.typ == 0 {
@@ -352,18 +353,18 @@ func (p *program) place(l dw.Location, t *typ, name string, in scope) {
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
 	case l.Kind == dw.InFrame:
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, t, name})
-	case l.Kind == dw.PointedFromFrame: // an argument that the ABI passes by a reference that the source does not have
+	case l.Kind == dw.PointedFromFrame: // an argument that the ABI passes by reference, where the source has none
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, &typ{shape: pointer, size: 8, to: t.off}, ""})
 	case l.Kind == dw.AtRegister:
 		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, t, l.Off})
-	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // or an object that is no more than a pointer
+	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // the second case is an object that consists of a pointer
 		if to := p.db.pointerAt(t, 0); to != nil {
 			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, to, l.Off})
 		}
 	}
 }
 
-// globalAt returns the variable around an address.
+// globalAt returns the type of the variable that contains an address, and the offset in it.
 func (p *program) globalAt(addr uint64) (t *typ, off int64, ok bool) {
 	i, _ := slices.BinarySearchFunc(p.globals, addr, func(g global, a uint64) int {
 		if g.Lo <= a {

@@ -7,28 +7,29 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Which element of an array an address is in does not matter, but that it is at the same
-// member of one does: &jobs[i].mu is 0x8 into some struct job if what is added to jobs is
-// a multiple of the structure's size, and 0x8. Compilers multiply by shifts, sums and
-// lea, so a register may hold
+// Which element of an array an address is in does not matter, but it must be at the same member in
+// each element: &jobs[i].mu is 8 bytes into some struct job if the value added to jobs is 8 plus a
+// multiple of the structure's size. Compilers multiply by shifts, sums and lea, so a register may
+// hold
 //
-//	scaled  by times a number that nobody knows (typ stands for it), plus at
+//	scaled  an unknown number (identified by typ), times by, plus at
 //
-// Of these forms with the same unknown, sums are such again; with another they are
-// unknown. The number is that of the instruction's last execution: where it is executed
-// again, what was made of the old one is forgotten.
+// The sum of two such values with the same unknown number is such a value again. With different
+// unknown numbers it is unknown. The number is the one that the last execution of an instruction
+// produced. If the instruction is executed again, the values made from the old number become
+// unknown.
 
-// maxScale bounds a factor, and by it the size of an element.
+// maxScale bounds a factor, and therefore the size of an element, in bytes.
 const maxScale = 1 << 20
 
-// term is a register or a loaded value in a sum, so many times.
+// term is a value in a sum, multiplied by times.
 type term struct {
 	value
 	times int64
 }
 
-// scaling returns what an instruction makes that multiplies, or adds registers; ok is
-// false for others. Only of a flow that is certain.
+// scaling returns the register and the value that result from an instruction that multiplies or
+// adds registers; ok is false for other instructions. It applies only to a flow that is certain.
 func (f *flow) scaling(s *state, in *insn.Inst) (dst insn.Reg, v value, ok bool) {
 	if f.fresh == nil || !f.certain || f.arch != insn.AMD64 || !in.Known {
 		return 0, value{}, false
@@ -76,13 +77,13 @@ func (f *flow) added(s *state, a, b insn.Reg, times int64, in *insn.Inst) value 
 	return f.total(0, term{x, 1}, term{f.number(s, b, in.Addr), times})
 }
 
-// indexed returns what a lea with an index byte makes (Intel's manual, volume 2, 2.1.5).
+// indexed returns the value of a lea with a SIB byte (Intel's manual, volume 2, 2.1.5).
 func (f *flow) indexed(s *state, in *insn.Inst, dst insn.Reg, code []byte) (insn.Reg, value, bool) {
 	rex, mod, sib := code[0], code[2]>>6, code[3]
 	scale := int64(1) << (sib >> 6)
 	base, index := insn.Reg(sib&7|rex&1<<3), insn.Reg(sib>>3&7|rex&2<<2)
 	if index == f.sp || in.Derived.Dst != dst {
-		return 0, value{}, false // none, or a plain sum
+		return 0, value{}, false // no index, or an ordinary sum
 	}
 	terms := []term{{f.number(s, index, in.Addr), scale}}
 	if sib&7 != 5 || mod != 0 {
@@ -91,8 +92,8 @@ func (f *flow) indexed(s *state, in *insn.Inst, dst insn.Reg, code []byte) (insn
 	return dst, f.total(in.Derived.Imm, terms...), true
 }
 
-// number returns what a register holds as something to calculate with: what is unknown
-// becomes a number that nobody knows.
+// number returns the value of a register as an operand of arithmetic. An unknown value becomes a
+// new unknown number.
 func (f *flow) number(s *state, r insn.Reg, pc uint64) value {
 	v := f.get(s, r, pc)
 	switch {
@@ -107,7 +108,7 @@ func (f *flow) number(s *state, r insn.Reg, pc uint64) value {
 	return v
 }
 
-// forget makes unknown what was made of a number that is about to change.
+// forget marks as unknown the values made from a number that is about to change.
 func (s *state) forget(number *typ) {
 	for r := range s.regs {
 		if s.regs[r].kind == scaled && s.regs[r].typ == number {
@@ -117,7 +118,7 @@ func (s *state) forget(number *typ) {
 	s.spills = s.spills.Filter(func(w *code.Word[value]) bool { return w.Value.kind != scaled || w.Value.typ != number })
 }
 
-// total adds terms and a constant up.
+// total returns the sum of the terms and a constant.
 func (f *flow) total(add int64, terms ...term) value {
 	base, sum := value{}, value{kind: scaled, at: add}
 	var factors []int64
@@ -130,7 +131,7 @@ func (f *flow) total(add int64, terms ...term) value {
 			factors = append(factors, by)
 			sum.at += t.at * t.times
 			if sum.typ != nil && sum.typ != t.typ {
-				sum.kind = unknown // of two numbers: only an address may be made of it
+				sum.kind = unknown // of two unknown numbers: only an address can result
 			}
 			sum.typ, sum.by = t.typ, sum.by+by
 		default:
@@ -146,7 +147,7 @@ func (f *flow) total(add int64, terms ...term) value {
 	return sum
 }
 
-// elementOf returns the address that is so many bytes, and multiples of factors, from base.
+// elementOf returns the address that is add bytes plus multiples of factors away from base.
 func (f *flow) elementOf(base value, add int64, factors []int64) value {
 	base.at += add
 	if abs(base.at) > maxAway {
@@ -166,7 +167,7 @@ func (f *flow) elementOf(base value, add int64, factors []int64) value {
 			return value{kind: unknown}
 		}
 	}
-	if next { // of some element: of the first
+	if next { // it leads to any element: the first one represents all
 		base.at = (base.at%size + size) % size
 	}
 	return base

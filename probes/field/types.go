@@ -11,28 +11,28 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// shape is what matters of a type here: what lies where in it.
+// shape is the structure of a type, as far as it matters here.
 type shape uint8
 
 const (
-	opaque    shape = iota // a scalar, or not known
-	pointer                // also a reference
-	structure              // also a class and a union
+	opaque    shape = iota // a scalar, or unknown
+	pointer                // includes references
+	structure              // includes classes and unions
 	array
 )
 
-// typ is a type, names and qualifiers taken away.
+// typ is a type without typedefs and qualifiers.
 type typ struct {
 	shape   shape
 	off     dwarf.Offset
 	name    string // qualified
 	size    int64
-	to      dwarf.Offset // of a pointer's target, or an array's element
+	to      dwarf.Offset // the type of a pointer's target, or of an array's element
 	members []member
-	target  bool // the type whose field is watched
-	judged  bool // empty is known
+	target  bool // it is the type whose field is watched
+	judged  bool // empty has been computed
 	empty   bool // a structure without data
-	source  bool // of what comes from one instruction, whatever it is; see flow.fresh
+	source  bool // it stands for the unknown value of one instruction; see flow.fresh
 }
 
 type member struct {
@@ -40,12 +40,12 @@ type member struct {
 	at   int64 // -1: not constant
 	typ  dwarf.Offset
 	base bool // a base class, or a member without a name
-	// bits is the size of a bit field; it begins at this bit of the structure.
+	// bits is the size of a bit field; 0: none. bit is its first bit, counted from the beginning of
+	// the structure.
 	bits, bit int64
 }
 
-// database holds what is known of one file's types. Types are read when they
-// are first asked for.
+// database holds the types of one file. Each type is read when it is first used.
 type database struct {
 	*dw.Tree
 	file     *bin.File
@@ -56,20 +56,20 @@ type database struct {
 	declared map[dwarf.Offset]string // declarations, by offset
 	targets  map[dwarf.Offset]*typ
 	units    []dw.Unit
-	partial  bool // types are apart from the code that uses them
+	partial  bool // types are in other units than the code that uses them
 }
 
 const (
 	maxEntries = 1 << 26 // entries that are read for one file
-	maxChain   = 64      // links of names, qualifiers and origins
+	maxChain   = 64      // links of typedefs, qualifiers and origins
 	maxMembers = 1 << 12 // of one type
 	maxNesting = 32      // of types within types
 )
 
 var errTooMuch = errors.New("the debug information describes too much")
 
-// load walks over the debug information and finds the definitions of a type. A
-// file without any has none.
+// load reads the debug information and finds the definitions of a type. For a file without debug
+// information the database is empty.
 func load(f *bin.File, s Spec) (*database, error) {
 	d, err := dw.Of(f).Data()
 	if errors.Is(err, bin.ErrNoDWARF) {
@@ -94,7 +94,7 @@ func load(f *bin.File, s Spec) (*database, error) {
 	return db, db.index(s)
 }
 
-// index notes all structures by name, and those that the specification means.
+// index records all structures by name, and finds the types that the specification names.
 func (db *database) index(s Spec) error {
 	entries := dw.NewEntries(db.data.Reader(), db.info)
 	var stack []string
@@ -143,7 +143,7 @@ func (db *database) index(s Spec) error {
 	return nil
 }
 
-// note records a structure, and reports whether it is the one that is asked for.
+// note records a structure, and reports whether the specification names it.
 func (db *database) note(e *dwarf.Entry, qualified string, s Spec) bool {
 	if dw.Name(e) == "" {
 		return false
@@ -159,7 +159,7 @@ func (db *database) note(e *dwarf.Entry, qualified string, s Spec) bool {
 	return tagOK && matches(qualified, s.Type)
 }
 
-// aim follows the types that were found to their structures.
+// aim follows the found types to their structures, and marks them as targets.
 func (db *database) aim(found []dwarf.Offset) {
 	for _, off := range found {
 		t := db.at(off)
@@ -176,7 +176,7 @@ func (db *database) aim(found []dwarf.Offset) {
 	}
 }
 
-// matches reports whether a qualified name ends in what was asked for.
+// matches reports whether a qualified name ends in the name that the user wrote.
 func matches(qualified, asked string) bool {
 	rest, ok := strings.CutSuffix(squeeze(qualified), asked)
 	return ok && (rest == "" || strings.HasSuffix(rest, "::"))
@@ -192,7 +192,7 @@ func join(scope, name string) string {
 	return scope + "::" + name
 }
 
-// at returns the type at an offset, nil if there is none or none that matters.
+// at returns the type at an offset; nil if there is none.
 func (db *database) at(off dwarf.Offset) *typ {
 	if t, ok := db.types[off]; ok {
 		return t
@@ -228,8 +228,8 @@ func (db *database) read(off dwarf.Offset) *typ {
 	return nil
 }
 
-// structure reads the members. A declaration stands for the definition that
-// another unit has.
+// structure returns a structure with its members. A declaration is replaced by the definition in
+// another unit.
 func (db *database) structure(e *dwarf.Entry) *typ {
 	if dw.Flag(e, dwarf.AttrDeclaration) {
 		full, ok := db.complete[db.declared[e.Offset]]
@@ -242,7 +242,7 @@ func (db *database) structure(e *dwarf.Entry) *typ {
 		return t
 	}
 	t := &typ{shape: structure, off: e.Offset, name: dw.Name(e), size: dw.Number(e, dwarf.AttrByteSize)}
-	db.types[e.Offset] = t // before the members: they may point back
+	db.types[e.Offset] = t // before the members are read, which may refer to it
 	db.Members(e, func(m dw.Member) bool {
 		t.members = append(t.members, newMember(m))
 		return len(t.members) < maxMembers
@@ -253,7 +253,7 @@ func (db *database) structure(e *dwarf.Entry) *typ {
 func newMember(from dw.Member) member {
 	m := member{name: from.Name, typ: from.Type, at: from.Start, bits: from.Bits, bit: from.Bit}
 	if m.base = m.name == ""; m.bits > 0 {
-		m.base, m.at = false, m.bit/8 // what pads has no name
+		m.base, m.at = false, m.bit/8 // a bit field without a name is padding
 	}
 	if !from.Known || m.bits > 0 && m.at > maxAway {
 		m.at = -1
@@ -261,14 +261,15 @@ func newMember(from dw.Member) member {
 	return m
 }
 
-// place is where a field lies in a type.
+// place is the position of a field in a type.
 type place struct {
-	at, size  int64 // bytes; of a bit field, of its storage
+	at, size  int64 // bytes; for a bit field, of its storage
 	typ       dwarf.Offset
-	bit, bits int64 // in the storage
+	bit, bits int64 // position of a bit field in its storage
 }
 
-// store finds the least aligned storage that holds a bit field, else any of 8 bytes.
+// store returns the smallest aligned storage that holds a bit field or, if there is none, any 8
+// bytes.
 func (m *member) store(base int64) (place, bool) {
 	first := base + m.bit/8
 	low := m.bit % 8
@@ -281,7 +282,7 @@ func (m *member) store(base int64) (place, bool) {
 	return place{at: first, size: 8, typ: m.typ, bit: low, bits: m.bits}, low+m.bits <= 64
 }
 
-// array reads how many elements there are.
+// array returns an array type, with its size if the number of elements is known.
 func (db *database) array(e *dwarf.Entry, elem dwarf.Offset) *typ {
 	t := &typ{shape: array, off: e.Offset, to: elem}
 	n := int64(1)
@@ -296,17 +297,17 @@ func (db *database) array(e *dwarf.Entry, elem dwarf.Offset) *typ {
 	return t
 }
 
-// spot is what lies at a place of a type.
+// spot describes what is at an offset of a type.
 type spot struct {
-	typ    *typ  // the innermost that begins there or contains it
-	object int64 // where the innermost object of the watched type begins
-	inside bool  // there is one
-	// stride divides the sizes of the elements of all arrays around it; 0: there
+	typ    *typ  // the innermost type that begins there or contains the offset
+	object int64 // the offset where the innermost object of the watched type begins
+	inside bool  // there is an object of the watched type
+	// stride is the greatest common divisor of the element sizes of all arrays around it; 0: there
 	// are none.
 	stride int64
 }
 
-// look says what is at an offset of a type, wide bytes of it.
+// look returns what is at an offset of a type.
 func (db *database) look(t *typ, off int64) spot {
 	s := spot{typ: t}
 	base := int64(0)
@@ -346,8 +347,8 @@ func (db *database) look(t *typ, off int64) spot {
 	return s
 }
 
-// pointerAt returns what the pointer at an offset of a type points to, nil if there
-// is none, or none to something with parts.
+// pointerAt returns the type that the pointer at an offset of a type points to; nil if there is no
+// pointer, or its target has no parts.
 func (db *database) pointerAt(t *typ, off int64) *typ {
 	sp := db.look(t, off)
 	if sp.typ == nil || sp.typ.shape != pointer {
@@ -359,9 +360,9 @@ func (db *database) pointerAt(t *typ, off int64) *typ {
 	return nil
 }
 
-// memberAt returns the member that holds an offset; of several (a union's, or empty
-// base classes) one that holds an object of the watched type, else the first that
-// is not empty.
+// memberAt returns the member that contains an offset. If there are several (in a union, or with
+// empty base classes), it is one that contains an object of the watched type, or else the first
+// that is not empty.
 func (db *database) memberAt(t *typ, off int64) *member {
 	var first *member
 	for i := range t.members {
@@ -380,13 +381,13 @@ func (db *database) memberAt(t *typ, off int64) *member {
 	return first
 }
 
-// empty reports whether a type has no data, so that others may lie where it does.
+// empty reports whether a type has no data, so that other members may have the same offset.
 func (db *database) empty(t *typ, depth int) bool {
 	if t == nil || t.shape != structure || t.size > 1 || depth > maxNesting {
 		return false
 	}
 	if !t.judged {
-		t.judged = true // before the members: a type that has itself is damaged, and not empty
+		t.judged = true // set before the members are read: a type that contains itself is damaged, and not empty
 		t.empty = !slices.ContainsFunc(t.members, func(m member) bool { return !db.empty(db.at(m.typ), depth+1) })
 	}
 	return t.empty
@@ -435,8 +436,7 @@ func (db *database) sortedTargets() []*typ {
 	return ts
 }
 
-// member follows a path of names into a type, through base classes and members
-// without a name too.
+// member follows a path of names into a type, also through base classes and anonymous members.
 func (db *database) member(t *typ, path []string) (pl place, err error) {
 	for i, name := range path {
 		if t == nil || t.shape != structure || pl.bits != 0 {
@@ -484,8 +484,8 @@ func (db *database) named(t *typ, name string, depth int) (*member, int64) {
 	return nil, 0
 }
 
-// inherited notes the base classes of a type that a member comes from, each with
-// the offset in it of what is at an offset of the type.
+// inherited records the base classes of a type through which it has a member. Each is recorded with
+// the offset in it that corresponds to offset at of the type.
 func (db *database) inherited(t *typ, at int64, name string, into map[*typ]int64) {
 	for range maxNesting {
 		i := slices.IndexFunc(t.members, func(m member) bool {
@@ -496,13 +496,13 @@ func (db *database) inherited(t *typ, at int64, name string, into map[*typ]int64
 			return
 		}
 		at -= t.members[i].at
-		if t = db.at(t.members[i].typ); t.name != "" { // no class: a member without a name
+		if t = db.at(t.members[i].typ); t.name != "" { // an anonymous member is not a class
 			into[t] = at
 		}
 	}
 }
 
-// names lists the members for a message.
+// names returns the names of the members, for a message.
 func (t *typ) names() string {
 	var ns []string
 	for _, m := range t.members {

@@ -312,6 +312,7 @@ type Result struct {
 	// effect is not known.
 	Unknown []uint64
 	// Undecoded are the addresses at which the code of a function that mentions the variable could
-	// not be decoded. The rest of that function was not examined.
+	// not be decoded, and the beginnings of functions that are too large to follow. On x86-64, the
+	// code of the function after such an address was not examined.
 	Undecoded []uint64
 }
