@@ -9,24 +9,24 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Where the parameters of a function are when it is entered, by their types: the
-// System V ABI for x86-64, 3.2.3; the procedure call standard for arm64, 6.8. A
-// parameter that cannot be had still takes its registers from those behind it.
+// The locations of a function's parameters at its entry, by their types: the System V ABI for
+// x86-64, 3.2.3; the procedure call standard for arm64, 6.8. A parameter that cannot be recorded
+// still uses registers, which the parameters after it cannot use.
 
-// kind is how a value is passed.
+// kind is the way in which a value is passed.
 type kind uint8
 
 const (
 	unknownKind kind = iota
 	voidKind
 	integer  // in an integer register
-	floating // in a register that probes do not see
+	floating // in a floating-point register, which probes cannot read
 	aggregate
 	inMemory // always on the stack
 	indirect // by its address
 )
 
-// word is what eight bytes of an aggregate hold.
+// word is the class of eight bytes of an aggregate.
 type word uint8
 
 const (
@@ -35,7 +35,7 @@ const (
 	floatWord
 )
 
-// typ is what the calling convention must know of a type.
+// typ is a type, as far as the calling convention depends on it.
 type typ struct {
 	text    string
 	kind    kind
@@ -43,18 +43,18 @@ type typ struct {
 	signed  bool
 	pointer bool
 	align16 bool
-	words   [2]word // of an aggregate of at most 16 bytes
-	same    bool    // arm64: all its fields are floating
+	words   [2]word // for an aggregate of at most 16 bytes
+	same    bool    // arm64: all its fields are floating-point numbers
 }
 
-// maxTypeDepth bounds how deep in types is looked; maxEntries how many entries are read
-// for one type or function.
+// maxTypeDepth bounds the depth of types within types; maxEntries the entries that are read for one
+// type or function.
 const (
 	maxTypeDepth = 32
 	maxEntries   = 1 << 14
 )
 
-// typeOf describes the type at an offset; 0 is void.
+// typeOf describes the type at an offset; offset 0 is void.
 func (d *debug) typeOf(off dwarf.Offset) typ {
 	d.Left = maxEntries
 	return d.typeAt(off, 0)
@@ -105,8 +105,8 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 	return typ{text: name}
 }
 
-// textOf returns the text of the type at an offset, which nothing is passed of: its
-// members do not matter.
+// textOf returns the text of the type at an offset. It does not read the members of a structure,
+// since only the text is needed.
 func (d *debug) textOf(off dwarf.Offset, depth int) string {
 	e := d.Entry(off)
 	switch {
@@ -129,7 +129,7 @@ func structureText(e *dwarf.Entry) string {
 
 func tagged(tag, name string) string { return strings.TrimSpace(tag + " " + name) }
 
-// baseType: encodings are those of DWARF 5, table 7.11.
+// baseType describes a base type. Its encodings are those of DWARF 5, table 7.11.
 func baseType(e *dwarf.Entry, name string, size int64) typ {
 	encoding := dw.Number(e, dwarf.AttrEncoding)
 	t := typ{text: name, kind: integer, size: size}
@@ -157,8 +157,8 @@ func baseType(e *dwarf.Entry, name string, size int64) typ {
 	return t
 }
 
-// byReference is the DW_AT_calling_convention of a class that is passed by
-// its address (DWARF 5, table 7.28).
+// byReference is the DW_AT_calling_convention of a class whose objects are passed by address (DWARF
+// 5, table 7.28).
 const byReference = 4
 
 // structure classifies a structure by its fields.
@@ -208,7 +208,7 @@ func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
 	return typ{kind: aggregate, size: t.size * n, same: t.same, words: [2]word{w, w}, align16: t.align16}
 }
 
-// word is what a scalar puts into its eight bytes.
+// word returns the class of the eight bytes that hold a scalar.
 func (t *typ) word() word {
 	switch t.kind {
 	case integer:
@@ -221,7 +221,8 @@ func (t *typ) word() word {
 	return intWord
 }
 
-// max2: an integer beside a float makes both an integer.
+// max2 merges the classes of two fields in the same eight bytes: if one of them is an integer, so
+// is the result.
 func max2(a, b word) word {
 	if a == intWord || b == intWord {
 		return intWord
@@ -229,7 +230,7 @@ func max2(a, b word) word {
 	return max(a, b)
 }
 
-// field merges a field at an offset into what its structure is.
+// field merges the class of a field at an offset into that of its structure.
 func (d *debug) field(t *typ, f typ, at int64) {
 	t.same = t.same && f.same
 	t.align16 = t.align16 || f.align16
@@ -254,12 +255,12 @@ func (d *debug) field(t *typ, f typ, at int64) {
 	}
 }
 
-// slots hands out the places of parameters, in order.
+// slots assigns locations to parameters, in order.
 type slots struct {
 	arch         insn.Arch
-	ints, floats int   // registers used
-	stack        int64 // where the next goes that is on the stack
-	lost         bool  // a parameter of unknown kind: nothing behind it is known
+	ints, floats int   // number of registers used
+	stack        int64 // the offset of the next parameter on the stack
+	lost         bool  // a parameter has an unknown kind, so nothing after it is known
 	regs         []insn.Reg
 	floatsAtMost int
 }
@@ -272,8 +273,8 @@ func newSlots(arch insn.Arch) *slots {
 	return s
 }
 
-// hidden takes the register of the address that a large result goes to. A long
-// double is returned in a register of its own.
+// hidden reserves the register that passes the address of a large result. A long double is returned
+// in a register of its own.
 func (s *slots) hidden(result typ) {
 	large := result.kind == inMemory && (result.size > 16 || !result.align16) || result.kind == indirect
 	if large && s.arch == insn.AMD64 {
@@ -281,7 +282,7 @@ func (s *slots) hidden(result typ) {
 	}
 }
 
-// next returns the place of a parameter, or says why it cannot be had.
+// next returns the location of the next parameter, or the reason why it cannot be recorded.
 func (s *slots) next(t typ) (Operand, string) {
 	if s.lost {
 		return Operand{}, "a parameter before it is of a type that is not understood"
@@ -330,7 +331,7 @@ func (s *slots) integer(t typ) Operand {
 	return o
 }
 
-// push returns the place of a parameter on the stack.
+// push reserves room on the stack for a parameter, and returns its offset.
 func (s *slots) push(size int64, align16 bool) int64 {
 	base := int64(0)
 	if s.arch == insn.AMD64 {
@@ -359,7 +360,7 @@ func (s *slots) aggregate(t typ) {
 		return
 	}
 	switch {
-	case ints+floats == 0: // no field: no place
+	case ints+floats == 0: // an aggregate without fields is not passed
 	case s.ints+ints <= len(s.regs) && s.floats+floats <= s.floatsAtMost:
 		s.ints += ints
 		s.floats += floats
@@ -368,7 +369,8 @@ func (s *slots) aggregate(t typ) {
 	}
 }
 
-// aggregateARM: floats alone go to floating-point registers, each its own.
+// aggregateARM assigns the locations of an aggregate on arm64. One that consists only of
+// floating-point numbers uses a floating-point register for each.
 func (s *slots) aggregateARM(t typ) {
 	n := int(t.size+7) / 8
 	switch {

@@ -4,22 +4,21 @@ import (
 	"debug/dwarf"
 )
 
-// Where the ABI says that a parameter is, it need not be: of a function that only
-// its own file calls a compiler may leave parameters out, and pass the others in
-// fewer registers. GCC gives such a copy a name of its own (cloneChanged). LLVM
-// keeps the name and says DW_CC_nocall (DWARF 5, section 3.3.1.1), in older
-// versions nothing: then the places of the parameters tell. Callers in the same
-// file may not even fill the register of a parameter that nobody reads; LLVM gives
-// it no place at all.
+// A parameter need not be where the ABI puts it. If only its own file calls a function, a compiler
+// may remove parameters and pass the others in other registers. GCC gives such a copy a name of its
+// own (cloneChanged). LLVM keeps the name and states DW_CC_nocall (DWARF 5, section 3.3.1.1), or in
+// older versions nothing: then the locations of the parameters show it. Callers in the same file
+// may also leave the register of a parameter that is never read unset. LLVM states no location for
+// such a parameter.
 
-// noCall is DW_CC_nocall: the function does not keep to the ABI.
+// noCall is DW_CC_nocall: the function does not follow the ABI.
 const noCall = 3
 
-// unplaced says why a parameter is not had that has no place.
+// unplaced is the reason why a parameter without a location is not recorded.
 const unplaced = "used nowhere in it, so that its callers need not pass it"
 
-// changed reports whether a function is not passed its parameters as the ABI says;
-// abi are the places by it.
+// changed reports whether a function's parameters are not passed as the ABI specifies. abi are the
+// locations according to the ABI.
 func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bool {
 	if fn.Inlined || x.clones[fn.Addr] == cloneChanged {
 		return true
@@ -38,8 +37,8 @@ func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bo
 	return false
 }
 
-// told returns the place of a parameter of a changed function, which the debug
-// information alone states.
+// told sets the location of a parameter of a changed function to the one that the debug information
+// states.
 func (x *finder) told(o *place, p param, in *scope, pc uint64) {
 	width := o.Width
 	at, ok := x.debug.at(p.entry, in, pc)
@@ -50,8 +49,7 @@ func (x *finder) told(o *place, p param, in *scope, pc uint64) {
 	o.Operand, o.Width = at, width
 }
 
-// hasPlace reports whether the debug information gives a parameter any place, or a
-// value.
+// hasPlace reports whether the debug information states any location, or a value, for a parameter.
 func hasPlace(e *dwarf.Entry) bool {
 	if e.Val(dwarf.AttrConstValue) != nil {
 		return true

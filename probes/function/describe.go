@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// described finds the functions that the debug information names, and records of all
-// what it knows of their parameters.
+// described finds the functions by their names in the debug information, and records for each
+// function the entries that describe its parameters.
 func (x *finder) described() (err error) {
 	if !x.spoken() {
 		return nil
@@ -43,14 +43,14 @@ func (x *finder) described() (err error) {
 	return nil
 }
 
-// spoken reports whether the debug information has the words of any pattern: to
-// walk that of a C library takes long.
+// spoken reports whether the debug information contains all words of some pattern. Without this
+// test, reading that of a C library would take long.
 func (x *finder) spoken() bool {
 	var texts [][]byte
 	for _, section := range []string{"str", "info"} {
 		b, err := dw.Of(x.file).Section(section)
 		if err != nil {
-			return true // the walk says what is wrong
+			return true // reading the entries reports the error
 		}
 		texts = append(texts, b)
 	}
@@ -61,7 +61,7 @@ func (x *finder) spoken() bool {
 	})
 }
 
-// sub takes up one entry of a function.
+// sub matches one entry of a function with the patterns.
 func (x *finder) sub(s *sub) {
 	if s.entry == 0 && !s.abstract || s.entry != 0 && !x.isCode(s.entry) {
 		return
@@ -101,7 +101,7 @@ func (x *finder) sub(s *sub) {
 	}
 }
 
-// inline makes a copy of a function known that is within another one.
+// inline records an inlined copy of a function.
 func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
 	fn := &Function{Name: name, Addr: s.entry, Inlined: true, On: on, Life: lifeOf(name)}
 	if slices.ContainsFunc(x.copies, func(c copied) bool { return c.fn.Addr == s.entry && c.fn.Name == name }) {
@@ -120,7 +120,7 @@ func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
 	}
 }
 
-// removed says which functions have no code at all.
+// removed adds notes on the functions that match but have no code.
 func (x *finder) removed() {
 	for i, name := range x.abstract {
 		if name != "" && !x.out.Matched[i] {
@@ -130,8 +130,8 @@ func (x *finder) removed() {
 	}
 }
 
-// describe returns the operands of a function by its debug information; it leaves
-// out the patterns that name more parameters than it has.
+// describe records the operands of a function from its debug information. It removes the patterns
+// that name more parameters than the function has.
 func (x *finder) describe(fn *Function, chain []*sub) {
 	ps, result := x.debug.params(chain)
 	where := x.places(fn, chain, ps, result)
@@ -171,7 +171,7 @@ func (x *finder) withThis(i int) bool {
 	return len(ps) > 0 && ps[0] == "this"
 }
 
-// misfits reports whether a pattern names parameters that the function lacks.
+// misfits reports whether a pattern names more parameters than the function has.
 func (x *finder) misfits(fn *Function, i int, ps []param, explicit []int, this int) bool {
 	n := len(x.patterns[i].Params)
 	if x.withThis(i) {
@@ -188,14 +188,14 @@ func (x *finder) misfits(fn *Function, i int, ps []param, explicit []int, this i
 	return true
 }
 
-// place is where a parameter is, or why it is not had.
+// place is the location of a parameter, or the reason why it is not recorded.
 type place struct {
 	Operand
 	typ typ
 	why string
 }
 
-// places returns those of all parameters at a function's entry.
+// places returns the locations of all parameters at a function's entry.
 func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Offset) []place {
 	out := make([]place, len(ps))
 	at := newSlots(x.file.Arch())
@@ -218,7 +218,7 @@ func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Off
 	return out
 }
 
-// take binds a parameter.
+// take records a parameter that a pattern binds.
 func (x *finder) take(fn *Function, p param, at place, index int) {
 	if slices.ContainsFunc(fn.Params, func(q Param) bool { return q.Index == index }) {
 		return
@@ -238,7 +238,7 @@ func (x *finder) take(fn *Function, p param, at place, index int) {
 	fn.Params = append(fn.Params, Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand})
 }
 
-// lacks says which parameters of inlined copies are not recorded.
+// lacks adds notes on the parameters of inlined copies that are not recorded.
 func (x *finder) lacks() {
 	byName := func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) }
 	for _, p := range slices.SortedFunc(maps.Keys(x.lacking), byName) {
@@ -246,7 +246,7 @@ func (x *finder) lacks() {
 	}
 }
 
-// object returns what a call is on: this, or the first pointer.
+// object returns the object that a call operates on: this, or the first pointer.
 func (x *finder) object(ps []param, where []place, this int) Operand {
 	if this >= 0 {
 		return where[this].Operand
@@ -259,7 +259,7 @@ func (x *finder) object(ps []param, where []place, this int) Operand {
 	return Operand{}
 }
 
-// returned says what a function returns.
+// returned records the type and width of a function's result.
 func (x *finder) returned(fn *Function, t typ) {
 	fn.ResultType = t.text
 	if t.kind == voidKind {

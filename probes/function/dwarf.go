@@ -14,18 +14,18 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// What the debug information of a file states about its functions: their names, where
-// they are, with the copies that were inlined, and where their parameters are.
-// Entries refer to each other (DW_AT_specification, DW_AT_abstract_origin: DWARF 5,
-// sections 2.13 and 3.3.8), and the one that is referred to may come later: a
-// first walk notes names and places alone, and what matches is looked at again.
+// The functions that the debug information of a file describes: their names, their addresses, with
+// those of inlined copies, and the locations of their parameters. Entries refer to each other
+// (DW_AT_specification, DW_AT_abstract_origin: DWARF 5, sections 2.13 and 3.3.8), and an entry may
+// refer to a later one. So a first pass records only names and addresses, and the entries of
+// functions that match are read again.
 
-// scope is what encloses an entry.
+// scope is the scope that encloses an entry.
 type scope struct {
 	parent *scope
 	name   string
 	unit   *unit
-	// sub is the function that the scope is; nil for others.
+	// sub is the function of a function's scope; nil for other scopes.
 	sub *sub
 }
 
@@ -37,8 +37,7 @@ type unit struct {
 	files []*dwarf.LineFile
 }
 
-// sub is an entry of a function: its declaration, its code, or a copy of it that
-// was inlined.
+// sub is an entry of a function: its declaration, its code, or an inlined copy of it.
 type sub struct {
 	off, origin dwarf.Offset
 	in          *scope
@@ -52,24 +51,24 @@ type sub struct {
 
 // debug is the debug information of one file.
 type debug struct {
-	*dw.Tree // its Left is for one function, or the description of a type
+	*dw.Tree // its Left bounds the entries read for one function or one type
 	file     *elf.File
 	data     *dwarf.Data
 	subs     []*sub
 	byOff    map[dwarf.Offset]*sub
 	units    []dw.Unit
-	// locations are where parameters are.
+	// locations reads the locations of parameters.
 	locations *dw.Locations
 }
 
-// Bounds of what is kept.
+// Bounds of the data that is kept.
 const (
 	maxSubs  = 1 << 22
 	maxChain = 8
 	maxList  = 1 << 12 // entries of one location list
 )
 
-// newDebug walks the debug information of f; nil if it has none.
+// newDebug reads the entries of functions in the debug information of f; nil if there is none.
 func newDebug(f *elf.File) (d *debug, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -143,7 +142,7 @@ func (d *debug) walk(size int) error {
 	}
 }
 
-// newUnit makes the unit of a root entry.
+// newUnit returns the unit of a root entry.
 func (d *debug) newUnit(e *dwarf.Entry) *unit {
 	u := &unit{entry: e, name: dw.Name(e)}
 	i, found := slices.BinarySearchFunc(d.units, e.Offset, func(u dw.Unit, off dwarf.Offset) int { return cmp.Compare(u.Entry, off) })
@@ -153,7 +152,7 @@ func (d *debug) newUnit(e *dwarf.Entry) *unit {
 	return u
 }
 
-// assembled reports whether a unit is of an assembler, which knows functions but no
+// assembled reports whether a unit was written in assembly language: it describes functions, but no
 // parameters (DW_LANG_Mips_Assembler).
 func (u *unit) assembled() bool {
 	if u == nil {
@@ -197,7 +196,7 @@ func (d *debug) entryOf(e *dwarf.Entry) uint64 {
 	return rs[0][0]
 }
 
-// chain returns the entries that say what s is, itself first.
+// chain returns the entries that together describe s: s itself, and those that it completes.
 func (d *debug) chain(s *sub) []*sub {
 	var out []*sub
 	for range maxChain {
@@ -211,8 +210,8 @@ func (d *debug) chain(s *sub) []*sub {
 	return out
 }
 
-// names returns the spellings of a function that a pattern may mean, its linked name
-// ("" if that says nothing), and the file that declares it.
+// names returns the spellings of a function's name that a pattern may match, and its linkage name;
+// "" if there is none.
 func (d *debug) names(chain []*sub) (names []string, linkage string) {
 	for _, s := range chain {
 		if s.linkage != "" && linkage == "" {
@@ -236,7 +235,7 @@ func (d *debug) names(chain []*sub) (names []string, linkage string) {
 	return names, linkage
 }
 
-// withoutArguments leaves out the template arguments of a qualified name.
+// withoutArguments removes the template arguments from a qualified name.
 func withoutArguments(name string) string {
 	if strings.Contains(name, "operator") {
 		return name
@@ -257,8 +256,8 @@ func withoutArguments(name string) string {
 	return b.String()
 }
 
-// inFile reports whether a function is declared in, or compiled from, the source
-// file that a pattern names: its whole path or the last parts of it.
+// inFile reports whether a function is declared in, or compiled from, the source file that a
+// pattern names. The pattern has the whole path or its last components.
 func (d *debug) inFile(chain []*sub, want string) bool {
 	for _, s := range chain {
 		if s.in == nil || s.in.unit == nil || s.file == 0 {
@@ -289,8 +288,8 @@ func (d *debug) source(u *unit, i int64) string {
 	return u.name
 }
 
-// entry reads the entry at an offset, and lets as many more be read as one question may;
-// nil if there is none.
+// entry returns the entry at an offset, and resets the budget of entries to read; nil if there is
+// none.
 func (d *debug) entry(off dwarf.Offset) *dwarf.Entry {
 	d.Left = maxEntries
 	return d.Entry(off)
@@ -315,9 +314,9 @@ type param struct {
 	origin     dwarf.Offset
 }
 
-// params returns the parameters of a function as its source has them, and of the
-// first entry of the chain, which has the code, where they are. Result is the
-// type's offset, 0 for none.
+// params returns the parameters of a function with their names and types in the source, and with
+// the entries that state their locations, which are those of the first entry of the chain. Result
+// is the offset of the result's type; 0: none.
 func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
 	for _, s := range slices.Backward(chain) {
 		e := d.entry(s.off)
@@ -344,7 +343,7 @@ func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
 	return ps, result
 }
 
-// merge adds what a nearer entry states about the parameters: it may lack some.
+// merge adds the data of a more specific entry to the parameters. It may lack some of them.
 func merge(ps, own []param) {
 	for i := range own {
 		j := slices.IndexFunc(ps, func(p param) bool { return own[i].origin != 0 && p.entry.Offset == own[i].origin })

@@ -14,68 +14,68 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// From says where an operand is when a function is entered.
+// From is the kind of location that an operand has at a function's entry.
 type From uint8
 
-// Where operands are.
+// The kinds of location.
 const (
 	Nowhere From = iota
-	Reg          // in register Reg, plus Disp
-	Stack        // on the stack, at Disp from where the return address lies
-	Const        // it is Disp
-	Memory       // in memory, at register Reg plus Disp
+	Reg          // the value is that of register Reg plus Disp
+	Stack        // on the stack, at Disp from the address of the return address
+	Const        // the value is Disp
+	Memory       // in memory, at the address in register Reg plus Disp
 )
 
-// Operand is a value at a function's entry.
+// Operand is the location of a value at a function's entry.
 type Operand struct {
 	From  From
 	Reg   insn.Reg
 	Disp  int64
-	Width int // bytes, 1 to 8; negative where it is sign-extended
+	Width int // bytes, 1 to 8; negative if the value is sign-extended
 }
 
 // Param is a parameter that is recorded.
 type Param struct {
-	Name string // as in the source, "this", or arg1 and so on
+	Name string // as in the source: a name or "this"; arg1 and so on without debug information
 	Type string // as in the source; "" without debug information
-	// Index counts the parameters in the source from 0; -1 is this.
+	// Index is the position among the parameters in the source, from 0; -1 is this.
 	Index int
 	Operand
 }
 
-// Life is what a function does to the lifetime of its instance.
+// Life is the effect of a function on the lifetime of its instance.
 type Life uint8
 
-// The kinds of function.
+// The effects.
 const (
 	Lives  Life = iota // nothing
 	Begins             // a constructor
 	Ends               // a destructor
 )
 
-// Function is one place where a function that matches is entered.
+// Function is one entry of a function that matches: its code, or an inlined copy.
 type Function struct {
 	Name    string // qualified, without parameters
 	Addr    uint64
-	Inlined bool        // a copy within another function: it has no return instruction
-	Ranges  []elf.Range // of a copy: its code
-	Params  []Param     // that some pattern binds, at most MaxParams, in order
+	Inlined bool        // a copy inlined into another function: it has no return instruction
+	Ranges  []elf.Range // for an inlined copy: its code
+	Params  []Param     // the parameters that some pattern binds, at most MaxParams, by Index
 	Object  Operand     // the instance; Nowhere if there is none
-	// Result is the width of what is returned as of an Operand; 0: nothing, or not
-	// in a register that can be read.
+	// Result is the width of the result, as Operand.Width; 0: there is none, or it is not in a
+	// register that can be read.
 	Result     int
 	ResultType string // as in the source; "" if unknown
-	Makes      bool   // what is returned may be an address
+	Makes      bool   // the result may be an address
 	Life       Life
-	On         []int // patterns that match, by their index
+	On         []int // indices of the patterns that match
 }
 
-// Found is what one file has of the patterns.
+// Found is the result for one file.
 type Found struct {
 	Functions []Function // sorted by address
 	Matched   []bool     // by pattern
-	Misfits   []string   // by pattern: a function that has fewer parameters than it names; ""
-	Notes     []string   // what of it cannot be had
+	Misfits   []string   // by pattern: a function that matches but has fewer parameters than the pattern names; "" if none
+	Notes     []string   // sentences on what cannot be observed
 }
 
 // finder searches one file.
@@ -83,25 +83,25 @@ type finder struct {
 	file     *elf.File
 	patterns []Pattern
 	text     []elf.Range
-	words    [][]string // of each pattern: what a linked name that matches must have
+	words    [][]string // by pattern: the words that a mangled name must contain to match
 	out      Found
 	byAddr   map[uint64]*Function
-	typed    bool                 // a pattern tells overloads apart
-	clones   map[uint64]cloneKind // what symbols say of addresses
-	debug    *debug               // nil: there is none
-	chains   map[uint64][]*sub    // of functions, by address
+	typed    bool                 // some pattern distinguishes overloads
+	clones   map[uint64]cloneKind // the kind of each function by the suffix of its symbol, by address
+	debug    *debug               // nil: there is no debug information
+	chains   map[uint64][]*sub    // the entries of functions, by address
 	copies   []copied
-	lacking  map[[2]string]int // parameters of copies that are not had: name, function
-	abstract []string          // by pattern: a function that it matches and that may have no code
-	misfit   []string          // by pattern: a function that has fewer parameters than it
-	ranks    map[uint64]int    // how good a name is, by address
+	lacking  map[[2]string]int // number of copies in which a parameter cannot be recorded, by parameter and function
+	abstract []string          // by pattern: a function that matches and may have no code
+	misfit   []string          // by pattern: a function with fewer parameters than the pattern names
+	ranks    map[uint64]int    // the rank of each function's name, by address
 	long     elf.Demangling
-	resolved map[uint64][]uint64 // versions of ifuncs, by resolver
+	resolved map[uint64][]uint64 // versions of ifuncs, by the address of the resolver
 
-	byVersion map[uint64][]string // names of ifuncs; nil until asked for
+	byVersion map[uint64][]string // names of ifuncs, by the address of a version; nil until first used
 }
 
-// Find finds the functions of f that match.
+// Find returns the functions of f that match the patterns.
 func Find(f *elf.File, patterns []Pattern) (Found, error) {
 	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*sub{}, resolved: map[uint64][]uint64{}}
 	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
@@ -126,13 +126,13 @@ func Find(f *elf.File, patterns []Pattern) (Found, error) {
 	return x.out, nil
 }
 
-// copied is an inlined copy.
+// copied is an inlined copy of a function.
 type copied struct {
 	fn    *Function
 	chain []*sub
 }
 
-// finish records what each function is passed.
+// finish records the parameters of each function that matches.
 func (x *finder) finish() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -164,8 +164,8 @@ func (x *finder) keep(fn *Function) {
 	}
 }
 
-// fits takes back the match of patterns that name more parameters than any
-// function has that they match.
+// fits removes the match of a pattern that names more parameters than any function that it matches
+// has.
 func (x *finder) fits() {
 	x.out.Misfits = x.misfit
 	for i, why := range x.misfit {
@@ -181,8 +181,8 @@ func (x *finder) note(format string, args ...any) {
 	}
 }
 
-// words returns the names within a pattern that a mangled name spells out too;
-// those of the standard library it abbreviates.
+// words returns the identifiers in a pattern that a matching mangled name must contain too. A
+// mangled name abbreviates those of the standard library, so they are left out.
 func words(pattern string) []string {
 	var out []string
 	for i := 0; i < len(pattern); {
@@ -203,7 +203,7 @@ func words(pattern string) []string {
 	return out
 }
 
-// symbols looks at every name of the symbol tables.
+// symbols matches every name in the symbol tables.
 func (x *finder) symbols() {
 	stubs := x.file.PLTTargets()
 	all := x.file.Symbols()
@@ -227,7 +227,7 @@ func (x *finder) isCode(addr uint64) bool {
 	return false
 }
 
-// symbol takes up one name.
+// symbol matches one symbol with the patterns.
 func (x *finder) symbol(s elf.Symbol) {
 	linked, clone := splitClone(s.Name)
 	if known, ok := x.clones[s.Addr]; !ok || clone < known {
@@ -243,7 +243,7 @@ func (x *finder) symbol(s elf.Symbol) {
 	var on []int
 	best := 0
 	for i, p := range x.patterns {
-		if p.File != "" { // symbols do not say
+		if p.File != "" { // symbols do not record the source file
 			continue
 		}
 		if r := rank(p.Name, names); r > 0 {
@@ -266,7 +266,7 @@ func (x *finder) symbol(s elf.Symbol) {
 	x.add(s.Addr, names[0], on, best)
 }
 
-// add makes a function known; of several names of one address the best is kept.
+// add records a function that matches. Of several names for one address it keeps the best.
 func (x *finder) add(addr uint64, name string, on []int, best int) {
 	for _, i := range on {
 		x.out.Matched[i] = true
@@ -289,7 +289,7 @@ func preferred(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
 }
 
-// worth reports whether a mangled name may match anything.
+// worth reports whether a mangled name may match a pattern, so that it is worth demangling.
 func (x *finder) worth(linked string) bool {
 	for _, need := range x.words {
 		ok := true
@@ -303,11 +303,11 @@ func (x *finder) worth(linked string) bool {
 	return false
 }
 
-// forms returns the spellings of a mangled name that a pattern may mean: without
-// parameters, without template arguments too, and with parameters.
-// The first so many are asked for. A name that cannot be read is its own form.
+// forms returns at most most spellings of a mangled name that a pattern may match: without
+// parameters, without parameters and template arguments, and in full, in that order. A name that
+// cannot be demangled is its own form.
 func forms(linked string, most int) []string {
-	const size = 12 // of 2: bytes
+	const size = 12 // log2 of the maximum length of a demangled name, in bytes
 	var out []string
 	for _, options := range [][]demangle.Option{{demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams}, {}} {
 		s, err := demangle.ToString(linked, append(options, demangle.MaxLength(size))...)
@@ -323,7 +323,7 @@ func forms(linked string, most int) []string {
 
 const anonymous = "(anonymous namespace)::"
 
-// rank says how well a pattern fits the names of a function: 0 not at all.
+// rank returns how well a pattern matches the names of a function; 0: not at all.
 func rank(pattern string, names []string) int {
 	for _, n := range names {
 		bare := strings.ReplaceAll(n, anonymous, "")
@@ -337,19 +337,18 @@ func rank(pattern string, names []string) int {
 	return 0
 }
 
-// cloneKind is what a compiler's suffix states about a function.
+// cloneKind is the kind of a function copy, by the suffix that the compiler gave its name.
 type cloneKind uint8
 
 const (
 	cloneNone    cloneKind = iota
-	cloneSame              // with the parameters of the original
-	cloneChanged           // with others
-	clonePart              // its second part, as a function
-	cloneNoEntry           // no function of its own
+	cloneSame              // it has the parameters of the original
+	cloneChanged           // it has other parameters
+	clonePart              // a part of the original, split off as a function
+	cloneNoEntry           // not an entry of the function
 )
 
-// splitClone parts the suffixes that GCC and LLVM put behind the name of a copy
-// of a function.
+// splitClone separates the suffixes that GCC and LLVM append to the name of a copy of a function.
 func splitClone(name string) (string, cloneKind) {
 	i := strings.IndexByte(name, '.')
 	if i <= 0 {
@@ -374,7 +373,7 @@ func splitClone(name string) (string, cloneKind) {
 	return name[:i], kind
 }
 
-// lifeOf recognises constructors and destructors by their names.
+// lifeOf returns whether a function is a constructor or destructor, by its name.
 func lifeOf(name string) Life {
 	class, last := splitLast(name)
 	_, own := splitLast(class)
@@ -390,7 +389,7 @@ func lifeOf(name string) Life {
 	return Lives
 }
 
-// splitLast parts the last component of a qualified name.
+// splitLast separates the last component of a qualified name.
 func splitLast(name string) (rest, last string) {
 	depth := 0
 	for i := len(name) - 1; i > 0; i-- {
@@ -408,8 +407,7 @@ func splitLast(name string) (rest, last string) {
 	return "", name
 }
 
-// plain returns the operands of a function of which nothing is known but its
-// address: the argument registers.
+// plain records the operands of a function without debug information: the argument registers.
 func (x *finder) plain(fn *Function) {
 	if x.clones[fn.Addr] == cloneChanged {
 		x.note("%s at 0x%x is a copy with other parameters, and no debug information says which: none is recorded", fn.Name, fn.Addr)
@@ -432,7 +430,7 @@ func (x *finder) plain(fn *Function) {
 	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
 }
 
-// bind records argument n, which is called by an index.
+// bind records argument n as the parameter with the given index.
 func (x *finder) bind(fn *Function, n, index int) {
 	if slices.ContainsFunc(fn.Params, func(p Param) bool { return p.Index == index }) {
 		return
@@ -444,7 +442,7 @@ func (x *finder) bind(fn *Function, n, index int) {
 	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.register(n)})
 }
 
-// register returns the place of integer argument n of a function, from 0.
+// register returns the location of a function's integer argument n, counted from 0.
 func (x *finder) register(n int) Operand {
 	regs := x.file.Arch().Arguments()
 	if n < len(regs) {
@@ -452,7 +450,7 @@ func (x *finder) register(n int) Operand {
 	}
 	disp := int64(n-len(regs)) * 8
 	if x.file.Arch() == insn.AMD64 {
-		disp += 8 // the return address
+		disp += 8 // the return address lies below the arguments
 	}
 	return Operand{From: Stack, Disp: disp, Width: 8}
 }

@@ -10,21 +10,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// An ifunc is a function by name only: its symbol is that of a resolver, which the
-// dynamic linker calls once and which answers with the address of the version that
-// fits the processor (the GNU extension STT_GNU_IFUNC). Which one it will be is not
-// known before; but the resolver must make the addresses of all of them, so these
-// are the beginnings of functions that its code makes as constants. All are
-// observed.
+// An ifunc is a function by name only. Its symbol is that of a resolver, which the dynamic linker
+// calls once, and which returns the address of the version for this processor (the GNU extension
+// STT_GNU_IFUNC). The selected version is not known in advance. But the resolver's code must
+// contain the addresses of all versions, so the versions are those constants in its code that are
+// the beginnings of functions. All are observed.
 
-// maxResolver bounds the code of a resolver that is read, in bytes; maxResolvers how
-// many are read of a file.
+// maxResolver bounds the code of a resolver that is read, in bytes; maxResolvers the number of
+// resolvers that are read in a file.
 const (
 	maxResolver  = 1 << 12
 	maxResolvers = 1 << 10
 )
 
-// chosen takes up an ifunc that patterns match.
+// chosen adds the versions of an ifunc that patterns match.
 func (x *finder) chosen(s elf.Symbol, name string, on []int, best int) {
 	versions := x.versions(s.Addr)
 	if len(versions) == 0 {
@@ -41,10 +40,10 @@ func (x *finder) chosen(s elf.Symbol, name string, on []int, best int) {
 	x.note("%s", text)
 }
 
-// maxSharing is how many other names of the versions a note has.
+// maxSharing is the maximum number of other names that a note lists.
 const maxSharing = 3
 
-// sharing names the other ifuncs that may be one of the versions of a function.
+// sharing returns the names of other ifuncs that have one of these versions.
 func (x *finder) sharing(name string, versions []uint64) []string {
 	others := map[string]bool{}
 	for _, addr := range versions {
@@ -58,7 +57,7 @@ func (x *finder) sharing(name string, versions []uint64) []string {
 	return names[:min(len(names), maxSharing)]
 }
 
-// ifuncs returns the public names of ifuncs by the addresses of their versions.
+// ifuncs returns the public names of ifuncs, by the addresses of their versions.
 func (x *finder) ifuncs() map[uint64][]string {
 	if x.byVersion != nil {
 		return x.byVersion
@@ -75,7 +74,7 @@ func (x *finder) ifuncs() map[uint64][]string {
 	return x.byVersion
 }
 
-// versions returns the functions whose addresses the resolver at an address makes,
+// versions returns the beginnings of functions whose addresses the code of a resolver contains,
 // sorted.
 func (x *finder) versions(resolver uint64) []uint64 {
 	if v, ok := x.resolved[resolver]; ok {
@@ -105,8 +104,8 @@ func (x *finder) versions(resolver uint64) []uint64 {
 	return found
 }
 
-// constants returns those that the instructions make, taken as a straight line: lea,
-// mov of a constant, ADRP with what is added.
+// constants returns the constants that the instructions compute, if executed in sequence: by lea,
+// by mov of a constant, or by ADRP and an addition.
 func constants(body []insn.Inst) (out []uint64) {
 	var known [32]bool
 	var value [32]uint64

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// at returns the operand that holds a parameter at pc; ok is false if that is not known:
-// where it takes more than a register, a constant or a distance from a register.
+// at returns the location of a parameter at pc; ok is false if it is not known, or is not a
+// register, a constant or memory at a distance from a register.
 func (d *debug) at(e *dwarf.Entry, in *scope, pc uint64) (o Operand, ok bool) {
 	switch v := e.Val(dwarf.AttrConstValue).(type) {
 	case int64:

@@ -11,16 +11,16 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// NotFound says that no file has a function that a pattern asks for.
+// NotFound reports that no file has a function that a pattern matches.
 type NotFound struct {
 	Pattern Pattern
-	Near    []string // names that it may mean
-	// Misfit is what a function is like that it matches, but for naming more
-	// parameters than that has; "".
+	Near    []string // similar names, which the user may have meant
+	// Misfit describes a function that would match if the pattern did not name more parameters than
+	// it has; "" if there is none.
 	Misfit string
 }
 
-// Error names the pattern, and what it may mean.
+// Error returns the pattern and the names that the user may have meant.
 func (e *NotFound) Error() string {
 	if e.Misfit != "" {
 		return fmt.Sprintf("%q names more parameters than there are: %s", e.Pattern.Text, e.Misfit)
@@ -32,11 +32,11 @@ func (e *NotFound) Error() string {
 	return text
 }
 
-// maxNear is how many names an error offers.
+// maxNear is the maximum number of similar names that an error lists.
 const maxNear = 5
 
-// Near returns the names nearest to that of a pattern, those of the first file
-// first.
+// Near returns the function names most similar to that of a pattern, from the first file that has
+// any.
 func Near(files []*elf.File, p Pattern) []string {
 	type scored struct {
 		name string
@@ -63,7 +63,7 @@ func Near(files []*elf.File, p Pattern) []string {
 	return out
 }
 
-// functionNames returns the names that the symbols of f give to functions.
+// functionNames returns the names of the functions in the symbol tables of f.
 func functionNames(f *elf.File) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var long elf.Demangling
@@ -85,8 +85,8 @@ func functionNames(f *elf.File) iter.Seq[string] {
 	}
 }
 
-// unlike says how far a name is from what was written: 0 where it is the same but
-// for scopes or case, then the edits of its last component; -1: too far.
+// unlike returns the distance between a pattern's name and a function's name: the edit distance of
+// their last components, ignoring case; -1 if it is too large.
 func unlike(want, name string) int {
 	want = strings.ToLower(strings.Trim(want, "*?"))
 	_, last := splitLast(strings.ToLower(name))

@@ -1,13 +1,13 @@
-// Package function finds functions by the patterns that a user writes for their
-// calls (`call queue_put(q, _)`, “return `Queue::*` -> r“), and says where
-// each is entered and where its parameters and its instance are then.
+// Package function finds functions by the patterns that a user writes for their calls, such as
+// "call queue_put(q, _)" and "return Queue::* -> r", and the locations of their parameters and of
+// their instance at each entry.
 //
-// In go patterns and an open binary; out come its functions that match, each
-// address once, with the operands by the System V ABI from the parameters' types
-// in the debug information, or the argument registers without any. What cannot be
-// had (a float, a structure passed by value, a parameter that a clone of the
-// function lacks) is said by name in the notes. The package knows no probe and no
-// process; addresses are those of the file, before it is loaded anywhere.
+// The input is patterns and an open binary. The output is the functions that match, each address
+// once, with the operands by the System V ABI from the parameters' types in the debug information,
+// or the argument registers where there is none. The notes name what cannot be recorded (a
+// floating-point number, a structure passed by value, a parameter that a clone of the function
+// lacks). The package knows no probe and no process. Addresses are those of the file as linked,
+// before it is loaded.
 package function
 
 import (
@@ -16,43 +16,43 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is one event to see: `call F(x, _)` or `return F(x) -> r`.
+// Pattern is one event to observe: `call F(x, _)` or `return F(x) -> r`.
 type Pattern struct {
 	Text   string // as written
-	Return bool   // the return, else the call
-	File   string // of file.c:name, the source file; "" for any
+	Return bool   // the return of the function; else the call
+	File   string // the source file in file.c:name; "" for any
 	Name   string // qualified name or glob: * is any text, ? any character
-	// Params are the names that bind parameters in order, "_" for none. A first
-	// "this" binds the instance of a method.
+	// Params are the names that bind parameters, in order; "_" binds none. If the first is "this",
+	// it binds the instance of a method.
 	Params []string
-	Result string // the name that binds the result; ""
+	Result string // the name that binds the result; "" if none
 }
 
-// MaxParams is how many parameters one pattern can bind.
+// MaxParams is the maximum number of parameters that one pattern can bind.
 const MaxParams = 6
 
 // maxPattern bounds a pattern, in bytes.
 const maxPattern = 4096
 
-// Error is a pattern that cannot be read.
+// Error reports a pattern that cannot be parsed.
 type Error struct {
 	Pattern string
 	Column  int    // from 1, in characters
 	Want    string // what was expected, or what is wrong
 }
 
-// Error says where and what.
+// Error returns the pattern, the column and the error in one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%q: column %d: %s", e.Pattern, e.Column, e.Want)
 }
 
-// parser reads a pattern.
+// parser parses a pattern.
 type parser struct {
 	text string
 	at   int
 }
 
-// Parse reads a pattern. Errors are of type *Error.
+// Parse parses a pattern. Errors are of type *Error.
 func Parse(text string) (Pattern, error) {
 	p := &parser{text: text}
 	out := Pattern{Text: strings.TrimSpace(text)}
@@ -83,7 +83,7 @@ func (p *parser) want(format string, args ...any) error {
 	return &Error{Pattern: p.text, Column: utf8.RuneCountInString(p.text[:p.at]) + 1, Want: fmt.Sprintf(format, args...)}
 }
 
-// instead says what stands where something else was expected.
+// instead returns the text for the character that is at the position of the error.
 func (p *parser) instead() string {
 	if p.at >= len(p.text) {
 		return ", and the pattern ends"
@@ -98,7 +98,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// take passes over s if it stands here.
+// take skips blanks, and s if it follows, and reports whether it did.
 func (p *parser) take(s string) bool {
 	p.blanks()
 	if !strings.HasPrefix(p.text[p.at:], s) {
@@ -166,7 +166,7 @@ func (p *parser) name(out *Pattern) error {
 	return nil
 }
 
-// splitFile parts file.c:name; the colons of a C++ name come in pairs.
+// splitFile splits file.c:name. The colons in a C++ name come in pairs.
 func splitFile(text string) (file, name string) {
 	for i := 0; i < len(text); i++ {
 		switch {
