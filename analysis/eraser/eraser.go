@@ -81,7 +81,7 @@ const cacheSize = 64
 type Options struct {
 	// Plain ignores the must-order: the findings are the paper's warnings, one for each variable.
 	Plain bool
-	// EveryPair also reports the pairs of variables for which the state machine gives no warning.
+	// EveryPair also reports the pairs of variables without a warning of the state machine.
 	// The state machine tolerates a first owner that initialises a variable without the lock, and
 	// so misses some races. EveryPair is for callers that search for a witness and drop findings
 	// without one. It has no effect with Plain.

@@ -27,7 +27,7 @@ type raceReport struct {
 	variable event.ObjectID
 	steps    [2]finding.Step // in order of the run
 	count    int
-	forgiven bool // the state machine gave no warning on the variable
+	forgiven bool // there was no warning of the state machine
 }
 
 func (r *raceReport) remember(n *event.Names) {

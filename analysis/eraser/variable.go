@@ -9,17 +9,17 @@ import (
 type variable struct {
 	id         event.ObjectID
 	state      State
-	seeded     bool
-	warned     bool
+	seeded     bool // candidates has been started
+	warned     bool // the state machine has given a warning
 	candidates setID
 	guard      setID // the locks that protected all accesses so far
 	guarding   bool  // guard has been started
 	owner      event.ThreadID
-	last       *access // the latest access of all
-	accesses   []*access
-	pairs      map[pairKey]*raceReport
-	order      []*raceReport // the values of pairs, in order of discovery
-	fallback   *raceReport   // Plain: a warning that no two accesses explain alone
+	last       *access                 // the latest access of all
+	accesses   []*access               // at most Options.History
+	pairs      map[pairKey]*raceReport // at most Options.MaxPairs
+	order      []*raceReport           // the values of pairs, in order of discovery
+	fallback   *raceReport             // Plain: a warning that no two accesses explain alone
 	use        use
 }
 

@@ -36,7 +36,7 @@ type instance struct {
 	slot        uint32
 	clock       *clock
 	first, last moment
-	again       int      // index in agains; the entry there is of this instance only if its x is
+	again       int      // index of its entry in agains, if that entry has this x
 	original    *pattern // with lock classes: the pattern of locks that this is a copy of
 }
 
@@ -281,7 +281,7 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 // above returns the locks that the thread held when it acquired its latest lock.
 func (t *thread) above() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1] }
 
-// scarce is the number of instances that each pattern may have beyond MaxInstances.
+// scarce is the number of instances that each pattern may have even after MaxInstances is reached.
 const scarce = 4
 
 // room returns an instance to fill: a new one, or, if the pattern has enough, the oldest one

@@ -16,7 +16,7 @@ type Analysis struct {
 	// held are the Holds events of the hang that is being recorded; the Op of a step is the mode
 	// of the lock.
 	held    map[event.ThreadID][]finding.Step
-	steps   []finding.Step
+	steps   []finding.Step                  // the Blocked events of that hang
 	waits   map[event.ObjectID]int          // by condition: the number of threads in a wait
 	signals map[event.ObjectID]finding.Step // by condition: the last signal when no thread waited
 	found   []finding.Finding

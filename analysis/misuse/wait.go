@@ -11,7 +11,7 @@ import (
 // condition is the state of a condition that threads wait on.
 type condition struct {
 	waiters []waiter // threads in a wait that no broadcast has ended
-	woken   int      // how many of waiters were signalled since; it is unknown which
+	woken   int      // number of waiters that signals have woken; it is unknown which
 }
 
 // waiter is a thread in a wait on a condition.
@@ -21,8 +21,8 @@ type waiter struct {
 	timed bool // the wait has a time limit: it may have ended without an event yet
 }
 
-// blocked returns a thread that certainly waits, with another mutex than the given one: the latest
-// of the waiters that may be the one.
+// blocked reports whether some thread certainly waits with another mutex than the given one. It
+// returns the wait of the latest thread that may be the one.
 func (c *condition) blocked(mutex event.ObjectID) (step, bool) {
 	if c == nil {
 		return step{}, false
