@@ -64,7 +64,7 @@ func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	return s.steps >= 0, !s.deeper
 }
 
-// spend subtracts n steps from the budget, and reports whether any are left.
+// spend subtracts n steps from the budget, and reports whether it was enough.
 func (s *search) spend(n int) bool {
 	s.steps -= n
 	return s.steps >= 0
