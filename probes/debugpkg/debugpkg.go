@@ -1,7 +1,6 @@
-// Package debugpkg finds the package that has the debug information of a binary.
-// It reads the lists of dpkg's database; on a system without one nothing is known.
-// In go a root folder and a path in it, which may be of a hostile container; out
-// comes a name.
+// Package debugpkg finds the name of the package that contains the debug information of a binary.
+// It reads the lists of dpkg's database; on a system without one it finds nothing. Its input is a
+// root folder and a path in it, which may be of a hostile container; its output is a name.
 package debugpkg
 
 import (
@@ -17,19 +16,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lists is the folder that has a list of files for each package: dpkg(1).
+// lists is the folder with a list of files for each package: dpkg(1).
 const lists = "var/lib/dpkg/info"
 
-// Bounds of the database: a large system has 4,000 packages and 60 MB of lists.
+// Bounds of the database: the number of lists, and their size in bytes. A large system has 4,000
+// packages and 60 MB of lists.
 const (
 	maxLists = 1 << 16
 	maxBytes = 256 << 20
 )
 
-// Owner returns the package that installed the file at a path of the system below
-// root ("/" is our own); "" if no package did, or there is no such database.
-// Where /usr has been merged, packages may still list files outside of it, and the
-// other way round: both names count.
+// Owner returns the name of the package that installed the file at a path of the system below root
+// ("/" is the running system); "" if no package did, or if there is no such database. Where /usr
+// has been merged, packages may still list files under their paths outside it, and the other way
+// round: Owner searches for both paths.
 func Owner(root, file string) (string, error) {
 	r, err := os.OpenRoot(root)
 	if err != nil {
@@ -48,7 +48,7 @@ func Owner(root, file string) (string, error) {
 	for _, name := range names {
 		text, err := readList(r, name, left)
 		if err != nil {
-			continue // removed meanwhile, or no file
+			continue // removed in the meantime, or not a regular file
 		}
 		if left -= int64(len(text)); contains(text, wanted) {
 			pkg, _, _ := strings.Cut(strings.TrimSuffix(name, ".list"), ":")
@@ -77,7 +77,7 @@ func listNames(r *os.Root) ([]string, error) {
 	return names, nil
 }
 
-// readList reads a list without blocking on what is no file.
+// readList reads a list, without blocking on what is no regular file.
 func readList(r *os.Root, name string, most int64) ([]byte, error) {
 	f, err := r.OpenFile(path.Join(lists, name), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -90,7 +90,7 @@ func readList(r *os.Root, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// contains reports whether a list has one of the names on a line of its own.
+// contains reports whether a list contains one of the wanted paths as a whole line.
 func contains(text []byte, wanted []string) bool {
 	for _, w := range wanted {
 		for rest := text; ; {
@@ -108,7 +108,7 @@ func contains(text []byte, wanted []string) bool {
 	return false
 }
 
-// aliases returns the names that a file may be listed under.
+// aliases returns the paths under which a file may be listed.
 func aliases(file string) []string {
 	file = path.Clean(file)
 	if rest, ok := strings.CutPrefix(file, "/usr"); ok && merged(rest) {
@@ -120,8 +120,8 @@ func aliases(file string) []string {
 	return []string{file}
 }
 
-// merged reports whether a path begins with a folder that is one with that of the
-// same name in /usr.
+// merged reports whether a path begins with a folder that a merged system replaces by the folder of
+// the same name in /usr.
 func merged(file string) bool {
 	for _, dir := range []string{"/bin/", "/sbin/", "/lib/", "/lib64/", "/lib32/", "/libx32/"} {
 		if strings.HasPrefix(file, dir) {
@@ -131,8 +131,8 @@ func merged(file string) bool {
 	return false
 }
 
-// Symbols names the package with the debug information of a package's files, as
-// Debian and Ubuntu call it.
+// Symbols returns the name that Debian and Ubuntu use for the package with the debug information of
+// a package's files.
 func Symbols(pkg string) string {
 	if pkg == "libc6" {
 		return "libc6-dbg"

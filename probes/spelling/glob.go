@@ -1,7 +1,7 @@
 package spelling
 
-// Glob reports whether text matches a pattern in which * is any text and ? any
-// character. It takes at most the product of their lengths of steps.
+// Glob reports whether text matches a pattern in which * stands for any text and ? for any byte.
+// The number of steps is at most about the product of the two lengths.
 func Glob(pattern, text string) bool {
 	p, t := 0, 0
 	star, mark := -1, 0

@@ -2,9 +2,9 @@ package spelling
 
 import "strings"
 
-// LastList is where the last list in round brackets of a name opens, which its last
-// closing bracket ends; -1 if there is none. Of a demangled C++ name that is the list of
-// its parameters, if no name follows.
+// LastList returns the index of the bracket that opens the list which the last closing round
+// bracket of a name ends; -1 if there is none. In a demangled C++ name that list is the parameter
+// list, if no name follows it.
 func LastList(name string) int {
 	depth := 0
 	for i := strings.LastIndexByte(name, ')'); i >= 0; i-- {

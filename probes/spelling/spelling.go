@@ -1,13 +1,14 @@
-// Package spelling compares names as text: how far one that a person wrote is from one
-// that exists, so that an error can offer it, and whether one fits a pattern.
+// Package spelling compares names as text: how far a name that a person wrote is from an existing
+// one, so that an error message can suggest it, and whether a name matches a pattern.
 package spelling
 
-// maxName bounds what is compared of a name, in bytes: the cost grows with the square.
+// maxName bounds the number of bytes of a name that are compared: the cost grows with the square.
 const maxName = 256
 
-// Distance is how many bytes must be inserted, removed or replaced to make one name
-// the other (Levenshtein, "Binary codes capable of correcting deletions, insertions
-// and reversals", 1966), by their first 256 bytes; above limit, it is any number above.
+// Distance returns the number of bytes that must be inserted, removed or replaced to change one
+// name into the other (Levenshtein, "Binary codes capable of correcting deletions, insertions and
+// reversals", 1966), for their first 256 bytes. If it is greater than limit, Distance may return
+// any number greater than limit.
 func Distance(a, b string, limit int) int {
 	a, b = a[:min(len(a), maxName)], b[:min(len(b), maxName)]
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {

@@ -1,7 +1,7 @@
 package symbolize
 
-// SharesName reports whether several variables of the module are called what Data
-// calls the one that contains the address: statics of several files or functions.
+// SharesName reports whether several variables of the module have the name that Data returns for
+// the one that contains the address: statics of several files or functions.
 func (t *Table) SharesName(addr uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

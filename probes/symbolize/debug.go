@@ -11,32 +11,31 @@ import (
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Debug information of a large program has hundreds of megabytes, of which a
-// report needs a few compilation units. So only the root entry of each unit is
-// read at first, which states the unit's addresses; a unit's functions and
-// lines are parsed when an address falls into it. The plain model is addr2line,
-// which the tests compare with.
+// The debug information of a large program has hundreds of megabytes, of which a report needs a few
+// compilation units. So only the root DIE of each unit is read at first, which has the unit's
+// addresses; a unit's functions and lines are parsed when the first address in it is looked up. The
+// plain model is addr2line, with which the tests compare.
 
 // debugInfo is the debug information of a file.
 type debugInfo struct {
 	data     *dwarf.Data
 	spans    *dw.Spans
 	parsed   map[int]*parsedUnit
-	kept     int // bytes of parsed, about
-	asked    int // questions so far: what was not asked for the longest time is forgotten first
+	kept     int // approximate size of parsed, in bytes
+	asked    int // number of look-ups of units so far; the unit whose latest look-up is oldest is evicted first
 	maxUnits int
 	scratch  []row
 	info     []byte
 	abbrev   []byte
-	shapes   map[uint64]dw.Shapes // by where they are
+	shapes   map[uint64]dw.Shapes // by their offset in abbrev
 	file     *elffile.File
-	maxRows  int // of one line table
+	maxRows  int // bound of the rows of one line table
 }
 
 // debugFrame is a function at an address.
 type debugFrame struct {
 	linkage string
-	plain   bool // linkage is only the source's name
+	plain   bool // linkage is only the name in the source
 	file    string
 	line    int
 	start   uint64
@@ -44,12 +43,12 @@ type debugFrame struct {
 	declared int
 }
 
-// maxOverlap bounds how many parts of functions, or sequences of a line table, are
-// looked at for one address.
+// maxOverlap bounds the number of function parts, or of sequences of a line table, that are
+// examined for one address.
 const maxOverlap = 16
 
-// maxRanges bounds the ranges of the functions of one unit: entries can share one long
-// list.
+// maxRanges bounds the number of ranges of the functions of one unit: in a hostile file, DIEs can
+// share one long list.
 const maxRanges = 1 << 21
 
 func protect(err *error) {
@@ -77,8 +76,8 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	return d, err
 }
 
-// frames returns the functions at addr, innermost first; nil if no unit knows it.
-// Where units overlap, one that knows a function is believed first.
+// frames returns the functions at addr, innermost first; nil if no unit contains addr. If units
+// overlap, one that has a function there is preferred.
 func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
 	var lineOnly []debugFrame
 	var errs error
@@ -99,11 +98,11 @@ func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
 	return lineOnly, errs
 }
 
-// maxKept bounds what is kept of units, in bytes: a program of 100 MB takes some
-// 60 MB where all of it is asked for. Units can share one long table.
+// maxKept bounds the size of the parsed units, in bytes: a program of 100 MB takes some 60 MB if
+// all of its units are parsed. Units can share one long table.
 const maxKept = 128 << 20
 
-// parse returns the parsed unit, which may be partial beside an error.
+// parse returns the parsed unit, which may be partial if there is an error.
 func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	d.asked++
 	if p := d.parsed[i]; p != nil {
@@ -124,7 +123,7 @@ func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	return p, err
 }
 
-// forget drops half of the units, those that were not asked for the longest time.
+// forget evicts half of the parsed units, those whose latest look-up is oldest.
 func (d *debugInfo) forget() {
 	units := slices.Collect(maps.Keys(d.parsed))
 	slices.SortFunc(units, func(a, b int) int { return d.parsed[a].asked - d.parsed[b].asked })

@@ -1,12 +1,11 @@
-// Package symbolize turns addresses of a binary into what its source calls
-// them: a chain of frames, functions that were inlined included, and the names
-// of data. It uses the best there is: debug information, else a symbol table,
-// else the module and an offset.
+// Package symbolize maps addresses of a binary to their names in its source: the frames at an
+// address, inlined functions included, and the names of data. It uses the best information there
+// is: debug information, else a symbol table, else the module and an offset.
 //
-// Addresses are as linked, before the load bias. A frame above the innermost is
-// known by its return address, which may already belong to the next line:
-// look up CallSite of it, or give the whole stack to Stack. Damaged debug
-// information never fails a look-up; the answer is only poorer.
+// Addresses are as linked, before the load bias. A frame above the innermost is known by its return
+// address, which may already belong to the next line: look up its CallSite, or pass the whole call
+// stack to Stack. Damaged debug information never makes a look-up fail; the result then has less
+// detail.
 package symbolize
 
 import (
@@ -18,22 +17,23 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Frame is one function of a call chain.
+// Frame is one function of a call stack.
 type Frame struct {
 	Function string // as in the source: demangled; "" if unknown
-	Linkage  string // the name as linked, or Function where there is none
+	Linkage  string // the name as linked; equal to Function if there is none
 	File     string // source file with its compilation directory; "" if unknown
 	Line     int    // from 1; 0 if unknown
-	Start    int    // the line that the function's definition begins on, of a lambda the one around it; 0 if unknown
-	Module   string // the binary's name
-	// Offset is the distance in bytes from the start of the (outermost)
-	// function's part that contains the address. If Function is "", it is the
-	// address itself.
+	// Start is the line on which the function's definition begins; for a lambda, that of the
+	// function around it; 0 if unknown.
+	Start  int
+	Module string // the binary's name
+	// Offset is the distance in bytes from the start of the (outermost) function's part that
+	// contains the address. If Function is "", it is the address itself.
 	Offset  uint64
-	Inlined bool // was inlined into the next frame
+	Inlined bool // it is inlined into the next frame
 }
 
-// String returns "function+0xoff at file:line", without what is unknown.
+// String returns "function+0xoff at file:line", leaving out what is unknown.
 func (f Frame) String() string {
 	s := fmt.Sprintf("%s+0x%x", f.Module, f.Offset)
 	if f.Function != "" {
@@ -56,23 +56,22 @@ func CallSite(ret uint64) uint64 {
 	return ret - 1
 }
 
-// Option changes a Table.
+// Option sets an option of a Table.
 type Option func(*Table)
 
 // WithModule sets the module's name in frames; the default is the last element
 // of the file's name.
 func WithModule(name string) Option { return func(t *Table) { t.module = name } }
 
-// WithUnits sets how many compilation units are kept parsed; the default is
-// as many as fit into 128 MB, the least 1.
+// WithUnits sets the number of compilation units that are kept parsed, at least 1; the default is
+// as many as fit into 128 MB.
 func WithUnits(n int) Option { return func(t *Table) { t.maxUnits = max(n, 1) } }
 
-// WithoutDWARF leaves debug information alone: names come from symbol tables.
+// WithoutDWARF makes a Table ignore debug information: names come from symbol tables.
 func WithoutDWARF() Option { return func(t *Table) { t.noDWARF = true } }
 
-// Table answers for one binary. It reads the file when first asked; a
-// compilation unit is parsed when an address falls into it. Its methods may be
-// called concurrently.
+// Table looks up addresses of one binary. It reads the file at its first use; a compilation unit is
+// parsed when the first address in it is looked up. Its methods may be called concurrently.
 type Table struct {
 	f        *elf.File
 	module   string
@@ -87,7 +86,7 @@ type Table struct {
 	err     error
 }
 
-// New makes a table of the file, which must stay open while the table is used.
+// New returns a table of the file, which must stay open while the table is used.
 func New(f *elf.File, opts ...Option) *Table {
 	t := &Table{f: f, module: filepath.Base(f.Name()), maxUnits: math.MaxInt}
 	for _, o := range opts {
@@ -96,8 +95,8 @@ func New(f *elf.File, opts ...Option) *Table {
 	return t
 }
 
-// Err says why names are poorer than they might be: no debug information
-// (elf.ErrNoDWARF), or damage. Nil if nothing is missing so far.
+// Err returns the reason why names have less detail than they could: no debug information
+// (elf.ErrNoDWARF), or damage. It returns nil if nothing has been missing so far.
 func (t *Table) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,8 +104,8 @@ func (t *Table) Err() error {
 	return t.err
 }
 
-// Frames returns the chain of functions at addr, innermost first: those that were
-// inlined there, then the function itself. There is always one at least.
+// Frames returns the functions at addr, innermost first: those that are inlined there, then the
+// function itself. There is always at least one.
 func (t *Table) Frames(addr uint64) []Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,8 +121,8 @@ func (t *Table) Frames(addr uint64) []Frame {
 	return t.complete(frames, base, addr)
 }
 
-// Stack returns the frames of a call chain of addresses, the innermost first: an
-// exact address, then return addresses.
+// Stack returns the frames of a call stack, innermost first. pcs are an exact address, then return
+// addresses.
 func (t *Table) Stack(pcs []uint64) []Frame {
 	var out []Frame
 	for i, pc := range pcs {
@@ -154,7 +153,7 @@ func (t *Table) load() {
 	t.debug = d
 }
 
-// symbolFrame names addr by the symbol tables alone.
+// symbolFrame returns the frame of addr by the symbol tables alone.
 func (t *Table) symbolFrame(addr uint64) Frame {
 	if name, at, ok := t.pltEntry(addr); ok {
 		return Frame{Function: plain(name) + "@plt", Linkage: name, Module: t.module, Offset: addr - at}
@@ -165,7 +164,7 @@ func (t *Table) symbolFrame(addr uint64) Frame {
 	return Frame{Module: t.module, Offset: addr}
 }
 
-// pltEntry finds the stub that contains addr; stubs are at most 16 bytes long.
+// pltEntry returns the PLT stub that contains addr; stubs are at most 16 bytes long.
 func (t *Table) pltEntry(addr uint64) (name string, at uint64, ok bool) {
 	for back := uint64(0); back < 16 && back <= addr; back++ {
 		if name, ok := t.plt[addr-back]; ok {
@@ -175,7 +174,7 @@ func (t *Table) pltEntry(addr uint64) (name string, at uint64, ok bool) {
 	return "", 0, false
 }
 
-// complete fills the gaps of what debug information says from the symbols.
+// complete converts the frames of the debug information, and adds from the symbols what that lacks.
 func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	if len(frames) == 0 {
 		return []Frame{base}
@@ -189,7 +188,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	if outer := frames[len(frames)-1]; outer.linkage == "" {
 		last.Function, last.Linkage, last.Offset = base.Function, base.Linkage, base.Offset
 	} else if outer.plain && mangled(base.Linkage) && addr-base.Offset == outer.start {
-		// A lambda: its entry says operator() and no more, its symbol also which one.
+		// For a lambda the DIE has only the name operator(); its symbol also shows which one it is.
 		last.Function, last.Linkage = base.Function, base.Linkage
 	} else if name, ok := t.symbols.exported(outer.start, outer.linkage); ok {
 		last.Function, last.Linkage = plain(name), name
@@ -200,10 +199,9 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	return out
 }
 
-// Data returns the name of the variable that contains the data address and the
-// offset in it, in bytes: "counter", "cache::(anonymous namespace)::table", or
-// "f()::once" of a function's static. Thread-local variables have no address
-// here.
+// Data returns the name of the variable that contains the data address and the offset in it, in
+// bytes. The name is as in "counter", "cache::(anonymous namespace)::table", or "f()::once" for a
+// function's static. Thread-local variables have no such address.
 func (t *Table) Data(addr uint64) (name string, off uint64, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

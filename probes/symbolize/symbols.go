@@ -11,10 +11,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// symbolIndex finds the symbol of an address.
+// symbolIndex maps addresses to symbols.
 type symbolIndex struct {
-	functions, objects []elf.Symbol   // by address, the best name of each address first
-	stems              map[string]int // objects by name without gcc's number
+	functions, objects []elf.Symbol   // sorted by address, the best name of each address first
+	stems              map[string]int // number of objects by stem of their names
 }
 
 func indexSymbols(all []elf.Symbol) symbolIndex {
@@ -37,8 +37,8 @@ func indexSymbols(all []elf.Symbol) symbolIndex {
 	return x
 }
 
-// better orders by address, then the name that a user knows first: exported,
-// not local, with fewer underscores in front, short.
+// better compares by address, then prefers the name that a user knows best: exported, not local,
+// with few leading underscores, short.
 func better(a, b elf.Symbol) int {
 	return cmp.Or(
 		cmp.Compare(a.Addr, b.Addr),
@@ -58,7 +58,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// underscores counts those in front; a mangled name's belong to it.
+// underscores returns the number of leading underscores; those of a mangled name do not count.
 func underscores(s string) int {
 	if mangled(s) {
 		return 0
@@ -66,11 +66,11 @@ func underscores(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "_"))
 }
 
-// mangled reports whether a name is one of C++ or Rust.
+// mangled reports whether a name is a mangled name of C++ or Rust.
 func mangled(s string) bool { return strings.HasPrefix(s, "_Z") || strings.HasPrefix(s, "_R") }
 
-// maxNested bounds how many symbols before an address are looked at: symbols
-// inside others (assembly entry points) are few.
+// maxNested bounds the number of symbols before an address that are examined: symbols inside others
+// (assembly entry points) are few.
 const maxNested = 64
 
 // containing returns the symbol with the highest start that contains addr.
@@ -95,8 +95,8 @@ func above(symbols []elf.Symbol, addr uint64) int {
 	return sort.Search(len(symbols), func(i int) bool { return symbols[i].Addr > addr })
 }
 
-// function names code: a symbol that contains addr, else the nearest before it
-// in the same function. A nearer guess would be a lie in a stripped binary.
+// function returns the symbol that contains addr, else the nearest before it in the same function.
+// In a stripped binary, any other nearby symbol would be wrong.
 func (x symbolIndex) function(addr uint64, f *elf.File) *elf.Symbol {
 	if s := containing(x.functions, addr); s != nil {
 		return s
@@ -116,9 +116,9 @@ func (x symbolIndex) function(addr uint64, f *elf.File) *elf.Symbol {
 	return &x.functions[i]
 }
 
-// exported returns the public name of the function at start where the compiler
-// knew it by another: glibc defines pthread_mutex_lock as
-// ___pthread_mutex_lock. So names are the same with and without debug files.
+// exported returns the public name of the function at start if the compiler used another one: glibc
+// defines pthread_mutex_lock as ___pthread_mutex_lock. So names are the same with and without debug
+// files.
 func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
 	name := ""
 	for i := above(x.functions, start); i > 0 && x.functions[i-1].Addr == start; i-- {
@@ -127,7 +127,7 @@ func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
 			return "", false
 		}
 		if s.Dynamic {
-			name = s.Name // the best of an address comes first, so last here
+			name = s.Name // the best name of an address is first in the index, so it is reached last here
 		}
 	}
 	return name, name != ""
@@ -135,8 +135,8 @@ func (x symbolIndex) exported(start uint64, linkage string) (string, bool) {
 
 func (x symbolIndex) object(addr uint64) *elf.Symbol { return containing(x.objects, addr) }
 
-// dataName undoes what gcc does to a C function's static: "n" is "n.0". Where
-// several objects would then have one name, they keep their numbers.
+// dataName returns the source's name of a data symbol. gcc renames a static "n" of a C function to
+// "n.0"; if several objects would then have one name, they keep their numbers.
 func (x symbolIndex) dataName(s string) string {
 	if short := stem(s); short != s && x.stems[short] == 1 {
 		return short
@@ -144,7 +144,7 @@ func (x symbolIndex) dataName(s string) string {
 	return plain(s)
 }
 
-// stem cuts a trailing number.
+// stem returns a name without a trailing ".number".
 func stem(s string) string {
 	i := strings.LastIndexByte(s, '.')
 	if i <= 0 || mangled(s) || strings.Trim(s[i+1:], "0123456789") != "" {
@@ -153,14 +153,15 @@ func stem(s string) string {
 	return s[:i]
 }
 
-// maxDemangled is the length, as a power of two, at which demangling is cut:
-// mangled names can blow up exponentially.
+// maxDemangled bounds the length of a demangled name, as a power of two: mangled names can expand
+// exponentially.
 const maxDemangled = 14
 
-// cloneSuffixes are what compilers append to the parts and copies of a function.
+// cloneSuffixes are the suffixes that compilers append to the names of parts and copies of a
+// function.
 var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias"}
 
-// plain returns a linked name as the source has it.
+// plain returns the source's form of a linked name.
 func plain(name string) string {
 	if !strings.HasPrefix(name, "_") || len(name) > elf.MaxMangled {
 		return withoutClone(name)

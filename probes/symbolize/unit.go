@@ -13,32 +13,32 @@ import (
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
 
-// parsedUnit is what is known of a compilation unit. There may be thousands, so what
-// they have many of is small: no pointers, and no slices of its own.
+// parsedUnit is a parsed compilation unit. There may be thousands, so the elements of its slices
+// are small: they have no pointers, and no slices of their own.
 type parsedUnit struct {
-	files     []string   // by the line table's numbers, for call sites
-	rowFiles  []string   // by the numbers of rows
-	rows      []row      // sequence by sequence
-	sequences []sequence // by lo
-	calls     []call     // functions, and the calls that were inlined into them, these after those
+	files     []string   // file names by the line table's numbers, for call sites
+	rowFiles  []string   // file names by row.file
+	rows      []row      // rows of the sequences, one sequence after the other
+	sequences []sequence // sorted by lo
+	calls     []call     // functions, each followed by the calls that are inlined into it
 	ranges    [][2]uint64
-	pieces    []piece                       // of functions, by lo
-	names     map[dwarf.Offset]linked       // that were looked up, of calls
-	around    map[dwarf.Offset]dwarf.Offset // of a function in a class in a function: the outer one
-	asked     int                           // when, by debugInfo.asked
+	pieces    []piece                       // ranges of functions, sorted by lo
+	names     map[dwarf.Offset]linked       // linked names that have been looked up, by call.entry
+	around    map[dwarf.Offset]dwarf.Offset // by a function that is in a class in a function: the outer function
+	asked     int                           // the value of debugInfo.asked at the latest look-up
 }
 
-// linked is a function's linked name; plain if that is only the source's, for its
-// entry has no other.
+// linked is a function's linked name. plain means that name is only the name in the source, because
+// the DIE has no other.
 type linked struct {
 	name     string
 	plain    bool
 	declared int          // the line of its definition; 0 if unknown
 	source   string       // the source's name
-	named    dwarf.Offset // the entry that has it
+	named    dwarf.Offset // the DIE that has the source's name
 }
 
-// row is a row of the line table: where a line starts.
+// row is a row of the line table: an address at which a line starts.
 type row struct {
 	addr uint64
 	file int32 // in rowFiles; -1: none
@@ -51,13 +51,13 @@ type sequence struct {
 	first, last int // rows[first:last]
 }
 
-// call is a function, or a call of one that was inlined.
+// call is a function, or a call that is inlined into one.
 type call struct {
 	entry       dwarf.Offset
 	first, last int32 // ranges[first:last]
-	parent      int32 // in calls; -1: a function
-	end         int32 // in calls: of what is inlined into it, directly or not
-	file        int32 // of the call, in files; -1: unknown
+	parent      int32 // index in calls of the caller; -1: this is a function
+	end         int32 // index in calls behind the calls that are inlined into it, directly or not
+	file        int32 // source file of the call, in files; -1: unknown
 	line        int32
 }
 
@@ -67,8 +67,8 @@ type piece struct {
 	call   int32
 }
 
-// maxTableRows bounds the lines of one table; a browser's largest has some
-// hundred thousand.
+// maxTableRows bounds the number of rows of one table; a browser's largest has some hundred
+// thousand.
 const maxTableRows = 1 << 24
 
 // readLines reads the line table.
@@ -110,8 +110,8 @@ func wrap(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// number interns a file; -1 is none. Numbers of the table itself can change
-// while it is read.
+// number returns the index in rowFiles of a file; -1 is none. The line table's own numbers can
+// change while it is read.
 func (p *parsedUnit) number(numbers map[*dwarf.LineFile]int32, f *dwarf.LineFile) int32 {
 	if f == nil {
 		return -1
@@ -125,7 +125,7 @@ func (p *parsedUnit) number(numbers map[*dwarf.LineFile]int32, f *dwarf.LineFile
 	return n
 }
 
-// keepFiles keeps the table's files by their own numbers, for call sites.
+// keepFiles copies the names of the table's files, by the table's own numbers, for call sites.
 func (p *parsedUnit) keepFiles(r *dwarf.LineReader) {
 	for _, f := range r.Files() {
 		name := ""
@@ -154,9 +154,8 @@ func (p *parsedUnit) endSequence(d *debugInfo, first int, end uint64) {
 	p.sequences = append(p.sequences, sequence{rows[0].addr, end, first, len(p.rows)})
 }
 
-// distinct leaves out sorted rows that tell nothing new: of one address the last
-// counts, and compilers begin a line anew for reasons that are a debugger's. It works
-// in place.
+// distinct removes sorted rows without new information, in place. Of several rows with one address
+// the last one counts, and compilers start a line again for reasons that only a debugger needs.
 func distinct(rows []row) []row {
 	out := rows[:1]
 	for _, r := range rows[1:] {
@@ -171,11 +170,12 @@ func distinct(rows []row) []row {
 	return out
 }
 
-// maxScratch is how many rows the memory may have that line tables are read into,
-// one after the other.
+// maxScratch bounds the capacity, in rows, of the buffer into which line tables are read one after
+// the other.
 const maxScratch = 1 << 20
 
-// finishLines keeps of the rows no more memory than they take.
+// finishLines copies the rows to memory of their exact size, and keeps the buffer for the next
+// unit.
 func (p *parsedUnit) finishLines(d *debugInfo) {
 	d.scratch = nil
 	if cap(p.rows) <= maxScratch {
@@ -189,7 +189,8 @@ func (p *parsedUnit) sortSequences() {
 	slices.SortStableFunc(p.sequences, func(a, b sequence) int { return cmp.Compare(a.lo, b.lo) })
 }
 
-// lineAt returns the last row that starts at or before addr.
+// lineAt returns the source location of the last row that starts at or before addr, in a sequence
+// that contains addr.
 func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 	i := sort.Search(len(p.sequences), func(i int) bool { return p.sequences[i].lo > addr })
 	for n := 0; i > 0 && n < maxOverlap; n++ {
@@ -212,7 +213,7 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// readFunctions walks the unit's entries for functions and inlined calls.
+// readFunctions reads the functions and inlined calls from the unit's DIEs.
 func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 	defer protect(&err)
 	defer p.finishFunctions()
@@ -223,8 +224,8 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 	at := d.data.Reader()
 	r := dw.NewEntries(at, int(u.End-u.Entry))
 	left := maxRanges
-	parents := []int32{}      // the enclosing call at each depth; -1 is none
-	outer := []dwarf.Offset{} // and the enclosing function; 0 is none
+	parents := []int32{}      // the enclosing call at each depth; -1: none
+	outer := []dwarf.Offset{} // the enclosing function at each depth; 0: none
 	for {
 		e, ok := s.Next()
 		switch {
@@ -254,7 +255,7 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 	}
 }
 
-// skimmer begins a walk over a unit; nil if there can be none.
+// skimmer returns a walk over a unit; nil if its header is invalid.
 func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
 	at, read := dw.ReadShapes(d.abbrev, u)
 	if read == nil {
@@ -268,8 +269,8 @@ func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
 	return dw.NewSkimmer(d.info, u, shapes)
 }
 
-// enter returns the function that encloses the children of an entry, and notes the one
-// around it where there is: a lambda's operator() stands in a class in that.
+// enter returns the function that encloses the children of a DIE. It records the function around
+// that one, if there is one: the operator() of a lambda is in a class in a function.
 func (p *parsedUnit) enter(e dw.Skimmed, outer dwarf.Offset) dwarf.Offset {
 	if e.Tag != dwarf.TagSubprogram {
 		return outer
@@ -283,9 +284,9 @@ func (p *parsedUnit) enter(e dw.Skimmed, outer dwarf.Offset) dwarf.Offset {
 	return e.Offset
 }
 
-// codeless reports whether no code is described below an entry: types, of which C++
-// programs have more than of all else, and functions that are only declared. Only the
-// types in a function may have code: GCC describes that of a lambda there.
+// codeless reports whether no code is described below a DIE. That holds for types, which are most
+// of the DIEs of C++ programs, and for functions that are only declared. Only structures and
+// classes in a function may have code: GCC describes that of a lambda there.
 func codeless(e dw.Skimmed, inFunction bool) bool {
 	switch e.Tag {
 	case dwarf.TagStructType, dwarf.TagClassType:
@@ -298,8 +299,8 @@ func codeless(e dw.Skimmed, inFunction bool) bool {
 	return false
 }
 
-// visit returns the call that encloses the children of an entry, which it reads where
-// that is a function or an inlined call.
+// visit returns the call that encloses the children of a DIE. If the DIE is a function or an
+// inlined call, that is the DIE itself, which visit reads.
 func (p *parsedUnit) visit(d *debugInfo, r *dw.Entries, at *dwarf.Reader, sk dw.Skimmed, parent int32, left *int) (int32, error) {
 	switch sk.Tag {
 	case dwarf.TagSubprogram:
@@ -352,10 +353,10 @@ func (p *parsedUnit) addPieces(d *debugInfo, ranges [][2]uint64, n int32) {
 	}
 }
 
-// finishFunctions makes the functions ready to be searched.
+// finishFunctions prepares the functions for searches.
 func (p *parsedUnit) finishFunctions() {
 	p.calls, p.ranges, p.pieces = slices.Clone(p.calls), slices.Clone(p.ranges), slices.Clone(p.pieces)
-	for i := len(p.calls) - 1; i >= 0; i-- { // what is inlined comes behind
+	for i := len(p.calls) - 1; i >= 0; i-- { // inlined calls are behind their callers
 		if c := &p.calls[i]; c.parent >= 0 {
 			outer := &p.calls[c.parent]
 			outer.end = max(outer.end, c.end)
@@ -364,14 +365,14 @@ func (p *parsedUnit) finishFunctions() {
 	slices.SortStableFunc(p.pieces, func(a, b piece) int { return cmp.Compare(a.lo, b.lo) })
 }
 
-// size is how many bytes the unit takes, about.
+// size returns the approximate number of bytes that the unit takes.
 func (p *parsedUnit) size() int {
 	return 1024 + 64*(len(p.files)+len(p.rowFiles)) + 16*len(p.rows) + 32*(len(p.sequences)+len(p.calls)) + 16*len(p.ranges) + 24*len(p.pieces)
 }
 
-// frames returns the functions at addr, innermost first. A frame's line is that
-// of the call inlined into it; the innermost's is of the line table. Without a
-// function the one frame has no name.
+// frames returns the functions at addr, innermost first. A frame's line is that of the call inlined
+// into it; the innermost frame's line is that of the line table. If no function contains addr, the
+// only frame has no name.
 func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	file, line, hasLine := p.lineAt(addr)
 	chain, start := p.chain(addr)
@@ -394,8 +395,8 @@ func (p *parsedUnit) frames(d *debugInfo, addr uint64) []debugFrame {
 	return out
 }
 
-// chain returns the function that contains addr and the calls inlined there, the
-// outermost first, and where the function's piece starts.
+// chain returns the function that contains addr and the calls inlined there, outermost first, and
+// the start of the function's piece.
 func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
 	i := sort.Search(len(p.pieces), func(i int) bool { return p.pieces[i].lo > addr })
 	for n := 0; i > 0 && n < maxOverlap; n++ {
@@ -407,8 +408,8 @@ func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
 	return nil, 0
 }
 
-// descend follows inlined calls. Children come later than their parents, so
-// this ends.
+// descend returns the call at and the calls inlined at addr below it. Children are behind their
+// parents, so this ends.
 func (p *parsedUnit) descend(at int32, addr uint64) []int32 {
 	chain := []int32{at}
 	for {
@@ -451,12 +452,13 @@ func (p *parsedUnit) linked(d *debugInfo, entry dwarf.Offset) linked {
 	return n
 }
 
-// isLambda reports whether the function is a lambda's: of no other is the line unknown that
-// it is on.
+// isLambda reports whether the function is that of a lambda: for no other function is the line of
+// the definition unknown.
 func (n linked) isLambda() bool { return n.source == "operator()" && n.declared == 0 }
 
-// lambda returns a lambda's function, of which the entry says operator() and maybe the linked
-// name, the first line of the function around it, of which it is part, and its name if it has none.
+// lambda completes the function of a lambda, whose DIE has the name operator() and maybe a linked
+// name. It adds the line on which the enclosing function begins, of which the lambda is part, and,
+// if there is no linked name, a name made of the enclosing function's.
 func (p *parsedUnit) lambda(d *debugInfo, n linked) linked {
 	outer, name := n, ""
 	for range maxOrigins { // a lambda may be in a lambda
@@ -476,18 +478,18 @@ func (p *parsedUnit) lambda(d *debugInfo, n linked) linked {
 	return n
 }
 
-// maxOrigins bounds a chain of references; they are two long at most in
-// practice, and can be circular in a damaged file.
+// maxOrigins bounds a chain of references between DIEs; in practice such chains are at most two
+// long, and in a damaged file they can be circular.
 const maxOrigins = 8
 
-// attrMIPSLinkageName is what compilers wrote before DWARF 4.
+// attrMIPSLinkageName is the attribute for linked names that compilers wrote before DWARF 4.
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
-// linkage returns the linked name of a function's entry, or of the one that it
-// stands for; its plain name if it has no other, "" if it has none at all. Declared is
-// the line that the nearest of these entries states.
+// linkage returns the linked name of a function's DIE, or of the DIE that it refers to; its plain
+// name if there is no other, "" if there is none. declared is the line in the nearest of these DIEs
+// that has one.
 func (d *debugInfo) linkage(at dwarf.Offset) (n linked) {
-	defer func() { _ = recover() }() // a damaged reference: the name so far
+	defer func() { _ = recover() }() // a damaged reference: return the name found so far
 	n.plain = true
 	r := d.data.Reader()
 	for range maxOrigins {

@@ -2,16 +2,16 @@ package synctab
 
 import "strings"
 
-// The TOML library keeps one position a key, so in an array of tables only that of the last row.
-// This file finds the others: in a text that the library has accepted, it searches for the lines
-// that begin rows and those that begin keys. What it does not find (rows written as inline
-// tables) has the position of the nearest row or key that it found, so that every message has a
-// line.
+// The TOML library records one position for each key, so for an array of tables only that of the
+// last row. This file finds the others: in a text that the library has accepted, it searches for
+// the lines that begin rows and those that begin keys. A row or key that it does not find (rows
+// written as inline tables) gets the position of the nearest row or key that it found, so that
+// every message has a line.
 
-// position is a line and column of the text, from 1.
+// position is a line and column of the text, counted from 1.
 type position struct{ line, col int }
 
-// item is a key of a row (-1: of the document); the key "" is the row's beginning.
+// item is a key of a row (-1: of the document); the key "" stands for the row's beginning.
 type item struct {
 	row int
 	key string
@@ -19,8 +19,8 @@ type item struct {
 
 type positions map[item]position
 
-// key returns the position of a row's key, else of the row, else of the first
-// row or line.
+// key returns the position of a row's key; if that is not known, of the row; else of the first row,
+// or of the first line.
 func (p positions) key(row int, key string) position {
 	for _, at := range []item{{row, key}, {row, ""}, {-1, "call"}} {
 		if pos, ok := p[at]; ok {
@@ -39,11 +39,11 @@ func locate(text string) positions {
 	return l.positions
 }
 
-// locator reads line by line, and keeps what is open at the end of a line.
+// locator reads a text line by line, and records what is still open at the end of a line.
 type locator struct {
 	positions
 	row   int
-	other bool   // in a table that is no row
+	other bool   // the current table is no row
 	depth int    // open brackets of a value
 	quote string // the delimiter of a multi-line string that is open
 }
@@ -87,7 +87,7 @@ func (l *locator) header(at position, text string) {
 	}
 }
 
-// splitKey parts a line at the equals sign after its key.
+// splitKey splits a line at the equals sign after its key.
 func splitKey(line string) (key, rest string) {
 	if q := line[0]; q == '"' || q == '\'' {
 		if end := strings.IndexByte(line[1:], q); end >= 0 {
@@ -98,7 +98,7 @@ func splitKey(line string) (key, rest string) {
 	return strings.TrimSpace(key), rest
 }
 
-// value follows strings and brackets to the end of a line.
+// value tracks open strings and brackets to the end of a line.
 func (l *locator) value(s string) {
 	for s != "" {
 		switch {

@@ -7,12 +7,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Match returns the entry of a function by its linkage name (without symbol
-// version) and its demangled name, which may have parameters and may be empty.
-// A name of the table without template arguments matches every instance. Parts
-// of a function that the compiler split off or cloned (".cold", ".constprop.0")
-// match nothing: their arguments may be in other registers. It takes time
-// proportional to the names, not to the table.
+// Match returns the entry of a function by its linkage name (without symbol version) and its
+// demangled name, which may have parameters and may be empty. A name in the table without template
+// arguments matches every instance. Parts of a function that the compiler split off or cloned
+// (".cold", ".constprop.0") match nothing: their arguments may be in other registers. Match takes
+// time proportional to the lengths of the names, not to the table.
 func (t Table) Match(linkage, demangled string) (Entry, bool) {
 	i, ok := t.linkage[linkage]
 	if !ok && demangled != "" {
@@ -36,9 +35,9 @@ func (t Table) matchPretty(demangled string) (int, bool) {
 	return i, ok
 }
 
-// NeedsDemangling reports whether Match could find the symbol only by its
-// demangled name. It is cheap and errs towards yes, so that a caller demangles
-// a few of the hundreds of thousands of symbols of a large program.
+// NeedsDemangling reports whether Match may find the symbol only by its demangled name. It is cheap
+// and may return true needlessly; a caller then demangles a few of the hundreds of thousands of
+// symbols of a large program.
 func (t Table) NeedsDemangling(linkage string) bool {
 	if !strings.HasPrefix(linkage, "_Z") && !strings.HasPrefix(linkage, "_R") {
 		return false
@@ -51,10 +50,9 @@ func (t Table) NeedsDemangling(linkage string) bool {
 	return false
 }
 
-// mangledTail returns a text that the mangled form of the name certainly contains:
-// its last component if that is an ASCII identifier, else "" (which every name
-// contains: operators and constructors are spelt in code, Rust writes other
-// letters in Punycode).
+// mangledTail returns a text that the mangled form of the name certainly contains: its last
+// component if that is an ASCII identifier, else "" (which every name contains). Operators and
+// constructors are encoded otherwise in mangled names, and Rust encodes other letters in Punycode.
 func mangledTail(name string) string {
 	name = withoutTemplates(name)
 	parts := strings.Split(name, "::")
@@ -78,8 +76,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// withoutParameters returns a demangled C++ name without its list of parameters and what follows
-// (const, &, ABI tags), and a Rust name of the old mangling without its hash.
+// withoutParameters returns a demangled C++ name without its parameter list and what follows it
+// (const, &, ABI tags), and a Rust name of the legacy mangling without its hash.
 func withoutParameters(name string) string {
 	open := parameterList(name)
 	if open >= 0 && !strings.HasSuffix(name[:open], "operator") {
@@ -94,8 +92,8 @@ func withoutParameters(name string) string {
 	return name
 }
 
-// parameterList returns the index of the bracket that opens the last list at the outermost
-// level, if no name follows it; -1 if there is none.
+// parameterList returns the index of the bracket that opens the last list at the outermost level,
+// if no name follows that list; -1 if there is none.
 func parameterList(name string) int {
 	if strings.Contains(name[strings.LastIndexByte(name, ')')+1:], "::") {
 		return -1
@@ -137,8 +135,8 @@ func withoutTemplates(name string) string {
 	return out.String() + operator
 }
 
-// withoutReturnType returns what follows the last space that is outside of all brackets: the
-// demangled name of a template function begins with its return type.
+// withoutReturnType returns the part of the name after the last space that is outside all brackets:
+// the demangled name of a template function begins with its return type.
 func withoutReturnType(name string) string {
 	if strings.Contains(name, "operator") {
 		return name

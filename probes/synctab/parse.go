@@ -14,10 +14,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// maxSize bounds a table's text, in bytes: a thousand times what is usual.
+// maxSize bounds the size of a table's text, in bytes: a thousand times the usual size.
 const maxSize = 4 << 20
 
-// Error is a fault in the text of a table.
+// Error is an error in the text of a table.
 type Error struct {
 	File      string
 	Line, Col int // from 1; 0 if unknown
@@ -32,8 +32,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, max(e.Col, 1), e.Message)
 }
 
-// Parse parses a table; name is the file's, for messages. It reports all faults
-// that it can find, each an *Error, joined into one error.
+// Parse parses a table; name is the file's name, for messages. It reports all errors that it can
+// find, each an *Error, joined into one error.
 func Parse(r io.Reader, name string) (Table, error) {
 	entries, err := parse(r, name)
 	if err != nil {
@@ -66,11 +66,11 @@ func syntaxError(err error, name string) error {
 	return &Error{File: name, Line: pe.Position.Line, Col: pe.Position.Col, Message: pe.Message}
 }
 
-// parser turns the decoded document into entries and collects faults.
+// parser converts the decoded document to entries and collects errors.
 type parser struct {
 	file  string
 	where positions
-	seen  map[string]string // name → where it was first given
+	seen  map[string]string // name → line of its first row
 	errs  []error
 }
 
@@ -97,8 +97,8 @@ func (p *parser) document(document map[string]any) []Entry {
 	return entries
 }
 
-// tables accepts the two forms in which an array of tables is decoded; no
-// value is no rows.
+// tables converts the two forms in which an array of tables is decoded; nil is no rows. It returns
+// false for any other value.
 func tables(v any) ([]map[string]any, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -344,7 +344,8 @@ func (r *rowParser) argument(key string, otherwise int) int {
 	return int(n)
 }
 
-// offset returns an offset in an object, 0 if none is given.
+// offset returns the offset in an object that a key has, in bytes; 0 if the row does not have the
+// key.
 func (r *rowParser) offset(key string) int {
 	v, ok := r.row[key]
 	if !ok {
@@ -365,15 +366,15 @@ func show(v any) string {
 	return fmt.Sprintf("%.40s", fmt.Sprint(v))
 }
 
-// operation is what a row may have for an operation.
+// operation holds what a row with an operation may contain.
 type operation struct {
-	kinds   []Kind // the first is the default
-	returns bool   // recorded at the return, so that success, try and timed mean something
+	kinds   []Kind // allowed kinds; the first is the default
+	returns bool   // recorded at the return, so that success, try and timed have a meaning
 	success bpf.Success
 }
 
-// operations are those that a function can have; the other operations of
-// records come from the kernel or from accesses.
+// operations are the operations that a function in the table can have; records of other operations
+// come from the kernel or from accesses.
 var operations = map[bpf.Op]operation{
 	bpf.OpNone:         {},
 	bpf.OpAcquire:      {kinds: []Kind{KindMutex, KindRWLock, KindSpin}, returns: true},
@@ -406,7 +407,8 @@ func operationNames() []string {
 	return names
 }
 
-// suggest returns the end of a message about an unknown name: the nearest known one, or all.
+// suggest returns the end of a message about an unknown name: the most similar known one, or all
+// known ones.
 func suggest(name string, known []string) string {
 	best, distance := "", len(name)/2+1
 	for _, k := range known {

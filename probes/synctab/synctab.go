@@ -1,10 +1,10 @@
-// Package synctab is the table of synchronisation calls: which functions
-// synchronise, what each does and where its operands are. The operations are
-// data, not code: what ships with tracepredict is builtin.toml, and a user adds
-// a library's locks with a few lines of the same format.
+// Package synctab is the table of synchronisation calls: which functions synchronise, what each
+// does and where its operands are. The operations are data, not code: the calls that tracepredict
+// knows by itself are in builtin.toml, and a user adds a library's locks with a few lines of the
+// same format.
 //
-// It takes TOML texts and, for a match, the names of a symbol, and returns entries. The package
-// knows no ELF file, no probe and no process. A table is safe for concurrent use once made.
+// Its input is TOML texts and, for a match, the names of a symbol; its output is entries. The
+// package knows no ELF file, no probe and no process. A table is safe for concurrent use once made.
 package synctab
 
 import (
@@ -16,10 +16,10 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// Kind is the sort of object that a call acts on.
+// Kind is the kind of object that a call acts on.
 type Kind uint8
 
-// The kinds, with the names that tables give them.
+// The kinds, with their names in tables.
 const (
 	KindNone      Kind = iota
 	KindMutex          // "mutex"
@@ -42,39 +42,38 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ParseKind returns the kind of a name; "none" is not one.
+// ParseKind returns the kind with a name; "none" is not accepted.
 func ParseKind(name string) (Kind, bool) {
 	i := slices.Index(kindNames[1:], name)
 	return Kind(i + 1), i >= 0
 }
 
-// MaxArgument is the greatest argument number that an entry may name: the
-// arguments passed in registers on every architecture we know.
+// MaxArgument is the greatest argument number that an entry may have: as many arguments are passed
+// in registers on every supported architecture.
 const MaxArgument = 6
 
 // maxKindAt bounds Entry.KindAt, in bytes: no lock is that large.
 const maxKindAt = 4096
 
-// Entry is one row of the table: functions that do the same.
+// Entry is one row of the table: functions of the same operation.
 type Entry struct {
 	// Names are linkage names, or demangled names without parameters.
 	Names []string
-	Op    bpf.Op // OpNone: a row that takes its names out of the table
+	Op    bpf.Op // OpNone: the row removes its names from the table
 	Kind  Kind
-	// Object and Second are argument numbers from 1 to MaxArgument; Second
-	// is 0 if there is none. Second is the mutex of a wait and the initial
-	// value (semaphore) or number of threads (barrier) of an init, the start
-	// routine of a create.
+	// Object and Second are argument numbers from 1 to MaxArgument; Second is 0 if there is none.
+	// Second is the mutex of a wait, the initial value (semaphore) or number of threads (barrier) of
+	// an init, or the start routine of a create.
 	Object, Second int
-	// Shared, of an init, is the argument that is not 0 if other processes may use
-	// the object, and make it anew; 0 if there is none.
+	// Shared, for an init, is the number of the argument that is not 0 if other processes may use
+	// the object, and may initialise it too; 0 if there is none.
 	Shared int
-	// KindAt is the offset, in a read-write lock, of the 4 bytes that have whom it prefers,
-	// as glibc's has (event.Acquire); 0 if there are none.
+	// KindAt is the offset in bytes, in a read-write lock, of the 4 bytes that say whether it
+	// prefers readers or writers, as in glibc's locks (event.Acquire); 0 if there are none.
 	KindAt int
-	// Success is the returned values with which the operation has had its effect.
+	// Success says for which returned values the operation has had its effect.
 	Success bpf.Success
-	// Try marks a call that does not wait, Timed one that gives up after a while.
+	// Try marks a call that does not wait, Timed one that waits for a limited time.
 	Try, Timed bool
 	// Unwinds marks a call whose frame can be unwound (a cancellation point, a call that throws
 	// or runs the user's code), so that its return address must not be replaced: its return
@@ -86,21 +85,21 @@ type Entry struct {
 	Source string
 }
 
-// Table finds the entry of a function. The zero Table is empty.
+// Table maps names of functions to entries. The zero Table is empty.
 type Table struct {
 	entries []Entry
 	linkage map[string]int // name as linked → index into entries
 	pretty  map[string]int // demangled name without spaces → index
-	// tails are the last components of the names in pretty as mangled names
-	// contain them, for NeedsDemangling.
+	// tails are the last components of the names in pretty, as mangled names contain them, for
+	// NeedsDemangling.
 	tails []string
 }
 
 //go:embed builtin.toml
 var builtin []byte
 
-// Builtin returns the table of glibc's and musl's calls. An error is a fault
-// of the program's own table.
+// Builtin returns the table of glibc's and musl's calls. An error means that the built-in text is
+// invalid.
 func Builtin() (Table, error) {
 	entries, err := parse(bytes.NewReader(builtin), "builtin.toml")
 	if err != nil {
@@ -112,9 +111,8 @@ func Builtin() (Table, error) {
 	return newTable(entries), nil
 }
 
-// Entries returns the table's rows, those of later tables first. Rows without
-// operation are not among them, and names that another row has taken over are
-// not in theirs.
+// Entries returns the table's rows, those of tables merged later first. It leaves out rows without
+// an operation, and the names for which another row takes precedence.
 func (t Table) Entries() []Entry {
 	var out []Entry
 	for i, e := range t.entries {
@@ -126,9 +124,8 @@ func (t Table) Entries() []Entry {
 	return out
 }
 
-// Merge returns a table in which the rows of user come before those of t: a
-// name that both have is user's. A row of user without operation takes its
-// names out.
+// Merge returns a table in which the rows of user take precedence over those of t for the names
+// that both have. A row of user without an operation removes its names.
 func (t Table) Merge(user Table) Table {
 	return newTable(slices.Concat(user.entries, t.entries))
 }
@@ -140,8 +137,8 @@ func newTable(entries []Entry) Table {
 			if _, taken := t.linkage[name]; !taken {
 				t.linkage[name] = i
 			}
-			// A C++ function that happens to be called sem_wait is not
-			// the C library's.
+			// The built-in names are C names: a C++ function that is called sem_wait is not the C
+			// library's.
 			if !e.Builtin {
 				t.addPretty(name, i)
 			}

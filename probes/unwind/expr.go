@@ -4,15 +4,15 @@ import (
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Bounds of an expression: that of a linkage table's entry, the longest in use,
-// has nine steps.
+// Bounds of an expression: the number of steps, and of stack entries. The longest expression in
+// use, that of a linkage table's entry, has nine steps.
 const (
 	maxSteps = 256
 	maxDepth = 64
 )
 
-// evaluator computes DWARF expressions (DWARF 5, section 2.5) with the operations
-// that call frame information may use (section 6.4.2).
+// evaluator evaluates DWARF expressions (DWARF 5, section 2.5) with the operations that call frame
+// information may use (section 6.4.2).
 type evaluator struct {
 	abi    abi
 	regs   *Regs
@@ -21,11 +21,11 @@ type evaluator struct {
 	length int
 	stack  []uint64
 	failed bool
-	lost   bool // memory or a register was not there
+	lost   bool // a memory word or register that is needed is not known
 }
 
-// evaluate returns the top of the stack at the end; first, where there is one, lies
-// on it at the beginning.
+// evaluate returns the top of the stack at the end of an expression; the stack begins with first,
+// if it is given.
 func evaluate(m *Machine, regs *Regs, expr []byte, first ...uint64) (uint64, End) {
 	e := evaluator{abi: abiOf(m.Arch), regs: regs, memory: m.Memory, length: len(expr), stack: append(make([]uint64, 0, 8), first...)}
 	e.r = elffile.NewCursor(expr, 0, 0)
@@ -203,7 +203,7 @@ func (e *evaluator) shuffle(op byte) {
 	}
 }
 
-// jump goes to another place in the expression; the steps are bounded.
+// jump continues at another position of the expression; evaluate bounds the number of steps.
 func (e *evaluator) jump(op byte, expr []byte) {
 	by := int(int16(e.r.U16()))
 	if op == opBra && e.pop() == 0 || e.r.Failed() {
@@ -249,7 +249,8 @@ func (e *evaluator) compute(op byte) {
 	}
 }
 
-// binaryOp computes with the second entry of the stack, a, and its top, b.
+// binaryOp returns the result of an operation on the second entry of the stack, a, and its top, b;
+// false if there is none.
 func binaryOp(op byte, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:

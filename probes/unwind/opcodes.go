@@ -30,13 +30,13 @@ const (
 	cfaValOffsetSF       = 0x15
 	cfaValExpression     = 0x16
 	cfaAdvance8          = 0x1d // MIPS
-	cfaNegateRAStatePC   = 0x2c // arm64: signed with the address too
+	cfaNegateRAStatePC   = 0x2c // arm64: the signature depends on the PC too
 	cfaNegateRAState     = 0x2d // arm64
-	cfaArgsSize          = 0x2e // GNU: how much was pushed, which the CFA accounts for
+	cfaArgsSize          = 0x2e // GNU: number of pushed bytes, which the CFA includes already
 	cfaNegOffsetExtended = 0x2f // GNU
 )
 
-// extended executes an instruction that has a byte of its own.
+// extended executes an instruction whose opcode takes a whole byte.
 func (m *machine) extended(op byte, c *cie, r *elffile.Cursor) bool {
 	switch op {
 	case cfaNop:
@@ -93,7 +93,7 @@ func (m *machine) defineCFA(op byte, c *cie, r *elffile.Cursor) bool {
 		offset = int64(r.LEB(true) * c.dataAlign)
 	}
 	m.cfa = rule{kind: atOffset, n: offset}
-	return m.base >= 0 // an offset alone needs a register
+	return m.base >= 0 // an offset alone needs a register defined before
 }
 
 func (m *machine) defineRule(op byte, c *cie, r *elffile.Cursor) bool {

@@ -2,9 +2,8 @@ package unwind
 
 import "github.com/tracepredict/tracepredict/probes/insn"
 
-// DWARF's numbers of the registers of x86-64 that a caller may want to set
-// (System V ABI, AMD64 supplement, figure 3.36). The others lie between: R8 to
-// R15 are 8 to 15.
+// DWARF's numbers of the registers of x86-64 that a caller may want to set (System V ABI, AMD64
+// supplement, figure 3.36). R8 to R15 are 8 to 15.
 const (
 	RAX = 0
 	RDX = 1
@@ -29,20 +28,18 @@ const (
 	SP  = 31
 )
 
-// columns is how many registers are followed: vector registers have higher
-// numbers, and hold no address.
+// columns is the number of registers that are tracked: vector registers have higher numbers, and
+// hold no address.
 const columns = 32
 
-// Regs are the registers of a frame, as far as they are known. The zero value
-// knows none.
+// Regs holds the registers of a frame, as far as they are known. In the zero value none is known.
 type Regs struct {
 	PC     uint64
 	values [columns]uint64
 	known  uint32
 }
 
-// Set makes a register known by its DWARF number; one that is not followed is
-// ignored.
+// Set sets a register by its DWARF number; a register that is not tracked is ignored.
 func (r *Regs) Set(n int, v uint64) {
 	if n >= 0 && n < columns {
 		r.values[n] = v
@@ -58,10 +55,11 @@ func (r *Regs) Get(n int) (v uint64, ok bool) {
 	return r.values[n], true
 }
 
-// abi is what an architecture's calling convention fixes.
+// abi holds the DWARF numbers of the registers with a role in an architecture's calling convention;
+// -1: none.
 type abi struct {
 	sp, pc, lr, fp int
-	saved          uint32 // registers that a callee gives back as they were
+	saved          uint32 // set of the registers that a callee preserves
 }
 
 func abiOf(a insn.Arch) abi {
@@ -73,7 +71,7 @@ func abiOf(a insn.Arch) abi {
 	return abi{sp: RSP, pc: rip, lr: -1, fp: RBP, saved: 1<<RBX | 1<<RBP | r12to15}
 }
 
-// get is Get that knows the program counter too, where it has a number.
+// get is Get, and returns the program counter too, if it has a number.
 func (a abi) get(r *Regs, n int) (uint64, bool) {
 	if n == a.pc {
 		return r.PC, true

@@ -4,7 +4,7 @@ import (
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// ruleKind is how a register's value in the calling frame is found.
+// ruleKind is the kind of rule by which a register's value in the calling frame is found.
 type ruleKind uint8
 
 // Rules of DWARF 5, section 6.4.1.
@@ -19,20 +19,20 @@ const (
 	isExpr     // is what the expression computes
 )
 
-// rule is how one value is found.
+// rule is the rule by which one value is found.
 type rule struct {
 	kind ruleKind
 	n    int64
 	expr []byte
 }
 
-// Row is how to go from the registers at an address to those of the caller.
+// Row holds the rules that compute the caller's registers from those at an address.
 type Row struct {
-	cfa    rule // atOffset of register base, or isExpr
+	cfa    rule // atOffset n from register base, or isExpr
 	base   int
 	ra     int
-	rules  []columnRule // without the unspecified
-	signal bool         // the caller was interrupted here: its address is exact
+	rules  []columnRule // without unspecified rules
+	signal bool         // the caller was interrupted by a signal: its program counter is exact
 	signed bool         // the return address has an authentication code (arm64)
 }
 
@@ -52,7 +52,7 @@ type machine struct {
 	remembered []saved
 }
 
-// saved is what DW_CFA_remember_state keeps.
+// saved is the state that DW_CFA_remember_state saves.
 type saved struct {
 	cfa    rule
 	base   int
@@ -60,14 +60,16 @@ type saved struct {
 	signed bool
 }
 
-// Bounds of a program: compilers nest states two deep, and the instructions for a
-// function of a megabyte take some ten kilobytes.
+// Bounds of a program of call frame instructions: the depth of remembered states, and the size in
+// bytes. Compilers nest states two deep, and the instructions for a function of a megabyte take
+// some ten kilobytes.
 const (
 	maxRemembered = 64
 	maxProgram    = 1 << 18
 )
 
-// rowAt executes an entry's instructions up to addr.
+// rowAt returns the row at addr, by executing an entry's instructions up to it; nil if they are
+// invalid.
 func (s *section) rowAt(f fde, addr uint64) *Row {
 	m := machine{loc: f.lo, base: -1}
 	if !m.run(f.cie, s.Bytes[f.cie.lo:f.cie.hi], s.Addr+uint64(f.cie.lo), s.Data, ^uint64(0)) {
@@ -96,8 +98,8 @@ func (r *Row) rule(column int) rule {
 	return rule{}
 }
 
-// run executes instructions until they are about code after addr. It returns false if
-// they make no sense.
+// run executes instructions up to the first that applies to code after addr. It returns false if
+// they are invalid.
 func (m *machine) run(c *cie, program []byte, at, data, addr uint64) bool {
 	r := elffile.NewCursor(program[:min(len(program), maxProgram)], at, data)
 	for r.Left() > 0 {

@@ -9,9 +9,8 @@ import (
 	elffile "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// section finds and reads the entries of a section of call frame information:
-// by the linker's index where there is one, else by an index of its own, which
-// is made when it is first needed.
+// section finds and reads the entries of a section of call frame information: by the linker's index
+// if there is one, else by an index of its own, which is built at the first need.
 type section struct {
 	elffile.CallFrames
 	cies    map[int]*cie
@@ -19,7 +18,7 @@ type section struct {
 	index   []indexEntry // by lo
 }
 
-// indexEntry is where the entry of a range of code is.
+// indexEntry maps a range of code to the offset of its entry.
 type indexEntry struct {
 	lo, hi uint64
 	at     int
@@ -30,10 +29,10 @@ type cie struct {
 	codeAlign uint64
 	dataAlign uint64 // signed
 	ra        int    // the column of the return address
-	enc       byte   // of addresses
-	z         bool   // frame entries have augmentation data
-	signal    bool   // the frames are interrupted ones, not calling ones
-	lo, hi    int    // its instructions
+	enc       byte   // encoding of addresses
+	z         bool   // whether frame entries have augmentation data
+	signal    bool   // whether the frames are interrupted ones, not calling ones
+	lo, hi    int    // offsets of its instructions
 }
 
 // fde is a frame description entry: how to unwind code in [lo, hi).
@@ -44,18 +43,17 @@ type fde struct {
 	addr    uint64 // of program
 }
 
-// record is the frame around an entry of either kind.
+// record has the offsets of the parts of an entry of either kind.
 type record struct {
 	body, end int
-	cie       int // where the common entry begins; -1: this is one
+	cie       int // offset of the common entry; -1: this entry is one
 }
 
-// Bounds of an index: the largest programs in use have half a million
-// functions.
+// Bounds of an index: the largest programs in use have half a million functions.
 const (
 	maxEntries = 1 << 23
-	maxNear    = 16   // entries before an address that are looked at: they should not overlap
-	maxCIEs    = 4096 // kept: a linked file has some hundreds
+	maxNear    = 16   // entries before an address that are examined: entries should not overlap
+	maxCIEs    = 4096 // common entries that are kept: a linked file has some hundreds
 )
 
 func newSection(c elffile.CallFrames) *section {
@@ -88,10 +86,10 @@ func (s *section) find(addr uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// byLinkerIndex searches .eh_frame_hdr (LSB 5.0, section 10.6.2), in the one form
-// that linkers write and libgcc searches: pairs of 4-byte distances from the
-// header, of a function and of its entry, sorted. If they are not sorted, what is
-// found does not contain the address.
+// byLinkerIndex searches .eh_frame_hdr (LSB 5.0, section 10.6.2), in the only form that linkers
+// write and libgcc searches: sorted pairs of 4-byte distances from the header, of a function and of
+// its entry. If they are not sorted, the entry found does not contain the address, which find
+// checks.
 func (s *section) byLinkerIndex(addr uint64) (at int, ok bool) {
 	const version, udata4, pairs, sdata4OfHeader = 1, 0x03, 8, 0x3b
 	r := elffile.NewCursor(s.Index, s.IndexAddr, s.IndexAddr)
@@ -118,7 +116,7 @@ func (s *section) byLinkerIndex(addr uint64) (at int, ok bool) {
 	return int(offset), offset < uint64(len(s.Bytes))
 }
 
-// scan makes the index of all entries.
+// scan builds the index of all entries.
 func (s *section) scan() {
 	for at := 0; len(s.Bytes)-at >= 4 && len(s.index) < maxEntries; {
 		if binary.LittleEndian.Uint32(s.Bytes[at:]) == 0 {
@@ -142,7 +140,7 @@ func (s *section) scan() {
 	slices.SortStableFunc(s.index, func(a, b indexEntry) int { return cmp.Compare(a.lo, b.lo) })
 }
 
-// record reads the head of the entry at an offset.
+// record reads the header of the entry at an offset.
 func (s *section) record(at int) (rec record, ok bool) {
 	if at < 0 || at >= len(s.Bytes) {
 		return rec, false
@@ -190,7 +188,7 @@ func (s *section) entry(at int) (f fde, ok bool) {
 	}
 	r := s.cursor(rec.body, rec.end)
 	lo, direct := r.Pointer(f.cie.enc)
-	size := r.Value(f.cie.enc &^ 0x08) // a length has no sign, whatever the format says
+	size := r.Value(f.cie.enc &^ 0x08) // a length is unsigned, whatever the encoding says
 	if f.cie.z {
 		r.Take(r.LEB(false))
 	}
@@ -203,7 +201,7 @@ func (s *section) entry(at int) (f fde, ok bool) {
 	return f, true
 }
 
-// common returns the common entry at an offset; nil if there is no sound one.
+// common returns the common entry at an offset; nil if there is no valid one.
 func (s *section) common(at int) *cie {
 	c, known := s.cies[at]
 	if known {
@@ -252,8 +250,8 @@ func (s *section) readCommon(rec record) *cie {
 	return c
 }
 
-// augment reads augmentation data (LSB 5.0, section 10.6.1.1.1; 'B' is of Arm: the
-// key that signs return addresses).
+// augment reads augmentation data (LSB 5.0, section 10.6.1.1.1; 'B' is defined by Arm: the key that
+// signs return addresses).
 func (c *cie) augment(r *elffile.Cursor, letters string) bool {
 	c.z = true
 	n := r.LEB(false)

@@ -1,14 +1,13 @@
-// Package unwind walks call stacks by call frame information, which compilers
-// leave in programs for exceptions: code without frame pointers is no obstacle.
+// Package unwind walks call stacks by call frame information, which compilers emit for exceptions:
+// it works for code without frame pointers.
 //
-// It is pure. In go the registers of a frame, the modules by address, and memory
-// as a function, which may know no more than a copy of the top of the stack; out
-// come return addresses, the innermost first, and why there are no more. It knows
-// no process, and does not name what it finds. Formats: DWARF 5, section 6.4, and
-// Linux Standard Base Core 5.0, section 10.6.
+// It is pure. Its input is the registers of a frame, the modules by address, and memory as a
+// function, which may know only a copy of the top of the stack. Its output is the return addresses,
+// innermost first, and the reason why there are no more. It knows no process, and does not name
+// what it finds. Formats: DWARF 5, section 6.4, and Linux Standard Base Core 5.0, section 10.6.
 //
-// Damaged information leads to a shorter call chain, never to a panic, and costs no more
-// memory than a few times the section that it is in.
+// Damaged information leads to a shorter call stack, never to a panic, and costs no more memory
+// than a few times the section that it is in.
 package unwind
 
 import (
@@ -18,38 +17,38 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Table is the call frame information of one binary. It reads the file when first asked,
-// and keeps what it has computed. Its methods may be called concurrently.
+// Table is the call frame information of one binary. It reads the file at its first use, and caches
+// the rows that it has computed. Its methods may be called concurrently.
 type Table struct {
 	f *elf.File
 
 	mu       sync.Mutex // guards all below; taken before those of the file
 	loaded   bool
 	eh       *section
-	debug    *section // nil: not needed yet
+	debug    *section // nil: not read yet
 	rows     map[uint64]*Row
 	problems []error
 }
 
-// maxRows bounds the rows that are kept; others are computed again.
+// maxRows bounds the number of cached rows; others are computed again.
 const maxRows = 1 << 15
 
-// New makes a table of the file, which must stay open until the first question has
-// been answered, and longer if code shall be found that only .debug_frame knows. The
-// result is never nil; of a file without call frame information it knows no row.
+// New returns a table of the file, which must stay open until the first row has been requested, and
+// longer if rows are needed that only .debug_frame has. The result is never nil; for a file without
+// call frame information it has no rows.
 func New(f *elf.File) *Table {
 	return &Table{f: f, rows: map[uint64]*Row{}}
 }
 
-// Problems returns what could not be read so far.
+// Problems returns the errors of reading the file so far.
 func (t *Table) Problems() []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]error(nil), t.problems...)
 }
 
-// Row returns what is known of the code at an address as linked; nil if that is
-// nothing. Rows are shared: they do not change.
+// Row returns the row of the code at an address as linked; nil if there is none. Rows are shared:
+// they do not change.
 func (t *Table) Row(addr uint64) *Row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,8 +89,7 @@ func (t *Table) section(read func() (elf.CallFrames, error)) *section {
 	return newSection(c)
 }
 
-// AfterCall reports whether an address, as linked, is one that a call would return
-// to.
+// AfterCall reports whether an address, as linked, is one to which a call may return.
 func (t *Table) AfterCall(addr uint64) bool {
 	if t.f.Arch() == insn.ARM64 {
 		b, err := t.f.Bytes(addr-4, 4)
@@ -102,8 +100,8 @@ func (t *Table) AfterCall(addr uint64) bool {
 		const bl, blr = 0x94000000, 0xd63f0000
 		return word&0xfc000000 == bl || word&0xfffffc1f == blr
 	}
-	// A call takes 2 to 7 bytes: e8 and a distance, or ff with 2 in the middle of
-	// its ModRM byte (Intel SDM, volume 2, CALL).
+	// A call takes 2 to 7 bytes: e8 and a distance, or ff with 2 in the middle of its ModRM byte
+	// (Intel SDM, volume 2, CALL).
 	for n := uint64(2); n <= 7; n++ {
 		if b, err := t.f.Bytes(addr-n, int(n)); err == nil && uint64(len(b)) == n && isCall(b) {
 			return true

@@ -4,18 +4,18 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// End is why a call chain has no more frames.
+// End is the reason why a call stack has no more frames.
 type End uint8
 
 // The ends.
 const (
 	endNone      End = iota
 	EndOutermost     // the frame is a thread's or the program's first
-	EndNoFrames      // the code has no call frame information, nor a frame pointer that leads on
+	EndNoFrames      // the code has neither call frame information nor a usable frame pointer
 	EndMemory        // memory or a register that is needed is not known
-	EndLoop          // the stack pointer would not rise
-	EndBound         // as many frames as were asked for
-	EndDamaged       // the call frame information makes no sense
+	EndLoop          // the stack pointer would not increase
+	EndBound         // the requested number of frames is reached
+	EndDamaged       // the call frame information is invalid
 )
 
 // String returns the reason in words.
@@ -37,28 +37,26 @@ func (e End) String() string {
 	return "not ended"
 }
 
-// MaxFrames bounds every walk.
+// MaxFrames bounds the number of frames of every walk.
 const MaxFrames = 1024
 
-// Machine is where a walk takes place.
+// Machine is what a walk needs to know of the process: its architecture, modules and memory.
 type Machine struct {
 	Arch insn.Arch
-	// Find returns the table of the module that contains pc, and what must be
-	// subtracted from pc to have its address as linked.
+	// Find returns the table of the module that contains pc, and the bias: pc minus bias is the
+	// address as linked.
 	Find func(pc uint64) (t *Table, bias uint64, ok bool)
 	// Memory returns the little-endian number of size (1, 2, 4 or 8) bytes at addr.
 	Memory func(addr uint64, size int) (uint64, bool)
 }
 
-// Walk appends to out the return addresses of the frames above that of regs, the
-// innermost first, at most max (and MaxFrames), and returns why it ended. A frame that
-// a signal interrupted has no return address: what is given is where it was
-// interrupted, plus one, so that the byte before an address of the result is always
-// one of the instruction that the frame is in.
+// Walk appends to out the return addresses of the frames above that of regs, innermost first, at
+// most max (and MaxFrames), and returns the reason why it ended. A frame that a signal interrupted
+// has no return address: Walk appends the address where it was interrupted, plus one, so that the
+// byte before each address of the result is always in the instruction that the frame executes.
 //
-// On x86-64 regs should know RSP, and what there is of RBX, RBP and R12 to R15; on
-// arm64 SP, LR, FP and X19 to X28. What a signal frame or a stub needs beyond that
-// is in memory.
+// On x86-64 regs should have RSP and, if known, RBX, RBP and R12 to R15; on arm64 SP, LR, FP and
+// X19 to X28. What a signal frame or a stub needs beyond that is in memory.
 func (m *Machine) Walk(regs Regs, max int, out []uint64) ([]uint64, End) {
 	w := walker{Machine: m, abi: abiOf(m.Arch), regs: regs, exact: true}
 	for range min(max, MaxFrames) {
@@ -74,15 +72,15 @@ func (m *Machine) Walk(regs Regs, max int, out []uint64) ([]uint64, End) {
 	return out, EndBound
 }
 
-// walker is a walk on its way.
+// walker is the state of a walk.
 type walker struct {
 	*Machine
 	abi   abi
 	regs  Regs
-	exact bool // the program counter is that of the next instruction, not a return address
+	exact bool // the program counter is the address of the next instruction, not a return address
 }
 
-// step goes to the calling frame.
+// step moves to the calling frame.
 func (w *walker) step() End {
 	row := w.row()
 	if row == nil {
@@ -102,14 +100,14 @@ func (w *walker) step() End {
 	}
 	top, _ := next.Get(w.abi.sp)
 	if !row.signal && (top < sp || top == sp && !w.leaf(row)) {
-		return EndLoop // a signal may have a stack of its own, anywhere
+		return EndLoop // a signal handler may have a stack of its own, at any address
 	}
 	w.regs, w.exact = next, row.signal
 	return endNone
 }
 
-// leaf reports whether a frame may be empty: its return address is in a register
-// still, which is so of the innermost alone.
+// leaf reports whether a frame may be empty: its return address is still in a register, which is
+// possible only for the innermost frame.
 func (w *walker) leaf(row *Row) bool {
 	switch row.rule(row.ra).kind {
 	case unspecified, sameValue, inRegister:
@@ -118,9 +116,9 @@ func (w *walker) leaf(row *Row) bool {
 	return false
 }
 
-// row finds how to unwind the frame. A return address may be the first of the next
-// function, where the call was the last instruction; but the code that a signal
-// handler returns to was not called, and may begin there.
+// row returns the row of the frame. If the call was the last instruction of a function, the return
+// address is the first of the next one, so the row is that of the byte before. But the code to
+// which a signal handler returns was not called, and may begin at the return address.
 func (w *walker) row() *Row {
 	if w.exact {
 		return w.rowOf(w.regs.PC)
@@ -181,14 +179,14 @@ func (w *walker) caller(row *Row, cfa uint64) (next Regs, end End) {
 	return next, endNone
 }
 
-// returnAddress finds where the frame returns to.
+// returnAddress returns the address to which the frame returns.
 func (w *walker) returnAddress(row *Row, cfa uint64) (uint64, End) {
 	r := row.rule(row.ra)
 	if r.kind == undefined {
 		return 0, EndOutermost
 	}
 	if (r.kind == unspecified || r.kind == sameValue) && (row.ra != w.abi.lr || !w.exact) {
-		return 0, EndDamaged // the register has been used by what this frame called
+		return 0, EndDamaged // the called function has overwritten the register
 	}
 	v, end := w.apply(r, row.ra, cfa)
 	if end != endNone {
@@ -203,12 +201,11 @@ func (w *walker) returnAddress(row *Row, cfa uint64) (uint64, End) {
 	return v, endNone
 }
 
-// withoutCode removes an authentication code from a user's address on arm64: it is
-// in the bits above the address space, of which user programs get 48 bits unless
-// they ask for more.
+// withoutCode removes the authentication code from a user address on arm64: it is in the bits above
+// the address space, which has 48 bits unless the program asks for more.
 func withoutCode(v uint64) uint64 { return v & (1<<48 - 1) }
 
-// apply computes the value that a rule gives for a register.
+// apply returns the value that a rule computes for a register.
 func (w *walker) apply(r rule, column int, cfa uint64) (v uint64, end End) {
 	ok := false
 	switch r.kind {
@@ -234,10 +231,10 @@ func (w *walker) apply(r rule, column int, cfa uint64) (v uint64, end End) {
 	return v, endNone
 }
 
-// guess goes to the calling frame without call frame information: what it finds
-// must be an address that a call returns to, in a module that is known. The
-// innermost frame may not have begun yet, as in a linkage table's stub; else its
-// frame pointer leads on, if it keeps one.
+// guess moves to the calling frame without call frame information: what it finds must be an address
+// to which a call returns, in a known module. The innermost function may not have set up its frame
+// yet, as in a linkage table's stub; otherwise guess follows the frame pointer, if the function
+// keeps one.
 func (w *walker) guess() End {
 	sp, ok := w.regs.Get(w.abi.sp)
 	if !ok {
@@ -261,7 +258,8 @@ func (w *walker) guess() End {
 	return endNone
 }
 
-// guessLeaf takes the return address of a frame that has none of its own yet.
+// guessLeaf moves to the caller of a function that has not set up its frame: the return address is
+// in lr, or on top of the stack.
 func (w *walker) guessLeaf(sp uint64) bool {
 	if w.abi.lr >= 0 {
 		ra, ok := w.regs.Get(w.abi.lr)
