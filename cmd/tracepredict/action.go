@@ -19,11 +19,12 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// action is one --on-violation, which is done while the program runs.
+// action is an --on-violation: what is done, while the program runs, when a property is
+// violated.
 type action struct {
-	command string      // for the shell; "" if it is none
-	signal  unix.Signal // 0 if it is none
-	core    bool
+	command string      // shell command to run; "": none
+	signal  unix.Signal // signal to send; 0: none
+	core    bool        // end the program with a core dump
 }
 
 // parseAction reads "run COMMAND", "signal NAME" or "core".
@@ -55,17 +56,17 @@ func signalNamed(name string) unix.Signal {
 	return unix.SignalNum(name)
 }
 
-// actor does what --on-violation asks, once for each property. The observation goes on
-// meanwhile.
+// actor performs the actions of --on-violation, once for each property. The observation
+// continues meanwhile.
 type actor struct {
 	actions []action
 	session func() *loader.Session
 	stderr  io.Writer
 
-	mu   sync.Mutex    // guards stderr and took
-	took time.Duration // processor time of commands that have ended
-	done map[string]bool
-	busy sync.WaitGroup
+	mu   sync.Mutex      // guards stderr and took
+	took time.Duration   // processor time of commands that have ended
+	done map[string]bool // properties whose actions have been started
+	busy sync.WaitGroup  // actions that run
 }
 
 func newActor(texts []string, session func() *loader.Session, stderr io.Writer) (*actor, error) {
@@ -80,7 +81,8 @@ func newActor(texts []string, session func() *loader.Session, stderr io.Writer) 
 	return a, nil
 }
 
-// violated is called from the pipeline when a property's violation is first known.
+// violated starts the actions when a property is first known to be violated. The goroutine that
+// handles records calls it.
 func (a *actor) violated(property, message string) {
 	if a.done[property] {
 		return
@@ -101,7 +103,7 @@ func (a *actor) violated(property, message string) {
 	}
 }
 
-// wait returns when all actions that were begun have ended.
+// wait returns when all actions that were started have ended.
 func (a *actor) wait() { a.busy.Wait() }
 
 func (a *actor) do(act action, property, message string) error {
@@ -123,7 +125,7 @@ func (a *actor) do(act action, property, message string) error {
 	return nil
 }
 
-// add counts the processor time of a command; p is nil if it never ran.
+// add adds the processor time of a command; p is nil if the command never ran.
 func (a *actor) add(p *os.ProcessState) {
 	if p == nil {
 		return
@@ -140,7 +142,7 @@ func (a *actor) cpu() time.Duration {
 	return a.took
 }
 
-// found takes a finding of a property when it is first known.
+// found handles a finding of a property when it is first known.
 func (a *actor) found(f *finding.Finding) {
 	if f.Confidence != finding.Potential {
 		a.violated(f.Property, f.Message)

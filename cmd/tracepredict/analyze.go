@@ -25,7 +25,7 @@ type analyzeFlags struct {
 	lockFlags
 	misuseFlags
 	spec   specFlags
-	wants  *specification // of spec
+	wants  *specification // the content of spec; nil without --spec
 	strict bool
 }
 
@@ -116,7 +116,8 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	return p.print(rep)
 }
 
-// openTrace opens a trace of any kind, which its content shows. Strict is for STD text.
+// openTrace opens a trace in any format, which it recognises by the content. strict concerns STD
+// text.
 func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), err error) {
 	var in io.Reader = os.Stdin
 	closeTrace = func() {}
@@ -150,5 +151,5 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 	return src, closeTrace, nil
 }
 
-// noText reports whether a character cannot be in a text, STD text included.
+// noText reports whether a text, STD text included, cannot contain a character.
 func noText(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f }

@@ -69,7 +69,7 @@ func (a *app) check(f *checkFlags, name string) error {
 	return err
 }
 
-// detail returns problems with their lines.
+// detail returns the problems as text, with their lines.
 func detail(problems syntax.List) string {
 	if len(problems) == 0 {
 		return ""
@@ -77,7 +77,8 @@ func detail(problems syntax.List) string {
 	return problems.Error() + "\n"
 }
 
-// faulty returns an error, of exit status 2, with the number of errors of a specification.
+// faulty returns an error, with exit status 2, that contains the number of errors in a
+// specification.
 func faulty(name string, problems syntax.List) error {
 	n := 0
 	for _, p := range problems {
@@ -91,7 +92,7 @@ func faulty(name string, problems syntax.List) error {
 	return usage("%s: %d errors", name, n)
 }
 
-// checkJSON writes a description, or the errors, as JSON.
+// checkJSON writes a description, which includes the errors, as JSON.
 func (a *app) checkJSON(d *spec.Description) error {
 	enc := json.NewEncoder(a.stdout)
 	enc.SetIndent("", "  ")
@@ -156,8 +157,8 @@ func writeProperty(w io.Writer, p *spec.Described) error {
 	return writeBadPrefix(w, p)
 }
 
-// writeBadPrefix writes a shortest word as letters, and as a table with a column for
-// each state.
+// writeBadPrefix writes a shortest word that violates the property, as letters and as a table
+// with a column for each state.
 func writeBadPrefix(w io.Writer, p *spec.Described) error {
 	if p.BadPrefix == nil {
 		fmt.Fprintf(w, "  bad prefix    none: it can never be violated\n\n")

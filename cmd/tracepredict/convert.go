@@ -83,7 +83,7 @@ func same(from, to string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b) && a.Mode().IsRegular()
 }
 
-// createOutput opens what a trace is written to.
+// createOutput opens the output for a trace.
 func createOutput(name, form string) (*os.File, error) {
 	if name != standard {
 		return createFile("write the trace", name)
@@ -96,7 +96,7 @@ func createOutput(name, form string) (*os.File, error) {
 
 func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error {
 	var e event.Event
-	err := src.Next(&e) // before the first event the source knows no program
+	err := src.Next(&e) // the source knows the program from its first event on
 	w, failed := newEventWriter(f, src, out)
 	if failed != nil {
 		return failed
@@ -119,8 +119,8 @@ func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error 
 	return errors.Join(err, closing)
 }
 
-// eventWriter writes a form of a trace. Finish ends it, also after a source that was not
-// whole, and returns a sentence on what the form could not carry.
+// eventWriter writes a trace in some format. finish ends it, also after a source that was cut
+// short, and returns a sentence on what the format could not represent.
 type eventWriter interface {
 	Event(*event.Event)
 	finish(whole bool) (left string, err error)
@@ -143,8 +143,8 @@ type stdWriter struct{ *std.Writer }
 
 func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
 
-// location returns a text that tells source locations apart as reports do: by the frame
-// that a reader looks for.
+// location returns a text that distinguishes source locations as reports do: by the frame that a
+// reader looks for.
 func location(frames []event.Frame) string {
 	f := run.OwnFrame(frames)
 	if f.Line != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// debugNotes returns sentences on the debug information that the findings shown lack.
+// debugNotes returns sentences on debug information that is missing for the findings shown.
 func (r *observation) debugNotes(rep report.Report) []string {
 	shown := rep.AtLeast(finding.Confidence(r.flags.confidence))
 	return r.live.DebugNotes(func(visit func([]event.Frame)) {

@@ -10,10 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// runDoctor prints what the checks found: a table, a verdict, and what to do,
-// each remedy once. The error, of exit status 125, names what is needed and
-// missing; nil if nothing is. The last check decides over those that could not
-// be carried out.
+// runDoctor prints the results of the checks: a table, a verdict, and the remedies, each once.
+// It returns an error with exit status 125 that names what is needed and missing; nil if nothing
+// is. If a check could not be carried out, the last check decides.
 func runDoctor(w io.Writer, checks []doctor.Check) error {
 	if err := printChecks(w, checks); err != nil {
 		return fmt.Errorf("print the checks: %w", err)
@@ -44,17 +43,18 @@ func printChecks(w io.Writer, checks []doctor.Check) error {
 	return tw.Flush()
 }
 
-// cell keeps a text, such as a kernel's message, in its line and column.
+// cell replaces white space in a text, such as a kernel's message, so that the text stays in its
+// line and column of the table.
 func cell(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// missingChecks names what is needed and not there. An unknown alone does not
-// count: another check that is needed tells what is in the way. But the last
-// one must be a yes.
+// missingChecks returns the names of checks that are needed and failed. A check that is unknown
+// does not count unless it is the last one, which must be a yes: if an unknown one matters,
+// another needed check fails and names the cause.
 func missingChecks(checks []doctor.Check) []string {
 	var missing []string
 	for i, c := range checks {
 		last := i == len(checks)-1
-		// Where the last fails for a cause already named, that is enough.
+		// If a cause has been named already, the failure of the last check adds nothing.
 		if last && c.State != doctor.Yes && len(missing) > 0 {
 			break
 		}
@@ -80,9 +80,8 @@ func verdict(missing []string, checks []doctor.Check) string {
 	return "tracepredict works here.\n"
 }
 
-// remedies returns what to do, in the order of the checks, each once with the
-// names of what it mends: of what is missing, if anything is, not of what
-// merely could not be tried without it.
+// remedies returns the remedies, each once, in the order of the checks, with the names of the
+// checks that it helps: those that failed or, if none did, those that are unknown.
 func remedies(checks []doctor.Check) string {
 	var order []string
 	mends := map[string]map[doctor.State][]string{}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createFile creates the file that a flag asks for. The error tells what to do.
+// createFile creates the file that a flag names. Its error includes a remedy.
 func createFile(flag, name string) (*os.File, error) {
 	file, err := os.Create(name)
 	if err == nil {
@@ -29,8 +29,8 @@ func createFile(flag, name string) (*os.File, error) {
 	return nil, fmt.Errorf("%s: %w%s", flag, err, remedy)
 }
 
-// standardOutput returns standard output by another descriptor than 1: with that, a closed
-// pipe is an error like any other and does not end the tool.
+// standardOutput returns standard output under another descriptor than 1. A write to it when the
+// pipe is closed returns an error; on descriptor 1 it would end the tool.
 func standardOutput() (*os.File, error) {
 	fd, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -39,9 +39,9 @@ func standardOutput() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "standard output"), nil
 }
 
-// outliveReaders keeps a closed pipe on standard output or error from ending the tool
-// while it observes a program: writing fails then, and the trace is kept. Where the signal
-// is ignored it stays ignored, also for the program.
+// outliveReaders prevents a closed pipe on standard output or standard error from ending the
+// tool while it observes a program: writing fails then, and the trace is kept. If SIGPIPE is
+// ignored it stays ignored, for the program too.
 func outliveReaders() {
 	if !signal.Ignored(unix.SIGPIPE) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)

@@ -17,7 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/live"
 )
 
-// documentedFlags reads the table of docs/cli.md: the commands of each flag.
+// documentedFlags returns the commands of each flag in the table of docs/cli.md.
 func documentedFlags(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/cli.md")
@@ -37,11 +37,12 @@ func documentedFlags(t *testing.T) map[string][]string {
 			out[m[1]] = commands
 		}
 	}
-	delete(out, "version") // of no command
+	delete(out, "version") // a flag of no command
 	return out
 }
 
-// docs/cli.md has each flag that --help of a command lists, and no other.
+// TestFlagsAreDocumented: docs/cli.md has each flag that the --help of a command lists, and no
+// other.
 func TestFlagsAreDocumented(t *testing.T) {
 	flag := regexp.MustCompile(`(?m)^ +(?:-[a-z], )?--([a-z-]+)`)
 	a := &app{}
@@ -80,7 +81,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// Defaults are written in help and docs as the constants have them.
+// TestDefaultsAreQuoted: the defaults in help and docs are those of the constants.
 func TestDefaultsAreQuoted(t *testing.T) {
 	of := loader.DefaultLetGo()
 	for _, c := range []struct {
@@ -119,8 +120,8 @@ func TestDefaultsAreQuoted(t *testing.T) {
 	}
 }
 
-// quotes reports whether a line of a text names a flag and has a number, neither as part of
-// another.
+// quotes reports whether some line of a text contains both a flag and a number, neither as part
+// of another.
 func quotes(text, flag, digits string) bool {
 	name, number := regexp.MustCompile(`--`+flag+`\b`), regexp.MustCompile(`\b`+digits+`\b`)
 	for line := range strings.Lines(text) {

@@ -16,7 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// What --on-hang does.
+// The values of --on-hang.
 const (
 	hangReport = "report"
 	hangKill   = "kill"
@@ -24,17 +24,17 @@ const (
 )
 
 // hangTeller looks for hangs while the program runs, prints them at once, and does what
-// --on-hang asks.
+// --on-hang asks for.
 type hangTeller struct {
 	run    *observation
 	stderr io.Writer
-	stop   chan struct{}
+	stop   chan struct{} // closed: stop looking
 	busy   sync.WaitGroup
-	looked func([]run.Seen) // takes what the threads do when the observation begins; nil: not wanted
-	// attached reports that tracepredict did not start the program, and does not end it.
+	looked func([]run.Seen) // called with what the threads do when the observation begins; nil: not called
+	// attached means that tracepredict did not start the program.
 	attached bool
-	// Used by the goroutine that reads records: how many findings have been printed, and
-	// whether it was printed what could end the program.
+	// The goroutine that reads records alone uses these. told is the number of findings of hangs
+	// that have been handled; advised means that advise has printed its line.
 	told    int
 	advised bool
 }
@@ -43,12 +43,12 @@ func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller 
 	return &hangTeller{run: r, attached: attached, stderr: stderr, stop: make(chan struct{})}
 }
 
-// start begins to look for hangs. There must be a session.
+// start starts to look for hangs. The session must exist.
 func (h *hangTeller) start() {
 	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, Told: h.tell, Looked: h.looked})
 }
 
-// watch looks until end is called.
+// watch starts a goroutine that looks for hangs until end is called.
 func (h *hangTeller) watch(by live.Hangs) {
 	h.busy.Go(func() { by.Watch(h.stop) })
 }
@@ -59,8 +59,8 @@ func (h *hangTeller) end() {
 	h.busy.Wait()
 }
 
-// standing prints in one line what the threads of an attached process do, if some of them
-// wait for locks and no hang has been printed that explains it.
+// standing prints in one line what the threads of an attached process do, if some of them wait
+// for locks and no hang that explains it has been printed.
 func (h *hangTeller) standing(seen []run.Seen) {
 	forLock := func(s run.Seen) bool { return s.Op.IsAcquire() }
 	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
@@ -88,7 +88,7 @@ func (h *hangTeller) tell() {
 	}
 	var text bytes.Buffer
 	if err := report.WriteHangs(&text, rep, h.run.printer.layoutOf(h.stderr)); err == nil {
-		_, _ = h.stderr.Write(text.Bytes()) // what cannot be written is in the report too
+		_, _ = h.stderr.Write(text.Bytes()) // if this fails, the report still has the hang
 	}
 	for _, f := range fresh {
 		if f.Confidence == finding.Observed && !f.Bounded {
@@ -109,8 +109,9 @@ func (h *hangTeller) act(f *finding.Finding) {
 	}
 }
 
-// advise prints, once, that a program that tracepredict started goes on hanging, and how
-// to end it: the log of a job that does not end should show that.
+// advise prints, once, that a program which tracepredict started and which hangs is left
+// running, and how to have such a program ended: the log of a job that never ends should show
+// that.
 func (h *hangTeller) advise() {
 	if h.attached || h.advised {
 		return
@@ -131,7 +132,7 @@ func (h *hangTeller) finish(f *finding.Finding) error {
 	}
 	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {
-	case pid != s.PID(): // a child: it alone hangs
+	case pid != s.PID(): // only a child hangs
 		return unix.Kill(pid, sig)
 	case sig == unix.SIGABRT:
 		return s.DumpCore()

@@ -21,7 +21,7 @@ import (
 
 func (a *app) hangCommand() *cobra.Command {
 	var f observeFlags
-	f.register(&cobra.Command{}) // what else there is has its default
+	f.register(&cobra.Command{}) // sets the defaults of flags that this command does not have
 	f.confidence = string(finding.Potential)
 	cmd := &cobra.Command{
 		Use:   "hang [flags] PID",
@@ -50,7 +50,7 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 	return cmd
 }
 
-// hang looks at a process once.
+// hang looks at a process once and reports what its threads do.
 func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	r, err := newRun(f, a.stderr, true)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	return a.tellLook(r, program, seen)
 }
 
-// tellLook prints what a look found.
+// tellLook prints the report of such a look.
 func (a *app) tellLook(r *observation, program string, seen []run.Seen) error {
 	look := report.Run{Summary: run.Summary{
 		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),

@@ -20,11 +20,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkLive observes testdata/cache.c as a user does, in this process, and
-// BenchmarkAnalyze analyses the trace of such a run. An operation is a round of
-// the program. What counts is the processor time of the tool, not the program's;
-// planning and the report are in it. Their profile is what the compiler optimises
-// the tool for: make pgo.
+// BenchmarkLive observes testdata/cache.c as a user does, in this process, and BenchmarkAnalyze
+// analyses the trace of such a run. An operation is one iteration of the program. The result is
+// the processor time of the tool, including planning and the report, without that of the
+// program. make pgo takes the profile of these benchmarks as the compiler's profile.
 func BenchmarkLive(b *testing.B) {
 	program, report := cache(b), filepath.Join(b.TempDir(), "report.json")
 	before := busy(b)
@@ -32,7 +31,7 @@ func BenchmarkLive(b *testing.B) {
 	perEvent(b, busy(b)-before, eventsOf(b, report))
 }
 
-// BenchmarkAnalyze: see BenchmarkLive.
+// BenchmarkAnalyze measures the analysis of a trace; see BenchmarkLive.
 func BenchmarkAnalyze(b *testing.B) {
 	dir := b.TempDir()
 	report, trace := filepath.Join(dir, "report.json"), filepath.Join(dir, "trace")
@@ -43,7 +42,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	perEvent(b, busy(b)-before, eventsOf(b, report))
 }
 
-// cache builds the program, and skips the benchmark where that or observing it cannot be.
+// cache builds the program. It skips the benchmark if the program cannot be built or observed.
 func cache(b *testing.B) string {
 	b.Helper()
 	testtool.Need(b, "gcc")
@@ -57,7 +56,7 @@ func cache(b *testing.B) string {
 	return program
 }
 
-// tool runs the tool.
+// tool runs a command of the tool, which must succeed.
 func tool(b *testing.B, args ...string) {
 	b.Helper()
 	if status := execute(args, io.Discard, os.Stderr); status != 0 {

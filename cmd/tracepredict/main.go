@@ -1,6 +1,6 @@
-// Command tracepredict observes one run of an unmodified program and tells
-// which errors other schedules of that run would have shown. This package is
-// the command line alone: flags, wiring, exit status.
+// Command tracepredict observes one run of an unmodified program and reports the errors that
+// other schedules of that run would have shown. This package is the command line alone: flags,
+// wiring, exit status.
 package main
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// Exit statuses; docs/cli.md.
+// The exit statuses of docs/cli.md.
 const (
 	exitUsage    = 2
-	exitFindings = 66 // TSan's
+	exitFindings = 66 // as of ThreadSanitizer
 )
 
 func main() {
@@ -44,10 +44,10 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	return a.status
 }
 
-// app is what the commands share.
+// app is what the commands share: the output streams and the exit status.
 type app struct {
 	stdout, stderr io.Writer
-	status         int // of a command that did not fail
+	status         int // exit status of a command that did not fail
 }
 
 func statusOf(err error) int {
@@ -103,7 +103,8 @@ sides and, where one was found, the schedule that leads to it.`,
 	return root
 }
 
-// version returns what Go's tools know of the tree that the tool was built from.
+// version returns the version of the tree that the tool was built from, as Go's tools recorded
+// it.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

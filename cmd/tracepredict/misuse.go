@@ -13,7 +13,7 @@ import (
 // misuseFlags select the rules of misuse that are checked.
 type misuseFlags struct {
 	misuse  string
-	checked misuse.Options // of it, by check
+	checked misuse.Options // the parsed value of misuse, set by check
 }
 
 func (f *misuseFlags) register(cmd *cobra.Command) {
@@ -25,7 +25,7 @@ func (f *misuseFlags) check() (err error) {
 	return err
 }
 
-// rules returns which rules of misuse are checked.
+// rules returns the rules of misuse that are checked.
 func (f *misuseFlags) rules() (misuse.Options, error) {
 	switch f.misuse {
 	case "on":

@@ -36,7 +36,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// planFlags select what to probe; exec, attach and sites have them.
+// planFlags select what is probed. exec, attach and sites have them.
 type planFlags struct {
 	watch  []string
 	hw     []string
@@ -47,7 +47,7 @@ type planFlags struct {
 	sites  string
 	plain  bool // --no-atomics
 	spec   specFlags
-	wants  *specification // of spec, once options has read it
+	wants  *specification // the content of spec, set by options; nil without --spec
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -94,7 +94,7 @@ func (f *planFlags) options() (probes.Options, error) {
 	return opts, nil
 }
 
-// specified adds what the specification names.
+// specified adds to opts what the specification names.
 func (f *planFlags) specified(opts *probes.Options) (err error) {
 	if f.wants, err = f.spec.load(); err != nil || f.wants == nil {
 		return err
@@ -117,8 +117,8 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 	return nil
 }
 
-// raced reports whether races on a variable are reported: not if it is watched for a
-// property alone, since its races may be intended.
+// raced reports whether races on a variable are reported. They are not if the variable is
+// watched only for a property, because its races may be intended.
 func (f *planFlags) raced(name string) bool {
 	return f.wants.raced(name, slices.Concat(f.watch, f.hw))
 }
@@ -161,7 +161,7 @@ type observeFlags struct {
 	guarded  uint64
 	progress bool
 	onHang   string
-	settle   time.Duration // attach alone has it
+	settle   time.Duration // a flag of attach alone
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -216,7 +216,7 @@ func (f *observeFlags) check() error {
 	return cmp.Or(notNegative("settle", f.settle), notNegative("duration", f.duration))
 }
 
-// stacks are the values of --stacks.
+// stacks maps the values of --stacks.
 var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attach.StacksCaller, "none": attach.StacksNone}
 
 // observation is one observed run, from the flags to the report.
@@ -268,7 +268,8 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		f.wants.warn(stderr)
 		sinks = append(sinks, r.bound)
 	}
-	// The files are opened first: a run is wasted whose report or trace cannot be kept.
+	// The files are opened before the run: a run whose report or trace cannot be written is
+	// wasted.
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
 	}
@@ -297,7 +298,7 @@ func (r *observation) options() loader.Options {
 	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
-// asked returns patterns in the form of events.
+// asked returns the patterns as events describe them.
 func asked(patterns []function.Pattern) []event.On {
 	var out []event.On
 	for _, p := range patterns {
@@ -314,8 +315,8 @@ func (r *observation) started(s *loader.Session, program string) {
 	r.hangs.start()
 }
 
-// report analyses the run, writes the report and the end of the trace, and returns the
-// number of findings that are shown.
+// report analyses the run, writes the report and the end of the trace, and returns the number of
+// findings that are shown.
 func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.hangs.end()
 	r.live.Observer.Finish()
@@ -345,7 +346,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	return shown, err
 }
 
-// finishRecord writes the end of the trace, if there is one.
+// finishRecord writes the end of the trace, if the run is recorded.
 func (r *observation) finishRecord(summary run.Summary) error {
 	if r.record == nil {
 		return nil
@@ -415,8 +416,8 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	return nil
 }
 
-// monotonic returns the time on the clock of the records, in nanoseconds; 0 if the clock
-// cannot be read.
+// monotonic returns the present time on the clock of the records, in ns; 0 if the clock cannot
+// be read.
 func monotonic() uint64 {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
@@ -456,7 +457,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 	return cmd
 }
 
-// processByFlag refuses arguments, with an error that shows how "attach 4711" is written.
+// processByFlag returns an error if there are arguments: "attach 4711" is written -p 4711.
 func processByFlag(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unexpected %q: the process is given as -p PID", args[0])
@@ -464,8 +465,8 @@ func processByFlag(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// calledAs returns how people know a process: by the name that the kernel has for it, and
-// by its file too if that has another name, as redis-server, a link to another file.
+// calledAs returns a process's name for people: its file, and before it the kernel's name of the
+// process if that is another one, as of redis-server, which is a link to another file.
 func calledAs(pid int, program string) string {
 	if comm := nameApart(pid, program); comm != "" {
 		return comm + ", " + program
@@ -473,8 +474,8 @@ func calledAs(pid int, program string) string {
 	return program
 }
 
-// nameApart returns the name that the kernel has for a process if its file has another
-// name; else "".
+// nameApart returns the kernel's name of a process if the name of its file does not begin with
+// it; otherwise "".
 func nameApart(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	comm := strings.TrimSpace(string(name))

@@ -23,11 +23,12 @@ type reportFlags struct {
 	output   string
 	findings int
 	history  int
-	// reversals is the budget of a search, in steps; negative: none.
+	// reversals is the budget of the search for schedules, in steps; negative: no search.
 	reversals int
 	verbose   bool
 	stats     bool
-	// confidence is the weakest that is shown and counts for the exit status.
+	// confidence is the weakest confidence of findings that are shown and count for the exit
+	// status.
 	confidence string
 }
 
@@ -55,11 +56,11 @@ func (f *reportFlags) check() error {
 	return notNegative("history", f.history)
 }
 
-// printer writes reports to where the flags say.
+// printer writes reports to the destination that the flags name.
 type printer struct {
 	flags *reportFlags
-	std   io.Writer // without --output
-	out   *os.File  // of --output, nil without
+	std   io.Writer // the destination without --output
+	out   *os.File  // the destination of --output; nil without
 }
 
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
@@ -78,9 +79,8 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	return p, err
 }
 
-// print writes the whole report at once, so that the output of the program to the same
-// terminal does not come between its lines. It returns the number of findings that are
-// shown.
+// print writes the whole report at once, so that the program's output to the same terminal does
+// not come between its lines. It returns the number of findings that are shown.
 func (p *printer) print(rep report.Report) (int, error) {
 	rep = p.flags.apply(rep).AtLeast(finding.Confidence(p.flags.confidence))
 	if p.flags.generate {
@@ -88,7 +88,8 @@ func (p *printer) print(rep report.Report) (int, error) {
 	}
 	err := p.write(rep)
 	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
-		// Else the log of a job that failed by them would not say why.
+		// Without this line the log of a job that fails because of the findings would not show
+		// why.
 		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Plain(p.flags.output))
 	}
 	return len(rep.Findings), err
@@ -108,7 +109,7 @@ func (p *printer) write(rep report.Report) error {
 	if p.out == nil {
 		_, err = p.std.Write(text.Bytes())
 	} else if _, err = p.out.Write(text.Bytes()); err != nil {
-		// A run may not come again: better a report in the wrong place than none.
+		// The run may not be repeatable, so the report is written to the other destination.
 		if _, again := p.std.Write(text.Bytes()); again == nil {
 			return fmt.Errorf("write the report: %w; it is here instead, above", err)
 		}
@@ -129,8 +130,8 @@ func (p *printer) close() error {
 	return nil
 }
 
-// layout returns the layout for the terminal. A report that goes elsewhere is wide enough
-// for two stacks beside each other.
+// layout returns the layout for the terminal. A report that goes elsewhere is wide enough for
+// two call stacks side by side.
 func (p *printer) layout() report.TextOptions {
 	if p.out != nil {
 		return p.layoutOf(nil)
@@ -138,7 +139,7 @@ func (p *printer) layout() report.TextOptions {
 	return p.layoutOf(p.std)
 }
 
-// layoutOf is layout for what is written to w.
+// layoutOf returns the layout of what is written to w.
 func (p *printer) layoutOf(w io.Writer) report.TextOptions {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -11,8 +11,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// locks returns the options of the analysis of lock orders, which print new nestings, or
-// wait until there are no more, if the flags ask for it.
+// locks returns the options of the analysis of lock orders. If the flags ask for it, the
+// analysis prints new lock-order edges (--progress), or ends the observation when there have
+// been none for some time (--settle).
 func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	opts := r.flags.locks()
 	if r.flags.settle > 0 {
@@ -29,7 +30,8 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	return opts
 }
 
-// classes returns the lock class of a lock, nil if the flags do not ask for lock classes.
+// classes returns a function that returns the lock class of a lock; nil if the flags do not ask
+// for lock classes.
 func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 	if !r.flags.classes {
 		return nil
@@ -37,8 +39,8 @@ func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 	return report.ClassOf(r.live)
 }
 
-// deadlocks returns what prints deadlocks that are predicted while the program runs; nil
-// if predictions are not shown.
+// deadlocks returns a function that prints deadlocks when they are predicted, while the program
+// runs; nil if predictions are not shown.
 func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	if finding.Confidence(r.flags.confidence) == finding.Observed {
 		return nil
@@ -47,7 +49,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
 			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
-				return // the report has the doubt
+				return // the thread may have held locks already; the report says so
 			}
 		}
 		told.Take(f)
@@ -62,8 +64,8 @@ func (r *observation) settled() []string {
 	return []string{fmt.Sprintf("the observation ended by itself: there was no new nesting of locks for %v (--settle)", r.flags.settle)}
 }
 
-// violated handles a finding of a property when it is first known. Suppressed findings do
-// not cause --on-violation.
+// violated handles a finding of a property when it is first known. Suppressed findings do not
+// start the actions of --on-violation.
 func (r *observation) violated(f *finding.Finding) {
 	resolved := report.Resolve(*f, r.live)
 	if !r.flags.set.Suppresses(&resolved) {

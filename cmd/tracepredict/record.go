@@ -17,10 +17,10 @@ type recording struct {
 	name string
 }
 
-// standard is the name that stands for standard output, or input.
+// standard is the file name that stands for standard output or standard input.
 const standard = "-"
 
-// newRecording creates the trace; nil without --record.
+// newRecording creates the trace; it returns nil without --record.
 func newRecording(name string) (*recording, error) {
 	if name == "" {
 		return nil, nil
@@ -62,8 +62,8 @@ func (r *recording) finish(s run.Summary) error {
 	return nil
 }
 
-// programOutput returns where the standard output of the program goes: to standard error
-// if the trace has the tool's standard output; nil, the tool's own, else.
+// programOutput returns the standard output of the program: standard error if the trace is
+// written to standard output, and otherwise nil, which stands for the tool's own.
 func (r *observation) programOutput() *os.File {
 	if r.flags.record == standard {
 		return os.Stderr

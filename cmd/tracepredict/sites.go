@@ -67,8 +67,8 @@ func (a *app) sites(f *planFlags, name string) error {
 	return writeSites(a.stdout, plan)
 }
 
-// nothingIn returns a note, for a binary without a site, on where the sites of its library
-// calls are.
+// nothingIn returns a note for a binary without a site, on where the sites of its library calls
+// are.
 func nothingIn(bin *elf.File) string {
 	text := "nothing to observe in " + bin.Name() + " itself"
 	if libraries := bin.Needed(); len(libraries) > 0 {
@@ -152,7 +152,7 @@ func observes(s probes.Site) string {
 	return text
 }
 
-// signature returns what is recorded of a function's calls: "call queue_put(q int*)".
+// signature returns what is recorded of a function's calls, such as "call queue_put(q int*)".
 func signature(fn *function.Function) string {
 	text := "call " + fn.Name
 	if fn.Inlined {

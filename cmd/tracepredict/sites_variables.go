@@ -14,8 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// writeVariables prints the instructions of each variable that is watched by name, and
-// which accesses stay unseen.
+// writeVariables prints the instructions that access each variable that the user named, and the
+// accesses that are not seen.
 func writeVariables(w io.Writer, plan *probes.Plan) error {
 	for _, c := range plan.Coverage {
 		if !watchedIn(plan, c.Variable) {
@@ -72,7 +72,7 @@ func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []pr
 	return err
 }
 
-// source returns where an instruction is in the source: "bump at shop.c:12".
+// source returns the source location of an instruction, such as "bump at shop.c:12".
 func source(plan *probes.Plan, addr uint64) string {
 	f := plan.Source(addr)
 	if f.File == "" {
@@ -81,7 +81,8 @@ func source(plan *probes.Plan, addr uint64) string {
 	return fmt.Sprintf("%s at %s:%d", f.Function, filepath.Base(f.File), f.Line)
 }
 
-// summary counts the sites of each class, and says whether they are all.
+// summary returns the numbers of sites of each operation and cost class, and whether all
+// accesses are seen.
 func summary(c probes.Coverage, sites []probes.Site) string {
 	ops, costs := map[bpf.Op]int{}, map[cheapsite.Class]int{}
 	for _, s := range sites {

@@ -22,7 +22,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// specFlags name a specification; exec, attach, analyze and sites have them.
+// specFlags name a specification. exec, attach, analyze and sites have them.
 type specFlags struct {
 	file    string
 	partial bool
@@ -35,21 +35,21 @@ func (f *specFlags) register(cmd *cobra.Command) {
 	f.reading(cmd)
 }
 
-// reading registers the flags that say how a specification is read; check has them too.
+// reading registers the flags for reading a specification. check has them too.
 func (f *specFlags) reading(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: what no finite run can show is never reported, and named")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }
 
-// The causality cone that exec, attach and analyze explore by default.
+// The default bounds of the causality cone that exec, attach and analyze explore.
 const (
 	defaultWindow = 64 // states of a level
 	defaultQueue  = 32 // events
 )
 
-// coneFlags bound the search for runs that violate a property; exec, attach and
-// analyze have them.
+// coneFlags bound the search for runs that violate a property. exec, attach and analyze have
+// them.
 type coneFlags struct {
 	window, queue int
 	causality     string
@@ -73,7 +73,7 @@ type specification struct {
 	warnings string
 }
 
-// load reads the specification; nil without one. What is wrong with it is wrong usage.
+// load reads the specification; it returns nil without one. An error in it is wrong usage.
 func (f *specFlags) load() (*specification, error) {
 	if f.file == "" {
 		return nil, nil
@@ -89,7 +89,7 @@ func (f *specFlags) load() (*specification, error) {
 	return out, nil
 }
 
-// accept returns the errors of the specification against the variables that were found.
+// accept returns the errors of the specification that the variables found reveal.
 func (s *specification) accept(found map[string]variable.Variable) error {
 	if s == nil {
 		return nil
@@ -105,8 +105,8 @@ func (s *specification) accept(found map[string]variable.Variable) error {
 	return nil
 }
 
-// blame adds to an error about what the specification asked for the source locations in
-// the specification.
+// blame adds source locations in the specification to an error about something that the
+// specification names.
 func (s *specification) blame(err error) error {
 	if s == nil || err == nil {
 		return err
@@ -119,8 +119,8 @@ func (s *specification) blame(err error) error {
 	return usage("%w", errors.Join(s.Sorted(problems), errors.Join(rest...)))
 }
 
-// unblamed returns the parts of an error that do not concern the specification, and adds
-// the others to problems.
+// unblamed returns the parts of an error that do not concern the specification. It adds the
+// other parts to problems.
 func (s *specification) unblamed(err error, problems *syntax.List) (rest []error) {
 	var list syntax.List
 	switch e := err.(type) {
@@ -154,8 +154,9 @@ func (s *specification) warn(w io.Writer) {
 	}
 }
 
-// raced reports whether the specification asks for races on a variable, or does not use
-// it: a variable that it uses is else watched for its properties alone.
+// raced reports whether races on a variable are reported: if there is no specification, if the
+// user asked for the variable, if the specification asks for races, or if it does not use the
+// variable. Otherwise the variable is watched only for the properties.
 func (s *specification) raced(name string, asked []string) bool {
 	named := func(path string) bool { return spec.SameName(path, name) }
 	if s == nil || slices.ContainsFunc(asked, named) || s.Asks("races") {
@@ -164,7 +165,7 @@ func (s *specification) raced(name string, asked []string) bool {
 	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && spec.SameName(v.Path, name) })
 }
 
-// bound binds the specification to a run; nil without one.
+// bound binds the specification to a run; it returns nil without one.
 func (s *specification) bound(cone coneFlags, names run.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
 	if s == nil {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// ownUsage measures what the tool takes.
+// ownUsage is the point from which the tool's use of time is measured.
 type ownUsage struct {
 	began time.Time
 	cpu   time.Duration
@@ -22,12 +22,14 @@ type ownUsage struct {
 
 func startUsage() ownUsage { return ownUsage{time.Now(), cpuOf(unix.RUSAGE_SELF)} }
 
-// since returns the use since the start, and the peak of the process's life.
+// since returns the use of time since that point, and the peak of memory since the process
+// began.
 func (u ownUsage) since() report.Usage {
 	return report.Usage{CPUTime: report.CPUTime{CPU: cpuOf(unix.RUSAGE_SELF) - u.cpu}, Elapsed: time.Since(u.began), Peak: peakMemory()}
 }
 
-// cpuOf returns the processor time of unix.RUSAGE_SELF or RUSAGE_CHILDREN; 0 if it cannot be had.
+// cpuOf returns the processor time of unix.RUSAGE_SELF or RUSAGE_CHILDREN; 0 if it cannot be
+// read.
 func cpuOf(who int) time.Duration {
 	var u unix.Rusage
 	if unix.Getrusage(who, &u) != nil {
@@ -36,8 +38,8 @@ func cpuOf(who int) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// peakMemory returns the largest resident memory, in bytes. The ru_maxrss of the kernel
-// would be that of the process that started the tool, if that was larger.
+// peakMemory returns the largest resident memory so far, in bytes; 0 if it cannot be read. The
+// kernel's ru_maxrss would be that of the process that started the tool, if that was larger.
 func peakMemory() uint64 {
 	status, err := procfs.Status("self")
 	if err != nil {
@@ -50,17 +52,17 @@ func peakMemory() uint64 {
 	return kB << 10
 }
 
-// liveStats collects the figures of a live run, for --stats. It is a loader.Handler that
-// reads the processor time of an attached program now and then. Nil collects nothing.
+// liveStats collects the figures of a live run, for --stats. It is a loader.Handler that reads
+// the processor time of an attached program from time to time. A nil liveStats collects nothing.
 type liveStats struct {
 	loader.Handler
 	counter stats.Counter
 	latency *stats.Latency
-	own     ownUsage
-	found   bool // attached: the program was there before, and its time counts from then on
-	first   time.Duration
-	last    time.Duration
-	looked  time.Time
+	own     ownUsage      // the tool's, from the start
+	found   bool          // the program was attached to; its processor time counts from first on
+	first   time.Duration // processor time of the attached program when its probes were in
+	last    time.Duration // its processor time when it was last read
+	looked  time.Time     // when that was
 	session func() *loader.Session
 }
 
@@ -68,7 +70,7 @@ func newLiveStats(attached bool, session func() *loader.Session) *liveStats {
 	return &liveStats{latency: stats.NewLatency(monotonic), own: startUsage(), found: attached, session: session}
 }
 
-// verdicts returns what measures the latency of verdicts.
+// verdicts returns the measurement of the latency of verdicts; nil without --stats.
 func (l *liveStats) verdicts() *stats.Latency {
 	if l == nil {
 		return nil
@@ -79,21 +81,21 @@ func (l *liveStats) verdicts() *stats.Latency {
 // Idle implements loader.Handler.
 func (l *liveStats) Idle() {
 	l.Handler.Idle()
-	const pause = 10 * time.Millisecond // the kernel adds up the threads of the program
+	const pause = 10 * time.Millisecond // reading is not free: the kernel adds up all threads of the program
 	if now := time.Now(); l.found && now.Sub(l.looked) >= pause {
 		l.looked = now
 		l.look()
 	}
 }
 
-// look reads the processor time of an attached process, while it is there.
+// look reads the processor time of an attached process, if the process still exists.
 func (l *liveStats) look() {
 	if t, ok := processTime(l.session().PID()); ok {
 		l.last = t
 	}
 }
 
-// begin is called when an attached process has its probes.
+// begin is called when the probes of an attached process are in.
 func (l *liveStats) begin() {
 	if l != nil {
 		l.look()
@@ -101,7 +103,8 @@ func (l *liveStats) begin() {
 	}
 }
 
-// processTime returns the processor time of all threads that a process has had.
+// processTime returns the processor time of all threads that a process has had; false if the
+// process has ended.
 func processTime(pid int) (time.Duration, bool) {
 	clock := int32(^pid<<3 | 2) // as clock_getcpuclockid(3) makes it
 	var t unix.Timespec
@@ -111,9 +114,9 @@ func processTime(pid int) (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// program returns the processor time of the program. That of a started program includes
-// the children that it waited for, and the kernel counts it with our other children, whose
-// time is commands.
+// program returns the processor time of the program. That of a started program includes the
+// children that it waited for. The kernel adds it to the times of the tool's other children, the
+// commands of --on-violation; commands is their part.
 func (l *liveStats) program(commands time.Duration) report.CPUTime {
 	if !l.found {
 		return report.CPUTime{CPU: cpuOf(unix.RUSAGE_CHILDREN) - commands}
@@ -122,7 +125,7 @@ func (l *liveStats) program(commands time.Duration) report.CPUTime {
 	return report.CPUTime{CPU: l.last - l.first}
 }
 
-// stats returns the figures of the run; nil if they were not asked for.
+// stats returns the figures of the run; nil without --stats.
 func (r *observation) stats() *report.Stats {
 	l := r.figures
 	if l == nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
-// suppressFlags select the findings that are left out of reports.
+// suppressFlags select the findings that reports leave out.
 type suppressFlags struct {
 	files    []string
 	plain    bool // --no-default-suppressions
 	generate bool
-	set      *suppress.Set // of the files, once load has read them
+	set      *suppress.Set // the suppressions, set by load
 }
 
 func (f *suppressFlags) register(cmd *cobra.Command) {
@@ -25,7 +25,7 @@ func (f *suppressFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.generate, "gen-suppressions", false, "print behind the report a suppression for each finding that is shown")
 }
 
-// load reads the files.
+// load reads the files, and adds the built-in suppressions unless the flags forbid them.
 func (f *suppressFlags) load() error {
 	sets, err := openSuppressions(f.files)
 	if err != nil {
@@ -42,7 +42,7 @@ func (f *suppressFlags) load() error {
 	return nil
 }
 
-// openSuppressions reads files of suppressions; a fault in one is wrong usage.
+// openSuppressions reads files of suppressions. An error in one is wrong usage.
 func openSuppressions(names []string) ([]*suppress.Set, error) {
 	var sets []*suppress.Set
 	for _, name := range names {
@@ -55,7 +55,7 @@ func openSuppressions(names []string) ([]*suppress.Set, error) {
 	return sets, nil
 }
 
-// apply leaves out what is suppressed.
+// apply returns the report without the findings that are suppressed.
 func (f *suppressFlags) apply(rep report.Report) report.Report { return f.set.Apply(rep) }
 
 func (a *app) suppressionsCommand() *cobra.Command {

@@ -11,12 +11,12 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 )
 
-// usage returns an error for which the exit status is exitUsage: a fault of what was asked for.
+// usage returns an error with exit status exitUsage: the user asked for something wrong.
 func usage(format string, args ...any) error {
 	return &loader.UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// oneOf returns a usage error if a flag's value is none of those that it may have.
+// oneOf returns a usage error if a flag's value is not one of those allowed.
 func oneOf[T ~string](flag, value string, may ...T) error {
 	if slices.Contains(may, T(value)) {
 		return nil
@@ -40,15 +40,15 @@ func notNegative[T ~int | ~int64](flag string, value T) error {
 	return nil
 }
 
-// advanced are the flags that bound what a run may cost, which few need to change. Help lists
+// advanced are the flags that bound what a run may cost. Few users need them. The help lists
 // them in a group of their own.
 var advanced = []string{
 	"alone-after", "cycle-budget", "elements-after", "guarded-after", "history", "max-cycle", "max-patterns", "queue", "reversals", "ring",
 	"unshared-after", "window",
 }
 
-// flagGroup returns the help of those of a command's own flags that are advanced, or of those
-// that are not.
+// flagGroup returns the help of a command's own flags: of those that are advanced, or of the
+// others.
 func flagGroup(cmd *cobra.Command, isAdvanced bool) string {
 	group := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -59,7 +59,7 @@ func flagGroup(cmd *cobra.Command, isAdvanced bool) string {
 	return strings.TrimRight(group.FlagUsages(), "\n")
 }
 
-// groupFlags makes the help of a command and those below it list its advanced flags apart.
+// groupFlags makes the help of a command, and of those below it, list advanced flags separately.
 func groupFlags(root *cobra.Command) {
 	cobra.AddTemplateFunc("flagGroup", flagGroup)
 	const together, apart = `{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}`, `{{flagGroup . false}}{{with flagGroup . true}}
