@@ -1,6 +1,6 @@
-// Package testtool finds the programs that tests need besides Go: compilers,
-// readers of ELF files, debuggers. A test whose tool is missing skips and says
-// which one it was, so that the tests pass on a machine that lacks it.
+// Package testtool finds the programs that tests need besides Go: compilers, readers of ELF files,
+// debuggers. A test whose tool is missing skips and names it, so that the tests pass on a machine
+// that lacks it.
 package testtool
 
 import (
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// packages are the names of Debian's packages, where they are not those of the tools.
+// packages has the names of Debian's packages, where they differ from those of the tools.
 var packages = map[string]string{
 	"aarch64-linux-gnu-as":      "binutils-aarch64-linux-gnu",
 	"aarch64-linux-gnu-ld":      "binutils-aarch64-linux-gnu",
@@ -35,8 +35,8 @@ var packages = map[string]string{
 	"unshare":                   "util-linux",
 }
 
-// Need skips the test where one of the tools is not installed, and names the
-// tool and Debian's package of it.
+// Need skips the test if one of the tools is not installed, and names the tool and its Debian
+// package.
 func Need(t testing.TB, tools ...string) {
 	t.Helper()
 	for _, tool := range tools {
@@ -46,7 +46,7 @@ func Need(t testing.TB, tools ...string) {
 	}
 }
 
-// Missing returns why a tool cannot be used, and "" if it is installed.
+// Missing returns the reason why a tool cannot be used, and "" if it is installed.
 func Missing(tool string) string {
 	if _, err := exec.LookPath(tool); err == nil {
 		return ""

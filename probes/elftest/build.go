@@ -35,7 +35,7 @@ func Build(t testing.TB, compiler, source string, flags ...string) string {
 	return out
 }
 
-// Allocated returns the bytes that f allocates, what is freed again included.
+// Allocated returns the number of bytes that f allocates, freed ones included.
 func Allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -1,6 +1,6 @@
-// Package elftest builds ELF files for tests: small, valid where nothing else is
-// asked for, and lying where it is. What goes in is what each header shall say;
-// out come the bytes. It knows no reader of them.
+// Package elftest builds ELF files for tests: small files that are valid, except where a test asks
+// for headers that lie. Its input is the intended contents of each header, its output the bytes. It
+// knows no reader of them.
 package elftest
 
 import (
@@ -10,10 +10,10 @@ import (
 	"io"
 )
 
-// Segment is a program header with what it loads. A field that is zero is what
-// Data says.
+// Segment is a program header and the contents that it loads. A field that is zero gets the value
+// that fits Data.
 type Segment struct {
-	Type   elf.ProgType // PT_LOAD where it is zero
+	Type   elf.ProgType // PT_LOAD if zero
 	Flags  elf.ProgFlag
 	Addr   uint64
 	Data   []byte
@@ -21,11 +21,10 @@ type Segment struct {
 	Filesz uint64 // in bytes, if it lies
 }
 
-// Section is a section header with its content. A field that is zero is what
-// Data says.
+// Section is a section header and its contents. A field that is zero gets the value that fits Data.
 type Section struct {
 	Name  string
-	Type  elf.SectionType // SHT_PROGBITS where it is zero
+	Type  elf.SectionType // SHT_PROGBITS if zero
 	Flags elf.SectionFlag
 	Addr  uint64
 	Link  uint32
@@ -36,10 +35,10 @@ type Section struct {
 
 // File is a 64-bit little-endian ELF file for x86-64.
 type File struct {
-	Type     elf.Type // ET_DYN where it is zero
+	Type     elf.Type // ET_DYN if zero
 	Entry    uint64
 	Segments []Segment
-	// Sections are numbered from 1; the names' table comes last.
+	// Sections are numbered from 1; the table of section names comes last.
 	Sections []Section
 	// Names are the flags of the table of section names.
 	Names elf.SectionFlag
@@ -51,8 +50,7 @@ const (
 	shdrSize = 64
 )
 
-// Bytes gives the file: headers, segments, sections, their names, their
-// headers.
+// Bytes returns the file: headers, segments, sections, section names, section headers.
 func (f *File) Bytes() []byte {
 	if f.Type == 0 {
 		f.Type = elf.ET_DYN
@@ -75,7 +73,8 @@ func (f *File) Bytes() []byte {
 	return append(b, table...)
 }
 
-// named adds the first section, which is none, and the names' table.
+// named returns the sections with the null section first and the table of names last, and the
+// offsets of their names.
 func (f *File) named() (sections []Section, names []uint32) {
 	text := []byte{0}
 	sections = append([]Section{{}}, f.Sections...)
@@ -151,8 +150,8 @@ func section(s Section, name uint32, off uint64) []byte {
 	return b
 }
 
-// LE puts numbers together, little-endian, and texts: uint8, uint16, uint32,
-// uint64, string and []byte. It panics on anything else.
+// LE concatenates little-endian numbers and texts: uint8, uint16, uint32, uint64, string and
+// []byte. It panics on anything else.
 func LE(parts ...any) []byte {
 	var b bytes.Buffer
 	for _, p := range parts {
@@ -170,8 +169,8 @@ func LE(parts ...any) []byte {
 	return b.Bytes()
 }
 
-// Debug is a program of the given code with sections .debug_NAME: name,
-// content, name, content.
+// Debug returns a program of the given code with sections .debug_NAME: name, contents, name,
+// contents.
 func Debug(code []byte, addr uint64, sections ...any) *File {
 	f := &File{Entry: addr, Segments: []Segment{{Flags: elf.PF_R | elf.PF_X, Addr: addr, Data: code}}}
 	f.Sections = []Section{{Name: ".text", Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR, Addr: addr, Data: code}}
@@ -184,13 +183,13 @@ func Debug(code []byte, addr uint64, sections ...any) *File {
 // UnitHeader4 is the size of the header that Unit4 puts before its body.
 const UnitHeader4 = 11
 
-// Unit4 is a unit of DWARF 4 whose abbreviations are at the offset given.
+// Unit4 returns a unit of DWARF 4 whose abbreviations are at the offset given.
 func Unit4(abbrev uint32, body ...byte) []byte {
 	rest := LE(uint16(4), abbrev, uint8(8), body)
 	return LE(uint32(len(rest)), rest)
 }
 
-// Abbrev is an abbreviation of code below 128: pairs of attribute and form.
+// Abbrev returns an abbreviation with a code below 128; pairs are attributes and forms.
 func Abbrev(code, tag byte, children bool, pairs ...byte) []byte {
 	b := []byte{code, tag, 0}
 	if children {
@@ -199,8 +198,8 @@ func Abbrev(code, tag byte, children bool, pairs ...byte) []byte {
 	return append(append(b, pairs...), 0, 0)
 }
 
-// Sparse is a file of Length bytes that begins with Head; the rest is zero and
-// takes no room, as a hole of a file does.
+// Sparse is a file of Length bytes that begins with Head; the rest is zero and takes no memory,
+// like a hole of a file.
 type Sparse struct {
 	Head   []byte
 	Length int64
@@ -222,8 +221,7 @@ func (s Sparse) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Shrinking is a file that is cut while it is read: after Reads reads it has
-// only Left bytes.
+// Shrinking is a file that is truncated while it is read: after Reads reads it has only Left bytes.
 type Shrinking struct {
 	Content []byte
 	Reads   int

@@ -11,9 +11,8 @@ import (
 //go:embed testdata/*.elf
 var files embed.FS
 
-// Seeds gives small programs that compilers made, with locks, a watched
-// variable, a switch, exceptions, a linkage table and debug information; see
-// testdata/make.sh.
+// Seeds returns small programs made by compilers, with locks, a watched variable, a switch,
+// exceptions, a linkage table and debug information; see testdata/make.sh.
 func Seeds() ([][]byte, error) {
 	var out [][]byte
 	for _, name := range []string{"shared", "fixed", "stripped", "throws", "clang"} {
@@ -26,15 +25,15 @@ func Seeds() ([][]byte, error) {
 	return out, nil
 }
 
-// opSize is the size of one step of Patch's program: a region, how much is
-// written, where, and what.
+// opSize is the size in bytes of one step of Patch's program: a region, the number of bytes to
+// write, the position, and the value.
 const opSize = 1 + 1 + 2 + 8
 
-// Patch gives a copy of an ELF file with what the program says written over it,
-// so that a fuzzer need not find its way past the headers. A step takes 12
-// bytes: region (the file's header, the program headers, the section headers,
-// then each section), size (1, 2, 4, or 8 bytes; else the rest of the file is
-// cut from there), position in the region, value. At most 16 steps are taken.
+// Patch returns a copy of an ELF file that is overwritten as the program says, so that a fuzzer
+// need not find its way past the headers. A step takes 12 bytes: region (the file's header, the
+// program headers, the section headers, then each section), size (1, 2, 4, or 8 bytes; a few values
+// truncate the file there or do nothing), position in the region, value. At most 16 steps are
+// taken.
 func Patch(content, program []byte) []byte {
 	b := bytes.Clone(content)
 	regions := regionsOf(content)
@@ -56,7 +55,7 @@ func Patch(content, program []byte) []byte {
 	return b
 }
 
-// regionsOf gives offsets [from, to) of what Patch can write to.
+// regionsOf returns the offsets [from, to) of the regions that Patch can write to.
 func regionsOf(content []byte) [][2]int {
 	n := len(content)
 	whole := [][2]int{{0, n}}

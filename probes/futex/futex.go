@@ -1,12 +1,10 @@
-// Package futex finds what a thread waits for that sleeps in the futex system call:
-// from the call's arguments, and from the memory of the object that the futex word is
-// part of, as glibc and musl lay it out. Arguments and a memory function in, a Wait
-// out; it knows no process. Memory may hold anything: what does not fit a layout is
-// Unknown.
+// Package futex finds what a thread that sleeps in the futex system call waits for: from the call's
+// arguments, and from the memory of the object that contains the futex word, in the layouts of
+// glibc and musl. Its input is the arguments and a memory function, its output a Wait; it knows no
+// process. Memory may hold anything: the result is Unknown where no layout fits.
 //
-// Layouts are those of glibc 2.25 to 2.42 (sysdeps/nptl, struct pthread_mutex_s and
-// its kin) and of musl 1.1 and 1.2 (src/internal/pthread_impl.h), 64 bits,
-// little-endian.
+// Layouts are those of glibc 2.25 to 2.42 (sysdeps/nptl, struct pthread_mutex_s and similar) and of
+// musl 1.1 and 1.2 (src/internal/pthread_impl.h), 64 bits, little-endian.
 package futex
 
 import (
@@ -19,10 +17,10 @@ import (
 // Call is a wait by futex(2).
 type Call struct {
 	Addr    uint64
-	Value   uint32 // that the word had
-	Timed   bool   // it has a time limit
-	Private bool   // nobody outside the process can end it
-	PI      bool   // it waits for a lock that hands down priority
+	Value   uint32 // the value of the word that the call expects
+	Timed   bool   // the wait has a time limit
+	Private bool   // only threads of the process can wake the thread
+	PI      bool   // the wait is for a lock with priority inheritance
 	bits    bool   // FUTEX_WAIT_BITSET
 }
 
@@ -37,7 +35,7 @@ const (
 	flagRealtime     = 256
 )
 
-// Decode reads the arguments of futex(2); ok is false if it is no wait.
+// Decode decodes the arguments of futex(2); ok is false if the call is no wait.
 func Decode(args [4]uint64) (c Call, ok bool) {
 	op := uint32(args[1])
 	c = Call{Addr: args[0], Value: uint32(args[2]), Timed: args[3] != 0, Private: op&flagPrivate != 0}
@@ -53,7 +51,7 @@ func Decode(args [4]uint64) (c Call, ok bool) {
 	return c, true
 }
 
-// Kind is the sort of object that is waited at.
+// Kind is the kind of object at which a thread waits.
 type Kind uint8
 
 // The kinds.
@@ -64,28 +62,28 @@ const (
 	Cond
 	Semaphore
 	Barrier
-	Thread // for its end
+	Thread // a join: the wait is for the thread's end
 )
 
 // Wait is what a thread waits for.
 type Wait struct {
 	Kind   Kind
-	Object uint64 // its address; 0 if it is not known
-	Read   bool   // of an RWLock: to read
-	// Owner is whom it waits for: the mutex's owner, the writer that has the RWLock,
-	// the Thread, by the kernel's id in the process's own namespace; 0 if that is not
-	// written there.
+	Object uint64 // address of the object; 0 if unknown
+	Read   bool   // for an RWLock: the thread waits to read
+	// Owner is the thread that must act: the mutex's owner, the writer that holds the RWLock, or the
+	// Thread itself, by the kernel's thread ID in the process's own namespace; 0 if the object does
+	// not record it.
 	Owner uint32
-	// Readers is how many threads have the RWLock for reading. Who they are is written
-	// nowhere.
+	// Readers is the number of threads that hold the RWLock for reading. The lock does not record
+	// which they are.
 	Readers int
 }
 
-// Memory is the process's memory.
+// Memory is access to the process's memory and to what else is known of the process.
 type Memory struct {
 	// Read fills b; false if it cannot be read.
 	Read func(addr uint64, b []byte) bool
-	// Known returns the kind of an object that is known to be at an address.
+	// Known returns the kind of the object at an address; false if none is known there.
 	Known func(addr uint64) (Kind, bool)
 	// Lives reports whether a thread of the process has this id in its namespace.
 	Lives func(tid uint32) bool
@@ -104,7 +102,7 @@ func (m Memory) wide(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// offsets of futex words within objects: glibc's and musl's.
+// offsets holds the offsets of futex words within objects, glibc's and musl's.
 var offsets = map[Kind][]uint64{
 	Mutex:     {0, 4},
 	RWLock:    {8, 12, 0},
@@ -115,10 +113,10 @@ var offsets = map[Kind][]uint64{
 
 var kinds = [...]Kind{Mutex, Semaphore, RWLock, Cond, Barrier}
 
-// Of returns what a call waits for; its Kind is Unknown if that is not known.
+// Of returns what a call waits for; its Kind is Unknown if that cannot be found.
 func Of(c Call, m Memory) Wait {
 	if now, ok := m.word(c.Addr); !ok || now != c.Value && !c.PI {
-		return Wait{} // it is about to go on
+		return Wait{} // the thread is about to wake up
 	}
 	if w, ok := join(c, m); ok {
 		return w
@@ -138,7 +136,7 @@ func Of(c Call, m Memory) Wait {
 	return Wait{}
 }
 
-// known completes what is known of an object with what stands in it.
+// known returns the wait for a known object, completed from the object's memory.
 func known(c Call, m Memory, kind Kind, at uint64) Wait {
 	w := Wait{Kind: kind, Object: at}
 	switch kind {
@@ -151,9 +149,9 @@ func known(c Call, m Memory, kind Kind, at uint64) Wait {
 	return w
 }
 
-// readers returns the number of threads that hold a lock for reading. In glibc's lock the
-// first word has it from bit 3 on, unless its bit 0 is set: then it is a writer's turn. In
-// musl's the low 31 bits have it, unless all of them are set: then a writer holds it.
+// readers returns the number of threads that hold a lock for reading. In glibc's lock it is the
+// bits of the first word from bit 3 on, unless bit 0 is set: then it is a writer's turn. In musl's
+// lock it is the low 31 bits, unless all of them are set: then a writer holds the lock.
 func readers(c Call, m Memory, at uint64) int {
 	now, ok := m.word(at)
 	n := now >> 3
@@ -168,12 +166,12 @@ func readers(c Call, m Memory, at uint64) int {
 
 const (
 	maxTID  = 1 << 22    // PID_MAX_LIMIT of the kernel
-	tidMask = 0x3fffffff // of a futex word that has its owner
+	tidMask = 0x3fffffff // the bits of the owner's thread ID in a futex word
 	waiters = 0x80000000
 )
 
-// mutexOwner reads the owner of a mutex: glibc's word at the mutex itself, musl's 4
-// behind.
+// mutexOwner returns the owner of a mutex; 0 if unknown. glibc's futex word is at the beginning of
+// the mutex, musl's is 4 bytes behind it.
 func mutexOwner(c Call, m Memory, at uint64) uint32 {
 	if c.PI {
 		now, _ := m.word(c.Addr)
@@ -186,31 +184,33 @@ func mutexOwner(c Call, m Memory, at uint64) uint32 {
 	if kind, ok := m.word(at); ok && kind&muslType != 0 {
 		return c.Value & tidMask
 	}
-	return 0 // musl's normal mutex does not know it
+	return 0 // musl's normal mutex does not record its owner
 }
 
 // Offsets in glibc's objects.
 const (
 	glibcOwner   = 8
 	glibcUsers   = 12 // __nusers
-	glibcList    = 24 // of robust mutexes
+	glibcList    = 24 // list pointers of robust mutexes
 	glibcKind    = 16
 	glibcPhase   = 8  // __wrphase_futex
 	glibcWriters = 12 // __writers_futex
 	glibcWriter  = 24 // __cur_writer
-	// glibcReadersSleep is PTHREAD_RWLOCK_RWAITING of __readers, which the other words never have.
+	// glibcReadersSleep is the flag PTHREAD_RWLOCK_RWAITING of __readers, which the other futex
+	// words never have.
 	glibcReadersSleep = 4
 	// glibcKinds are the bits of __kind: type, robust, PI, PP, shared, elision.
 	glibcKinds = 0x3 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200
-	// muslType are the bits of _m_type that have the type: 0 is normal.
+	// muslType are the bits of _m_type that hold the type: 0 is normal.
 	muslType  = 15
 	muslTypes = 15 | 0x80 | 8
-	// muslWriter in the word of a lock: it is held for writing.
+	// muslWriter is the value of a lock's word that is held for writing.
 	muslWriter = 1<<31 - 1
 	muslBusy   = 16 // EBUSY, in a normal mutex
 )
 
-// glibcMutex takes the word for that of a mutex of glibc that is not Known.
+// glibcMutex returns the wait for the glibc mutex around the futex word, for an object that is not
+// Known; false if its words do not look like one.
 func glibcMutex(c Call, m Memory) (Wait, bool) {
 	owner, ok := m.word(c.Addr + glibcOwner)
 	kind, ok2 := m.word(c.Addr + glibcKind)
@@ -224,8 +224,8 @@ func glibcMutex(c Call, m Memory) (Wait, bool) {
 	return Wait{Kind: Mutex, Object: c.Addr, Owner: owner}, true
 }
 
-// left reports whether all words look like those of a plain mutex: then a thread that has
-// ended may be its owner.
+// left reports whether all words look like those of a plain mutex: then its owner may be a thread
+// that has ended.
 func left(c Call, m Memory, owner, kind uint32) bool {
 	users, ok := m.word(c.Addr + glibcUsers)
 	prev, ok2 := m.wide(c.Addr + glibcList)
@@ -234,7 +234,8 @@ func left(c Call, m Memory, owner, kind uint32) bool {
 		users > 0 && users < maxTID && prev == 0 && next == 0
 }
 
-// muslMutex takes the word for that of a mutex of musl.
+// muslMutex returns the wait for the musl mutex around the futex word; false if its words do not
+// look like one.
 func muslMutex(c Call, m Memory) (Wait, bool) {
 	kind, ok := m.word(c.Addr - 4)
 	if !ok || c.bits || c.PI || c.Value&waiters == 0 || kind&^muslTypes != 0 {
@@ -250,7 +251,8 @@ func muslMutex(c Call, m Memory) (Wait, bool) {
 	}
 }
 
-// glibcRWLock takes the word for one of those in a lock that a living thread has for writing.
+// glibcRWLock returns the wait for the glibc read-write lock around the futex word, if a living
+// thread holds it for writing.
 func glibcRWLock(c Call, m Memory) (Wait, bool) {
 	if !c.bits {
 		return Wait{}, false
@@ -265,12 +267,12 @@ func glibcRWLock(c Call, m Memory) (Wait, bool) {
 	return Wait{}, false
 }
 
-// glibcRW returns whether a thread waits to read, and which one holds the lock for writing.
-// Readers wait at __wrphase_futex for the end of a phase of writing, which has the low
-// bit set, or at __readers behind writers that go first.
+// glibcRW returns whether the thread waits to read, and which thread holds the lock for writing.
+// Readers wait at __wrphase_futex for the end of a write phase, whose low bit is set, or at
+// __readers behind writers that go first.
 func glibcRW(c Call, m Memory, at uint64) (read bool, writer uint32) {
 	if !c.bits {
-		return false, 0 // musl's has neither
+		return false, 0 // musl's lock records neither
 	}
 	read = c.Addr == at || c.Addr == at+glibcPhase && c.Value&1 != 0
 	if writer, _ = m.word(at + glibcWriter); !m.Lives(writer) {
@@ -279,8 +281,8 @@ func glibcRW(c Call, m Memory, at uint64) (read bool, writer uint32) {
 	return read, writer
 }
 
-// thread descriptors: where the word is that a join waits at, where the thread's id,
-// and where its own address (noSelf: nowhere).
+// descriptor holds offsets in a thread descriptor, in bytes: of the word at which a join waits, of
+// the thread's ID, and of the descriptor's own address (noSelf: it has none).
 type descriptor struct{ word, tid, self uint64 }
 
 const noSelf = ^uint64(0)
@@ -291,7 +293,8 @@ var muslThread = map[insn.Arch]descriptor{insn.AMD64: {56, 48, 0}, insn.ARM64: {
 // muslJoinable is DT_JOINABLE.
 const muslJoinable = 2
 
-// join takes the word for that of a living thread.
+// join returns the wait for the end of the living thread whose descriptor contains the futex word;
+// false if it is none.
 func join(c Call, m Memory) (Wait, bool) {
 	d, ok := muslThread[m.Arch]
 	if !c.Private {
@@ -310,13 +313,13 @@ func join(c Call, m Memory) (Wait, bool) {
 	return Wait{Kind: Thread, Owner: tid}, true
 }
 
-// function is what a function of the C library waits for.
+// function says what a function of the C library waits for.
 type function struct {
 	kind Kind
 	read bool
 }
 
-// functions are those in which a thread may sleep in futex(2).
+// functions are the functions in which a thread may sleep in futex(2).
 var functions = map[string]function{
 	"pthread_mutex_lock": {kind: Mutex}, "pthread_mutex_timedlock": {kind: Mutex}, "pthread_mutex_clocklock": {kind: Mutex},
 	"mtx_lock": {kind: Mutex}, "mtx_timedlock": {kind: Mutex},
@@ -329,34 +332,34 @@ var functions = map[string]function{
 	"pthread_join":         {kind: Thread}, "pthread_timedjoin_np": {kind: Thread}, "pthread_clockjoin_np": {kind: Thread}, "thrd_join": {kind: Thread},
 }
 
-// functionOf knows a function by any of its names: within the C library these begin with
+// functionOf returns the function with any of its names: inside the C library these begin with
 // underscores.
 func functionOf(name string) (function, bool) {
 	f, ok := functions[strings.TrimLeft(name, "_")]
 	return f, ok
 }
 
-// Waits reports whether In knows a function.
+// Waits reports whether In has an entry for a function.
 func Waits(name string) bool {
 	_, ok := functionOf(name)
 	return ok
 }
 
-// Argument returns which argument of a function of the C library, counted from 1, is an
-// object of a kind at which a thread waits within it; 0 if none is.
+// Argument returns the number, counted from 1, of the argument of a C library function that points
+// to an object of a kind at which a thread waits in the function; 0 if there is none.
 func Argument(name string, kind Kind) int {
 	switch f, _ := functionOf(name); {
 	case f.kind == Cond && kind == Mutex:
-		return 2 // taken again
+		return 2 // the mutex is acquired again after the wait
 	case f.kind == Unknown || f.kind == Thread || f.kind != kind:
 		return 0
 	}
 	return 1
 }
 
-// In returns what a call waits for whose object is not known, from the function of the C
-// library that made it. Words near the stack pointer sp are on the caller's own stack:
-// musl has threads wait there that share a condition or a barrier.
+// In returns what a call waits for whose object is not known, from the function of the C library
+// that made the call. Words near the stack pointer sp are on the thread's own stack and belong to
+// no object: in musl, threads that share a condition or a barrier wait there.
 func In(name string, c Call, m Memory, sp uint64) Wait {
 	f, ok := functionOf(name)
 	if !ok {
@@ -384,9 +387,9 @@ func In(name string, c Call, m Memory, sp uint64) Wait {
 	return w
 }
 
-// rwOffset returns the offset in a read-write lock of the word on which a thread sleeps.
-// Musl has one such word. In glibc's lock readers that let writers go first sleep on
-// __readers, in which a bit is set while they do.
+// rwOffset returns the offset in a read-write lock of the word at which a thread sleeps. musl has
+// one such word. In glibc's lock, readers that let writers go first sleep at __readers, which has a
+// bit set while they do.
 func rwOffset(c Call, read bool) uint64 {
 	switch {
 	case !c.bits, read && c.Value&glibcReadersSleep != 0:
@@ -397,23 +400,24 @@ func rwOffset(c Call, read bool) uint64 {
 	return glibcPhase
 }
 
-// glibcBarrier takes the word for __current_round of a barrier: behind it stand how
-// many threads it is for, and whether processes share it.
+// glibcBarrier reports whether the futex word may be __current_round of a barrier: it is followed
+// by the barrier's number of threads, and by whether processes share it.
 func glibcBarrier(c Call, m Memory) bool {
 	count, ok := m.word(c.Addr + 4)
 	shared, ok2 := m.word(c.Addr + 8)
 	return ok && ok2 && count > 0 && count < maxTID && shared&^flagPrivate == 0
 }
 
-// ownStack is how far above the stack pointer a word is taken to be on the stack.
+// ownStack is the distance above the stack pointer, in bytes, up to which a word counts as part of
+// the stack.
 const ownStack = 1 << 14
 
-// condOffset returns the offset in a condition of glibc of the word on which a thread
-// waits, one of the two of __g_signals. Before glibc 2.41 these were at 40, behind
-// __g_refs, which counts the waiting threads; since then there is no __g_refs and they are
-// 8 bytes nearer.
+// condOffset returns the offset in a glibc condition variable of the word at which a thread waits,
+// one of the two of __g_signals. Before glibc 2.41 these were at 40, behind __g_refs, which counts
+// the waiting threads; since then there is no __g_refs and they are 8 bytes nearer to the
+// beginning.
 func condOffset(word uint64, m Memory) uint64 {
-	second := word % 8 // 0 or 4: the first of them is aligned to 8
+	second := word % 8 // 0 or 4, because the first of the two is aligned to 8
 	if refs, ok := m.word(word - 24); ok && refs>>1 == 0 {
 		return 32 + second
 	}

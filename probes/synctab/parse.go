@@ -70,7 +70,7 @@ func syntaxError(err error, name string) error {
 type parser struct {
 	file  string
 	where positions
-	seen  map[string]string // name → line of its first row
+	seen  map[string]string // name → line of the latest row that has it
 	errs  []error
 }
 

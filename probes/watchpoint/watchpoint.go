@@ -1,11 +1,11 @@
-// Package watchpoint knows what hardware watchpoints can watch, and what the
-// access was that one has seen.
+// Package watchpoint computes what hardware watchpoints can watch, and which access one has
+// trapped.
 //
-// A watchpoint covers 1, 2, 4 or 8 aligned bytes; a thread has four. The
-// processor traps after the access, with the address of the next instruction:
-// which one made the access, and whether it read or wrote, is read from the
-// code, forward from the beginning of its function, for x86 code cannot be read
-// backward. In go addresses and binaries as linked; the package knows no process.
+// A watchpoint covers 1, 2, 4 or 8 aligned bytes; a thread has four. The processor traps after the
+// access, with the address of the next instruction. Which instruction made the access, and whether
+// it read or wrote, is found by decoding the code forward from the beginning of its function,
+// because x86 code cannot be decoded backward. The input is addresses and binaries as linked; the
+// package knows no process.
 package watchpoint
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Registers is how many watchpoints a thread has on x86-64.
+// Registers is the number of watchpoints that a thread has on x86-64.
 const Registers = 4
 
-// Part is what one watchpoint covers: Size bytes, 1, 2, 4 or 8, at an address
-// that is a multiple of Size.
+// Part is the memory that one watchpoint covers: Size bytes, 1, 2, 4 or 8, at an address that is a
+// multiple of Size.
 type Part struct {
 	Addr uint64
 	Size int
 }
 
-// Cover returns the fewest watchpoints that cover exactly size bytes at addr: one
-// for what is aligned to its size. It is an error if that takes more than there are.
+// Cover returns the smallest number of watchpoints that cover exactly size bytes at addr: one if
+// addr is aligned to size. It fails if that takes more than there are.
 func Cover(addr uint64, size int) ([]Part, error) {
 	if size <= 0 || size > 8*Registers || addr+uint64(size) < addr {
 		return nil, fmt.Errorf("%d bytes at 0x%x cannot be covered by %d watchpoints", size, addr, Registers)
@@ -46,11 +46,11 @@ func Cover(addr uint64, size int) ([]Part, error) {
 	return parts, nil
 }
 
-// Hint is where the registers pointed at the access. By it the operands of a string
-// instruction are told apart.
+// Hint says which registers pointed to the variable at the access. It tells the operands of a
+// string instruction apart.
 type Hint struct {
-	Source bool // rsi points into the variable, or just behind
-	Dest   bool // rdi does
+	Source bool // rsi points into the variable, or just behind it
+	Dest   bool // rdi points into the variable, or just behind it
 }
 
 // Access is an instruction that made an access.
@@ -58,14 +58,14 @@ type Access struct {
 	Addr    uint64
 	Read    bool
 	Write   bool
-	Atomic  bool // indivisible
-	Repeats bool // one of several that a copy makes
-	Len     int  // bytes of the instruction
+	Atomic  bool // it is an atomic instruction
+	Repeats bool // one of several accesses of a copy
+	Len     int  // length of the instruction, in bytes
 }
 
-// Before returns the access of the bytes [addr, addr+size) after which the
-// instruction pointer was ip; addr is 0 if it is not known. It returns false if the
-// code has no function there, or the instruction is not modelled.
+// Before returns the access of the bytes [addr, addr+size) after which the instruction pointer was
+// ip; addr is 0 if it is not known. It returns false if there is no function at ip, or if the
+// instruction is not modelled.
 func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
 	q := question{addr: addr, size: size, hint: hint}
 	if a, ok := q.repeated(f, ip); ok {
@@ -76,16 +76,16 @@ func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
 			return a, true
 		}
 	}
-	// After a call or jump through the variable the next instruction is where
-	// it leads: the beginning of a function.
+	// After a call or jump through the variable, the next instruction is the call's or jump's
+	// target: the beginning of a function.
 	if fn, ok := f.FunctionAt(ip); ok && fn.Lo == ip {
 		return Access{Addr: ip, Read: true}, true
 	}
 	return Access{}, false
 }
 
-// InKernel is Before for code of the kernel, of which nothing but some bytes
-// before the instruction pointer and some at it are known.
+// InKernel is Before for code of the kernel, of which only some bytes before the instruction
+// pointer and some at it are known.
 func InKernel(before, at []byte, hint Hint) (Access, bool) {
 	q := question{hint: hint}
 	if in, err := insn.Decode(insn.AMD64, at, 0); err == nil && isRepeated(at, in) {
@@ -93,8 +93,8 @@ func InKernel(before, at []byte, hint Hint) (Access, bool) {
 		a.Repeats = true
 		return a, ok
 	}
-	// Wherever decoding starts, it soon falls in step: the ends that most
-	// beginnings come to is right.
+	// Wherever decoding starts, it soon finds the true instruction boundaries: the last instruction
+	// that most starts lead to is the right one.
 	votes := map[int]int{}
 	for start := range before {
 		if last, ok := lastBefore(before, start); ok {
@@ -119,7 +119,7 @@ func InKernel(before, at []byte, hint Hint) (Access, bool) {
 	return a, ok
 }
 
-// copies reports whether an instruction of the kernel is one of a loop that copies.
+// copies reports whether an instruction of the kernel is part of a loop that copies.
 func copies(in *insn.Inst) bool {
 	for _, m := range in.Mem[:in.NMem] {
 		if m.Base == insn.RSI || m.Base == insn.RDI {
@@ -129,8 +129,8 @@ func copies(in *insn.Inst) bool {
 	return false
 }
 
-// lastBefore decodes from start. It returns where the instruction begins that ends
-// with the code.
+// lastBefore decodes from start. It returns the start of the instruction that ends at the end of
+// the code.
 func lastBefore(code []byte, start int) (last int, ok bool) {
 	for pos := start; pos < len(code); {
 		in, err := insn.Decode(insn.AMD64, code[pos:], 0)
@@ -146,7 +146,7 @@ func lastBefore(code []byte, start int) (last int, ok bool) {
 	return 0, false
 }
 
-// maxFunction bounds how much of a function is decoded, in bytes.
+// maxFunction bounds the number of bytes of a function that are decoded.
 const maxFunction = 1 << 20
 
 // previous returns the instruction that ends at ip, and its code.
@@ -172,14 +172,14 @@ func previous(f *elf.File, ip uint64) (insn.Inst, []byte, bool) {
 	return insn.Inst{}, nil, false
 }
 
-// question is what is asked of an instruction.
+// question describes the variable whose access by an instruction is to be found.
 type question struct {
 	addr uint64 // of the variable; 0 if unknown
 	size int
 	hint Hint
 }
 
-// repeated returns what a repeated string instruction did: between its turns the
+// repeated returns the access of the repeated string instruction at ip: between its iterations the
 // instruction pointer stays at it.
 func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 	if f.Arch() != insn.AMD64 || !q.hint.Source && !q.hint.Dest {
@@ -193,7 +193,7 @@ func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 	if err != nil || !isRepeated(code, in) {
 		return Access{}, false
 	}
-	// The one before may have named the variable, and the string not begun.
+	// The instruction before may have accessed the variable, and the string instruction not begun.
 	if before, _, ok := previous(f, ip); ok && q.addr != 0 && before.Known {
 		for _, m := range before.Mem[:before.NMem] {
 			if m.Fixed && q.overlaps(m) {
@@ -206,8 +206,7 @@ func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 	return a, ok
 }
 
-// isRepeated reports whether an instruction is a string instruction with a
-// prefix to repeat it.
+// isRepeated reports whether an instruction is a string instruction with a repeat prefix.
 func isRepeated(code []byte, in insn.Inst) bool {
 	repeat := false
 	for _, b := range code[:min(in.Len, len(code))] {
@@ -226,8 +225,8 @@ func (q question) overlaps(m insn.Mem) bool {
 	return m.Addr < q.addr+uint64(q.size) && q.addr < m.Addr+uint64(max(m.Size, 1))
 }
 
-// judge returns what an instruction did with the variable; false if it cannot have
-// touched it, or that is not known.
+// judge returns how an instruction accessed the variable; false if it cannot have accessed it, or
+// if that is not known.
 func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
 	a := Access{Addr: in.Addr, Atomic: in.Locked, Len: in.Len}
 	if !in.Known {
@@ -243,7 +242,7 @@ func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
 	return a, a.Read || a.Write
 }
 
-// others reports whether the operand, one of n, is certainly not the variable.
+// others reports whether the operand, one of n, is certain not to be the variable.
 func (q question) others(m insn.Mem, n int) bool {
 	switch {
 	case m.Segment:
@@ -258,15 +257,16 @@ func (q question) others(m insn.Mem, n int) bool {
 	return false
 }
 
-// maskedMove recognises the moves of EVEX that C libraries copy with. How much one
-// with a mask accesses is not known, and need not be here.
+// maskedMove reports whether an instruction is one of the EVEX moves by which C libraries copy, and
+// whether it reads or writes memory. How many bytes a move with a mask accesses is not known, and
+// not needed here.
 func maskedMove(code []byte) (read, write bool) {
 	const evex, map0F, register = 0x62, 1, 3
 	if len(code) < 6 || code[0] != evex || code[1]&7 != map0F || code[5]>>6 == register {
 		return false, false
 	}
 	switch code[4] {
-	case 0x10, 0x28, 0x6f: // movups, movaps, movdqu and their kin
+	case 0x10, 0x28, 0x6f: // movups, movaps, movdqu and the like
 		return true, false
 	case 0x11, 0x29, 0x7f:
 		return false, true
