@@ -16,13 +16,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// nameless is which names of a module the stacks of a report lack.
+// nameless describes what the frames of a module in the stacks of a report lack.
 type nameless struct {
-	functions bool // else files and lines alone
+	functions bool // names of functions; false: only files and lines
 }
 
-// DebugNotes returns, for each module whose frames in the stacks of a report lack a name,
-// or the file and line, what would supply them; sorted by the paths of the modules.
+// DebugNotes returns, for each module whose frames in the stacks of a report lack a function
+// name, or a file and line, a sentence on what would supply them. The sentences are
+// sorted by the paths of the modules.
 func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
 	s, found := l.Session, map[string]nameless{}
 	stacks(func(frames []event.Frame) { missingNames(frames, found) })
@@ -63,7 +64,7 @@ func missingNames(frames []event.Frame, found map[string]nameless) {
 	}
 }
 
-// rootOf returns the root folder of a process; ours if it has ended.
+// rootOf returns the root folder of a process; the tool's own if the process has ended.
 func rootOf(pid int) string {
 	root := fmt.Sprintf("/proc/%d/root", pid)
 	if _, err := os.Stat(root + "/."); err != nil {

@@ -18,34 +18,34 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// How a hang is recognised: an acquisition is recorded when it has succeeded, because that
-// costs least, so no record shows that a thread waits for a lock. But a thread that waits
-// makes no events. So where a thread that holds a lock or waits, or all threads, made no
-// event for a while, the kernel is asked which threads sleep in futex(2), and on which
-// words. The events and the memory of an object show which object a word is part of and
-// who holds it; package stuck finds the threads that will never go on. Records may be
-// late, and a thread may be about to wake up. So a hang is one only if the same threads
-// were found at the same waits twice without having run in between, after all records that
-// there were at the second look.
+// This file finds hangs. An acquisition is recorded only after it has succeeded, because
+// that is cheapest, so no record shows that a thread waits for a lock. But a waiting thread
+// makes no events. If a thread that holds a lock or waits, or if all threads, made no event
+// for a while, a look at the process follows: the kernel lists the threads that sleep in
+// futex(2), and the futex words. The events and the memory of an object show which object a
+// word is part of and which thread holds it; package stuck finds the threads that will never
+// proceed. Records may be late, and a thread may be about to wake up. So a hang is reported
+// only if two looks found the same threads at the same waits, none of them ran in between,
+// and all records made before the second look have been handled.
 
 const (
-	hangEvery   = 250 * time.Millisecond // between looks
-	hangConfirm = 100 * time.Millisecond // after a look that found a hang
-	// hangShare bounds the time that looks take: one part in hangShare.
+	hangEvery   = 250 * time.Millisecond // between two looks
+	hangConfirm = 100 * time.Millisecond // between a look that found a hang and the next
+	// hangShare bounds the share of time that looks take, about: 1/hangShare.
 	hangShare = 50
 )
 
-// Threads is the process whose hangs are looked for; a loader.Session is one.
+// Threads is the process that is searched for hangs; a loader.Session implements it.
 type Threads interface {
 	Process
-	// Sleepers lists what the threads are doing.
+	// Sleepers returns the state of each thread of the observed processes.
 	Sleepers() ([]bpf.Sleeper, error)
 	// ReadMemory fills b from the memory of a process.
 	ReadMemory(pid int, addr uint64, b []byte) bool
-	// Caught returns the signals that a process has handlers for.
+	// Caught returns the set of signals for which a process has handlers: bit n-1 is signal n.
 	Caught(pid int) (uint64, bool)
-	// Between calls f on the goroutine that the observer is used from, when all
-	// records so far have been taken in; false if there are no more.
+	// Between calls f on the observer's goroutine, after all records made so far have been
+	// handled. It returns false, without calling f, if there will be no more records.
 	Between(f func()) bool
 }
 
@@ -55,34 +55,35 @@ type Hangs struct {
 	Observer *observer.Observer
 	// Told is called after the events of new hangs, between two records.
 	Told func()
-	// Looked, if not nil, is called once, between two records: when it is known whether
-	// threads hang that did when Watch was called, or after maxOpenLooks looks if that stays
-	// open. It is passed what each thread was found at.
+	// Looked, if not nil, is called once, between two records. The call comes when each hang
+	// found so far is confirmed or gone, at the latest after maxOpenLooks looks. Its argument
+	// is the state of each thread.
 	Looked func([]run.Seen)
 
-	looks  int
-	doing  []doing         // at the last look, if Looked wants it
-	events uint64          // as of the last look
-	last   map[string]bool // what the last look found, see signature
-	told   map[string]bool
-	took   time.Duration // the look at hand, without waiting
+	looks  int             // number of looks that examined the threads
+	doing  []doing         // state of each thread at the last look; only while Looked is not nil
+	events uint64          // number of the last event as of the last look
+	last   map[string]bool // signatures of the hangs that the last look found
+	told   map[string]bool // signatures of the hangs that were reported
+	took   time.Duration   // duration of the current look, without waiting times
 	tables map[*loader.Module]*unwind.Table
 }
 
-// count adds the time that f takes to the time of the look.
+// count calls f and adds its duration to the time of the current look.
 func (h *Hangs) count(f func()) {
 	began := time.Now()
 	f()
 	h.took += time.Since(began)
 }
 
-// newHangs returns h with what a look needs.
+// newHangs returns a copy of h with empty maps.
 func newHangs(h Hangs) *Hangs {
 	h.told, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
 	return &h
 }
 
-// Watch looks until stop is closed or there are no more records. The first look is at once.
+// Watch searches for hangs until stop is closed or there are no more records. The first look
+// follows at once.
 func (h Hangs) Watch(stop <-chan struct{}) { newHangs(h).watch(stop) }
 
 func (h *Hangs) watch(stop <-chan struct{}) {
@@ -103,8 +104,8 @@ func (h *Hangs) watch(stop <-chan struct{}) {
 	}
 }
 
-// look looks once, and returns how long to wait before the next look, and whether there is
-// to be one.
+// look examines the process once. It returns how long to wait before the next look, and
+// whether a next look is possible.
 func (h *Hangs) look() (next time.Duration, going bool) {
 	still := false
 	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Still(h.events) }) }) {
@@ -117,7 +118,7 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 	var err error
 	h.count(func() { lines, err = h.Threads.Sleepers() })
 	if err != nil {
-		return 0, false // the process is gone, or the kernel does not tell
+		return 0, false // the process has ended, or the kernel cannot list its threads
 	}
 	var found []waits
 	if !h.Threads.Between(func() { h.count(func() { found = h.hangs(lines) }) }) {
@@ -149,7 +150,7 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 // maxOpenLooks is the number of looks after which Looked is called at the latest.
 const maxOpenLooks = 5
 
-// tell writes hangs into the run as events. It returns false if there are no more records.
+// tell makes the events of confirmed hangs. It returns false if there are no more records.
 func (h *Hangs) tell(sure []waits) bool {
 	at := monotonic()
 	all := make([][]observer.Block, 0, len(sure))
@@ -175,17 +176,17 @@ type waiting struct {
 	line  bpf.Sleeper
 	call  futex.Call
 	wait  futex.Wait
-	cond  uint64 // the condition that events say it waits on
-	known int    // readers of the lock that events told of
+	cond  uint64 // address of the condition variable that it waits on by its events; 0: none
+	known int    // number of readers of the lock that are known from events
 }
 
-// waits is a hang: a stuck.Hang with what its threads wait for.
+// waits is a hang: a stuck.Hang with the waits of its threads.
 type waits struct {
 	stuck.Hang
 	threads  []waiting
-	ring     bool
+	ring     bool              // the threads form a cycle
 	handlers bool              // a signal handler could wake one
-	peers    map[uint32]uint32 // kernel's ids by those in the process's own namespace
+	peers    map[uint32]uint32 // the kernel's thread ids, by the ids in the process's own PID namespace
 }
 
 // signature returns a text that stays the same while none of the threads has run.
@@ -197,7 +198,7 @@ func (w waits) signature() string {
 	return b.String()
 }
 
-// hangs returns the hangs of each process, from what its threads are doing.
+// hangs returns the hangs of each process, from the state of its threads.
 func (h *Hangs) hangs(lines []bpf.Sleeper) []waits {
 	by := map[uint32][]bpf.Sleeper{}
 	for _, l := range lines {
@@ -239,7 +240,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 			}
 		}
 		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
-			others = true // another process may end it
+			others = true // it may proceed: it is not in futex(2), or another process may wake it
 			if h.Looked != nil {
 				h.doing = append(h.doing, doing{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
 			}
@@ -270,12 +271,12 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	return out
 }
 
-// harmless is the set of signals whose handlers wake no thread: those of faults, of the C
-// library itself, and the like.
+// harmless is the set of signals whose handlers are assumed to wake no thread: signals of
+// faults, of the C library itself, and the like.
 const harmless = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
 	1<<(unix.SIGABRT-1) | 1<<(unix.SIGSYS-1) | 1<<(unix.SIGPIPE-1) | 1<<31 | 1<<32 | 1<<33
 
-// asleep returns the futex call in which a thread sleeps; false if it does not.
+// asleep returns the futex call in which a thread sleeps; false if it sleeps in none.
 func asleep(l bpf.Sleeper) (waiting, bool) {
 	if l.State&stateWaits == 0 || l.Call != unix.SYS_FUTEX {
 		return waiting{line: l}, false
@@ -310,10 +311,10 @@ var futexKinds = map[event.Kind]futex.Kind{
 
 // parties are the threads of a process.
 type parties struct {
-	kernel map[uint32]uint32         // id by that in the process's own namespace
-	live   map[uint32]*observer.Live // by the kernel's id
-	writer map[uint64]*observer.Live // who holds a lock alone, by its address
-	reader map[uint64][]*observer.Live
+	kernel map[uint32]uint32           // the kernel's id, by the id in the process's own PID namespace
+	live   map[uint32]*observer.Live   // by the kernel's id
+	writer map[uint64]*observer.Live   // the exclusive holder of a lock, by the lock's address
+	reader map[uint64][]*observer.Live // the holders for reading, by the lock's address
 }
 
 func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
@@ -335,7 +336,7 @@ func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
 	return p
 }
 
-// wait returns which threads must go on before a thread does.
+// wait returns which threads must proceed before thread w can.
 func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	out := stuck.Wait{Thread: stuck.Thread(w.line.Tid), Bounded: w.call.Timed}
 	need := func(tid uint32) { out.Needs = append(out.Needs, stuck.Thread(tid)) }
@@ -344,7 +345,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 		need(p.kernel[w.wait.Owner])
 	case futex.Mutex, futex.RWLock:
 		if w.wait.Owner != 0 {
-			need(p.kernel[w.wait.Owner]) // none: it has ended
+			need(p.kernel[w.wait.Owner]) // 0 if the owner has ended
 			break
 		}
 		if l := p.writer[w.wait.Object]; l != nil {
@@ -352,7 +353,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 			break
 		}
 		if w.wait.Read {
-			for _, other := range all { // a writer that waits goes first
+			for _, other := range all { // a waiting writer acquires the lock first
 				if other.wait.Object == w.wait.Object && !other.wait.Read {
 					need(other.line.Tid)
 				}
@@ -368,7 +369,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	return out
 }
 
-// blocks returns what the observer must know of the threads of a hang, with their stacks.
+// blocks returns the Blocks of the threads of a hang, with their stacks.
 func (h *Hangs) blocks(w waits) []observer.Block {
 	owned := map[uint32][]uint64{}
 	for _, t := range w.threads {
@@ -386,7 +387,7 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 	return out
 }
 
-// block returns what one thread waits for, with its stack.
+// block returns the Block of a thread that sleeps in futex(2), with its stack.
 func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.Block {
 	stack := h.stack(t.line)
 	if t.wait.Kind == futex.Unknown && t.cond == 0 {
@@ -400,7 +401,7 @@ func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.Block {
 		b.Peer = peers[t.wait.Owner]
 	}
 	if t.cond != 0 && b.Addr == 0 {
-		b.Addr, b.Kind = t.cond, event.KindCond // musl's threads wait at words on their stacks
+		b.Addr, b.Kind = t.cond, event.KindCond // musl's threads wait on futex words on their own stacks
 	}
 	if t.call.Timed {
 		b.Flags |= event.Timed

@@ -11,12 +11,12 @@ const (
 	stackRegister = unwind.RSP
 )
 
-// Where registers stand in struct pt_regs.
+// The indices of registers in struct pt_regs.
 const (
 	ptRBP, ptR10, ptRDX, ptRSI, ptRDI, ptRIP, ptRSP = 4, 7, 12, 13, 14, 16, 19
 )
 
-// dwarfOrder has for each register by DWARF's number its place in struct pt_regs.
+// dwarfOrder maps DWARF register numbers to indices in struct pt_regs.
 var dwarfOrder = [...]int{10, ptRDX, 11, 5, ptRSI, ptRDI, ptRBP, ptRSP, 9, 8, ptR10, 6, 3, 2, 1, 0}
 
 // arguments returns the first arguments of a system call.
@@ -34,5 +34,5 @@ func registers(l *bpf.Sleeper) unwind.Regs {
 	return regs
 }
 
-// callName names a system call.
+// callName returns the name of a system call.
 func callName(number uint32) string { return inKernel(number).Function }

@@ -13,7 +13,7 @@ const (
 	stackRegister = unwind.SP
 )
 
-// Where registers stand in struct user_pt_regs: by DWARF's numbers.
+// The indices of registers in struct user_pt_regs, which are DWARF's register numbers.
 const ptSP, ptPC = 31, 32
 
 // arguments returns the first arguments of a system call.
@@ -29,8 +29,8 @@ func registers(l *bpf.Sleeper) unwind.Regs {
 	return regs
 }
 
-// callName names a system call: those that idle threads sleep in, by their numbers of
-// include/uapi/asm-generic/unistd.h.
+// callName returns the name of a system call if idle threads often sleep in it, else its
+// number. The numbers are those of include/uapi/asm-generic/unistd.h.
 func callName(number uint32) string {
 	names := map[uint32]string{
 		22: "epoll_pwait", 63: "read", 64: "write", 65: "readv", 72: "pselect6", 73: "ppoll", 95: "waitid", 98: "futex", 101: "nanosleep",

@@ -10,15 +10,16 @@ import (
 	"github.com/tracepredict/tracepredict/probes/futex"
 )
 
-// doing is what a thread was found at.
+// doing is the state of a thread at a look.
 type doing struct {
-	waiting                   // line alone, where it does not sleep in futex(2)
-	futex   bool              // it does
-	needs   []stuck.Thread    // who must go on before it does
-	kernel  map[uint32]uint32 // ids of its process's threads, see parties
+	waiting                   // if it does not sleep in futex(2), only line is valid
+	futex   bool              // it sleeps in futex(2)
+	needs   []stuck.Thread    // the threads that must proceed before it can
+	kernel  map[uint32]uint32 // parties.kernel of its process
 }
 
-// sightings calls Looked. It returns false if there are no more records.
+// sightings calls Looked with the state of each thread. It returns false if there are no more
+// records.
 func (h *Hangs) sightings() bool {
 	at, all := monotonic(), h.doing
 	blocks := make([]observer.Block, 0, len(all))
@@ -43,7 +44,8 @@ func (h *Hangs) sightings() bool {
 	})
 }
 
-// sighted returns the stack of a thread, wherever it sleeps, and what it waits for.
+// sighted returns the Block of a thread: its stack if it sleeps in any system call, and its
+// wait if that is futex(2).
 func (h *Hangs) sighted(d doing) observer.Block {
 	switch l := d.line; {
 	case d.futex:
@@ -52,7 +54,7 @@ func (h *Hangs) sighted(d doing) observer.Block {
 		stack := h.stack(l)
 		return observer.Block{TID: l.Tid, TGID: l.Tgid, Stack: stack, Start: h.start(l, stack)}
 	default:
-		return observer.Block{TID: l.Tid, TGID: l.Tgid} // its registers are of no moment
+		return observer.Block{TID: l.Tid, TGID: l.Tgid} // it runs, so its registers are out of date
 	}
 }
 

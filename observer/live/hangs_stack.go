@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// maxHangFrames bounds the frames of a thread that waits.
+// maxHangFrames bounds the frames of a waiting thread.
 const maxHangFrames = 64
 
 // stack returns the return addresses of a thread that sleeps, unwound in the memory of the
@@ -57,7 +57,8 @@ func (h *Hangs) table(m *loader.Module) *unwind.Table {
 	return t
 }
 
-// inCall returns what a thread waits for, by the function of the C library that it called.
+// inCall returns the wait of a thread, as determined by the function of the C library that
+// the thread called.
 func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 	pid := int(t.line.Tgid)
 	read := func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }
@@ -69,9 +70,9 @@ func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 	return futex.Wait{}
 }
 
-// start returns the address of the routine with which a thread began: the function that
-// the C library called, whose own frames are the outermost of the stack. It returns 0 if
-// the stack does not reach that far.
+// start returns the address of a thread's start routine: the outermost function of the stack
+// that is not the C library's, whose own frames are outside it. It returns 0 if the stack
+// does not reach that far.
 func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	pid, i := int(l.Tgid), len(stack)
 	for i > 0 && h.beginsThreads(pid, stack[0], stack[i-1]) {
@@ -107,7 +108,7 @@ func (h *Hangs) beginsThreads(pid int, inner, pc uint64) bool {
 	return slices.Contains([]string{"start_thread", "clone", "clone3", "start", "start_c11"}, name)
 }
 
-// maxInLibrary bounds the frames that a wait has within the C library.
+// maxInLibrary bounds the frames of a wait inside the C library.
 const maxInLibrary = 8
 
 // called returns the name of the function that the instruction before pc calls.
@@ -119,11 +120,11 @@ func (h *Hangs) called(pid int, pc uint64) string {
 	return seg.Module.Bin.CalledBefore(pc - seg.Bias)
 }
 
-// caller finds where the program called the library, for a thread that sleeps in a library
-// without call frame information, such as musl: at the innermost word on the stack that is
-// the return address of a call of a function that waits. An older such word could be found
-// only if the same thread had made the same call with a lower stack pointer, and nothing
-// had been written over it since.
+// caller returns the registers at the call site in the program, for a thread that sleeps in
+// a library without call frame information, such as musl. The call site is at the innermost
+// word on the stack that is the return address of a call of a function that waits. It
+// could be a stale word only if the same thread had made such a call with a lower stack
+// pointer before, and nothing had overwritten the word since.
 func (h *Hangs) caller(l *bpf.Sleeper, memory func(uint64, int) (uint64, bool)) (regs unwind.Regs, ok bool) {
 	sp := stackPointer(l) &^ 7
 	for addr := sp; addr < sp+maxLibraryStack; addr += 8 {
@@ -141,18 +142,19 @@ func (h *Hangs) caller(l *bpf.Sleeper, memory func(uint64, int) (uint64, bool)) 
 	return regs, false
 }
 
-// maxLibraryStack bounds the bytes of stack that a wait takes within the C library.
+// maxLibraryStack bounds the bytes of stack that the C library uses for a wait.
 const maxLibraryStack = 1 << 10
 
-// pages reads memory by pages, and keeps the last.
+// pages reads memory page by page, and caches the last page.
 type pages struct {
 	read func(addr uint64, b []byte) bool
-	at   uint64
+	at   uint64 // address of page
 	page [4096]byte
-	ok   bool
+	ok   bool // page was read successfully
 }
 
-// number returns the little-endian number of size (1, 2, 4 or 8) bytes at addr.
+// number returns the little-endian number of size (1, 2, 4 or 8) bytes at addr; false if it
+// cannot be read.
 func (p *pages) number(addr uint64, size int) (uint64, bool) {
 	const page = uint64(len(p.page))
 	var b [8]byte

@@ -8,25 +8,25 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 )
 
-// Link joins a session with the observer of its records: it answers the questions of the
-// observer about probe sites and processes, and names what the run consists of. The
-// observer exists before the session, so that it can take the first record. Apart from
-// what Begin says, a Link is used from the goroutine that reads records, and after the
-// session has ended from any one.
+// Link joins a session with the observer of its records. It supplies the callbacks by which
+// the observer learns about probe sites and processes, and the names of the run. The
+// observer exists before the session, so that it can handle the first record. Apart from
+// Begin, a Link is used from the goroutine that reads records, and after the session has
+// ended from any single goroutine.
 type Link struct {
-	*Names   // of the run, once there is a session
+	*Names   // names of the run, valid once there is a session
 	Session  *loader.Session
 	Observer *observer.Observer
 
-	sites  []*observer.SiteInfo // by index; nil: not asked for yet
+	sites  []*observer.SiteInfo // by index; nil: not yet requested by the observer
 	values []loader.Initial     // see KeepValues
 }
 
 // NewLink returns a Link without an observer and a session.
 func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
 
-// Observe makes the observer. Opts are its options, of which Link sets the questions about
-// the session. With declare, the sinks get the first values of watched variables.
+// Observe makes the observer. Opts are its options; Observe sets the callbacks that need the
+// session. With declare, the sinks receive the initial values of watched variables.
 func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
@@ -47,11 +47,11 @@ func (l *Link) AddTasks(ts []loader.Task) {
 	}
 }
 
-// KeepValues keeps what the watched variables of an attached process hold now, as their
-// first values.
+// KeepValues reads the current values of the watched variables of an attached process, and
+// keeps them as the initial values.
 func (l *Link) KeepValues() { l.values = l.Session.ValuesNow() }
 
-// declared returns the watched variables with their first values.
+// declared returns the watched variables with their initial values.
 func (l *Link) declared() []observer.Declared {
 	values := l.values
 	if !l.Observer.Attached() {
@@ -74,8 +74,8 @@ func (l *Link) duration() time.Duration {
 	return 0
 }
 
-// site returns what the observer must know of a site; nil if there is none. It asks the
-// session once for each site.
+// site returns the SiteInfo with an index; nil if there is none. It is made once for each
+// site, from the session's description.
 func (l *Link) site(index uint32) *observer.SiteInfo {
 	if int(index) < len(l.sites) && l.sites[index] != nil {
 		return l.sites[index]

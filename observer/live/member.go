@@ -15,19 +15,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// An object that no variable of static storage holds lies in the heap or on a stack. The
-// code that passed its address to the function that initialised it, or first used it, shows
-// what it is a part of: where the code adds 0x28 to a register that, by the debug
-// information, holds a struct job *, the object is the member of struct job at that offset.
-// Where a function only passes on what it was given, its caller is looked at. Each step
-// must be certain; the first one that is not ends the search.
+// This file names objects on the heap or on a stack, which are part of no static variable.
+// The code that passed the object's address to the function that initialised it, or first
+// used it, shows what the object is a part of: if the code adds 0x28 to a register that, by
+// the debug information, contains a struct job *, the object is the member of struct job at
+// that offset. If a function only passes on its own argument, the search continues in its
+// caller. Each step must be certain; the first one that is not ends the search.
 
 // maxPassed bounds how many functions are followed to their callers.
 const maxPassed = 8
 
-// member returns the type whose member an object is, or the function on whose stack it
-// lies; "" if that is not known. The answer is the same for all objects that were first
-// seen with the same stack.
+// member returns the type and member that an object is, as struct job.mu, or the function on
+// whose stack it lies; an empty name if neither is known. The result is the same for all
+// objects of a kind that were initialised or first seen with the same stack.
 func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := passing{p, o.Kind}
@@ -46,24 +46,25 @@ func (r *Names) member(o *run.Object) variable.Named {
 	return variable.Named{}
 }
 
-// passing is a stack with which objects of a kind are passed to a function.
+// passing is the call stack of a call that receives an object of a kind.
 type passing struct {
 	place event.StackID
 	kind  event.Kind
 }
 
-// passed is an argument of a function.
+// passed describes the address of an object as an argument of a function.
 type passed struct {
 	module   *loader.Module
 	function uint64 // its entry, as linked
-	argument int    // from 1
-	more     int64  // what is added to it
-	// behind reports that it is not what the argument points to, but what the lock holder
-	// there refers to.
+	argument int    // number of the argument, from 1
+	more     int64  // the object's offset from the argument, in bytes
+	// behind reports that the argument points to a C++ lock holder, such as a
+	// std::unique_lock, and the object is the lock that the holder refers to.
 	behind bool
 }
 
-// passedAt names what is passed to a function at the innermost frame of a stack.
+// passedAt returns the name of the object passed to the function at the innermost frame of a
+// stack.
 func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
 	if st.Found != nil {
@@ -84,8 +85,8 @@ func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	return r.through(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
 }
 
-// passedWaiting names what a thread waits for that was found to wait: what it passed to
-// the function of the C library that it waits in.
+// passedWaiting returns the name of the object that a thread was found waiting for: the one
+// that it passed to the function of the C library in which it waits.
 func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
 	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
@@ -98,7 +99,7 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 		if argument == 0 {
 			continue
 		}
-		for _, f := range lib.Module.Bin.Lookup(name) { // each version of it
+		for _, f := range lib.Module.Bin.Lookup(name) { // each symbol version of the function
 			if named := r.through(pid, pcs[i:], passed{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
 				return named
 			}
@@ -108,8 +109,9 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 	return variable.Named{}
 }
 
-// through follows what is passed to a function back through the functions that only pass
-// it on. Pcs are the return addresses behind the frame of the function.
+// through follows an argument back through the callers that only pass it on, and returns the
+// name of the object. Pcs are the return addresses of the function's frame and of the
+// frames outside it.
 func (r *Names) through(pid int, pcs []uint64, what passed) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
@@ -131,8 +133,9 @@ func (r *Names) through(pid int, pcs []uint64, what passed) variable.Named {
 	return variable.Named{}
 }
 
-// passes finds the instruction that enters the function: the call before a return
-// address, or, where that calls another that ends in a jump to the function, the jump.
+// passes returns the address of the instruction that enters the function: the call before a
+// return address (direct is true), or the tail-call jump in the function which that call
+// enters.
 func (r *Names) passes(m *loader.Module, ret uint64, to passed) (at uint64, direct, ok bool) {
 	for _, in := range callsBefore(m, ret) {
 		if enters(m, &in, to) {
@@ -164,8 +167,8 @@ func callsBefore(m *loader.Module, ret uint64) (out []insn.Inst) {
 	return out
 }
 
-// enters reports whether an instruction goes to the function: by its address, or
-// through the table of a dynamically linked program.
+// enters reports whether an instruction calls or jumps to the function: by its address, or
+// through the PLT or GOT of a dynamically linked program.
 func enters(m *loader.Module, in *insn.Inst, to passed) bool {
 	name := ""
 	switch in.Kind {
@@ -190,10 +193,11 @@ func enters(m *loader.Module, in *insn.Inst, to passed) bool {
 	return false
 }
 
-// maxPrologue bounds how much of a function is read, in bytes.
+// maxPrologue bounds the size, in bytes, of functions that tail reads.
 const maxPrologue = 4096
 
-// tail finds the one jump of the function at an address that goes to another.
+// tail returns the address of the only jump to the function to in the function at entry;
+// false if there is none or more than one.
 func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
 	fn, known := m.Bin.FunctionAt(entry)
 	if !known || fn.Lo != entry || fn.Hi-fn.Lo > maxPrologue {
@@ -215,8 +219,8 @@ func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
 	return at, ok
 }
 
-// follow names what is passed at an instruction, or returns which argument of the function
-// around the instruction it is. Both results are zero if neither is known.
+// follow returns the name of the object passed at an instruction, or else the argument of the
+// surrounding function that it was passed in. Both results are zero if neither is known.
 func (r *Names) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
 	a, ok := r.argumentsOf(m).At(at, what.argument)
 	if !ok {
@@ -259,15 +263,16 @@ type holderRole uint8
 
 const (
 	noHolder    holderRole = iota
-	holderMade             // its second argument is the lock
-	holderLocks            // the first one's holder refers to the lock
+	holderMade             // a constructor, whose second argument is the lock
+	holderLocks            // lock(), whose first argument is a holder that refers to the lock
 )
 
-// holders are C++'s classes that hold one lock, as linked names spell them behind std.
+// holders are C++'s classes that hold one lock, in the form that follows std in mangled names.
 var holders = []string{"10lock_guardI", "11unique_lockI", "11shared_lockI"}
 
-// holder recognises the constructors of C++'s lock holders, and how they lock: what
-// a holder refers to is what it was made with (C++23, [thread.lock]).
+// holder returns the role of a function, by its mangled name, as a constructor or as lock() of
+// a C++ lock holder. A holder refers to the lock that its constructor received (C++23,
+// [thread.lock]).
 func holder(linkage string) holderRole {
 	rest, ok := strings.CutPrefix(linkage, "_ZNSt")
 	if i := strings.Index(rest, "__1"); i == 1 { // LLVM's library: _ZNSt3__110lock_guardI…

@@ -1,11 +1,10 @@
-// Package live joins a session of the loader with the observer of its records: what each
-// must know of the other. It tells the observer what a probe site is, and what a
-// hardware watchpoint saw; it names what the observer identified, so that stacks become
-// functions, files and lines, locks become the variables that hold them, and threads get
-// their start routines; it looks for hangs, records traces, tells the session which
-// variables are guarded, and sums up the run.
+// Package live joins a session of the loader with the observer of its records. It describes
+// probe sites and accesses seen by hardware watchpoints to the observer. It finds names:
+// functions, files and lines for stacks, variables for locks, and start routines for
+// threads. It searches for hangs, records traces, reports guarded variables to the session,
+// and makes the summary of the run.
 //
-// A record is handled here and in the observer alone. The package knows no analysis.
+// Only this package and the observer handle records. The package knows no analysis.
 package live
 
 import (
@@ -25,8 +24,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Process is what Names must know of the observed process, and of those that
-// it forked; a loader.Session is one.
+// Process is the part of a loader.Session that Names needs: the observed process, and those
+// that it forked.
 type Process interface {
 	PID() int
 	Segment(pid int, addr uint64) (loader.Segment, bool)
@@ -35,8 +34,7 @@ type Process interface {
 	Chain(place uint32) []uint64
 }
 
-// Observed is what Names must know of the run; an observer.Observer knows
-// it.
+// Observed is the part of an observer.Observer that Names needs.
 type Observed interface {
 	StackOf(event.StackID) (observer.Stack, bool)
 	ObjectInfo(event.ObjectID) (run.Object, bool)
@@ -44,8 +42,8 @@ type Observed interface {
 	FuncInfo(event.FuncID) (event.Func, bool)
 }
 
-// Names finds the names of a process and of what it executes; a run.Namer. It is not
-// for concurrent use.
+// Names finds the names of the stacks, objects, threads and functions of a run; a run.Namer.
+// It is not for concurrent use.
 type Names struct {
 	process  Process
 	observed Observed
@@ -87,8 +85,8 @@ func (r *Names) Frames(p event.StackID) []event.Frame {
 	return frames
 }
 
-// chain returns the addresses of a stack, the first of which is the instruction that the
-// probe stands for.
+// chain returns the addresses of a call stack. The first is that of the observed
+// instruction, even if the probe is at another one.
 func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
@@ -105,8 +103,8 @@ func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
 	return pcs
 }
 
-// original returns the instruction that a probe stands for, so that the line is that of
-// the access and not that of a later instruction to which the probe was moved.
+// original returns the address of the instruction that a probe observes. The source line is
+// then that of the access, even if the probe was moved to a later instruction.
 func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
 	if site == nil {
 		return pc
@@ -118,7 +116,8 @@ func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
 	return site.At + seg.Bias
 }
 
-// at returns the frames at an address. A return address is named by its call.
+// at returns the frames at an address, with inlined functions, innermost first. For a return
+// address, they are the frames at its call.
 func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
@@ -137,7 +136,7 @@ func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	return frames
 }
 
-// Object names an object; run.Namer.
+// Object returns an object with its names; run.Namer.
 func (r *Names) Object(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
 	if o.Name == "" && o.Addr != 0 {
@@ -146,7 +145,7 @@ func (r *Names) Object(id event.ObjectID) run.Object {
 	return o
 }
 
-// Thread names a thread; run.Namer.
+// Thread returns a thread with its names; run.Namer.
 func (r *Names) Thread(id event.ThreadID) run.Thread {
 	t, ok := r.observed.ThreadInfo(id)
 	if !ok {
@@ -179,9 +178,9 @@ func (r *Names) namesOf(m *loader.Module) *variable.Names {
 	return n
 }
 
-// named sets the names of an object: the variable that holds it, or the type whose member
-// it is, and its class. The class of an object of unknown type is where it was
-// initialised.
+// named sets the names of an object: the variable that contains it, or the type and member
+// that it is, and its class. The class of an object of unknown type is the source location
+// at which it was initialised.
 func (r *Names) named(o *run.Object) {
 	v := r.variable(int(o.TGID), o.Addr)
 	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
@@ -200,8 +199,8 @@ func (r *Names) named(o *run.Object) {
 	}
 }
 
-// inModule returns where in the data of a module an object lies, as module+0x…, if no
-// symbol names it; "" if it lies on the heap or a stack.
+// inModule returns the location of an object in the data of a module, as module+0x…; "" if it
+// lies on the heap or a stack.
 func (r *Names) inModule(pid int, addr uint64) string {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) {
 		if linked := addr - seg.Bias; seg.Module.Bin.IsData(linked) {
@@ -211,8 +210,9 @@ func (r *Names) inModule(pid int, addr uint64) string {
 	return ""
 }
 
-// variable returns the variable of static storage at an address of the process: by the
-// name that a specification gave it, or with the member or element that it is.
+// variable returns the variable of static storage at an address of the process. Its name is
+// the one in a specification, if that has one, or else includes the member or element at
+// the address.
 func (r *Names) variable(pid int, addr uint64) variable.Named {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
 		linked := addr - seg.Bias

@@ -10,12 +10,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// Recorder writes the events of a live run to a trace; an observer.Sink. Names
-// are looked for by the trace's own goroutine, from copies of what the observer
-// knows, so that the ring buffer's reader does not wait for debug information.
+// Recorder writes the events of a live run to a trace; an observer.Sink. The trace's own
+// goroutine finds the names, from copies of the observer's data, so that the reader of the
+// ring buffer does not wait for debug information.
 //
-// It is a run.Namer too: a report of a recorded run has the names that
-// the trace has, as they were when the run first needed them.
+// It is also a run.Namer: the report of a recorded run has the same names as the trace, as
+// they were when an event first needed them.
 type Recorder struct {
 	*trace.Writer
 	observed *observer.Observer
@@ -26,15 +26,15 @@ type Recorder struct {
 	start   run.Summary
 	names   *Names // valid once started is closed; nil if there was no start
 
-	// What has been written; of the Writer's goroutine until Drain.
+	// The names written so far. Until Drain, only the Writer's goroutine uses them.
 	frames  map[event.StackID][]event.Frame
-	objects map[event.ObjectID]objectName // those up to named that have a name
-	named   event.ObjectID
+	objects map[event.ObjectID]objectName // the objects up to named that have a name
+	named   event.ObjectID                // the last object whose names were found
 	threads map[event.ThreadID]run.Thread
 }
 
-// NewRecorder begins a trace on out. Observe must be called before the first
-// event, and Start when the process is known: names wait for it.
+// NewRecorder begins a trace on out. Observe must be called before the first event, and
+// Start when the process is known: no name is found before that.
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
 		seen: snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}, started: make(chan struct{}),
@@ -48,7 +48,7 @@ func NewRecorder(out io.Writer) (*Recorder, error) {
 // Observe sets the observer whose events the recorder writes.
 func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 
-// Start sets the process and its program. Names wait for it.
+// Start sets the process and its program. No name is found before that.
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
 		r.start = run.Summary{Program: program, PID: p.PID()}
@@ -57,10 +57,10 @@ func (r *Recorder) Start(p Process, program string) {
 	})
 }
 
-// Drain writes all events so far, and makes the recorder ready for the questions of a
-// report. No event may follow, and the observer may not change.
+// Drain writes all events so far. The methods of run.Namer may then be called from any one
+// goroutine. No event may follow, and the observer must not change.
 func (r *Recorder) Drain() {
-	r.once.Do(func() { close(r.started) }) // of a run that came to nothing
+	r.once.Do(func() { close(r.started) }) // in case the program never started
 	r.Writer.Drain()
 	if r.names != nil {
 		r.names.observed = r.observed
@@ -75,11 +75,12 @@ func (r *Recorder) atStart() run.Summary {
 // objectName holds the names that were found for an object.
 type objectName struct{ name, member, class string }
 
-// Remember implements observer.Rememberer. The recorder has copied what events named.
+// Remember implements observer.Rememberer. It adds nothing, since the recorder has copied the
+// names of all events.
 func (r *Recorder) Remember(*event.Names) {}
 
-// fresh copies what the observer knows of the identifiers in e; it runs on the
-// observer's goroutine, for the first event of its kind in each block.
+// fresh copies the observer's data on the identifiers in e. It runs on the observer's
+// goroutine, for the first event of its kind in each block.
 func (r *Recorder) fresh(e *event.Event) {
 	r.seen.mu.Lock()
 	defer r.seen.mu.Unlock()
@@ -106,16 +107,16 @@ func (r *Recorder) fresh(e *event.Event) {
 	}
 }
 
-// snapshot is what the observer knew of the identifiers written so far.
+// snapshot is a copy of the observer's data on the identifiers in events so far.
 type snapshot struct {
 	names   run.Names  // of threads and functions
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	stacks  map[event.StackID]observer.Stack
-	objects map[event.ObjectID]run.Object // until they have been written
-	last    event.ObjectID                // that was copied
+	objects map[event.ObjectID]run.Object // those not yet written
+	last    event.ObjectID                // the last object that was copied
 }
 
-// place copies what the observer knows of a stack, which does not change.
+// place copies the observer's description of a call stack, which does not change.
 func (s *snapshot) place(o *observer.Observer, id event.StackID) {
 	if id == 0 {
 		return
@@ -159,10 +160,11 @@ func (s *snapshot) FuncInfo(id event.FuncID) (event.Func, bool) {
 	return s.names.Func(id), id > 0 && int(id) <= s.names.Funcs()
 }
 
-// namer is the Recorder for its Writer, which asks for each object once.
+// namer is the Recorder as seen by its Writer, which requests each object once.
 type namer struct{ *Recorder }
 
-// Object implements run.Namer. The trace does not tell processes apart.
+// Object implements run.Namer. It clears the process, as a trace does not distinguish
+// processes.
 func (n namer) Object(id event.ObjectID) run.Object {
 	defer n.seen.forget(id)
 	o := n.Recorder.Object(id)
@@ -203,7 +205,7 @@ func (r *Recorder) Object(id event.ObjectID) run.Object {
 	if info.Name, info.Member, info.Class = known.name, known.member, known.class; known != (objectName{}) {
 		r.objects[id] = known
 	}
-	r.named = id // the trace asks in order
+	r.named = id // the Writer requests objects in order
 	return info
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
-// kinds translates the table's kinds of object.
+// kinds translates package synctab's kinds of object.
 var kinds = map[synctab.Kind]event.Kind{
 	synctab.KindMutex:     event.KindMutex,
 	synctab.KindRWLock:    event.KindRWLock,
@@ -53,13 +53,14 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 		info.Parts = partsOf(site)
 	}
 	if site.Target == probes.TargetCompared && info.Elements == nil {
-		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable)) // 1 is no address: of another process's program
+		// No access matches 1, which stands for a variable of another process's program.
+		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable))
 	}
 	return info
 }
 
-// elements returns where the elements of an array are in the first process; nil for
-// another variable.
+// elements returns the addresses and names of an array's elements in the first process; nil
+// if the variable is no array.
 func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 	if v.Array == nil {
 		return nil
@@ -69,7 +70,7 @@ func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
 }
 
-// partsOf returns a function that finds what an access touches of an array.
+// partsOf returns the function SiteInfo.Parts of a site.
 func partsOf(site *probes.Site) func(uint64) []observer.Part {
 	return func(offset uint64) []observer.Part {
 		parts := site.Array.Parts(int64(offset), site.Width)
@@ -93,11 +94,11 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 	return max(1, l.Session.VariableAddr(int(tgid), site.Variable))
 }
 
-// lives translates what a function does to its instance.
+// lives translates a function's effect on the lifetime of its instance.
 var lives = [...]event.Life{function.Lives: event.Lives, function.Begins: event.Begins, function.Ends: event.Ends}
 
-// eventFunc returns what events say of the function that is entered at a site; nil for
-// other sites.
+// eventFunc returns the description of the function whose calls a site records; nil for other
+// sites.
 func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	fn := site.Method
 	if fn == nil {
@@ -114,14 +115,14 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	return f
 }
 
-// classes translates how the values of a variable are read.
+// classes translates the class of a variable's values.
 var classes = map[variable.Class]event.FormClass{
 	variable.Int: event.FormSigned, variable.Uint: event.FormUnsigned, variable.Bool: event.FormBool, variable.Enum: event.FormUnsigned,
 	variable.Pointer: event.FormPointer, variable.Float: event.FormFloat,
 }
 
-// FormOf returns how the values of a variable are written. It has no more bits than are
-// watched.
+// FormOf returns the form in which reports write the values of a variable. It has at most as
+// many bits as are watched.
 func FormOf(v *variable.Variable) *event.Form {
 	bits := 8 * min(max(v.Size, 1), 8)
 	if v.Bits.Size > 0 {
@@ -145,7 +146,7 @@ func FormOf(v *variable.Variable) *event.Form {
 	return f
 }
 
-// Touch returns what an access was that a hardware watchpoint saw, by the code of the
+// Touch classifies an access that a hardware watchpoint saw, by decoding the code of the
 // program or of the kernel.
 func (l *Link) Touch(r observer.Trap) observer.Touch {
 	s := l.Session
@@ -190,15 +191,16 @@ func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
 	return t
 }
 
-// dynamicLoader reports whether a path is that of the loader, which puts addresses into
-// variables before the program runs. That of musl is the C library itself, whose functions
-// the program calls.
+// dynamicLoader reports whether a path is that of the dynamic loader, which relocates
+// addresses in variables before the program runs. It returns false for musl's, which is
+// the C library itself, whose functions the program calls.
 func dynamicLoader(p string) bool {
 	return strings.HasPrefix(path.Base(p), "ld-linux")
 }
 
-// beforeTrap returns the instruction after which the instruction pointer was pc: of an
-// access by the kernel, the system call instruction.
+// beforeTrap returns the address of the instruction that had been executed when the
+// instruction pointer was pc. For an access by the kernel, that is the system call
+// instruction.
 func (r *Names) beforeTrap(pid int, pc uint64) uint64 {
 	seg, ok := r.process.Segment(pid, pc-1)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// Summary returns what is known of a run of program as a whole, with what limits its
-// result: what was lost, and what was not observed.
+// Summary returns the summary of a run of program, with the limits of its result: lost
+// events, and synchronisation that was not observed.
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
@@ -57,8 +57,8 @@ func (l *Link) Processes() []run.Process {
 	return out
 }
 
-// tooBusy returns a sentence on the atomic variables whose observation was given up for
-// its cost, and how to have it all the same.
+// tooBusy returns a sentence on the atomic variables whose observation was ended because of
+// its cost, and on the option that observes them anyway.
 func tooBusy(variables []string) string {
 	which, them := fmt.Sprintf("the atomic variable %s was", variables[0]), "it"
 	if n := len(variables); n > 1 {
@@ -98,11 +98,12 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	return append(notes, s.Notes()...)
 }
 
-// maxExecuted bounds the places in a summary. A verdict depends on the earliest one; the
-// others only serve to name one.
+// maxExecuted bounds the places in a summary. A verdict depends on the earliest place only;
+// the others serve to name a place.
 const maxExecuted = 128
 
-// executed names the places that were executed, the earliest first.
+// executed adds descriptions to the executed places, and returns the maxExecuted earliest
+// ones, in order.
 func executed(s *loader.Session, places []run.Executed) []run.Executed {
 	slices.SortStableFunc(places, func(a, b run.Executed) int { return cmp.Compare(first(a), first(b)) })
 	places = places[:min(len(places), maxExecuted)]

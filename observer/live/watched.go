@@ -20,10 +20,10 @@ const (
 
 	steadyTurns = 16
 	tellEvery   = 100 * time.Millisecond
-	tellAfter   = 1 << 14 // records, where there is always another one
+	tellAfter   = 1 << 14 // records after which tell is called even if the reader is never idle
 )
 
-// Uses is what knows how threads used each variable so far; a suite.Suite is one.
+// Uses is the part of a suite.Suite that reports how threads have used each variable so far.
 type Uses interface{ Uses() []run.Use }
 
 // Sharing is the observer of a Link that tells the session which variables of
@@ -31,10 +31,10 @@ type Uses interface{ Uses() []run.Use }
 type Sharing struct {
 	*Link
 	Analyses Uses
-	Guarded  uint64 // recorded accesses after which a variable is known to be guarded; 0: never
-	next     time.Time
-	told     map[event.ObjectID]bool
-	taken    int
+	Guarded  uint64                  // recorded accesses after which a variable is known to be guarded; 0: never
+	next     time.Time               // earliest time of the next call to the analyses
+	told     map[event.ObjectID]bool // variables reported as guarded
+	taken    int                     // records handled
 }
 
 // Stack implements loader.Handler.
@@ -58,7 +58,7 @@ func (s *Sharing) Record(r *bpf.Record) {
 	}
 }
 
-// tell tells the session which variables are known to be guarded by now.
+// tell reports the variables that are known to be guarded by now to the session.
 func (s *Sharing) tell() {
 	now := time.Now()
 	if s.Session == nil || s.Guarded == 0 || now.Before(s.next) {
@@ -82,7 +82,8 @@ func (s *Sharing) tell() {
 // maxWatched bounds the variables in a summary.
 const maxWatched = 1 << 13
 
-// AddWatched adds to a summary what became of the variables of --watch-shared.
+// AddWatched adds the variables of --watch-shared to a summary: how threads used each, and
+// what became of its probes.
 func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	s, o := l.Session, l.Observer
 	by, arrays := map[string]run.Use{}, map[string]*elementUses{}
@@ -131,7 +132,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	}
 }
 
-// merged returns what two processes did with variables of one name.
+// merged returns the common use of the variables with one name in two processes.
 func merged(a, b run.Use) run.Use {
 	if a.Variable == 0 {
 		return b
@@ -176,10 +177,10 @@ func useOf(u run.Use) string {
 // elementUses is how threads used the elements of an array. The use of the array is that
 // of the element with the weakest protection.
 type elementUses struct {
-	worst  string
-	most   run.Use // threads of the element that has the most, and all accesses
-	guards []event.ObjectID
-	count  uint64
+	worst  string           // the use with the weakest protection; "": no element yet
+	most   run.Use          // Threads of the element with the most, Accesses of all elements
+	guards []event.ObjectID // locks of guarded elements, at most maxGuards
+	count  uint64           // number of elements
 }
 
 func (e *elementUses) add(u run.Use) {
@@ -221,7 +222,7 @@ func lockName(o run.Object) string {
 	return fmt.Sprintf("%#x", o.Addr)
 }
 
-// rank returns where a variable stands in the list: what a reader looks for comes first.
+// rank returns the position of a variable in the list, where weakly protected ones come first.
 func rank(w run.Watched) int { return rankOf(w.Use) }
 
 func rankOf(use string) int {

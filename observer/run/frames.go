@@ -18,9 +18,10 @@ func OwnFrame(frames []event.Frame) event.Frame {
 	return frames[OwnIndex(frames)]
 }
 
-// OwnIndex returns the index of OwnFrame. From the inside out it prefers a frame of the
-// program's code with a source line, then one without, be it of a stripped program, then
-// any frame with a line, then the innermost one that is not the kernel's.
+// OwnIndex returns the index of OwnFrame. It returns the innermost frame of the program's
+// code with a source line. If there is none, it returns the innermost frame of the program's
+// code without a line (that of a stripped program too), then any with a line, then the
+// innermost frame that is not the kernel's.
 func OwnIndex(frames []event.Frame) int {
 	own, line := -1, -1
 	for i, f := range frames {
@@ -50,16 +51,16 @@ var libraryPaths = []string{
 	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
 }
 
-// libraryFunctions are those that a static binary contains. They count only where no
-// source line is known.
+// libraryFunctions are prefixes of library functions, for a static binary, which contains the
+// libraries. They count only for frames without a source line.
 var libraryFunctions = []string{
 	"pthread_", "__pthread_", "___pthread_", "__gthread_", "mtx_", "cnd_", "thrd_", "sem_", "__cxa_guard_",
 	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
 }
 
 // OfLibrary reports whether a frame belongs to the C or C++ library or the kernel, rather
-// than to the program. It guesses by names: it decides what is shown first, never what is
-// found.
+// than to the program. It is a guess by names, which affects only what a report shows first
+// and never what is found.
 func OfLibrary(f event.Frame) bool {
 	module := path.Base(f.Module)
 	for _, p := range libraryModules {

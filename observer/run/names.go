@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Namer knows the names of a run. An unknown identifier has the zero value.
+// Namer returns the names of a run. For an unknown identifier it returns the zero value.
 type Namer interface {
 	Frames(event.StackID) []event.Frame // innermost first
 	Object(event.ObjectID) Object
@@ -17,7 +17,7 @@ type Namer interface {
 // Names is a table of the names of a run; a Namer. Identifiers count from 1. It may be
 // read while it grows. The zero value is empty.
 type Names struct {
-	mu      sync.RWMutex // guards what follows
+	mu      sync.RWMutex // guards the fields below
 	stacks  map[event.StackID][]event.Frame
 	objects []Object
 	threads []Thread
@@ -31,13 +31,13 @@ func (n *Names) Frames(id event.StackID) []event.Frame {
 	return n.stacks[id]
 }
 
-// Object returns what is known of an object.
+// Object returns the description of an object.
 func (n *Names) Object(id event.ObjectID) Object { return at(n, &n.objects, uint64(id)) }
 
-// Thread returns what is known of a thread.
+// Thread returns the description of a thread.
 func (n *Names) Thread(id event.ThreadID) Thread { return at(n, &n.threads, uint64(id)) }
 
-// Func returns what is known of a function.
+// Func returns the description of a function.
 func (n *Names) Func(id event.FuncID) event.Func { return at(n, &n.funcs, uint64(id)) }
 
 // Objects returns the number of objects known.
@@ -68,7 +68,7 @@ func (n *Names) SetFrames(id event.StackID, frames []event.Frame) {
 	n.stacks[id] = frames
 }
 
-// UpdateObject changes what is known of a known object.
+// UpdateObject calls change with the description of an object, if that is known.
 func (n *Names) UpdateObject(id event.ObjectID, change func(*Object)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -77,7 +77,7 @@ func (n *Names) UpdateObject(id event.ObjectID, change func(*Object)) {
 	}
 }
 
-// SetThread replaces what is known of a known thread.
+// SetThread replaces the description of a thread, if that is known.
 func (n *Names) SetThread(id event.ThreadID, t Thread) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -1,8 +1,7 @@
-// Package run is the model of one observed run: what is known of it as a whole,
-// and of the threads, objects and functions that its events name. A live session,
-// a trace file and a report all use these types, so that each fact has one
-// definition. Where a type has JSON tags, these are the form in which traces and
-// reports print it. The package holds data and decides nothing.
+// Package run is the model of one observed run: its summary, and the threads, objects and
+// functions that its events name. A live session, a trace file and a report all use these
+// types, so that each fact has one definition. The JSON tags of a type define its form in
+// traces and reports. The package holds data and decides nothing.
 package run
 
 import (
@@ -11,18 +10,18 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Object is what is known of an object. The zero value of a field means that it is
-// unknown.
+// Object describes an object: a variable, a synchronisation object, an instance or a channel.
+// The zero value of a field means that it is unknown.
 type Object struct {
-	// Name is the variable as in the source, with the members that lead to the
-	// object, as server.lock, or with an offset, as name+0x8; "" if no symbol holds
-	// it.
+	// Name is the variable as in the source, with the members that lead to the object, as
+	// server.lock, or with an offset, as name+0x8; "" if no symbol contains the object.
 	Name string
-	// Member is the type's member that an object without a Name is, as struct job.mu,
-	// or the function on whose stack it lies. Many objects may have the same.
+	// Member is, for an object without a Name, the type and member that it is, as struct
+	// job.mu, or the function on whose stack it lies. Many objects may have the same Member.
 	Member string
-	// Class is what the object has in common with others: the member of the type that
-	// declares it, the array that it is an element of, or where they were initialised.
+	// Class is the lock class, which objects have in common: the member of the type that
+	// declares them, the array whose elements they are, or the location of their
+	// initialisation.
 	Class string
 	// Array is the name of the array whose element the object is, where the array is
 	// watched as a whole. Traces do not record it.
@@ -32,14 +31,13 @@ type Object struct {
 	// record 0, for the only process.
 	TGID        uint32
 	Kind        event.Kind
-	Init        event.StackID  // where it was initialised
-	First       event.StackID  // where it was first seen
-	FirstThread event.ThreadID // the thread that First belongs to
-	Form        *event.Form    // how the values of a variable are written; nil: as numbers
+	Init        event.StackID  // call stack of its initialisation; of a field, that of the memory's allocation
+	First       event.StackID  // call stack of its first recorded use
+	FirstThread event.ThreadID // the thread of First
+	Form        *event.Form    // how reports write the values of a variable; nil: as numbers
 }
 
-// Thread is what is known of a thread. The zero value of a field means that it is
-// unknown.
+// Thread describes a thread. The zero value of a field means that it is unknown.
 type Thread struct {
 	TID     uint32         `json:"tid"`              // the kernel's id, which may have been used again since; 0 in imported traces
 	TGID    uint32         `json:"pid"`              // the kernel's id of its process
@@ -47,21 +45,21 @@ type Thread struct {
 	Start   string         `json:"start"`            // the name of its start routine
 	Main    bool           `json:"main"`             // it is the first thread of its process
 	Parent  event.ThreadID `json:"parent,omitempty"` // 0 if it lived when the observation began
-	Created event.StackID  `json:"-"`                // where Parent created it
+	Created event.StackID  `json:"-"`                // call stack in Parent that created it
 	// StartAddr is the address of the start routine. Traces do not record it.
 	StartAddr uint64 `json:"-"`
 	// Unsure is the number of the last event up to which the thread may have held locks
-	// that nobody saw it acquire: it lived when the observation began. Traces record it
-	// in Summary.Unsure.
+	// whose acquisition was not recorded, because it lived when the observation began;
+	// 0: none. Traces record it in Summary.Unsure.
 	Unsure uint64 `json:"-"`
 }
 
-// Summary is what is known of a run as a whole. The first block of a trace has as
-// much of it as is known then; the last block has all of it.
+// Summary describes a run as a whole. The first block of a trace has the fields that are
+// known when it is written; the last block has all.
 type Summary struct {
 	Program string `json:"program"` // its path
-	// Became is the path of what the first process executed last, where that is not
-	// Program, as under a wrapper; "" where it is.
+	// Became is the path of the program that the first process executed last, if that is
+	// not Program, as under a wrapper; else "".
 	Became   string        `json:"became,omitempty"`
 	PID      int           `json:"pid"`
 	Events   uint64        `json:"events"`       // recorded
@@ -72,28 +70,27 @@ type Summary struct {
 	// Notes are sentences on what limits the result: synchronisation that was not
 	// observed, values that contradict the order, libraries attached late.
 	Notes []string `json:"notes"`
-	// Cut reports that the trace ends before the run does, so that all of this but
-	// Program and PID was derived from the events. Duration is then unknown.
+	// Cut reports that the trace ends before the run does. All fields except Program and
+	// PID were then derived from the events, and Duration is unknown.
 	Cut bool `json:"-"`
-	// Remedies are sentences on what would have supplied the names that the findings
-	// of the live report lacked.
+	// Remedies are sentences on what would supply the names that are missing in the
+	// findings of the live report.
 	Remedies []string `json:"remedies,omitempty"`
-	// Unseen is the reason why any prediction from the run may be wrong, as
+	// Unseen is the reason why any prediction from the run may be wrong, such as
 	// synchronisation that was not observed, or lost events; "" if there is none.
 	Unseen string `json:"unseen,omitempty"`
-	// Unfollowed counts calls whose return was not seen: locks may have been acquired
-	// by them.
+	// Unfollowed counts calls whose return was not recorded: they may have acquired locks.
 	Unfollowed uint64 `json:"unfollowed,omitempty"`
 	// Unsure are the threads that lived when the observation began and may have held
 	// locks then.
 	Unsure []Unsure `json:"unsure,omitempty"`
-	// Executed are the places in code that may have ordered threads unobserved; the
+	// Executed are the instructions and calls that may have ordered threads unobserved; the
 	// earliest ones, if they are many.
 	Executed []Executed `json:"executed,omitempty"`
 	// Processes are the observed processes, the first one first; empty if there was
 	// only one.
 	Processes []Process `json:"processes,omitempty"`
-	// Calls are the patterns whose events were asked for, in the order given.
+	// Calls are the patterns of functions whose calls were to be recorded, in the order given.
 	Calls []Calls `json:"calls,omitempty"`
 	// Watched are the variables of --watch-shared that were accessed; Untouched counts
 	// those that were not.
@@ -101,7 +98,7 @@ type Summary struct {
 	Untouched int       `json:"untouched,omitempty"`
 }
 
-// Unsure is a thread that may have held locks that nobody saw it acquire.
+// Unsure is a thread that may have held locks whose acquisition was not recorded.
 type Unsure struct {
 	Thread event.ThreadID `json:"thread"`
 	Until  uint64         `json:"until"` // the last event up to which it may have held them
@@ -110,23 +107,23 @@ type Unsure struct {
 // Process is an observed process.
 type Process struct {
 	PID     int    `json:"pid"`
-	Program string `json:"program"` // path of what it executed last
+	Program string `json:"program"` // path of the program that it executed last
 }
 
-// Executed is a place in code that synchronises in a way that was not observed, and
-// was executed when it could order threads.
+// Executed is an instruction or call that synchronises in a way that was not observed, and
+// was executed while it could order threads.
 type Executed struct {
-	Number uint64 `json:"-"`     // of the place in records; 0 where it was read from a trace
-	Place  string `json:"place"` // "atomic instruction in push at queue.c:12"
-	// Hits are the first visits of each thread, in order, from when there were several
-	// threads: what one thread does alone orders nothing.
+	Number uint64 `json:"-"`     // its number in records; 0 if it was read from a trace
+	Place  string `json:"place"` // its description: "atomic instruction in push at queue.c:12"
+	// Hits are the first executions by each thread, in order, since there were several
+	// threads: the only thread of a process orders nothing.
 	Hits []Hit `json:"hits,omitempty"`
-	// Left is the number of the first event from which on the place was not observed any
-	// more, so that any thread may have been there; 0: it was observed to the end.
+	// Left is the number of the first event after which executions were no longer observed,
+	// so that any thread may have executed it; 0: it was observed to the end.
 	Left uint64 `json:"left,omitempty"`
 }
 
-// Threads returns the threads that were seen at the place, in order.
+// Threads returns the threads that were observed to execute it, in order.
 func (e *Executed) Threads() []event.ThreadID {
 	ids := make([]event.ThreadID, len(e.Hits))
 	for i, h := range e.Hits {
@@ -135,19 +132,19 @@ func (e *Executed) Threads() []event.ThreadID {
 	return ids
 }
 
-// Hit is the first visit of a thread to a place: before the event with number Since,
-// and after all earlier events of the thread.
+// Hit is the first execution of an Executed by a thread. It happened before the thread's
+// events with numbers from Since on, and after its earlier events.
 type Hit struct {
 	Thread event.ThreadID `json:"thread"`
 	Since  uint64         `json:"since"`
 }
 
-// Calls counts the events that a pattern asked for.
+// Calls counts the events of the functions that match a pattern.
 type Calls struct {
 	Pattern string `json:"pattern"`          // as given: "call queue_put"
-	Return  bool   `json:"return,omitempty"` // it asks for returns
+	Return  bool   `json:"return,omitempty"` // the events are returns
 	Events  uint64 `json:"events"`
-	Objects uint64 `json:"objects"` // instances that these were on
+	Objects uint64 `json:"objects"` // number of instances on which the functions were called
 }
 
 // Watched is a variable that --watch-shared chose and that was accessed.
@@ -155,17 +152,17 @@ type Watched struct {
 	Variable string   `json:"variable"`
 	Use      string   `json:"use"` // one of Use…
 	Threads  int      `json:"threads"`
-	Accesses uint64   `json:"accesses"` // that probes saw
+	Accesses uint64   `json:"accesses"` // the accesses that probes saw
 	Recorded uint64   `json:"recorded"` // the accesses that became events
 	Guards   []string `json:"guards"`   // locks that are held at all its conflicting accesses; never nil
-	// Elements, of an array whose elements code selects by an index, is how many
-	// elements are known to have been accessed; 0 of another variable. Each element is
+	// Elements is the number of elements that are known to have been accessed, for an array
+	// whose elements are selected by an index; 0 for another variable. Each element is
 	// a variable by itself: Threads is that of the element with the most threads, Use
 	// that of the element with the weakest protection, Guards (at most 8) those of all.
 	Elements uint64 `json:"elements,omitempty"`
 	Fate     string `json:"fate"` // one of Fate…
-	// Until is when the probes were removed, since the program was started; 0 if they
-	// were kept.
+	// Until is the time from the start of the program to the removal of the probes; 0 if
+	// they were kept.
 	Until time.Duration `json:"until_ns,omitempty"`
 }
 
@@ -182,20 +179,20 @@ const (
 // Use is how threads used a variable so far.
 type Use struct {
 	Variable event.ObjectID
-	Threads  int    // at most MaxUsers, which stands for so many or more
-	Accesses uint64 // events
-	Writes   uint64 // of the accesses, the writes
-	// Conflicts reports that accesses of two threads, one of them a write, are ordered by
-	// nothing but locks, if by anything.
+	Threads  int    // number of threads; MaxUsers means that many or more
+	Accesses uint64 // number of access events
+	Writes   uint64 // number of these that are writes
+	// Conflicts reports that two threads made conflicting accesses that only locks, or
+	// nothing, order.
 	Conflicts bool
-	// Guards are the locks that are held at all such accesses, sorted.
+	// Guards are the locks that are held at all conflicting accesses, sorted.
 	Guards []event.ObjectID
-	// Steady is the number of accesses since Guards last changed, Turns the number of
-	// those that another thread made than the one before.
+	// Steady is the number of accesses since Guards last changed. Turns is the number of
+	// these that were made by another thread than the previous access.
 	Steady, Turns uint64
 }
 
-// MaxUsers is how many threads of one variable are told apart.
+// MaxUsers bounds the threads that are distinguished for one variable.
 const MaxUsers = 64
 
 // What became of the probes of a variable.
@@ -203,38 +200,38 @@ const (
 	FateKept     = "kept"     // to the end
 	FateUnshared = "unshared" // removed: one thread alone used it
 	FateGuarded  = "guarded"  // removed: it was always under the same lock
-	FateEnough   = "enough"   // removed: as many accesses of the array were recorded as are of one
+	FateEnough   = "enough"   // removed: the largest number of accesses recorded for one array was reached
 )
 
-// Bounds is how much of a run the race analyses and the predictions kept, and what
-// they discarded to bound their memory.
+// Bounds describes how much of a run the race analyses and the predictions kept, and how
+// much they discarded to bound their memory.
 type Bounds struct {
 	Sections int    `json:"sections"`           // critical sections kept for each lock and thread, about
-	Events   int    `json:"events"`             // kept in all, at most
+	Events   int    `json:"events"`             // largest number of events kept
 	Thinned  uint64 `json:"sections_forgotten"` // critical sections that were discarded
 	Evicted  uint64 `json:"events_forgotten"`   // events that were discarded, in critical sections or not
 	Accesses uint64 `json:"accesses_forgotten"` // last accesses that the lockset analysis discarded
-	Pairs    uint64 `json:"races_dropped"`      // races beyond those kept of a variable
+	Pairs    uint64 `json:"races_dropped"`      // races beyond those kept for each variable
 	// Unsettled counts the candidates for which the budget was spent before all
-	// schedules in which critical sections change places had been searched.
+	// schedules with critical sections in another order had been searched.
 	Unsettled uint64 `json:"candidates_unsettled"`
 }
 
-// Seen is what a thread of a live process was found at.
+// Seen is the state of a thread of a live process at one moment.
 type Seen struct {
 	Thread event.ThreadID
-	// Stopped reports that a signal or a debugger stopped it. Otherwise a thread without
-	// Op and Call runs.
+	// Stopped reports that a signal or a debugger has stopped the thread. Otherwise a thread
+	// without Op and Call runs.
 	Stopped bool
-	Call    string // the system call that it sleeps in, as read(2); "" if it does not
-	// Op is what it attempts in that: Acquire, AcquireRead, Wait, SemWait, BarrierArrive
-	// or Join; None if that is not known.
+	Call    string // the system call that it sleeps in, as read(2); "" if it does not sleep
+	// Op is the operation that it attempts by that call: Acquire, AcquireRead, Wait, SemWait,
+	// BarrierArrive or Join; None if it is unknown.
 	Op      event.Op
 	Object  event.ObjectID
-	Peer    event.ThreadID // the thread whose end it waits for
-	Timed   bool           // it gives up after a time limit
-	Place   event.StackID
-	By      []event.ThreadID // who holds what it waits for, as far as that is known
-	Ended   bool             // the thread that held it has ended
-	Readers int              // how many threads hold the lock for reading, where it is not known which
+	Peer    event.ThreadID   // the thread whose end it waits for
+	Timed   bool             // it gives up after a time limit
+	Place   event.StackID    // its call stack; 0 if unknown
+	By      []event.ThreadID // the known threads that hold the lock that it waits for
+	Ended   bool             // the thread that held the lock has ended
+	Readers int              // number of unknown threads that hold the lock for reading
 }

@@ -1,56 +1,58 @@
-// Package stuck finds the threads of a process that will never go on, from what each of
-// them waits for at one moment: a graph of who waits for whom.
+// Package stuck finds the threads of a process that will never proceed, from the waits of all
+// threads at one moment. It searches the wait-for graph of the threads.
 //
-// A thread goes on if it does not wait, or can give up, or if all threads that it needs
-// go on, or, where any thread could wake it, if another thread goes on. The threads that
-// this rule never lets go on are stuck. TestFindAgainstSubsets holds Find to the
-// definition: a set of threads is stuck if each of it needs one of the set, or all other
-// threads that live are in it.
+// A thread can proceed if it does not wait, if its wait has a time limit, if all threads that
+// it needs can proceed, or, where any thread could wake it, if another thread can proceed.
+// The threads to which no rule applies are stuck. TestFindAgainstSubsets compares Find with
+// the definition: a set of threads is stuck if each of them needs a thread of the set, or
+// all other live threads are in the set.
 //
 // The package knows nothing of futexes, memory, or how the owner of a lock became known.
 package stuck
 
 import "slices"
 
-// Thread is any number that names a thread, but 0.
+// Thread identifies a thread by any number except 0.
 type Thread uint32
 
-// Wait is what a thread that sleeps waits for.
+// Wait describes the wait of a sleeping thread.
 type Wait struct {
 	Thread Thread
-	// Needs are the threads that all must go on before it does: who holds the lock,
-	// whose end it waits for. 0 is one that has ended with the lock held.
+	// Needs are the threads that must all proceed before this one can: the holders of the
+	// lock, or the thread to be joined. 0 is a thread that has ended while holding the lock.
 	Needs []Thread
-	// Any: each other thread of the process could end the wait: of a condition, a
-	// semaphore, a barrier. Then Needs is empty.
+	// Any reports that each other thread of the process could end the wait, as that of a
+	// condition, a semaphore or a barrier. Needs is then empty.
 	Any bool
-	// Bounded: the wait has a time limit.
+	// Bounded reports that the wait has a time limit.
 	Bounded bool
 }
 
-// Snapshot is what the threads of one process did at one moment.
+// Snapshot has the waits of the threads of one process at one moment.
 type Snapshot struct {
 	Waits []Wait
-	// Others: there are threads that are not among Waits, and of which nobody knows
-	// that they wait.
+	// Others reports that there are threads that are not among Waits and may proceed.
 	Others bool
 }
 
-// Hang is a set of threads that do not go on, by their indices in Snapshot.Waits.
+// Hang is a set of threads that cannot proceed.
 type Hang struct {
-	// Waits, of a ring in its order: each needs the one behind it, the last the first.
+	// Waits has the threads as indices in Snapshot.Waits. In a cycle, each thread needs the
+	// next one, and the last needs the first.
 	Waits []int
-	// Nobody: all threads of the process wait for others, and there is no ring.
+	// Nobody reports that all threads of the process wait, and there is no cycle.
 	Nobody bool
-	// Bounded: a wait of the ring has a time limit.
+	// Bounded reports that a wait of the cycle has a time limit.
 	Bounded bool
-	// Behind is how many other threads wait that can go on no sooner.
+	// Behind is the number of all stuck threads that are not in Waits.
 	Behind int
 }
 
-// Find returns the hangs of a snapshot, in the order of Waits: of each group of threads that block
-// each other a shortest ring; each lock whose holder has ended; if there are neither,
-// all threads, where no one is left. The work is linear in threads and needs.
+// Find returns the hangs of a snapshot. These are, in the order of Waits, a shortest cycle
+// through the first thread of each group of threads that block each other, and each thread
+// that waits for a lock whose holder has ended. If there are none of these but there are
+// stuck threads, the only hang is that of all threads. Otherwise cycles that a time limit
+// will end follow, with Bounded set. The work is linear in threads and needs.
 func Find(s Snapshot) []Hang {
 	g := newGraph(s)
 	stuck := g.stuck(false)
@@ -84,12 +86,12 @@ func btoi(b bool) int {
 	return 0
 }
 
-// graph has the waits with their needs as indices.
+// graph is the wait-for graph of a snapshot. Its nodes are the indices of Snapshot.Waits.
 type graph struct {
 	s       Snapshot
-	needs   [][]int
-	orphan  []bool  // it needs a thread that has ended
-	neededs [][]int // the other way round
+	needs   [][]int // the threads that each thread needs
+	orphan  []bool  // whether the thread needs one that has ended
+	neededs [][]int // the threads that need each thread: the reverse of needs
 }
 
 func newGraph(s Snapshot) *graph {
@@ -112,11 +114,11 @@ func newGraph(s Snapshot) *graph {
 	return g
 }
 
-// stuck returns which threads do not go on; with limits time limits count for nothing,
-// and who waits for anybody is taken to go on.
+// stuck returns which threads cannot proceed. With limits, it ignores time limits, and
+// assumes that a thread with Wait.Any proceeds.
 func (g *graph) stuck(limits bool) []bool {
 	stuck, left := make([]bool, len(g.needs)), make([]int, len(g.needs))
-	var free, any []int // free: who goes on and has not been looked at
+	var free, any []int // free: threads that proceed and were not handled yet; any: stuck, with Wait.Any
 	for i, w := range g.s.Waits {
 		left[i] = len(g.needs[i]) + btoi(g.orphan[i])
 		stuck[i] = (limits || !w.Bounded) && (left[i] > 0 || w.Any && !limits)
@@ -128,7 +130,7 @@ func (g *graph) stuck(limits bool) []bool {
 	}
 	woken := g.s.Others
 	for woken || len(free) > 0 {
-		if woken || len(free) > 0 { // whoever goes on may wake all that wait for anybody
+		if woken || len(free) > 0 { // a thread that proceeds may wake all threads with Wait.Any
 			for _, i := range any {
 				stuck[i] = false
 			}
@@ -149,8 +151,8 @@ func (g *graph) stuck(limits bool) []bool {
 	return stuck
 }
 
-// rings returns a shortest ring of each strongly connected part of the stuck threads,
-// and each that waits for one that has ended, in the order of their first threads.
+// rings returns a shortest cycle of each strongly connected component of the stuck threads,
+// and each thread that waits for one that has ended, in the order of their first threads.
 func (g *graph) rings(stuck []bool) []Hang {
 	var hangs []Hang
 	for _, part := range g.parts(stuck) {
@@ -167,7 +169,8 @@ func (g *graph) rings(stuck []bool) []Hang {
 	return hangs
 }
 
-// parts returns the strongly connected parts, each sorted: Tarjan's algorithm.
+// parts returns the strongly connected components of the stuck threads, each sorted, by
+// Tarjan's algorithm.
 func (g *graph) parts(stuck []bool) [][]int {
 	n := len(g.needs)
 	index, low, on := make([]int, n), make([]int, n), make([]bool, n)
@@ -213,7 +216,7 @@ func (g *graph) parts(stuck []bool) [][]int {
 	return parts
 }
 
-// ring returns a shortest ring through the first of a part, nil if it needs nobody there.
+// ring returns a shortest cycle through the first thread of a component, nil if there is none.
 func (g *graph) ring(part []int) []int {
 	first := part[0]
 	inside := map[int]bool{}
