@@ -7,9 +7,9 @@
 // of the run. The package knows plans and records; what a record means for the program is the
 // observer's business.
 //
-// The observed process outlives the tool: probes belong to links that the kernel closes, and the
-// kernel detaches the threads that ptrace holds (of started programs), when the tool dies.
-// Nothing is written into the memory of the process.
+// The observed process outlives the tool: when the tool dies, the kernel closes the links, which
+// removes the probes, and detaches the threads that ptrace holds. The package writes nothing
+// into the memory of the process.
 package loader
 
 import (

@@ -32,8 +32,8 @@ type LetGo struct {
 	// never. The default is far larger than that of Unshared, because a variable may be handed
 	// over to another thread as long as there is only one.
 	Alone uint64
-	// Enough is the number of accesses to the elements of one array after which the probes are
-	// removed; 0: never.
+	// Enough is the number of recorded accesses to the elements of one array after which the
+	// probes are removed; 0: never.
 	Enough uint64
 }
 
@@ -244,7 +244,8 @@ func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
 	return FateKept
 }
 
-// thin replaces the link of each batch in which no variable of some place is watched any more.
+// thin gives a new link to each batch that has places none of whose variables is watched any
+// more.
 func (k *keeper) thin() error {
 	var errs []error
 	var old []attach.Link

@@ -89,7 +89,7 @@ func (f *specFlags) load() (*specification, error) {
 	return out, nil
 }
 
-// accept returns the errors of the specification that the variables found reveal.
+// accept checks the specification against the variables that were found, and returns its errors.
 func (s *specification) accept(found map[string]variable.Variable) error {
 	if s == nil {
 		return nil

@@ -86,8 +86,9 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	return nil
 }
 
-// startCalls attaches, before the first watchpoint, the programs that record which system call a
-// thread makes.
+// startCalls attaches, before the first watchpoint, the programs that record when a thread
+// begins its next system call and when it ends: one system call may access a variable several
+// times.
 func (t *Tracer) startCalls() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

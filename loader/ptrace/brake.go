@@ -32,7 +32,7 @@ import (
 
 const (
 	idlePause = 5 * time.Millisecond // between looks at the ring buffer
-	busyPause = time.Millisecond     // once 1/lowMark is unread, and during a hold
+	busyPause = time.Millisecond     // likewise, once 1/ring.LowMark is unread, and during a hold
 )
 
 // ringFill reports how full a ring buffer is, in bytes.
@@ -185,10 +185,10 @@ func Hurry() {
 	}
 }
 
-// SpareProcessors adds two processors to Go's scheduler, for the watcher and the tracer. A
-// thread that returns from a system call must find one free, and on a busy machine the others
-// may belong to threads of the tool that the kernel does not run at present. It returns the
-// former number.
+// SpareProcessors adds two processors to Go's scheduler (GOMAXPROCS), for the watcher and the
+// tracer. A thread that returns from a system call must find one free, and on a busy machine the
+// others may belong to threads of the tool that the kernel does not run at present. It returns
+// the former number.
 func SpareProcessors() (before int) {
 	return runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 }

@@ -45,7 +45,7 @@ func (h *seizure) stop(pid, tid int) {
 		return
 	}
 	if !h.seized[tid] {
-		// No option traces new threads: a thread that is held creates none.
+		// New threads need not be traced: a thread that is held creates none.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
 			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // seizing a thread that exits fails too
 				h.refused[tid] = true
@@ -81,8 +81,8 @@ func (h *seizure) reap() {
 	}
 }
 
-// patience is the number of times that letGo looks for stops of threads that do not leave the
-// kernel. Threads that have not stopped then are detached when the tracer's thread ends.
+// patience bounds the looks of letGo, busyPause apart, for stops of threads that do not leave
+// the kernel. Threads that have not stopped then are detached when the tracer's thread ends.
 const patience = 20
 
 // letGo detaches all threads. Pending signals are delivered then, and a thread that was in a

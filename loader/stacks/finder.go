@@ -17,8 +17,8 @@ import (
 
 // Finder finds the call stacks of call stack IDs from copies of registers and stacks, on a
 // goroutine of its own: unwinding takes longer than handling an event, and the reader of the
-// ring buffer must not wait. Copies are large, so that they are freed once they are unwound.
-// What stays is the call stack, once for all IDs that have it.
+// ring buffer must not wait. Copies are large, so they are freed once they are unwound. What
+// stays is the call stack, once for all IDs that have it.
 //
 // One goroutine calls Take, and then End; any goroutine may call Chain.
 type Finder struct {
@@ -64,7 +64,7 @@ func New(code Space) *Finder {
 	return c
 }
 
-// Take queues a copy to be unwound, unless its ID is known already.
+// Take queues a copy to be unwound, unless its ID is known already or maxPlaces IDs are.
 func (c *Finder) Take(k *Copy) {
 	c.mu.Lock()
 	_, again := c.places[k.head.Stack]

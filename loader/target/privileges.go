@@ -24,7 +24,7 @@ import (
 // without the tool. Then all others are given up irrevocably. Credentials belong to a thread:
 // each change is made on all threads of the Go runtime, which only a binary without cgo can do.
 
-// ErrCgo means that the tool cannot give up privileges.
+// ErrCgo means that the tool cannot give up privileges, because it was built with cgo.
 var ErrCgo = errors.New("it was built with cgo: build it with make, or with CGO_ENABLED=0")
 
 // fileUser is the user with whose rights files are opened once privileges are dropped.

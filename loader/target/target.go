@@ -34,8 +34,9 @@ var (
 )
 
 // CheckPID returns an error with the reason why a process cannot be observed; nil if it can. The
-// errors are *need.Error, with a remedy. errors.Is finds a sentinel of this package in them, or
-// they wrap a *elf.Error about the program that the process runs.
+// errors are *need.Error, most with a remedy. errors.Is finds a sentinel of this package in
+// them, or they wrap an error of the operating system, or a *elf.Error about the program that
+// the process runs.
 func CheckPID(pid int) error {
 	if pid <= 0 {
 		return &need.Error{What: fmt.Sprintf("%d is not a process id", pid), Remedy: findProcess, Kind: ErrNoProcess}
