@@ -12,15 +12,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// supplementLink names the supplementary file of a file's debug information.
+// supplementLink refers to the supplementary file of a file's debug information.
 type supplementLink struct {
 	name string
-	id   string // its build identifier, or for DWARF 5 its checksum, in hex
+	id   string // the supplementary file's build identifier, or for DWARF 5 its checksum, in hex
 	sup  bool   // DWARF 5: the checksum is in the file's .debug_sup
 }
 
-// supplementLink reads .gnu_debugaltlink, which is a file name and a build
-// identifier, or .debug_sup (DWARF 5, section 7.3.6).
+// supplementLink reads .gnu_debugaltlink, which contains a file name and a build identifier, or
+// .debug_sup (DWARF 5, section 7.3.6).
 func (c *container) supplementLink() (supplementLink, bool) {
 	if b := c.LinkSection(".gnu_debugaltlink"); b != nil {
 		name, id, ok := bytes.Cut(b, []byte{0})
@@ -30,7 +30,7 @@ func (c *container) supplementLink() (supplementLink, bool) {
 	return l, !is && l.name != "" && l.id != ""
 }
 
-// debugSup reads .debug_sup; is says that the file is a supplementary one.
+// debugSup reads .debug_sup; is reports that the file itself is a supplementary one.
 func (c *container) debugSup() (is bool, l supplementLink) {
 	b := c.LinkSection(".debug_sup")
 	r := elf.NewCursor(b, 0, 0)
@@ -48,8 +48,8 @@ func (c *container) debugSup() (is bool, l supplementLink) {
 	return is, l
 }
 
-// joinSupplement adds the sections of the supplementary file to the file's own.
-// Where that cannot be done these stay as they are, and supplementErr says why.
+// joinSupplement adds the sections of the supplementary file to the file's own. If that fails, the
+// sections stay unchanged and supplementErr is set.
 func (c *container) joinSupplement() {
 	l, ok := c.supplementLink()
 	if !ok {
@@ -69,7 +69,7 @@ func (c *container) withSupplement(l supplementLink) (all sections, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close() // what is needed of it is read here
+	defer d.Close() // all needed sections are read here
 	sup := sections{}
 	for _, name := range sectionNames {
 		found := d.DebugSections(name)
@@ -92,8 +92,7 @@ func (c *container) withSupplement(l supplementLink) (all sections, err error) {
 	return all, all.check()
 }
 
-// findSupplement opens the file that a link names. One of another build is passed
-// over.
+// findSupplement opens the file that a link refers to. A file of another build is skipped.
 func (c *container) findSupplement(l supplementLink) (*container, error) {
 	err := error(&os.PathError{Op: "open", Path: l.name, Err: os.ErrNotExist})
 	for _, name := range c.supplementPlaces(l) {
@@ -121,9 +120,9 @@ func (c *container) isSupplement(l supplementLink) bool {
 	return is && own.id == l.id
 }
 
-// supplementPlaces are where gdb looks: where the link says, seen from the file
-// that has it, else by build identifier; and below each directory of debug files
-// what the link says of the system's.
+// supplementPlaces returns the paths where gdb looks: the link's path, relative to the file that
+// contains it, or the path by build identifier. A link below the system's directory of debug files
+// is looked up in each configured directory instead.
 func (c *container) supplementPlaces(l supplementLink) []string {
 	const system = "/usr/lib/debug"
 	var out []string

@@ -2,8 +2,7 @@ package dwarf
 
 import "debug/dwarf"
 
-// maxText bounds a name of the debug information, in bytes: nobody can ask for a
-// longer one.
+// maxText bounds a name in the debug information, in bytes: a user cannot write a longer one.
 const maxText = 4096
 
 // Text returns the text of an attribute, its first 4 KiB; "" if there is none.
@@ -15,7 +14,7 @@ func Text(e *dwarf.Entry, a dwarf.Attr) string {
 // Name returns the name of an entry, its first 4 KiB; "" if it has none.
 func Name(e *dwarf.Entry) string { return Text(e, dwarf.AttrName) }
 
-// Flag reports whether an attribute is there and set.
+// Flag reports whether an attribute is present and set.
 func Flag(e *dwarf.Entry, a dwarf.Attr) bool {
 	b, _ := e.Val(a).(bool)
 	return b

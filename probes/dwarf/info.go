@@ -1,14 +1,14 @@
-// Package dwarf reads the debug information of ELF files: its sections, from the
-// file itself or from the separate, supplementary and split files that belong to
-// it (Info, Part), compilation units and their addresses (Unit, Spans), entries and
-// types (Entries, Skimmer, Tree), locations and registers (Locations), line tables.
+// Package dwarf reads the debug information of ELF files: its sections, from the file itself or
+// from the separate, supplementary and split files that belong to it (Info, Part), compilation
+// units and their addresses (Unit, Spans), entries and types (Entries, Skimmer, Tree), locations
+// and registers (Locations), line tables.
 //
-// In goes an open ELF file, of which Of returns the debug information. What a user of
-// it asks (which variable, field or function a name means) it does not know. Its cursor
-// is that of package elf, which reads unwind tables for the extents of functions, in the
-// same encodings. Entries are those of the standard library's debug/dwarf, which is safe
-// to use where the data is what it seems. Input is hostile: sections are judged before the standard
-// library sees them, what is read is counted, and every error names the file.
+// The input is an open ELF file, and Of returns its debug information. The package does not know
+// what its users look for (which variable, field or function a name denotes). Its cursor is that of
+// package elf, which reads unwind tables for the extents of functions, in the same encodings.
+// Entries are those of the standard library's debug/dwarf, which is safe only for well-formed data.
+// Input is hostile: sections are checked before the standard library sees them, the amount that is
+// read is bounded, and every error names the file.
 package dwarf
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Info is the debug information of a program or library. It is read when first
-// asked for, once for each file. Its methods may be called concurrently.
+// Info is the debug information of a program or library. It is read when it is first used, once for
+// each file. Its methods may be called concurrently.
 type Info struct {
 	file *elf.File
 
 	sourceOnce, dataOnce, linesOnce sync.Once
 
-	source    *container // nil: there is none
+	source    *container // nil: there is no debug information
 	sourceErr error
 	data      *dwarf.Data
 	dataErr   error
@@ -35,8 +35,7 @@ type Info struct {
 
 type infoKey struct{}
 
-// Of returns the debug information of a file, which must stay open while that is
-// used.
+// Of returns the debug information of a file. The file must stay open while it is used.
 func Of(f *elf.File) *Info {
 	return f.Once(infoKey{}, func() any { return &Info{file: f} }).(*Info)
 }
@@ -46,17 +45,17 @@ func Of(f *elf.File) *Info {
 type container struct {
 	*elf.File
 	sections      sections // as loaded
-	joined        bool     // with those of a supplementary file
-	supplementErr error    // why not, where there is one
-	left          uint64   // bytes that sections may still take
-	kept          sections // sections of which each part takes some; nil: not kept
+	joined        bool     // they are joined with those of a supplementary file
+	supplementErr error    // why a supplementary file could not be joined; nil if it was, or there is none
+	left          uint64   // the number of bytes that sections may still have
+	kept          sections // sections that several parts share; nil: not kept
 }
 
 // sections are sections of debug information by name, without ".debug_".
 type sections map[string][]byte
 
-// open returns what has the debug information: the file itself, or its separate
-// debug file; nil if there is no such file.
+// open returns the file that has the debug information: the file itself, or its separate debug
+// file; nil if neither has it.
 func (i *Info) open() (*container, error) {
 	i.sourceOnce.Do(func() {
 		f := i.file
@@ -75,13 +74,13 @@ func hasInfo(f *elf.File) bool {
 	return len(all) > 0 && all[0].FileSize > 0
 }
 
-// Data returns the debug information: the file's own, else that of the separate
-// file found by build identifier or by .gnu_debuglink. Errors answer to
-// elf.ErrNoDWARF where there is none, to elf.ErrDebugFile where what was found
-// belongs to another build. Sections are held in memory, uncompressed.
+// Data returns the debug information: the file's own or, if it has none, that of the separate file
+// found by build identifier or by .gnu_debuglink. The error matches elf.ErrNoDWARF (errors.Is) if
+// there is none, and elf.ErrDebugFile if the separate file belongs to another build. Sections are
+// held in memory, uncompressed.
 //
-// The standard library's reader can panic on damaged data that it only meets
-// later: recover where you walk hostile input, and use Entries and LineReader.
+// The standard library's reader can panic later, on damaged data that it reads only then. Callers
+// that walk hostile input must recover, and use Entries and LineReader.
 func (i *Info) Data() (*dwarf.Data, error) {
 	i.dataOnce.Do(func() { i.data, i.dataErr = i.load() })
 	return i.data, i.dataErr
@@ -100,10 +99,10 @@ func (i *Info) load() (*dwarf.Data, error) {
 	return d, err
 }
 
-// Section returns the content of .debug_NAME, uncompressed, from where Data takes
-// it; nil if there is none. The slice is shared: do not change it.
+// Section returns the content of .debug_NAME, uncompressed, from the same file as Data; nil if
+// there is none. The slice is shared and must not be changed.
 func (i *Info) Section(name string) ([]byte, error) {
-	i.Data() // its error is not ours: one section may be sound
+	i.Data() // its error is ignored: a single section may be intact
 	c, err := i.open()
 	if err != nil || c == nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (c *container) read(name string) ([]byte, error) {
 	return c.SectionData(all[0])
 }
 
-// sectionNames are the sections that the standard library reads, and the type units.
+// sectionNames are the sections that the standard library reads, which include the type units.
 var sectionNames = [...]string{"abbrev", "info", "line", "ranges", "str", "addr", "line_str", "str_offsets", "rnglists", "types"}
 
 func (c *container) load() (d *dwarf.Data, err error) {
@@ -164,7 +163,7 @@ func (s sections) check() error {
 	return checkUnits("types", s["types"], s["abbrev"])
 }
 
-// data hands sections that were judged to the standard library.
+// data passes the checked sections to the standard library.
 func (s sections) data() (*dwarf.Data, error) {
 	d, err := dwarf.New(s["abbrev"], nil, nil, s["info"], s["line"], nil, s["ranges"], s["str"])
 	if err != nil {

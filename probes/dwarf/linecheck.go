@@ -9,21 +9,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// The standard library's line reader believes the counts of directories and
-// files that a DWARF 5 header states, and joins every name with its directory:
-// a few damaged bytes make it allocate without end, which no recover catches.
-// So headers are judged before it sees them, and so are programs, which may
-// name files too. Layout: DWARF 5, section 6.2.
+// The standard library's line reader trusts the counts of directories and files in a DWARF 5
+// header, and joins every name with its directory. A few damaged bytes can make it allocate without
+// bound, which recover cannot catch. So headers are checked before it sees them, and so are line
+// number programs, which may name files too. Layout: DWARF 5, section 6.2.
 
-// maxNames bounds the bytes of file names that one line table may lead to.
+// maxNames bounds the total bytes of file names that one line table may produce.
 const maxNames = 1 << 28
 
 var errLineHeader = errors.New("line table header is damaged")
 
-// lineCheck is what judging headers needs.
+// lineCheck is the data for the check of headers.
 type lineCheck struct {
 	line    []byte
-	longest uint64 // string of .debug_line_str and .debug_str, in bytes
+	longest uint64 // length of the longest string of .debug_line_str and .debug_str, in bytes
 }
 
 func newLineCheck(section func(string) ([]byte, error)) lineCheck {
@@ -50,9 +49,9 @@ func longestString(b []byte) uint64 {
 	return uint64(longest)
 }
 
-// LineReader returns a reader of the line table of the unit whose root entry is
-// given; nil if it has none. A table whose names would take memory out of all
-// proportion is an error. The reader may panic on damaged data.
+// LineReader returns a reader of the line table of the unit with the given root entry; nil if it
+// has none. A table whose names would take disproportionate memory is an error. The reader may
+// panic on damaged data.
 func (i *Info) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
 	defer i.file.Guard("line table", &err)
 	d, err := i.Data()
@@ -66,7 +65,7 @@ func (i *Info) LineReader(root *dwarf.Entry) (r *dwarf.LineReader, err error) {
 	return d.LineReader(root)
 }
 
-// ok judges the line table of a unit's root entry.
+// ok checks the line table of the unit with the given root entry.
 func (c lineCheck) ok(root *dwarf.Entry) error {
 	off, has := root.Val(dwarf.AttrStmtList).(int64)
 	if !has {
@@ -84,7 +83,7 @@ func (c lineCheck) ok(root *dwarf.Entry) error {
 	return nil
 }
 
-// headerNames bounds the bytes that the file names of the header at r will take.
+// headerNames returns a bound on the bytes that the file names of the header at r will take.
 func headerNames(r *elf.Cursor, longest, dir uint64) uint64 {
 	u := Unit{word: 4, address: 8}
 	n := uint64(r.U32())
@@ -109,8 +108,8 @@ func headerNames(r *elf.Cursor, longest, dir uint64) uint64 {
 	return dirs*(longest+16) + files*(2*longest+64)
 }
 
-// defined bounds the files that a line number program defines on its way:
-// extended opcode 3, which is 0, a length and 3 (DWARF 4, section 6.2.5.3).
+// defined returns a bound on the number of files that a line number program defines by extended
+// opcode 3, which is encoded as 0, a length and 3 (DWARF 4, section 6.2.5.3).
 func defined(program []byte) uint64 {
 	n := uint64(0)
 	for {
@@ -130,7 +129,7 @@ func defined(program []byte) uint64 {
 	}
 }
 
-// oldNames bounds those of DWARF 2 to 4, which are all in the header.
+// oldNames does the same for DWARF 2 to 4, where all names are in the header.
 func oldNames(r *elf.Cursor, b []byte, u *Unit, dir uint64) uint64 {
 	size := r.Uint(u.word)
 	rest := b[r.Pos():]
@@ -139,8 +138,8 @@ func oldNames(r *elf.Cursor, b []byte, u *Unit, dir uint64) uint64 {
 	return n * (dir + 2*longestString(rest) + 64)
 }
 
-// skipNames passes over one table of names and returns its length; no format that the
-// standard library reads has an empty form, so an entry has a byte at least.
+// skipNames skips one table of names and returns the number of its entries. An entry has at least
+// one byte, because no form that the standard library reads is empty.
 func skipNames(r *elf.Cursor, u *Unit) uint64 {
 	forms := make([]uint64, r.U8())
 	for i := range forms {

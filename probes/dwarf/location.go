@@ -9,15 +9,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Place is where a variable is, or what its value is, as far as one location
-// expression of few operations says it. What takes more to compute, or is in pieces,
-// is Unclear.
+// Place is the location of a variable, or its value, if a location expression of a few operations
+// states it. A location that needs more computation, or is in pieces, is Unclear.
 type Place struct {
 	Kind PlaceKind
-	Reg  insn.Reg // NoReg for one that holds no integer
-	// Off is the distance from the frame's base (InFrame, PointedFromFrame), what is
-	// added to the register for the value (InRegister) or its address (AtRegister), or
-	// the value itself (Constant).
+	Reg  insn.Reg // NoReg for a register that is not an integer register
+	// Off is the offset from the frame's base (InFrame, PointedFromFrame), the number that is added
+	// to the register to obtain the value (InRegister) or its address (AtRegister), or the value
+	// itself (Constant).
 	Off  int64
 	Addr uint64 // InMemory, as linked
 }
@@ -57,13 +56,13 @@ const (
 	opGNUAddrIndex = 0xfb
 )
 
-// registersAMD64 are the integer registers of x86-64 in DWARF's order (System V ABI,
-// figure 3.36).
+// registersAMD64 are the integer registers of x86-64 by their DWARF numbers (System V ABI, figure
+// 3.36).
 var registersAMD64 = [...]insn.Reg{insn.RAX, insn.RDX, insn.RCX, insn.RBX, insn.RSI, insn.RDI, insn.RBP, insn.RSP,
 	insn.R8, insn.R9, insn.R10, insn.R11, insn.R12, insn.R13, insn.R14, insn.R15}
 
-// Register returns the register that DWARF numbers n; NoReg for one that holds no
-// integer. DWARF for the Arm 64-bit architecture, section 4.1.
+// Register returns the register with the DWARF number n; NoReg if it is not an integer register.
+// For arm64: DWARF for the Arm 64-bit architecture, section 4.1.
 func Register(arch insn.Arch, n uint64) insn.Reg {
 	switch {
 	case arch == insn.AMD64 && n < uint64(len(registersAMD64)):
@@ -74,16 +73,15 @@ func Register(arch insn.Arch, n uint64) insn.Reg {
 	return insn.NoReg
 }
 
-// IsCallFrame reports whether an expression is that of a frame's base which is the
-// canonical frame address.
+// IsCallFrame reports whether the expression of a frame's base is just the canonical frame address.
 func IsCallFrame(expr []byte) bool { return len(expr) == 1 && expr[0] == opCallFrameCFA }
 
-// Base is what the addresses of a unit's locations count from.
+// Base is the base of the addresses and indices in a unit's locations.
 type Base struct {
 	Version uint16
-	Low     uint64 // DW_AT_low_pc: the base of a list's offsets
+	Low     uint64 // DW_AT_low_pc: the base of the offsets in a location list
 	Addr    int64  // DW_AT_addr_base: where the unit's part of .debug_addr begins
-	List    int64  // DW_AT_loclists_base: where its table of lists begins
+	List    int64  // DW_AT_loclists_base: where the unit's table of lists begins
 }
 
 // BaseOf returns the base that a unit and its root entry state.
@@ -93,23 +91,23 @@ func BaseOf(u Unit, root *dwarf.Entry) Base {
 	return b
 }
 
-// Locations reads where variables are: location expressions, and the location lists of
-// .debug_loclists (DWARF 5, section 7.7.3) and of .debug_loc (DWARF 4, section 2.6.2).
+// Locations reads the locations of variables: location expressions, and the location lists of
+// .debug_loclists (DWARF 5, section 7.7.3) and .debug_loc (DWARF 4, section 2.6.2).
 type Locations struct {
 	arch               insn.Arch
 	loc, loclists, add []byte
-	perList, left      int // entries of lists
+	perList, left      int // number of list entries that may be read
 }
 
-// Addresses returns Locations without lists, which large programs have hundreds of
-// megabytes of.
+// Addresses returns Locations without location lists, which have hundreds of megabytes in large
+// programs.
 func (i *Info) Addresses() (*Locations, error) {
 	b, err := i.Section("addr")
 	return &Locations{arch: i.file.Arch(), add: b}, err
 }
 
-// Locations returns the locations of a file. Of one list at most perList entries are
-// read, and total of all.
+// Locations returns the locations of a file. At most perList entries of one list are read, and at
+// most total entries of all lists.
 func (i *Info) Locations(perList, total int) (*Locations, error) {
 	l, err := i.Addresses()
 	if err == nil {
@@ -133,7 +131,8 @@ func (l *Locations) Address(b Base, i uint64) (addr uint64, ok bool) {
 	return addr, !r.Failed()
 }
 
-// IndexOf returns where .debug_addr has an address, at from or behind it; -1 if nowhere.
+// IndexOf returns the offset in .debug_addr, at or after from, where addr is stored; -1 if it is
+// not.
 func (l *Locations) IndexOf(addr uint64, from int) int {
 	i := bytes.Index(l.add[from:], binary.LittleEndian.AppendUint64(nil, addr))
 	if i < 0 {
@@ -142,8 +141,8 @@ func (l *Locations) IndexOf(addr uint64, from int) int {
 	return from + i
 }
 
-// AddressExpression returns what an entry has that is at an address: the expression that
-// is the address alone, and its length before it.
+// AddressExpression returns the bytes that the entry of a variable at addr contains: the length of
+// the expression, and the expression DW_OP_addr addr.
 func AddressExpression(addr uint64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte{9, opAddr}, addr)
 }
@@ -174,7 +173,7 @@ func (l *Locations) Decode(expr []byte, b Base) Place {
 			return Place{}
 		}
 	}
-	if r.Failed() || r.Left() > 0 || value { // a number alone is an address that is not known when it is linked
+	if r.Failed() || r.Left() > 0 || value { // a constant alone is an address that is not known at link time
 		return Place{}
 	}
 	return p
@@ -224,14 +223,14 @@ func constant(r *elf.Cursor, op byte) int64 {
 	return int64(r.LEB(true))
 }
 
-// Location is a place and the addresses of code at which it holds.
+// Location is a place and the range of code addresses in which it is valid.
 type Location struct {
 	elf.Range
 	Place
 }
 
-// Of returns the locations of a variable's entry; everywhere is where one holds that no
-// list bounds. Default locations of lists are left out.
+// Of returns the locations of a variable's entry. everywhere are the ranges of a location that is
+// not from a list. Default locations of lists are left out.
 func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []Location) {
 	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
 		p := l.Decode(expr, b)
@@ -248,8 +247,7 @@ func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []Lo
 	return out
 }
 
-// At returns the place of a variable's entry at an address of code; ok is false if it
-// has none there.
+// At returns the place of a variable's entry at a code address; ok is false if it has none there.
 func (l *Locations) At(e *dwarf.Entry, b Base, pc uint64) (p Place, ok bool) {
 	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
 		if ok = !bounded || r.Contains(pc); ok {
@@ -260,9 +258,9 @@ func (l *Locations) At(e *dwarf.Entry, b Base, pc uint64) (p Place, ok bool) {
 	return p, ok
 }
 
-// each calls visit for the expressions of a variable's entry until it says no. An
-// expression that is bounded holds in a range; the default of a list in none but not
-// elsewhere, which a range of the whole address space stands for.
+// each calls visit for the location expressions of a variable's entry until visit returns false. If
+// bounded is true, the expression is valid in the range r. If it is false, the expression is valid
+// everywhere and r is empty, or it is the default of a list and r is the whole address space.
 func (l *Locations) each(e *dwarf.Entry, b Base, visit func(r elf.Range, expr []byte, bounded bool) bool) {
 	switch v := e.Val(dwarf.AttrLocation).(type) {
 	case []byte:
@@ -273,7 +271,7 @@ func (l *Locations) each(e *dwarf.Entry, b Base, visit func(r elf.Range, expr []
 		} else {
 			l.list4(v, b, visit)
 		}
-	case uint64: // DW_FORM_loclistx: an index of the unit's table of offsets
+	case uint64: // DW_FORM_loclistx: an index into the unit's table of offsets
 		if b.List < 0 || v > uint64(len(l.loclists)) {
 			return
 		}
@@ -285,7 +283,7 @@ func (l *Locations) each(e *dwarf.Entry, b Base, visit func(r elf.Range, expr []
 	}
 }
 
-// another counts an entry of a list, the n-th, and reports whether it may be read.
+// another counts entry n of a list, and reports whether it may still be read.
 func (l *Locations) another(n int) bool {
 	l.left--
 	return l.left >= 0 && n < l.perList
@@ -334,7 +332,7 @@ func (l *Locations) list5(at int64, b Base, visit func(elf.Range, []byte, bool) 
 			c.LEB(false)
 			c.LEB(false)
 			continue
-		default: // the end of the list, or nothing that DWARF knows
+		default: // the end of the list, or an entry that DWARF does not define
 			return
 		}
 		expr := c.Take(c.LEB(false))

@@ -9,15 +9,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// dwarfPackage is a .dwp file: the units of many .dwo files, found by their
-// numbers in an index. DWARF 5, section 7.3.5; for DWARF 4 GNU's "DWARF Package
-// File Format", which is version 2 of the index.
+// dwarfPackage is a .dwp file, which contains the units of many .dwo files. An index finds them by
+// their identifiers: DWARF 5, section 7.3.5; for DWARF 4 GNU's "DWARF Package File Format", which
+// is version 2 of the index.
 type dwarfPackage struct {
 	file  *container
 	units map[uint64]contributions
 }
 
-// Columns of the index, the same in both versions as far as they are used.
+// Columns of the index. The ones used here are the same in both versions.
 const (
 	columnInfo       = 1
 	columnTypes      = 2
@@ -26,7 +26,7 @@ const (
 	maxColumns       = 8
 )
 
-// openPackage looks for the program's package, and adds its type units.
+// openPackage opens the program's package, if there is one, and adds its type units.
 func (s *splitter) openPackage() {
 	at := s.file.ResolvedPath()
 	if at == "" {
@@ -110,10 +110,10 @@ func (d *container) packageIndex(name string) (map[uint64]contributions, error) 
 	return out, nil
 }
 
-// packageTable is the part of an index that says where units lie.
+// packageTable is the part of an index that contains the offsets and sizes of units.
 type packageTable struct {
 	file           *container
-	ids            []byte // the columns' names, the offsets, the sizes
+	ids            []byte // the identifiers of the columns, then the offsets, then the sizes
 	columns, units uint64
 	version        uint16
 }

@@ -10,23 +10,22 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Debug information may lie in several bodies. Type units of DWARF 4 have a
-// section of their own. With -gsplit-dwarf the program has skeletons alone, and
-// each unit lies in a .dwo file, or all in one package, the program's name with
-// .dwp behind it (DWARF 5, sections 7.3.2 and 7.3.5; for DWARF 4 the GNU
-// extension that they were made of). Each body has offsets of its own, and
-// refers to the others by signatures.
+// Debug information may consist of several bodies. The type units of DWARF 4 have a section of
+// their own. With -gsplit-dwarf the program contains only skeleton units, and each unit is in a
+// .dwo file, or all are in one package, whose name is the program's with .dwp appended (DWARF 5,
+// sections 7.3.2 and 7.3.5; for DWARF 4 the GNU extension on which they are based). Each body has
+// offsets of its own, and refers to the others by signatures.
 
-// Part is one body of debug information. Offsets count from its own beginning.
+// Part is one body of debug information. Its offsets count from its own beginning.
 type Part struct {
 	Data  *dwarf.Data
 	Size  int // bytes of entries
 	Units []Unit
-	// Apart: units must be sought one by one, for what lies between them is no
-	// entry.
+	// Apart reports that readers must seek each unit, because the bytes between the entries of two
+	// units are not entries.
 	Apart bool
-	// Skeleton, of a unit that lies outside of the program, is its entry there; it
-	// has the line table, and AddrBase is where its addresses begin in .debug_addr.
+	// Skeleton, for a unit outside of the program, is the entry of its skeleton in the program,
+	// which has the line table. AddrBase is where the unit's addresses begin in .debug_addr.
 	Skeleton *dwarf.Entry
 	AddrBase int64
 }
@@ -34,9 +33,8 @@ type Part struct {
 // maxParts bounds the files and type units of split debug information.
 const maxParts = 1 << 16
 
-// Parts returns all bodies of the file's debug information, the program's own
-// first; where some cannot be had, missing are sentences that say so. The error
-// is that of Data.
+// Parts returns all bodies of the file's debug information, the program's own first. If some cannot
+// be read, missing contains sentences that report it. The error is that of Data.
 func (i *Info) Parts() (parts []Part, missing []string, err error) {
 	d, err := i.Data()
 	if err != nil {
@@ -52,7 +50,7 @@ func (i *Info) Parts() (parts []Part, missing []string, err error) {
 	s.types(i.source, "")
 	s.skeletons()
 	if s.pack != nil {
-		s.pack.file.Close() // what is needed of it has been read
+		s.pack.file.Close() // all needed sections have been read
 	}
 	if err := i.source.supplementErr; err != nil {
 		s.missing = append(s.missing, err.Error())
@@ -63,12 +61,12 @@ func (i *Info) Parts() (parts []Part, missing []string, err error) {
 // splitter collects parts.
 type splitter struct {
 	file    *elf.File  // the program
-	from    *container // what has its debug information
+	from    *container // the file that has its debug information
 	parts   []Part
 	missing []string
-	lost    int // units whose file could not be had
+	lost    int // number of units whose file could not be read
 	pack    *dwarfPackage
-	packed  bool // the package has been looked for
+	packed  bool // openPackage has been called
 }
 
 // types adds the type units of DWARF 4.
@@ -80,7 +78,7 @@ func (s *splitter) types(f *container, suffix string) {
 	}
 }
 
-// skeletons looks for the units that skeletons stand for.
+// skeletons adds the units for which the program has skeletons.
 func (s *splitter) skeletons() {
 	main := s.parts[0]
 	r := main.Data.Reader()
@@ -131,7 +129,7 @@ func dwoName(e *dwarf.Entry) string {
 	return ""
 }
 
-// unit finds the unit of a skeleton: in the package, else in its own file.
+// unit adds the unit of a skeleton, from the package or from its own file.
 func (s *splitter) unit(u Unit, e *dwarf.Entry, name string) error {
 	id := u.Signature
 	if n, ok := e.Val(attrGNUDwoID).(int64); ok {
@@ -159,7 +157,7 @@ func (s *splitter) unit(u Unit, e *dwarf.Entry, name string) error {
 	return s.ownFile(e, id, base, name)
 }
 
-// ownFile reads the .dwo file of a skeleton.
+// ownFile adds the unit of a skeleton from its .dwo file.
 func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) error {
 	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	var failed error
@@ -172,7 +170,7 @@ func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) e
 			continue
 		}
 		err = s.take(&container{File: f, kept: sections{}}, e, id, base)
-		f.Close() // what is needed of it has been read
+		f.Close() // all needed sections have been read
 		if err == nil {
 			return nil
 		}
@@ -181,7 +179,7 @@ func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) e
 	return failed
 }
 
-// places are where a .dwo file may be: where the compiler wrote it, or beside the
+// places returns the possible paths of a .dwo file: where the compiler wrote it, or beside the
 // program.
 func (s *splitter) places(dir, name string) []string {
 	var out []string
@@ -197,7 +195,7 @@ func (s *splitter) places(dir, name string) []string {
 	return out
 }
 
-// take adds the unit of a .dwo file, and the type units beside it.
+// take adds the unit of a .dwo file, and the type units in the same file.
 func (s *splitter) take(d *container, e *dwarf.Entry, id uint64, base int64) error {
 	var all []Part
 	found := false
@@ -219,7 +217,7 @@ func (s *splitter) take(d *container, e *dwarf.Entry, id uint64, base int64) err
 	return nil
 }
 
-// id returns the number by which a skeleton names the split unit of a part.
+// id returns the identifier by which a skeleton refers to the split unit of a part.
 func (p *Part) id() (uint64, bool) {
 	for _, u := range p.Units {
 		switch {
@@ -237,8 +235,8 @@ func (p *Part) id() (uint64, bool) {
 	return 0, false
 }
 
-// partSection returns a section of debug information of this very file,
-// uncompressed; nil if there is none.
+// partSection returns a section of debug information of this file, uncompressed, joined with that
+// of its supplementary file if there is one; nil if the file has no such section.
 func (c *container) partSection(name string) ([]byte, error) {
 	if b, ok := c.kept[name]; ok {
 		return b, nil
@@ -253,8 +251,8 @@ func (c *container) partSection(name string) ([]byte, error) {
 	return b, err
 }
 
-// sectionsOf returns all sections of one name: a compiler puts each type unit into
-// one of its own. What cannot be read is left out.
+// sectionsOf returns all sections of one name: a compiler puts each type unit into a section of its
+// own. Sections that cannot be read are left out.
 func (c *container) sectionsOf(name string) [][]byte {
 	if b, ok := c.sections[name]; ok && c.joined {
 		return [][]byte{b}
@@ -271,15 +269,14 @@ func (c *container) sectionsOf(name string) [][]byte {
 	return out
 }
 
-// contributions are what one unit has of each section; nil is the whole.
+// contributions are the parts of each section that belong to one unit; nil: the whole section.
 type contributions struct {
 	info, abbrev, strOffsets []byte
 	version                  uint16
 }
 
-// newPart makes a part of units and of the sections that they need; suffix is
-// that of the sections' names, apart says that the units are those of
-// .debug_types.
+// newPart returns a part made of units and of the sections that they need. suffix is that of the
+// sections' names. apart reports that the units are those of .debug_types.
 func (c *container) newPart(of contributions, suffix string, apart bool) (p Part, err error) {
 	defer c.Guard("parse debug information", &err)
 	get := func(have []byte, name string) []byte {
@@ -309,7 +306,7 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 	if suffix != "" {
 		abbrev = plainForms(abbrev)
 		if p.Units[0].Version >= 5 {
-			offsets = offsets[min(8, len(offsets)):] // behind the table's header
+			offsets = offsets[min(8, len(offsets)):] // skip the table's header
 		}
 	}
 	if p.Data, err = dwarf.New(abbrev, nil, nil, of.info, nil, nil, nil, str); err != nil {
@@ -318,9 +315,9 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 	return p, p.Data.AddSection(".debug_str_offsets", offsets)
 }
 
-// plainForm returns, of a form of split units that the standard library does not read,
-// or resolves by sections that another file has, the form of the same length that is the
-// bare number. What they are numbers of, readers of split units look up themselves.
+// plainForm returns a replacement for a form of split units that the standard library cannot read,
+// or would resolve by sections of another file. The replacement has the same length and reads the
+// bare number. Readers of split units look up what the number refers to themselves.
 func plainForm(form uint64) (uint64, bool) {
 	switch form {
 	case formGNUStrIndex:
@@ -337,8 +334,8 @@ func plainForm(form uint64) (uint64, bool) {
 	return 0, false
 }
 
-// plainForms returns a copy of abbreviations with plain forms; what does not parse
-// stays.
+// plainForms returns a copy of abbreviations in which such forms are replaced. Abbreviations that
+// cannot be parsed stay unchanged.
 func plainForms(abbrev []byte) []byte {
 	b := append([]byte(nil), abbrev...)
 	r := elf.NewCursor(b, 0, 0)
@@ -353,7 +350,7 @@ func plainForms(abbrev []byte) []byte {
 	return b
 }
 
-// putPadded writes a number in LEB128 into just so many bytes.
+// putPadded writes a number in LEB128, padded to exactly the length of b.
 func putPadded(b []byte, v uint64) {
 	for i := range b {
 		b[i] = byte(v&0x7f) | 0x80

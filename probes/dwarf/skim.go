@@ -7,42 +7,40 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// A unit has a hundred entries for each function, and the standard library makes
-// values of all that they say. A Skimmer passes over them: it decodes no attribute
-// but the two by which more can be passed over.
+// A unit has about a hundred entries for each function, and the standard library decodes all of
+// their attributes. A Skimmer decodes only the two attributes that help to skip entries.
 
 // Skimmer walks the entries of one unit of .debug_info.
 type Skimmer struct {
 	unit   Unit
-	r      elf.Cursor // of the unit, its header included
-	b      []byte     // what r reads
+	r      elf.Cursor // reads the unit, including its header
+	b      []byte     // the bytes that r reads
 	shapes Shapes
 	failed bool
 }
 
-// Skimmed is what a Skimmer reads of an entry. Tag 0 ends a list of children.
+// Skimmed is the data that a Skimmer reads from an entry. Tag 0 ends a list of children.
 type Skimmed struct {
 	Offset   dwarf.Offset
 	Tag      dwarf.Tag
 	Children bool
-	Declared bool // it has no code, for another entry describes the same
-	// sibling is where the entry behind its children is, from the unit's header; 0:
-	// unknown.
+	Declared bool // it is a declaration, without code: another entry describes the same thing
+	// sibling is the offset of the entry after its children, from the unit's header; 0: unknown.
 	sibling int
 }
 
 // Shapes is a table of abbreviations, by their codes.
 type Shapes map[uint64]*shape
 
-// shape is what entries of one abbreviation look like.
+// shape is the layout of the entries of one abbreviation.
 type shape struct {
 	tag        dwarf.Tag
 	children   bool
 	attributes []attribute
 }
 
-// ReadShapes returns where the table of abbreviations of a unit is in .debug_abbrev,
-// which units may share, and what reads it.
+// ReadShapes returns the offset of a unit's table of abbreviations in .debug_abbrev, which units
+// may share, and a function that reads it.
 func ReadShapes(abbrev []byte, u Unit) (at uint64, read func() Shapes) {
 	return u.abbrev, func() Shapes { return readShapes(abbrev, u.abbrev) }
 }
@@ -67,7 +65,8 @@ func readShapes(abbrev []byte, at uint64) Shapes {
 	}
 }
 
-// NewSkimmer begins at a unit's first entry. Nil if that cannot be.
+// NewSkimmer returns a Skimmer at a unit's first entry; nil if the unit or its shapes are not
+// valid.
 func NewSkimmer(info []byte, u Unit, shapes Shapes) *Skimmer {
 	if u.Start >= u.Entry || u.Entry > u.End || int(u.End) > len(info) || shapes == nil {
 		return nil
@@ -101,7 +100,7 @@ func (s *Skimmer) Next() (e Skimmed, ok bool) {
 		a := &sh.attributes[i]
 		at := s.b[s.r.Pos():]
 		switch {
-		case a.name == dwarf.AttrSibling && a.form == formRef4 && len(at) >= 4: // counts from the header
+		case a.name == dwarf.AttrSibling && a.form == formRef4 && len(at) >= 4: // relative to the unit's header
 			e.sibling = int(binary.LittleEndian.Uint32(at))
 		case a.name == dwarf.AttrSibling && a.form == formRef8 && len(at) >= 8:
 			e.sibling = int(min(binary.LittleEndian.Uint64(at), uint64(len(s.b))))
@@ -113,8 +112,8 @@ func (s *Skimmer) Next() (e Skimmed, ok bool) {
 	return e, !s.Failed()
 }
 
-// SkipChildren passes over the children of e, which Next has just returned, where e
-// says where they end; false if it does not, and Next then returns them.
+// SkipChildren skips the children of e, which Next has just returned, if e states where they end.
+// Otherwise it returns false, and Next returns the children.
 func (s *Skimmer) SkipChildren(e Skimmed) bool {
 	if !e.Children || e.sibling < s.r.Pos() || e.sibling > len(s.b) {
 		return false

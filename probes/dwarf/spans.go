@@ -12,9 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Spans are the addresses of code that units have. Debug information of a large program
-// has hundreds of megabytes, of which an answer needs a few units: the root entry of
-// each states the unit's addresses.
+// Spans are the code addresses of units. The debug information of a large program has hundreds of
+// megabytes, but a lookup needs only a few units. The root entry of each unit states its addresses.
 type Spans struct {
 	text  []elf.Range
 	units []Unit
@@ -22,23 +21,22 @@ type Spans struct {
 	reach []uint64 // reach[i] is the highest hi of spans[:i+1]
 }
 
-// span is a range of addresses of a unit.
+// span is an address range of a unit.
 type span struct {
 	lo, hi uint64
 	unit   int
 }
 
 const (
-	// maxSpans bounds the ranges of all units together, those that the linker
-	// discarded too: entries can share one long list. LLVM's largest have some
-	// 100,000.
+	// maxSpans bounds the ranges of all units together, including those that the linker discarded,
+	// since entries can share one long list. LLVM's largest programs have about 100,000.
 	maxSpans = 1 << 21
-	// maxOverlap bounds how many units are returned for one address.
+	// maxOverlap bounds the number of units returned for one address.
 	maxOverlap = 16
 )
 
-// Spans reads the addresses of all units that can describe code. What is damaged is left
-// out, and beside the spans there is an error then.
+// Spans returns the addresses of all units that can describe code. Damaged units are left out, and
+// the error is then not nil.
 func (i *Info) Spans() (*Spans, error) {
 	d, err := i.Data()
 	if err != nil {
@@ -77,14 +75,14 @@ func (i *Info) Spans() (*Spans, error) {
 	return s, errs
 }
 
-// InText reports whether a range begins in code. Those of functions that the linker
-// discarded begin at 0, or end at the end of the address space.
+// InText reports whether a range begins in code. The ranges of functions that the linker discarded
+// begin at 0, or end at the end of the address space.
 func (s *Spans) InText(lo, hi uint64) bool {
 	i := sort.Search(len(s.text), func(i int) bool { return s.text[i].Hi > lo })
 	return lo < hi && i < len(s.text) && s.text[i].Contains(lo)
 }
 
-// Root reads the first entry of a unit.
+// Root returns the first entry of a unit.
 func Root(d *dwarf.Data, u Unit) (e *dwarf.Entry, err error) {
 	defer protect(&err)
 	r := d.Reader()
@@ -108,18 +106,18 @@ func rootRanges(d *dwarf.Data, u Unit) (rs [][2]uint64, err error) {
 	return d.Ranges(e)
 }
 
-// protect turns a panic of the standard library's reader into an error.
+// protect converts a panic of the standard library's reader into an error.
 func protect(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.Join(*err, fmt.Errorf("damaged: %v", r))
 	}
 }
 
-// Unit returns a unit by its number.
+// Unit returns the unit with a number that At returned.
 func (s *Spans) Unit(n int) Unit { return s.units[n] }
 
-// At returns the numbers of the units that have an address, at most 16; nil Spans have
-// none.
+// At returns the numbers of the units that contain an address, at most 16. It returns none for nil
+// Spans.
 func (s *Spans) At(addr uint64) (out []int) {
 	if s == nil {
 		return nil

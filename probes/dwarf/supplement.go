@@ -9,14 +9,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// A supplementary file has the debug information that several files share; dwz
-// makes it. Entries of the main file refer to entries and strings of the
-// supplementary one by forms of their own: GNU's extension, and DWARF 5, section
-// 7.3.6. The standard library does not follow these. So the sections of the
-// supplementary file are put behind those of the main one, and every offset that
-// then lies elsewhere is written anew: of the main file those into the
-// supplementary one, whose forms become the plain ones of the same length; of the
-// supplementary file all that leave their unit.
+// A supplementary file, made by dwz, contains debug information that several files share. Entries
+// of the main file refer to its entries and strings by forms of their own: GNU's extension, and
+// DWARF 5, section 7.3.6. The standard library does not follow these. So the sections of the
+// supplementary file are appended to those of the main file, and every offset that changes by this
+// is rewritten: in the main file, references into the supplementary file, whose forms are replaced
+// by the ordinary ones of the same length; in the supplementary file, all references that leave
+// their unit.
 
 // supplement joins the sections of a file with those of its supplementary file.
 // Neither is changed.
@@ -57,11 +56,11 @@ type joiner struct {
 	main, sup, out sections
 	tables         map[uint64]map[uint64][]attribute // by offset in the joined .debug_abbrev
 	unit           Unit
-	added          bool // the unit is of the supplementary file
-	left           int  // attributes
+	added          bool // the unit belongs to the supplementary file
+	left           int  // number of attributes that may still be processed
 }
 
-// units mends the units of a section.
+// units rewrites the units of a section.
 func (j *joiner) units(section string, b []byte, added bool) error {
 	j.added = added
 	return eachUnit(section, b, func(u Unit) error {
@@ -73,7 +72,7 @@ func (j *joiner) units(section string, b []byte, added bool) error {
 	})
 }
 
-// mendUnit mends a unit of a section.
+// mendUnit rewrites a unit of a section.
 func (j *joiner) mendUnit(b []byte) error {
 	u := &j.unit
 	if j.added {
@@ -96,8 +95,8 @@ func (j *joiner) mendUnit(b []byte) error {
 	return nil
 }
 
-// table reads the abbreviations at an offset, and writes plain forms into those that
-// refer to the supplementary file.
+// table returns the abbreviations at an offset, and replaces the forms that refer to the
+// supplementary file.
 func (j *joiner) table(off uint64) map[uint64][]attribute {
 	all := j.out["abbrev"]
 	if t, ok := j.tables[off]; ok || off > uint64(len(all)) {
@@ -124,8 +123,8 @@ func (j *joiner) table(off uint64) map[uint64][]attribute {
 	return t
 }
 
-// plainAlt returns the form for what lies in the same file that is as long as one
-// for the supplementary file.
+// plainAlt returns the form for a reference within one file that has the same length as a form for
+// the supplementary file.
 func plainAlt(form uint64) (uint64, bool) {
 	switch form {
 	case formGNURefAlt, formRefSup4, formRefSup8:
@@ -136,7 +135,7 @@ func plainAlt(form uint64) (uint64, bool) {
 	return form, false
 }
 
-// mendEntry mends the entry of b that r stands at.
+// mendEntry rewrites the entry of b at the position of r.
 func (j *joiner) mendEntry(b []byte, r *elf.Cursor, table map[uint64][]attribute) error {
 	code := r.LEB(false)
 	fields, ok := table[code]
@@ -171,7 +170,7 @@ func (j *joiner) mendEntry(b []byte, r *elf.Cursor, table map[uint64][]attribute
 	return nil
 }
 
-// mendValue mends a value where it is an offset that changes.
+// mendValue rewrites a value if it is an offset that changes.
 func (j *joiner) mendValue(at []byte, a attribute) error {
 	u := &j.unit
 	info, str := uint64(len(j.main["info"])), uint64(len(j.main["str"]))
@@ -203,8 +202,8 @@ func (j *joiner) mendValue(at []byte, a attribute) error {
 	return nil
 }
 
-// needsTables reports whether a form's value is of a table: line_strp, and what is
-// numbered (strx, addrx, loclistx, rnglistx).
+// needsTables reports whether a form's value refers to a table: line_strp, and the indexed forms
+// (strx, addrx, loclistx, rnglistx).
 func needsTables(form uint64) bool {
 	switch form {
 	case formLineStrp, formStrx, formAddrx, formLoclistx, formRnglistx:
@@ -213,8 +212,8 @@ func needsTables(form uint64) bool {
 	return form >= formStrx1 && form <= formAddrx4
 }
 
-// move adds to the offset in b, of 4 or 8 bytes; size is that of the section that it is
-// one of.
+// move adds by to the offset in b, of 4 or 8 bytes; size is the size of the section that it is an
+// offset into.
 func (j *joiner) move(b []byte, by uint64, size int) error {
 	order := binary.LittleEndian
 	var v uint64

@@ -7,37 +7,38 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Tree reads entries by their offsets. Debug information comes in parts, each with
-// offsets of its own (see Part). A Tree has one space of offsets for all: the parts lie
-// in it one after the other, the program's own first, and entries are put into it as
-// they are read, so that what refers to an entry names one, wherever it lies.
+// Tree reads entries by their offsets. Debug information has several parts, each with offsets of
+// its own (see Part). A Tree has one offset space for all parts: they follow one another in it, the
+// program's own part first. The offsets and references of entries are converted to this space when
+// they are read, so that a reference may lead to any part.
 //
-// It knows types as far as they are the same whoever asks: names and qualifiers, the
-// members of structures, the dimensions of arrays, sizes. Not for concurrent use.
+// A Tree also implements the operations on types that do not depend on the caller: following
+// typedefs and qualifiers, the members of structures, the dimensions of arrays, sizes. It is not
+// safe for concurrent use.
 type Tree struct {
 	Parts []TreePart // by Base
-	// Left is how many entries may still be read by Entry and what is built on it:
-	// structures in structures would take a time exponential in their depth. What lies
-	// beyond is not there.
+	// Left is the number of entries that Entry, and the methods that use it, may still read: nested
+	// structures could take time exponential in their depth. When it is used up, no more entries
+	// are found.
 	Left int
-	// Definition returns the offset of the type that a declaration stands for, 0 if
-	// there is none. A nil Definition knows none.
+	// Definition returns the offset of the type that defines a declaration; 0 if there is none. If
+	// it is nil, no definitions are known.
 	Definition func(*dwarf.Entry) dwarf.Offset
 
 	signatures map[uint64]dwarf.Offset // of types → their entries
 }
 
-// TreePart is a part in the space of all.
+// TreePart is a part and its position in the offset space of the tree.
 type TreePart struct {
 	Part
 	Base dwarf.Offset
 }
 
-// maxTypeChain bounds chains of names and qualifiers, and types within types.
+// maxTypeChain bounds chains of typedefs and qualifiers, and the nesting of types.
 const maxTypeChain = 64
 
-// NewTree makes a tree of parts. What does not fit into the space of 4 GiB is left out,
-// and all is false then.
+// NewTree returns a tree of parts. all is false if some parts were left out because the offset
+// space of 4 GiB was full.
 func NewTree(parts []Part) (t *Tree, all bool) {
 	t = &Tree{signatures: map[uint64]dwarf.Offset{}}
 	at := uint64(0)
@@ -56,8 +57,7 @@ func NewTree(parts []Part) (t *Tree, all bool) {
 	return t, true
 }
 
-// Tree returns a tree of the file's own part alone, whose offsets are those of
-// .debug_info.
+// Tree returns a tree of the file's own part only. Its offsets are those of .debug_info.
 func (i *Info) Tree() (*Tree, error) {
 	d, err := i.Data()
 	if err != nil {
@@ -71,12 +71,12 @@ func (i *Info) Tree() (*Tree, error) {
 	return t, nil
 }
 
-// PartAt returns the number of the part that an offset is in; -1 if there is none.
+// PartAt returns the index of the part that contains an offset; -1 if there is none.
 func (t *Tree) PartAt(off dwarf.Offset) int {
 	return sort.Search(len(t.Parts), func(i int) bool { return t.Parts[i].Base > off }) - 1
 }
 
-// Adopt puts an entry of a part into the space of all.
+// Adopt converts the offsets in an entry of a part to the offset space of the tree.
 func (t *Tree) Adopt(p *TreePart, e *dwarf.Entry) *dwarf.Entry {
 	if e.Tag == 0 {
 		return e
@@ -98,7 +98,7 @@ func (t *Tree) Adopt(p *TreePart, e *dwarf.Entry) *dwarf.Entry {
 	return e
 }
 
-// treeReader reads entries one after the other.
+// treeReader reads consecutive entries.
 type treeReader struct {
 	t       *Tree
 	part    *TreePart
@@ -106,7 +106,7 @@ type treeReader struct {
 	entries *Entries
 }
 
-// readAt begins at an offset; ok is false if nothing is there.
+// readAt returns a reader at an offset; ok is false if there is no entry there.
 func (t *Tree) readAt(off dwarf.Offset) (r treeReader, ok bool) {
 	i := t.PartAt(off)
 	if i < 0 || int(off-t.Parts[i].Base) >= t.Parts[i].Size {
@@ -118,8 +118,8 @@ func (t *Tree) readAt(off dwarf.Offset) (r treeReader, ok bool) {
 	return treeReader{t, p, at, NewEntries(at, p.Size)}, true
 }
 
-// next returns the next entry; nil at the end, where the data is damaged, and where no
-// more may be read.
+// next returns the next entry; nil at the end, if the data is damaged, or if no more entries may be
+// read.
 func (r *treeReader) next() *dwarf.Entry {
 	if r.t.Left--; r.t.Left < 0 {
 		return nil
@@ -146,7 +146,7 @@ func (t *Tree) Entry(off dwarf.Offset) *dwarf.Entry {
 	return nil
 }
 
-// Children calls visit for the entries directly below e until it says no.
+// Children calls visit for the entries directly below e until visit returns false.
 func (t *Tree) Children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
 	if !e.Children {
 		return
@@ -172,13 +172,12 @@ func (t *Tree) Children(e *dwarf.Entry, visit func(*dwarf.Entry) bool) {
 	}
 }
 
-// Complete returns the entry that describes a type which e only declares; e if there is
-// none.
+// Complete returns the entry that defines a type which e only declares; e itself if there is none.
 func (t *Tree) Complete(e *dwarf.Entry) *dwarf.Entry {
 	if e == nil {
 		return nil
 	}
-	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok { // a declaration, though gcc calls only some so
+	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok { // it refers to a definition, although gcc does not always mark it as a declaration
 		if full := t.Entry(off); full != nil {
 			return full
 		}
@@ -191,7 +190,7 @@ func (t *Tree) Complete(e *dwarf.Entry) *dwarf.Entry {
 	return e
 }
 
-// IsName reports whether a type is another one with a name or a qualifier.
+// IsName reports whether a type is a typedef or a qualified type.
 func IsName(tag dwarf.Tag) bool {
 	switch tag {
 	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
@@ -205,7 +204,7 @@ func IsStructure(tag dwarf.Tag) bool {
 	return tag == dwarf.TagStructType || tag == dwarf.TagClassType || tag == dwarf.TagUnionType
 }
 
-// Bare follows names and qualifiers to the type itself; nil if there is none.
+// Bare follows typedefs and qualifiers to the underlying type; nil if there is none.
 func (t *Tree) Bare(e *dwarf.Entry) *dwarf.Entry {
 	for range maxTypeChain {
 		if e == nil || !IsName(e.Tag) {
@@ -216,27 +215,28 @@ func (t *Tree) Bare(e *dwarf.Entry) *dwarf.Entry {
 	return nil
 }
 
-// Type returns the type at an offset without names and qualifiers, and complete; nil if
+// Type returns the type at an offset without typedefs and qualifiers, with its definition; nil if
 // there is none.
 func (t *Tree) Type(off dwarf.Offset) *dwarf.Entry { return t.Complete(t.Bare(t.Entry(off))) }
 
 // Member is a member of each instance of a structure, or a base class.
 type Member struct {
 	Entry *dwarf.Entry
-	Name  string       // "" of a base class, and of an anonymous structure or union
+	Name  string       // "" for a base class, or an anonymous structure or union
 	Type  dwarf.Offset // 0: unknown
 	Base  bool         // a base class
-	// Known: the place is the same in each instance. That of a virtual base class is not.
+	// Known reports whether the position is the same in each instance. That of a virtual base class
+	// is not.
 	Known bool
 	Start int64 // bytes from the structure's beginning
-	Bits  int64 // of a bit field, at most 64; 0 of anything else
-	Bit   int64 // the first bit, from the structure's beginning
+	Bits  int64 // size of a bit field, at most 64; 0 for any other member
+	Bit   int64 // the first bit, counted from the structure's beginning
 }
 
-// MaxOffset bounds distances within a variable, in bytes: there is no larger one.
+// MaxOffset bounds offsets within a variable, and sizes, in bytes.
 const MaxOffset = 1 << 40
 
-// Members calls visit for the members and bases of a structure until it says no.
+// Members calls visit for the members and base classes of a structure until visit returns false.
 func (t *Tree) Members(e *dwarf.Entry, visit func(Member) bool) {
 	if !IsStructure(e.Tag) {
 		return
@@ -250,7 +250,7 @@ func (t *Tree) Members(e *dwarf.Entry, visit func(Member) bool) {
 	})
 }
 
-// member reads where a member begins: DWARF 5, section 5.7.6, and DWARF 3, 5.5.6, for bit
+// member returns a member with its position: DWARF 5, section 5.7.6, and DWARF 3, 5.5.6, for bit
 // fields that count from the highest bit of a storage unit.
 func (t *Tree) member(e *dwarf.Entry) Member {
 	m := Member{Entry: e, Type: TypeOf(e), Base: e.Tag == dwarf.TagInheritance, Known: true}
@@ -283,7 +283,8 @@ func (t *Tree) member(e *dwarf.Entry) Member {
 	return m
 }
 
-// plusConstant evaluates what old compilers write for a constant: DW_OP_plus_uconst.
+// plusConstant evaluates the expression that old compilers write for a constant offset:
+// DW_OP_plus_uconst.
 func plusConstant(expr []byte) (int64, bool) {
 	const plusUconst, longest = 0x23, 7
 	if len(expr) < 2 || len(expr) > longest || expr[0] != plusUconst {
@@ -297,8 +298,8 @@ func plusConstant(expr []byte) (int64, bool) {
 // maxDimensions bounds the dimensions of an array.
 const maxDimensions = 16
 
-// Counts returns the number of elements in each dimension of an array, negative where it
-// is not known.
+// Counts returns the number of elements in each dimension of an array; negative where it is not
+// known.
 func (t *Tree) Counts(e *dwarf.Entry) []int64 {
 	var out []int64
 	t.Children(e, func(c *dwarf.Entry) bool {
@@ -317,7 +318,7 @@ func (t *Tree) Counts(e *dwarf.Entry) []int64 {
 	return out
 }
 
-// Size returns the size of a type in bytes, 0 if it is not known.
+// Size returns the size of a type in bytes; 0 if it is not known.
 func (t *Tree) Size(off dwarf.Offset) int64 { return t.size(off, 0) }
 
 func (t *Tree) size(off dwarf.Offset, depth int) int64 {

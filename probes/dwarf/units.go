@@ -8,20 +8,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// The standard library's reader of debug information is safe to use where the
-// data is what it seems. Hostile data makes it work or allocate out of all
-// proportion: units that each read the whole of one table of abbreviations,
-// an entry of one byte that has a hundred thousand attributes, one long name
-// that every entry refers to. So headers and abbreviations are judged before it
-// sees them, and entries are read through Entries, which counts. Layout: DWARF
-// 5, sections 7.5.1 and 7.5.3; DWARF 4, the same.
+// The standard library's reader of debug information is safe only for well-formed data. Hostile
+// data can make it work or allocate disproportionately: units that each read the same whole table
+// of abbreviations, an entry of one byte that has a hundred thousand attributes, one long name that
+// every entry refers to. So headers and abbreviations are checked before it sees them, and entries
+// are read through Entries, which counts. Layout: DWARF 5, sections 7.5.1 and 7.5.3; DWARF 4, the
+// same.
 
 const (
-	// minUnit is the least length of a unit: version, offset of
-	// abbreviations, size of an address.
+	// minUnit is the minimum length of a unit: version, offset of abbreviations, size of an
+	// address.
 	minUnit = 7
-	// maxAttributes bounds those of one abbreviation; compilers use some
-	// twenty. Many need no byte in the entry.
+	// maxAttributes bounds the attributes of one abbreviation; compilers use about twenty. Many
+	// forms need no byte in the entry.
 	maxAttributes = 128
 )
 
@@ -30,14 +29,14 @@ const (
 type Unit struct {
 	Start, Entry, End dwarf.Offset // the header, the first entry, the end
 	Version           uint16
-	// Type and Signature, of a type unit: the type's entry, and the number by which
-	// others refer to it. Of a skeleton or split unit Signature is their common number.
+	// Type and Signature, for a type unit, are the type's entry and the number by which other units
+	// refer to it. For a skeleton or split unit, Signature is the number that both have in common.
 	Type      dwarf.Offset
 	Signature uint64
 
 	kind     byte   // DW_UT_*: DWARF 5, section 7.5.1; 0: padding
-	abbrev   uint64 // where its abbreviations are in .debug_abbrev
-	abbrevAt int    // where the header says so
+	abbrev   uint64 // offset of its abbreviations in .debug_abbrev
+	abbrevAt int    // offset of that offset in the unit's header
 	word     int    // bytes of an offset
 	address  int    // bytes of an address
 	refAddr  int    // bytes of a reference to another unit
@@ -59,8 +58,8 @@ func (u *Unit) IsType() bool { return u.kind == unitType || u.kind == unitSplitT
 // the skeleton of one.
 func (u *Unit) HasCode() bool { return u.kind == unitCompile || u.kind == unitSkeleton }
 
-// eachUnit calls visit for the units of a section, .debug_info or .debug_types, until
-// it fails. Offsets in errors are those of the section.
+// eachUnit calls visit for the units of a section, .debug_info or .debug_types, until visit fails.
+// Offsets in errors are those of the section.
 func eachUnit(section string, b []byte, visit func(Unit) error) error {
 	for at := 0; len(b)-at >= 4; {
 		u, err := readUnit(section, b, at)
@@ -75,8 +74,8 @@ func eachUnit(section string, b []byte, visit func(Unit) error) error {
 	return nil
 }
 
-// readUnit reads the header of a unit. Padding is returned as a unit of kind 0. A unit
-// without an entry has Entry 0.
+// readUnit returns the unit whose header is at an offset. Padding is a unit of kind 0. A unit
+// without entries has Entry 0.
 func readUnit(section string, b []byte, at int) (u Unit, err error) {
 	order := binary.LittleEndian
 	n, body := uint64(order.Uint32(b[at:])), at+4
@@ -121,7 +120,7 @@ func readUnit(section string, b []byte, at int) (u Unit, err error) {
 		u.Signature = r.U64()
 		u.Type = u.Start + dwarf.Offset(r.Uint(u.word))
 	case 0:
-		u.kind = 0xff // no kind that DWARF knows, and no padding
+		u.kind = 0xff // a kind that DWARF does not define, but not padding
 	}
 	if !r.Failed() && r.Left() > 0 {
 		u.Entry = dwarf.Offset(body + r.Pos())
@@ -129,8 +128,7 @@ func readUnit(section string, b []byte, at int) (u Unit, err error) {
 	return u, nil
 }
 
-// unitsOf returns the units of a section that have an entry, up to the first that is
-// malformed.
+// unitsOf returns the units of a section that have an entry, up to the first malformed one.
 func unitsOf(section string, b []byte) []Unit {
 	var out []Unit
 	_ = eachUnit(section, b, func(u Unit) error {
@@ -142,8 +140,8 @@ func unitsOf(section string, b []byte) []Unit {
 	return out
 }
 
-// Units returns the units of .debug_info that can describe code. Type units and partial
-// units have none of their own.
+// Units returns the units of .debug_info that can describe code. Type units and partial units have
+// no code of their own.
 func Units(info []byte) []Unit {
 	var out []Unit
 	for _, u := range unitsOf("info", info) {
@@ -154,11 +152,11 @@ func Units(info []byte) []Unit {
 	return out
 }
 
-// checkUnits judges the headers of .debug_info or .debug_types and the tables
-// of abbreviations that they name. Offsets in errors are those of the section.
+// checkUnits checks the headers of .debug_info or .debug_types and the tables of abbreviations that
+// they refer to. Offsets in errors are those of the section.
 func checkUnits(section string, info, abbrev []byte) error {
 	seen := map[uint64]bool{}
-	left := 2*len(abbrev) + 1<<16 // tables lie one after the other
+	left := 2*len(abbrev) + 1<<16 // the tables do not overlap
 	return eachUnit(section, info, func(u Unit) error {
 		if seen[u.abbrev] || u.abbrev >= uint64(len(abbrev)) {
 			return nil
@@ -173,16 +171,16 @@ func checkUnits(section string, info, abbrev []byte) error {
 	})
 }
 
-// attribute is an attribute of an abbreviation: its name, the form of its value, and
-// the bytes [at, to) in which the form stands.
+// attribute is an attribute of an abbreviation: its name, the form of its value, and the bytes [at,
+// to) that encode the form.
 type attribute struct {
 	name   dwarf.Attr
 	form   uint64
 	at, to int
 }
 
-// readAbbreviation reads an abbreviation, and calls visit for each of its attributes
-// until that says no. Code 0 ends a table.
+// readAbbreviation reads an abbreviation, and calls visit for each of its attributes until visit
+// returns false. Code 0 ends a table.
 func readAbbreviation(r *elf.Cursor, visit func(attribute) bool) (code uint64, tag dwarf.Tag, children bool) {
 	if code = r.LEB(false); code == 0 {
 		return 0, 0, false
@@ -202,8 +200,8 @@ func readAbbreviation(r *elf.Cursor, visit func(attribute) bool) (code uint64, t
 	return code, tag, children
 }
 
-// checkAbbreviations returns the size of a table, which may be no more than left. A
-// table that is cut short is for its reader to refuse.
+// checkAbbreviations returns the size of a table, which may be at most left. A truncated table is
+// accepted here: its reader rejects it.
 func checkAbbreviations(b []byte, left int) (int, error) {
 	r := elf.NewCursor(b[:min(len(b), left)], 0, 0)
 	for {
@@ -222,7 +220,7 @@ func checkAbbreviations(b []byte, left int) (int, error) {
 	}
 }
 
-// Forms of values that are told apart: DWARF 5, table 7.6, and GNU's.
+// Forms of values: DWARF 5, table 7.6, and GNU's.
 const (
 	formAddr          = 0x01
 	formBlock2        = 0x03
@@ -265,14 +263,13 @@ const (
 	formGNUStrAlt     = 0x1f21
 )
 
-// formSizes are the forms of a fixed size: DWARF 5, section 7.5.6.
+// formSizes are the sizes of the forms that have a fixed size: DWARF 5, section 7.5.6.
 var formSizes = [...]uint8{
 	formData2: 2, formData4: 4, formData8: 8, formData1: 1, formFlag: 1, 0x11: 1, 0x12: 2, formRef4: 4, formRef8: 8, formRefSup4: 4,
 	0x1e: 16, 0x20: 8, formRefSup8: 8, formStrx1: 1, 0x26: 2, 0x27: 3, 0x28: 4, formAddrx1: 1, formAddrx2: 2, 0x2b: 3, formAddrx4: 4,
 }
 
-// skipForm passes over a value of a unit's entry; known is false for a form that is
-// not known.
+// skipForm skips a value in a unit's entry; known is false if the form is unknown.
 func (u *Unit) skipForm(r *elf.Cursor, form uint64) (known bool) {
 	if form < uint64(len(formSizes)) && formSizes[form] > 0 {
 		r.Skip(uint64(formSizes[form]))

@@ -86,8 +86,8 @@ type index struct {
 // maxChain bounds chains of references between entries. Real chains have at most three links.
 const maxChain = 16
 
-// newIndex returns an index of the debug information of f. The error is elf.ErrNoDWARF if there is
-// none.
+// newIndex returns an index of the debug information of f. The error matches elf.ErrNoDWARF
+// (errors.Is) if there is none.
 func newIndex(f *bin.File) (x *index, err error) {
 	defer func() {
 		if r := recover(); r != nil {
