@@ -93,7 +93,7 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	}
 }
 
-// common returns the events that come before more than x.Beyond of the sleepers' waits.
+// common returns the events that the clocks of more than x.Beyond sleepers' waits include.
 func (a *Analysis) common(x *order.Match) vector {
 	width := 0
 	for _, s := range x.Sleepers {

@@ -29,7 +29,7 @@ type slotLog struct {
 // The sources of a read that are no event.
 const (
 	initially int32 = -1 - iota // the initial value
-	unseen                      // a write that was not observed: the read cannot run
+	unseen                      // not known: the read cannot run
 	whichever                   // any write, or none
 )
 

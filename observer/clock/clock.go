@@ -1,10 +1,10 @@
-// Package clock gives each event its place in the orders of the run: dynamic
+// Package clock stamps each event with its position in the must-order: dynamic
 // vector clocks over the edges of the order table.
 //
-// The edges are those that every feasible reordering keeps: M, package order's Must. In
-// goes each event of a run, in trace order, well formed as package event says; out come
-// its slot, its epoch and its clock. A Must is not safe for concurrent use. It knows no
-// analysis, and no value but the one that tells a read from whom it cannot have come.
+// The edges are those that every feasible reordering keeps: M, package order's Must. The
+// input is each event of a run, in trace order, well formed as package event requires; the
+// output is its slot, its epoch and its clock. A Must is not safe for concurrent use. It knows
+// no analysis. Of values it only compares that of a read with that of the last write.
 //
 // # Two halves of a read
 //
@@ -17,27 +17,27 @@
 // # Slots
 //
 // Clocks are indexed by slot, not by thread. A new thread takes the slot of an
-// ended one whose last event the forking thread knows, and counts on from its
+// ended one whose last event comes before the fork, and counts on from its
 // epoch: every event of the new thread then comes after every event of the old
-// one, so (slot, epoch) still identifies an event, and Event.Before still answers
-// exactly. Clocks are as long as the most threads that were unordered at once.
-// The plain model, without slots, is eventtest.Naive, and a property test holds the two
-// together.
+// one, so (slot, epoch) still identifies an event, and Event.Before is still
+// exact. A clock is as long as the largest number of threads that were unordered at
+// once. The plain model, without slots, is eventtest.Naive, and a property test compares
+// the two.
 //
 // # Holes
 //
-// Where events of a thread were lost (event.Hole), edges may be missing: from what
-// the thread did, and to it. What follows in the thread is stamped event.AfterHole.
-// The mark is not passed along edges: what was lost may also have been the very edge
-// that would pass it, so a run with a hole is one whose every order is in doubt, and
-// who judges findings must doubt them all. The mark says where the doubt begins.
+// Where events of a thread were lost (event.Hole), edges may be missing: from these events, and
+// to them. Later events of the thread are stamped event.AfterHole. The flag is not passed
+// along edges, since the lost events may include the very edge that would pass it. Every
+// order in a run with a hole is therefore in doubt, and an analysis that judges findings
+// must doubt them all. The flag shows where the doubt begins.
 //
 // # Cost
 //
 // Time for an event is O(slots) at worst, O(1) for a join that brings nothing new:
-// clocks are closed downwards, so who knows an event's epoch knows its clock. For
-// the same reason what follows a thread's clock moves on by one count alone until an
-// edge from another thread comes in; e.Since tells the analyses when one did.
+// clocks are closed downwards, so a clock that includes an event's epoch includes its clock.
+// For the same reason a clock that copies a thread's needs only the thread's own count updated
+// until an edge from another thread comes in; e.Since is the epoch of the last such edge.
 // Memory is O((live threads + live objects) × slots); Destroy frees an object's
 // part, also an inferred one, which orders nothing. Steady state does not allocate.
 package clock
@@ -47,13 +47,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// maxIdle is the number of slots of ended threads, unknown to whoever forks, that
-// are kept. Beyond it (detached threads by the thousand) the oldest is reused all
-// the same, by drawing an edge that agrees with the run; see Must.Forced.
+// maxIdle is the number of slots of ended threads that are kept although no forking thread
+// comes after their last event. Beyond it (detached threads by the thousand) the oldest slot
+// is reused all the same, by drawing an edge that agrees with the run; see Must.Forced.
 const maxIdle = 256
 
-// cachedThreads is how many threads, and cachedObjects how many objects, are found without
-// a map. A server has thousands of locks: one for each bucket of a table.
+// cachedThreads and cachedObjects are the sizes of the direct-mapped caches in front of the
+// maps. A server has thousands of locks: one for each bucket of a table.
 const (
 	cachedThreads = 64
 	cachedObjects = 1 << 12
@@ -66,15 +66,15 @@ type Must struct {
 	objects     map[event.ObjectID]*object
 	threadCache [cachedThreads]*thread // direct-mapped, by the low bits of the ID
 	objectCache [cachedObjects]*object // likewise
-	idle        []*thread              // ended, slot not yet taken again; oldest first
-	spare       []*thread
-	spareOb     []*object
+	idle        []*thread              // ended, slot not yet reused; oldest first
+	spare       []*thread              // not in use
+	spareOb     []*object              // likewise
 	matcher     *order.Matcher
 	sets        []mark // by order.Ref
 	common      order.Common[event.Epoch]
 
-	forced       uint64
-	contradicted uint64
+	forced       uint64 // see Forced
+	contradicted uint64 // see Contradicted
 }
 
 // New returns the clocks of a run that has not begun.
@@ -82,34 +82,33 @@ func New() *Must {
 	return &Must{threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}, matcher: order.New(order.Must)}
 }
 
-// Forced is the number of edges drawn from the end of a thread to the begin of a
-// later one only to bound the number of slots. Each agrees with the run; a
-// prediction that needs the two reordered is lost.
+// Forced returns the number of edges that were drawn from the end of a thread to the begin of
+// a later one only to bound the number of slots. Each agrees with the run; a
+// prediction that needs the two threads reordered is missed.
 func (m *Must) Forced() uint64 { return m.forced }
 
-// Contradicted is the number of reads whose recorded value is not that of the
-// last write; they carry no edge.
+// Contradicted returns the number of reads whose recorded value is not that of the
+// last write; no edge leads to them.
 func (m *Must) Contradicted() uint64 { return m.contradicted }
 
-// Cells bounds the numbers that all clocks together hold, 4 bytes each: as many
-// as the slots for each live thread and object, and an object may hold a few
-// times that.
+// Cells returns the number of entries, 4 bytes each, of one full clock for each live thread and
+// object. It estimates the memory of all clocks; an object may hold a few clocks.
 func (m *Must) Cells() uint64 {
 	return uint64(m.slots) * uint64(len(m.threads)+len(m.objects))
 }
 
-// Slots is the length that a clock may have: the most slots in use so far.
+// Slots returns the length that a clock may have: the number of slots so far.
 func (m *Must) Slots() int { return int(m.slots) }
 
-// Stamp fills e.Slot, e.Epoch and e.Must. For an access of a plain variable
-// e.Must lacks the edge from the write that it reads; Done joins it.
+// Stamp sets e.Slot, e.Epoch, e.Since and e.Must, and event.AfterHole where it applies. For an
+// access of a plain variable e.Must lacks the edge from the write that it reads; Done joins it.
 // Call it once for each event, in trace order; e.Must is valid until the next call
 // of any method.
 func (m *Must) Stamp(e *event.Event) {
 	t := m.thread(e.Thread)
 	o := m.object(e) // nil for an instance, which orders nothing
-	// The must-order knows nothing of who had a lock first: of most events it
-	// takes the object's beginning and its use alone.
+	// The must-order has no edges from a release to an acquire. Only the edge from the lock's
+	// Init leads to a lock operation, and it counts as a use of the lock.
 	lock := o != nil && e.Op >= event.Acquire && e.Op <= event.Release
 	var x *order.Match
 	if lock {
@@ -133,15 +132,16 @@ func (m *Must) Stamp(e *event.Event) {
 // Done ends the event that was stamped last, once all analyses have seen it: it
 // joins the edge from the write that a plain read reads and remembers a write.
 // A read with event.NoSource gets no edge, nor does one whose value is not the
-// last write's (both with event.HasValue): the record of racing accesses may be in
+// last write's (both with event.HasValue): racing accesses may be recorded in
 // the wrong order, and an edge that the values contradict would carry false causality.
-// One with event.Late has had the edges from all accesses before it.
+// A read with event.Late gets none either: Stamp has drawn the edges from all accesses before.
 func (m *Must) Done(e *event.Event) {
 	if e.Op.IsAccess() {
 		m.accessed(e)
 	}
 }
 
+// accessed is Done for an access.
 func (m *Must) accessed(e *event.Event) {
 	t := m.threadIf(e.Thread)
 	o := m.objectIf(e.Object)
@@ -157,7 +157,7 @@ func (m *Must) accessed(e *event.Event) {
 	o.use(t)
 }
 
-// joinWrite draws write → read, unless the values contradict it.
+// joinWrite draws the edge from the last write to a read, unless their values differ.
 func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
 	if e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value {
 		m.contradicted++
@@ -166,7 +166,7 @@ func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
 	t.join(&o.write)
 }
 
-// before joins what must come before e, and returns what package order says of it, or nil.
+// before draws the edges into e. It returns the match of package order, or nil if e needs none.
 func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
 	if e.Op == event.Join {
 		m.joinThread(t, e.Peer)
@@ -195,7 +195,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
 	return nil
 }
 
-// synchronise draws the edges from what other threads did with the object.
+// synchronise draws the edges that package order matches, and returns the match.
 func (m *Must) synchronise(t *thread, o *object, e *event.Event) *order.Match {
 	x := m.matcher.Match(&o.order, e)
 	for _, edge := range x.Edges {
@@ -213,7 +213,7 @@ func (m *Must) synchronise(t *thread, o *object, e *event.Event) *order.Match {
 	return x
 }
 
-// after remembers e for what must come after it.
+// after records e for the edges that lead from it to later events.
 func (m *Must) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	switch e.Op {
 	case event.Fork:
@@ -243,7 +243,7 @@ func (m *Must) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	}
 }
 
-// remember makes the changes that package order asks for.
+// remember makes the changes to sets that a match lists.
 func (m *Must) remember(t *thread, x *order.Match) {
 	for _, c := range x.Changes {
 		for int(c.Set) >= len(m.sets) {

@@ -5,24 +5,25 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// object is what the orders need to know of an object, from first use to Destroy.
+// object is the state of an object, from its first use to Destroy.
 type object struct {
 	id event.ObjectID // 0 once it is destroyed
-	// The last use, of that slot, is not in uses yet if the slot has been seen
-	// there since its clock last gained from others: a lock that one thread
-	// takes over and over costs no look at its clock.
+	// The last use. It may be missing in uses if an earlier use by the slot is there, since when
+	// no edge from another slot came in: settle adds it. A lock that one thread acquires over and
+	// over thus costs no access to uses. Epoch 0: there is none.
 	lastSlot  uint32
 	lastEpoch event.Epoch
-	uses      order.Vector[event.Epoch]
+	uses      order.Vector[event.Epoch] // the join of the clocks of all uses
 	init      mark
-	write     mark // of the last write
-	value     uint64
-	valued    bool
-	atomic    bool // the last write was
+	write     mark   // of the last write
+	value     uint64 // of the last write
+	valued    bool   // value is known
+	atomic    bool   // the last write was atomic
 	order     order.Object
 }
 
-// object finds the object of e, nil if e has none.
+// object returns the state of e's object, and makes it if there is none; nil if e has no object
+// that orders anything.
 func (m *Must) object(e *event.Event) *object {
 	if e.Object == 0 || e.Kind == event.KindInstance {
 		return nil
@@ -40,7 +41,7 @@ func (m *Must) object(e *event.Event) *object {
 	return o
 }
 
-// objectIf finds an object that is known, or nil.
+// objectIf returns the state of an object, or nil if there is none.
 func (m *Must) objectIf(id event.ObjectID) *object {
 	cached := &m.objectCache[id%cachedObjects]
 	if o := *cached; o != nil && o.id == id && id != 0 {
@@ -53,16 +54,16 @@ func (m *Must) objectIf(id event.ObjectID) *object {
 	return o
 }
 
-// Drop forgets an object that no event will name again, though none told of its
-// destruction. It draws no edge.
+// Drop drops the state of an object that no later event names, although no Destroy of it was
+// recorded. It draws no edge.
 func (m *Must) Drop(id event.ObjectID) {
 	if o := m.objects[id]; o != nil {
 		m.dropObject(id, o)
 	}
 }
 
-// dropObject forgets a destroyed object. Its identifier will not come again; its
-// buffers will be used again, up to a few.
+// dropObject drops the state of an object. Its identifier does not come again; its buffers
+// are reused, up to maxIdle objects of them.
 func (m *Must) dropObject(id event.ObjectID, o *object) {
 	delete(m.objects, id)
 	m.matcher.Drop(&o.order)
@@ -76,6 +77,7 @@ func (m *Must) dropObject(id event.ObjectID, o *object) {
 	m.spareOb = append(m.spareOb, o)
 }
 
+// use records the last event of t as a use of the object.
 func (o *object) use(t *thread) {
 	if o.lastSlot == t.slot && o.lastEpoch >= t.since && o.lastEpoch != 0 {
 		o.lastEpoch = t.epoch
@@ -88,19 +90,21 @@ func (o *object) use(t *thread) {
 	o.lastSlot, o.lastEpoch = t.slot, t.epoch
 }
 
-// settle makes uses know the last use.
+// settle adds the last use to uses.
 func (o *object) settle() {
 	if o.lastEpoch != 0 {
 		o.uses[o.lastSlot] = o.lastEpoch
 	}
 }
 
+// setWrite records e as the last write.
 func (o *object) setWrite(t *thread, e *event.Event) {
 	o.write.set(t)
 	o.value, o.valued = e.Value, e.Flags&event.HasValue != 0
 	o.atomic = e.Flags&event.Atomic != 0
 }
 
+// contradicts reports whether e read another value than the last write wrote.
 func (o *object) contradicts(e *event.Event) bool {
 	return o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// follow brings v, which knows the event of t's slot at epoch, up to t's clock if nothing
-// but the slot's own count has changed since; it reports whether so.
+// follow joins t's clock to v, which includes the event of t's slot at epoch, if only the slot's
+// own count in t's clock has changed since that epoch. It reports whether that is so.
 func follow(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
 	if epoch < t.since || epoch == 0 {
 		return false
@@ -17,16 +17,17 @@ func follow(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
 	return true
 }
 
-// mark is a remembered event: its identity and its clock. Epoch 0 is none.
+// mark is an event, with its clock, or a set of events.
 type mark struct {
 	slot  uint32
-	epoch event.Epoch // several: the mark is of more events than one
-	clock order.Vector[event.Epoch]
+	epoch event.Epoch               // 0: no event; several: a set of more events than one
+	clock order.Vector[event.Epoch] // of a set: the join of their clocks
 }
 
+// several is the epoch of a mark of more events than one.
 const several = ^event.Epoch(0)
 
-// set remembers the last event of t.
+// set makes k the mark of the last event of t.
 func (k *mark) set(t *thread) {
 	if k.slot != t.slot || k.epoch == several || !follow(k.clock, t, k.epoch) {
 		k.clock.Copy(t.clock)
@@ -34,13 +35,13 @@ func (k *mark) set(t *thread) {
 	k.slot, k.epoch = t.slot, t.epoch
 }
 
-// join adds what a clock knows.
+// join adds the events that a clock includes.
 func (k *mark) join(d order.Vector[event.Epoch]) {
 	k.clock.Join(d)
 	k.epoch = several
 }
 
-// add adds the events of d, which is not empty.
+// add adds the events of the mark d, which is not empty.
 func (k *mark) add(d *mark) {
 	if k.epoch == 0 {
 		k.slot, k.epoch = d.slot, d.epoch
@@ -52,20 +53,21 @@ func (k *mark) add(d *mark) {
 
 func (k *mark) reset() { k.epoch, k.clock = 0, k.clock[:0] }
 
-// thread is the clock of a thread, alive or ended and not yet joined.
+// thread is the state of a thread that is alive, or has ended and not been joined.
 type thread struct {
 	id       event.ThreadID // 0 once it cannot be joined any more
 	slot     uint32
-	epoch    event.Epoch
-	since    event.Epoch // the epoch with which clock last gained from others
+	epoch    event.Epoch // of the last event
+	since    event.Epoch // the first epoch after the last edge from another slot
 	clock    order.Vector[event.Epoch]
 	ended    bool
 	detached bool
-	known    bool // in Must.threads
-	idle     bool // in Must.idle
+	known    bool // it is in Must.threads
+	idle     bool // it is in Must.idle
 	holed    bool // events of it were lost
 }
 
+// tick counts the next event of t.
 func (t *thread) tick() {
 	t.epoch++
 	if int(t.slot) >= len(t.clock) {
@@ -81,13 +83,13 @@ func (t *thread) join(k *mark) {
 	}
 }
 
-// joinClock makes the next event of t know all that d knows.
+// joinClock draws the edges from all events that d includes to the next event of t.
 func (t *thread) joinClock(d order.Vector[event.Epoch]) {
 	t.clock.Join(d)
 	t.since = t.epoch + 1
 }
 
-// thread finds a thread; one that nobody forked begins in a fresh slot.
+// thread returns the state of a thread. A thread without a fork begins in a fresh slot.
 func (m *Must) thread(id event.ThreadID) *thread {
 	if t := m.threadIf(id); t != nil {
 		return t
@@ -97,7 +99,7 @@ func (m *Must) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// threadIf finds a thread that is known, or nil.
+// threadIf returns the state of a thread, or nil if there is none.
 func (m *Must) threadIf(id event.ThreadID) *thread {
 	cached := &m.threadCache[id%cachedThreads]
 	if t := *cached; t != nil && t.id == id && id != 0 {
@@ -128,7 +130,7 @@ func (m *Must) freshSlot() uint32 {
 	return m.slots - 1
 }
 
-// fork draws the edge to the child's first event and finds the child a slot.
+// fork draws the edge to the child's first event and assigns the child a slot.
 func (m *Must) fork(t *thread, child event.ThreadID) {
 	if c := m.threads[child]; c != nil {
 		c.joinClock(t.clock)
@@ -142,12 +144,12 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 		return
 	}
 	c.slot, c.epoch = d.slot, d.epoch
-	c.joinClock(d.clock) // brings something only where the reuse is forced
+	c.joinClock(d.clock) // this adds something only where the reuse is forced
 	m.recycle(d)
 }
 
-// takeIdle removes an ended thread whose last event t knows, or the oldest if
-// there are too many.
+// takeIdle removes from Must.idle an ended thread whose last event comes before t's next one,
+// or the oldest if there are more than maxIdle. It returns nil if there is neither.
 func (m *Must) takeIdle(t *thread) *thread {
 	at := slices.IndexFunc(m.idle, func(d *thread) bool { return d.epoch <= t.clock.At(d.slot) })
 	if at < 0 {
@@ -163,7 +165,7 @@ func (m *Must) takeIdle(t *thread) *thread {
 	return d
 }
 
-// retire makes the slot of an ended thread free to be taken.
+// retire makes the slot of an ended thread available for reuse.
 func (m *Must) retire(t *thread) {
 	if !t.ended {
 		t.ended, t.idle = true, true
@@ -171,12 +173,14 @@ func (m *Must) retire(t *thread) {
 	}
 }
 
+// recycle keeps the state of a thread for reuse, unless it is still needed.
 func (m *Must) recycle(t *thread) {
 	if !t.known && !t.idle {
 		m.spare = append(m.spare, t)
 	}
 }
 
+// end ends a thread.
 func (m *Must) end(t *thread, id event.ThreadID) {
 	m.retire(t)
 	if t.detached {
@@ -184,14 +188,15 @@ func (m *Must) end(t *thread, id event.ThreadID) {
 	}
 }
 
+// joinThread draws the edge from the last event of peer to the next event of t.
 func (m *Must) joinThread(t *thread, peer event.ThreadID) {
 	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.At(p.slot) {
 		t.joinClock(p.clock)
 	}
 }
 
-// forget drops a thread that can no longer be joined. A trace may say join
-// without end: the join implies it.
+// forget drops a thread that can no longer be joined. A trace may contain a Join without an
+// End: the Join implies it.
 func (m *Must) forget(peer event.ThreadID) {
 	p := m.threads[peer]
 	if p == nil {
@@ -203,6 +208,7 @@ func (m *Must) forget(peer event.ThreadID) {
 	m.recycle(p)
 }
 
+// detach records that peer will not be joined, and drops it if it has ended.
 func (m *Must) detach(peer event.ThreadID) {
 	p := m.threads[peer]
 	if p == nil {

@@ -6,23 +6,24 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// barrier is the generations that not everybody has left.
+// barrier holds the generations that some arrived thread has not left.
 type barrier struct {
-	size        uint64 // threads of a generation; 0: unknown
-	generations []generation
-	last        Ref // arrivals of the last generation that is complete
+	size        uint64       // threads of a generation; 0: unknown
+	generations []generation // oldest first
+	last        Ref          // arrivals of the last complete generation
 }
 
-// generation is one use of a barrier. It takes no more arrivals once it has its size or
-// somebody has departed: a fast thread that is back belongs to the next generation, while
-// slow ones have yet to leave this one.
+// generation is one use of a barrier. It is complete, and takes no more arrivals, once its size
+// is reached or a thread has departed: a fast thread that arrives again belongs to the next
+// generation, while slow ones have yet to leave this one.
 type generation struct {
 	arrivals Ref
-	inside   []event.ThreadID
-	arrived  uint64
+	inside   []event.ThreadID // threads that have arrived and not departed
+	arrived  uint64           // number of arrivals
 	complete bool
 }
 
+// arrive adds an arrival to the generation that is not complete, or to a new one.
 func (m *Matcher) arrive(b *barrier, thread event.ThreadID) {
 	if n := len(b.generations); n == 0 || b.generations[n-1].complete {
 		b.open()
@@ -37,7 +38,7 @@ func (m *Matcher) arrive(b *barrier, thread event.ThreadID) {
 	}
 }
 
-// open begins a generation, in the memory of an earlier one if there is any.
+// open appends a generation, and reuses the memory of a closed one if there is any.
 func (b *barrier) open() {
 	if n := len(b.generations); n < cap(b.generations) {
 		b.generations = b.generations[:n+1]
@@ -80,18 +81,19 @@ func (m *Matcher) depart(b *barrier, thread event.ThreadID) {
 	}
 }
 
-// close ends a generation that everybody has left.
+// close ends a generation that all its threads have left.
 func (m *Matcher) close(b *barrier, i int) {
 	g := b.generations[i]
 	if g.arrivals != b.last {
 		m.release(&g.arrivals)
 	}
 	n := copy(b.generations[i:], b.generations[i+1:])
-	b.generations[i+n] = g // for open
+	b.generations[i+n] = g // open reuses its memory
 	b.generations = b.generations[:i+n]
 	m.generations--
 }
 
+// dropBarrier releases the sets of a barrier.
 func (m *Matcher) dropBarrier(b *barrier) {
 	m.generations -= len(b.generations)
 	for i := range b.generations {

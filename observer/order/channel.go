@@ -7,28 +7,29 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxMessages bounds the sends, and the receives, that are kept of a channel. Older ones are
-// known with any then: more edges, never fewer.
+// maxMessages bounds the sends, and the receives, of a channel that are kept one by one. Older
+// ones are merged into one set, which may add edges but drops none.
 const maxMessages = 256
 
-// channel is what may still matter of the messages of a channel.
+// channel holds the sends and receives of a channel that later edges may lead from.
 type channel struct {
 	sends    queue
-	from     []uint64 // of the sends that are kept: no byte of them is before
+	from     []uint64 // by send that is kept: the least number that its bytes may have
 	receives queue
 
-	received Ref // who received, or may have
-	failed   Ref // who found nothing to receive
+	received Ref // receives, also those within which the thread still is (Receiving)
+	failed   Ref // receives that found nothing
 }
 
-// queue is events of a channel, oldest first, of which a later event knows the first so
-// many.
+// queue holds events of a channel. Edges lead to a later event from a number of the oldest of
+// them.
 type queue struct {
-	past Ref // those that are not kept: whoever knows any of them knows all
-	gone uint64
-	kept []Ref
+	past Ref    // the events that are not in kept: an edge leads from all of them or none
+	gone uint64 // number of events in past
+	kept []Ref  // each a set of one event, oldest first
 }
 
+// message draws the edges into an event of a channel, and records it.
 func (m *Matcher) message(c *channel, e *event.Event) {
 	switch e.Op {
 	case event.Send:
@@ -51,7 +52,7 @@ func (m *Matcher) message(c *channel, e *event.Event) {
 	}
 }
 
-// transfer keeps sends and receives, and draws the edges between them.
+// transfer records sends and receives, and draws the edges between them.
 func (m *Matcher) transfer(c *channel, e *event.Event) {
 	valued := e.Flags&event.HasValue != 0
 	switch e.Op {
@@ -72,7 +73,8 @@ func (m *Matcher) transfer(c *channel, e *event.Event) {
 	}
 }
 
-// send keeps a send. One whose position is not known may be what any receive has.
+// send records a send. If the position of its bytes is not known, any later receive may have
+// received them, so all earlier sends are merged into past and its position is 0.
 func (m *Matcher) send(c *channel, from uint64, valued bool) {
 	if !valued {
 		m.pass(&c.sends, len(c.sends.kept))
@@ -83,7 +85,8 @@ func (m *Matcher) send(c *channel, from uint64, valued bool) {
 	c.from = slices.Delete(c.from, 0, len(c.from)-len(c.sends.kept))
 }
 
-// sent draws the edges from the receives that made room, the first so many or all.
+// sent draws the edges from the receives that made room for a send: the first of the channel, or
+// all so far if their number is not known.
 func (m *Matcher) sent(q *queue, first uint64, valued bool) {
 	if !valued {
 		first = math.MaxUint64
@@ -95,7 +98,7 @@ func (m *Matcher) sent(q *queue, first uint64, valued bool) {
 	}
 }
 
-// keep adds the event at hand to a queue.
+// keep adds the current event to a queue.
 func (m *Matcher) keep(q *queue) {
 	if len(q.kept) == maxMessages {
 		m.pass(q, 1)
@@ -103,7 +106,8 @@ func (m *Matcher) keep(q *queue) {
 	q.kept = append(q.kept, m.set())
 }
 
-// know draws the edges from the n oldest that are kept, which then are known with any.
+// know draws the edges from past and from the n oldest events in kept, which it then merges
+// into past.
 func (m *Matcher) know(q *queue, n int, r Relation) {
 	m.edge(q.past, r)
 	for _, from := range q.kept[:n] {
@@ -112,7 +116,7 @@ func (m *Matcher) know(q *queue, n int, r Relation) {
 	m.pass(q, n)
 }
 
-// pass keeps the n oldest no longer.
+// pass merges the n oldest events in kept into past.
 func (m *Matcher) pass(q *queue, n int) {
 	for i := range q.kept[:n] {
 		m.merge(&q.past, q.kept[i])

@@ -6,32 +6,38 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// condition holds who sleeps and which notifications may still explain a wake.
+// condition holds the waits that have not ended and the notifications that may still explain a
+// wake.
 type condition struct {
-	sleepers []sleeper
+	sleepers []sleeper      // oldest first
 	sent     []notification // oldest first
 }
 
+// sleeper is a wait that has not ended.
 type sleeper struct {
 	thread event.ThreadID
-	since  uint64
-	set    Ref
+	since  uint64 // Matcher.now at the wait
+	set    Ref    // the wait
 }
 
+// notification is a signal or a broadcast.
 type notification struct {
-	at  uint64
-	all bool
-	set Ref
+	at  uint64 // Matcher.now at the notification
+	all bool   // it is a broadcast
+	set Ref    // the notification
 }
 
+// wait records a wait.
 func (m *Matcher) wait(c *condition, thread event.ThreadID) {
 	c.sleepers = append(c.sleepers, sleeper{thread, m.now, m.set()})
 }
 
-// notify draws wait's release → notification. A signal takes what all the sleepers have in
-// common (exact for a single one); a broadcast takes what more sleepers have in common than
-// earlier signals can have woken (for none: all of it). It is kept while somebody sleeps
-// whom it may have woken: a signal beyond the number of sleepers wakes nobody.
+// notify draws the edges from the sleepers' waits to a notification. To a signal they lead from
+// the events that the clocks of all the waits include (exact for a single sleeper). To a
+// broadcast they lead from the events that the clocks of more waits include than earlier
+// signals can have ended (without such signals: from all the waits). The notification is kept
+// as long as a thread sleeps that it may have woken; a signal beyond the number of sleepers
+// wakes none.
 func (m *Matcher) notify(c *condition, all bool) {
 	n, signals := len(c.sleepers), c.signals()
 	if n == 0 {
@@ -52,7 +58,7 @@ func (m *Matcher) notify(c *condition, all bool) {
 	}
 }
 
-// signals counts the signals that have not been matched with a wake.
+// signals returns the number of signals that have not been matched with a wake.
 func (c *condition) signals() int {
 	n := 0
 	for i := range c.sent {
@@ -63,8 +69,8 @@ func (c *condition) signals() int {
 	return n
 }
 
-// wake draws the edges from the notifications since the wait, of which the oldest is used
-// up if it is a signal.
+// wake draws the edges from the notifications since the wait, unless it timed out, and ends the
+// wait.
 func (m *Matcher) wake(c *condition, e *event.Event) {
 	at := slices.IndexFunc(c.sleepers, func(s sleeper) bool { return s.thread == e.Thread })
 	if at < 0 {
@@ -76,12 +82,14 @@ func (m *Matcher) wake(c *condition, e *event.Event) {
 	if e.Flags&event.TimedOut == 0 {
 		m.notified(c, since)
 	}
-	// Notifications that are older than every sleeper explain no wake any more.
+	// A notification that is older than every sleeper's wait explains no later wake.
 	for len(c.sent) > 0 && (len(c.sleepers) == 0 || c.sent[0].at < c.sleepers[0].since) {
 		m.forget(c, 0)
 	}
 }
 
+// notified draws the edges from the notifications since a wait to its wake. It removes the
+// oldest of them if that is a signal, which wakes only one thread.
 func (m *Matcher) notified(c *condition, since uint64) {
 	first := slices.IndexFunc(c.sent, func(n notification) bool { return n.at >= since })
 	if first < 0 {
@@ -96,6 +104,7 @@ func (m *Matcher) notified(c *condition, since uint64) {
 	}
 }
 
+// forget removes a notification.
 func (m *Matcher) forget(c *condition, i int) {
 	m.release(&c.sent[i].set)
 	c.sent = slices.Delete(c.sent, i, i+1)

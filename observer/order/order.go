@@ -3,29 +3,29 @@
 // arrivals, waits for a semaphore with posts, receives with sends, and returns from a once
 // with its initialiser.
 //
-// In goes each event of a run that synchronises threads, in trace order, together with the
-// Object that it acts on; out come the edges into the event and what its analysis has to
-// remember of it (Match). An edge leads from a set of events, which Ref names; the analysis
-// keeps for each set whatever its order needs, a vector clock for one, a place in the log
-// for another. Each edge has its tiers; New says which ones the analysis wants, and nothing
-// is matched for the others.
+// The input is each event of a run that synchronises threads, in trace order, together with
+// the Object that it acts on; the output is the edges into the event and the changes to the
+// sets of events that later edges lead from (Match). An edge leads from a set of events, which
+// a Ref names. The analysis keeps for each set the data that its order needs: a vector clock,
+// for example, or positions in a log. Each edge has its tiers. The analysis selects tiers when
+// it calls New, and nothing is matched for the others.
 //
-// What it never knows: clocks, slots, schedules. Edges of threads (create, begin, end,
+// The package never knows clocks, slots or schedules. Edges of threads (create, begin, end,
 // join), of variables and of lifetimes need no matching, since the event itself names the
 // other end. Edges of locks are drawn by the analyses that want them, on their fast paths.
 // The checker of witnesses (analysis/execution) has its own rules on purpose.
 //
 // # Cost
 //
-// An event costs O(1), but for a condition with many sleepers, a barrier with many threads
-// and a channel with many messages under way, which are looked through. Memory is bounded
+// An event costs O(1), except that the sleepers of a condition, the threads of a barrier and
+// the messages of a channel that were sent but not received are searched. Memory is bounded
 // by the live objects: a semaphore keeps at most maxPosts posts, a channel maxMessages
 // messages. Steady state does not allocate. The plain model is in eventtest.Naive.
 package order
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Tier says which schedules have an edge. An edge may be of several tiers.
+// Tier is a set of schedules that keep an edge. An edge may be of several tiers.
 type Tier uint8
 
 // The tiers.
@@ -34,9 +34,9 @@ const (
 	Must Tier = 1 << iota
 	// Observed is O: the order of this run, which another run may change.
 	Observed
-	// Outcome is beyond O: schedules in which every operation ends as in this run.
+	// Outcome contains more than O: schedules in which every operation ends as in this run.
 	Outcome
-	// Kept is what sync-preserving prediction keeps of X, the constraints of exclusion.
+	// Kept contains the constraints of exclusion, X, that sync-preserving prediction keeps.
 	Kept
 )
 
@@ -46,44 +46,53 @@ type Relation uint8
 // The relations. Each is named after the event that the edge leads from and the one that it
 // leads to.
 const (
-	// DoneToLeave: the initialiser's return comes before the return of all who waited.
+	// DoneToLeave: the initialiser's return comes before the return of every other caller.
 	DoneToLeave Relation = iota
 	// SleepToNotify: the release of a wait comes before the notification that ends it. Which
-	// wait that is, is known later, so the edge leads from what the sleepers have in common.
+	// wait that is, is known only later, so the edge leads from the events that the clocks of
+	// enough sleepers' waits include (Match.Sleepers).
 	SleepToNotify
-	// NotifyToWake: the oldest notification that no other wake has used up.
+	// NotifyToWake: the oldest notification that no other wake has used up comes before the
+	// wake.
 	NotifyToWake
-	// LaterNotifyToWake: any other notification of that time might have caused the wake.
+	// LaterNotifyToWake: the later notifications since the wait come before the wake too, since
+	// any of them might have caused it.
 	LaterNotifyToWake
 	// ArriveToDepart: all arrivals of a barrier generation come before its departures.
 	ArriveToDepart
 	// ArriveToArrive: a generation's arrivals come before those of the next one.
 	ArriveToArrive
-	// PostToWait: post j lets wait v+j through, where one thread alone posts.
+	// PostToWait: post j comes before wait v+j, which it lets through, v being the initial
+	// value, where only one thread posts.
 	PostToWait
-	// AnyPostToWait is PostToWait where several threads post: any of them might have.
+	// AnyPostToWait is PostToWait where several threads post: the post of another thread might
+	// have let the wait through instead.
 	AnyPostToWait
-	// PostToUncountedWait is PostToWait where v is unknown and taken to be 0, which asks for
-	// more posts than are needed, never for fewer.
+	// PostToUncountedWait is PostToWait where v is unknown and assumed to be 0, which requires
+	// more posts than are needed, never fewer.
 	PostToUncountedWait
-	// EarlierPostToUncountedWait: where v is unknown, any post may have let the wait through.
+	// EarlierPostToUncountedWait: where v is unknown, all earlier posts come before a wait, since
+	// any of them may have let it through.
 	EarlierPostToUncountedWait
-	// WaitToFailure: the last wait, which emptied the semaphore, before a failed attempt.
+	// WaitToFailure: the last wait, which emptied the semaphore, comes before a failed attempt.
 	WaitToFailure
-	// EarlierWaitToFailure: all waits before a failed attempt, so that it fails again.
+	// EarlierWaitToFailure: all earlier waits come before a failed attempt, so that it fails
+	// again.
 	EarlierWaitToFailure
-	// FailureToPost: the failed attempts before the post that ends the time of no value.
+	// FailureToPost: failed attempts come before the next post.
 	FailureToPost
-	// SendToReceive: the sends that may begin before the end of what was received. What
-	// others received was sent before too: the receive could not have had its own otherwise.
+	// SendToReceive: the sends that may begin before the end of what was received come before
+	// the receive. That includes the sends of bytes that others received: the bytes of this
+	// receive lie behind them in the channel.
 	SendToReceive
-	// ReceiveToSent: the receives that made room for a send that waited.
+	// ReceiveToSent: the receives that made room for a send that waited come before its return.
 	ReceiveToSent
-	// ReceiveToReceive: bytes are received in the order in which they were.
+	// ReceiveToReceive: receives come in the order of this run.
 	ReceiveToReceive
-	// ReceiveToFailure: who found nothing did so when all that was sent had been received.
+	// ReceiveToFailure: earlier receives come before a receive that found nothing, since
+	// everything that had been sent was received before.
 	ReceiveToFailure
-	// FailureToSend: and before what was sent later.
+	// FailureToSend: a receive that found nothing comes before later sends.
 	FailureToSend
 
 	relations
@@ -111,40 +120,43 @@ var Table = [relations]Tier{
 	FailureToSend:              Kept,
 }
 
-// Synchronises reports whether events of the operation have edges, or begin a lifetime with
-// a value that edges depend on: whether Matcher.Match wants them.
+// Synchronises reports whether Matcher.Match must take events of the operation: whether they
+// have edges, or begin a lifetime with a value that edges depend on.
 func Synchronises(op event.Op) bool {
 	return op >= event.Wait && op <= event.Init && op != event.OnceEnter || op >= event.Send && op <= event.ReceiveFailed
 }
 
-// Ref names a set of events that an analysis remembers; 0 is none. Sets are numbered from
-// 1 on, without gaps, and used again.
+// Ref names a set of events for which an analysis keeps data; 0 is none. Sets are numbered from
+// 1 on, without gaps, and the numbers are reused.
 type Ref int32
 
-// Edge leads from all events of a set to the event at hand.
+// Edge leads from all events of a set to the event that Match took last.
 type Edge struct {
 	From     Ref
 	Relation Relation
 }
 
-// Change is what an analysis does to a set once the event at hand is part of its order.
+// Change is a change to a set, which the analysis makes once the current event is part of its
+// order.
 type Change struct {
 	Set   Ref
-	From  Ref  // the set whose events are added to Set; 0: the event at hand is
-	Fresh bool // Set is another set from now on: what was in it is dropped first
+	From  Ref  // the set whose events are added to Set; 0: the current event is added
+	Fresh bool // the number Set now names a new set: the analysis empties it first
 }
 
-// Match is what one event means to the order. It is valid until the next call.
+// Match holds the edges into one event and the changes to sets. It is valid until the next
+// call.
 type Match struct {
 	Edges []Edge
-	// Sleepers are, for a notification, the waits that it may end, each a set of one event.
-	// An edge (SleepToNotify) leads from whatever more than Beyond of them know.
+	// Sleepers holds, for a notification, the waits that it may end, each a set of one event.
+	// Edges (SleepToNotify) lead from the events that the clocks of more than Beyond of them
+	// include.
 	Sleepers []Ref
 	Beyond   int
 	// Changes are to be made in this order, after the edges are drawn.
 	Changes []Change
-	// Unexplained: a semaphore let a wait through for which there was no post, or has more
-	// posts than are kept.
+	// Unexplained reports that a semaphore let a wait through for which there was no post, or
+	// that it has more posts than are kept.
 	Unexplained bool
 }
 
@@ -153,20 +165,20 @@ type Match struct {
 type Matcher struct {
 	want        Tier
 	now         uint64 // events so far
-	sets        Ref    // the last one in use so far
-	spare       []Ref
-	generations int
+	sets        Ref    // the largest Ref so far
+	spare       []Ref  // below it, not in use
+	generations int    // of all barriers, as Generations returns
 	match       Match
 }
 
 // New returns a matcher that yields the edges of these tiers.
 func New(want Tier) *Matcher { return &Matcher{want: want} }
 
-// Generations returns the number of barrier generations that not everybody has left.
+// Generations returns the number of barrier generations that some arrived thread has not left.
 func (m *Matcher) Generations() int { return m.generations }
 
-// Object is what the order knows of a condition, barrier, semaphore, once or channel. The
-// zero value is one that no event has named yet.
+// Object is the matcher's state of a condition, barrier, semaphore, once or channel. The zero
+// value is that of an object that no event has named yet.
 type Object struct {
 	once      Ref
 	condition *condition
@@ -215,7 +227,7 @@ func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 	return x
 }
 
-// init takes from Init what the object starts with.
+// init records the initial value of a semaphore, or the size of a barrier, from an Init.
 func (o *Object) init(e *event.Event) {
 	switch {
 	case e.Flags&(event.HasValue|event.Inferred) != event.HasValue:
@@ -262,6 +274,7 @@ func (m *Matcher) Drop(o *Object) {
 	*o = Object{}
 }
 
+// own returns *p, and makes it if it is nil.
 func own[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
@@ -269,7 +282,7 @@ func own[T any](p **T) *T {
 	return *p
 }
 
-// wants reports whether the analysis asked for edges of a relation.
+// wants reports whether the analysis selected a tier of the relation.
 func (m *Matcher) wants(r Relation) bool { return m.want&Table[r] != 0 }
 
 // edge draws an edge from a set, if there is one and it is wanted.
@@ -279,7 +292,7 @@ func (m *Matcher) edge(from Ref, r Relation) {
 	}
 }
 
-// fresh names a set that is not in use. Its first change says that it is fresh.
+// fresh returns a set that is not in use. The first change to it must have Fresh set.
 func (m *Matcher) fresh() Ref {
 	if n := len(m.spare); n > 0 {
 		r := m.spare[n-1]
@@ -298,23 +311,23 @@ func (m *Matcher) release(r *Ref) {
 	}
 }
 
-// set names a fresh set of the event at hand alone.
+// set returns a fresh set that contains only the current event.
 func (m *Matcher) set() Ref {
 	r := m.fresh()
 	m.match.Changes = append(m.match.Changes, Change{Set: r, Fresh: true})
 	return r
 }
 
-// replace makes a set one of the event at hand alone.
+// replace replaces a set by one that contains only the current event.
 func (m *Matcher) replace(r *Ref) {
 	m.release(r)
 	*r = m.set()
 }
 
-// add adds the event at hand to a set.
+// add adds the current event to a set.
 func (m *Matcher) add(r *Ref) { m.merge(r, 0) }
 
-// merge adds the events of another set, or with 0 the event at hand, to a set.
+// merge adds the events of another set, or the current event if that is 0, to a set.
 func (m *Matcher) merge(into *Ref, from Ref) {
 	c := Change{Set: *into, From: from}
 	if *into == 0 {

@@ -6,20 +6,20 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxPosts bounds the posts that are kept until a wait takes them.
+// maxPosts bounds the posts that are kept until they are matched with a wait.
 const maxPosts = 1 << 12
 
 // semaphore matches post j with wait v+j, v being the initial value.
 type semaphore struct {
-	counted bool   // v is known
-	mixed   bool   // more than one thread has posted
-	credit  uint64 // waits that need no post: what is left of v
-	poster  event.ThreadID
-	posts   []Ref // that no wait has taken, oldest first
-	posted  Ref   // all posts, while v is unknown
-	last    Ref   // the last wait
-	waits   Ref   // all waits
-	failed  Ref   // failed attempts since the last post
+	counted bool           // v is known
+	mixed   bool           // more than one thread has posted
+	credit  uint64         // number of waits to come that need no post: the rest of v
+	poster  event.ThreadID // of the last post; 0: there is none
+	posts   []Ref          // those not matched with a wait yet, oldest first
+	posted  Ref            // all posts, while v is unknown
+	last    Ref            // the last wait
+	waits   Ref            // all waits
+	failed  Ref            // failed attempts since the last post
 }
 
 // Counted reports whether the object is a semaphore whose value is known.
@@ -43,6 +43,7 @@ func (s *semaphore) relation() Relation {
 	return PostToWait
 }
 
+// post draws the edges from the failed attempts before a post, and records the post.
 func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
 	m.edge(s.failed, FailureToPost)
 	m.release(&s.failed)
@@ -64,8 +65,9 @@ func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
 	s.posts = append(s.posts, m.set())
 }
 
-// overflow drops the oldest post. The wait that it lets through has no edge then; where v
-// is taken to be 0, and for prediction, it needs a later post instead: more, never less.
+// overflow discards the oldest post. The wait that it lets through then has no edge. Where the
+// analysis wants Kept, that wait is matched with a later post instead: that requires more
+// posts than are needed, never fewer.
 func (m *Matcher) overflow(s *semaphore) {
 	m.release(&s.posts[0])
 	s.posts = slices.Delete(s.posts, 0, 1)
@@ -75,7 +77,7 @@ func (m *Matcher) overflow(s *semaphore) {
 	}
 }
 
-// take draws the edge from the post that let a wait through.
+// take draws the edge from the post that let a wait through, and records the wait.
 func (m *Matcher) take(s *semaphore) {
 	switch {
 	case s.credit > 0:
@@ -98,7 +100,7 @@ func (m *Matcher) take(s *semaphore) {
 	}
 }
 
-// fail draws the edges from the waits that left nothing to an attempt that failed.
+// fail draws the edges from earlier waits to a failed attempt, and records the attempt.
 func (m *Matcher) fail(s *semaphore) {
 	m.edge(s.last, WaitToFailure)
 	m.edge(s.waits, EarlierWaitToFailure)

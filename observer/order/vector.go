@@ -2,8 +2,8 @@ package order
 
 import "slices"
 
-// Vector is a vector clock: it says for each slot how many of its events are known. What
-// lies beyond its length is zero.
+// Vector is a vector clock: for each slot, the number of its events that are known. Entries
+// beyond its length are zero.
 type Vector[T ~uint32] []T
 
 // At returns the entry of a slot.
@@ -14,7 +14,7 @@ func (v Vector[T]) At(slot uint32) T {
 	return 0
 }
 
-// Extend makes v at least n long. Capacity may hold old entries: it clears them.
+// Extend makes v at least n long. New entries are zero, also where the memory held old ones.
 func (v *Vector[T]) Extend(n int) {
 	old := len(*v)
 	if n <= old {
@@ -47,16 +47,16 @@ func (v Vector[T]) Knows(d Vector[T]) bool {
 	return true
 }
 
-// Copy makes v equal to d, in the memory of v if that is enough.
+// Copy makes v equal to d, in the memory of v if that is large enough.
 func (v *Vector[T]) Copy(d Vector[T]) { *v = append((*v)[:0], d...) }
 
-// Common finds what several clocks have in common. The zero value is ready.
+// Common finds the events that several clocks know. The zero value is ready.
 type Common[T ~uint32] struct {
 	known Vector[T]
 	pick  []T
 }
 
-// Beyond returns the events that more than k of n clocks know, which are closed downwards.
+// Beyond returns the clock of the events that more than k of n clocks know; k is less than n.
 // No clock is longer than width; at returns the entry of clock i for a slot. The result is
 // valid until the next call.
 func (c *Common[T]) Beyond(k, n, width int, at func(i int, slot uint32) T) Vector[T] {
