@@ -1,10 +1,9 @@
-// Package bpf holds the programs that run in the kernel, the record that they
-// share with Go, and the objects that clang made of them, committed so that
-// building needs Go alone.
+// Package bpf holds the programs that run in the kernel, the record that they share with Go, and
+// the objects that clang compiles from them, which are committed so that building needs only Go.
 //
-// It exports the generated loader (LoadTracepredict) and the types of records, sites, and what
-// iterators and maps hold. What a probe means is data in a Site; it knows nothing of ELF
-// files, processes or analyses.
+// It exports the generated loader (LoadTracepredict) and the types of records, of sites, and of
+// what iterators and maps hold. The meaning of a probe is data in a Site; the package knows nothing
+// of ELF files, processes or analyses.
 package bpf
 
 import "unsafe"
@@ -17,38 +16,39 @@ type (
 	Record = TracepredictRecord
 	// CallRecord is a Record of a call with its parameters; struct call_record.
 	CallRecord = TracepredictCallRecord
-	// StackRecord is what a call stack is found from; struct stack_record.
+	// StackRecord is the data from which a call stack is computed; struct stack_record.
 	StackRecord = TracepredictStackRecord
-	// StackPart is a piece of a thread's stack, of a new call stack; struct stack_part.
+	// StackPart is a piece of a thread's stack, sent for a new call stack; struct stack_part.
 	StackPart = TracepredictStackPart
-	// Site says what a probe observes; struct site of site.h.
+	// Site describes what a probe observes; struct site of site.h.
 	Site = TracepredictSite
 	// AccessSite is the part of a Site of an access; struct access_site.
 	AccessSite = TracepredictAccessSite
 	// SyncSite is the part of a Site of a synchronisation call; struct sync_site.
 	SyncSite = TracepredictSyncSite
-	// HeapSite is the part of a Site of what begins or ends lifetimes; struct heap_site.
+	// HeapSite is the part of a Site that begins or ends lifetimes; struct heap_site.
 	HeapSite = TracepredictHeapSite
-	// FunctionSite is the part of a Site of a function that was asked for; struct
+	// FunctionSite is the part of a Site of a function that the user asked for; struct
 	// function_site.
 	FunctionSite = TracepredictFunctionSite
-	// Signature says what is recorded of the calls of a function; struct signature.
+	// Signature describes what is recorded of the calls of a function; struct signature.
 	Signature = TracepredictSignature
-	// TaskLine is a thread that lived when observation began.
+	// TaskLine is a thread that was alive when observation began.
 	TaskLine = TracepredictTaskLine
 	// Sleeper is what a thread is doing; struct sleeper of sleeper.h.
 	Sleeper = TracepredictSleeper
 	// LostLine is the number of lost records of a thread that no record has reported.
 	LostLine = TracepredictLostLine
-	// WatchKey names a hardware watchpoint; struct watch_key.
+	// WatchKey identifies a hardware watchpoint; struct watch_key.
 	WatchKey = TracepredictWatchKey
-	// Watch says what a hardware watchpoint observes; struct watch.
+	// Watch describes what a hardware watchpoint observes; struct watch.
 	Watch = TracepredictWatch
-	// WatchedLine is a thread with a hardware watchpoint of ours; struct watched_line.
+	// WatchedLine is a thread that has one of our hardware watchpoints; struct watched_line.
 	WatchedLine = TracepredictWatchedLine
 	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
 	KernelCode = TracepredictKernelCode
-	// Tally is what the programs know of a variable that nobody named; struct tally.
+	// Tally is the state that the programs keep of a variable that the user did not name; struct
+	// tally.
 	Tally = TracepredictTally
 )
 
@@ -58,47 +58,48 @@ type (
 // Sync returns the site's part of a synchronisation call.
 func (s *Site) Sync() *SyncSite { return (*SyncSite)(unsafe.Pointer(&s.Access)) }
 
-// Heap returns the site's part of what begins or ends lifetimes.
+// Heap returns the site's part that begins or ends lifetimes.
 func (s *Site) Heap() *HeapSite { return (*HeapSite)(unsafe.Pointer(&s.Access)) }
 
-// Function returns the site's part of a function that was asked for.
+// Function returns the site's part of a function that the user asked for.
 func (s *Site) Function() *FunctionSite { return (*FunctionSite)(unsafe.Pointer(&s.Access)) }
 
 // CookieFilter marks, in a link's cookie, that the program must look for the
 // process in the targets map because the link has no PID filter.
 const CookieFilter = 1 << 63
 
-// CookieGeneration is the difference between the cookies of two generations of a link.
+// CookieGeneration is the difference between the cookies of two successive generations of a link.
 const CookieGeneration = 1 << 32
 
 // MaxRegs is the number of registers of a StackRecord.
 const MaxRegs = 33
 
-// StackPartBytes is the number of bytes of a stack that a StackPart has at most.
+// StackPartBytes is the maximal number of bytes of a stack in a StackPart.
 const StackPartBytes = 1 << 10
 
-// MaxStack is the number of bytes of a stack that are sent at most.
+// MaxStack is the maximal number of bytes of a stack that are sent.
 const MaxStack = 64 << 10
 
-// MaxSites bounds the sites of one run.
+// MaxSites bounds the number of sites of one run.
 const MaxSites = 1 << 16
 
-// MaxUnseen bounds the numbers of instructions that synchronise unobserved (OpUnseen), of
-// which 0 is none.
+// MaxUnseen bounds the numbers that identify instructions that synchronise without being observed
+// (OpUnseen); 0 means none.
 const MaxUnseen = 1 << 13
 
-// MaxArgs bounds the parameters of a call that are recorded.
+// MaxArgs bounds the number of parameters of a call that are recorded.
 const MaxArgs = 6
 
-// MaxSignatures bounds the different signatures of one run.
+// MaxSignatures bounds the number of different signatures of one run.
 const MaxSignatures = 1 << 12
 
-// MaxChain bounds the sites of one program at one address.
+// MaxChain bounds the number of sites of one program at one address.
 const MaxChain = 8
 
 // KernelCodeBefore is the number of bytes of a KernelCode that lie before the instruction
 // pointer.
 const KernelCodeBefore = 32
 
-// MaxWatched bounds the variables that nobody named of one run.
+// MaxWatched bounds the number of variables of one run that are watched although the user did not
+// name them.
 const MaxWatched = 1 << 15

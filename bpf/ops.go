@@ -1,6 +1,6 @@
 package bpf
 
-// Op is what a record says its thread did; enum op of record.h.
+// Op is the operation of a record's thread; enum op of record.h.
 type Op uint8
 
 // The operations of record.h, in its order.
@@ -67,7 +67,7 @@ func (o Op) String() string {
 	return "unknown"
 }
 
-// ParseOp finds an operation by its name.
+// ParseOp returns the operation with a name.
 func ParseOp(name string) (Op, bool) {
 	for i, n := range opNames {
 		if n == name {
@@ -91,110 +91,113 @@ const (
 	RecFailed  = 2  // the operation did not have its effect
 	RecValue   = 4  // Value holds the variable's value
 	RecProcess = 8  // OpFork of a process, not of a thread; OpExit with the whole process
-	RecShared  = 16 // with RecProcess: in its parent's memory, until it executes a program
-	RecKernel  = 32 // OpTouch by the kernel, in a system call of the thread
+	RecShared  = 16 // with RecProcess: the child shares its parent's memory until it executes a program
+	RecKernel  = 32 // OpTouch: the kernel made the access, in a system call of the thread
 	// RecSkipped marks an access before which writes of the variable were redundant and not
-	// recorded: the value last recorded is not what it had.
+	// recorded: the value recorded last is not the value that the variable had.
 	RecSkipped = 128
 )
 
 // The bits of the Result of an OpTouch; enum touch_hint of record.h.
 const (
-	TouchSource = 1 // rsi points into the variable, or just behind
-	TouchDest   = 2 // rdi does
-	TouchPart   = 4 // times TouchPart: by which of its watchpoints, 0 to 3
-	// TouchCall marks an access by the kernel. TouchCount then counts the thread's system
-	// calls that touched a variable.
+	TouchSource = 1 // rsi points into the variable, or just behind it
+	TouchDest   = 2 // rdi points into the variable, or just behind it
+	TouchPart   = 4 // times TouchPart: index, 0 to 3, of the watchpoint of the variable that fired
+	// TouchCall marks an access by the kernel. TouchCount is then multiplied by the number of the
+	// thread's system calls that have accessed a variable.
 	TouchCall  = 16
-	TouchCount = 256 // times TouchCount: the low bits of rcx, or with TouchCall of that count
+	TouchCount = 256 // times TouchCount: the low bits of rcx or, with TouchCall, of that number
 )
 
-// Action is what a probe does when it fires; enum action of site.h.
+// Action is the action of a probe when it fires; enum action of site.h.
 type Action uint8
 
 // The actions of site.h, in its order.
 const (
-	ActionEmit Action = iota
-	ActionSave
-	ActionBoth
-	ActionReturn
-	ActionCaller
-	ActionOutcome
-	ActionTail
+	ActionEmit    Action = iota // sends a record now
+	ActionSave                  // stores the operands, and sends a record at the return
+	ActionBoth                  // sends a record now and one at the return
+	ActionReturn                // the return of a call that was stored by thread ID and stack pointer
+	ActionCaller                // a wrapper is entered: the wrapped function counts as called from where the wrapper was
+	ActionOutcome               // in a function, after its operation: sends the record of its return
+	ActionTail                  // the last jump of a function, to one whose return is observed too
 )
 
-// Operand is where an operand is; enum operand of site.h.
+// Operand is the source of an operand; enum operand of site.h.
 type Operand uint8
 
 // The operand sources of site.h, in its order.
 const (
 	FromNowhere Operand = iota
-	FromReg
-	FromFixed
-	FromImm
-	FromMemory
-	FromStack
-	FromKind
+	FromReg             // a register plus a displacement
+	FromFixed           // an address at a distance from the probed instruction
+	FromImm             // a constant
+	FromMemory          // the bytes at the object's address
+	FromStack           // 8 bytes at a distance from the stack pointer at the entry of the call
+	FromKind            // 1 plus the 4 bytes at a distance from the object's address; 0: unreadable
 )
 
-// Success says when an operation had its effect, by what the function
-// returned; enum success of site.h.
+// Success says for which results of the function an operation had its effect; enum success of
+// site.h.
 type Success uint8
 
 // The success rules of site.h, in its order.
 const (
-	SuccessAlways Success = iota
-	SuccessZero
-	SuccessNonzero
-	SuccessBarrier
-	SuccessTrue8
+	SuccessAlways  Success = iota
+	SuccessZero            // 0, or EOWNERDEAD for robust mutexes
+	SuccessNonzero         // any value but 0
+	SuccessBarrier         // 0 or PTHREAD_BARRIER_SERIAL_THREAD
+	SuccessTrue8           // bool of C++: the low byte is not 0
 )
 
-// Reach is what an access must touch to be recorded; enum reach of site.h.
+// Reach is the memory that an access must overlap to be recorded; enum reach of site.h.
 type Reach uint8
 
 // The reaches of site.h, in its order.
 const (
-	ReachVariable Reach = iota
-	ReachHome
-	ReachTable
-	ReachElement
-	ReachArray
-	ReachSharedArray
+	ReachVariable    Reach = iota // the object operand is the variable
+	ReachHome                     // the accessed Span bytes, if they overlap the variable at Home
+	ReachTable                    // the same, for the variable at TableDisp from the address in the word at Home
+	ReachElement                  // the accessed bytes, if the index is at a multiple of Stride
+	ReachArray                    // the accessed bytes, if they are an element of the array at Home
+	ReachSharedArray              // the accessed bytes, if they lie in the array at Home
 )
 
-// TimesEach is TIMES_EACH of site.h.
+// TimesEach, in AccessSite.Times, marks an access of one element of a string instruction, if its
+// count is not 0; TIMES_EACH of site.h.
 const TimesEach = 255
 
-// Scales of an index that numbers a bit; SCALE_… of site.h.
+// Scales of an index that is the number of a bit; SCALE_… of site.h.
 const (
-	ScaleBits32 = 254 // in its low 32 bits
+	ScaleBits32 = 254 // the number is in its low 32 bits
 	ScaleBits   = 255
 )
 
 // Site flags; SITE_… of site.h.
 const (
-	SiteNoStack  = 1  // OpRelease: the call stack matters only if the lock is not held
-	SiteLeaf     = 2  // a call whose frame is never unwound
-	SiteInlined  = 4  // OpReturn: the end of an inlined copy, which has no frame
-	SiteSpin     = 8  // an access that changes nothing is recorded once, if the thread's next record were the same
-	SiteOrders   = 16 // an access that orders threads, of an atomic variable: never redundant
-	SiteIndirect = 32 // OpAlloc: the block's address goes where the object points
+	SiteNoStack = 1 // OpRelease: the call stack matters only if the lock is not held
+	SiteLeaf    = 2 // the call's frame is never unwound
+	SiteInlined = 4 // OpReturn: the end of an inlined copy, which has no frame
+	// SiteSpin marks an access of which repetitions are not recorded, if it changes nothing and the
+	// thread's next record would be the same.
+	SiteSpin     = 8
+	SiteOrders   = 16 // an access of an atomic variable, which orders threads and is never redundant
+	SiteIndirect = 32 // OpAlloc: the block's address is stored where the object points
 )
 
-// ChannelKind is what a message goes through; enum channel_kind of record.h.
+// ChannelKind is the kind of channel through which a message goes; enum channel_kind of record.h.
 type ChannelKind int32
 
 // The kinds of channel of record.h, in its order.
 const (
-	ChannelUnseen ChannelKind = iota // none: calls that are not seen may send and receive from now on
+	ChannelUnseen ChannelKind = iota // no channel: from now on, calls that are not observed may send and receive
 	ChannelPipe
-	ChannelFIFO // a pipe with a name
+	ChannelFIFO // a named pipe
 	ChannelSocket
 	ChannelEventfd
 	ChannelTimerfd
 	ChannelFutex
-	// ChannelTight is added to another: it has little room, or the call takes more of
-	// it than its bytes.
+	// ChannelTight is added to another kind: the channel has little room, or the call takes more of
+	// its room than the message's bytes.
 	ChannelTight ChannelKind = 256
 )
