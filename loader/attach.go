@@ -107,6 +107,7 @@ func (s *Session) holdFound() {
 	<-done
 }
 
+// attachAll attaches the probes of an attached process, whose threads run, and calls tasks.
 func (s *Session) attachAll(tasks func([]Task)) error {
 	if err := s.tracer.AddTarget(s.PID()); err != nil {
 		return err

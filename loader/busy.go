@@ -179,7 +179,7 @@ func (s *Session) shed(b *busy) {
 func (s *Session) remove(b *busy) error {
 	var links []attach.Link
 	for _, l := range b.take() {
-		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended, and its links are closed
+		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended
 			links = append(links, l.link)
 		}
 	}

@@ -52,7 +52,7 @@ func (s *Session) attachPlaces(p *process, m *Module) error {
 	seen := map[uint64]bool{}
 	var groups []*busy
 	for i, place := range m.Plan.Places {
-		if seen[place.Offset] { // the probe is there already: its hits count for the first of the places
+		if seen[place.Offset] { // its probe is there already, and reports the first such place
 			continue
 		}
 		seen[place.Offset] = true

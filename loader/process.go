@@ -27,11 +27,11 @@ type process struct {
 	limited  bool                      // planner has been given the number of free watchpoints
 	modules  map[procfs.FileID]*Module // the files that the present program maps
 	attached map[*Module]bool          // its probes are attached, or attaching them has failed
-	watched  map[*Module]uint64        // modules with hardware watchpoints; the load bias at that time
+	watched  map[*Module]uint64        // modules with hardware watchpoints; the load bias then
 	used     map[*Module]bool          // modules of the present program or of one before an execve
-	segments []Segment                 // of the present program, in the order in which they were found
+	segments []Segment                 // of the present program, in the order of their discovery
 	past     []Segment                 // of the programs before an execve
-	young    time.Time                 // until when each pause looks for new libraries; see became; zero: never
+	young    time.Time                 // when pauses stop looking for new libraries, see became; zero: they do not look
 	gone     bool                      // it has ended
 }
 
@@ -161,7 +161,7 @@ func (s *Session) processEnded(pid int) {
 	s.mu.Unlock()
 	_ = s.tracer.RemoveTarget(pid)
 	links := s.tracer.TakeProcess(pid)
-	s.closing.Go(func() { _ = attach.CloseAll(links) }) // on its own: the kernel takes long to close them
+	s.closing.Go(func() { _ = attach.CloseAll(links) }) // the kernel takes long to close them
 }
 
 // became handles the execve of a process that is not traced. The libraries of the new program

@@ -98,23 +98,23 @@ type Session struct {
 	job    job           // job control of a started program
 	held   bool          // the processes are traced: each stops at its execve and fork
 	brake  *ptrace.Brake // nil: the program is never made to wait
-	keeper *keeper       // removes probes of variables that the user did not name; nil without probes.Options.Shared
+	keeper *keeper       // of variables that the user did not name; nil without Options.Plan.Shared
 
 	mu         sync.Mutex // guards the fields below; acquired before the Tracer's
 	first      *process
-	target     *os.Process                 // the first process, to send signals to; nil if it had ended before
+	target     *os.Process                 // the first process, to signal; nil if it had ended before
 	processes  map[int]*process            // by process ID; the latest that has had it
 	all        []*process                  // in the order in which they were found
 	modules    map[procfs.FileID][]*Module // several of one file after an execve
-	early      target.EarlyFiles           // of an attached process: files opened with all privileges
+	early      target.EarlyFiles           // of an attached process, opened with all privileges
 	sites      []*probes.Site              // by index in records; the first is nil
-	places     []placeRef                  // instructions that synchronise unobserved, by number in records; the first is none
+	places     []placeRef                  // by number in records; the first is none
 	notes      []string                    // sentences for the report
 	unobserved []string                    // paths, see Unobserved
-	resolved   bool                        // with Options.Follow: a program before an execve had all variables to watch
-	running    bool                        // the program runs with its libraries mapped and their probes in
+	resolved   bool                        // with Follow: a former program had all variables to watch
+	running    bool                        // the program runs, with the probes of its libraries in
 	began      time.Time                   // when running became true
-	over       bool                        // the observation has ended: no probe is attached any more
+	over       bool                        // the observation has ended: no more probes
 	lost       Lost                        // valid at the end
 	watched    []Watched                   // valid at the end
 
@@ -128,19 +128,19 @@ type Session struct {
 	closing sync.WaitGroup // goroutines that close links of processes that have ended
 
 	end atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
-	cut bool          // a record later than end has been read; used by the reader's goroutine alone
+	cut bool          // a record later than end has been read; used by the reader alone
 
-	lostLives uint64 // Tracer.LostLives when Idle last looked for libraries; used by the reader's goroutine alone
+	lostLives uint64 // Tracer.LostLives at Idle's last look for libraries; used by the reader alone
 
-	copies stacks.Collector // used by the reader's goroutine alone
+	copies stacks.Collector // used by the reader alone
 	chains *stacks.Finder
 
 	stop     chan struct{} // closed: the reader reads what is left and returns
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid when readDone is closed
 
-	watchDone  chan struct{} // closed when the goroutine that watches the ring buffer has returned; nil without one
-	processors int           // GOMAXPROCS before that goroutine was started
+	watchDone  chan struct{} // closed when the ring buffer's watcher has returned; nil without one
+	processors int           // GOMAXPROCS before the watcher was started
 }
 
 // newSession drops privileges by calling drop, if the options ask for it, and loads the BPF
@@ -447,7 +447,7 @@ func (s *Session) without(p *process, path string, err error) error {
 	var wrong *variable.Error
 	var tooMany *probes.TooManyError
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &tooMany): // an error in what the user asked to watch, in whatever file
+	case errors.As(err, &wrong), errors.As(err, &tooMany): // in what the user asked to watch
 		return &UsageError{Err: err}
 	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint):
 		return err
@@ -653,7 +653,7 @@ func (s *Session) read() {
 type filter struct{ s *Session }
 
 func (f filter) Record(r *bpf.Record) {
-	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // a late OpHole may report records lost before the end
+	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // it may report losses from before the end
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {

@@ -53,7 +53,7 @@ type Fate uint8
 const (
 	FateKept     Fate = iota // not removed
 	FateUnshared             // removed: only one thread accessed it, and often
-	FateGuarded              // removed: all threads that accessed it held a common lock (Session.Guarded)
+	FateGuarded              // removed: all threads accessed it under a common lock (Session.Guarded)
 	FateEnough               // removed: enough accesses to the array were recorded
 )
 
@@ -73,7 +73,7 @@ type Watched struct {
 	Hits     uint64 // accesses that probes saw, recorded or not
 	Shared   bool   // more than one thread accessed it
 	Fate     Fate
-	Until    time.Duration // when the probes were removed, since the program began to run; 0 with FateKept
+	Until    time.Duration // from when the program began to run; 0 with FateKept
 }
 
 // kept is the keeper's state of a variable.
@@ -103,7 +103,7 @@ type keeper struct {
 	tracer *attach.Tracer
 	letGo  LetGo
 
-	mu        sync.Mutex // guards the fields below; acquired after Session.mu and before the Tracer's
+	mu        sync.Mutex // guards the fields below; acquired after Session.mu, before the Tracer's
 	batches   []*batch
 	variables []kept   // by index in the BPF programs' table
 	notes     []string // texts of errors

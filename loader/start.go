@@ -112,7 +112,7 @@ func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 		return outcome{err: neverRan(exit, held)}
 	}
 	if err != nil {
-		held.GiveUp() // ends the process if it still waits; the tool may lack the right to send it signals
+		held.GiveUp() // if it still waits: the tool may lack the right to signal it
 		kill(s.PID()) // the program stands at its start, or cannot be observed
 		_, _ = t.Run()
 	}
@@ -268,7 +268,7 @@ func fromTerminal(s unix.Signal) bool {
 // keeps the terminal.
 type job struct {
 	mu     sync.Mutex // guards the fields below; no other lock is acquired while it is held
-	asked  uint64     // when the tool was asked to stop, on the clock of the records, ns; 0: not asked, or done
+	asked  uint64     // when the tool was to stop, on the clock of the records, ns; 0: not, or done
 	halted uint64     // when the program stopped, likewise; 0: it runs
 }
 

@@ -89,6 +89,7 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	return errors.Join(append(errs, p.close())...)
 }
 
+// one reports on one trace, and returns the number of findings that are shown.
 func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	src, closeTrace, err := openTrace(name, f.strict)
 	if err != nil {

@@ -30,7 +30,8 @@ type hangTeller struct {
 	stderr io.Writer
 	stop   chan struct{} // closed: stop looking
 	busy   sync.WaitGroup
-	looked func([]run.Seen) // called with what the threads do when the observation begins; nil: not called
+	// looked is called with what the threads do when the observation begins; nil: not called.
+	looked func([]run.Seen)
 	// attached means that tracepredict did not start the program.
 	attached bool
 	// The goroutine that reads records alone uses these. told is the number of findings of hangs

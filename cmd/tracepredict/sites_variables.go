@@ -34,6 +34,8 @@ func writeVariables(w io.Writer, plan *probes.Plan) error {
 	return nil
 }
 
+// watchedIn reports whether a variable is watched because the user named it, and not only as an
+// atomic variable.
 func watchedIn(plan *probes.Plan, v variable.Variable) bool {
 	for _, known := range plan.Atomics {
 		if known.Name == v.Name && known.Addr == v.Addr && known.File == v.File {
@@ -43,6 +45,7 @@ func watchedIn(plan *probes.Plan, v variable.Variable) bool {
 	return true
 }
 
+// isAccess reports whether a site is that of an instruction that accesses a variable.
 func isAccess(s probes.Site) bool {
 	op := bpf.Op(s.BPF.Op)
 	return op >= bpf.OpRead && op <= bpf.OpUpdate && s.Program != probes.ProgramWatch

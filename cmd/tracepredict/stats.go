@@ -81,7 +81,7 @@ func (l *liveStats) verdicts() *stats.Latency {
 // Idle implements loader.Handler.
 func (l *liveStats) Idle() {
 	l.Handler.Idle()
-	const pause = 10 * time.Millisecond // reading is not free: the kernel adds up all threads of the program
+	const pause = 10 * time.Millisecond // the kernel adds up all threads at each reading
 	if now := time.Now(); l.found && now.Sub(l.looked) >= pause {
 		l.looked = now
 		l.look()

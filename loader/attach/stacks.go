@@ -6,8 +6,8 @@ type Stacks uint8
 
 // What can be recorded, the default first.
 const (
-	StacksFull   Stacks = iota // the registers and the top of the stack, from which the whole call stack is found
-	StacksCaller               // the address of the event and, at the entry of a function, its caller
+	StacksFull   Stacks = iota // the whole call stack, from the registers and the top of the stack
+	StacksCaller               // the address of the event and, at a function's entry, its caller
 	StacksNone                 // nothing: events have no call stack
 )
 

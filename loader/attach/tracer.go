@@ -394,9 +394,9 @@ type Lost struct {
 	Records uint64 // lost events
 	Lives   uint64 // of these, those that report beginnings and ends of threads, or libraries
 	Stacks  uint64 // call stacks that are missing
-	Cut     uint64 // call stacks that may be incomplete, because there was no room for the copy of the stack
+	Cut     uint64 // call stacks that may be incomplete, for lack of room for the copied stack
 	Pending uint64 // calls whose return was not recognised
-	Places  uint64 // events whose call stack had no room in the table; each has sent a copy of its own
+	Places  uint64 // events whose call stack had no room in the table; each sent a copy of its own
 	Blocks  uint64 // heap blocks that had no room in the table; their end was not recorded
 }
 

@@ -42,7 +42,7 @@ func (s State) String() string {
 type Feature struct {
 	Name   string
 	Why    string // what it is for: a verb phrase
-	Since  string // the first Linux version that has it, such as "6.6"; "" if all known ones have it
+	Since  string // the first Linux that has it, such as "6.6"; "" if all known ones have it
 	Needed bool   // without it nothing works
 
 	// probe returns nil for Yes, an error that is ebpf.ErrNotSupported or a *need.Error for No,

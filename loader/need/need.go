@@ -97,7 +97,7 @@ const FileCapabilities = "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"
 type Circumstances struct {
 	Missing   []string // names of capabilities for BPF that are not in effect
 	NoPtrace  bool     // CAP_SYS_PTRACE is not in effect
-	Nested    bool     // in a user namespace other than the initial one, where capabilities do not apply to BPF
+	Nested    bool     // not in the initial user namespace: capabilities do not apply to BPF
 	seccomp   bool     // a filter of system calls is in effect
 	noBTF     bool     // the kernel has no BTFPath
 	Release   string   // release of the kernel, as uname -r prints it

@@ -99,7 +99,7 @@ func (b *Brake) Watch(epoll int, press func()) {
 			press()
 		}
 		before := time.Now()
-		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // Watch looks next, whatever the result
+		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // Watch looks in any case
 		b.WasAbsent(time.Since(before) - pause)
 	}
 }

@@ -34,7 +34,7 @@ func (b *Brake) HoldFound() {
 type seizure struct {
 	brake   *Brake
 	seized  map[int]bool        // threads that are seized and have not ended
-	stopped map[int]unix.Signal // of these, the threads in a stop, each with the signal to deliver; 0: none
+	stopped map[int]unix.Signal // of these, those in a stop; the signal to deliver, 0: none
 	refused map[int]bool        // threads that could not be seized
 	ever    bool                // some thread has been seized
 }
@@ -47,7 +47,7 @@ func (h *seizure) stop(pid, tid int) {
 	if !h.seized[tid] {
 		// New threads need not be traced: a thread that is held creates none.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
-			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // seizing a thread that exits fails too
+			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // not if it exits
 				h.refused[tid] = true
 				h.brake.obstacle(pid, whyNotSeized(pid, tid, err))
 			}
@@ -70,7 +70,7 @@ func (h *seizure) reap() {
 			delete(h.stopped, tid)
 			continue
 		}
-		h.seized[tid] = true // tid may be new: after an execve the calling thread has the first thread's ID
+		h.seized[tid] = true // an execve gives its thread the first thread's ID
 		if interruption(ws) {
 			resumeCall(tid)
 		}

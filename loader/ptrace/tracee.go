@@ -40,21 +40,21 @@ const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 type Tracee struct {
 	pid        int
 	follow     bool
-	OnExec     func(pid int) error                // at each execve: the new program is mapped, and nothing of it has run
-	OnMap      func(pid int) error                // while the dynamic loader runs: an executable mapping may be new
-	OnReady    func(pid int) error                // the dynamic loader has ended, and main has not begun
-	OnStop     func()                             // a group stop: all threads have stopped until SIGCONT
-	OnContinue func()                             // a thread runs again after a group stop; also at the first stop of a new thread
-	OnFork     func(parent, pid int, shared bool) // shared: the child runs in its parent's memory
+	OnExec     func(pid int) error                // at each execve: the new program is mapped and has not run
+	OnMap      func(pid int) error                // during loading: an executable mapping may be new
+	OnReady    func(pid int) error                // the dynamic loader has ended; main is next
+	OnStop     func()                             // a group stop: all threads stop until SIGCONT
+	OnContinue func()                             // the end of a group stop; also a new thread's first stop
+	OnFork     func(parent, pid int, shared bool) // shared: in its parent's memory
 	OnEnd      func(pid int)                      // a process that was forked has ended
 	loading    map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
-	born       map[int]bool                       // process IDs of processes that have been forked and have not ended
+	born       map[int]bool                       // processes that were forked and have not ended
 	execd      bool                               // the program has been executed
 
 	Brake   *Brake                  // nil: the program is never made to wait
-	holding bool                    // a hold: the running threads are interrupted, and threads that stop stay stopped
+	holding bool                    // running threads are interrupted, stops are kept
 	since   time.Time               // when the hold began
-	kept    map[int]unix.WaitStatus // by thread ID: stops to handle at the end of the hold
+	kept    map[int]unix.WaitStatus // by thread ID: stops to handle after the hold
 }
 
 // Exit is how a program ended: with an exit status, or by a signal.

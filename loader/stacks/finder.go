@@ -30,7 +30,7 @@ type Finder struct {
 	mu      sync.Mutex       // guards the fields below; no other lock is acquired while it is held
 	found   *sync.Cond       // signalled when another call stack has been found
 	places  map[uint32]int32 // by call stack ID: index in known, -1 while it is being looked for
-	whole   int              // IDs whose call stack reaches the first function of the thread or program
+	whole   int              // IDs whose call stack reaches the first function of thread or program
 	known   [][]uint64       // the distinct call stacks
 	numbers map[string]int32 // index in known, by the bytes of the call stack
 }

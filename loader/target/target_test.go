@@ -298,7 +298,7 @@ func envStatus(t *testing.T, environ []string, name string) int {
 }
 
 func TestResolveProgramInPath(t *testing.T) {
-	loadertest.NeedRoot(t) // for root, permissions of directories change neither the result nor that of env(1)
+	loadertest.NeedRoot(t) // root ignores permissions of directories, and so does its env(1)
 	dir := programs(t)
 	later := loadertest.PublicDir(t)
 	loadertest.CopyBinary(t, later+"/data", nil)
