@@ -8,21 +8,20 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Bounds of the code that is decoded to find indivisible instructions. All of a
-// file's code is where it is small; of a larger one only the functions whose bytes
-// could hold such an instruction, up to a limit: a program of 25 MB has others to
-// wait for than us.
+// Bounds of the code that is decoded to find atomic instructions, in bytes. All of a file's code is
+// decoded if it has at most maxSwept. In a larger file only the functions whose bytes may contain
+// such an instruction are decoded, at most maxDecoded in total, so that the time stays bounded for a
+// program with 25 MB of code.
 const (
 	maxSwept   = 2 << 20
 	maxDecoded = 4 << 20
 )
 
-// AtomicCode is UnseenSync for indivisible instructions alone, at a price that does
-// not grow with the file beyond a limit. Of a file with more than 2 MiB of code only
-// the functions are decoded in which the bytes of a lock prefix, or of an xchg of the
-// file's own data, stand before what could be its operands, and of those at most
-// 4 MiB. Whole says that all code was decoded. Of fences, of what could not be decoded
-// and of functions without such an instruction it says nothing.
+// AtomicCode is UnseenSync for atomic instructions only, at a bounded cost for large files. In a
+// file with more than 2 MiB of code, it decodes only the functions that contain the bytes of a lock
+// prefix followed by possible operands, or of an xchg of the file's own data, and at most 4 MiB of
+// them. whole reports that all code was decoded. The result does not cover fences, code that could
+// not be decoded, and functions without such an instruction.
 func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 	stubs := f.pltAreas()
 	if len(f.elf.Sections) == 0 {
@@ -52,8 +51,8 @@ func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 	return u, whole, nil
 }
 
-// mayChangeIndivisibly reports whether a function has an instruction that may change
-// memory indivisibly, or cannot be read.
+// mayChangeIndivisibly reports whether a function may contain an instruction that changes memory
+// atomically, or cannot be read.
 func (f *File) mayChangeIndivisibly(fn Range) bool {
 	code, err := f.exactly(fn.Lo, fn.Hi-fn.Lo)
 	if err != nil {
@@ -69,8 +68,8 @@ func (f *File) mayChangeIndivisibly(fn Range) bool {
 	return false
 }
 
-// mayLock reports whether the bytes of a function could be those of an indivisible
-// instruction of x86-64; code that cannot be read has none.
+// mayLock reports whether the bytes of a function may contain an atomic instruction of x86-64;
+// false if the code cannot be read.
 func (f *File) mayLock(fn Range) bool {
 	code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 	if err != nil {
@@ -97,9 +96,8 @@ func (f *File) mayLock(fn Range) bool {
 	return false
 }
 
-// lockable reports whether bytes behind a lock prefix could go on as one of the
-// instructions that take it (Intel, Software Developer's Manual, volume 2, LOCK),
-// with an operand in memory.
+// lockable reports whether the bytes after a lock prefix may be one of the instructions that accept
+// it (Intel, Software Developer's Manual, volume 2, LOCK), with an operand in memory.
 func lockable(code []byte) bool {
 	prefixes := []byte{0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65, 0x66, 0x67, 0xf0, 0xf2, 0xf3}
 	for len(code) > 0 && (code[0]&0xf0 == 0x40 || bytes.IndexByte(prefixes, code[0]) >= 0) {

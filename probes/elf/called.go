@@ -2,12 +2,11 @@ package elf
 
 import "github.com/tracepredict/tracepredict/probes/insn"
 
-// CalledBefore names the function that is called by the instruction that ends at addr,
-// an address as linked: an import, by its linkage table's stub or slot, or a function
-// of the file. It is "" where there is no call, or one whose target is not in the
-// code.
+// CalledBefore returns the name of the function that is called by the instruction that ends at
+// addr, an address as linked: an import, by its stub or slot, or a function of the file. It returns
+// "" if there is no call, or the code does not determine its target.
 func (f *File) CalledBefore(addr uint64) string {
-	lengths := []int{5, 6, 7, 2, 3, 4} // of calls on x86-64, the likeliest first
+	lengths := []int{5, 6, 7, 2, 3, 4} // lengths of calls on x86-64, the most frequent first
 	if f.arch == insn.ARM64 {
 		lengths = []int{4}
 	}
@@ -33,8 +32,8 @@ func (f *File) CalledBefore(addr uint64) string {
 	return ""
 }
 
-// FunctionName names the function that has addr in its extent; "" if no symbol stands
-// where that begins.
+// FunctionName returns the name of the function whose extent contains addr; "" if no symbol is at
+// the beginning of the extent.
 func (f *File) FunctionName(addr uint64) string {
 	fn, ok := f.FunctionAt(addr)
 	if !ok {
@@ -43,8 +42,8 @@ func (f *File) FunctionName(addr uint64) string {
 	return f.shortestName(fn.Lo)
 }
 
-// shortestName returns the shortest name that a function has which begins at addr, as
-// pthread_join of ___pthread_join; "" if none does.
+// shortestName returns the shortest name of a function that begins at addr, for example
+// pthread_join instead of ___pthread_join; "" if there is none.
 func (f *File) shortestName(addr uint64) string {
 	symbols := f.Symbols()
 	best := ""

@@ -8,15 +8,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// This file finds addresses of code that instructions make as constants. On
-// x86-64 position-independent code has one way to do that, lea x(%rip), whose
-// bytes are searched for at every offset: nothing can be missed, whether or not
-// the code decodes, and what is found by accident is rare. A program that is
-// not position-independent has immediate operands too, which always are an
-// instruction's last bytes. On arm64 an address takes adr, or adrp and an add
-// that may lie some way behind it.
+// This file finds the addresses of code that instructions make as constants. On x86-64,
+// position-independent code has one instruction for that, lea x(%rip). Its bytes are searched for
+// at every offset, so none is missed even if the code cannot be decoded, and accidental matches are
+// rare. A program that is not position-independent also uses immediate operands, which are always
+// the last bytes of an instruction. On arm64, code makes an address by adr, or by adrp and an add
+// that may follow some instructions later.
 
-// constants adds what the code makes.
+// constants adds the addresses that instructions make as constants.
 func (l *landmarker) constants() {
 	for _, t := range l.text {
 		if !Spend(&l.code, t.Hi-t.Lo) {
@@ -39,8 +38,8 @@ func (l *landmarker) constants() {
 	}
 }
 
-// leas adds the targets of 8d /r with a ModRM byte of mod 0, rm 5: Intel SDM
-// volume 2, tables 2-2 and 2-7.
+// leas adds the targets of opcode 8d /r with a ModRM byte of mod 0, rm 5: Intel SDM volume 2,
+// tables 2-2 and 2-7.
 func (l *landmarker) leas(b []byte, addr uint64) {
 	const opcode, length = 0x8d, 6
 	for at := 0; at+length <= len(b); at++ {
@@ -55,8 +54,8 @@ func (l *landmarker) leas(b []byte, addr uint64) {
 	}
 }
 
-// immediates adds the last bytes of every instruction in functions, and any
-// that could be some outside of them or where they do not decode.
+// immediates adds the last bytes of every instruction in functions, and all possible immediates
+// outside of functions and where code cannot be decoded.
 func (l *landmarker) immediates(b []byte, addr uint64) {
 	area := []Range{{addr, addr + uint64(len(b))}}
 	functions := within(l.f.Functions(), area)
@@ -82,9 +81,9 @@ func (l *landmarker) immediatesIn(code []byte, addr uint64) {
 	}
 }
 
-// relative reports whether the last 4 bytes of an instruction are a distance, to
-// what it jumps to, reads or writes: they are no address, but look like one where
-// data lies as far from the code as code from zero.
+// relative reports whether the last 4 bytes of an instruction are a displacement from it to the
+// address that it jumps to, reads or writes. They are not an address, but may look like one where
+// the distance from the code to data is as large as an address of code.
 func relative(in *insn.Inst, b []byte) bool {
 	switch in.Kind {
 	case insn.Nop, insn.Jump, insn.CondJump, insn.Call:
@@ -95,7 +94,7 @@ func relative(in *insn.Inst, b []byte) bool {
 	}
 	to := in.Addr + uint64(len(b)) + signed(b[len(b)-4:])
 	if in.Sum.Const() && uint64(in.Sum.Imm) == to {
-		return true // lea: see leas
+		return true // a lea, which leas finds
 	}
 	for _, m := range in.Mem[:in.NMem] {
 		if m.Fixed && !m.Segment && m.Addr == to {
@@ -105,10 +104,11 @@ func relative(in *insn.Inst, b []byte) bool {
 	return false
 }
 
-// signed returns 4 bytes, sign-extended; both architectures are little-endian.
+// signed returns 4 bytes as a sign-extended number; both architectures are little-endian.
 func signed(b []byte) uint64 { return uint64(int64(int32(binary.LittleEndian.Uint32(b)))) }
 
-// lastBytes takes the last 4, sign-extended, and the last 8 of movabs.
+// lastBytes adds the last 4 bytes of an instruction, sign-extended, and the last 8 bytes of a
+// movabs.
 func (l *landmarker) lastBytes(b []byte) {
 	const movabs = 10
 	if len(b) > 4 {
@@ -128,9 +128,9 @@ func (l *landmarker) anyImmediate(b []byte) {
 	}
 }
 
-// armConstants adds the constants that registers hold. Branches are ignored:
-// a register keeps its constant until something else is written to it, since
-// a compiler may part adrp from its add by a branch.
+// armConstants adds the constants that registers hold. Branches are ignored: a register keeps its
+// constant until an instruction writes the register, since a compiler may put a branch between adrp
+// and its add.
 func (l *landmarker) armConstants(b []byte, addr uint64) {
 	const none = ^uint64(0)
 	var held [32]uint64

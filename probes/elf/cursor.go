@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Pointer encodings, LSB 5.0 section 10.5.1: a format and what it is relative
+// Pointer encodings, LSB 5.0 section 10.5.1: a format, and the base that the pointer is relative
 // to.
 const (
 	encFormat   = 0x0f
@@ -17,9 +17,9 @@ const (
 	encDataRel = 0x30
 )
 
-// Cursor reads numbers and strings of DWARF: of debug information, and of unwind data
-// at a virtual address. The first read beyond the end fails it; all later ones return
-// zero, and the caller looks once at the end of a record.
+// Cursor reads numbers and strings of DWARF: of debug information, and of unwind data at a virtual
+// address. The first read beyond the end fails. All later reads return zero, so the caller needs to
+// check only once, at the end of a record.
 type Cursor struct {
 	b      []byte
 	addr   uint64 // of b[0]
@@ -29,26 +29,25 @@ type Cursor struct {
 	failed bool
 }
 
-// NewCursor returns a cursor at the start of b. Pointers of unwind data can be relative
-// to addr, where b is loaded, and to data, 0 if that is not known.
+// NewCursor returns a cursor at the start of b. Pointers in unwind data can be relative to addr,
+// where b is loaded, and to data; 0 if the latter is not known.
 func NewCursor(b []byte, addr, data uint64) Cursor {
 	return Cursor{b: b, addr: addr, data: data, order: binary.LittleEndian}
 }
 
-// Failed reports whether a read went beyond the end, or met what has no meaning.
+// Failed reports whether a read went beyond the end, or found an invalid encoding.
 func (r *Cursor) Failed() bool { return r.failed }
 
-// Fail makes all later reads return zero, as one beyond the end does.
+// Fail makes all later reads return zero, as after a read beyond the end.
 func (r *Cursor) Fail() { r.failed = true }
 
 // Pos returns the number of bytes read.
 func (r *Cursor) Pos() int { return r.pos }
 
-// Left returns the number of bytes that are not read yet.
+// Left returns the number of bytes that have not been read.
 func (r *Cursor) Left() int { return len(r.b) - r.pos }
 
-// Take returns the next n bytes, shared; where so many are not left it fails, and
-// returns at most 8 zeros.
+// Take returns the next n bytes, shared. If fewer are left, it fails and returns at most 8 zeros.
 func (r *Cursor) Take(n uint64) []byte {
 	if r.failed || n > uint64(len(r.b)-r.pos) {
 		r.failed = true
@@ -79,7 +78,7 @@ func (r *Cursor) Uint(n int) (v uint64) {
 	return v
 }
 
-// Skip passes over n bytes.
+// Skip skips n bytes.
 func (r *Cursor) Skip(n uint64) {
 	if r.failed || n > uint64(len(r.b)-r.pos) {
 		r.failed = true
@@ -88,7 +87,7 @@ func (r *Cursor) Skip(n uint64) {
 	r.pos += int(n)
 }
 
-// SkipString passes over a string and the NUL that ends it.
+// SkipString skips a string and the NUL that ends it.
 func (r *Cursor) SkipString() {
 	n := bytes.IndexByte(r.b[r.pos:], 0)
 	if n < 0 {
@@ -98,11 +97,11 @@ func (r *Cursor) SkipString() {
 	r.Skip(uint64(n) + 1)
 }
 
-// maxLEB is how many bytes of LEB128 can have a part of 64 bits.
+// maxLEB is the maximum number of LEB128 bytes that contain bits of a 64-bit number.
 const maxLEB = 10
 
-// LEB reads a number in LEB128, modulo 2^64: DWARF 5, section 7.6. One of more than 10
-// bytes fails, and is not passed over.
+// LEB reads a number in LEB128, modulo 2^64: DWARF 5, section 7.6. A number of more than 10 bytes
+// fails, and is not skipped.
 func (r *Cursor) LEB(signed bool) uint64 {
 	if r.pos < len(r.b) && r.b[r.pos] < 0x40 && !r.failed { // most are small
 		r.pos++
@@ -124,7 +123,8 @@ func (r *Cursor) LEB(signed bool) uint64 {
 	return 0
 }
 
-// CString reads up to a NUL; augmentations have a few letters.
+// CString reads a string that ends in NUL, at most 64 bytes; augmentation strings have a few
+// letters.
 func (r *Cursor) CString() string {
 	start := r.pos
 	for r.U8() != 0 {
@@ -139,7 +139,7 @@ func (r *Cursor) CString() string {
 	return string(r.b[start : r.pos-1])
 }
 
-// Value reads the format part of an encoded pointer (DW_EH_PE_*).
+// Value reads the format part of an encoded pointer (DW_EH_PE_*), without its base.
 func (r *Cursor) Value(enc byte) uint64 {
 	switch enc & encFormat {
 	case 0x00, 0x04, 0x0c:
@@ -161,8 +161,7 @@ func (r *Cursor) Value(enc byte) uint64 {
 	return 0
 }
 
-// Pointer reads an encoded pointer; ok is false for one that only a running
-// program could resolve.
+// Pointer reads an encoded pointer; ok is false if only a running program could resolve it.
 func (r *Cursor) Pointer(enc byte) (v uint64, ok bool) {
 	here := r.addr + uint64(r.pos)
 	v = r.Value(enc)

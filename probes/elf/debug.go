@@ -14,9 +14,8 @@ import (
 	"strings"
 )
 
-// maxExpansion bounds the size that a compressed section claims, as a multiple
-// of its size in the file, above maxUnasked bytes. Debug information compresses
-// two- to tenfold.
+// maxExpansion bounds the size that a compressed section claims, as a multiple of its size in the
+// file. It does not apply up to maxUnasked bytes. Debug information compresses two- to tenfold.
 const (
 	maxExpansion = 64
 	maxUnasked   = 16 << 20
@@ -34,8 +33,8 @@ func (f *File) DebugSections(name string) []*elf.Section {
 	return out
 }
 
-// LinkSection returns the content of a section that holds the name of another file;
-// nil if there is none, or it is too long for a name.
+// LinkSection returns the content of a section that contains the name of another file; nil if there
+// is none, or it is longer than a name may be.
 func (f *File) LinkSection(name string) []byte {
 	s := f.elf.Section(name)
 	if s == nil || s.Type == elf.SHT_NOBITS || s.FileSize > maxName {
@@ -69,8 +68,8 @@ func (f *File) SectionData(s *elf.Section) (b []byte, err error) {
 	return b, nil
 }
 
-// checkExpansion judges the size that a compressed section claims, before any
-// of it is uncompressed.
+// checkExpansion checks the size that a compressed section claims, before any of it is
+// uncompressed.
 func (f *File) checkExpansion(s *elf.Section, size uint64) error {
 	if size > maxUnasked && size/maxExpansion > s.FileSize || size > MaxDebug {
 		return f.Fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
@@ -78,8 +77,8 @@ func (f *File) checkExpansion(s *elf.Section, size uint64) error {
 	return nil
 }
 
-// inflate undoes the compression of GNU's .zdebug sections, older than the ELF
-// standard's: "ZLIB", the size in 8 bytes big-endian, the stream.
+// inflate uncompresses a .zdebug section, GNU's format before that of the ELF standard: "ZLIB", the
+// size in 8 bytes big-endian, the stream.
 func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
 	if len(b) < 12 || string(b[:4]) != "ZLIB" {
 		return b, nil
@@ -102,10 +101,9 @@ func (f *File) inflate(s *elf.Section, b []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DebugSymbols returns Symbols joined with the symbol table of the separate debug
-// file, where one is installed: a library's internal names. The list is valid
-// whatever the error, which says why a separate file could not be used. The
-// slice is shared: do not change it.
+// DebugSymbols returns Symbols joined with the symbol table of the separate debug file, if one is
+// installed: it contains a library's internal names. The list is valid even if there is an error,
+// which states why a separate file could not be used. The slice is shared and must not be changed.
 func (f *File) DebugSymbols() ([]Symbol, error) {
 	f.debugSymbolsOnce.Do(f.loadDebugSymbols)
 	return f.debugSymbols, f.debugSymbolsErr
@@ -129,7 +127,7 @@ func (f *File) loadDebugSymbols() {
 	f.debugSymbols = mergeSymbols(f.Symbols(), more)
 }
 
-// DebugPath is the path of the separate debug file in use, or "".
+// DebugPath returns the path of the separate debug file in use, or "".
 func (f *File) DebugPath() string {
 	if d, _ := f.DebugFile(); d != nil {
 		return d.name
@@ -147,8 +145,8 @@ func (f *File) DebugFile() (*File, error) {
 	return f.separate, f.separateErr
 }
 
-// findDebugFile looks where gdb does (manual, "Separate Debug Files"). A file
-// of the wrong build is passed over and told only if no right one is found.
+// findDebugFile searches where gdb does (manual, "Separate Debug Files"). A file of another build
+// is skipped, and reported only if no matching one is found.
 func (f *File) findDebugFile() (*File, error) {
 	var errs []error
 	for _, c := range f.debugCandidates() {
@@ -163,8 +161,8 @@ func (f *File) findDebugFile() (*File, error) {
 	return nil, errors.Join(errs...)
 }
 
-// candidate is a place for a separate debug file. With a checksum, the whole
-// file must have it.
+// candidate is a possible path of a separate debug file. If hasCRC, the whole file must have the
+// checksum crc.
 type candidate struct {
 	path   string
 	hasCRC bool
@@ -179,8 +177,8 @@ func (f *File) DebugDirs() []string {
 	return f.opts.DebugDirs
 }
 
-// OpenDebug opens another file at path that has debug information of this one: with
-// the same options, and with Options.DebugOnly.
+// OpenDebug opens another file that has debug information of this one, with the same options and
+// Options.DebugOnly.
 func (f *File) OpenDebug(path string) (*File, error) {
 	opts := f.opts
 	opts.DebugOnly = true
@@ -210,8 +208,9 @@ func (f *File) debugCandidates() []candidate {
 	return out
 }
 
-// ResolvedPath returns the file's path behind symbolic links, as the kernel knows the
-// descriptor; inside a root the path as given, and "" of a file not opened by path.
+// ResolvedPath returns the file's path with symbolic links resolved, as the kernel knows the
+// descriptor. Inside a root it returns the path as given, and "" for a file that was not opened by
+// path.
 func (f *File) ResolvedPath() string {
 	if f.path == "" {
 		return ""
@@ -225,7 +224,7 @@ func (f *File) ResolvedPath() string {
 	return f.path
 }
 
-// debugLink reads .gnu_debuglink: a file name, padding to 4 bytes, a CRC-32.
+// debugLink reads .gnu_debuglink, which contains a file name, padding to 4 bytes and a CRC-32.
 func (f *File) debugLink() (name string, crc uint32, ok bool) {
 	s := f.elf.Section(".gnu_debuglink")
 	if s == nil || s.Type == elf.SHT_NOBITS || s.FileSize > maxName {
@@ -261,8 +260,8 @@ func (f *File) tryDebugFile(c candidate) (*File, error) {
 
 func (f *File) matches(d *File, c candidate) error {
 	own, theirs := f.BuildID(), d.BuildID()
-	// Found by a checksum, one of the two may lack the identifier; by the
-	// identifier itself, neither.
+	// A file found by checksum may lack the build identifier, as may this file. A file found by the
+	// identifier must have the same.
 	if d.arch != f.arch || own != theirs && (!c.hasCRC || own != "" && theirs != "") {
 		return d.Fail(ErrDebugFile, NoOffset, "belongs to another build of %s (%s, not %s)", f.name, theirs, own)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// dynamic is what the dynamic loader reads: found through PT_DYNAMIC, so that
-// it is there in files without section headers too.
+// dynamic is the data for the dynamic loader. It is found through PT_DYNAMIC, so files without
+// section headers have it too.
 type dynamic struct {
 	present                           bool
 	needed                            []string
@@ -28,11 +28,11 @@ const (
 // stringTable is an ELF string table; names are slices of it, not copies.
 type stringTable string
 
-// maxName bounds the search for a name's end. The longest C++ names in use are
-// some tens of KiB.
+// maxName bounds the length of a name, in bytes. The longest C++ names in use have some tens of
+// KiB.
 const maxName = 1 << 16
 
-// at returns the string at offset i, or "" and false if there is none.
+// at returns the string at offset i; "" and false if there is none.
 func (t stringTable) at(i uint64) (string, bool) {
 	if i >= uint64(len(t)) {
 		return "", false
@@ -45,8 +45,8 @@ func (t stringTable) at(i uint64) (string, bool) {
 	return s[:end], true
 }
 
-// maxDynamic bounds the dynamic section, in bytes: programs have some tens of
-// entries, of 16 bytes each.
+// maxDynamic bounds the dynamic section, in bytes: programs have some tens of entries, of 16 bytes
+// each.
 const maxDynamic = 1 << 20
 
 func (f *File) loadDynamic() {
@@ -104,12 +104,12 @@ func (f *File) readDynamic(p *elf.Prog) error {
 	return nil
 }
 
-// rest returns the loaded image from addr to the end of its segment's content, or
-// as much of it as is read at all.
+// rest returns the loaded image from addr to the end of its segment's content, at most maxRead
+// bytes.
 func (f *File) rest(addr uint64) ([]byte, error) { return f.image(addr, min(f.size, maxRead)) }
 
-// image returns n bytes of the loaded image, or what its segment has of them; an
-// error if that is none.
+// image returns n bytes of the loaded image, or fewer if the segment's content ends before; an
+// error if there are none.
 func (f *File) image(addr, n uint64) ([]byte, error) {
 	s := f.segmentAt(addr)
 	if s == nil {
@@ -124,8 +124,8 @@ func (f *File) image(addr, n uint64) ([]byte, error) {
 	return f.read(s.off+at, n)
 }
 
-// dynsymCount finds the number of dynamic symbols, which no field states: from
-// the section header, else from a hash table, else from the relocations.
+// dynsymCount returns the number of dynamic symbols, which no field contains. It is found in the
+// section header, or else in a hash table, or else from the relocations.
 func (f *File) dynsymCount() uint64 {
 	limit := f.available(f.dyn.symtab) / symSize
 	var n uint64
@@ -190,9 +190,8 @@ func (f *File) gnuHashCount() uint64 {
 	return last
 }
 
-// versionNames maps version indexes to names, of the versions that the file
-// defines and of those that it needs. The base definition, which is the file's
-// own name, is no version.
+// versionNames returns the names of versions by index: those that the file defines and those that
+// it needs. The base definition, which is the file's own name, is not a version.
 func (f *File) versionNames() map[uint16]string {
 	v := versionReader{f, map[uint16]string{}, maxVersions}
 	if err := v.records(f.dyn.verdef, f.dyn.nverdef, 20, 16, v.defined); err != nil {
@@ -204,19 +203,19 @@ func (f *File) versionNames() map[uint16]string {
 	return v.names
 }
 
-// maxVersions is how many there can be: an index has 15 bits.
+// maxVersions is the maximum number of versions: an index has 15 bits.
 const maxVersions = 1 << 15
 
-// versionReader reads chains of records whose relative offsets may be hostile:
-// they go forward only, and all chains together have left steps.
+// versionReader reads chains of records whose relative offsets may be hostile: offsets only lead
+// forwards, and at most left records are read in all chains together.
 type versionReader struct {
 	f     *File
 	names map[uint16]string
 	left  int
 }
 
-// records visits n records of size bytes each from address at on; nextAt is
-// where a record says how far the next is.
+// records calls visit for n records of size bytes each, from address at on. nextAt is the offset in
+// a record of the distance to the next record.
 func (v *versionReader) records(at, n, size, nextAt uint64, visit func(rec []byte)) error {
 	if at == 0 {
 		return nil
@@ -237,7 +236,7 @@ func (v *versionReader) records(at, n, size, nextAt uint64, visit func(rec []byt
 	return nil
 }
 
-// defined takes an Elf64_Verdef: its first auxiliary record has its name.
+// defined records the name in an Elf64_Verdef, which is in its first auxiliary record.
 func (v *versionReader) defined(rec []byte) {
 	const base = 1
 	order := v.f.order
@@ -247,7 +246,7 @@ func (v *versionReader) defined(rec []byte) {
 	}
 }
 
-// needed takes an Elf64_Verneed with all its auxiliary records.
+// needed records the names in an Elf64_Verneed, which are in its auxiliary records.
 func (v *versionReader) needed(rec []byte) {
 	order := v.f.order
 	count, at := order.Uint16(rec[2:]), uint64(order.Uint32(rec[8:]))

@@ -5,47 +5,45 @@ import (
 	"fmt"
 )
 
-// This file reads the extents of functions out of call frame information, as
-// the compiler leaves it in .eh_frame for unwinding even in stripped programs.
-// Format: Linux Standard Base Core 5.0, section 10.6 (Exception Frames), and
-// DWARF 5, section 6.4.1. Addresses and the pointers to exception tables are
-// read, no instructions.
+// This file reads the extents of functions from call frame information, which the compiler writes
+// to .eh_frame for unwinding even in stripped programs. Format: Linux Standard Base Core 5.0,
+// section 10.6 (Exception Frames), and DWARF 5, section 6.4.1. It reads the addresses and the
+// pointers to exception tables, but no instructions.
 
-// cie is what an FDE needs of its common information entry.
+// cie is the part of a common information entry that its FDEs need.
 type cie struct {
-	enc  byte // of the FDE's addresses
-	lsda byte // of its pointer to an exception table; encOmit if it has none
-	z    bool // the FDE has augmentation data,
-	odd  bool // of which not all is understood
+	enc  byte // encoding of the FDE's addresses
+	lsda byte // encoding of its pointer to an exception table; encOmit if it has none
+	z    bool // the FDE has augmentation data
+	odd  bool // not all of the augmentation data is understood
 	ok   bool
 }
 
 // frameParser reads one .eh_frame.
 type frameParser struct {
 	Cursor
-	stop  bool // at a terminator: the end is not known otherwise
+	stop  bool // a zero length ends the table, because its size is not known
 	cies  map[int]cie
 	found frameTable
 }
 
-// frameTable is what an .eh_frame states about functions, in its order.
+// frameTable is the content of an .eh_frame, in its order.
 type frameTable struct {
 	extents []Range
 	lsdas   []lsda
 }
 
-// lsda is where the exception table of a function's extent is: in LSB 5.0 and
-// the Itanium C++ ABI its language-specific data area.
+// lsda is the address of the exception table of a function's extent; LSB 5.0 and the Itanium C++
+// ABI call it the language-specific data area.
 type lsda struct {
 	fn Range
 	at uint64
-	ok bool // false: it has one, but where cannot be told
+	ok bool // false: there is a table, but its address cannot be determined
 }
 
-// ehFrame returns the extents of all FDEs in b, which is loaded at addr, in their
-// order. With stop, a zero length ends the table; without, it is skipped as
-// readelf does, since linkers leave one in the middle. On an error the extents
-// before it are given too.
+// ehFrame returns the extents of all FDEs in b, which is loaded at addr, in their order. If stop is
+// set, a zero length ends the table. Otherwise it is skipped, as readelf does, since linkers leave
+// one in the middle. On an error the extents before it are returned too.
 func ehFrame(b []byte, addr uint64, order binary.ByteOrder, stop bool) (frameTable, error) {
 	p := frameParser{Cursor: Cursor{b: b, addr: addr, order: order}, stop: stop, cies: map[int]cie{}}
 	for len(p.b)-p.pos >= 4 {
@@ -61,7 +59,7 @@ func ehFrame(b []byte, addr uint64, order binary.ByteOrder, stop bool) (frameTab
 	return p.found, nil
 }
 
-// entry reads one CIE or FDE; the cursor is then behind it.
+// entry reads one CIE or FDE, and leaves the cursor at its end.
 func (p *frameParser) entry() (more bool, err error) {
 	n, err := p.length()
 	if err != nil {
@@ -72,7 +70,7 @@ func (p *frameParser) entry() (more bool, err error) {
 	}
 	at := p.pos
 	end := at + int(n)
-	back := uint64(p.U32()) // from here to the CIE; 0: this is one
+	back := uint64(p.U32()) // the distance from here to the CIE; 0: this is a CIE
 	switch {
 	case p.failed:
 		return false, fmt.Errorf("%w: entry of %d bytes", ErrTruncated, n)
@@ -101,7 +99,7 @@ func (p *frameParser) length() (uint64, error) {
 	return n, nil
 }
 
-// window is a cursor that ends with the entry.
+// window returns a cursor that ends at the end of the entry.
 func (p *frameParser) window(end int) Cursor {
 	r := p.Cursor
 	r.b = r.b[:end]
@@ -155,14 +153,14 @@ func (r *Cursor) augmentation(letters string) cie {
 		case 'S', 'B', 'G': // no data: signal frame, arm64 pointer keys
 		default:
 			c.odd = true
-			return c // unknown; what follows cannot be read, 'R' comes first in practice
+			return c // what follows an unknown letter cannot be read; in practice 'R' comes first
 		}
 	}
 	return c
 }
 
-// readFDE reads the addresses of a frame entry. The common entry lies at offset
-// start, before it (section 10.6.1.1: the offset is subtracted).
+// readFDE reads the addresses of a frame entry. start is the offset of its common entry, which
+// precedes it (section 10.6.1.1: the offset is subtracted).
 func (p *frameParser) readFDE(start, end int) error {
 	c, known := p.cies[start+4]
 	if !known {
@@ -180,7 +178,7 @@ func (p *frameParser) readFDE(start, end int) error {
 	if r.failed {
 		return fmt.Errorf("%w: frame entry", ErrTruncated)
 	}
-	if c.enc&encFormat >= 0x09 { // the length is unsigned whatever the format says
+	if c.enc&encFormat >= 0x09 { // the length is unsigned even if the format is signed
 		n &= sizeMask(c.enc)
 	}
 	if ok && n > 0 && lo+n > lo {
@@ -193,8 +191,8 @@ func (p *frameParser) readFDE(start, end int) error {
 	return nil
 }
 
-// exceptionTable reads the augmentation data of a frame entry. A pointer of
-// zero, before it is made relative to anything, is none.
+// exceptionTable reads the augmentation data of a frame entry. A pointer whose value is zero before
+// a base is added means that there is no table.
 func (r *Cursor) exceptionTable(c cie) (at uint64, present, ok bool) {
 	if !c.z || r.LEB(false) == 0 && !r.failed {
 		return 0, false, false
@@ -230,8 +228,8 @@ func (f *File) frames() ([]Range, error) {
 	return t.extents, err
 }
 
-// frameTable returns the file's unwind table; on an error, which is noted as a
-// problem too, what comes before it.
+// frameTable returns the file's unwind table. On an error, which is also added to Problems, it
+// returns the part before it.
 func (f *File) frameTable() (frameTable, error) {
 	f.framesOnce.Do(func() {
 		if f.frame, f.frameErr = f.loadFrames(); f.frameErr != nil {
@@ -249,7 +247,7 @@ func (f *File) loadFrames() (frameTable, error) {
 	return ehFrame(c.Bytes, c.Addr, f.order, c.Ends)
 }
 
-// ehFrameAddr reads where .eh_frame is from its header, which is loaded at addr.
+// ehFrameAddr reads the address of .eh_frame from its header, which is loaded at addr.
 func ehFrameAddr(b []byte, addr uint64, order binary.ByteOrder) (uint64, error) {
 	r := Cursor{b: b, addr: addr, data: addr, order: order}
 	version, enc := r.U8(), r.U8()

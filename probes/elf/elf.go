@@ -1,12 +1,10 @@
-// Package elf opens ELF files as probes need them: symbols in every version,
-// function extents from unwind tables, code by address, file offsets for the
-// kernel, and the sections of debug information, which package dwarf reads, of the
-// file itself or of a separate one.
-// Input is hostile: every error names file and offset, nothing panics, and
-// allocation is bounded by the file's true size.
+// Package elf opens ELF files for probes: symbols in every version, function extents from unwind
+// tables, code by address, file offsets for the kernel, and the sections of debug information, of
+// the file itself or of a separate one, which package dwarf reads. Input is hostile: every error
+// names file and offset, no call panics, and allocation is bounded by the file's true size.
 package elf
 
-// SymbolKind is what a symbol stands for.
+// SymbolKind is the kind of object that a symbol denotes.
 type SymbolKind uint8
 
 // The kinds of symbol.
@@ -17,15 +15,15 @@ const (
 	IFunc
 )
 
-// Symbol is an entry of the symbol tables. The same address may have many.
+// Symbol is an entry of the symbol tables. Several symbols may have the same address.
 type Symbol struct {
 	Name    string // without version
 	Version string // "GLIBC_2.34", or ""
-	Addr    uint64 // virtual address as linked; before load bias
+	Addr    uint64 // virtual address as linked, before the load bias is added
 	Size    uint64
 	Kind    SymbolKind
 	Local   bool
-	Dynamic bool   // from .dynsym, else from .symtab
+	Dynamic bool   // it is from .dynsym; else from .symtab
 	Section string // ".bss", or ""
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The sentinels that errors of this package answer to with errors.Is.
+// The sentinels that errors of this package match with errors.Is.
 var (
 	ErrNotELF    = errors.New("not an ELF file")
 	ErrArch      = errors.New("unsupported architecture")
@@ -20,7 +20,7 @@ var (
 	ErrClosed    = errors.New("file is closed")
 )
 
-// Error says what is wrong with a file, where, and what the user can do.
+// Error reports what is wrong with a file, where, and what the user can do.
 type Error struct {
 	Path   string
 	Reason string // what is wrong, without the path
@@ -51,10 +51,10 @@ func (e *Error) Error() string {
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Kind }
 
-// NoOffset marks an error that belongs to no place in the file.
+// NoOffset is the offset of an error that has no position in the file.
 const NoOffset = -1
 
-// Fail returns an error about the file. The offset is one in the file, or NoOffset.
+// Fail returns an error about the file. off is an offset in the file, or NoOffset.
 func (f *File) Fail(kind error, off int64, format string, args ...any) *Error {
 	return &Error{Path: f.name, Kind: kind, Offset: off, Reason: fmt.Sprintf(format, args...), Remedy: remedyFor(kind)}
 }
@@ -73,8 +73,8 @@ func remedyFor(kind error) string {
 	return ""
 }
 
-// Guard turns a panic of the standard library's parsers, which promise nothing
-// about hostile input, into an error about this file.
+// Guard converts a panic of the standard library's parsers, which are not specified for hostile
+// input, into an error about this file.
 func (f *File) Guard(what string, err *error) {
 	if r := recover(); r != nil {
 		*err = f.Fail(ErrMalformed, NoOffset, "%s: %v", what, r)

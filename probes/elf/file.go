@@ -18,36 +18,35 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Options says where a file and its debug information are looked for. The zero
-// value is this mount namespace and the system's debug directory.
+// Options states where a file and its debug information are searched for. The zero value means this
+// mount namespace and the system's debug directory.
 type Options struct {
-	// Root is the directory that paths are resolved in, symbolic links
-	// included: "/proc/PID/root" for a process of another mount namespace.
-	// "" is our own root. Needs Linux 5.6 (openat2).
+	// Root is the directory in which paths are resolved, including symbolic links: "/proc/PID/root"
+	// for a process in another mount namespace. "" is this process's own root. Root needs Linux 5.6
+	// (openat2).
 	Root string
-	// DebugDirs are the directories of separate debug files, inside Root;
-	// nil is /usr/lib/debug. Empty and not nil: none is looked for outside
-	// the file's own directory.
+	// DebugDirs are the directories of separate debug files, inside Root. nil means /usr/lib/debug.
+	// If it is empty but not nil, only the file's own directory is searched.
 	DebugDirs []string
-	// Path is where a file that is not opened by path lies inside Root; separate
-	// and split debug information is looked for beside it. "": nowhere.
+	// Path is the path inside Root of a file that is not opened by path. Separate and split debug
+	// information is searched for beside it. "": nowhere.
 	Path string
-	// DebugOnly: only the debug information of the file is wanted. Its segments may
+	// DebugOnly reports that only the debug information of the file is needed. Its segments may
 	// have no content, and it may be an object file.
 	DebugOnly bool
 }
 
-// File is an open ELF file. Its methods may be called concurrently; Close may
-// not be called while another runs. Tables are read when first asked for.
+// File is an open ELF file. Its methods may be called concurrently, but Close must not be called
+// while another one runs. Each table is read when it is first used.
 type File struct {
-	name   string // as the user or the target knows it
+	name   string // the name known to the user or the target
 	path   string // "" if not opened by path
 	opts   Options
 	r      io.ReaderAt
 	size   uint64
 	closer io.Closer
 
-	sectionless error // why the section headers are not looked at
+	sectionless error // why the section headers are ignored; nil if they are not
 	elf         *elf.File
 	order       binary.ByteOrder
 	arch        insn.Arch
@@ -55,7 +54,7 @@ type File struct {
 	interp      string
 	dyn         dynamic
 
-	mu       sync.Mutex // guards problems; taken last
+	mu       sync.Mutex // guards problems; no other lock is taken while it is held
 	problems []error
 	held     holding
 	values   sync.Map // key of Once → func() any
@@ -70,10 +69,10 @@ type File struct {
 	frame           frameTable
 	frameErr        error
 	landmarks       []uint64
-	mentions        []mention            // sorted by to; nil: no index
-	mentionable     Range                // addresses that the index knows
-	pointers        []Pointer            // to data, by To
-	named           map[string][]Pointer // to symbols
+	mentions        []mention            // sorted by to; nil: there is no index
+	mentionable     Range                // the addresses that the index covers
+	pointers        []Pointer            // to data, sorted by To
+	named           map[string][]Pointer // to symbols, by name
 	got             map[uint64]string
 	plt             map[uint64]string
 	separate        *File
@@ -82,14 +81,14 @@ type File struct {
 	debugSymbolsErr error
 }
 
-// segment is a PT_LOAD whose content was clamped to the file.
+// segment is a PT_LOAD segment whose content lies within the file.
 type segment struct {
 	addr, off, filesz, memsz uint64
 	exec, write              bool
 }
 
-// Open opens the file at path. Errors are *Error or those of the operating
-// system; a script's names its interpreter.
+// Open opens the file at path. Errors are of type *Error or those of the operating system. The
+// error for a script contains its interpreter.
 func Open(path string) (*File, error) { return OpenWith(path, Options{}) }
 
 // OpenWith opens the file at path inside opts.Root.
@@ -118,8 +117,8 @@ func notRegular(path string) error {
 	return &Error{Path: path, Kind: ErrNotELF, Offset: NoOffset, Reason: "is not a regular file", Remedy: "name a program"}
 }
 
-// openIn opens path for reading without blocking on a FIFO; with a root,
-// symbolic links of the target cannot lead out of it.
+// openIn opens path for reading without blocking on a FIFO. With a root, symbolic links of the
+// target cannot lead out of it.
 func openIn(root, path string) (*os.File, error) {
 	if root == "" {
 		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -129,7 +128,8 @@ func openIn(root, path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "open", Path: root, Err: err}
 	}
 	defer unix.Close(dir)
-	// Resolved first, opened if it is a file: opening a device may do something.
+	// The path is resolved first, and opened only if it is a regular file: opening a device may
+	// have an effect.
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
 	at, err := unix.Openat2(dir, path, &how)
 	if err != nil {
@@ -150,13 +150,13 @@ func openIn(root, path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// New reads an ELF file of size bytes from r; name stands for it in errors. r
-// stays the caller's to close.
+// New reads an ELF file of size bytes from r. name is its name in errors. r remains for the caller
+// to close.
 func New(r io.ReaderAt, size int64, name string) (*File, error) {
 	return NewWith(r, size, name, Options{})
 }
 
-// NewWith is New with options, which say where separate debug files are.
+// NewWith is New with options, which state where separate debug files are.
 func NewWith(r io.ReaderAt, size int64, name string, opts Options) (*File, error) {
 	if size < 0 {
 		return nil, &Error{Path: name, Kind: ErrTruncated, Offset: NoOffset, Reason: "has a negative size"}
@@ -168,8 +168,8 @@ func NewWith(r io.ReaderAt, size int64, name string, opts Options) (*File, error
 	return f, nil
 }
 
-// Close releases the file and its separate debug file. What was read from it
-// before stays usable.
+// Close releases the file and its separate debug file. Data that was read from it before remains
+// valid.
 func (f *File) Close() error {
 	var err error
 	f.separateOnce.Do(func() { f.separateErr = ErrClosed })
@@ -204,8 +204,8 @@ func (f *File) load() (err error) {
 	return nil
 }
 
-// parse reads the headers. The kernel runs a program whose section headers are
-// nonsense, so we do without them where they do not parse.
+// parse reads the headers. The kernel runs a program whose section headers are invalid, so section
+// headers that cannot be parsed are ignored.
 func (f *File) parse() (*elf.File, error) {
 	err := f.sectionless
 	if err == nil {
@@ -222,7 +222,7 @@ func (f *File) parse() (*elf.File, error) {
 	return e, nil
 }
 
-// noSections shows a file whose ELF header names no section table.
+// noSections presents a file as if its ELF header had no section table.
 type noSections struct{ r io.ReaderAt }
 
 func (n noSections) ReadAt(p []byte, off int64) (int, error) {
@@ -282,7 +282,7 @@ func (f *File) readInterp(p *elf.Prog) string {
 	return string(b)
 }
 
-// read returns n bytes at a file offset, and allocates only what the file has.
+// read returns n bytes at a file offset. It allocates no more than the file contains.
 func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, maxRead) }
 
 // readUpTo is read with another bound than maxRead.
@@ -304,7 +304,7 @@ func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
 	return nil, fmt.Errorf("read %s at 0x%x: %w", f.name, off, err)
 }
 
-// AddProblem adds an error to Problems; nil adds none.
+// AddProblem adds an error to Problems, unless it is nil.
 func (f *File) AddProblem(err error) {
 	if err == nil {
 		return
@@ -316,8 +316,8 @@ func (f *File) AddProblem(err error) {
 	}
 }
 
-// Problems returns what could not be read so far (at most 32): a file can be
-// usable although its unwind tables, say, are damaged. Functions and symbols
+// Problems returns the errors in parts of the file that could not be read so far (at most 32). A
+// file can be usable although, for example, its unwind tables are damaged. Functions and symbols
 // may then be missing.
 func (f *File) Problems() []error {
 	f.mu.Lock()
@@ -325,8 +325,8 @@ func (f *File) Problems() []error {
 	return append([]error(nil), f.problems...)
 }
 
-// Once returns what make returned when Once was first called with the key. Packages
-// that read one part of a file keep there what they have read.
+// Once returns the result of make from the first call of Once with the key. Packages that read one
+// part of a file keep the data there.
 func (f *File) Once(key any, make func() any) any {
 	v, known := f.values.Load(key)
 	if !known {
@@ -335,26 +335,26 @@ func (f *File) Once(key any, make func() any) any {
 	return v.(func() any)()
 }
 
-// Arch is the architecture of the file's code.
+// Arch returns the architecture of the file's code.
 func (f *File) Arch() insn.Arch { return f.arch }
 
-// Name is the path, or the name given to New.
+// Name returns the path, or the name that was passed to New.
 func (f *File) Name() string { return f.name }
 
-// PIE reports whether the kernel chooses the load address: addresses of this
-// file need a load bias. True of shared libraries too.
+// PIE reports whether the kernel chooses the load address, so that a load bias must be added to the
+// addresses of this file. It is true for shared libraries too.
 func (f *File) PIE() bool { return f.elf.Type == elf.ET_DYN }
 
 // Static reports whether the file needs neither a dynamic loader nor a library.
 func (f *File) Static() bool { return f.interp == "" && len(f.dyn.needed) == 0 }
 
-// Interp is the dynamic loader that the file asks for, or "".
+// Interp returns the path of the dynamic loader that the file requests, or "".
 func (f *File) Interp() string { return f.interp }
 
-// Needed are the libraries (DT_NEEDED) in the file's order.
+// Needed returns the names of the libraries (DT_NEEDED) in the file's order.
 func (f *File) Needed() []string { return append([]string(nil), f.dyn.needed...) }
 
-// Entry is the address of the first instruction, as linked.
+// Entry returns the address of the first instruction, as linked.
 func (f *File) Entry() uint64 { return f.elf.Entry }
 
 // HasSymbols reports whether the file itself has a full symbol table.
@@ -363,18 +363,18 @@ func (f *File) HasSymbols() bool {
 	return s != nil && s.FileSize >= 2*symSize
 }
 
-// IsGo reports whether Go's linker made the file, so that its locks are those of Go's
-// run-time system, which are no functions of the table.
+// IsGo reports whether Go's linker made the file. Its locks are then those of Go's run-time system,
+// which are not functions in the table of calls.
 func (f *File) IsGo() bool { return f.elf.Section(".go.buildinfo") != nil }
 
-// MaxBuildID bounds a build identifier, in bytes, well above the 20 of a SHA-1.
-// maxNotes bounds the bytes of notes looked through: a linked file has a few hundred.
+// MaxBuildID bounds a build identifier, in bytes, well above the 20 of a SHA-1. maxNotes bounds the
+// bytes of notes that are read: a linked file has a few hundred.
 const (
 	MaxBuildID = 64
 	maxNotes   = 1 << 20
 )
 
-// BuildID is the build identifier in lower-case hex, or "".
+// BuildID returns the build identifier in lower-case hex, or "".
 func (f *File) BuildID() string {
 	left := uint64(maxNotes)
 	for _, s := range f.elf.Sections {
@@ -394,7 +394,7 @@ func (f *File) BuildID() string {
 	return ""
 }
 
-// buildIDIn looks through a table of notes.
+// buildIDIn returns the build identifier in a table of notes, or "".
 func (f *File) buildIDIn(off, n uint64, left *uint64) string {
 	const ntGNUBuildID = 3
 	n = min(n, *left)
@@ -438,7 +438,7 @@ func (f *File) Text() []Range {
 	return splitUnion(out)
 }
 
-// TextSize is the number of bytes of code.
+// TextSize returns the number of bytes of code.
 func (f *File) TextSize() (n uint64) {
 	for _, r := range f.Text() {
 		n += r.Hi - r.Lo
@@ -446,9 +446,9 @@ func (f *File) TextSize() (n uint64) {
 	return n
 }
 
-// Bytes returns up to n bytes of the loaded image at addr, as in the file: before
-// relocation; fewer where the segment's content ends. They may be shared: do not
-// change them. Errors answer to ErrAddress.
+// Bytes returns up to n bytes of the loaded image at addr as they are in the file, before
+// relocation. The result is shorter where the segment's content ends. It may be shared and must not
+// be changed. Errors match ErrAddress (errors.Is).
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	if n < 0 {
 		return nil, f.Fail(ErrAddress, NoOffset, "%d bytes wanted at address 0x%x", n, addr)
@@ -456,7 +456,7 @@ func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	return f.image(addr, uint64(n))
 }
 
-// exactly returns n bytes as Bytes does, or fails.
+// exactly returns n bytes as Bytes does, or an error if there are fewer.
 func (f *File) exactly(addr, n uint64) ([]byte, error) {
 	b, err := f.image(addr, n)
 	if err == nil && uint64(len(b)) < n {
@@ -474,8 +474,7 @@ func (f *File) segmentAt(addr uint64) *segment {
 	return nil
 }
 
-// available is the number of bytes from addr to the end of its segment's
-// content.
+// available returns the number of bytes from addr to the end of its segment's content.
 func (f *File) available(addr uint64) uint64 {
 	if s := f.segmentAt(addr); s != nil {
 		return s.filesz - (addr - s.addr)
@@ -483,8 +482,8 @@ func (f *File) available(addr uint64) uint64 {
 	return 0
 }
 
-// Offset returns the file offset of a virtual address, as the kernel wants it of
-// a uprobe. Errors answer to ErrAddress.
+// Offset returns the file offset of a virtual address, which the kernel needs for a uprobe. Errors
+// match ErrAddress (errors.Is).
 func (f *File) Offset(addr uint64) (uint64, error) {
 	s := f.segmentAt(addr)
 	if s == nil {
@@ -493,8 +492,8 @@ func (f *File) Offset(addr uint64) (uint64, error) {
 	return s.off + (addr - s.addr), nil
 }
 
-// Addr returns the virtual address of a file offset, the executable one where
-// segments share content. Errors answer to ErrAddress.
+// Addr returns the virtual address of a file offset; the one in the executable segment if segments
+// share content. Errors match ErrAddress (errors.Is).
 func (f *File) Addr(offset uint64) (uint64, error) {
 	var found *segment
 	for i := range f.segments {
@@ -509,7 +508,7 @@ func (f *File) Addr(offset uint64) (uint64, error) {
 	return found.addr + (offset - found.off), nil
 }
 
-// sectionName is for messages and symbols.
+// sectionName returns the name of section i, for messages and symbols; "" if there is none.
 func (f *File) sectionName(i int) string {
 	if i <= 0 || i >= len(f.elf.Sections) {
 		return ""

@@ -9,20 +9,20 @@ import (
 type CallFrames struct {
 	Bytes []byte
 	Addr  uint64 // of the section as linked
-	Data  uint64 // what data-relative pointers count from; 0: not known
-	// Debug: the section is .debug_frame, whose entries are DWARF's own
-	// (DWARF 5, section 6.4.1); else .eh_frame (LSB 5.0, section 10.6).
+	Data  uint64 // the base of data-relative pointers; 0: not known
+	// Debug reports that the section is .debug_frame, whose entries have DWARF's own format (DWARF
+	// 5, section 6.4.1); else it is .eh_frame (LSB 5.0, section 10.6).
 	Debug bool
-	// Ends: an entry of length zero is the last one. Without, where the section
-	// ends is known, and linkers leave such entries in the middle.
+	// Ends reports that an entry of length zero ends the section. If it is false, the size of the
+	// section is known, and linkers leave such entries in the middle.
 	Ends bool
-	// Index is .eh_frame_hdr, which is loaded at IndexAddr; nil: there is none.
+	// Index is the content of .eh_frame_hdr, which is loaded at IndexAddr; nil: there is none.
 	Index     []byte
 	IndexAddr uint64
 }
 
-// EhFrame returns the call frame information that the program is loaded with; no
-// bytes if it has none.
+// EhFrame returns the call frame information that is loaded with the program; Bytes is empty if
+// there is none.
 func (f *File) EhFrame() (CallFrames, error) {
 	c, err := f.ehFrame()
 	if err != nil || len(c.Bytes) == 0 {
@@ -49,8 +49,8 @@ func (f *File) ehFrame() (c CallFrames, err error) {
 	return f.ehFrameBySegment()
 }
 
-// ehFrameBySegment finds the table through PT_GNU_EH_FRAME (LSB 5.0, section
-// 10.6.2), which stripped section headers leave in place.
+// ehFrameBySegment finds the table through PT_GNU_EH_FRAME (LSB 5.0, section 10.6.2), which remains
+// in files without section headers.
 func (f *File) ehFrameBySegment() (c CallFrames, err error) {
 	for _, p := range f.elf.Progs {
 		if p.Type != elf.PT_GNU_EH_FRAME {
@@ -88,7 +88,7 @@ func (f *File) frameIndex() ([]byte, uint64) {
 	return nil, 0
 }
 
-// globalOffsetTable is what data-relative pointers of .eh_frame count from.
+// globalOffsetTable returns the base of data-relative pointers in .eh_frame; 0 if it is not known.
 func (f *File) globalOffsetTable() uint64 {
 	for _, name := range []string{".got.plt", ".got"} {
 		if s := f.elf.Section(name); s != nil {
@@ -98,8 +98,8 @@ func (f *File) globalOffsetTable() uint64 {
 	return 0
 }
 
-// DebugFrame returns .debug_frame, uncompressed, of the file itself or of its
-// separate debug file; no bytes if there is none.
+// DebugFrame returns .debug_frame, uncompressed, of the file itself or of its separate debug file;
+// Bytes is empty if there is none.
 func (f *File) DebugFrame() (CallFrames, error) {
 	from, all := f, f.DebugSections("frame")
 	if len(all) == 0 {

@@ -5,11 +5,10 @@ import (
 	"sort"
 )
 
-// Functions returns the extents of functions, sorted and disjoint, inside Text:
-// those of the unwind table, and those of sized symbols where it has none. A
-// function that the compiler split has several; the linkage table counts as
-// one. Extents that overlap are parted at every start among them. The slice is
-// shared: do not change it.
+// Functions returns the extents of functions, sorted and disjoint, inside Text: those of the unwind
+// table and, where it has none, those of symbols that have a size. A function that the compiler
+// split has several extents. The procedure linkage table counts as one function. Extents that
+// overlap are split at the beginning of each. The slice is shared and must not be changed.
 func (f *File) Functions() []Range {
 	f.functionsOnce.Do(func() { f.functions = f.loadFunctions() })
 	return f.functions
@@ -20,7 +19,7 @@ func (f *File) FunctionAt(addr uint64) (Range, bool) {
 	return rangeAt(f.Functions(), addr)
 }
 
-// rangeAt searches sorted, disjoint ranges.
+// rangeAt returns the range that contains addr; rs must be sorted and disjoint.
 func rangeAt(rs []Range, addr uint64) (Range, bool) {
 	i := sort.Search(len(rs), func(i int) bool { return rs[i].Hi > addr })
 	if i < len(rs) && rs[i].Contains(addr) {
@@ -30,7 +29,7 @@ func rangeAt(rs []Range, addr uint64) (Range, bool) {
 }
 
 func (f *File) loadFunctions() []Range {
-	frames, _ := f.frames() // an error is among the problems
+	frames, _ := f.frames() // an error has been added to Problems
 	text := f.Text()
 	var symbols []Range
 	for _, s := range f.Symbols() {
@@ -41,7 +40,7 @@ func (f *File) loadFunctions() []Range {
 	return mergeExtents(within(frames, text), within(symbols, text))
 }
 
-// within keeps the ranges that lie wholly in one of the sorted, disjoint areas.
+// within returns the ranges that lie completely in one of the sorted, disjoint areas.
 func within(rs, areas []Range) []Range {
 	var out []Range
 	for _, r := range rs {
@@ -52,9 +51,9 @@ func within(rs, areas []Range) []Range {
 	return out
 }
 
-// mergeExtents joins the extents of frames with those parts of symbols that no
-// frame covers. Unwind tables are believed first: they are made by the
-// assembler from the code, whereas the sizes of hand-written symbols are claims.
+// mergeExtents joins the extents of frames with those parts of symbols that no frame covers. Unwind
+// tables have priority: the assembler makes them from the code, whereas the sizes of symbols
+// written by hand may be wrong.
 func mergeExtents(frames, symbols []Range) []Range {
 	base := splitUnion(frames)
 	out := append(slices.Clone(base), subtract(splitUnion(symbols), base)...)
@@ -72,8 +71,8 @@ func compareRange(a, b Range) int {
 	return 1
 }
 
-// splitUnion covers the union of the ranges by sorted, disjoint ones, parted at
-// the start of each. Empty ranges vanish.
+// splitUnion returns the union of the ranges as sorted, disjoint ranges, split at the start of each
+// range. Empty ranges are dropped.
 func splitUnion(rs []Range) []Range {
 	rs = slices.DeleteFunc(slices.Clone(rs), func(r Range) bool { return r.Lo >= r.Hi })
 	slices.SortFunc(rs, compareRange)

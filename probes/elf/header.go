@@ -16,8 +16,8 @@ const (
 	shdrSize = 64
 )
 
-// header reads and judges the ELF header by hand, because "wrong" has many
-// reasons here that a user can act on.
+// header reads and checks the ELF header itself, because there are many causes of a wrong header
+// that a user can act on.
 func (f *File) header() (*elf.Header64, error) {
 	head, err := f.read(0, min(f.size, 256))
 	if err != nil {
@@ -103,8 +103,8 @@ func (f *File) checkType(t elf.Type) error {
 	return f.Fail(ErrType, NoOffset, "has unknown ELF type %d", t)
 }
 
-// checkTables bounds both header tables by the file, before anything sized by
-// them is allocated.
+// checkTables checks that both header tables lie in the file, before anything of their size is
+// allocated.
 func (f *File) checkTables(h *elf.Header64) error {
 	if h.Phnum > 0 && h.Phentsize != phdrSize {
 		return f.Fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
@@ -119,7 +119,7 @@ func (f *File) checkTables(h *elf.Header64) error {
 		return nil
 	}
 	n := uint64(h.Shnum)
-	if n == 0 { // more than fit: the number is in the first one
+	if n == 0 { // too many for the field: the first section header contains the number
 		if err := f.checkTable("section headers", h.Shoff, 1, shdrSize); err != nil {
 			return err
 		}
@@ -141,12 +141,11 @@ func (f *File) checkTables(h *elf.Header64) error {
 	return f.checkSectionNames(h)
 }
 
-// checkSectionNames sees that the table of section names is plain bytes of the
-// file: the standard library would uncompress it to any size. Sections whose
-// names are out of bounds are done without.
+// checkSectionNames checks that the table of section names is uncompressed and within bounds: the
+// standard library would uncompress it to any size. If it is not, the section headers are ignored.
 func (f *File) checkSectionNames(h *elf.Header64) error {
 	at, index := h.Shoff, uint64(h.Shstrndx)
-	if index == uint64(elf.SHN_XINDEX) { // in the first header's link
+	if index == uint64(elf.SHN_XINDEX) { // the index is in the link field of the first header
 		b, err := f.read(at+40, 4)
 		if err != nil {
 			return err
@@ -154,7 +153,7 @@ func (f *File) checkSectionNames(h *elf.Header64) error {
 		index = uint64(binary.LittleEndian.Uint32(b))
 	}
 	if index == 0 || index >= maxSections {
-		return nil // parse judges it
+		return nil // parse reports the error
 	}
 	if at += index * shdrSize; at > f.size || f.size-at < shdrSize {
 		return nil

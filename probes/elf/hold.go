@@ -2,23 +2,24 @@ package elf
 
 import "sync"
 
-// Who plans a file reads its code again and again, in pieces of some bytes. A system
-// call for each would take longer than all else, so what is loaded of the file is
-// meanwhile held in memory, segment by segment as it is asked for.
+// The planning of probes reads a file's code many times, a few bytes at a time. A system call for
+// each read would take longer than everything else, so the loaded content of the file is held in
+// memory meanwhile. Each segment is read when it is first used.
 
-// maxHeldSegment bounds a segment that is held, in bytes; of larger ones each piece
-// is read.
+// maxHeldSegment bounds the size of a segment that is held, in bytes. In a larger segment each
+// piece is read separately.
 const maxHeldSegment = 64 << 20
 
-// holding are the segments that are held.
+// holding contains the segments that are held.
 type holding struct {
-	mu       sync.Mutex // guards all below; taken last
+	mu sync.Mutex // guards all fields below; no other lock is taken while it is held
+	// users is the number of callers of Hold that have not called release.
 	users    int
-	segments map[*segment][]byte // nil: could not be read
+	segments map[*segment][]byte // a nil value: the segment could not be read
 }
 
-// Hold makes Bytes keep in memory what it reads, until release is called: once by
-// each who has called Hold.
+// Hold makes Bytes keep in memory what it reads, until every caller of Hold has called the function
+// that it returned.
 func (f *File) Hold() (release func()) {
 	h := &f.held
 	h.mu.Lock()
@@ -35,7 +36,8 @@ func (f *File) Hold() (release func()) {
 	}
 }
 
-// heldSegment returns the content of a segment if it is held, or now is; nil if not.
+// heldSegment returns the content of a segment, which it reads if segments are held; nil if they
+// are not, or it cannot be read or held.
 func (f *File) heldSegment(s *segment) []byte {
 	if s.write || s.filesz > maxHeldSegment {
 		return nil
@@ -48,7 +50,7 @@ func (f *File) heldSegment(s *segment) []byte {
 	}
 	b, known := h.segments[s]
 	if !known {
-		b, _ = f.read(s.off, s.filesz) // nil if it fails: who wants a piece gets the error
+		b, _ = f.read(s.off, s.filesz) // nil if it fails: reading a piece returns the error
 		h.segments[s] = b
 	}
 	return b

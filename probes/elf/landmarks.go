@@ -9,23 +9,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Who moves a probe along a straight line must know every place in the code
-// that control may reach otherwise than by falling into it. Direct branches
-// are in the code itself. All other ways need the address of that place as a
-// number, somewhere in the file: in a symbol, in the tables that exceptions
-// are steered by, in a relocation, in a word of data, or as a constant in an
-// instruction. This file gathers all such numbers, and errs on the side of too
-// many: a number that is no address but looks like one costs a cheap probe
-// site, one that is missed costs a correct one.
+// To move a probe along straight-line code, every address in the code must be known that control
+// may reach other than by falling through. Direct branches are in the code itself. All other ways
+// need the address as a number somewhere in the file: in a symbol, in an exception table, in a
+// relocation, in a word of data, or as a constant in an instruction. This file collects all such
+// numbers, and errs on the side of too many: a number that only looks like an address costs a cheap
+// probe site, but one that is missed would make a site incorrect.
 
-// Landmarks returns addresses in Text that control may reach without a direct
-// branch, sorted, each once: the landing pads of exceptions, function symbols
-// (of this file, not of a separate debug file), the entry, initialisers, and
-// every address of code that relocations, constants in code, and in a program
-// that is not PIE also aligned words of data, hold. Jump tables of offsets are
-// not looked for. Where a function's exception table cannot be read, every
-// address of the function is given, and Problems says so. The slice is shared:
-// do not change it.
+// Landmarks returns the addresses in Text that control may reach without a direct branch, sorted,
+// each once: the landing pads of exceptions, function symbols (of this file, not of a separate
+// debug file), the entry, initialisers, and every address of code in a relocation, in a constant of
+// the code and, in a program that is not PIE, in an aligned word of data. Jump tables of offsets
+// are not searched for. If a function's exception table cannot be read, every address of the
+// function is returned, and Problems reports it. The slice is shared and must not be changed.
 func (f *File) Landmarks() []uint64 {
 	f.landmarksOnce.Do(func() { f.landmarks = f.loadLandmarks() })
 	return f.landmarks
@@ -52,20 +48,20 @@ func (f *File) loadLandmarks() []uint64 {
 	return slices.Compact(l.found)
 }
 
-// landmarker gathers addresses of code. The budgets bound what a hostile file,
-// whose segments, functions and tables may overlap as they like, can make it
-// read: no honest file has more of either kind than it has bytes.
+// landmarker collects addresses of code. The budgets bound the amount that is read from a hostile
+// file, whose segments, functions and tables may overlap: a well-formed file has no more bytes of
+// any kind than it has in total.
 type landmarker struct {
 	f      *File
 	text   []Range
 	bounds Range
 	found  []uint64
-	// crowded is how many addresses found are sorted out at.
+	// crowded is the length of found at which duplicates are removed.
 	crowded int
 	tables  uint64 // bytes of exception tables
 	data    uint64 // bytes of segments
 	code    uint64 // bytes of code
-	opaque  uint64 // bytes of functions that are given as a whole
+	opaque  uint64 // bytes of functions whose addresses are all added
 }
 
 func newLandmarker(f *File) *landmarker {
@@ -76,7 +72,7 @@ func newLandmarker(f *File) *landmarker {
 	return l
 }
 
-// add notes addr if it is one of code.
+// add records addr if it is an address of code.
 func (l *landmarker) add(addr uint64) {
 	if !l.bounds.Contains(addr) {
 		return
@@ -86,8 +82,8 @@ func (l *landmarker) add(addr uint64) {
 	}
 }
 
-// note keeps an address; now and then what was found twice goes, so that there
-// are no more than twice the bytes of code.
+// note records an address. From time to time it removes duplicates, so that there are at most twice
+// as many as bytes of code.
 func (l *landmarker) note(addr uint64) {
 	if len(l.found) >= max(l.crowded, 1<<16) {
 		slices.Sort(l.found)
@@ -97,7 +93,8 @@ func (l *landmarker) note(addr uint64) {
 	l.found = append(l.found, addr)
 }
 
-// Spend takes n from a budget, if it has as much.
+// Spend subtracts n from a budget, and reports whether the budget was sufficient. If not, it sets
+// it to 0.
 func Spend(budget *uint64, n uint64) bool {
 	if n > *budget {
 		*budget = 0
@@ -109,7 +106,7 @@ func Spend(budget *uint64, n uint64) bool {
 
 var errOverlap = errors.New("the file's tables overlap: not all of them was looked at")
 
-// all notes every address of r.
+// all records every address of code in r.
 func (l *landmarker) all(r Range) {
 	for _, t := range l.text {
 		lo, hi := max(r.Lo, t.Lo), min(r.Hi, t.Hi)
@@ -126,8 +123,8 @@ func (l *landmarker) all(r Range) {
 	}
 }
 
-// landingPads adds those of all functions. Code that a damaged unwind table
-// does not reach is opaque.
+// landingPads adds the landing pads of all functions. All addresses of code that a damaged unwind
+// table does not cover are added.
 func (l *landmarker) landingPads() {
 	table, err := l.f.frameTable()
 	for _, d := range table.lsdas {
@@ -143,13 +140,13 @@ func (l *landmarker) landingPads() {
 	}
 }
 
-// relocations adds what relocations put into data.
+// relocations adds the addresses that relocations write into data.
 func (l *landmarker) relocations() {
 	l.f.eachRelocation(func(r reloc) {
 		switch {
 		case l.f.isRelative(r.typ):
 			l.add(r.addend)
-		case l.f.isSymbolic(r.typ) && r.addend != 0: // else the symbol says it
+		case l.f.isSymbolic(r.typ) && r.addend != 0: // without an addend, the symbol itself is added
 			if b, err := l.f.exactly(l.f.dyn.symtab+uint64(r.sym)*symSize, symSize); err == nil {
 				l.add(l.f.rawSym(b).value + r.addend)
 			}
@@ -171,14 +168,14 @@ func (f *File) isSymbolic(typ uint32) bool {
 	return elf.R_X86_64(typ) == elf.R_X86_64_64 || elf.R_X86_64(typ) == elf.R_X86_64_GLOB_DAT
 }
 
-// packedRelocations adds what DT_RELR names.
+// packedRelocations adds the addresses in the words that DT_RELR lists.
 func (l *landmarker) packedRelocations() {
 	l.packed(func(_, to uint64) { l.add(to) })
 }
 
-// packed visits what DT_RELR names: words that hold an address before the load
-// bias is added. Generic ABI, "Relative Relocation Table": an even entry is the
-// address of a word, an odd one a bitmap of the 63 after it.
+// packed calls visit for the words that DT_RELR lists, each of which holds an address before the
+// load bias is added. Generic ABI, "Relative Relocation Table": an even entry is the address of a
+// word, an odd one is a bitmap of the 63 words after it.
 func (l *landmarker) packed(visit func(at, to uint64)) {
 	d := &l.f.dyn
 	if d.relr == 0 || d.relrLen == 0 {
@@ -207,7 +204,7 @@ func (l *landmarker) packed(visit func(at, to uint64)) {
 	}
 }
 
-// page is a piece of the image, for words that are read one by one.
+// page is a piece of the image, from which single words are read.
 type page struct {
 	at uint64
 	b  []byte
@@ -215,7 +212,7 @@ type page struct {
 
 const pageSize = 4096
 
-// word returns the word at addr, 0 if the file has none there.
+// word returns the word at addr; 0 if the file has none there.
 func (p *page) word(f *File, addr uint64) uint64 {
 	if n := uint64(len(p.b)); n < 8 || addr < p.at || addr-p.at > n-8 {
 		b, err := f.image(addr, pageSize)
@@ -230,8 +227,8 @@ func (p *page) word(f *File, addr uint64) uint64 {
 	return f.order.Uint64(p.b[addr-p.at:])
 }
 
-// words adds the aligned words of all that is loaded: the code too, where
-// constants may lie between functions.
+// words adds the aligned words of all loaded segments, including code, where constants may lie
+// between functions.
 func (l *landmarker) words() {
 	for _, s := range l.f.segments {
 		if !Spend(&l.data, s.filesz) {

@@ -1,15 +1,15 @@
 package elf
 
-// What a file can make this package read or hold, whatever it claims: its
-// tables may overlap, so the file's size alone bounds nothing, and a sparse
-// file of a terabyte takes no room on the disk. Each bound is several times
-// what the largest programs in use have (browsers, machine-learning libraries).
+// Bounds of what this package reads or holds for a file, whatever the file claims. Its tables may
+// overlap, so the file's size alone is no bound, and a sparse file of a terabyte uses no disk
+// space. Each bound is several times the size in the largest programs in use (browsers,
+// machine-learning libraries).
 const (
-	// maxSegments is how many program headers Linux takes: 64 KiB of them
+	// maxSegments is the maximum number of program headers that Linux accepts: 64 KiB of them
 	// (fs/binfmt_elf.c, load_elf_phdrs).
 	maxSegments = 65536 / phdrSize
-	// maxSections: linked files have some tens; 65,279 is the most without
-	// the extension that moves their number into the first header.
+	// maxSections bounds the number of sections. Linked files have some tens; 65,279 is the maximum
+	// without the extension that moves their number into the first header.
 	maxSections = 1 << 17
 	// maxSectionNames bounds the table of section names, in bytes.
 	maxSectionNames = 16 << 20
@@ -17,35 +17,31 @@ const (
 	maxCode = 1 << 30
 	// maxRead bounds a table that is read as a whole, in bytes.
 	maxRead = 1 << 30
-	// MaxDebug bounds the sections of debug information that are held, all
-	// together and uncompressed, in bytes. The standard library's reader
-	// reaches 4 GiB of each.
+	// MaxDebug bounds the total size of the sections of debug information that are held,
+	// uncompressed, in bytes. The standard library's reader can address 4 GiB of each.
 	MaxDebug = 8 << 30
-	// maxChecksum bounds a separate debug file of which the checksum is
-	// asked for, in bytes.
+	// maxChecksum bounds the size of a separate debug file whose checksum is computed, in bytes.
 	maxChecksum = 16 << 30
-	// piece is how much is read at a time where a pass over data needs no
-	// more.
+	// piece is the number of bytes that are read at a time by a pass over data.
 	piece = 16 << 20
 )
 
-// nameBudget bounds the bytes of all names that are taken from a string table
-// of n bytes. Tables share the ends of names ("lock" is in "unlock"), but many
-// symbols with one long name are an attack on whoever compares them.
+// nameBudget returns a bound on the total bytes of all names that are read from a string table of n
+// bytes. Names in a table may share their ends ("lock" is in "unlock"), but many symbols that share
+// one long name are an attack on code that compares them.
 func nameBudget(n int) int { return 16*n + 1<<20 }
 
-// MaxMangled bounds the linked names that are worth demangling, in bytes: the
-// time that takes can grow with the square of the length.
+// MaxMangled bounds the mangled names that are demangled, in bytes: the time can grow with the
+// square of the length.
 const MaxMangled = 4096
 
-// Demangling bounds the time that demangling all names of a file takes. The
-// zero value is ready.
+// Demangling bounds the time for demangling all names of a file. The zero value is ready for use.
 type Demangling struct {
-	spent   uint64 // squares of the lengths of long names
-	Refused int    // names that were not worth it, or too many
+	spent   uint64 // sum of the squares of the lengths of long names
+	Refused int    // number of names that were refused
 }
 
-// Allows reports whether a linked name may be demangled.
+// Allows reports whether a mangled name may be demangled.
 func (d *Demangling) Allows(name string) bool {
 	const long, most = 512, 1 << 31
 	n := uint64(len(name))

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// An exception table (LSDA) says for each call of a function where the unwinder
-// continues if an exception passes: at a landing pad, inside the function or in
-// a part that was split off. The format is gcc's, as its runtime reads it
-// (libgcc unwind-c.c, libstdc++ eh_personality.cc) and as LLVM's document
-// "Exception Handling in LLVM" and LSB 5.0 section 10.5 give it.
+// An exception table (LSDA) states, for each call in a function, where the unwinder continues if an
+// exception passes through it: at a landing pad, inside the function or in a part that was split
+// off. The format is gcc's, as its runtime reads it (libgcc unwind-c.c, libstdc++
+// eh_personality.cc) and as LLVM's document "Exception Handling in LLVM" and LSB 5.0 section 10.5
+// describe it.
 
-// lsdaHead is what is read of an exception table to find its call sites: its
+// lsdaHead is the number of bytes of an exception table that are read to find its call sites. The
 // head has three encodings, a pointer and two lengths of up to 10 bytes each.
 const lsdaHead = 3 + 3*10
 
@@ -37,10 +37,10 @@ func (l *landmarker) lsda(d lsda) error {
 	return h.callSites(b, d.at, l.f.order, l.add)
 }
 
-// callSiteTable is where an exception table has its call sites.
+// callSiteTable is the position and encoding of the call sites in an exception table.
 type callSiteTable struct {
-	base          uint64 // of landing pads
-	enc           byte   // of each field of a call site
+	base          uint64 // base of the landing pads' offsets
+	enc           byte   // encoding of each field of a call site
 	start, length uint64 // in the exception table, in bytes
 }
 
@@ -52,7 +52,7 @@ func readLSDAHead(b []byte, d lsda, order binary.ByteOrder) (callSiteTable, erro
 		h.base, resolved = r.Pointer(enc)
 	}
 	if enc := r.U8(); enc != encOmit {
-		r.LEB(false) // where the types are
+		r.LEB(false) // offset of the type table
 	}
 	h.enc = r.U8()
 	h.length = r.LEB(false)
@@ -63,7 +63,7 @@ func readLSDAHead(b []byte, d lsda, order binary.ByteOrder) (callSiteTable, erro
 	return h, nil
 }
 
-// callSites returns each landing pad of the exception table b, which is at addr.
+// callSites calls add with each landing pad of the exception table b, which is at addr.
 func (h callSiteTable) callSites(b []byte, addr uint64, order binary.ByteOrder, add func(uint64)) error {
 	end := h.start + h.length
 	if end > uint64(len(b)) {
@@ -71,10 +71,10 @@ func (h callSiteTable) callSites(b []byte, addr uint64, order binary.ByteOrder, 
 	}
 	r := Cursor{b: b[:end], addr: addr, order: order, pos: int(h.start)}
 	for uint64(r.pos) < end {
-		r.Value(h.enc) // where the call begins,
-		r.Value(h.enc) // how long it is
+		r.Value(h.enc) // where the call begins
+		r.Value(h.enc) // length of the call
 		pad := r.Value(h.enc)
-		r.LEB(false) // what is caught
+		r.LEB(false) // which exceptions are caught
 		if r.failed {
 			return fmt.Errorf("%w: call site of the table at 0x%x", ErrMalformed, addr)
 		}

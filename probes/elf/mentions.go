@@ -9,27 +9,26 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// To find the instructions that use one address, all code must be looked at. Where
-// many addresses are asked for, an index of what the code may mention is made once.
+// To find the instructions that use one address, all code must be searched. For many addresses, an
+// index of the addresses that code may mention is made once.
 
-// mention is a place in the code whose four bytes may mean an address: as a distance
-// from the instruction's end, or by themselves.
+// mention is a place in the code whose four bytes may denote the address to: as a displacement from
+// the end of the instruction, or as an absolute address.
 type mention struct{ to, at uint64 }
 
-// maxMentions bounds the index, at 16 bytes each. Code mentions data every forty
-// bytes or so.
+// maxMentions bounds the number of entries in the index, of 16 bytes each. Code mentions data about
+// once in forty bytes.
 const maxMentions = 1 << 23
 
-// maxTrailing is how many bytes of an immediate may follow a distance, which counts
-// from behind them.
+// maxTrailing is the maximum number of bytes of an immediate after a displacement, which is
+// relative to the end of the immediate.
 const maxTrailing = 4
 
-// Mentions returns the places in the code, sorted, at which four bytes could stand
-// for an address from lo up to hi, as an operand of x86-64 has it: distances, and in
-// files with a fixed place the address itself. All true ones are among them. It is
-// false if there is no index of these addresses: they are not in memory that the
-// program may write, the code is not x86-64, or it is too large; then the code
-// itself must be searched.
+// Mentions returns the places in the code, sorted, at which four bytes may denote an address in
+// [lo, hi) as an operand of x86-64: a displacement or, in files with a fixed load address, the
+// address itself. They include all true mentions. The result is false if there is no index for
+// these addresses: they are not in memory that the program may write, the code is not x86-64, or it
+// is too large. The code itself must then be searched.
 func (f *File) Mentions(lo, hi uint64) ([]uint64, bool) {
 	f.mentionsOnce.Do(f.loadMentions)
 	if f.mentions == nil || hi <= lo || lo < f.mentionable.Lo || hi > f.mentionable.Hi {
@@ -84,11 +83,12 @@ func appendMentions(all []mention, code []byte, base uint64, span Range, fixed b
 	return all
 }
 
-// beforeSpan is how far before its object an operand may begin: a vector's width.
+// beforeSpan is the maximum distance before an object at which an operand that touches it may
+// begin, in bytes: a vector's width.
 const beforeSpan = 64
 
-// writableSpan is from just before the first to the last address that the program
-// may write; empty if there is none.
+// writableSpan returns the range from beforeSpan bytes before the first address that the program
+// may write to the last one; empty if there is none.
 func (f *File) writableSpan() Range {
 	span := Range{Lo: ^uint64(0)}
 	for _, s := range f.segments {

@@ -20,9 +20,9 @@ type reloc struct {
 
 const relaSize = 24
 
-// GOTSlots maps the addresses of global offset table slots to the names of the
-// symbols that the dynamic loader puts there. A slot that is filled by an
-// indirect function (IRELATIVE) has the function's name.
+// GOTSlots returns, by the addresses of slots of the global offset table, the names of the symbols
+// whose addresses the dynamic loader writes there. A slot that is filled by an indirect function
+// (IRELATIVE) has the name of that function.
 func (f *File) GOTSlots() map[uint64]string {
 	f.gotOnce.Do(func() { f.got = f.loadGOT() })
 	return maps.Clone(f.got)
@@ -78,7 +78,8 @@ func (f *File) slotKind(typ uint32) slotKind {
 	return slotOther
 }
 
-// importNames names dynamic symbols by index, defined or not.
+// importNames returns a function that returns the name of the dynamic symbol with an index, defined
+// or not.
 func (f *File) importNames() func(i uint32) string {
 	left := nameBudget(len(f.dyn.strings))
 	return func(i uint32) string {
@@ -109,7 +110,7 @@ func (f *File) functionNamed(addr uint64) string {
 	return best
 }
 
-// relocations returns those that fill slots with functions.
+// relocations returns the relocations that fill slots of the global offset table.
 func (f *File) relocations() []reloc {
 	var out []reloc
 	f.eachRelocation(func(r reloc) {
@@ -120,8 +121,8 @@ func (f *File) relocations() []reloc {
 	return out
 }
 
-// eachRelocation visits those that the loader applies: by PT_DYNAMIC, or of a
-// static program by section.
+// eachRelocation calls visit for the relocations that the loader applies. They are found through
+// PT_DYNAMIC or, in a static program, by section.
 func (f *File) eachRelocation(visit func(reloc)) {
 	if f.dyn.present {
 		f.relocationsAt(f.dyn.rela, f.dyn.relaLen, visit)
@@ -154,8 +155,8 @@ func (f *File) relocationsAt(addr, n uint64, visit func(reloc)) {
 	}
 }
 
-// PLTTargets maps the addresses of procedure linkage table stubs to the names
-// of the symbols they jump to.
+// PLTTargets returns, by the addresses of stubs of the procedure linkage table, the names of the
+// symbols that they jump to.
 func (f *File) PLTTargets() map[uint64]string {
 	f.pltOnce.Do(func() { f.plt = f.loadPLT() })
 	return maps.Clone(f.plt)
@@ -182,7 +183,7 @@ func (f *File) loadPLT() map[uint64]string {
 	return out
 }
 
-// pltAreas are the .plt sections, disjoint; without section headers, all code.
+// pltAreas returns the .plt sections, disjoint; all code if there are no section headers.
 func (f *File) pltAreas() []Range {
 	var out []Range
 	for _, s := range f.elf.Sections {

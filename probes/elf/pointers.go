@@ -9,25 +9,25 @@ import (
 
 // Pointer is a word of data that holds an address when the program begins.
 type Pointer struct {
-	At uint64 // where the word is
+	At uint64 // the address of the word
 	To uint64 // the address that it holds, as linked; 0 if only Symbol is known
-	// Symbol: the dynamic loader looks the address up by this name and adds
-	// Addend; "" if it only adds the load bias.
+	// Symbol is the name by which the dynamic loader looks the address up, and adds Addend; "" if
+	// it only adds the load bias.
 	Symbol string
 	Addend uint64
-	// Table: the word belongs to the global offset table, by which code finds
-	// addresses and nothing else does.
+	// Table reports that the word belongs to the global offset table, which only code uses to find
+	// addresses.
 	Table bool
 }
 
-// maxPointers bounds what is kept: browsers have a million, of 64 bytes each.
+// maxPointers bounds the number of pointers that are kept: browsers have a million, of 64 bytes
+// each.
 const maxPointers = 1 << 22
 
-// Pointers returns the words of data that hold addresses of data in [lo, hi), or
-// that the dynamic loader makes addresses of the symbol (if that is not ""),
-// sorted by where they are. In a program that is not position-independent
-// every aligned word of its data that looks like such an address is taken for
-// one, but for what the tables of symbols and relocations hold.
+// Pointers returns the words of data that hold addresses of data in [lo, hi), or into which the
+// dynamic loader writes the address of the symbol (if that is not ""), sorted by At. In a program
+// that is not position-independent, every aligned word of data that looks like such an address is
+// included, except in the tables of symbols and relocations.
 func (f *File) Pointers(lo, hi uint64, symbol string) []Pointer {
 	f.pointersOnce.Do(f.loadPointers)
 	i := sort.Search(len(f.pointers), func(i int) bool { return f.pointers[i].To >= lo })
@@ -37,7 +37,7 @@ func (f *File) Pointers(lo, hi uint64, symbol string) []Pointer {
 	}
 	if symbol != "" {
 		for _, p := range f.named[symbol] {
-			if p.To-lo >= hi-lo { // not found by its address already
+			if p.To-lo >= hi-lo { // not already found by its address
 				out = append(out, p)
 			}
 		}
@@ -74,7 +74,7 @@ func (f *File) loadPointers() {
 	f.pointers = slices.CompactFunc(f.pointers, func(a, b Pointer) bool { return a.At == b.At && a.To == b.To })
 }
 
-// pointerCollector gathers pointers to data.
+// pointerCollector collects pointers to data.
 type pointerCollector struct {
 	*landmarker
 	f     *File
@@ -134,7 +134,7 @@ func (c *pointerCollector) wordsIn(s *segment, skip []Range) {
 	}
 }
 
-// tableAreas are the sections of the global offset table.
+// tableAreas returns the sections of the global offset table.
 func (f *File) tableAreas() []Range {
 	var out []Range
 	for _, s := range f.elf.Sections {
@@ -145,8 +145,8 @@ func (f *File) tableAreas() []Range {
 	return splitUnion(out)
 }
 
-// dynamicAreas are where the dynamic loader's own tables lie: they name
-// addresses, and no code follows them.
+// dynamicAreas returns the ranges of the dynamic loader's own tables: they contain addresses that
+// no code follows.
 func (f *File) dynamicAreas() []Range {
 	d := &f.dyn
 	out := []Range{{d.rela, d.rela + d.relaLen}, {d.jmprel, d.jmprel + d.jmprelSize}, {d.relr, d.relr + d.relrLen}}

@@ -26,23 +26,23 @@ func (f *File) rawSym(b []byte) rawSym {
 	}
 }
 
-// Symbols returns the defined symbols of .symtab and .dynsym, sorted by address,
-// every version of each. A symbol of both tables is given once, as dynamic.
-// The slice is shared: do not change it.
+// Symbols returns the defined symbols of .symtab and .dynsym, sorted by address, with all versions.
+// A symbol that is in both tables is returned once, as dynamic. The slice is shared and must not be
+// changed.
 func (f *File) Symbols() []Symbol {
 	f.symbolsOnce.Do(f.loadSymbols)
 	return f.symbols
 }
 
-// Undefined returns the names of imported symbols, sorted, without versions. The
-// slice is shared: do not change it.
+// Undefined returns the names of imported symbols, sorted, without versions. The slice is shared
+// and must not be changed.
 func (f *File) Undefined() []string {
 	f.symbolsOnce.Do(f.loadSymbols)
 	return f.undefined
 }
 
-// Lookup returns every symbol of that name: all versions, all statics of the
-// name. Empty if there is none.
+// Lookup returns all symbols of that name: all versions, and all local symbols. The result is empty
+// if there is none.
 func (f *File) Lookup(name string) []Symbol {
 	f.symbolsOnce.Do(f.loadSymbols)
 	var out []Symbol
@@ -65,12 +65,12 @@ func (f *File) loadSymbols() {
 	}
 }
 
-// mergeSymbols joins tables, sorted by address and name, dropping a symbol
-// that an earlier table has with the same name, version and address.
+// mergeSymbols returns the symbols of all tables, sorted by address and name. A symbol is dropped
+// if an earlier table has one with the same name, version and address.
 func mergeSymbols(tables ...[]Symbol) []Symbol {
 	unsorted := slices.Concat(tables...)
-	// The numbers are sorted in place of the symbols, which are large to move; the
-	// number itself then decides between equals, as it would in a stable sort.
+	// The indices are sorted instead of the symbols, which are large to move. Equal symbols are
+	// ordered by index, as in a stable sort.
 	order := make([]int32, len(unsorted))
 	for i := range order {
 		order[i] = int32(i)
@@ -106,7 +106,7 @@ func symbolLess(a, b *Symbol) bool {
 	return (a.Kind == TLS) != (b.Kind == TLS) && b.Kind == TLS
 }
 
-// dynamicSymbols reads .dynsym by way of PT_DYNAMIC.
+// dynamicSymbols reads .dynsym, which it finds through PT_DYNAMIC.
 func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 	if f.dyn.symtab == 0 {
 		return nil, nil
@@ -208,7 +208,7 @@ func (f *File) parseSymtab(b []byte, names stringTable) []Symbol {
 	return out
 }
 
-// splitVersion parts "name@@VERSION" and "name@VERSION", as the linker writes
+// splitVersion splits "name@@VERSION" and "name@VERSION", the form in which the linker writes
 // versions into .symtab.
 func splitVersion(s string) (name, version string) {
 	i := strings.IndexByte(s, '@')
@@ -218,8 +218,8 @@ func splitVersion(s string) (name, version string) {
 	return s[:i], strings.TrimPrefix(s[i+1:], "@")
 }
 
-// symbol judges one entry; absolute symbols, sections and files name nothing in
-// the image.
+// symbol returns the Symbol of one entry; false for absolute symbols, sections and files, which
+// denote nothing in the image.
 func (f *File) symbol(raw rawSym, name string) (Symbol, bool) {
 	index := elf.SectionIndex(raw.shndx)
 	if index >= elf.SHN_LORESERVE && index != elf.SHN_XINDEX {
@@ -238,7 +238,7 @@ func (f *File) symbol(raw rawSym, name string) (Symbol, bool) {
 		s.Kind = TLS
 	case elf.STT_GNU_IFUNC:
 		s.Kind = IFunc
-	case elf.STT_NOTYPE: // hand-written assembly; "$x" and kin mark arm64 code and data
+	case elf.STT_NOTYPE: // hand-written assembly; "$x" and similar names mark arm64 code and data
 		s.Kind = Func
 		return s, !strings.HasPrefix(name, "$") && f.executable(raw.value)
 	default:

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// UnseenKind is a way to order threads that a watcher of pthread calls misses.
+// UnseenKind is a kind of synchronisation that is not visible in pthread calls.
 type UnseenKind uint8
 
 // The kinds.
@@ -20,7 +20,7 @@ const (
 	UnseenCall                      // a call of a library's atomic or futex function
 )
 
-// String names the kind for people.
+// String returns the kind as text for people.
 func (k UnseenKind) String() string {
 	switch k {
 	case UnseenAtomic:
@@ -33,30 +33,28 @@ func (k UnseenKind) String() string {
 	return "unknown"
 }
 
-// UnseenSite is one place of such an ordering.
+// UnseenSite is an instruction that synchronises in such a way.
 type UnseenSite struct {
-	Func   Range // the extent that contains it
+	Func   Range // the function extent that contains it
 	Addr   uint64
 	What   UnseenKind
 	Callee string   // the imported function that is called, or ""
-	Mem    insn.Mem // what an atomic instruction changes; Size 0 if nothing, as a fence
+	Mem    insn.Mem // the memory that an atomic instruction changes; Size is 0 if there is none, as with a fence
 }
 
-// Unseen is all ordering that a file's own code may make without pthread calls.
-// Plain loads and stores of an atomic type are not in it: on x86-64 they look
-// like any other.
+// Unseen describes all synchronisation that a file's own code may perform without pthread calls. It
+// does not contain plain loads and stores of an atomic type: on x86-64 they look like any other.
 type Unseen struct {
 	Sites   []UnseenSite // sorted by address
 	Imports []string     // imported functions that order threads, called here or not
-	// Unknown are the extents, or the rest of them, that could not be decoded
-	// and may hide more.
+	// Unknown are the extents, or the rest of them, that could not be decoded and may contain more.
 	Unknown []Range
-	// Hints are places in the file's data that an atomic instruction may change
-	// through a register: its function has their address. Sorted, without doubles.
+	// Hints are the places in the file's data that an atomic instruction may change through a
+	// register, because its function makes their address. They are sorted, without duplicates.
 	Hints []Hint
 }
 
-// Hint is Size bytes of data at Addr, and the function that may change them.
+// Hint is a range of data, Size bytes at Addr, and the function that may change it atomically.
 type Hint struct {
 	Addr uint64
 	Size int
@@ -93,17 +91,16 @@ func (f *File) ImportsOrdering() bool {
 	})
 }
 
-// Restartable reports whether the file may have restartable sequences (rseq(2)), which
-// the kernel starts again where they were interrupted: stepping a copy of one of their
-// instructions takes that protection from the rest. Without sections nobody knows.
+// Restartable reports whether the file may contain restartable sequences (rseq(2)), which the
+// kernel restarts if they are interrupted. Single-stepping a copy of one of their instructions
+// removes that protection from the rest. If the file has no section headers, the result is true.
 func (f *File) Restartable() bool {
 	return len(f.elf.Sections) == 0 || f.elf.Section("__rseq_cs") != nil
 }
 
-// UnseenSync looks through all functions for ordering that does not go through
-// pthread calls. The linkage table is left out; start-up code and a statically
-// linked libc are not: their functions are for the caller to recognise. Errors
-// are those of reading the code.
+// UnseenSync finds, in all functions, synchronisation that does not use pthread calls. The
+// procedure linkage table is left out. Start-up code and a statically linked libc are included: the
+// caller must recognise their functions. The errors are those of reading the code.
 func (f *File) UnseenSync() (Unseen, error) {
 	u := Unseen{}
 	for _, name := range f.Undefined() {
@@ -132,11 +129,11 @@ func (u *Unseen) sort() {
 	u.Hints = slices.Compact(u.Hints)
 }
 
-// maxHeld bounds the addresses of data that are kept of one function.
+// maxHeld bounds the number of data addresses that are kept for one function.
 const maxHeld = 32
 
-// held is the data whose addresses a function makes, and what its atomic
-// instructions do through registers.
+// held contains the data addresses that a function makes, and the operands of its atomic
+// instructions that use a register.
 type held struct {
 	data []uint64
 	mems []insn.Mem
@@ -169,8 +166,8 @@ func (h *held) hints(f *File, fn Range, u *Unseen) {
 	}
 }
 
-// IsData reports whether an address is of data that the file is loaded with and may
-// write, zeroed data included.
+// IsData reports whether an address is in a writable, not executable segment of the file, including
+// its zero-initialised part.
 func (f *File) IsData(addr uint64) bool {
 	for i := range f.segments {
 		if s := &f.segments[i]; s.addr <= addr && addr-s.addr < s.memsz {
@@ -180,7 +177,7 @@ func (f *File) IsData(addr uint64) bool {
 	return false
 }
 
-// slotTarget returns the file's own variable whose address a slot of the global
+// slotTarget returns the address of the file's own variable whose address a slot of the global
 // offset table holds.
 func (f *File) slotTarget(slot uint64) (uint64, bool) {
 	name := f.slots()[slot]
@@ -225,9 +222,9 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 	return nil
 }
 
-// fenceOnStack finds the fence that compilers make of an indivisible operation
-// on the stack's top that changes nothing (lock orq $0, (%rsp)): it orders what
-// is written otherwise, and tells nobody anything.
+// fenceOnStack reports whether an instruction is the fence that compilers make from an atomic
+// operation on the top of the stack that changes nothing (lock orq $0, (%rsp)). It orders other
+// accesses, but does not communicate with other threads by itself.
 func fenceOnStack(in *insn.Inst, code []byte) bool {
 	if !in.Locked || in.NMem == 0 || in.Mem[0].Base != insn.RSP || in.Mem[0].Fixed {
 		return false
@@ -236,8 +233,8 @@ func fenceOnStack(in *insn.Inst, code []byte) bool {
 	return shortConstant(bytes) && bytes[len(bytes)-1] == 0
 }
 
-// shortConstant reports whether an instruction's operand is a constant of one
-// byte: its opcode, behind prefixes, is 0x83.
+// shortConstant reports whether an instruction has an immediate operand of one byte: its opcode,
+// after prefixes, is 0x83.
 func shortConstant(code []byte) bool {
 	for _, b := range code {
 		if b != 0xf0 && b&0xf0 != 0x40 {
@@ -259,8 +256,8 @@ func (f *File) unseen(in *insn.Inst, plt map[uint64]string) (what UnseenKind, ca
 	return what, callee, ok
 }
 
-// callee names the import that an instruction calls or jumps to, by a stub or
-// by the slot itself (-fno-plt).
+// callee returns the name of the import that an instruction calls or jumps to, through a stub or
+// directly through the slot (-fno-plt).
 func (f *File) callee(in *insn.Inst, plt map[uint64]string) string {
 	switch in.Kind {
 	case insn.Call, insn.Jump, insn.CondJump:
@@ -275,9 +272,9 @@ func (f *File) callee(in *insn.Inst, plt map[uint64]string) string {
 	return ""
 }
 
-// orderingImports are prefixes of functions that order threads by atomics or
-// futexes: libatomic's, and what libstdc++ and libc++ keep out of line for
-// futures and atomic waits.
+// orderingImports are the name prefixes of functions that synchronise threads by atomics or
+// futexes: libatomic's, and those that libstdc++ and libc++ keep out of line for futures and atomic
+// waits.
 var orderingImports = [...]string{
 	"__atomic_", "__sync_", "atomic_flag_", "atomic_thread_fence",
 	"_ZNSt28__atomic_futex_unsigned_base",

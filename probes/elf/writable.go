@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Writable returns where the program's own code writes while it runs, as linked and
-// sorted: the writable segments without what the dynamic linker makes read-only
-// once it has relocated it (RELRO).
+// Writable returns the ranges that the program's own code may write while it runs, as linked and
+// sorted: the writable segments, except for the part that the dynamic linker makes read-only after
+// relocation (RELRO).
 func (f *File) Writable() []Range {
 	var out, sealed []Range
 	for _, p := range f.elf.Progs {
@@ -32,7 +32,7 @@ func (f *File) Writable() []Range {
 	return out
 }
 
-// without cuts a range out of others.
+// without returns the ranges without the part that cut covers.
 func without(from []Range, cut Range) []Range {
 	var out []Range
 	for _, r := range from {
