@@ -46,7 +46,7 @@ type Options struct {
 	// RingBytes is the size of the ring buffer: a power of two of at least one page.
 	// Default: attach.DefaultRingBytes.
 	RingBytes int
-	// Stacks selects what is recorded about the source location of an event.
+	// Stacks selects what is recorded about the call stack of an event.
 	Stacks attach.Stacks
 	// Handler receives records and call stacks. One goroutine calls it.
 	Handler Handler
@@ -305,8 +305,9 @@ func (s *Session) Notes() []string {
 	return notes
 }
 
-// Modules returns the files that were mapped so far, ordered by the index of their first site.
-// Files without sites come first, then the program.
+// Modules returns the files that were mapped so far, ordered by the index of their first site,
+// and then by when they were found. Files without probes have index 0 and so come first. Of the
+// files with probes, the program comes first.
 func (s *Session) Modules() []*Module {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ import (
 // The exit statuses of docs/cli.md.
 const (
 	exitUsage    = 2
-	exitFindings = 66 // as of ThreadSanitizer
+	exitFindings = 66 // the exit status of ThreadSanitizer
 )
 
 func main() {
