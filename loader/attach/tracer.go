@@ -393,10 +393,10 @@ func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 type Lost struct {
 	Records uint64 // lost events
 	Lives   uint64 // of these, those that report beginnings and ends of threads, or libraries
-	Stacks  uint64 // call stacks that are missing
-	Cut     uint64 // call stacks that may be incomplete, for lack of room for the copied stack
+	Stacks  uint64 // new call stacks whose record had no room
+	Cut     uint64 // call stacks that may be incomplete: no room for the copy, or one ID for several
 	Pending uint64 // calls whose return was not recognised
-	Places  uint64 // events whose call stack had no room in the table; each sent a copy of its own
+	Places  uint64 // events whose call stack had no room in the table; each got an ID of its own
 	Blocks  uint64 // heap blocks that had no room in the table; their end was not recorded
 }
 
