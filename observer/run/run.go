@@ -231,7 +231,7 @@ type Seen struct {
 	Peer    event.ThreadID   // the thread whose end it waits for
 	Timed   bool             // it gives up after a time limit
 	Place   event.StackID    // its call stack; 0 if unknown
-	By      []event.ThreadID // the known threads that hold the lock that it waits for
+	By      []event.ThreadID // the known threads that it waits for: holders of the lock, or for a reader waiting writers
 	Ended   bool             // the thread that held the lock has ended
 	Readers int              // number of unknown threads that hold the lock for reading
 }

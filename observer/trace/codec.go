@@ -7,17 +7,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// The functions code… are the forms of names in the file, field by field: a coder either
-// writes or reads them, so that both directions are one description.
+// The functions code… define the encoding of names in the file, field by field. Each serves
+// for both writing and reading, depending on its coder.
 
-// coder writes the fields that it is given, or fills them with what it reads. A reading
-// coder that finds something wrong makes its cursor bad.
+// coder writes the fields that are passed to it, or sets them to the values that it reads. A
+// reading coder sets bad in its cursor when it finds an error.
 type coder struct {
-	out    []byte              // what has been written
-	number func(string) uint64 // returns the number of a string, to be written
+	out    []byte              // the bytes written so far
+	number func(string) uint64 // returns the number of a string, for writing
 
-	in    *cursor // nil of a coder that writes
-	table []string
+	in    *cursor  // nil in a coder that writes
+	table []string // the strings of the block, by number, for reading
 }
 
 func (k *coder) uvarint(v *uint64) {
@@ -76,7 +76,8 @@ func (k *coder) text(s *string) {
 	}
 }
 
-// list codes a list of at most most elements: no more are written, and more are wrong.
+// list codes a list of at most most elements: further ones are not written, and a longer list
+// is an error when read.
 func list[T any](k *coder, all *[]T, most int, code func(*coder, *T)) {
 	n := uint64(min(len(*all), most))
 	k.uvarint(&n)

@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// key is a kind of event: all that events have in common which differ only in time and
-// value. A program makes events of few kinds again and again.
+// key is a kind of event: the fields that are equal in all events that differ only in time,
+// values and arguments. A program makes events of a few kinds again and again.
 type key struct {
 	thread, peer    event.ThreadID
 	object, object2 event.ObjectID
@@ -15,7 +15,7 @@ type key struct {
 	op              event.Op
 	kind            event.Kind
 	flags           event.Flags
-	args            uint8 // how many arguments each has
+	args            uint8 // number of arguments
 	fn              event.FuncID
 }
 
@@ -23,7 +23,7 @@ func keyOf(e *event.Event) key {
 	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Stack, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
 }
 
-// slots is how many kinds of event are known at once while writing.
+// slots is the size of the Writer's direct-mapped cache of kinds of event.
 const slots = 1 << 12
 
 func (k *key) slot() uint64 {
@@ -34,28 +34,29 @@ func (k *key) slot() uint64 {
 	return h >> (64 - 12)
 }
 
-// known is a kind of event that the current block has.
+// known is an entry of that cache: a kind of event that a block defines.
 type known struct {
-	block uint64
+	block uint64 // number of the block; the entry is valid only in this one
 	key   key
-	index uint64 // from 1
-	value uint64 // of its last event
-	args  [event.MaxArgs]uint64
+	index uint64                // number of the kind in the block, from 1
+	value uint64                // Value of the last event of the kind
+	args  [event.MaxArgs]uint64 // Args of the last event of the kind
 }
 
-// columns holds the events of the current block. Each event is the number of its kind, the
-// time since the event before, and the difference of its value to that of the event of its
-// kind before. Each of these has a column of its own, which compresses better than rows.
+// columns holds the events of the current block. Each event consists of the number of its
+// kind, the time since the previous event, and the difference of its value to that of the
+// previous event of its kind. Each of these has a column of its own, which compresses better
+// than rows.
 type columns struct {
-	first, last   uint64 // Seq
-	events        int
-	kinds         uint64
+	first, last   uint64 // Seq of the first and the last event
+	events        int    // number of events
+	kinds         uint64 // number of kinds defined
 	time          uint64 // of the last event
-	object, place uint64 // of the last kind
+	object, place uint64 // of the kind defined last
 
-	kind, index, times, values []byte
+	kind, index, times, values []byte // the columns: definitions of kinds, numbers of kinds, times, values
 
-	// What must have a name: stacks new to the file, and the highest identifiers.
+	// The identifiers that need names: stacks new to the file, and the highest other ones.
 	places  []event.StackID
 	objects event.ObjectID
 	threads event.ThreadID
@@ -73,8 +74,8 @@ func (c *columns) full() bool {
 func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
 func unzigzag(u uint64) uint64 { return u>>1 ^ -(u & 1) }
 
-// define appends a kind of event. Identifiers are written as differences to those of the
-// kind before, because events near in time have identifiers near each other.
+// define appends a kind of event. Objects and stacks are written as differences to those of
+// the previous kind, because events close in time have identifiers close to each other.
 func (c *columns) define(k *key) {
 	b := append(c.kind, byte(k.op), byte(k.kind))
 	b = binary.AppendUvarint(b, uint64(k.flags))
@@ -97,14 +98,14 @@ func (c *columns) define(k *key) {
 // cursor reads a column.
 type cursor struct {
 	b   []byte
-	at  int  // in b, of what is next
-	bad bool // it was read beyond its end
+	at  int  // index in b of the next byte
+	bad bool // the content is too short or wrong
 }
 
 // left returns the number of bytes that have not been read.
 func (c *cursor) left() int { return len(c.b) - c.at }
 
-// fail skips all that is left and makes the cursor bad.
+// fail skips the remaining bytes and sets bad.
 func (c *cursor) fail() { c.at, c.bad = len(c.b), true }
 
 func (c *cursor) byte() byte {

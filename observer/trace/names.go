@@ -12,22 +12,22 @@ import (
 // nameWriter collects the names of a block. Each name is written once in a file.
 type nameWriter struct {
 	namer   run.Namer
-	objects event.ObjectID // the last one written
-	threads event.ThreadID
-	funcs   event.FuncID
-	stacks  map[event.StackID]bool // written
+	objects event.ObjectID         // the last object written
+	threads event.ThreadID         // the last thread written
+	funcs   event.FuncID           // the last function written
+	stacks  map[event.StackID]bool // the stacks written
 
-	// Of the block at hand.
+	// The fields below belong to the current block.
 	index     map[string]uint64 // the numbers of strings, from 1
 	strings   []byte
-	sections  [sectionStarts + 1]section // by tag, those of names
+	sections  [sectionStarts + 1]section // the sections of names, by tag
 	formIndex map[string]uint64          // the numbers of encoded forms, from 1
 	forms     []byte
-	form      coder // reused
+	form      coder // scratch of formNumber
 }
 
-// section is a section of names: the fields of count things, the first of which has the
-// identifier first.
+// section is a section of names: the encoded fields of count threads, objects, functions,
+// stacks or forms, the first of which has the identifier first.
 type section struct {
 	content      []byte
 	first, count uint64
@@ -40,8 +40,8 @@ func newNameWriter(n run.Namer) nameWriter {
 	return nameWriter{namer: n, stacks: map[event.StackID]bool{}, index: map[string]uint64{}, formIndex: map[string]uint64{}}
 }
 
-// collect adds the names that events of c are the first to need. It calls full when
-// there is enough for one block, which writes the block.
+// collect adds the names that no events before those of c needed. When the names fill a
+// block, it calls full, which writes the block.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
 		if n.size() < nameBytes {
@@ -80,7 +80,7 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 	return nil
 }
 
-// size returns how many bytes of names the block has.
+// size returns the number of bytes of names in the current block.
 func (n *nameWriter) size() int {
 	size := len(n.strings) + len(n.forms)
 	for i := range n.sections {
@@ -89,7 +89,7 @@ func (n *nameWriter) size() int {
 	return size
 }
 
-// add adds what code writes to a section.
+// add appends the fields that code writes to a section. Id is their identifier.
 func (n *nameWriter) add(tag byte, id uint64, code func(*coder)) {
 	s := &n.sections[tag]
 	if s.count++; s.count == 1 {
@@ -120,7 +120,7 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 	n.addStack(o.First)
 }
 
-// formNumber returns the number of a form in the block.
+// formNumber returns the number of a form in the block, and adds the form if it is new.
 func (n *nameWriter) formNumber(f *event.Form) uint64 {
 	k := &n.form
 	k.out, k.number = append(k.out[:0], byte(f.Class), f.Bits), n.string
@@ -148,7 +148,8 @@ func (n *nameWriter) addStack(id event.StackID) {
 	}
 }
 
-// string returns the number of a string in the block; 0 is "".
+// string returns the number of a string in the block, and adds the string if it is new; 0 is
+// "".
 func (n *nameWriter) string(s string) uint64 {
 	if s == "" {
 		return 0
@@ -164,7 +165,7 @@ func (n *nameWriter) string(s string) uint64 {
 	return i
 }
 
-// Shorten returns a name, cut to what a trace can hold: 16 KiB.
+// Shorten returns a name, cut to the largest length in a trace: 16 KiB.
 func Shorten(s string) string {
 	if len(s) <= maxString {
 		return s
@@ -176,7 +177,7 @@ func Shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// takeFirst appends to b the sections that stand before those of events, and empties them.
+// takeFirst appends to b the sections that precede those of events, and empties them.
 func (n *nameWriter) takeFirst(b []byte) []byte {
 	b = appendSection(b, sectionStrings, n.strings)
 	b = n.take(b, sectionPlaces)
@@ -188,7 +189,7 @@ func (n *nameWriter) takeFirst(b []byte) []byte {
 	return b
 }
 
-// takeLast appends to b the sections that stand behind those of events, and empties them.
+// takeLast appends to b the sections that follow those of events, and empties them.
 func (n *nameWriter) takeLast(b []byte) []byte {
 	if s := &n.sections[sectionForms]; s.count > 0 {
 		content := append(binary.AppendUvarint(nil, uint64(len(n.formIndex))), n.forms...)
@@ -200,7 +201,8 @@ func (n *nameWriter) takeLast(b []byte) []byte {
 	return n.take(n.take(b, sectionMembers), sectionStarts)
 }
 
-// take appends a section, which begins with numbers and the count, and empties it.
+// take appends a section to b and empties it. The section begins with the given numbers and
+// its count.
 func (n *nameWriter) take(b []byte, tag byte, numbers ...uint64) []byte {
 	s := &n.sections[tag]
 	if s.count > 0 {
@@ -210,7 +212,7 @@ func (n *nameWriter) take(b []byte, tag byte, numbers ...uint64) []byte {
 	return b
 }
 
-// appendCounted appends a section that begins with numbers.
+// appendCounted appends a section to b that consists of numbers, then content.
 func appendCounted(b []byte, tag byte, content []byte, numbers ...uint64) []byte {
 	var head []byte
 	for _, v := range numbers {

@@ -14,10 +14,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Error describes what is wrong with a trace, and where.
+// Error describes an error in a trace, and its position.
 type Error struct {
-	Name   string // of the trace
-	Offset int64  // in bytes, of the block or header that is wrong
+	Name   string // name of the trace
+	Offset int64  // offset in bytes of the wrong block or header
 	Err    error
 }
 
@@ -29,11 +29,11 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Cut describes what is missing of a trace that is cut short.
+// Cut describes where a trace is cut short.
 type Cut struct {
-	After   uint64 // Seq of the last event that is there; 0: none
-	Offset  int64  // of the end of what could be read, in bytes
-	Dropped int64  // bytes after that, of a block that is not whole
+	After   uint64 // Seq of the last event read; 0: none
+	Offset  int64  // offset in bytes of the end of the last whole block
+	Dropped int64  // bytes behind Offset, of an incomplete block
 }
 
 // String returns a sentence on what is missing.
@@ -53,38 +53,38 @@ const maxNames = 1 << 30
 type Reader struct {
 	in     *bufio.Reader
 	name   string
-	offset int64 // of what in gives next
-	start  int64 // of the block at hand
+	offset int64 // offset in the file of the next byte of in
+	start  int64 // offset in the file of the current block
 
 	dec      *zstd.Decoder
-	buf, raw []byte
-	left     int // events of the block
-	seq      uint64
-	kinds    []seen
-	defs     cursor
-	index    cursor
+	buf, raw []byte // the current block, compressed and decompressed
+	left     int    // events of the block that have not been returned
+	seq      uint64 // Seq of the next event
+	kinds    []seen // the kinds of event that the block has defined so far
+	defs     cursor // the column of definitions of kinds
+	index    cursor // the column of numbers of kinds
 	times    cursor
 	values   cursor
-	time     uint64
-	object   uint64 // of the last kind defined
-	place    uint64
-	args     [event.MaxArgs]uint64 // of the event that was read last
+	time     uint64                // of the last event
+	object   uint64                // of the kind defined last
+	place    uint64                // of the kind defined last
+	args     [event.MaxArgs]uint64 // of the last event
 
 	names   run.Names
-	strings map[string]string      // each once
-	shared  map[string]*event.Form // each once
-	size    int                    // of the names, roughly
+	strings map[string]string      // all strings, to share equal ones
+	shared  map[string]*event.Form // all forms by their encoding, to share equal ones
+	size    int                    // approximate bytes of the names
 	summary run.Summary
-	ended   bool // the last block has been read
-	cut     *Cut
-	err     error // that ended the reading
+	ended   bool  // the last block has been read
+	cut     *Cut  // nil if the trace is whole
+	err     error // the error that ended the reading; nil: none yet
 }
 
-// seen is a kind of event of the current block.
+// seen is a kind of event that the current block has defined.
 type seen struct {
 	key   key
-	value uint64
-	args  [event.MaxArgs]uint64
+	value uint64                // Value of the last event of the kind
+	args  [event.MaxArgs]uint64 // Args of the last event of the kind
 }
 
 // NewReader reads the header of a trace. Errors use the given name of the trace.
@@ -126,15 +126,15 @@ func (r *Reader) wrong(err error) error {
 // Names returns the names read so far; Source.
 func (r *Reader) Names() *run.Names { return &r.names }
 
-// Summary returns what is known of the run so far; Source.
+// Summary returns the last summary read, and whether the whole trace was read; Source.
 func (r *Reader) Summary() (s run.Summary, whole bool) { return r.summary, r.ended }
 
-// Cut returns, after io.EOF, what is missing; nil if the trace is whole.
+// Cut returns, after io.EOF, where the trace is cut short; nil if the trace is whole.
 func (r *Reader) Cut() *Cut { return r.cut }
 
-// Next reads the next event into e, all but its clock. After the last event the error is
-// io.EOF, also where the trace is cut short; see Cut. Where a block is damaged the error
-// is an *Error, and no event of the block is returned.
+// Next reads the next event into e, all fields except its clock. After the last event the
+// error is io.EOF, also if the trace is cut short; see Cut. If the checksum of a block does
+// not match, the error is an *Error, and no event of the block is returned.
 func (r *Reader) Next(e *event.Event) error {
 	for r.left == 0 {
 		if r.err != nil {
@@ -190,8 +190,8 @@ func (r *Reader) Next(e *event.Event) error {
 	return nil
 }
 
-// blockEnd returns an error unless the block held what its events needed, no less and no
-// more.
+// blockEnd returns an error if the columns of the block were too short for its events, or if
+// bytes are left.
 func (r *Reader) blockEnd() error {
 	for _, c := range []*cursor{&r.defs, &r.index, &r.times, &r.values} {
 		if c.bad {
@@ -209,7 +209,7 @@ func (r *Reader) broken(why string) error {
 	return r.err
 }
 
-// define reads the next kind of event, and refuses what no event can be.
+// define reads the next kind of event. It returns an error if no event can be of that kind.
 func (r *Reader) define() error {
 	c := &r.defs
 	k := key{op: event.Op(c.byte()), kind: event.Kind(c.byte())}
@@ -285,7 +285,7 @@ func (r *Reader) block() error {
 	return nil
 }
 
-// load reads a block as it is in the file. Where the file ends, the error is io.EOF.
+// load reads a block in its compressed form. At the end of the file the error is io.EOF.
 func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	r.start = r.offset
 	var b [blockHeaderSize]byte
@@ -319,8 +319,8 @@ func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	return h, r.buf, nil
 }
 
-// errNothing is the error of a file that ends before its first block does. To report no
-// findings would be a statement on a run of which nothing is known.
+// errNothing is the error of a file that ends before its first block does. A report without
+// findings would be a false statement about such a run.
 var errNothing = errors.New("the trace is cut short before anything of the run is in it")
 
 func (r *Reader) cutHere(dropped int) error {
@@ -375,7 +375,7 @@ func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
 	return out, nil
 }
 
-// sections reads the names of a block, and finds the columns of its events.
+// sections reads the names and the summary of a block, and finds the columns of its events.
 func (r *Reader) sections() error {
 	b := cursor{b: r.raw}
 	var table []string

@@ -12,14 +12,14 @@ import (
 
 var errNames = errors.New("the names of the block are cut short")
 
-// wrongNames are the errors of sections that say more than errNames does.
+// wrongNames has, by tag, the errors of sections that have a more precise one than errNames.
 var wrongNames = map[byte]error{
 	sectionForms:   errors.New("what the block says of values is cut short or cannot be"),
 	sectionMembers: errors.New("what the block says of types is cut short or cannot be"),
 	sectionStarts:  errors.New("what the block says of functions' first lines is cut short or cannot be"),
 }
 
-// charge counts the memory that names take.
+// charge adds n bytes to the memory of the names, and returns an error beyond maxNames.
 func (r *Reader) charge(n int) error {
 	if r.size += n; r.size > maxNames {
 		return fmt.Errorf("the names of the trace take more than %d bytes", maxNames)
@@ -47,8 +47,9 @@ func (r *Reader) stringTable(c *cursor) ([]string, error) {
 	return table, nil
 }
 
-// readNames reads a section of things that are numbered from the first unknown one. Size
-// returns how much memory one takes, about.
+// readNames reads a section of threads, objects or functions, which are numbered from the
+// first unknown one; known is how many are known. Size returns the approximate memory of
+// one, in bytes.
 func readNames[T any](r *Reader, k *coder, what string, known int, code func(*coder, *T), size func(*T) int, add func(T)) error {
 	c := k.in
 	if first := c.uvarint(); first != uint64(known+1) {
@@ -108,7 +109,7 @@ func (r *Reader) starts(k *coder) error {
 	c := k.in
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
 		id := event.StackID(c.number())
-		frames := slices.Clone(r.names.Frames(id)) // others may read the known ones now
+		frames := slices.Clone(r.names.Frames(id)) // other goroutines may read the old slice
 		if count := c.uvarint(); c.bad || count != uint64(len(frames)) {
 			return errNames
 		}
@@ -123,7 +124,7 @@ func (r *Reader) starts(k *coder) error {
 	return c.whole()
 }
 
-// members reads what known objects are parts of.
+// members reads Member and Class of known objects.
 func (r *Reader) members(k *coder) error {
 	return r.known(k, func() (func(*run.Object), bool) {
 		var read run.Object
@@ -151,7 +152,8 @@ func (r *Reader) forms(k *coder) error {
 	})
 }
 
-// known reads a section that adds to known objects. Read reads what is added to one.
+// known reads a section that adds fields to known objects. Read reads the fields of one
+// object, and returns the function that sets them.
 func (r *Reader) known(k *coder, read func() (change func(*run.Object), ok bool)) error {
 	c := k.in
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
@@ -165,7 +167,7 @@ func (r *Reader) known(k *coder, read func() (change func(*run.Object), ok bool)
 	return c.whole()
 }
 
-// form reads one form, and returns that of an earlier block if it is the same.
+// form reads one form. If an equal one was read before, it returns that.
 func (r *Reader) form(k *coder) (*event.Form, error) {
 	c := k.in
 	f := &event.Form{Class: event.FormClass(c.byte()), Bits: c.byte()}
@@ -199,11 +201,10 @@ func (r *Reader) form(k *coder) (*event.Form, error) {
 	return f, nil
 }
 
-// maxFormKey bounds what a form takes, in bytes: its names, and two numbers with
-// each.
+// maxFormKey bounds the bytes of an encoded form: its names, and two numbers with each.
 const maxFormKey = event.MaxFormText + 24*event.MaxFormNames
 
-// whole returns an error if something is missing or left over.
+// whole returns an error if the content was too short or wrong, or bytes are left.
 func (c *cursor) whole() error {
 	if c.bad || c.left() > 0 {
 		return errNames

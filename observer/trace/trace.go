@@ -1,12 +1,12 @@
-// Package trace is the file form of a run: its events, without clocks, and the
-// names that make them readable where the binaries are not. docs/trace-format.md
-// describes the format byte by byte.
+// Package trace is the file format of a run: its events, without clocks, and the names that
+// make them readable on machines without the binaries. docs/trace-format.md describes the
+// format byte by byte.
 //
-// A Writer takes events in order, and a run.Namer that knows their names; a Reader
-// returns the same again. A trace is a header and blocks. The events of a block can be
-// decoded without any other block. It has checksums, and the names that its events are
-// the first to need, so that a file cut at any byte is read up to its last whole block.
-// The package knows no analysis: whoever reads events computes their clocks again.
+// A Writer receives events in order, and a run.Namer for their names; a Reader returns the
+// same events and names. A trace is a header and blocks. The events of a block can be
+// decoded without any other block. A block has checksums, and the names that no earlier
+// block needed, so that a file cut at any byte is read up to its last whole block.
+// The package knows no analysis: the reader of events computes their clocks again.
 package trace
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Source is what the events of a run are read from, in order.
+// Source returns the events of a run, in order.
 type Source interface {
-	// Next fills e, all but its clock. At the end the error is io.EOF.
+	// Next sets all fields of e except its clock. At the end the error is io.EOF.
 	Next(e *event.Event) error
 	// Names returns the names of the events so far.
 	Names() *run.Names
-	// Summary returns what is known so far; whole reports whether that is all.
+	// Summary returns the summary of the run so far; whole reports whether it is complete.
 	Summary() (s run.Summary, whole bool)
 }
 
@@ -32,17 +32,17 @@ const (
 	headerSize      = 16
 	blockHeaderSize = 36
 	blockMark       = "TPBK"
-	flagEnd         = 1 // the last block
+	flagEnd         = 1 // flag of the last block
 
-	maxRaw    = 8 << 20 // of a block, decompressed, in bytes
-	maxEvents = 1 << 20 // of a block
+	maxRaw    = 8 << 20 // bytes of a block that a Reader accepts, decompressed
+	maxEvents = 1 << 20 // events of a block that a Reader accepts
 
-	// What a Writer puts into one block at most, far less than a Reader accepts.
-	blockEvents = 1 << 16
-	blockBytes  = 1 << 20
-	nameBytes   = 1 << 20
-	maxString   = 1 << 14
-	maxPatterns = 1 << 10 // that ask for one function
+	// The bounds of a block that a Writer makes, far below those of a Reader.
+	blockEvents = 1 << 16 // events
+	blockBytes  = 1 << 20 // bytes of events
+	nameBytes   = 1 << 20 // bytes of names, about
+	maxString   = 1 << 14 // bytes of a string
+	maxPatterns = 1 << 10 // patterns that match one function
 )
 
 // The sections of a block.
@@ -62,7 +62,7 @@ const (
 	sectionStarts
 )
 
-// MaxFrames bounds the frames of a stack in a trace; outer ones beyond are left out.
+// MaxFrames bounds the frames of a stack in a trace; the outermost ones beyond it are omitted.
 const MaxFrames = 128
 
 // IsTrace reports whether a file that begins like this is a trace, whole or cut.

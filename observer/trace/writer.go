@@ -19,46 +19,47 @@ import (
 
 // WriterOptions configures a Writer.
 type WriterOptions struct {
-	// Names is asked once for each identifier that events mention, from the goroutine of
-	// the Writer. Default nil: nothing has a name.
+	// Names returns the names of identifiers. It is called once for each identifier in
+	// events, from the goroutine of the Writer. Default nil: there are no names.
 	Names run.Namer
-	// Start returns what is known of the run when the first block is written, for a file
-	// that may be cut short. It is called from the goroutine of the Writer. Default nil:
-	// nothing is known.
+	// Start returns the summary of the run that the first block contains, for a file that
+	// may be cut short. It is called from the goroutine of the Writer. Default nil: the
+	// first block has no summary.
 	Start func() run.Summary
-	// Fresh, if not nil, is called within Event with events that may have new identifiers:
-	// with one event of each kind in each block.
+	// Fresh, if not nil, is called within Event with the events that may have new
+	// identifiers: with at least one event of each kind in each block.
 	Fresh func(*event.Event)
-	// FlushEvery is how long an event may wait to be written in a run that makes few
+	// FlushEvery bounds the time that an event waits to be written in a run that makes few
 	// events. Default 0: a second. Negative: until a block is full.
 	FlushEvery time.Duration
 }
 
 const (
 	defaultFlush = time.Second
-	// queued bounds the blocks that wait for the disk, and for names.
+	// queued bounds the blocks that wait for their names and for the disk.
 	queued = 16
 )
 
-// Writer writes a trace. Event takes events. A goroutine of the Writer names, compresses
-// and writes them, until Close ends it. When that goroutine is more than a few blocks
-// behind, Event waits. Event is for one goroutine, and allocates nothing for each event.
+// Writer writes a trace. Event receives events. A goroutine of the Writer adds names,
+// compresses and writes them, until Close ends it. When that goroutine is more than a few
+// blocks behind, Event waits. Event is for one goroutine, and allocates nothing for each
+// event.
 type Writer struct {
 	mu     sync.Mutex // guards cur and closed; held by Event, Close and the flusher
 	cur    *columns
 	closed bool
 
-	block  uint64 // counts blocks; an element of known that belongs to another block is stale
-	known  []known
-	marked map[event.StackID]bool // stacks whose names have been asked for
+	block  uint64                 // number of the current block
+	known  []known                // direct-mapped cache by key.slot; entries of other blocks are stale
+	marked map[event.StackID]bool // stacks that this block or an earlier one names
 
-	queue   chan *columns
-	free    chan *columns
-	drained chan struct{} // closed when the queue is empty for good
-	end     chan *run.Summary
-	done    chan struct{} // closed when the writing goroutine has ended
-	stop    chan struct{} // ends the flusher
-	stopped chan struct{} // closed when it has
+	queue   chan *columns     // full blocks, to be written
+	free    chan *columns     // written blocks, to be reused
+	drained chan struct{}     // closed when all blocks of the queue were written, after Drain
+	end     chan *run.Summary // receives the summary of the end; nil for CloseCut
+	done    chan struct{}     // closed when the writing goroutine has ended
+	stop    chan struct{}     // closed to end the flushing goroutine
+	stopped chan struct{}     // closed when the flushing goroutine has ended
 
 	failed atomic.Bool
 	err    error // valid once done is closed
@@ -68,8 +69,8 @@ type Writer struct {
 	enc      *zstd.Encoder
 	opts     WriterOptions
 	names    nameWriter
-	raw, buf []byte // of the block at hand
-	written  uint64 // Seq of the last event that out has
+	raw, buf []byte // the current block, decompressed and compressed
+	written  uint64 // Seq of the last event written to out
 	begun    bool   // the first block has been written
 }
 
@@ -101,10 +102,10 @@ func header() []byte {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
 
-// castagnoli returns the table of package crc32, which makes it once and shares it.
+// castagnoli returns the CRC-32C table, which package crc32 makes once and shares.
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
-// Event takes the next event of the run. Close returns its errors.
+// Event adds the next event of the run. Close returns its errors.
 func (w *Writer) Event(e *event.Event) {
 	if w.failed.Load() {
 		return
@@ -155,7 +156,7 @@ func (w *Writer) add(e *event.Event) {
 	}
 }
 
-// take returns the current block and begins another.
+// take returns the current block and begins a new one.
 func (w *Writer) take() *columns {
 	c := w.cur
 	select {
@@ -168,8 +169,8 @@ func (w *Writer) take() *columns {
 	return c
 }
 
-// flush writes the events of a quiet run after a while, so that little is lost if the tool
-// is killed. A run that fills the queue is not quiet.
+// flush writes incomplete blocks at intervals in a run that makes few events, so that little
+// is lost if the tool is killed. It skips a run that has filled the queue.
 func (w *Writer) flush() {
 	defer close(w.stopped)
 	every := w.opts.FlushEvery
@@ -197,11 +198,11 @@ func (w *Writer) flushNow() {
 	if w.closed || w.cur.events == 0 || len(w.queue) == cap(w.queue) {
 		return
 	}
-	w.queue <- w.take() // only we and Event send, under the lock: there is room
+	w.queue <- w.take() // does not block: all senders hold the lock, and there was room
 }
 
-// Drain writes all events so far. When it returns, only the names that Close needs will be
-// asked for. No Event may follow.
+// Drain writes all events so far. After it has returned, the Writer calls no method of Names.
+// No Event may follow.
 func (w *Writer) Drain() {
 	w.mu.Lock()
 	if !w.closed {
@@ -217,12 +218,12 @@ func (w *Writer) Drain() {
 	<-w.stopped
 }
 
-// Close writes what is left and the summary, and returns the first error since the
-// beginning. It does not close the file. Call it once.
+// Close writes the remaining events and the summary, and returns the first error since the
+// beginning. It does not close the file. It must be called once.
 func (w *Writer) Close(s run.Summary) error { return w.close(&s) }
 
-// CloseCut is Close for a run whose end is not known: the trace is read as one that is cut
-// short.
+// CloseCut is Close for a run whose end is not known. It writes no summary, so that a Reader
+// reports the trace as cut short.
 func (w *Writer) CloseCut() error { return w.close(nil) }
 
 func (w *Writer) close(s *run.Summary) error {
@@ -232,7 +233,7 @@ func (w *Writer) close(s *run.Summary) error {
 	return w.err
 }
 
-// write is what the writing goroutine does.
+// write writes blocks until the end of the trace. It is the body of the writing goroutine.
 func (w *Writer) write() {
 	defer close(w.done)
 	for c := range w.queue {
@@ -249,8 +250,8 @@ func (w *Writer) write() {
 	w.err = errors.Join(w.err, w.enc.Close())
 }
 
-// attempt calls f unless something has failed before: a file with a hole is worse than one
-// that is cut short.
+// attempt calls f unless an earlier call has failed: a file with a gap is worse than one that
+// is cut short.
 func (w *Writer) attempt(f func() error) {
 	if w.err != nil {
 		return
@@ -261,8 +262,8 @@ func (w *Writer) attempt(f func() error) {
 	}
 }
 
-// put writes a block of events, with the names that it is the first to need. Blocks of
-// names alone precede it if there are many names.
+// put writes a block of events, with the names that no earlier block needed. Blocks that have
+// only names precede it if there are many names.
 func (w *Writer) put(c *columns) error {
 	var s *run.Summary
 	if !w.begun {
@@ -279,8 +280,7 @@ func (w *Writer) put(c *columns) error {
 	return w.emit(c, s, 0)
 }
 
-// emit writes a block: the names collected and, where they are not nil, events and a
-// summary.
+// emit writes a block: the collected names, the events c and the summary s. Both may be nil.
 func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	var err error
 	w.raw = w.names.takeFirst(w.raw[:0])
@@ -329,14 +329,15 @@ func appendSummary(b []byte, s *run.Summary) ([]byte, error) {
 	return appendSection(b, sectionSummary, text), nil
 }
 
-// blockHeader stands before each block.
+// blockHeader is the header of a block. Raw and size are the bytes of its payload,
+// decompressed and compressed.
 type blockHeader struct {
 	flags, events, raw, size uint32
-	first                    uint64
-	sum                      uint32 // of the payload
+	first                    uint64 // Seq of the first event
+	sum                      uint32 // checksum of the compressed payload
 }
 
-// fillBlockHeader puts the header before the payload, which block has already.
+// fillBlockHeader writes the header before the payload, which block contains already.
 func fillBlockHeader(block []byte, h blockHeader) {
 	payload := block[blockHeaderSize:]
 	b := append(block[:0], blockMark...)
