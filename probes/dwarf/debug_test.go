@@ -10,8 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// hasUnit reports whether there is debug information of a source file of that
-// name.
+// hasUnit reports whether there is debug information for a source file of that name.
 func hasUnit(t *testing.T, f *elf.File, suffix string) bool {
 	t.Helper()
 	d, err := Of(f).Data()
@@ -61,7 +60,7 @@ func TestNoDebugInformation(t *testing.T) {
 	}
 }
 
-// split parts a program from its debug information.
+// split separates a program from its debug information.
 func split(t *testing.T, flags ...string) (program, debug string) {
 	t.Helper()
 	program = build(t, "gcc", "plain.c", append(flags, "-g")...)

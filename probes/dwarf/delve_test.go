@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// eachFixture compiles C and C++ by two compilers in two versions of DWARF.
+// eachFixture compiles C and C++ with two compilers and two versions of DWARF.
 func eachFixture(t *testing.T, test func(t *testing.T, f *elf.File)) {
 	for _, c := range []struct{ compiler, source string }{{"gcc", "sample.c"}, {"g++", "sample.cc"}, {"clang-19", "sample.c"}, {"clang++-19", "sample.cc"}} {
 		for _, flag := range []string{"-gdwarf-4", "-gdwarf-5"} {
@@ -34,7 +34,7 @@ func section(t *testing.T, f *elf.File, name string) []byte {
 	return b
 }
 
-// delve finds the expression of a location list that holds at an address.
+// delve returns the expression in a location list that is valid at an address.
 type delve struct {
 	four  *loclist.Dwarf2Reader
 	five  *loclist.Dwarf5Reader
@@ -67,8 +67,8 @@ func (d *delve) find(t *testing.T, at any, b Base, pc uint64) []byte {
 	return e.Instr
 }
 
-// TestLocationsAreThoseOfDelve: at the ends of every range of a location list, and beside
-// them, our reader and Delve's find the same.
+// TestLocationsAreThoseOfDelve checks that at both ends of every range of a location list, and next
+// to them, this package and Delve find the same location.
 func TestLocationsAreThoseOfDelve(t *testing.T) {
 	eachFixture(t, func(t *testing.T, f *elf.File) {
 		data, err := Of(f).Data()
@@ -123,7 +123,8 @@ func compareList(t *testing.T, e *dwarf.Entry, ours *Locations, d *delve, b Base
 	return len(all)
 }
 
-// TestSizesAreThoseOfTheLibrary: types have the sizes that the standard library computes.
+// TestSizesAreThoseOfTheLibrary checks that sizes of types are those that the standard library
+// computes.
 func TestSizesAreThoseOfTheLibrary(t *testing.T) {
 	eachFixture(t, func(t *testing.T, f *elf.File) {
 		data, err := Of(f).Data()
@@ -163,7 +164,7 @@ func TestSizesAreThoseOfTheLibrary(t *testing.T) {
 	})
 }
 
-// compareMembers compares the places of the members of a structure.
+// compareMembers compares the offsets of the members of a structure.
 func compareMembers(t *testing.T, tree *Tree, off dwarf.Offset, want dwarf.Type) {
 	s, ok := want.(*dwarf.StructType)
 	if !ok {

@@ -10,10 +10,10 @@ import (
 
 var run = elftest.Run
 
-// quiet keeps hostile build identifiers away from this machine's debug files.
+// quiet prevents hostile build identifiers from leading to debug files of this machine.
 var quiet = elf.Options{DebugDirs: []string{}}
 
-// build compiles a file of the test data of probes/elf and returns the program's path.
+// build compiles a file of the test data of probes/elf and returns the path of the program.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	return elftest.Build(t, compiler, filepath.Join("..", "elf", "testdata", source), flags...)

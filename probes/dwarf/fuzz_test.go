@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// FuzzPatched damages programs behind their headers, and reads all debug information
-// of what opens.
+// FuzzPatched damages programs after their headers, and reads all debug information of those that
+// can be opened.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -29,7 +29,7 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// readDebug reads all debug information as its users do: under recover.
+// readDebug reads all debug information as its users do, and recovers from panics.
 func readDebug(t *testing.T, f *elf.File) {
 	defer func() { _ = recover() }()
 	d, err := Of(f).Data()
@@ -71,8 +71,8 @@ func readLines(f *elf.File, unit *dwarf.Entry) {
 	r.Files()
 }
 
-// FuzzUnits judges headers and abbreviations without the file around them;
-// what passes is read by the standard library.
+// FuzzUnits checks headers and abbreviations without the file around them. Data that passes is read
+// by the standard library.
 func FuzzUnits(f *testing.F) {
 	f.Add(elftest.Unit4(0, 1, 0), elftest.Abbrev(1, 0x34, false, 3, 8))
 	f.Add(elftest.LE(uint32(8), uint16(5), uint8(1), uint8(8), uint32(0)), elftest.Abbrev(1, 0x11, true, 0x10, 0x17))

@@ -10,13 +10,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// debugFile is a program with debug sections.
+// debugFile returns a program with debug sections.
 func debugFile(sections ...any) *elftest.File {
 	return elftest.Debug(bytes.Repeat([]byte{0x90}, 64), 0x10000, sections...)
 }
 
-// TestLyingDebugInformation: structures that the standard library would read
-// out of all proportion are an error that names section and offset.
+// TestLyingDebugInformation checks that structures for which the standard library would take
+// disproportionate time or memory are an error that names section and offset.
 func TestLyingDebugInformation(t *testing.T) {
 	wide := []byte{1, 0x11, 0}
 	for range maxAttributes + 1 {
@@ -62,8 +62,8 @@ func TestLyingDebugInformation(t *testing.T) {
 	}
 }
 
-// TestEntriesAreBounded: one long name that every entry refers to, and empty
-// entries without end.
+// TestEntriesAreBounded has one long name that every entry refers to, and empty entries without
+// end.
 func TestEntriesAreBounded(t *testing.T) {
 	abbrev := []byte{1, 0x34, 0, 3, 0x0e, 0, 0, 0} // DW_TAG_variable, DW_AT_name, DW_FORM_strp
 	long := append(bytes.Repeat([]byte{'x'}, 1<<20), 0)
@@ -99,7 +99,7 @@ func TestEntriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestFilesDefinedByPrograms: a line number program may name files too, each
+// TestFilesDefinedByPrograms has a line number program that names files too, each of which is
 // joined with a long directory.
 func TestFilesDefinedByPrograms(t *testing.T) {
 	var program []byte

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// header5 makes a DWARF 5 line table header whose directory table is dirs.
+// header5 returns a DWARF 5 line table header whose directory table is dirs.
 func header5(dirs []byte) []byte {
 	body := []byte{5, 0, 8, 0, 0, 0, 0, 0, 1, 1, 1, 0xfb, 14, 1}
 	body = append(body, dirs...)

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// FuzzLocations: lists of locations end, and hold no more than there are bytes.
+// FuzzLocations checks that location lists end, and have no more entries than bytes.
 func FuzzLocations(f *testing.F) {
 	f.Add([]byte{4, 0, 8, 1, 0x55, 4, 8, 16, 2, 0x75, 0, 0}, int64(0), uint64(0))
 	f.Add([]byte{6, 0, 0, 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0, 0, 0, 0, 2, 4, 1, 0x50, 0}, int64(0), uint64(1))

@@ -15,7 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// splitFile makes a .dwo file, and one of its package.
+// splitFile returns a .dwo file, and a package made from it.
 func splitFile(t testing.TB, compiler, packer string, flags ...string) (dwo, dwp []byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func TestPackageIndexDamaged(t *testing.T) {
 	}
 }
 
-// Forms are changed in place, and nothing else is.
+// plainForms changes forms in place, and nothing else.
 func TestPlainForms(t *testing.T) {
 	in := []byte{1, 0x11, 1, 0x03, 0x82, 0x3e, 0x11, 0x81, 0x3e, 0x76, 0x21, 0x80, 0x7f, 0x55, 0x23, 0, 0, 2, 0x34, 0, 0x11, 0x29, 0, 0, 0, 0, 3, 0x24, 0, 0x3e, 0x0b, 0, 0, 0}
 	want := []byte{1, 0x11, 1, 0x03, 0x9a, 0x00, 0x11, 0x8f, 0x00, 0x76, 0x21, 0x80, 0x7f, 0x55, 0x0f, 0, 0, 2, 0x34, 0, 0x11, 0x0b, 0, 0, 0, 0, 3, 0x24, 0, 0x3e, 0x0b, 0, 0, 0}
@@ -81,7 +81,7 @@ func TestPlainForms(t *testing.T) {
 	}
 }
 
-// FuzzParts reads any file as one of split units and as a package of them.
+// FuzzParts reads any file as a file of split units and as a package of them.
 func FuzzParts(f *testing.F) {
 	f.Add([]byte{})
 	for _, c := range []struct{ compiler, packer, flags string }{{"gcc", "dwp", "-gdwarf-4"}, {"gcc", "dwp", "-gdwarf-4 -fdebug-types-section"}, {"clang-19", "llvm-dwp-19", "-gdwarf-5"}} {

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// TestSkimmer: passed over quickly, the entries of each unit are those that the
-// standard library reads.
+// TestSkimmer checks that the Skimmer returns, for each unit, the entries that the standard library
+// reads.
 func TestSkimmer(t *testing.T) {
 	for _, v := range []struct {
 		compiler, source string

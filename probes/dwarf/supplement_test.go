@@ -14,8 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// supplemented compiles a program twice and has dwz move what both share to a
-// file beside them; plain is the program as it was.
+// supplemented compiles a program twice and runs dwz, which moves the debug information that both
+// share to a third file. plain is the unchanged program.
 func supplemented(t *testing.T, compile string, dwz ...string) (program, shared, plain string) {
 	t.Helper()
 	testtool.Need(t, "gcc", "dwz")
@@ -27,7 +27,7 @@ func supplemented(t *testing.T, compile string, dwz ...string) (program, shared,
 	return program, shared, plain
 }
 
-// described returns the names that a type is made of, wherever its entries lie.
+// described returns the entries that have a name and a type, with the type, wherever they lie.
 func described(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	f := open(t, path)
@@ -60,7 +60,7 @@ func described(t *testing.T, path string) map[string]bool {
 	}
 }
 
-// What dwz has moved is read as if it had not.
+// Debug information that dwz has moved reads as before.
 func TestSupplementaryFile(t *testing.T) {
 	for _, c := range []struct{ name, compile, dwz string }{
 		{"dwarf 4", "-gdwarf-4", "-q"}, {"dwarf 5", "-gdwarf-5", "-q"}, {"debug_sup", "-gdwarf-5", "--dwarf-5"},
@@ -88,7 +88,7 @@ func TestSupplementaryFile(t *testing.T) {
 	}
 }
 
-// The file is found where its path leads, and by its build identifier.
+// The supplementary file is found by its path, and by its build identifier.
 func TestSupplementaryFilePlaces(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -114,7 +114,7 @@ func TestSupplementaryFilePlaces(t *testing.T) {
 	}
 }
 
-// Without the right file the rest is used, and that is said.
+// Without a matching supplementary file, the rest is read, and the problem is reported.
 func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 	program, shared, _ := supplemented(t, "-g", "-q")
 	_, other, _ := supplemented(t, "-gdwarf-4", "-q")
@@ -139,8 +139,8 @@ func TestSupplementaryFileOfAnotherBuild(t *testing.T) {
 	check(os.ErrNotExist)
 }
 
-// small returns a main file whose one entry has the forms given, and its value,
-// and a supplementary file of one entry.
+// small returns a main file with one entry of the given forms and value, and a supplementary file
+// of one entry.
 func small(version uint16, forms []byte, value ...any) (main, sup sections) {
 	unit := func(content []byte) []byte {
 		head := elftest.LE(version, uint32(0), uint8(8))
@@ -209,7 +209,7 @@ func TestSupplementRefuses(t *testing.T) {
 	}
 }
 
-// FuzzSupplement joins damaged sections; what passes is read to its end.
+// FuzzSupplement joins damaged sections, and reads the result completely if they pass.
 func FuzzSupplement(f *testing.F) {
 	for _, forms := range [][]byte{{0x49, 0xa0, 0x3e}, {3, 0xa1, 0x3e}, {3, 0x16}} {
 		main, sup := small(4, forms, uint32(12))
@@ -241,7 +241,7 @@ func FuzzSupplement(f *testing.F) {
 }
 
 func readAll(s sections) {
-	defer func() { _ = recover() }() // as its users do
+	defer func() { _ = recover() }() // as users of the package do
 	d, err := s.data()
 	if err != nil {
 		return

@@ -7,8 +7,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// No instruction that a disassembler knows with a lock prefix is passed over because
-// its bytes do not look like one.
+// No instruction to which a disassembler assigns a lock prefix is missed because of its bytes.
 func TestLockableKnowsAllThatIsLocked(t *testing.T) {
 	code := make([]byte, 16)
 	found := 0
@@ -38,14 +37,13 @@ func TestLockableKnowsAllThatIsLocked(t *testing.T) {
 	}
 }
 
-// lockableOps are those of the manual.
+// lockableOps are the instructions in the manual that accept a lock prefix.
 var lockableOps = []x86asm.Op{
 	x86asm.ADC, x86asm.ADD, x86asm.AND, x86asm.BTC, x86asm.BTR, x86asm.BTS, x86asm.CMPXCHG, x86asm.CMPXCHG8B, x86asm.CMPXCHG16B,
 	x86asm.DEC, x86asm.INC, x86asm.NEG, x86asm.NOT, x86asm.OR, x86asm.SBB, x86asm.SUB, x86asm.XADD, x86asm.XCHG, x86asm.XOR,
 }
 
-// locks reports whether the instruction may have a lock prefix, before an operand in
-// memory.
+// locks reports whether the instruction accepts a lock prefix and has an operand in memory.
 func locks(in x86asm.Inst) bool {
 	_, memory := in.Args[0].(x86asm.Mem)
 	return memory && slices.Contains(lockableOps, in.Op)

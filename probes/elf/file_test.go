@@ -108,8 +108,8 @@ func TestWithoutSectionHeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A static one's table goes on behind a terminator, and musl-gcc
-		// leaves no PT_GNU_EH_FRAME.
+		// The table of a static program continues after a terminator, and musl-gcc writes no
+		// PT_GNU_EH_FRAME.
 		if !v.static && v.compiler != "musl-gcc" {
 			if diff := cmp.Diff(frames, got); diff != "" {
 				t.Errorf("frames:\n%s", diff)
@@ -142,7 +142,7 @@ func TestNonsenseSectionHeadersAreIgnored(t *testing.T) {
 	}
 }
 
-// elfHeader makes the header of an empty ELF file.
+// elfHeader returns the header of an empty ELF file.
 func elfHeader(class elf.Class, data elf.Data, typ elf.Type, machine elf.Machine) []byte {
 	b := make([]byte, ehdrSize)
 	copy(b, elf.ELFMAG)
@@ -207,14 +207,14 @@ func TestOpenOfWhatIsNoFile(t *testing.T) {
 	if _, err := New(bytes.NewReader(nil), -1, "negative"); !errors.Is(err, ErrTruncated) {
 		t.Errorf("negative size: %v", err)
 	}
-	// A reader that has less than its size says.
+	// A reader with fewer bytes than the stated size.
 	h := elfHeader(elf.ELFCLASS64, elf.ELFDATA2LSB, elf.ET_DYN, elf.EM_X86_64)
 	if _, err := New(bytes.NewReader(h[:40]), 4096, "short"); !errors.Is(err, ErrTruncated) {
 		t.Errorf("short reader: %v", err)
 	}
 }
 
-// quiet keeps hostile build identifiers away from this machine's debug files.
+// quiet prevents hostile build identifiers from leading to debug files of this machine.
 var quiet = Options{DebugDirs: []string{}}
 
 func TestCutShortAtEveryLength(t *testing.T) {
@@ -229,7 +229,7 @@ func TestCutShortAtEveryLength(t *testing.T) {
 	}
 }
 
-// walk calls every getter.
+// walk calls every getter of the file.
 func walk(f *File) {
 	f.Arch()
 	f.PIE()
@@ -294,7 +294,7 @@ func ranges(limit uint64) *rapid.Generator[[]Range] {
 	}))
 }
 
-// TestRangeAlgebra compares with sets of single addresses.
+// TestRangeAlgebra compares the results with sets of single addresses.
 func TestRangeAlgebra(t *testing.T) {
 	const limit = 64
 	rapid.Check(t, func(t *rapid.T) {
@@ -321,7 +321,7 @@ func TestRangeAlgebra(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range a { // every start stays one
+		for _, r := range a { // every start is still the start of a range
 			if r.Lo < r.Hi && !slices.ContainsFunc(u, func(s Range) bool { return s.Lo == r.Lo }) {
 				t.Fatalf("start of %v is lost in %v", r, u)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// FuzzPatched damages programs behind their headers, and asks every question
-// of what opens, with hostile arguments too.
+// FuzzPatched damages programs after their headers, and calls all methods of those that can be
+// opened, also with hostile arguments.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -31,7 +31,7 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// ask asks of any address, offset and number.
+// ask calls methods of f with any as an address, an offset and a number, and closes f.
 func ask(t *testing.T, f *File, any uint64) {
 	for _, n := range []int{0, 1, 16, int(any)} {
 		if b, err := f.Bytes(any, n); err == nil && len(b) > max(n, 0) {
@@ -55,7 +55,7 @@ func ask(t *testing.T, f *File, any uint64) {
 	f.DebugPath()
 }
 
-// FuzzOpen walks every getter of whatever opens.
+// FuzzOpen calls every getter of files that can be opened.
 func FuzzOpen(f *testing.F) {
 	for _, flags := range [][]string{{"-g"}, {"-static", "-nostdlib", "-Wl,-e,main"}, {"-g", "-gz"}, {"-s"}} {
 		b, err := os.ReadFile(build(f, "gcc", "tiny.c", flags...))
@@ -77,8 +77,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzEhFrame checks that what is read lies in order and is never empty, and
-// that a table cut short gives a prefix.
+// FuzzEhFrame checks that extents are returned in order and are never empty, and that a truncated
+// table returns a prefix of them.
 func FuzzEhFrame(f *testing.F) {
 	file := open(f, build(f, "gcc", "plain.c"))
 	s := file.elf.Section(".eh_frame")

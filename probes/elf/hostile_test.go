@@ -25,7 +25,7 @@ func code(b []byte) elftest.Segment {
 
 var someCode = bytes.Repeat([]byte{0x90}, 64)
 
-// compressed is a section of SHF_COMPRESSED that claims a size.
+// compressed is a section with SHF_COMPRESSED that claims a size.
 func compressed(claim uint64, content []byte) []byte {
 	var b bytes.Buffer
 	z := zlib.NewWriter(&b)
@@ -38,8 +38,8 @@ func compressed(claim uint64, content []byte) []byte {
 	return append(elftest.LE(uint32(elf.COMPRESS_ZLIB), uint32(0), claim, uint64(1)), b.Bytes()...)
 }
 
-// TestLyingFiles: what claims too much is an error that names the file and the
-// place, and costs next to nothing.
+// TestLyingFiles checks that a file that claims too much is an error with its name and an offset,
+// and that it costs almost nothing.
 func TestLyingFiles(t *testing.T) {
 	plain := elftest.File{Entry: codeAt, Segments: []elftest.Segment{code(someCode)}}
 	patched := func(at int, v any) []byte {
@@ -117,8 +117,8 @@ func TestLyingFiles(t *testing.T) {
 	}
 }
 
-// TestSymbolsThatShareOneName: a symbol table of 24 MB whose every symbol has
-// the same name of 64 KiB would be terabytes to compare.
+// TestSymbolsThatShareOneName has a symbol table of 24 MB in which every symbol has the same name
+// of 64 KiB. Comparing these names would read terabytes.
 func TestSymbolsThatShareOneName(t *testing.T) {
 	long := append([]byte{0}, append(bytes.Repeat([]byte{'x'}, maxName-2), 0)...)
 	var table []byte
@@ -140,7 +140,7 @@ func TestSymbolsThatShareOneName(t *testing.T) {
 	}
 }
 
-// TestNamesWithoutEnd: a string table without NUL has no names.
+// TestNamesWithoutEnd checks that a string table without NUL contains no names.
 func TestNamesWithoutEnd(t *testing.T) {
 	table := elftest.LE(uint32(1), uint8(elf.STT_FUNC), uint8(0), uint16(1), uint64(codeAt), uint64(8))
 	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{
@@ -155,8 +155,8 @@ func TestNamesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestShrinkingFile: a file that is cut while it is read is an error that says
-// where, or a poorer answer; it is read, never mapped.
+// TestShrinkingFile checks that a file that is truncated while it is read yields an error with an
+// offset, or an incomplete result. The file is read, never mapped.
 func TestShrinkingFile(t *testing.T) {
 	path := build(t, "gcc", "sample.c", "-g")
 	content, err := os.ReadFile(path)
@@ -185,7 +185,7 @@ func TestShrinkingFile(t *testing.T) {
 	}
 }
 
-// TestNoRegularFile: a FIFO does not block, a device is not read.
+// TestNoRegularFile checks that a FIFO does not block, and that a device is not read.
 func TestNoRegularFile(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
@@ -198,7 +198,7 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// TestSparseFile: a terabyte that takes no room on the disk.
+// TestSparseFile has a file of a terabyte that uses no disk space.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sparse")
 	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{{Name: ".debug_info", Size: 1 << 39}, {Name: ".eh_frame", Size: 1 << 39}}}

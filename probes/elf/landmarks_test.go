@@ -18,7 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// checkLandmarks fails where what is given breaks its contract.
+// checkLandmarks fails if the landmarks are not sorted, unique and inside Text.
 func checkLandmarks(t testing.TB, f *File) {
 	t.Helper()
 	text := f.Text()
@@ -33,7 +33,7 @@ func checkLandmarks(t testing.TB, f *File) {
 	}
 }
 
-// wantLandmarks fails for each address that is missing.
+// wantLandmarks fails for each landmark that is missing.
 func wantLandmarks(t *testing.T, f *File, what string, want map[uint64]string) {
 	t.Helper()
 	if len(want) == 0 {
@@ -46,9 +46,9 @@ func wantLandmarks(t *testing.T, f *File, what string, want map[uint64]string) {
 	}
 }
 
-// assembly compiles a file of testdata to assembly and on to a program that
-// keeps the compiler's labels, and gives: the assembly, the addresses of its
-// labels, and the program without any symbols.
+// assembly compiles a file of testdata to assembly, and the assembly to a program that keeps the
+// compiler's labels. It returns the assembly, the addresses of its labels, and the program without
+// symbols.
 func assembly(t *testing.T, compiler, source string, flags ...string) (text string, labels map[string]uint64, stripped *File) {
 	t.Helper()
 	testtool.Need(t, compiler, "nm", "strip")
@@ -77,8 +77,8 @@ var (
 	callPad   = regexp.MustCompile(`\.uleb128 (\.L\w+)-\.LF\w*$`)
 )
 
-// TestLandingPads compares with what the compiler wrote into the exception
-// tables: of each four numbers of a call site the third.
+// TestLandingPads compares the landmarks with the exception tables that the compiler wrote: the
+// landing pad is the third of the four numbers of a call site.
 func TestLandingPads(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-fPIE", "-pie"}, {"-no-pie", "-fno-pie"}, {"-fPIE", "-pie", "-fno-reorder-blocks-and-partition"}, {"-fPIE", "-pie", "-fcf-protection=full"},
@@ -113,8 +113,7 @@ func TestLandingPads(t *testing.T) {
 
 var tableEntry = regexp.MustCompile(`\.quad\s+(\.L\w+|twice)\b`)
 
-// TestAddressesInData: a table of labels, in each way that a linker can write
-// it down.
+// TestAddressesInData has a table of labels in each form in which a linker can write it.
 func TestAddressesInData(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-no-pie", "-fno-pie"}, {"-static", "-fno-pie"}, {"-pie", "-fPIE"}, {"-static-pie", "-fPIE"}, {"-pie", "-fPIE", "-Wl,-z,pack-relative-relocs"},
@@ -153,7 +152,7 @@ var (
 	movLine      = regexp.MustCompile(`\t(?:mov|movq|push|pushq|cmp|cmpq|movabs) +\$0x([0-9a-f]+)`)
 )
 
-// TestLandmarksOfTools compares with what readelf and objdump show.
+// TestLandmarksOfTools compares the landmarks with the output of readelf and objdump.
 func TestLandmarksOfTools(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v variant, path string) {
 		f := open(t, path)
@@ -186,8 +185,8 @@ func TestLandmarksOfTools(t *testing.T) {
 	})
 }
 
-// TestUnreadableExceptionTable: what is damaged makes all of its function a
-// place where control may land, and is told.
+// TestUnreadableExceptionTable checks that all addresses of a function whose exception table is
+// damaged are landmarks, and that this is reported.
 func TestUnreadableExceptionTable(t *testing.T) {
 	path := build(t, "g++", "landing.cc", "-s")
 	whole := open(t, path)
@@ -219,8 +218,8 @@ func TestUnreadableExceptionTable(t *testing.T) {
 	}
 }
 
-// TestDamagedUnwindTable: code that it does not reach may have landing pads
-// anywhere.
+// TestDamagedUnwindTable checks that all addresses of code that a damaged table does not cover are
+// landmarks.
 func TestDamagedUnwindTable(t *testing.T) {
 	path := build(t, "g++", "landing.cc")
 	whole := open(t, path)
@@ -246,7 +245,7 @@ func TestDamagedUnwindTable(t *testing.T) {
 	}
 }
 
-// TestImmediates: constants of instructions, and distances that look like some.
+// TestImmediates has constants of instructions, and displacements that look like constants.
 func TestImmediates(t *testing.T) {
 	const base = 0x40000
 	for _, c := range []struct {
@@ -277,7 +276,7 @@ func TestImmediates(t *testing.T) {
 	}
 }
 
-// imageOf is a file of one segment at addr, all of it text.
+// imageOf returns a file of one segment at addr, all of it text.
 func imageOf(b []byte, addr uint64, arch insn.Arch) *File {
 	return &File{
 		name: "image", r: bytes.NewReader(b), size: uint64(len(b)), order: binary.LittleEndian, arch: arch,
@@ -290,7 +289,7 @@ func landmarkerOf(f *File) *landmarker {
 	return &landmarker{f: f, text: []Range{text}, bounds: text, tables: f.size, data: f.size, code: f.size, opaque: f.size}
 }
 
-// pack writes sorted addresses of words as packed relocations, as a linker does.
+// pack returns sorted addresses of words as packed relocations, as a linker writes them.
 func pack(at []uint64) []byte {
 	var out []byte
 	for i := 0; i < len(at); {
@@ -312,7 +311,7 @@ func pack(at []uint64) []byte {
 	return out
 }
 
-// TestPackedRelocations: what is packed comes out, in any layout of words.
+// TestPackedRelocations checks that packed relocations are read back, for any layout of words.
 func TestPackedRelocations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const base, size = 0x40000, 1 << 14
@@ -336,7 +335,7 @@ func TestPackedRelocations(t *testing.T) {
 	})
 }
 
-// TestCallSiteTables: tables in every encoding are read back.
+// TestCallSiteTables checks that tables in every encoding are read back.
 func TestCallSiteTables(t *testing.T) {
 	write := func(b []byte, enc byte, v uint64) []byte {
 		switch enc {
@@ -409,8 +408,8 @@ func TestArmConstants(t *testing.T) {
 	}
 }
 
-// TestOverlapIsBounded: many functions that share one huge table, and all of
-// whose addresses are given, cost no more than the file's size.
+// TestOverlapIsBounded checks that many functions that share one huge exception table, and whose
+// addresses are all landmarks, cost no more than the file's size.
 func TestOverlapIsBounded(t *testing.T) {
 	const base, size = 0x40000, 1 << 12
 	b := append([]byte{encOmit, encOmit, 0x01, 0xf0, 0x1f}, make([]byte, size-5)...) // 0xff0 bytes of sites
@@ -429,8 +428,8 @@ func TestOverlapIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLSDA reads what claims to be an exception table: it ends, and gives no
-// more landing pads than it has room for.
+// FuzzLSDA reads any bytes as an exception table. It checks that this ends, and returns no more
+// landing pads than fit into the bytes.
 func FuzzLSDA(f *testing.F) {
 	f.Add([]byte{0xff, 0x9b, 0x15, 0x01, 0x08, 0x10, 0x05, 0x40, 0x03, 0x20, 0x05, 0x00, 0x00}, uint64(0x1000), uint64(0x400))
 	f.Add([]byte{0x1b, 1, 0, 0, 0, 0xff, 0x03, 0x0d, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0}, uint64(0), ^uint64(0))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The index has each place that a search at every byte finds, and no other.
+// The index contains each place that a search at every byte finds, and no other.
 func TestMentionsAreThoseOfASearch(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	code := make([]byte, 4096)

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// TestPointers finds the words that hold an object's address, however the program
-// is linked.
+// TestPointers checks that the words that hold an object's address are found for each way of
+// linking the program.
 func TestPointers(t *testing.T) {
 	const source = `
 int aim[4] = {1}; static int other = 2;

@@ -23,7 +23,7 @@ type readelfSymbol struct {
 
 var symbolLine = regexp.MustCompile(`^\s*\d+: ([0-9a-f]+)\s+(\d+|0x[0-9a-f]+) (\w+)\s+(\w+)\s+\w+\s+(?:\[.*\]\s+)?(\w+) (\S+)`)
 
-// readelfSymbols returns the defined symbols of the kinds that we speak of.
+// readelfSymbols returns the defined symbols of the kinds that Symbol has.
 func readelfSymbols(t *testing.T, path string) []readelfSymbol {
 	var out []readelfSymbol
 	dynamic := false

@@ -57,7 +57,7 @@ func compile(t *testing.T, compiler, source string, flags ...string) *bin.File {
 	return f
 }
 
-// expected are the lines of a source that say `HITS` and whether they do.
+// expected returns the lines of a source that contain the comment "HITS".
 func expected(t *testing.T, source string) map[int]bool {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", source))
@@ -75,7 +75,7 @@ func expected(t *testing.T, source string) map[int]bool {
 	return want
 }
 
-// TestAccessesByLine: the lines that have accesses are those that say so.
+// TestAccessesByLine checks that the lines with accesses are those marked with "HITS".
 func TestAccessesByLine(t *testing.T) {
 	want := expected(t, "conn.c")
 	for _, c := range []struct{ compiler, flags string }{
@@ -136,7 +136,7 @@ func TestFindRefuses(t *testing.T) {
 	}
 }
 
-// TestBits: where bit fields lie, in the words of each version of DWARF.
+// TestBits checks the positions of bit fields, in the attributes of each version of DWARF.
 func TestBits(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-gdwarf-3"}, {"gcc", "-gdwarf-4"}, {"gcc", "-gdwarf-5"}, {"clang-19", "-gdwarf-3"}, {"clang-19", "-gdwarf-5"}} {
 		t.Run(c.compiler+c.flags, func(t *testing.T) {
@@ -166,8 +166,8 @@ func TestBits(t *testing.T) {
 	}
 }
 
-// TestLifetimes: the constructors and destructors of a type are found, its bases' and
-// the destructor that frees are not among them.
+// TestLifetimes checks that the constructors and destructors of a type are found, but not those of
+// its bases, nor the deleting destructor.
 func TestLifetimes(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++-19"} {
 		t.Run(compiler, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// FuzzField: whatever is written over a program, there is a result or an error.
+// FuzzField checks that a partly overwritten program yields a result or an error.
 func FuzzField(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -37,7 +37,7 @@ func FuzzField(f *testing.F) {
 	})
 }
 
-// FuzzParse: a name that is taken can be taken again, and means the same.
+// FuzzParse checks that a name that is accepted can be parsed again with the same meaning.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"state of struct conn", "a.b of ns::Q<int, long>", " of ", "x of of of y", "\xff of \xfe"} {
 		f.Add(s)

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// TestTotal: sums of numbers that nobody knows and of addresses, as the elements of arrays
-// are found by.
+// TestTotal checks sums of unknown numbers and of addresses, by which the elements of arrays are
+// found.
 func TestTotal(t *testing.T) {
 	f := &flow{p: &program{db: &database{types: map[dwarf.Offset]*typ{}}}}
 	job, i, j := &typ{shape: structure, size: 40}, &typ{source: true}, &typ{source: true}
@@ -41,7 +41,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// TestForget: what was made of a number is not mixed with what is made of the next.
+// TestForget checks that a value made from the old result of an instruction is not mixed with
+// values made from the new one.
 func TestForget(t *testing.T) {
 	n := &typ{source: true}
 	s := state{spills: code.Frame[value]{{At: -16, Value: value{kind: scaled, typ: n, by: 3}}, {At: -8, Value: value{kind: frame}}}}

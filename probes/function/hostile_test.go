@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elftest"
 )
 
-// FuzzPatched looks for functions in programs of which parts were written over.
+// FuzzPatched searches for functions in programs that were partly overwritten.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -41,8 +41,8 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// TestFindsAll: every function of the seeds that has a name is found by a glob, and
-// operands are in registers.
+// TestFindsAll checks that a glob finds every named function of the seeds, and that its operands
+// are in registers.
 func TestFindsAll(t *testing.T) {
 	seeds, err := elftest.Seeds()
 	if err != nil {

@@ -86,8 +86,8 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: any text is a pattern or an error within it, and a pattern reads as
-// itself again.
+// FuzzParse checks that any text is a pattern or an error with a position in it, and that parsing
+// the pattern's Text again yields the same pattern.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"call f(x, _, y)", "return `operator<<`(s) -> r", "call a.c:f", "call Queue::*", "return f->\xff"} {
 		f.Add(s)

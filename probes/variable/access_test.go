@@ -18,9 +18,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// assemble builds an x86-64 program with a function for each of the given
-// pieces of code, and answers where each is. The variables are v (4 bytes), w
-// (8), b (1), f (float), d (double), pair (8, next to another) and neighbour.
+// assemble builds an x86-64 program with a function for each of the given pieces of code, and
+// returns the range of each function. The variables are v (4 bytes), w (8), b (1), f (float), d
+// (double), pair (8), neighbour (8, directly after pair), slots (64) and behind (8, directly after
+// slots).
 func assemble(t testing.TB, flags []string, pieces []string) (*bin.File, []bin.Range) {
 	t.Helper()
 	src := ".text\n" + asmFunction("main", "ret") + asmFunction("sink", "add %rdi, %rcx\nret")
@@ -47,7 +48,7 @@ func asmFunction(name, code string) string {
 	return fmt.Sprintf(".globl %[1]s\n.type %[1]s,%%function\n.balign 16\n%[1]s:\n.cfi_startproc\n%[2]s\n.cfi_endproc\n.size %[1]s,.-%[1]s\n", name, code)
 }
 
-// within keeps what is in a function.
+// within returns the part of the result that lies in a function.
 func (r Result) within(fn bin.Range) Result {
 	keep := func(list []uint64) []uint64 {
 		return slices.DeleteFunc(slices.Clone(list), func(a uint64) bool { return !fn.Contains(a) })
@@ -58,7 +59,7 @@ func (r Result) within(fn bin.Range) Result {
 	}
 }
 
-// snippet is a piece of assembly and what it does to a variable.
+// snippet is a piece of assembly and the expected accesses of a variable.
 type snippet struct{ variable, code, want string }
 
 func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet) {
@@ -69,7 +70,7 @@ func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet
 			all[tt.variable] = accesses(t, f, find(t, f, tt.variable))
 		}
 		got := describeAll(all[tt.variable].within(where[i]))
-		if f.Arch() == insn.ARM64 { // the two instructions that make an address share it as they like
+		if f.Arch() == insn.ARM64 { // the two instructions that make an address are counted in any split between them
 			got = regexp.MustCompile(`(via r\d+)[+-]\d+`).ReplaceAllString(got, "$1")
 		}
 		if got != tt.want {
@@ -78,7 +79,7 @@ func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet
 	}
 }
 
-// find finds a variable of assemble's; "slots[3]" is the fourth word of slots.
+// find returns a variable of assemble's program; "slots[3]" is the fourth word of slots.
 func find(t *testing.T, f *bin.File, name string) Variable {
 	t.Helper()
 	if name != "slots[3]" {
@@ -105,7 +106,7 @@ func accesses(t testing.TB, f *bin.File, v Variable) Result {
 	return r
 }
 
-// describe writes an access as one word a fact, for tables.
+// describe returns an access as text, one word for each fact, for tables.
 func describe(a Access) string {
 	s := a.Kind.String()
 	if a.Atomic {
@@ -299,8 +300,7 @@ func TestCompiledAccesses(t *testing.T) {
 	}
 }
 
-// checkCompiled compares the accesses in each function with what its source
-// says.
+// checkCompiled compares the accesses in each function with those that its source makes.
 func checkCompiled(t *testing.T, f *bin.File) {
 	tests := []struct{ variable, function, kinds string }{
 		{"counter", "read_it", "read"}, {"counter", "write_it", "write"}, {"counter", "set_it", "write"},
@@ -350,9 +350,9 @@ func symbolRange(t testing.TB, f *bin.File, name string) bin.Range {
 	return bin.Range{}
 }
 
-// objdump annotates operands that are relative to the instruction pointer:
-// "# 404028 <counter>". Every one that is not a lea, a nop or a load of the
-// global offset table must be an access of ours, and no other.
+// objdump annotates operands that are relative to the instruction pointer: "# 404028 <counter>".
+// The result must contain every one that is not a lea, a nop or a load of the global offset table,
+// and no others.
 func TestAgreesWithObjdump(t *testing.T) {
 	testtool.Need(t, "objdump")
 	main := "int drive(int); int main(int argc, char **argv) { (void)argv; return drive(argc); }\n"
@@ -360,7 +360,7 @@ func TestAgreesWithObjdump(t *testing.T) {
 		f := build(t, "gcc", append(flags, "-g"), []string{"x.c", "m.c"}, map[string]string{"x.c": accessSource, "m.c": main})
 		noted := annotations(t, f)
 		names := []string{"counter", "total", "turns", "level", "state", "pointer", "spin"}
-		if flags[len(flags)-1] == "-static" { // glibc's own
+		if flags[len(flags)-1] == "-static" { // variables of glibc's own
 			names = append(names, "__libc_single_threaded", "_dl_pagesize", "__libc_enable_secure")
 		}
 		for _, name := range names {
@@ -390,7 +390,7 @@ type annotation struct {
 	size int
 }
 
-// annotations reads objdump's disassembly: instruction → what it accesses.
+// annotations returns, from objdump's disassembly, the operand that each instruction accesses.
 func annotations(t *testing.T, f *bin.File) map[uint64]annotation {
 	t.Helper()
 	out, err := exec.Command("objdump", "-d", "--no-show-raw-insn", f.Name()).Output()
@@ -407,7 +407,7 @@ func annotations(t *testing.T, f *bin.File) map[uint64]annotation {
 		}
 		at, _ := strconv.ParseUint(m[1], 16, 64)
 		to, _ := strconv.ParseUint(m[3], 16, 64)
-		size := 1 // enough: no variable of the test is accessed from before it
+		size := 1 // the true size does not matter: no access begins before a variable of the test
 		result[at] = annotation{to, size}
 	}
 	return result

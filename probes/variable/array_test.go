@@ -28,9 +28,9 @@ func TestArrays(t *testing.T) {
 		{"slots[3]", "lea slots(%rip), %rdi\nrep stosq", "write inside 8 mem via r7"},
 		{"slots[3]", "lea slots(%rip), %rdi\nbts %rax, (%rdi)", "update inside 1 mem via r7+r0*255"},
 		{"slots[3]", "lea slots(%rip), %rdi\nlock cmpxchg %rdx, (%rdi,%rcx,8)", "update atomic inside 8 mem via r7+r1*8"},
-		// of the next element, but as far as the code tells not
+		// an access of the next object that the code alone does not show to be one
 		{"behind", "lea slots(%rip), %rcx\nincq (%rcx,%rdx,8)", ""},
-		// over the stack
+		// through the stack
 		{"slots[3]", "sub $24, %rsp\nlea slots(%rip), %r10\nmov %r10, 8(%rsp)\ncall main\nmov 8(%rsp), %rax\nincq 24(%rax)\nadd $24, %rsp\nxor %eax, %eax", "update 8 mem via r0+24"},
 		{"slots[3]", "push %rbp\nmov %rsp, %rbp\nsub $16, %rsp\nlea slots(%rip), %rcx\nmov %rcx, -8(%rbp)\n1: mov -8(%rbp), %rax\nincq (%rax)\naddq $8, %rax\nmov %rax, -8(%rbp)\njne 1b\nxor %eax, %eax\nleave", "update inside 8 mem via r0"},
 		{"slots[3]", "sub $24, %rsp\nlea slots(%rip), %r10\nmov %r10, 8(%rsp)\ncall main\nadd $24, %rsp", "taken 1"},

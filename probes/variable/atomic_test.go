@@ -30,7 +30,8 @@ static std::array<std::atomic<long>, 3> three;
 int main() { h.refs++; h.in.flag.test_and_set(); h.in.next = &h; four[3]++; three[1]++; return h.plain; }
 `
 
-// TestAtomicTyped: atomic variables, and atomic members of structures by their path.
+// TestAtomicTyped checks that atomic variables are found, and atomic members of structures by their
+// path.
 func TestAtomicTyped(t *testing.T) {
 	for _, c := range []struct {
 		compiler, source, text string
@@ -65,7 +66,7 @@ func TestAtomicTyped(t *testing.T) {
 	}
 }
 
-// TestArrayOverlaps: as for each element by itself.
+// TestArrayOverlaps checks that Overlaps of an array agrees with Overlaps of each element.
 func TestArrayOverlaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "size")

@@ -32,8 +32,8 @@ long get(int i, int j) {
 int main(int argc, char **argv) { (void)argv; return get(argc, argc + 1) == 0; }
 `
 
-// TestCensusOfArrays: arrays of which code picks elements are one each, with all
-// that accesses them; others are their elements.
+// TestCensusOfArrays checks that an array whose elements code indexes is recorded as one object
+// with all of its accesses, and that other arrays are recorded by element.
 func TestCensusOfArrays(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2", "-O3", "-O2 -no-pie -fno-pie", "-O2 -static"} {
 		t.Run(flags, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestCensusOfArrays(t *testing.T) {
 	}
 }
 
-// TestPartsOfAnArray: what an access touches of it.
+// TestPartsOfAnArray checks the parts of an array that an access touches.
 func TestPartsOfAnArray(t *testing.T) {
 	f := build(t, "gcc", []string{"-O2", "-g"}, []string{"a.c"}, map[string]string{"a.c": arraysSource})
 	c, err := TakeCensus(f)
@@ -115,8 +115,8 @@ func TestPartsOfAnArray(t *testing.T) {
 	}
 }
 
-// TestCensusOfArraysWithoutDebugInformation: an object is an array, unless code names
-// many of its places.
+// TestCensusOfArraysWithoutDebugInformation checks that an object is an array unless code accesses
+// many constant addresses in it.
 func TestCensusOfArraysWithoutDebugInformation(t *testing.T) {
 	source := `
 int table[64], server[40];

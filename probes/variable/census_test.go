@@ -82,8 +82,8 @@ func TestCensusNamesWhatCodeAccesses(t *testing.T) {
 	}
 }
 
-// TestCensusOfSymbols: without debug information overlapping accesses make a
-// variable.
+// TestCensusOfSymbols checks that overlapping accesses form a variable where there is no debug
+// information.
 func TestCensusOfSymbols(t *testing.T) {
 	f := build(t, "gcc", []string{"-O0"}, []string{"a.c", "b.c"}, map[string]string{"a.c": censusSource, "b.c": censusTwin})
 	_, got := censusOf(t, f)
@@ -94,8 +94,8 @@ func TestCensusOfSymbols(t *testing.T) {
 	}
 }
 
-// TestCensusFindsWhatOneVariableFinds: the one pass over the code finds for each
-// scalar exactly the accesses that a search for it alone finds.
+// TestCensusFindsWhatOneVariableFinds checks that the single pass over the code finds, for each
+// scalar, exactly the accesses that a search for it alone finds.
 func TestCensusFindsWhatOneVariableFinds(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O2"}, []string{"a.c", "b.c"}, map[string]string{"a.c": censusSource, "b.c": censusTwin})
 	c, err := TakeCensus(f)

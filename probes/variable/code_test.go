@@ -9,8 +9,8 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// TestDirectIsAccesses: what is said of many variables at once, with each function
-// decoded but once, is what is said of each by itself.
+// TestDirectIsAccesses checks that the results for many variables at once, with each function
+// decoded once, are those for each variable alone.
 func TestDirectIsAccesses(t *testing.T) {
 	const n = 12
 	text := "#include <string.h>\n"
@@ -42,7 +42,7 @@ func TestDirectIsAccesses(t *testing.T) {
 	}
 }
 
-// TestDirectIn looks through the functions that are asked for alone.
+// TestDirectIn checks that only the functions of the query are searched.
 func TestDirectIn(t *testing.T) {
 	f := build(t, "gcc", []string{"-O1", "-g"}, []string{"v.c"}, map[string]string{"v.c": "int v; void one(void) { v++; }\nvoid two(void) { v--; }\nint main(void) { one(); two(); return v; }\n"})
 	one, _ := f.FunctionAt(f.Lookup("one")[0].Addr)

@@ -92,7 +92,7 @@ func TestFindC(t *testing.T) {
 			}
 			for _, tt := range tests {
 				if tt.name == "busy" && toolchain[1] == "-gdwarf-4" {
-					continue // an unnamed structure, there
+					continue // an unnamed structure in DWARF 4
 				}
 				v, err := Find(f, tt.name)
 				if err != nil {
@@ -103,7 +103,7 @@ func TestFindC(t *testing.T) {
 				if toolchain[0] != "gcc" { // clang spells base types as the programmer does
 					typ = strings.NewReplacer("volatile long", "volatile long int", "unsigned short", "short unsigned int").Replace(typ)
 				}
-				if tt.name == "turns" && toolchain[1] == "-gdwarf-4" { // _Atomic is new in DWARF 5
+				if tt.name == "turns" && toolchain[1] == "-gdwarf-4" { // DWARF has _Atomic only since version 5
 					typ, v.Atomic = tt.typ, true
 				}
 				if typ != tt.typ || v.Class != tt.class || v.Size != tt.size || v.Atomic != tt.atomic || v.DeclLine != tt.line {
@@ -123,7 +123,7 @@ func TestFindC(t *testing.T) {
 	}
 }
 
-// refusal is why a name that was asked for is no variable to be watched.
+// refusal is a name that cannot be watched, and the expected error.
 type refusal struct {
 	name   string
 	reason Reason
@@ -169,7 +169,7 @@ func TestFindErrors(t *testing.T) {
 	})
 }
 
-// Every name that an ambiguity offers can be given, and means one variable.
+// Every name that an ambiguity error lists is accepted, and denotes one variable.
 func TestAmbiguousCandidatesWork(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O0"}, []string{"a.c", "sub/b.c"}, cSources)
 	for _, name := range []string{"shared_name", "again", "twice"} {
@@ -325,8 +325,8 @@ int read_own(void) { return own + hidden_one; }`
 	mainSource = `extern int exported; int use(void); static int mine; int main(void) { mine = exported; exported = 5; return use() + mine; }`
 )
 
-// The variable of a library that the program has a copy of: its address is
-// the program's, its accesses are in both.
+// Where the program has a copy of a library's variable, the address is the one in the program, and
+// both files access it.
 func TestCopyRelocation(t *testing.T) {
 	for _, flags := range [][]string{{"-O0", "-no-pie", "-fno-pie"}, {"-O2", "-pie"}} {
 		dir := t.TempDir()
@@ -373,8 +373,8 @@ func TestCopyRelocation(t *testing.T) {
 	}
 }
 
-// TestLocate: what a path names may be of any type; without debug information an offset
-// leads into it.
+// TestLocate checks that the variable of a path may have any type. Without debug information an
+// offset leads into it.
 func TestLocate(t *testing.T) {
 	const source = "struct { long pad[5]; struct { char c[48]; } lock; } server; int main(void) { return server.pad[0]; }"
 	for _, c := range []struct {

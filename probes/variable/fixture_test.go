@@ -11,8 +11,8 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// build compiles sources (name → text) with a compiler and flags, in the order
-// of names, and opens the result. It skips where the compiler is missing.
+// build compiles sources (name → text) with a compiler and flags, in the order of names, and opens
+// the result. It skips the test if the compiler is missing.
 func build(t testing.TB, compiler string, flags []string, names []string, sources map[string]string) *bin.File {
 	t.Helper()
 	return buildIn(t, t.TempDir(), "program", compiler, flags, names, sources)

@@ -32,8 +32,8 @@ const (
 
 const codeAt = 0x10000
 
-// entriesOf makes a program with a unit of DWARF 4; offsets in body are counted
-// from the unit's start, the body's own being elftest.UnitHeader4.
+// entriesOf returns a program with one unit of DWARF 4. Offsets in body count from the beginning of
+// the unit; body itself begins at elftest.UnitHeader4.
 func entriesOf(t *testing.T, strings, body []byte) *bin.File {
 	t.Helper()
 	const name, size, location, typ, spec = 0x03, 0x0b, 0x02, 0x49, 0x47
@@ -68,13 +68,13 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// v is the variable that the tests look for, of the type at an offset.
+// v returns the entry of the variable that the tests look for, whose type is at an offset.
 func v(typ uint32) []byte {
 	return elftest.LE(uint8(aVariable), "v\x00", typ, string(dw.AddressExpression(0x20000)))
 }
 
-// TestEntriesThatReferInCircles: types made of themselves and names that lead
-// to each other are an error, soon.
+// TestEntriesThatReferInCircles checks that types that contain themselves, and names that refer to
+// each other, are an error, after a short time.
 func TestEntriesThatReferInCircles(t *testing.T) {
 	const first = elftest.UnitHeader4 + 1 // the entry after the unit's own
 	manyOfItself := elftest.LE(uint8(aNamespace), "std\x00", uint8(aStruct), "atomic<T>\x00", uint8(4))
@@ -106,8 +106,8 @@ func TestEntriesThatReferInCircles(t *testing.T) {
 	}
 }
 
-// TestDeepScopesWithLongNames: to name what is there takes no more than is
-// there.
+// TestDeepScopesWithLongNames checks that looking up a name that is not there allocates at most
+// 512 MiB.
 func TestDeepScopesWithLongNames(t *testing.T) {
 	long := append(bytes.Repeat([]byte{'x'}, 60000), 0)
 	var body []byte
@@ -129,7 +129,8 @@ func TestDeepScopesWithLongNames(t *testing.T) {
 	}
 }
 
-// TestFunctionTooLongToFollow is not looked at, and that is said.
+// TestFunctionTooLongToFollow checks that such a function is not followed, and that the result
+// reports it.
 func TestFunctionTooLongToFollow(t *testing.T) {
 	code := bytes.Repeat([]byte{0x90}, maxFunction+16)
 	mention := len(code) - 12
@@ -151,7 +152,7 @@ func TestFunctionTooLongToFollow(t *testing.T) {
 	}
 }
 
-// TestTooManySlots of the global offset table are an error that says so.
+// TestTooManySlots checks that too many slots of the global offset table are reported as an error.
 func TestTooManySlots(t *testing.T) {
 	file := entriesOf(t, nil, []byte{0})
 	tg := newTarget(NewCode(file, nil), Variable{Name: "v", Symbol: "v", File: file, Addr: 0x20000, Size: 4})
@@ -163,8 +164,8 @@ func TestTooManySlots(t *testing.T) {
 	}
 }
 
-// TestManyAddressesMeet: where the address comes from a thousand places the
-// flow still ends soon, and says that the address is taken.
+// TestManyAddressesMeet checks that the flow ends after a short time if an address may come from a
+// thousand instructions, and that it reports that the address escapes.
 func TestManyAddressesMeet(t *testing.T) {
 	var code []byte
 	for range 2000 {
@@ -182,8 +183,8 @@ func TestManyAddressesMeet(t *testing.T) {
 	}
 }
 
-// TestJumpsThatMayLandAnywhere: of many calls and an indirect jump that may land at
-// each of them the flow still ends soon.
+// TestJumpsThatMayLandAnywhere checks that the flow ends after a short time for many calls and an
+// indirect jump that may land after each of them.
 func TestJumpsThatMayLandAnywhere(t *testing.T) {
 	code := elftest.LE(uint8(0x48), uint8(0x8d), uint8(0x1d), uint32(0x200000-0x1007)) // lea v(%rip), %rbx
 	for range maxOpen/2 - 8 {
@@ -202,8 +203,8 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 	}
 }
 
-// TestFlowEnds: code in which what is known changes again and again is given up, and
-// that is said.
+// TestFlowEnds checks that the flow gives up on code whose states change again and again, and that
+// the result reports it.
 func TestFlowEnds(t *testing.T) {
 	fl := newFlow(&target{arch: insn.AMD64, slots: map[uint64]uint64{}}, &routine{Graph: code.NewGraph(nil, nil, false)})
 	if fl.left != leastWork || !fl.run() {

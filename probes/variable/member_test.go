@@ -64,7 +64,7 @@ int main(void) {
 }
 `
 
-// layout runs a program that prints where its members are.
+// layout runs a program that prints the offsets of its members.
 func layout(t *testing.T, program string) map[string][]int64 {
 	t.Helper()
 	out, err := exec.Command(program).Output()
@@ -85,14 +85,15 @@ func layout(t *testing.T, program string) map[string][]int64 {
 	return all
 }
 
-// cToolchains are those whose debug information is compared with the truth.
+// cToolchains are the toolchains whose debug information is compared with the output of the
+// program.
 var cToolchains = [][]string{
 	{"gcc", "-g", "-O0"}, {"gcc", "-gdwarf-4", "-O2"}, {"gcc", "-gdwarf-5", "-O2"}, {"gcc", "-gdwarf-3", "-gstrict-dwarf", "-O0"}, {"gcc", "-gdwarf-2", "-gstrict-dwarf", "-O0"},
 	{"gcc", "-g", "-gz=zlib", "-O0"}, {"gcc", "-gdwarf-4", "-gz=zlib-gnu", "-O0"}, {"gcc", "-g", "-O2", "-flto"},
 	{"clang-19", "-gdwarf-5", "-O0"}, {"clang-19", "-gdwarf-4", "-O2"}, {"clang-19", "-gdwarf-2", "-O0"},
 }
 
-// Members lie where the program itself says they do.
+// The offsets of members are those that the program itself prints.
 func TestMembersLieWhereTheProgramSays(t *testing.T) {
 	for _, toolchain := range cToolchains {
 		t.Run(strings.Join(toolchain, " "), func(t *testing.T) { checkMembers(t, toolchain) })
@@ -183,7 +184,7 @@ func TestTypesOfMembers(t *testing.T) {
 				if n := len(v.Constants); n > 0 {
 					last = v.Constants[n-1].Name
 				}
-				if v.Bits.Size > 0 && tt.bits.Size > 0 && tt.name == "server.flags.c" { // its storage depends on the address
+				if v.Bits.Size > 0 && tt.bits.Size > 0 && tt.name == "server.flags.c" { // the storage depends on the address
 					v.Bits, v.Size = tt.bits, tt.size
 				}
 				if v.Class != tt.class || v.Size != tt.size || v.Bits != tt.bits || v.Atomic != tt.atomic || v.Volatile != tt.volatile || v.Char != tt.char || last != tt.last {
@@ -265,7 +266,7 @@ func checkClasses(t *testing.T, program string) {
 	f := open(t, program)
 	for name, at := range layout(t, program) {
 		if name == "ns::Q::own" {
-			continue // a member without an object
+			continue // a member of a class, not of a variable
 		}
 		v, err := Find(f, name)
 		if err != nil {
@@ -295,7 +296,7 @@ func checkClasses(t *testing.T, program string) {
 	}
 }
 
-// Without debug information the user says what lies where.
+// Without debug information, the user states the offset and the type.
 func TestTypesThatTheUserNames(t *testing.T) {
 	source := map[string]string{"s.c": `struct { long a; int b[6]; double c; } box = {1, {2}, 3}; char odd[3]; int whole; int main(void) { return box.b[1] + odd[1] + whole; }`}
 	plain := build(t, "gcc", []string{"-O0"}, []string{"s.c"}, source)
@@ -334,7 +335,8 @@ func TestTypesThatTheUserNames(t *testing.T) {
 	}
 }
 
-// A file may be called as a variable, and a variable as a type.
+// A variable may have the name of a type: hits.c:u32 is the variable u32 of hits.c, and hits:u32 is
+// the variable hits with the type u32.
 func TestVariableCalledAsAType(t *testing.T) {
 	f := build(t, "gcc", []string{"-g"}, []string{"hits.c"}, map[string]string{"hits.c": "long u32; long hits; int main(void) { return u32 + hits; }"})
 	if v := mustFind(t, f, "hits.c:u32"); v.Name != "u32" || v.Size != 8 {
@@ -345,7 +347,7 @@ func TestVariableCalledAsAType(t *testing.T) {
 	}
 }
 
-// The members of a library's variable that the program has a copy of.
+// Members of a library's variable that the program has a copy of.
 func TestMembersOfACopy(t *testing.T) {
 	dir := t.TempDir()
 	lib := buildIn(t, dir, "libx.so", "gcc", []string{"-g", "-shared", "-fPIC"}, []string{"x.c"}, map[string]string{"x.c": "struct pair { int a, b; } both = {1, 2}; int use(void) { return both.b++; }"})

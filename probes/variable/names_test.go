@@ -39,7 +39,7 @@ static pthread_mutex_t mu;
 int other(void) { return pthread_mutex_lock(&mu); }
 `
 
-// symbolAt gives the addresses of the symbols of a name.
+// symbolAt returns the addresses of the symbols of a name.
 func symbolAt(t *testing.T, f *bin.File, name string) []uint64 {
 	t.Helper()
 	var out []uint64
@@ -55,8 +55,8 @@ func symbolAt(t *testing.T, f *bin.File, name string) []uint64 {
 	return out
 }
 
-// Each lock of a variable of static storage is called as in the source, and its class
-// is the member of the type that declares it: whatever writes the debug information.
+// The name of each lock in a variable of static storage is that of the source, and its class is the
+// member with the type that declares it, for all forms of debug information.
 func TestNamesOfStatics(t *testing.T) {
 	for _, flags := range [][]string{{"gcc", "-g"}, {"gcc", "-g", "-gdwarf-4", "-O2"}, {"clang-19", "-g", "-gdwarf-5"}, {"gcc", "-g", "-fdebug-types-section"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestNamesOfStatics(t *testing.T) {
 				{"server", 0, "server.first", "struct server.first"},
 				{"server", 48 + 2*48 + 8, "server.stats.per_cpu[2].mu", "struct slot.mu"},
 				{"server", 48 + 4*48, "server.inner", "struct server.inner"},
-				{"server", 48 + 4*48 + 40, "server+0x118", ""}, // a or b
+				{"server", 48 + 4*48 + 40, "server+0x118", ""}, // member a or b of a union
 				{"server", 48 + 4*48 + 80 + 48 + 8, "server.tickets[1].guard", "ticket.guard"},
 				{"server", 48 + 4*48 + 80 + 96, "server.node", "struct server.node"},
 				{"server", 48 + 4*48 + 80 + 96 + 4, "server.node.other", "struct node.other"},
@@ -110,7 +110,7 @@ namespace { std::mutex quiet; }
 int main() { std::lock_guard<std::mutex> a(bank::account.mu_), b(quiet); std::lock_guard<std::recursive_mutex> c(bank::account.todo.lock); bank::account.todo.ready.notify_one(); bank::account.rw[1].lock(); return 0; }
 `
 
-// Members of bases are called without them, and belong to the base's class.
+// The path to a member of a base class does not contain the base, and its class is the base's.
 func TestNamesOfClasses(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++-19"} {
 		t.Run(compiler, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Looking only at the functions that the scan of bytes proposes finds what
-// looking at every function finds.
+// Examining only the functions that the scan of bytes selects finds the same as examining all
+// functions.
 func TestScanMissesNothing(t *testing.T) {
 	main := "int drive(int); int main(int argc, char **argv) { (void)argv; return drive(argc); }\n"
 	for _, flags := range [][]string{{"-static", "-no-pie", "-fno-pie"}, {"-static-pie"}} {
@@ -61,7 +61,8 @@ type operand struct {
 	size     int
 }
 
-// everyFixedOperand decodes all functions, in the order of their addresses.
+// everyFixedOperand returns the operands at fixed addresses in all functions, in the order of
+// addresses.
 func everyFixedOperand(t *testing.T, f *bin.File) (out []operand) {
 	t.Helper()
 	for _, fn := range f.Functions() {
@@ -85,8 +86,8 @@ func everyFixedOperand(t *testing.T, f *bin.File) (out []operand) {
 	return out
 }
 
-// A name matches every suffix of itself, with and without its optional parts,
-// and nothing that is not a suffix.
+// A name matches every suffix of itself, with and without its optional components, and no other
+// name.
 func TestMatchProperty(t *testing.T) {
 	part := rapid.Custom(func(t *rapid.T) component {
 		return component{rapid.SampledFrom([]string{"a", "b", "c", "(anonymous namespace)"}).Draw(t, "name"), false}
@@ -118,8 +119,8 @@ func TestMatchProperty(t *testing.T) {
 	})
 }
 
-// A join does not depend on order, and what is joined once more
-// changes nothing (so the flow ends).
+// A join does not depend on the order, and joining the same value again changes nothing (so the
+// flow ends).
 func TestJoinProperty(t *testing.T) {
 	reg := rapid.Custom(func(t *rapid.T) held {
 		h := held{how: certainty(rapid.IntRange(0, 5).Draw(t, "how"))}
@@ -211,7 +212,7 @@ func checkQuery(t *testing.T, name string, q query) {
 	q.rest()
 }
 
-// Any bytes may be called a function.
+// Any bytes may be declared to be a function.
 func FuzzFunction(f *testing.F) {
 	f.Add([]byte{0x48, 0x8d, 0x0d, 0xf9, 0x0f, 0, 0, 0xff, 0x01, 0x75, 0xfc, 0xc3}, false)
 	f.Add([]byte{0x48, 0x8b, 0x05, 0, 0, 0, 0, 0xff, 0xe0}, true)
@@ -239,7 +240,7 @@ func FuzzFunction(f *testing.F) {
 	})
 }
 
-// An entry whose sibling is itself, or one before it, does not hang the walk.
+// An entry whose sibling is itself, or an entry before it, does not make the walk endless.
 func TestSiblingLeadsBack(t *testing.T) {
 	seed, err := fuzzSeed()
 	if err != nil {
@@ -276,7 +277,7 @@ func TestSiblingLeadsBack(t *testing.T) {
 	}
 }
 
-// A program damaged at random is an error or a result, soon.
+// A randomly damaged program yields an error or a result, after a short time.
 func TestDamagedProgram(t *testing.T) {
 	seed, err := fuzzSeed()
 	if err != nil {
@@ -303,7 +304,7 @@ func TestDamagedProgram(t *testing.T) {
 
 var fuzzSeed = sync.OnceValues(func() ([]byte, error) { return os.ReadFile("testdata/seed.elf") })
 
-// Any bytes may be called a program.
+// Any bytes may be declared to be a program.
 func FuzzFind(f *testing.F) {
 	seed, err := fuzzSeed()
 	if err != nil {
@@ -327,7 +328,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// FuzzPatched damages programs behind their headers.
+// FuzzPatched damages programs after their headers.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -356,8 +357,8 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// FuzzCensus takes the census of programs of which parts were written over: what it
-// finds is within the file's writable data, in order, and accessed by its code.
+// FuzzCensus takes the census of programs that were partly overwritten. The objects that it finds
+// are in the file's writable data, in order, and accessed by its code.
 func FuzzCensus(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {

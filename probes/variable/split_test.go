@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// command runs a tool in a folder; it skips where the tool is missing.
+// command runs a tool in a directory. It skips the test if the tool is missing.
 func command(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	testtool.Need(t, name)
@@ -23,8 +23,8 @@ func command(t *testing.T, dir, name string, args ...string) {
 	}
 }
 
-// compiled compiles in two steps, as is needed where debug information stays
-// beside the object files.
+// compiled compiles and links in two steps, as is needed where debug information remains beside the
+// object files.
 func compiled(t *testing.T, compiler, source, text string, flags ...string) (dir, program string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -36,8 +36,8 @@ func compiled(t *testing.T, compiler, source, text string, flags ...string) (dir
 	return dir, filepath.Join(dir, "program")
 }
 
-// Wherever the compiler leaves its debug information, members are found where the
-// program says that they are.
+// Members are found at the offsets that the program prints, wherever the compiler puts its debug
+// information.
 func TestSplitDebugInformation(t *testing.T) {
 	pack := func(tool string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -101,7 +101,7 @@ func TestSplitDebugInformation(t *testing.T) {
 	}
 }
 
-// shareWith has dwz move all that the program and another have in common to a
+// shareWith runs dwz, which moves the debug information that the program shares with another to a
 // third file.
 func shareWith(t *testing.T, dir, flag string) {
 	t.Helper()
@@ -128,7 +128,7 @@ func removeDWO(t *testing.T, dir string) {
 	}
 }
 
-// What is not there is said, with its name.
+// Debug information that is missing is reported by name.
 func TestSplitDebugInformationMissing(t *testing.T) {
 	dir, program := compiled(t, "gcc", "s.c", "static struct { int a, b; } pair; int main(void) { return pair.b++; }", "-g", "-gsplit-dwarf")
 	other, _ := compiled(t, "gcc", "s.c", "static struct { int x, y; } pair; int main(void) { return pair.y++; }", "-g", "-gsplit-dwarf")
@@ -162,7 +162,7 @@ func wantMissing(t *testing.T, program, want string) {
 	}
 }
 
-// A class that one unit declares alone is described by another.
+// A class that one unit only declares is defined in another.
 func TestClassDescribedElsewhere(t *testing.T) {
 	header := "struct Base { virtual void key(); int count; long total; };\n"
 	f := build(t, "clang++-19", []string{"-g", "-O0"}, []string{"a.cc", "b.cc"}, map[string]string{
@@ -174,7 +174,7 @@ func TestClassDescribedElsewhere(t *testing.T) {
 	}
 }
 
-// Rust's statics have members too, and its enumerations constants.
+// Rust's statics have members, and its enumerations have constants.
 func TestMembersInRust(t *testing.T) {
 	dir := t.TempDir()
 	source := `use std::sync::atomic::{AtomicU64, Ordering};
