@@ -14,10 +14,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// objects are the committed objects, by architecture.
+// objects has the file names of the committed objects, by architecture.
 var objects = map[string]string{"amd64": "tracepredict_x86_bpfel.o", "arm64": "tracepredict_arm64_bpfel.o"}
 
-// shared are the Go types of all that the programs share with Go, by their names in C.
+// shared has the Go types that the programs share with Go, by their names in C.
 var shared = map[string]any{
 	"record": Record{}, "call_record": CallRecord{}, "stack_record": StackRecord{}, "stack_part": StackPart{},
 	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{},
@@ -25,9 +25,9 @@ var shared = map[string]any{
 	"watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{},
 }
 
-// TestAlignment compares the size and the offsets of each Go type with what the committed
-// objects say of the C type: a drift is a failing test, not a strange event. No structure
-// that record.h and site.h declare may be missing here.
+// TestAlignment compares the size and the offsets of each Go type with those of the C type in the
+// committed objects, so that a difference is a failing test, not a wrong event. It checks that no
+// structure declared in record.h and site.h is missing here.
 func TestAlignment(t *testing.T) {
 	for _, file := range []string{"record.h", "site.h"} {
 		for _, m := range declaration.FindAllStringSubmatch(text(t, file), -1) {
@@ -88,8 +88,8 @@ func compare(t *testing.T, s *btf.Struct, g reflect.Type) {
 	}
 }
 
-// unionMember returns the member of a union that Go's type has for the whole: the first. The
-// others lie at the same address, are no larger, and are compared as types of their own.
+// unionMember returns the member that represents a union in the Go type: the first. The other
+// members lie at the same address, are no larger, and are compared as types of their own.
 func unionMember(t *testing.T, u *btf.Union, at btf.Bits) []btf.Member {
 	for _, m := range u.Members {
 		size, err := btf.Sizeof(m.Type)
@@ -108,7 +108,7 @@ func unionMember(t *testing.T, u *btf.Union, at btf.Bits) []btf.Member {
 	return []btf.Member{{Name: first.Name, Type: first.Type, Offset: at}}
 }
 
-// TestUnion shows that the parts of a Site that its methods return are its Access.
+// TestUnion checks that the parts of a Site that its methods return have the address of its Access.
 func TestUnion(t *testing.T) {
 	var s Site
 	for name, at := range map[string]unsafe.Pointer{"sync": unsafe.Pointer(s.Sync()), "heap": unsafe.Pointer(s.Heap()), "function": unsafe.Pointer(s.Function())} {
@@ -118,7 +118,7 @@ func TestUnion(t *testing.T) {
 	}
 }
 
-// goName turns object_disp into ObjectDisp.
+// goName converts object_disp to ObjectDisp.
 func goName(c string) string {
 	var b strings.Builder
 	for _, part := range strings.Split(c, "_") {
@@ -127,7 +127,7 @@ func goName(c string) string {
 	return b.String()
 }
 
-// TestKindComesFirst shows that each record begins with its kind.
+// TestKindComesFirst checks that each record begins with its kind.
 func TestKindComesFirst(t *testing.T) {
 	for _, v := range []any{Record{}, CallRecord{}.Head, StackRecord{}, StackPart{}} {
 		f, ok := reflect.TypeOf(v).FieldByName("Kind")
@@ -156,8 +156,8 @@ func text(t *testing.T, file string) string {
 	return comment.ReplaceAllString(string(b), "")
 }
 
-// constants returns the values of the enumerations of record.h and site.h. They are read from
-// the text: the object's BTF holds no enumeration that no variable has for a type.
+// constants returns the values of the enumerations of record.h and site.h. It reads them from the
+// text, because the object's BTF lacks enumerations that are the type of no variable.
 func constants(t *testing.T) map[string]uint64 {
 	t.Helper()
 	var err error
@@ -181,7 +181,7 @@ func constants(t *testing.T) map[string]uint64 {
 	return out
 }
 
-// TestConstants: what ops.go says is what the programs say.
+// TestConstants compares the constants of ops.go with those of the programs.
 func TestConstants(t *testing.T) {
 	want := constants(t)
 	have := map[string]uint64{
@@ -215,7 +215,8 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestLimits: what Go takes for the size of a map or a loop is what it is.
+// TestLimits compares Go's constants for the sizes of maps and the bounds of loops with those of
+// the programs.
 func TestLimits(t *testing.T) {
 	spec, err := LoadTracepredict()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 )
 
-// TestLoad shows that the running kernel's verifier takes the programs.
+// TestLoad checks that the running kernel's verifier accepts the programs.
 func TestLoad(t *testing.T) {
 	if os.Geteuid() != 0 {
 		withoutBPF(t, "loading BPF programs needs root: run the tests with sudo")

@@ -41,9 +41,9 @@ func buildARM(t *testing.T, flags ...string) *elf.File {
 	return build(t, "clang-19", armProgram, append([]string{"--target=aarch64-linux-gnu", "-nostdlib", "-ffreestanding", "-fuse-ld=lld", "-g", "-Wno-unused-command-line-argument"}, flags...)...)
 }
 
-// TestPlanARM64: the plan of a program for arm64 has the calls, the returns and the
-// accesses that it makes, each at an instruction of its function; what x86-64 alone
-// has is not chosen.
+// TestPlanARM64 checks that the plan of a program for arm64 has the calls, the returns and the
+// accesses that the program makes, each at an instruction of its function, and none of the features
+// that only x86-64 has.
 func TestPlanARM64(t *testing.T) {
 	var on []function.Pattern
 	for _, text := range []string{"call queue_put(q, v)", "return queue_put -> r"} {

@@ -34,7 +34,7 @@ __attribute__((noinline)) void swap(int n) {
 int main(int argc, char **argv) { (void)argv; serve(); lock(); unlock(); hit(); swap(argc); return look() + plain - 2; }
 `
 
-// planned lists what is observed of atomic variables.
+// planned returns the observed accesses of atomic variables, as text.
 func planned(p *Plan) (out []string) {
 	for _, s := range p.Sites {
 		if s.Atomic {
@@ -70,7 +70,8 @@ func TestAtomics(t *testing.T) {
 	}
 }
 
-// A variable that is watched by name too has each access once.
+// TestAtomicWatched checks that each access of an atomic variable that is watched by name too is
+// planned once.
 func TestAtomicWatched(t *testing.T) {
 	f := build(t, "gcc", atomicsSource, "-O2", "-g")
 	p := plan(t, f, Options{Atomics: true, Watch: []string{"served", "hits"}})
@@ -97,12 +98,13 @@ __attribute__((noinline)) short third(void) { slots[3] = 1; return both.word; }
 int main(int argc, char **argv) { (void)argv; mark(argc); return turn(argc) + third(); }
 `
 
-// TestAtomicElements: of atomic elements each access with an index is compared with the
-// array when it happens, unless the instruction tells which it is.
+// TestAtomicElements checks that each indexed access of an atomic element is compared with the
+// array when it happens, unless the instruction alone determines the element.
 func TestAtomicElements(t *testing.T) {
 	f := build(t, "gcc", elementsSource, "-O2", "-g")
 	p := plan(t, f, Options{Atomics: true})
-	// The store of plain is as wide as one of state: it is compared, and is none.
+	// The store of plain is as wide as one of state, so it is compared at run time and found to be
+	// none.
 	want := []string{"mark write table[].state", "third read both.word", "third update slots[]", "turn read slots[]", "turn update slots[]"}
 	if diff := cmp.Diff(want, planned(p)); diff != "" {
 		t.Error(diff)
@@ -119,7 +121,7 @@ func TestAtomicElements(t *testing.T) {
 	}
 }
 
-// TestOverlap: arrays overlap where elements of theirs do.
+// TestOverlap checks that arrays overlap exactly if some of their elements do.
 func TestOverlap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) variable.Variable {
@@ -152,15 +154,15 @@ func TestOverlap(t *testing.T) {
 	})
 }
 
-// What the C library synchronises with inside is not observed.
+// TestAtomicsOfRuntime checks that the C library's internal synchronisation is not observed.
 func TestAtomicsOfRuntime(t *testing.T) {
 	if got := planned(plan(t, glibc(t), Options{Atomics: true})); len(got) > 0 {
 		t.Errorf("observed in the C library: %q", got)
 	}
 }
 
-// In a static program what the C library synchronises with is known by its reserved names;
-// a program's own atomic variable has any name.
+// TestAtomicsOfStaticProgram checks that in a static program the C library's atomic variables are
+// recognised by their reserved names, and that the program's own ones are observed.
 func TestAtomicsOfStaticProgram(t *testing.T) {
 	got := planned(plan(t, build(t, "gcc", `
 #include <pthread.h>
@@ -193,7 +195,7 @@ func TestRuntimeLibrary(t *testing.T) {
 	}
 }
 
-// TestGuards: code looks at the guard of a static object itself.
+// TestGuards checks that the guards of static objects are observed, which code reads directly.
 func TestGuards(t *testing.T) {
 	f := build(t, "gcc", `
 char _ZGVsettings, settings;

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// BenchmarkPlan plans programs and libraries of the machine, each in a file that is
-// opened anew: what whoever starts them waits for, but for the attachment.
+// BenchmarkPlan plans programs and libraries of the machine, each in a newly opened file: the time
+// for which the start of an observed program waits, except for attaching.
 func BenchmarkPlan(b *testing.B) {
 	table, err := synctab.Builtin()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// FuzzPlan plans programs that are damaged behind their headers: a site lies in
-// the file, at an instruction that is there.
+// FuzzPlan plans programs that are damaged behind their headers, and checks that each site lies in
+// the file, at an instruction.
 func FuzzPlan(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -51,8 +51,8 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// TestPlanSaysWhatCouldNotBeRead: a plan of a damaged file is no plan of the
-// whole, and says so with the place.
+// TestPlanSaysWhatCouldNotBeRead checks that the plan of a damaged file has a note that it is
+// incomplete, with the place of the damage.
 func TestPlanSaysWhatCouldNotBeRead(t *testing.T) {
 	f := elftest.Debug([]byte{0x90, 0xc3}, 0x10000)
 	f.Sections = append(f.Sections, elftest.Section{Name: ".eh_frame", Size: 1 << 39})

@@ -66,7 +66,7 @@ func plan(t testing.TB, f *elf.File, opts Options) *Plan {
 	return p
 }
 
-// checkPlan says what holds of every plan.
+// checkPlan checks what must hold for every plan.
 func checkPlan(t testing.TB, p *Plan) {
 	t.Helper()
 	type key struct {
@@ -92,7 +92,7 @@ func checkPlan(t testing.TB, p *Plan) {
 			if n.Addr < s.Addr || n.follows(&s) && n.At < s.At {
 				t.Errorf("site %d is out of order", i+1)
 			}
-			if n.follows(&s) { // those of other programs have probes of their own
+			if n.follows(&s) { // sites of other programs have probes of their own
 				next = uint32(i + 2)
 			}
 		}
@@ -127,11 +127,11 @@ func glibc(t *testing.T) *elf.File {
 	return nil
 }
 
-// calls gives the plan's sites at entries, by address.
+// calls returns the plan's sites at entries, by address.
 func calls(p *Plan) map[uint64]Site {
 	byAddr := map[uint64]Site{}
 	for _, s := range p.Sites {
-		// A wrapper's probe says where it was called, and observes nothing itself.
+		// A wrapper's probe records its call site, and observes nothing itself.
 		action := bpf.Action(s.BPF.Action)
 		if s.Variable == "" && action != bpf.ActionReturn && action != bpf.ActionCaller {
 			byAddr[s.At] = s
@@ -140,8 +140,8 @@ func calls(p *Plan) map[uint64]Site {
 	return byAddr
 }
 
-// TestOutcomes: a mutex that nobody else holds is locked past one emulated
-// probe, and no uretprobe, in each C library here; with EntrySites past those.
+// TestOutcomes checks that an uncontended lock of a mutex passes one emulated probe, and no
+// uretprobe, in each C library here; with EntrySites it passes the probes at entry and return.
 func TestOutcomes(t *testing.T) {
 	for name, file := range map[string]func(*testing.T) *elf.File{
 		"glibc":        glibc,
@@ -179,8 +179,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestCalls: every function of the table is planned, once for each address, but
-// for those that only call another.
+// TestCalls checks that every function of the table is planned, each address once, except functions
+// that only call another one.
 func TestCalls(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -202,14 +202,14 @@ func TestCalls(t *testing.T) {
 
 func testCalls(t *testing.T, p *Plan, entries bool, wrappers []string) {
 	planned, matched, missing := calls(p), map[uint64]bool{}, map[string]bool{}
-	versions := map[string]bool{} // of which one is planned
+	versions := map[string]bool{} // names of which one version is planned
 	tab := table(t)
 	for _, s := range p.File.Symbols() {
 		if _, ok := tab.Match(s.Name, ""); !ok || s.Kind != elf.Func || s.Addr == 0 {
 			continue
 		}
 		matched[s.Addr] = true
-		// An old version may only call today's.
+		// An old version may do no more than call the current one.
 		if !slices.ContainsFunc(p.File.Lookup(s.Name), func(v elf.Symbol) bool { return planned[v.Addr].Function != "" }) {
 			missing[s.Name] = true
 		} else {
@@ -239,7 +239,8 @@ func testCalls(t *testing.T, p *Plan, entries bool, wrappers []string) {
 	}
 }
 
-// TestSpinUnlockIsInit: two functions at one address are one release.
+// TestSpinUnlockIsInit checks that two functions at one address, an init and an unlock, are planned
+// as one release.
 func TestSpinUnlockIsInit(t *testing.T) {
 	f := glibc(t)
 	init, unlock := f.Lookup("pthread_spin_init"), f.Lookup("pthread_spin_unlock")
@@ -252,8 +253,8 @@ func TestSpinUnlockIsInit(t *testing.T) {
 	}
 }
 
-// TestReturns: only calls that nothing can unwind have a return probe of the
-// kernel's; the others have probes at their return instructions.
+// TestReturns checks that only calls whose frames are never unwound have a uretprobe, and that the
+// others have probes at their return instructions.
 func TestReturns(t *testing.T) {
 	f := glibc(t)
 	p := plan(t, f, Options{})
@@ -290,7 +291,7 @@ __attribute__((noinline)) void jump_on(long v) { twice = v; twice = 5; set_const
 int main(int argc, char **argv) { jump_on(argc); set_constant(); set_register(argc); both(argc); add(); set_small(); add_atomically(); take(); return get(); }
 `
 
-// in gives the sites of one function, in program order.
+// in returns the sites of one function, in program order.
 func in(p *Plan, function string) []Site {
 	var sites []Site
 	for _, s := range p.Sites {
@@ -320,7 +321,8 @@ func describe(s Site) string {
 	return text
 }
 
-// TestAccesses: each access has a site that finds the variable and its value.
+// TestAccesses checks that each access has a site from which the variable and its value can be
+// found.
 func TestAccesses(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the fixture's registers are x86-64's")
@@ -363,7 +365,7 @@ func TestAccesses(t *testing.T) {
 	}
 }
 
-// TestChains: two accesses whose probes slide to one place are hit in program
+// TestChains checks that two accesses whose probes move to one address are recorded in program
 // order.
 func TestChains(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
@@ -385,7 +387,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestUnresolved: a name that no file has is told, and found in a later file.
+// TestUnresolved checks that a name that no file defines is reported, and that a later file can
+// define it.
 func TestUnresolved(t *testing.T) {
 	one := build(t, "gcc", "int main(void) { return 0; }", "-g")
 	two := build(t, "gcc", "int x; int main(void) { return x; }", "-g")
@@ -405,8 +408,8 @@ func TestUnresolved(t *testing.T) {
 	}
 }
 
-// TestObjects: what is asked for by a path has that name at its address; what no file has
-// is told.
+// TestObjects checks that an object requested by its name has that name at its address, and that a
+// name that no file defines is reported.
 func TestObjects(t *testing.T) {
 	f := build(t, "gcc", "struct { long pad; struct { long a, b, c; } lock; } server; long other[9]; int main(void) { return server.pad; }", "-g")
 	p := NewPlanner(Options{Table: table(t), Objects: []string{"server.lock", "other", "server.lok"}})
@@ -429,8 +432,8 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestLoaderHook: the dynamic loader's hook is planned, for libraries that come
-// later.
+// TestLoaderHook checks that the dynamic loader's hook is planned, by which libraries that are
+// loaded later are found.
 func TestLoaderHook(t *testing.T) {
 	for _, path := range []string{"/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"} {
 		if _, err := os.Stat(path); err != nil {

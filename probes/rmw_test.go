@@ -54,8 +54,8 @@ func FuzzDecodeModify(f *testing.F) {
 	})
 }
 
-// The values of an indivisible instruction are its own: a register that it
-// overwrites is had as the constant, or from the register, that it was made of.
+// TestSyncValues checks that the recorded values of an atomic instruction are its own: the value of
+// a register that it overwrites is taken from the constant or the register that it was copied from.
 func TestSyncValues(t *testing.T) {
 	source := `
 int x, y;

@@ -18,8 +18,8 @@ int main(void) {
 	return 0;
 }`
 
-// TestChoice: probes where they see all, watchpoints for the rest, and the user's
-// choice where these do not suffice.
+// TestChoice checks that variables are watched by probes if these observe all accesses, by
+// watchpoints otherwise, and that the user must choose if there are too few watchpoints.
 func TestChoice(t *testing.T) {
 	all := Hardware{Registers: watchpoint.Registers}
 	few := Hardware{Registers: 1, Why: "a debugger has the others"}

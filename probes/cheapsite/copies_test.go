@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// TestCopyExits: copies from 0x1001 on, up to where each says.
+// TestCopyExits finds the exits of copies that begin at 0x1001 and end where each case says.
 func TestCopyExits(t *testing.T) {
 	for _, x := range []struct {
 		name, code string
@@ -31,7 +31,7 @@ func TestCopyExits(t *testing.T) {
 			c := machineCode(t, x.code)
 			ranges := []elf.Range{{Lo: base + 1, Hi: base + x.hi}}
 			switch x.name {
-			case "mixed": // the test between its jump and itself again
+			case "mixed": // the test, between the copy's two jumps, is not the copy's
 				ranges = []elf.Range{{Lo: base + 1, Hi: base + 3}, {Lo: base + 5, Hi: base + 7}}
 			case "a loop inside":
 				c = machineCode(t, "90 53 74fd 90 c3")

@@ -9,12 +9,12 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// What the rest of the project puts in.
+// The rest of the project uses an elf.File as the Source.
 var _ code.Source = (*elf.File)(nil)
 
 var rdi = insn.RegSet(0).With(insn.RDI)
 
-// TestGlibc places probes in the glibc of this machine and shows where.
+// TestGlibc places probes in this machine's glibc and logs where.
 func TestGlibc(t *testing.T) {
 	c := openCode(t, glibc)
 	im := NewImage(c)
@@ -22,7 +22,7 @@ func TestGlibc(t *testing.T) {
 		name   string
 		sense  Sense
 		ret    bool
-		mnem   string // "" is whatever comes out
+		mnem   string // expected mnemonic; "": any
 		common bool
 	}{
 		{"pthread_mutex_lock", Entry, true, "j", true},
@@ -81,8 +81,8 @@ func TestGlibc(t *testing.T) {
 	t.Logf("%d extents, %d open to unresolved jumps, %d with data", len(c.funcs), open, untiled)
 }
 
-// TestBinaryFile: an opened file, whose Bytes are all or nothing, gives the
-// same sites as the code held by this test.
+// TestBinaryFile checks that an opened file, whose Bytes returns all bytes or none, leads to the
+// same sites as the code that this test holds in memory.
 func TestBinaryFile(t *testing.T) {
 	c := openCode(t, glibc)
 	f, err := elf.Open(glibc)

@@ -9,14 +9,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// oneFunction is an image of one function, with data at dataAt.
+// oneFunction returns an image of one function, with data at dataAt.
 func oneFunction(code, data string) *Image {
 	return NewImage(&memCode{arch: insn.AMD64, base: base, code: []byte(code), data: []byte(data),
 		funcs: []bin.Range{{Lo: base, Hi: base + uint64(len(code))}}})
 }
 
-// TestWorkIsBounded: where too many instructions would have to be walked,
-// nothing moves, a jump back is taken for granted, and returns are not known.
+// TestWorkIsBounded checks that, if too many instructions would have to be decoded, no probe moves,
+// a jump back to the function's entry is assumed, and the returns are reported as incomplete.
 func TestWorkIsBounded(t *testing.T) {
 	const n = 1000
 	code := strings.Repeat("\x89\xff", n) + "\x90\xc3" // mov %edi, %edi
@@ -43,8 +43,8 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// TestLongTableThatAllJumpsShare is read as often as the bound allows; then no
-// probe moves in the functions that jump through it.
+// TestLongTableThatAllJumpsShare checks that a shared jump table is read only as often as the bound
+// allows, and that then no probe moves in the functions that jump through it.
 func TestLongTableThatAllJumpsShare(t *testing.T) {
 	const jumps, entries = 64, 1000
 	var code []byte

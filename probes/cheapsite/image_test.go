@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// fileCode is an ELF file as Code.
+// fileCode is an ELF file as a code.Source.
 type fileCode struct {
 	sections []*stdelf.Section
 	data     [][]byte

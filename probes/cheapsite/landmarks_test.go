@@ -11,10 +11,10 @@ import (
 
 var _ code.Landmarks = (*elf.File)(nil)
 
-// hidden is a file whose landmarks are not told.
+// hidden is a file that does not return its landmarks.
 type hidden struct{ code.Source }
 
-// asked counts how often the landmarks are asked for.
+// asked counts the calls of Landmarks.
 type asked struct {
 	code.Source
 	marks []uint64
@@ -26,7 +26,8 @@ func (a *asked) Landmarks() []uint64 {
 	return a.marks
 }
 
-// TestLandmarksAskedOnce: gathering them reads all of the file.
+// TestLandmarksAskedOnce checks that the landmarks, whose computation reads all of the file, are
+// requested once.
 func TestLandmarksAskedOnce(t *testing.T) {
 	c := &asked{Source: machineCode(t, "85ff 90 c3 | 85ff 90 c3")}
 	im := NewImage(hidden{c})
@@ -53,9 +54,9 @@ func openFile(t testing.TB, path string) *elf.File {
 	return f
 }
 
-// reached has functions of one shape: test, a place without a symbol, nop, ret.
-// Control reaches that place by an address in data, by one in code, by an
-// exception; in the last function, only from above.
+// reached has functions of one shape: test, an address without a symbol, nop, ret. Control reaches
+// that address by an address in data, by one in code, or by an exception; in the last function,
+// only by falling through.
 const reached = `
 	.text
 	.macro func name
@@ -130,8 +131,8 @@ hook:	.quad .Ldata
 	.section .note.GNU-stack, "", @progbits
 `
 
-// TestReachedWithoutBranch: no probe passes a place that control reaches by
-// its address.
+// TestReachedWithoutBranch checks that no probe passes an instruction that control reaches by its
+// address.
 func TestReachedWithoutBranch(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -186,9 +187,8 @@ __attribute__((noinline)) int caught(int n)
 int main(int argc, char **) { try { return caught(argc); } catch (int) { return 3; } }
 `
 
-// TestNoProbePassesLandingPads: of a compiled program, from no instruction at
-// all does a probe pass, or move to, an address that it did not start at and
-// that control may reach.
+// TestNoProbePassesLandingPads checks, for every instruction of a compiled program, that its probe
+// neither passes nor moves to another address that control may reach.
 func TestNoProbePassesLandingPads(t *testing.T) {
 	for _, opt := range []string{"-O0", "-O1", "-O2", "-Os"} {
 		t.Run(opt, func(t *testing.T) {
@@ -217,8 +217,8 @@ func TestNoProbePassesLandingPads(t *testing.T) {
 	}
 }
 
-// TestWhatLandmarksCost: in glibc, told of its landmarks or not, every function
-// has the same site, or stays. It shows how many stay only because of them.
+// TestWhatLandmarksCost checks that every function of glibc has the same site with and without its
+// landmarks, or that its probe stays. It logs how many probes stay only because of the landmarks.
 func TestWhatLandmarksCost(t *testing.T) {
 	openCode(t, glibc)
 	f := openFile(t, glibc)

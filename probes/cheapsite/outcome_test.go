@@ -13,8 +13,8 @@ import (
 
 var inRDI = map[insn.Reg]Operand{insn.RDI: {Reg: insn.RDI}}
 
-// TestOutcomes: hand-assembled functions, one for each rule. f0ff07 is lock
-// incl (%rdi), a synchronisation; 31c0 xor %eax,%eax; 75 jne, 74 je, eb jmp.
+// TestOutcomes finds the outcomes of hand-assembled functions, one for each rule. f0ff07 is lock
+// incl (%rdi), a synchronisation; 31c0 is xor %eax,%eax; 75 is jne, 74 je, eb jmp.
 func TestOutcomes(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -114,8 +114,8 @@ func testOutcomes(t *testing.T, text string, want Outcomes, why string) {
 	}
 }
 
-// TestOutcomesOfGlibc: on the path of a lock that nobody else holds lies one
-// probe, emulated, in the C library of this machine.
+// TestOutcomesOfGlibc checks that the path of an uncontended lock in this machine's C library has
+// one probe, which is emulated.
 func TestOutcomesOfGlibc(t *testing.T) {
 	f, err := elf.Open(glibc)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestOutcomesOfGlibc(t *testing.T) {
 				continue
 			}
 			t.Logf("%s: %d places, %d tails, hot %v", name, len(out.Places), len(out.Tails), out.Hot)
-			// Of a try also the side that goes on is seen.
+			// The path of a try also passes a probe that is there for the other side of a branch.
 			if slices.Contains(out.Hot, Stepped) || len(out.Hot) > 1 && !strings.Contains(name, "try") {
 				t.Errorf("%s: hot %v\n%+v", name, out.Hot, out.Places)
 			}

@@ -9,19 +9,19 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// seen is what the records of one function mean.
+// seen is the state of one function, computed from its records.
 type seen struct {
 	name   string
 	places []Outcome
-	calls  []call // under way, the innermost last
+	calls  []call // calls that have not returned, the innermost last
 	done   int
-	sides  map[string]int // places that saw a call, by Why
+	sides  map[string]int // number of calls that each place has seen, by Why
 }
 
-// call is one call under way.
+// call is one call that has not returned.
 type call struct {
 	entry  record
-	n      int // places passed
+	n      int // number of places passed
 	at     Outcome
 	result int32
 }
@@ -37,9 +37,9 @@ func (r *record) holds(w When) bool {
 	return [16]bool{of, !of, cf, !cf, zf, !zf, cf || zf, !cf && !zf, sf, !sf, pf, !pf, sf != of, sf == of, zf || sf != of, !zf && sf == of}[w-1]
 }
 
-// TestOutcomesSeeEachCall runs compiled functions with probes at their entries,
-// at all their returns, and where their outcomes are: each call must pass one of
-// these, which shows what the other two saw.
+// TestOutcomesSeeEachCall runs compiled functions with probes at their entries, at all their
+// returns, and at the sites of their outcomes. Each call must pass exactly one of those sites, and
+// its record must agree with those of the entry and the return.
 func TestOutcomesSeeEachCall(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the registers compared are those of x86-64")
@@ -68,9 +68,9 @@ func TestOutcomesSeeEachCall(t *testing.T) {
 	}
 }
 
-// outcomesOf finds the functions of the fixture whose outcomes are found, and
-// what to probe: a pair's original is an entry or, with what ending in "@", a
-// place; moved is a return.
+// outcomesOf returns the functions of the fixture that have sites for their outcomes, and the
+// probes to attach: the original of a pair is an entry or, if what ends in "@", a site of an
+// outcome; the moved probe is at a return.
 func outcomesOf(t *testing.T, exe string) (map[string]*seen, []pair) {
 	c := openCode(t, exe)
 	im := NewImage(c)
@@ -101,7 +101,7 @@ func outcomesOf(t *testing.T, exe string) (map[string]*seen, []pair) {
 			if p.Class == Stepped || i > 0 && out.Places[i-1].Addr == p.Addr {
 				continue // a return, which is probed already, or the other side of a branch
 			}
-			// Of the pair only one is looked at.
+			// Only one probe of this pair is used.
 			pairs = append(pairs, pair{what: name + "@", orig: p.Addr, site: Site{Addr: p.Addr}})
 		}
 	}
@@ -128,7 +128,7 @@ func (f *seen) replay(t *testing.T, pairs []pair, records []record) {
 	}
 }
 
-// pass notes that a call passes a place.
+// pass records that a call passes a site of an outcome.
 func (f *seen) pass(t *testing.T, r *record, at uint64) {
 	if len(f.calls) == 0 {
 		t.Fatalf("%s: 0x%x is passed outside of a call", f.name, at)
@@ -153,7 +153,7 @@ func (f *seen) pass(t *testing.T, r *record, at uint64) {
 	}
 }
 
-// leave compares at a return of the innermost call.
+// leave compares the records at a return of the innermost call.
 func (f *seen) leave(t *testing.T, r *record) {
 	if len(f.calls) == 0 {
 		t.Fatalf("%s returns without having been called", f.name)

@@ -7,7 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// A probe that tells of an instruction sits at it, or where control goes straight on.
+// TestPassed checks that the probe that records the execution of an instruction sits at it, or
+// behind it where control goes straight on.
 func TestPassed(t *testing.T) {
 	const (
 		xchg  = "8707"       // xchg %eax,(%rdi)
@@ -50,8 +51,8 @@ func TestPassed(t *testing.T) {
 	}
 }
 
-// On arm64 no probe moves: between an exclusive load and its store one would make the
-// store fail for ever.
+// TestPassedARM64 checks that no probe moves on arm64: between an exclusive load and its store it
+// would make the store fail every time.
 func TestPassedARM64(t *testing.T) {
 	for _, c := range []struct {
 		name, code string

@@ -43,8 +43,8 @@ func (c *memCode) Bytes(addr uint64, n int) ([]byte, error) {
 	return nil, os.ErrNotExist
 }
 
-// code makes an image's code of hexadecimal; "|" begins a new function, "/"
-// bytes that no function covers.
+// machineCode converts hexadecimal text to code; "|" begins a new function, "/" begins bytes that
+// no function covers.
 func machineCode(t testing.TB, text string) *memCode {
 	t.Helper()
 	c := &memCode{arch: insn.AMD64, base: base}
@@ -74,8 +74,8 @@ var (
 	ptr = []insn.Mem{{Base: insn.RDI, Index: insn.NoReg, Size: 4}}
 )
 
-// TestPlace: each rule, and each refusal. The function lies at 0x1000, where
-// the probe is wanted unless at says otherwise.
+// TestPlace tests each rule, and each refusal. The function lies at 0x1000, where the probe is
+// wanted unless at says otherwise.
 func TestPlace(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -168,7 +168,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestPlaceErrors: what cannot be decoded is an error, not a site.
+// TestPlaceErrors checks that Place fails for bytes that cannot be decoded.
 func TestPlaceErrors(t *testing.T) {
 	im := NewImage(machineCode(t, "85ff 06"))
 	for _, at := range []uint64{0x1002, 0x5000} {
@@ -184,7 +184,7 @@ func TestPlaceErrors(t *testing.T) {
 	}
 }
 
-// TestLandmarks: a place that the Code says control may reach is one.
+// TestLandmarks checks that an address that the Source returns as a landmark is a landing.
 func TestLandmarks(t *testing.T) {
 	c := machineCode(t, "85ff 90 c3")
 	c.marks = []uint64{0x1002}
@@ -193,7 +193,8 @@ func TestLandmarks(t *testing.T) {
 	}
 }
 
-// TestSwitch: the table of a switch gives landings, and nothing else is lost.
+// TestSwitch checks that the entries of a switch's jump table are landings, and that probes still
+// move elsewhere.
 func TestSwitch(t *testing.T) {
 	// lea table(%rip),%rdx; movslq (%rdx,%rax,4),%rax; add %rdx,%rax; notrack jmp *%rax
 	// 0x1012: test; nop; ret; 0x1016: test; nop; ret
@@ -234,7 +235,7 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// TestPlaceReturn: a probe of a return moves back under the same rules.
+// TestPlaceReturn checks that the probe of a return moves back under the same rules.
 func TestPlaceReturn(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -266,7 +267,7 @@ func TestPlaceReturn(t *testing.T) {
 	}
 }
 
-// TestReturns: every exit is found.
+// TestReturns checks that every exit is found.
 func TestReturns(t *testing.T) {
 	for _, x := range []struct {
 		name  string
@@ -297,8 +298,8 @@ func TestReturns(t *testing.T) {
 	}
 }
 
-// TestReturnsSwitch: a resolved table leads to the returns of its cases, and
-// what lies behind its end in memory does not.
+// TestReturnsSwitch checks that a resolved jump table leads to the returns of its cases, and that
+// data behind the table does not lead to others.
 func TestReturnsSwitch(t *testing.T) {
 	c := machineCode(t, "488d15f96f0000 48630482 4801d0 3effe0 90 c3 90 c3 | 90 c3")
 	for _, to := range []int32{0x1011, 0x1013, 0x1015, 0} {
@@ -312,7 +313,7 @@ func TestReturnsSwitch(t *testing.T) {
 	}
 }
 
-// TestWrapperOf: what a function surely calls first with its arguments.
+// TestWrapperOf finds the function that a function certainly calls first with its own arguments.
 func TestWrapperOf(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -337,7 +338,7 @@ func TestWrapperOf(t *testing.T) {
 	}
 }
 
-// TestLeadsBack: a jump from within is told from one from without.
+// TestLeadsBack checks that jumps from inside and from outside the ranges are told apart.
 func TestLeadsBack(t *testing.T) {
 	im := NewImage(machineCode(t, "85ff 90 75fd c3 | 90 c3"))
 	within := []elf.Range{{Lo: 0x1002, Hi: 0x1005}}

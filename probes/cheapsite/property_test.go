@@ -9,14 +9,14 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// piece is an instruction of the palette with what a person says of it: the
-// property test rests on these words, not on the decoder.
+// piece is an instruction of the palette with its effects as a person describes them: the property
+// test relies on this description, not on the decoder.
 type piece struct {
 	code    string
 	writes  insn.RegSet
-	sp      int64 // what it adds to sp
+	sp      int64 // bytes that it adds to sp
 	spLost  bool
-	store   bool // to memory that others see
+	store   bool // a store to memory that other threads can access
 	stackAt int64
 	onStack bool // a store at sp+stackAt, 8 bytes
 	barrier bool // call, system call, return, branch: nothing passes
@@ -113,8 +113,8 @@ func drawProgram(t *rapid.T) *program {
 	return p
 }
 
-// naive says whether the probe wanted at piece i may sit at piece j > i, by
-// the words of the rule, one condition after the other.
+// naive reports whether the probe wanted at piece i may sit at piece j > i. It checks the
+// conditions of the rule one after the other.
 func (p *program) naive(w *Want, i, j int) bool {
 	reads := w.Reads &^ rsp
 	stack := w.Reads.Has(insn.RSP) || w.Return
@@ -147,8 +147,8 @@ func (p *program) naive(w *Want, i, j int) bool {
 	return !w.Return || sp == 0
 }
 
-// jumpedInto reports whether a branch lands inside of a piece from i to j, other
-// than past the lock prefix of piece i.
+// jumpedInto reports whether a branch lands inside a piece from i to j, other than just behind the
+// lock prefix of piece i.
 func (p *program) jumpedInto(i, j int) bool {
 	for k := i; k <= j; k++ {
 		for n := 1; n < len(p.pieces[k].code); n++ {
@@ -176,9 +176,8 @@ func (p *program) index(addr uint64) int {
 	return -1
 }
 
-// TestPlaceProperty: over random code Place never breaks the rule as the naive
-// checker reads it, finds the first cheap site that the rule allows, and gives
-// the right stack pointer.
+// TestPlaceProperty checks on random code that Place never breaks the rule as the naive checker
+// states it, finds the first cheap site that the rule allows, and returns the right stack pointer.
 func TestPlaceProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
@@ -230,7 +229,7 @@ func (p *program) firstCheap(w *Want, i int) int {
 	return -1
 }
 
-// TestPlaceReturnProperty: the same backwards, from each ret.
+// TestPlaceReturnProperty checks the same for PlaceReturn, backwards from each ret.
 func TestPlaceReturnProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
@@ -251,7 +250,7 @@ func TestPlaceReturnProperty(t *testing.T) {
 	})
 }
 
-// FuzzImage: whatever the bytes, nothing panics and a site lies in the code.
+// FuzzImage checks for any bytes that nothing panics and that each site lies in the code.
 func FuzzImage(f *testing.F) {
 	f.Add([]byte("\x85\xff\x90\xc3\xff\xe0"), uint16(2), uint16(0), false)
 	f.Add([]byte("\x48\x8d\x15\xf9\x6f\x00\x00\x48\x63\x04\x82\x48\x01\xd0\xff\xe0"), uint16(9), uint16(0), true)

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// TestSets: where code sets a bit of its argument, and code that does not for certain.
+// TestSets tests code that sets a bit of its argument, and code that does not certainly do so.
 func TestSets(t *testing.T) {
 	for _, c := range []struct {
 		name, code string
@@ -28,7 +28,7 @@ func TestSets(t *testing.T) {
 	}
 }
 
-// TestSetsInGlibc: of the glibc of this machine.
+// TestSetsInGlibc finds the bit that this machine's glibc sets.
 func TestSetsInGlibc(t *testing.T) {
 	c := openCode(t, glibc)
 	s, ok := c.symbols["pthread_cond_destroy"]

@@ -21,8 +21,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// The fixture: functions fix_* of every shape that gcc gives code, and
-// globals whose accesses are probed too.
+// fixture has functions fix_* of every shape of code that gcc generates, and globals whose accesses
+// are probed too.
 const fixture = `
 #include <stdlib.h>
 #include <stdio.h>
@@ -71,31 +71,31 @@ int main(void) {
 }
 `
 
-// pair is a probe at its original place and the same probe moved.
+// pair is a probe at its original address and the same probe moved.
 type pair struct {
 	what  string
 	orig  uint64
 	site  Site
-	mem   *insn.Mem // of an access: the variable
-	value insn.Reg  // of an access: the register loaded or stored, if plain
+	mem   *insn.Mem // for an access: the variable
+	value insn.Reg  // for an access: the register loaded or stored, if it is plain
 	load  bool
 	entry bool
 }
 
-// record is what a probe saw.
+// record is the data that a probe recorded.
 type record struct {
 	Cookie uint64
 	Regs   [21]uint64
 	Mem    uint64
 }
 
-// reg gives a register of struct pt_regs.
+// reg returns a register from struct pt_regs.
 func (r *record) reg(n insn.Reg) uint64 {
 	return r.Regs[[16]int{10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0}[n]]
 }
 
-// TestMovedProbes runs compiled programs with each probe both at its original
-// and at its moved place: both must see the same, hit for hit.
+// TestMovedProbes runs compiled programs with each probe both at its original and at its moved
+// address: both must record the same, hit for hit.
 func TestMovedProbes(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the registers compared are those of x86-64")
@@ -144,7 +144,7 @@ func choose(t *testing.T, exe string) []pair {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Where the kernel refuses the original there is nothing to compare.
+			// If the kernel refuses the original probe there is nothing to compare.
 			if total++; site.Moved && !at.Refused {
 				pairs = append(pairs, pair{what: name, orig: s.Value, site: site, entry: true, value: insn.NoReg})
 			}
@@ -246,8 +246,8 @@ func drain(t *testing.T, ring *ebpf.Map) []record {
 	}
 }
 
-// recorder is a BPF program that puts cookie, registers and the pair's
-// variable into a ring buffer.
+// recorder returns a BPF program that writes cookie, registers and the pair's variable to a ring
+// buffer.
 func recorder(t *testing.T, pairs []pair) (*ebpf.Program, *ebpf.Map) {
 	addrs, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: uint32(2 * len(pairs))})
 	if err != nil {
@@ -304,10 +304,10 @@ func recorder(t *testing.T, pairs []pair) (*ebpf.Program, *ebpf.Map) {
 	return p, ring
 }
 
-// compare pairs the records up and compares what they saw.
+// compare matches the records of each pair's two probes and compares them.
 func compare(t *testing.T, pairs []pair, records []record) {
 	type state struct {
-		orig []record // nested calls: a stack would do, but none moves past a call
+		orig []record // hits of the original that await the moved one; at most one, as no probe moves past a call
 		n    int
 	}
 	states := make([]state, len(pairs))
@@ -366,8 +366,8 @@ func differ(p *pair, orig, moved *record) string {
 	return ""
 }
 
-// TestReturnsAreAll counts entries and returns of each function of the fixture
-// in a run: a call leaves by exactly one of the exits that Returns gives.
+// TestReturnsAreAll counts entries and returns of each function of the fixture in a run: each call
+// must leave by exactly one of the exits that Returns returns.
 func TestReturnsAreAll(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("x86-64 only")
@@ -381,7 +381,7 @@ func TestReturnsAreAll(t *testing.T) {
 			if !strings.HasPrefix(name, "fix_") || strings.Contains(name, ".") {
 				continue
 			}
-			// A refused entry is probed further on, and each return with it.
+			// If the entry is refused, it is probed further on, and so is each return.
 			entry, err := im.Place(Want{At: s.Value, Sense: Entry, Return: true})
 			if err != nil {
 				t.Fatal(err)
@@ -407,7 +407,7 @@ func countExits(t *testing.T, flags string, pairs []pair, records []record) {
 			returns[p.what]++
 		}
 	}
-	counted := map[string]uint64{} // one pair's entries are enough
+	counted := map[string]uint64{} // the entries of one pair are enough
 	for i := range records {
 		p := &pairs[records[i].Cookie/2]
 		if first, ok := counted[p.what]; records[i].Cookie%2 == 0 && (!ok || first == records[i].Cookie) {

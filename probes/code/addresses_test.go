@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// TestAddresses: a set of addresses has what was added of code, and nothing else; of
-// sections larger than any code it has all.
+// TestAddresses checks that a set of addresses contains the added addresses of code and no others,
+// and that the set of sections larger than any code contains every address.
 func TestAddresses(t *testing.T) {
 	text := []elf.Range{{Lo: 0x1001, Hi: 0x5002}, {Lo: 0x9000, Hi: 0x9001}}
 	p := newAddresses(text)

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFrameProperty holds a Frame against a map, and that a change leaves what the frame
-// was copied from as it was.
+// TestFrameProperty compares a Frame with a map, and checks that a change leaves the Frame that was
+// copied unchanged.
 func TestFrameProperty(t *testing.T) {
 	places := rapid.Int64Range(-40, 8)
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestFrameProperty(t *testing.T) {
 	})
 }
 
-// TestFrameJoinProperty holds a join against its definition, word by word.
+// TestFrameJoinProperty compares a join with its definition, word by word.
 func TestFrameJoinProperty(t *testing.T) {
 	words := rapid.MapOf(rapid.Int64Range(-4, 4), rapid.IntRange(1, 3))
 	rapid.Check(t, func(t *rapid.T) {
@@ -52,7 +52,7 @@ func TestFrameJoinProperty(t *testing.T) {
 		f, from := frameOf(x), frameOf(y)
 		want := map[int64]int{}
 		for at := int64(-4); at <= 4; at++ {
-			if v := 10*x[at] + y[at]; v > 0 && v != 22 { // 22 stands for what is not known
+			if v := 10*x[at] + y[at]; v > 0 && v != 22 { // 22 stands for a value that is not known
 				want[at] = v
 			}
 		}

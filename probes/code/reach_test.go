@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestReachProperty holds Reach against the closure of a random relation, computed by going
-// over all pairs until nothing changes; and that it ends where it is told to.
+// TestReachProperty compares Reach with the closure of a random relation, computed by iterating
+// over all pairs until nothing changes. It also checks that Reach ends when next returns false.
 func TestReachProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const nodes = 12

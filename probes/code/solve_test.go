@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// facts is a state of these tests: for each register the address of the instruction
-// that wrote it last on every path; manyWriters where paths differ.
+// facts is the state in these tests: for each register, the address of the last instruction that
+// wrote it on every path; manyWriters if paths differ.
 type facts [16]uint64
 
 const manyWriters = 1
@@ -31,8 +31,7 @@ func (f *facts) step(in *insn.Inst) {
 	}
 }
 
-// naive is the plain model of Solve: it goes over all blocks again and again until
-// nothing changes.
+// naive is the plain model of Solve: it visits all blocks again and again until nothing changes.
 func naive(g *Graph) (before []facts, reached []bool) {
 	before, reached = make([]facts, len(g.Blocks)), make([]bool, len(g.Blocks))
 	for start := range g.Blocks {
@@ -63,7 +62,7 @@ func naive(g *Graph) (before []facts, reached []bool) {
 	return before, reached
 }
 
-// solve is naive by a Solver.
+// solve computes the result of naive with a Solver.
 func solve(v *Solver[facts], g *Graph) {
 	v.Join = (*facts).join
 	v.Solve(g, func(int) (facts, bool) { return facts{}, true }, func(s *facts, in *insn.Inst) bool {
@@ -72,14 +71,14 @@ func solve(v *Solver[facts], g *Graph) {
 	})
 }
 
-// failer is a test, or one example of a property.
+// failer is a test, or one case of a property.
 type failer interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// sameAsNaive holds a Solver, and what Each passes over, against the plain model.
+// sameAsNaive compares a Solver, and the states that Each passes, with the plain model.
 func sameAsNaive(t failer, v *Solver[facts], g *Graph) {
 	t.Helper()
 	solve(v, g)
@@ -119,8 +118,8 @@ func drawInsts(t *rapid.T) (insts []insn.Inst) {
 	return insts
 }
 
-// TestSolveProperty: on random graphs a Solver that is used again and again finds what
-// the plain model does.
+// TestSolveProperty checks that on random graphs a Solver, which is used again and again, finds the
+// solution of the plain model.
 func TestSolveProperty(t *testing.T) {
 	var v Solver[facts]
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +131,7 @@ func TestSolveProperty(t *testing.T) {
 	})
 }
 
-// checkGraph holds a graph against the definition of basic blocks.
+// checkGraph compares a graph with the definition of basic blocks.
 func checkGraph(t failer, g *Graph, arrivals []uint64) {
 	t.Helper()
 	begins := map[uint64][]int{}
@@ -191,7 +190,8 @@ func checkGraph(t failer, g *Graph, arrivals []uint64) {
 	}
 }
 
-// FuzzGraph: any bytes make a graph of blocks, which a Solver solves as the plain model.
+// FuzzGraph checks that any bytes yield a graph of basic blocks, for which a Solver finds the
+// solution of the plain model.
 func FuzzGraph(f *testing.F) {
 	f.Add([]byte("\x85\xff\x74\x02\xff\xc0\xc3\x90\xeb\xf6"), uint16(0), false, false)
 	f.Add([]byte("\xff\xe0\x0f\x1f\x00\x48\x89\xe5\xe8\x00\x00\x00\x00\xc3"), uint16(2), true, false)
@@ -244,7 +244,7 @@ func TestSolveGlibc(t *testing.T) {
 	}
 }
 
-// TestSolveEnds where visiting is told to.
+// TestSolveEnds checks that a solution ends when a visit returns false.
 func TestSolveEnds(t *testing.T) {
 	insts := insn.DecodeRun(nil, insn.AMD64, []byte("\xff\xc0\xeb\xfc\x90\xc3"), base, nil) // again: inc %eax; jmp again; nop; ret
 	g := NewGraph(insts, nil, false)
@@ -261,7 +261,8 @@ func TestSolveEnds(t *testing.T) {
 	}
 }
 
-// TestBranchesOfOverlappingRuns lead to the last of the instructions at an address.
+// TestBranchesOfOverlappingRuns checks that branches lead to the last of the instructions at an
+// address.
 func TestBranchesOfOverlappingRuns(t *testing.T) {
 	run := insn.DecodeRun(nil, insn.AMD64, []byte("\xeb\xfe\xc3"), base, nil) // jmp to itself; ret
 	g := NewGraph(slices.Concat(run, run, run), nil, false)

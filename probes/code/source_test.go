@@ -10,7 +10,7 @@ import (
 
 const base = 0x1000
 
-// memory is a Source of sections that follow each other from base on.
+// memory is a Source of adjacent sections from base on.
 type memory struct {
 	arch     insn.Arch
 	sections [][]byte
@@ -43,7 +43,8 @@ func (m *memory) Bytes(addr uint64, n int) ([]byte, error) {
 	return nil, errNoCode
 }
 
-// TestSectionsAreReadOnce however control goes to and fro between them.
+// TestSectionsAreReadOnce checks that sections are read once, however often control passes between
+// them.
 func TestSectionsAreReadOnce(t *testing.T) {
 	nops := bytes.Repeat([]byte{0x90}, 32)
 	m := &memory{arch: insn.AMD64, sections: [][]byte{nops, nops}}

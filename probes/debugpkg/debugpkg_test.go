@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// database makes a root folder with lists.
+// database creates a root folder with lists, and returns its path.
 func database(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -53,8 +53,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestHostileDatabase: what is no list is passed over, and links lead nowhere out
-// of the root.
+// TestHostileDatabase checks that what is no list is skipped, and that links do not lead out of the
+// root.
 func TestHostileDatabase(t *testing.T) {
 	root := database(t, map[string]string{"z.list": "/usr/bin/tool\n"})
 	dir := filepath.Join(root, lists)
@@ -79,7 +79,7 @@ func TestHostileDatabase(t *testing.T) {
 	}
 }
 
-// TestDpkg compares with dpkg itself.
+// TestDpkg compares Owner with dpkg itself.
 func TestDpkg(t *testing.T) {
 	dpkg, err := exec.LookPath("dpkg")
 	if err != nil {

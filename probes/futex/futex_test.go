@@ -9,8 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// words is memory of 32-bit words at multiples of 4; what is not there is 0 where the
-// page is.
+// words is memory of 32-bit words at multiples of 4; absent words are 0 if their page is present.
 type words map[uint64]uint32
 
 const page = 0x7000
@@ -139,7 +138,7 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// FuzzOf looks at memory that may hold anything.
+// FuzzOf calls Of with memory of arbitrary contents.
 func FuzzOf(f *testing.F) {
 	f.Add(uint64(page+8), uint64(privateWait), uint64(2), []byte{2, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0})
 	f.Add(uint64(0), uint64(sharedBits), uint64(1), []byte{1})
@@ -168,7 +167,8 @@ func FuzzOf(f *testing.F) {
 	})
 }
 
-// Which argument is the object; a condition's mutex, taken again, is the second.
+// TestArgument checks which argument is the object; the mutex of a condition, which is acquired
+// again, is the second.
 func TestArgument(t *testing.T) {
 	for _, c := range []struct {
 		name string

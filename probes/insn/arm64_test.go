@@ -31,7 +31,7 @@ func none() Inst {
 	return Inst{Addr: 0x1000, Len: 4, Known: true, ValueReg: NoReg, Sum: noSum, Derived: noDerived, BitIndex: NoReg}
 }
 
-// TestARM64: encodings by hand, the LSE atomics among them.
+// TestARM64 tests hand-made encodings, the LSE atomics among them.
 func TestARM64(t *testing.T) {
 	mem := func(base Reg, disp int64, size int, read, write bool) [2]Mem {
 		return [2]Mem{{Base: base, Index: NoReg, Disp: disp, Size: size, Read: read, Write: write}}
@@ -136,7 +136,7 @@ func TestARM64(t *testing.T) {
 	}
 }
 
-// TestFormatARM64: the atomics that arm64asm does not know have names here.
+// TestFormatARM64 checks the names of the atomics that arm64asm does not decode.
 func TestFormatARM64(t *testing.T) {
 	for w, want := range map[uint32]string{
 		0x88e0fc22: "casal w0, w2, [x1]",
@@ -166,8 +166,8 @@ double fp(double a, float b, int c) { return a * b + c - (a > b ? (int)a : fl); 
 int call(int (*f)(int), int v) { int a[40]; for (int i = 0; i < 40; i++) a[i] = f(v + i); return a[v & 31]; }
 `
 
-// TestObjdumpARM64 compares control flow, destinations and the direction of
-// memory operands with objdump's view of compiled code.
+// TestObjdumpARM64 compares control flow, destinations and the direction of memory operands with
+// objdump's output for compiled code.
 func TestObjdumpARM64(t *testing.T) {
 	files := []string{}
 	for _, flags := range []string{"-O0", "-O2", "-O2 -march=armv8.1-a"} {
@@ -303,7 +303,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// FuzzARM64: every word decodes, and what arm64asm takes for a branch is one.
+// FuzzARM64 checks that every word decodes, and that every branch of arm64asm is one here.
 func FuzzARM64(f *testing.F) {
 	for _, w := range []uint32{0xd503201f, 0x14000002, 0x88e0fc22, 0xa9bf7bfd, 0xffffffff, 0x04200000} {
 		f.Add(w)

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 )
 
-// checkInst: what holds of every instruction whatever its bytes.
+// checkInst checks what must hold for every instruction, whatever its bytes.
 func checkInst(t *testing.T, arch Arch, in *Inst) {
 	t.Helper()
 	if in.Len < 1 || in.Len > arch.MaxLen() || in.NMem < 0 || in.NMem > 2 {
@@ -34,8 +34,8 @@ func checkInst(t *testing.T, arch Arch, in *Inst) {
 	}
 }
 
-// FuzzX86: no panic, no instruction longer than its bytes, and the lengths
-// that x86asm gives where it is sure.
+// FuzzX86 checks that there is no panic, that no instruction is longer than its bytes, and that
+// lengths are those of x86asm where it is sure.
 func FuzzX86(f *testing.F) {
 	for _, s := range []string{"\xf3\x0f\x1e\xfa", "\xc5\xf8\x77", "\x62\xf1\x7c\x48\x28\xc1", "\xf0\x0f\xb1\x0f", "\x66\x0f\x1f\x84\x00\x00\x00\x00\x00",
 		"\x8f\xe9\x78\x80\x00", "\x48\x8b\x05\x10\x00\x00\x00", "\xf2\xff\x25\x00\x00\x00\x00", "\x67\x8d\x00", "\xc8\x01\x02\x03"} {
@@ -69,8 +69,8 @@ func FuzzX86(f *testing.F) {
 	})
 }
 
-// TestX86asm: over real code, x86asm's view of memory operands and their
-// sizes is ours, where it has one.
+// TestX86asm compares, over real code, memory operands and their sizes with those of x86asm, where
+// it has any.
 func TestX86asm(t *testing.T) {
 	lib := libraries(t)[0]
 	var total, wrong int

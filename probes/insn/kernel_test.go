@@ -19,7 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// snippet is one instruction between a set-up and a look at what it did.
+// snippet is one instruction between a set-up and the code that collects its result.
 type snippet struct {
 	before, insn, after string
 	avx                 bool
@@ -108,9 +108,8 @@ func kernelSource(avx bool) string {
 	return b.String()
 }
 
-// TestKernel puts a uprobe under every instruction that is not Refused and
-// sees that the program computes the same: what this package says of the
-// kernel, asked of the kernel.
+// TestKernel puts a uprobe under every instruction that is not Refused and checks that the program
+// computes the same: it compares this package's model of the kernel with the running kernel.
 func TestKernel(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the snippets are x86-64 code")

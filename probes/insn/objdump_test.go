@@ -13,14 +13,14 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// dumped is one instruction as objdump sees it.
+// dumped is one instruction in objdump's output.
 type dumped struct {
 	addr uint64
 	n    int
 	text string
 }
 
-// mostDumped bounds how many instructions of one library are compared.
+// mostDumped bounds the number of instructions of one library that are compared.
 const mostDumped = 500_000
 
 // dump runs objdump over file and hands each instruction to f.
@@ -104,8 +104,7 @@ func bytesAt(ts []text, addr uint64, n int) []byte {
 	return nil
 }
 
-// libraries are what this machine has of the code that people run, AVX-heavy
-// ones included.
+// libraries returns the files of this machine with code that people run, AVX-heavy ones included.
 func libraries(t testing.TB) []string {
 	out := []string{}
 	for _, pattern := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/x86_64-linux-gnu/libx265.so.*"} {
@@ -137,7 +136,7 @@ func compareLengths(t *testing.T, lib string) {
 			return // data among the code
 		}
 		if bytesAt(ts, d.addr, 1)[0] == 0x9b {
-			return // objdump takes fwait and the instruction after it for one
+			return // objdump prints fwait and the next instruction as one
 		}
 		total++
 		in, err := Decode(AMD64, bytesAt(ts, d.addr, 15), d.addr)
@@ -158,7 +157,7 @@ func compareLengths(t *testing.T, lib string) {
 	}
 }
 
-// differs compares length, and the target and kind that objdump's text shows.
+// differs compares the length, target and kind of an instruction with objdump's text.
 func differs(in Inst, err error, d dumped) string {
 	switch {
 	case err != nil:
@@ -197,8 +196,9 @@ func differs(in Inst, err error, d dumped) string {
 	return ""
 }
 
-// differsMemory: in the syntax of AT&T the last operand is the one written, so
-// the text of an instruction of several operands tells what it does to memory.
+// differsMemory compares the memory access of an instruction with objdump's text. In AT&T syntax
+// the last operand is the written one, so the text of an instruction with several operands shows
+// what it does to memory.
 func differsMemory(in Inst, text, op string) string {
 	for _, exempt := range []string{"lea", "nop", "test", "cmp", "bt ", "btq", "btl", "ucomis", "comis", "vucomis", "vcomis", "vptest", "ptest", "prefetch", "in", "out", "xsave", "xrstor", "movs", "stos", "lods", "scas", "cmps"} {
 		if strings.HasPrefix(op, exempt) && !strings.HasPrefix(op, "cmpxchg") && op != "inc" && op != "movss" && op != "movsd" && !strings.HasPrefix(op, "movsl") {
@@ -250,7 +250,7 @@ func differsFixed(in Inst, to, op string) string {
 	return ""
 }
 
-// top lists the n most frequent.
+// top returns the n most frequent keys.
 func top(m map[string]int, n int) []string {
 	var out []string
 	for range n {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// checkSkim: a step is what Decode says.
+// checkSkim compares a Step with the result of Decode.
 func checkSkim(t *testing.T, arch Arch, code []byte, addr uint64) {
 	t.Helper()
 	in, err := Decode(arch, code, addr)
@@ -30,7 +30,7 @@ func checkSkim(t *testing.T, arch Arch, code []byte, addr uint64) {
 	}
 }
 
-// TestSkimAgrees: over every opcode behind every prefix, and over real code.
+// TestSkimAgrees compares Skim with Decode for every opcode behind every prefix, and for real code.
 func TestSkimAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	prefixes := []string{"", "\x66", "\xf0", "\xf2", "\xf3", "\x67", "\x48", "\x66\x48", "\x48\x66", "\x2e", "\x3e", "\x64", "\xf0\x49", "\x41", "\xf3\x4c", "\x66\x66\x2e"}
@@ -57,7 +57,7 @@ func TestSkimAgrees(t *testing.T) {
 	}
 }
 
-// BenchmarkSkim tells what a step costs beside Decode.
+// BenchmarkSkim measures Skim and Decode.
 func BenchmarkSkim(b *testing.B) {
 	data := openImage(b, libraries(b)[0]).load(b)[3].data
 	walk := func(step func(at int) int) func(*testing.B) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestStep asks the processor: it runs a program one instruction at a time and
-// compares what each changed with what Decode says of it.
+// TestStep compares Decode with the processor: it runs a program one instruction at a time and
+// compares what each changes with what Decode returns.
 func TestStep(t *testing.T) {
 	steps := 150_000
 	if testing.Short() {
@@ -134,7 +134,7 @@ func (s *stepper) check(in *Inst, loaded uint64) string {
 	rip := s.after.Rip
 	switch in.Kind {
 	case Plain:
-		if rip != next && (rip != in.Addr || in.Writes&(1<<RCX) == 0) { // rep stays
+		if rip != next && (rip != in.Addr || in.Writes&(1<<RCX) == 0) { // an instruction with rep stays at its address
 			return "control went elsewhere"
 		}
 	case Nop, Push, Syscall:
@@ -186,7 +186,7 @@ func (s *stepper) checkRegisters(in *Inst) string {
 	return ""
 }
 
-// checkMemory looks whether plain loads and stores moved what they say.
+// checkMemory checks that plain loads and stores moved the value that Decode describes.
 func (s *stepper) checkMemory(in *Inst, loaded uint64) string {
 	if in.NMem != 1 || in.ValueReg == NoReg && !in.HasImm || in.Mem[0].Size == 0 {
 		return ""

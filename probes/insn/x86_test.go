@@ -17,8 +17,8 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestX86: encodings by hand, at 0x1000. Known, and the length of the bytes
-// given, unless edit says otherwise.
+// TestX86 tests hand-made encodings, at 0x1000. They are Known, and as long as the bytes given,
+// unless edit changes that.
 func TestX86(t *testing.T) {
 	fixed := func(addr uint64, disp int64, size int, read, write bool) Mem {
 		return Mem{Base: NoReg, Index: NoReg, Disp: disp, Fixed: true, Addr: addr, Size: size, Read: read, Write: write}
@@ -168,7 +168,8 @@ func TestX86(t *testing.T) {
 	}
 }
 
-// TestErrors: what is cut short or no instruction is an error that says which.
+// TestErrors checks that Decode fails, with the reason, for bytes that are cut short or are no
+// instruction.
 func TestErrors(t *testing.T) {
 	for _, x := range []struct {
 		arch   Arch
@@ -181,7 +182,7 @@ func TestErrors(t *testing.T) {
 		{AMD64, "c5f8", cut},
 		{AMD64, "66666666666666666666666666666690", cut}, // more than 15 bytes
 		{AMD64, "06", invalid},
-		{AMD64, "66e8000000", invalid}, // its length depends on the maker
+		{AMD64, "66e8000000", invalid}, // its length depends on the processor's manufacturer
 		{AMD64, "66c5f877", "a prefix before VEX or EVEX"},
 		{AMD64, "62f97c48110502000000", "an EVEX prefix of APX"},
 		{ARM64, "1f2003", cut},
@@ -198,7 +199,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFormat: what people read in a plan of sites.
+// TestFormat checks the text of instructions in a plan of sites.
 func TestFormat(t *testing.T) {
 	for code, want := range map[string]string{
 		"f30f1efa":   "endbr64",
@@ -216,7 +217,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestKeepsFlags: what certainly leaves the flags alone, and what may not.
+// TestKeepsFlags tests instructions that certainly do not change the flags, and some that may.
 func TestKeepsFlags(t *testing.T) {
 	for code, want := range map[string]bool{
 		"\x89\xc8": true, "\x48\x8d\x04\x0a": true, "\x50": true, "\x0f\x94\xc0": true, "\x75\x00": true, "\x0f\x84\x00\x00\x00\x00": true,

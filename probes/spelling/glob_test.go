@@ -22,7 +22,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// TestGlobIsWhatItStandsFor as a regular expression.
+// TestGlobIsWhatItStandsFor compares Glob with the regular expression that a pattern stands for.
 func TestGlobIsWhatItStandsFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.StringMatching(`[ab*?]{0,10}`).Draw(t, "pattern")

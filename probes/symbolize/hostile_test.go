@@ -33,8 +33,8 @@ func opened(t *testing.T, f *elftest.File) *elf.File {
 
 var someCode = bytes.Repeat([]byte{0x90}, 64)
 
-// TestUnitsThatShareOneLongList of address ranges: those that are looked at are
-// bounded, those discarded by the linker included.
+// TestUnitsThatShareOneLongList checks that the number of address ranges that are read is bounded,
+// those of code that the linker discarded included.
 func TestUnitsThatShareOneLongList(t *testing.T) {
 	var list, units []byte
 	for i := range uint64(10000) {
@@ -53,7 +53,7 @@ func TestUnitsThatShareOneLongList(t *testing.T) {
 	}
 }
 
-// TestFunctionsThatReferInCircles: each stands for the other.
+// TestFunctionsThatReferInCircles has functions whose abstract origins are each other.
 func TestFunctionsThatReferInCircles(t *testing.T) {
 	abbrev := slices.Concat(
 		elftest.Abbrev(1, 0x11, true, 0x11, 0x01, 0x12, 0x06),              // a unit: low_pc addr, high_pc data4
@@ -71,8 +71,8 @@ func TestFunctionsThatReferInCircles(t *testing.T) {
 	}
 }
 
-// TestLineProgramWithoutEnd makes a line with each byte: they are cut, and that
-// is said.
+// TestLineProgramWithoutEnd has a line program in which each byte makes a row. It checks that the
+// rows are cut, and that an error reports it.
 func TestLineProgramWithoutEnd(t *testing.T) {
 	header := elftest.LE(uint8(1), uint8(1), uint8(1), uint8(0xfb), uint8(14), uint8(1), "\x00", "f\x00\x00\x00\x00", uint8(0))
 	program := bytes.Repeat([]byte{0x20}, 10001)
@@ -91,8 +91,8 @@ func TestLineProgramWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestNamesThatExplode: a mangled name of a few bytes can mean one of any
-// length.
+// TestNamesThatExplode checks that the demangled form of a mangled name is bounded: a few bytes can
+// expand to any length.
 func TestNamesThatExplode(t *testing.T) {
 	name := "_Z1fISt4pairIiiE"
 	for i := range 30 { // each argument is a pair of the one before, twice

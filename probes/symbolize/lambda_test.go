@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLambdas: a lambda's function is named by the one around it, also where it was inlined, and
-// its lines are counted from the first one of that.
+// TestLambdas checks that a lambda's function is named after the function around it, also where it
+// is inlined, and that its Start is that function's.
 func TestLambdas(t *testing.T) {
 	const (
 		numbered = "shop::sell(int)::{lambda(int)#1}::operator()(int) const::{lambda(int)#1}::operator()(int) const:6"
@@ -40,7 +40,7 @@ func TestLambdas(t *testing.T) {
 	}
 }
 
-// began writes a frame's function and the line that it begins on.
+// began returns a frame's function and the line on which it begins, as text.
 func began(f Frame) string {
 	s := fmt.Sprintf("%s:%d", f.Function, f.Start)
 	if f.Inlined {

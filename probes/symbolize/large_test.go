@@ -13,9 +13,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// A program of 100 MB with debug information, of 700 units of 100 functions, in
-// which more calls are inlined. To compile that many would take an hour: one
-// unit is compiled, and linked again and again, all its names being local.
+// The program has 100 MB with debug information: 700 units of 100 functions, into which more calls
+// are inlined. To compile so much would take an hour, so one unit is compiled and linked again and
+// again; all its names are local.
 const (
 	largeUnits     = 700
 	largeFunctions = 100
@@ -59,8 +59,8 @@ func buildLarge(b *testing.B) string {
 	return at("large")
 }
 
-// BenchmarkChains names 1,000 distinct chains of 20 return addresses each, from all
-// over a large program, beginning with the file unread.
+// BenchmarkChains symbolizes 1,000 distinct call stacks of 20 return addresses each, from all over
+// a large program, starting with the file unread.
 func BenchmarkChains(b *testing.B) {
 	path := buildLarge(b)
 	st, err := os.Stat(path)
@@ -111,8 +111,7 @@ func nameChains(b *testing.B, path string, functions []elf.Range) (inlined int) 
 	return inlined
 }
 
-// resetPeak makes the kernel forget the most memory that was resident (proc(5),
-// clear_refs).
+// resetPeak resets the kernel's record of the peak resident memory (proc(5), clear_refs).
 func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 func peak(b *testing.B) float64 {

@@ -34,7 +34,7 @@ func run(t testing.TB, stdin, name string, args ...string) string {
 	return string(out)
 }
 
-// build compiles a file of testdata, unoptimised unless told.
+// build compiles a file of testdata, unoptimised unless flags say otherwise.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "prog")
@@ -52,13 +52,13 @@ func open(t testing.TB, path string) *elf.File {
 	return f
 }
 
-// place is a frame as addr2line gives it.
+// place is a frame in addr2line's output.
 type place struct {
 	Function, File string
 	Line           int
 }
 
-// addr2line gives the frames of many addresses at once, keyed by address.
+// addr2line returns the frames of many addresses, by address.
 func addr2line(t *testing.T, path string, addrs []uint64) map[uint64][]place {
 	t.Helper()
 	var in strings.Builder
@@ -140,7 +140,7 @@ func compare(t *testing.T, path string, f *elf.File, table *Table, addrs []uint6
 	for _, a := range addrs {
 		w := want[a]
 		if len(w) == 0 || w[0].File == "??" || w[len(w)-1].Function == "??" {
-			continue // outside of debug information
+			continue // the address has no debug information
 		}
 		known++
 		var got []place
@@ -162,15 +162,15 @@ func compare(t *testing.T, path string, f *elf.File, table *Table, addrs []uint6
 	}
 }
 
-// sameChain holds frames to be equal where addr2line knows them: it writes "?"
-// for line 0, and the symbol's name for the outermost function.
+// sameChain reports whether frames are equal as far as addr2line knows them: it prints "?" for line
+// 0, and the symbol's name for the outermost function.
 func sameChain(want, got []place) bool {
 	return slices.EqualFunc(want, got, func(w, g place) bool {
 		w.Function, g.Function = withoutClone(w.Function), withoutClone(g.Function)
 		if w.Line == 0 {
 			w.File, w.Line = g.File, g.Line
 		}
-		if w.File == "<artificial>" { // what binutils 2.40 makes of link-time optimisation
+		if w.File == "<artificial>" { // binutils 2.40 prints this for link-time optimisation
 			w.File = g.File
 		}
 		return w == g
@@ -189,7 +189,7 @@ func names(frames []Frame) []string {
 	return out
 }
 
-// chains returns the distinct chains of a function's addresses.
+// chains returns the distinct lists of frames of a function's addresses.
 func chains(t *testing.T, f *elf.File, table *Table, name string) [][]string {
 	t.Helper()
 	syms := f.Lookup(name)
@@ -309,7 +309,7 @@ func TestStackUsesCallSites(t *testing.T) {
 	f := open(t, build(t, "gcc", "inline.c", "-O0", "-g"))
 	table := New(f)
 	worker, main := f.Lookup("worker")[0], f.Lookup("main")[0]
-	// A return address at main's very end belongs to whatever comes next.
+	// A return address at the very end of main belongs to the next function.
 	got := names(table.Stack([]uint64{worker.Addr, main.Addr + main.Size}))
 	if len(got) != 2 || !strings.HasPrefix(got[0], "worker:") || !strings.HasPrefix(got[1], "main:") {
 		t.Errorf("stack %q", got)
@@ -354,8 +354,8 @@ func TestPlainNames(t *testing.T) {
 	}
 }
 
-// FuzzDamagedDWARF breaks one place of debug information at a time and asks
-// about every function; the answer may be poor but comes, and is bounded.
+// FuzzDamagedDWARF damages debug information at one offset at a time and looks up every function:
+// the result may lack detail, but must come and be bounded.
 func FuzzDamagedDWARF(f *testing.F) {
 	var programs [][]byte
 	var places [][2]int
@@ -392,8 +392,8 @@ func FuzzDamagedDWARF(f *testing.F) {
 	})
 }
 
-// FuzzPatched damages programs behind their headers; every address has an
-// answer of bounded length.
+// FuzzPatched damages programs behind their headers, and checks that the result for every address
+// has a bounded length.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {
@@ -422,7 +422,7 @@ func FuzzPatched(f *testing.F) {
 	})
 }
 
-// FuzzPlain: whatever a name is, what it means is not endless.
+// FuzzPlain checks that the plain form of any name is bounded.
 func FuzzPlain(f *testing.F) {
 	for _, s := range []string{"_ZN2ns5Queue4takeEi", "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "_RNvC3foo3bar", "f.cold.part.0",
 		"_ZSt4moveIRSt4pairIiSt6vectorIiSaIiEEEEONSt16remove_referenceIT_E4typeEOS7_", "_ZZ1fvENKUlT_E_clIiEEDaS_"} {
@@ -473,8 +473,8 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// TestLinesFromTheFunctionsFirst: of each frame, inlined ones too, the line on which its
-// function begins is known, a method's where it is defined.
+// TestLinesFromTheFunctionsFirst checks that each frame, inlined ones included, has the line on
+// which its function begins; for a method, the line of its definition.
 func TestLinesFromTheFunctionsFirst(t *testing.T) {
 	for _, c := range []struct {
 		compiler, source, function string

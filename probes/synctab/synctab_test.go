@@ -73,9 +73,9 @@ func TestBuiltinRows(t *testing.T) {
 	}
 }
 
-// Only calls that record something at their return, and that nothing can
-// unwind, may have a return probe: this is the whole list, so that a new row
-// must be thought about here too.
+// TestReturnProbesAreLeafCalls has the whole list of calls that may have a return probe, so that
+// whoever adds a row must consider it here too: only calls that record something at their return,
+// and whose frames are never unwound.
 func TestReturnProbesAreLeafCalls(t *testing.T) {
 	leaf := regexp.MustCompile(`^(__)?pthread_(mutex_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock|spin_(try)?lock|barrier_wait)$|^mtx_(try|timed)?lock$|^sem_trywait$`)
 	for _, e := range mustBuiltin(t).Entries() {
@@ -90,8 +90,8 @@ func TestReturnProbesAreLeafCalls(t *testing.T) {
 	}
 }
 
-// ignored are the functions of a C library's synchronising families that the
-// table leaves out, with the reason.
+// ignored has the functions of a C library's synchronising families that the table leaves out, each
+// with the reason.
 var ignored = map[string]string{
 	"pthread_mutex_getprioceiling": "reads an attribute",
 	"pthread_mutex_setprioceiling": "takes and gives back the mutex inside of one call; it cannot deadlock that another lock would not show",
@@ -107,14 +107,15 @@ var ignored = map[string]string{
 	"pthread_exit":                 "the end of a thread is seen in the kernel",
 }
 
-// families are the names that must be in the table or in ignored; attributes
-// are objects of their own that synchronise nothing.
+// families match the names that must be in the table or in ignored; attributes are objects of their
+// own that synchronise nothing.
 var (
 	families   = regexp.MustCompile(`^(__)?pthread_(mutex|rwlock|cond|barrier|spin|once|create|join|detach|cancel$|exit|(try|timed|clock)join)|^sem_|^mtx_|^cnd_|^thrd_|^call_once`)
 	attributes = regexp.MustCompile(`^(__)?pthread_(mutex|rwlock|cond|barrier)attr_`)
 )
 
-// Fails when a C library has grown a function that nobody has judged.
+// TestLibcIsCovered fails if a C library has a function of these families that is neither in the
+// table nor in ignored.
 func TestLibcIsCovered(t *testing.T) {
 	table := mustBuiltin(t)
 	for _, pattern := range []string{
@@ -246,7 +247,7 @@ operation = "none"
 	}
 }
 
-// Merge is "the first table that has the name": the naive lookup is the oracle.
+// TestMergeProperty compares Merge with a naive look-up in the first table that has the name.
 func TestMergeProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var tables []Table

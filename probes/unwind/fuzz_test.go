@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// FuzzFrames reads call frame information that anybody may have written, by both
-// indexes, and walks by it over memory of any content.
+// FuzzFrames reads arbitrary call frame information, by both indexes, and walks with it over memory
+// with arbitrary contents.
 func FuzzFrames(f *testing.F) {
 	f.Add(frames(), []byte{}, false, uint64(codeAt))
 	f.Add(frames(cfaDefCFAExpression, 3, opBreg0+RSP, 8, opDeref), []byte{}, false, uint64(codeAt+7))
@@ -49,7 +49,7 @@ func empty(t testing.TB) *elf.File {
 	return file
 }
 
-// FuzzExpression evaluates any bytes: it ends, with a value or without.
+// FuzzExpression checks that the evaluation of any bytes ends, with a value or without.
 func FuzzExpression(f *testing.F) {
 	f.Add([]byte{opBreg0 + rip, 0, opLit0 + 15, opAnd, opLit0 + 11, opGe, opLit0 + 3, opShl})
 	f.Add([]byte{opSkip, 0xfd, 0xff})
@@ -62,11 +62,11 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// TestHostileFrames: what a section makes us keep and do is bounded by its size.
+// TestHostileFrames checks that the memory and work for a section are bounded by its size.
 func TestHostileFrames(t *testing.T) {
 	many := common("zR", []byte{0x03}, usual...)
 	one := entry(uint32(0), uint32(codeAt), uint32(codeLen), uint8(0))
-	for len(many) < 4<<20 { // a million times the same function
+	for len(many) < 4<<20 { // the same function a million times
 		copy(one[4:], elftest.LE(uint32(len(many)+4)))
 		many = append(many, one...)
 	}

@@ -38,7 +38,7 @@ func columnOf(arch insn.Arch, name string) int {
 	return n
 }
 
-// cell writes a rule as readelf does.
+// cell returns a rule as readelf prints it.
 func cell(r rule) string {
 	switch r.kind {
 	case atOffset:
@@ -59,8 +59,8 @@ func cell(r rule) string {
 
 var fdeLine = regexp.MustCompile(`^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=[0-9a-f]+ pc=([0-9a-f]+)\.\.([0-9a-f]+)`)
 
-// TestReadelf compares every row with what readelf makes of it: of a library that
-// is there, and of programs as compilers leave them.
+// TestReadelf compares every row with readelf's: for a library of this machine, and for programs as
+// compilers emit them.
 func TestReadelf(t *testing.T) {
 	testtool.Need(t, "readelf")
 	var paths []string
@@ -94,7 +94,7 @@ func compareWithReadelf(t *testing.T, path string) {
 	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
 	out, err := cmd.Output()
-	if len(out) == 0 { // it fails where a debug file is missing that we do not ask for
+	if len(out) == 0 { // readelf fails if a debug file is missing that this test does not need
 		t.Fatalf("readelf %s: %v", path, err)
 	}
 	f, err := elf.Open(path)
@@ -127,7 +127,7 @@ func compareWithReadelf(t *testing.T, path string) {
 	t.Logf("%d rows", rows)
 }
 
-// compareRow gives false when enough is wrong.
+// compareRow compares one row; it returns false when there are enough errors.
 func compareRow(t *testing.T, table *Table, arch insn.Arch, columns, want []string) bool {
 	addr, err := strconv.ParseUint(want[0], 16, 64)
 	if err != nil {

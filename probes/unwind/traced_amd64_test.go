@@ -25,8 +25,8 @@ func (p *traced) regs() unwind.Regs {
 	return r
 }
 
-// TestKnownChains: the functions of the program are in the chain in their order,
-// whatever lies between, and the chain ends at the outermost.
+// TestKnownChains checks that the functions of the program are in the call stack in their order,
+// whatever lies between, and that the call stack ends at the outermost frame.
 func TestKnownChains(t *testing.T) {
 	for _, flags := range [][]string{
 		{"-O0"}, {"-O1"}, {"-O2", "-fomit-frame-pointer"}, {"-O3", "-fno-omit-frame-pointer"}, {"-O2", "-static"},
@@ -60,9 +60,9 @@ func TestKnownChains(t *testing.T) {
 	}
 }
 
-// TestEveryInstruction steps through code of the program, of libc and of the
-// dynamic linker, and keeps the return addresses that calls push and returns pop:
-// at each instruction the unwinder must give just these.
+// TestEveryInstruction steps through code of the program, of libc and of the dynamic linker, and
+// keeps a shadow stack of the return addresses that calls push and returns pop: at each instruction
+// the unwinder must return exactly these.
 func TestEveryInstruction(t *testing.T) {
 	for _, flags := range [][]string{{"-O2", "-Wl,-z,lazy", "-fcf-protection=none"}, {"-O0", "-Wl,-z,lazy", "-fcf-protection=full"}} {
 		t.Run(strings.Join(flags, ""), func(t *testing.T) {
@@ -88,8 +88,8 @@ func TestEveryInstruction(t *testing.T) {
 	}
 }
 
-// stepOver executes one instruction, and does to the shadow what it does to the
-// stack.
+// stepOver executes one instruction, and applies to the shadow stack what the instruction does to
+// the stack.
 func (p *traced) stepOver(shadow []uint64) []uint64 {
 	p.t.Helper()
 	pc := p.regs().PC

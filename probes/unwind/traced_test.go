@@ -20,7 +20,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// build compiles a file of testdata and gives the program's path.
+// build compiles a file of testdata and returns the program's path.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	testtool.Need(t, compiler)
@@ -36,7 +36,7 @@ func build(t testing.TB, compiler, source string, flags ...string) string {
 type traced struct {
 	t       *testing.T
 	pid     int
-	tid     int // that trapped last
+	tid     int // the thread that trapped last
 	mem     *os.File
 	modules []*module
 }
@@ -51,8 +51,8 @@ type module struct {
 	names  *symbolize.Table
 }
 
-// start runs a program up to its first int3. The calling test is bound to its
-// thread, which alone may trace.
+// start runs a program up to its first int3. It binds the calling test to its OS thread, because
+// only that thread may trace.
 func start(t *testing.T, path string, args ...string) *traced {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -117,7 +117,7 @@ func (p *traced) untilTrap() {
 		case ws.StopSignal() == unix.SIGTRAP && ws.TrapCause() <= 0:
 			return
 		case ws.StopSignal() == unix.SIGTRAP:
-			continue // a thread was made; itself it stops with SIGSTOP
+			continue // a thread was created; the new thread itself stops with SIGSTOP
 		case ws.StopSignal() != unix.SIGSTOP:
 			signal = int(ws.StopSignal())
 		}

@@ -19,7 +19,7 @@ const (
 	noRow   = "none"
 )
 
-// uleb writes a small number, or a larger one in several bytes.
+// uleb encodes a small number in one byte, or a larger one in several.
 func uleb(v uint64) []byte {
 	var b []byte
 	for ; v >= 0x80; v >>= 7 {
@@ -37,15 +37,15 @@ func entry(body ...any) []byte {
 	return elftest.LE(uint32(len(b)), b)
 }
 
-// common is the common entry that compilers make for x86-64: CFA = rsp+8, the
-// return address below it.
+// common returns the common entry that compilers emit for x86-64: CFA = rsp+8, the return address
+// below it.
 func common(letters string, data []byte, program ...byte) []byte {
 	return entry(uint32(0), uint8(1), letters, uint8(0), uleb(1), uint8(0x78), uint8(rip), uleb(uint64(len(data))), data, program)
 }
 
 var usual = []byte{cfaDefCFA, RSP, 8, 0x80 | rip, 1}
 
-// frames is an .eh_frame of one function.
+// frames returns an .eh_frame section of one function.
 func frames(program ...byte) []byte {
 	b := common("zR", []byte{0x03}, usual...) // addresses of 4 bytes, absolute
 	return append(b, entry(uint32(len(b)+4), uint32(codeAt), uint32(codeLen), uint8(0), program)...)
@@ -68,7 +68,7 @@ func tableOf(t testing.TB, name string, content []byte, more ...elftest.Section)
 	return New(file)
 }
 
-// text writes a row for people.
+// text returns a row as text for people.
 func text(r *Row) string {
 	if r == nil {
 		return noRow
@@ -96,7 +96,7 @@ func TestInstructions(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		program []byte
-		at      uint64 // in the function
+		at      uint64 // offset in the function
 		want    string
 	}{
 		{"common entry alone", nil, 0, "cfa=h+8 q=c-8"},
@@ -241,7 +241,7 @@ func TestExpressions(t *testing.T) {
 	}
 }
 
-// stack makes a memory of words from an address on.
+// stack returns a memory function with words from an address on.
 func stack(base uint64, words ...uint64) func(uint64, int) (uint64, bool) {
 	return func(addr uint64, size int) (uint64, bool) {
 		if i := (addr - base) / 8; addr%8 == 0 && i < uint64(len(words)) && size == 8 {
@@ -251,7 +251,7 @@ func stack(base uint64, words ...uint64) func(uint64, int) (uint64, bool) {
 	}
 }
 
-// TestEnds walks over stacks that a test makes: why each chain ends.
+// TestEnds walks over stacks that the test makes, and checks the reason why each walk ends.
 func TestEnds(t *testing.T) {
 	const sp, bias = 0x7000, 0x100000
 	at := func(n uint64) uint64 { return bias + codeAt + n }
@@ -312,8 +312,8 @@ func TestARM64(t *testing.T) {
 	}
 }
 
-// TestNoCFI: without call frame information frame pointers lead on, if what they
-// lead to is an address behind a call.
+// TestNoCFI checks that without call frame information a walk follows frame pointers, if the return
+// address is behind a call.
 func TestNoCFI(t *testing.T) {
 	code := bytes.Repeat([]byte{0x90}, codeLen)
 	copy(code[0x10:], []byte{0xe8, 0, 0, 0, 0}) // call

@@ -33,7 +33,8 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// TestCoverExactly: each byte once, no other, by what the processor can do.
+// TestCoverExactly checks that each byte is covered once, and no other, with sizes and alignments
+// that the processor supports.
 func TestCoverExactly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		addr, size := rapid.Uint64Range(0, 1<<47).Draw(t, "addr"), rapid.IntRange(1, 32).Draw(t, "size")
@@ -54,7 +55,7 @@ func TestCoverExactly(t *testing.T) {
 	})
 }
 
-// TestInKernel: what the kernel does, from the bytes around it alone.
+// TestInKernel finds the kernel's access from the bytes around it alone.
 func TestInKernel(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -82,7 +83,7 @@ func TestInKernel(t *testing.T) {
 	}
 }
 
-// FuzzInKernel: whatever bytes there are, there is an answer.
+// FuzzInKernel checks that any bytes lead to a result.
 func FuzzInKernel(f *testing.F) {
 	f.Add([]byte("\x0f\x01\xcb\xf3\xa4"), []byte("\x0f\x01\xca"), true, false)
 	f.Add([]byte("\x62\xe1\x7f\x29\x7f\x00"), []byte("\xc3"), false, true)
