@@ -36,7 +36,7 @@ type Unit struct {
 
 	kind     byte   // DW_UT_*: DWARF 5, section 7.5.1; 0: padding
 	abbrev   uint64 // offset of its abbreviations in .debug_abbrev
-	abbrevAt int    // offset of that offset in the unit's header
+	abbrevAt int    // offset in the section of the header field that contains abbrev
 	word     int    // bytes of an offset
 	address  int    // bytes of an address
 	refAddr  int    // bytes of a reference to another unit
@@ -156,7 +156,7 @@ func Units(info []byte) []Unit {
 // they refer to. Offsets in errors are those of the section.
 func checkUnits(section string, info, abbrev []byte) error {
 	seen := map[uint64]bool{}
-	left := 2*len(abbrev) + 1<<16 // the tables do not overlap
+	left := 2*len(abbrev) + 1<<16 // the tables of a well-formed file do not overlap
 	return eachUnit(section, info, func(u Unit) error {
 		if seen[u.abbrev] || u.abbrev >= uint64(len(abbrev)) {
 			return nil

@@ -102,7 +102,7 @@ func TestLandingPads(t *testing.T) {
 			}
 			l := newLandmarker(f)
 			l.landingPads()
-			// The start-up files' code has none.
+			// The code of the start-up files has no landing pads.
 			slices.Sort(l.found)
 			if got := slices.Compact(l.found); len(got) != len(want) {
 				t.Errorf("%d landing pads %x, want %d", len(got), got, len(want))
@@ -357,7 +357,7 @@ func TestCallSiteTables(t *testing.T) {
 		b := []byte{encOmit}
 		if rapid.Bool().Draw(t, "split") {
 			landing = 0x40800
-			b = binary.LittleEndian.AppendUint32([]byte{0x1b}, 0x800-1) // from where it stands
+			b = binary.LittleEndian.AppendUint32([]byte{0x1b}, 0x800-1) // relative to its own address
 		}
 		for _, pad := range rapid.SliceOf(rapid.Uint64Range(0, 0x300)).Draw(t, "pads") {
 			for _, v := range []uint64{rapid.Uint64Range(0, 999).Draw(t, "call"), 5, pad} {

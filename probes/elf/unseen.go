@@ -15,7 +15,7 @@ type UnseenKind uint8
 
 // The kinds.
 const (
-	UnseenAtomic  UnseenKind = iota // an indivisible read-modify-write, or a fence
+	UnseenAtomic  UnseenKind = iota // an atomic read-modify-write instruction, or a fence
 	UnseenSyscall                   // a system call instruction, or a call of syscall(2)
 	UnseenCall                      // a call of a library's atomic or futex function
 )

@@ -48,9 +48,9 @@ type Life uint8
 
 // The effects.
 const (
-	Lives  Life = iota // nothing
-	Begins             // a constructor
-	Ends               // a destructor
+	Lives  Life = iota // none
+	Begins             // a constructor begins the lifetime
+	Ends               // a destructor ends the lifetime
 )
 
 // Function is one entry of a function that matches: its code, or an inlined copy.

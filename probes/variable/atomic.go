@@ -92,7 +92,8 @@ type atomicSeeker struct {
 	known map[dwarf.Offset][]atomicPath // of structures: the paths to their atomic members
 }
 
-// Bounds of the atomic members of one type, and of an array of them, in bytes.
+// Bounds of the number of atomic members of one type, of the nesting of types, and of the size of an
+// array of atomic members, in bytes.
 const (
 	maxAtomicMembers = 64
 	maxAtomicDepth   = 8

@@ -385,8 +385,8 @@ func (v *Variable) move(f *bin.File, by uint64) {
 	}
 }
 
-// exports reports whether the file has a dynamic symbol of that name, for a variable, that passes
-// the test.
+// exports reports whether the file has a dynamic symbol of that name that denotes a variable and
+// passes the test.
 func exports(f *bin.File, name string, test func(bin.Symbol) bool) bool {
 	if name == "" {
 		return false

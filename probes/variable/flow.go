@@ -34,8 +34,8 @@ type flow struct {
 	// that the current run has lowered exposed since it began.
 	exposed int64
 	lower   bool
-	reloads map[int64]bool // the remaining budget of work
-	left    int            // work that may still be done
+	reloads map[int64]bool // offsets of stack words from which registers are loaded
+	left    int            // the remaining budget of work
 }
 
 func newFlow(t *target, r *routine) *flow {
@@ -76,8 +76,8 @@ func (f *flow) run() bool {
 	}
 }
 
-// start returns the initial state of a block: nothing is known, except that the stack pointer is
-// known at the function's entry.
+// start returns the initial state of a block: nothing is known, except that on x86-64 the stack
+// pointer is known at the function's entry.
 func (f *flow) start(block int) (state, bool) {
 	s := nothing()
 	if block == 0 && f.arch == insn.AMD64 {

@@ -244,7 +244,7 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 // maxNested bounds the depth of scopes in a qualified name.
 const maxNested = 64
 
-// path returns the qualified name of a scope, with name appended if there is one.
+// path returns the qualified name of a scope, with the components of last appended.
 func (x *index) path(s *scope, last []component) []component {
 	var names []component
 	for hops := 0; s != nil && hops < maxNested; hops++ {

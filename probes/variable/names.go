@@ -83,8 +83,8 @@ func (n *Names) Static(base string, addr, off uint64, shared bool) (named Named)
 // Member returns the name of the object at offset at in an object of type typ (an offset in the
 // debug information), where only the type is known: by type and member, such as struct job.mu. If
 // local is not "", the object lies in that variable of a function's frame, and is named by it.
-// Elements of arrays are not distinguished. ok is false if there is no member at that offset, or if
-// the type is one of the C++ library's own.
+// Elements of arrays are not distinguished. ok is false if no member of a synchronisation type is
+// known at that offset, or if the type is one of the C++ library's own.
 func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, ok bool) {
 	defer func() {
 		if recover() != nil { // damaged
@@ -117,7 +117,7 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 // implementation of std::mutex, not the program's name for its lock.
 func ofLibrary(class string) bool { return strings.HasPrefix(class, "std::") }
 
-// anyElement removes the subscripts from a path: table[3].mu becomes table[].mu.
+// anyElement removes the numbers in subscripts from a path: table[3].mu becomes table[].mu.
 func anyElement(path string) string {
 	var b strings.Builder
 	for _, part := range strings.SplitAfter(path, "[") {

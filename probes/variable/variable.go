@@ -1,8 +1,7 @@
-// Package variable finds a variable by the name that a user gives it, and the
-// instructions that access it. A watched variable is a global, a file's or a
-// function's static, or a static member of a class, or a member or element of
-// one of these, of a type that fits a register: only those have one address for
-// the whole run.
+// Package variable finds a variable by the name that a user writes, and the instructions that
+// access it. A watched variable is a global variable, a static variable of a file or a function, a
+// static member of a class, or a member or element of one of these. Its type must fit into a
+// register. Only such variables have one address for the whole run.
 //
 // The input is open binaries and a name. The output is the variable's address and type, from the
 // debug information or, where there is none, from the symbol table, and for each binary the
