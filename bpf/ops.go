@@ -100,8 +100,8 @@ const (
 
 // The bits of the Result of an OpTouch; enum touch_hint of record.h.
 const (
-	TouchSource = 1 // rsi points into the variable, or just behind it
-	TouchDest   = 2 // rdi points into the variable, or just behind it
+	TouchSource = 1 // rsi points into the variable, or just after it
+	TouchDest   = 2 // rdi points into the variable, or just after it
 	TouchPart   = 4 // times TouchPart: index, 0 to 3, of the watchpoint of the variable that fired
 	// TouchCall marks an access by the kernel. TouchCount is then multiplied by the number of the
 	// thread's system calls that have accessed a variable.

@@ -136,7 +136,7 @@ type want struct {
 // more or less than the variable, only memory has the variable's value.
 func ways(v variable.Variable, a variable.Access) []want {
 	memory := want{from: bpf.FromMemory, mem: a.Kind != variable.Read}
-	// In x = x + 1 the only cheap site of the load is behind the store, where the loaded value is
+	// In x = x + 1 the only cheap site of the load is after the store, where the loaded value is
 	// lost.
 	blind := want{from: bpf.FromNowhere}
 	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)

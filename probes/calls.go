@@ -25,7 +25,7 @@ type builder struct {
 	born   map[uint64]bool // constructors and destructors that have a probe
 	known  map[uint64]call // functions that the table lists, by address
 	stubs  map[uint64]string
-	names  *symbolize.Table // nil until asked for
+	names  *symbolize.Table // computed at first use
 	mark   mark
 	table  homeTable      // of the variable whose accesses are being planned
 	cover  *Coverage      // of the atomic array that is being planned; nil while there is none

@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// FuzzPlan plans programs that are damaged behind their headers, and checks that each site lies in
+// FuzzPlan plans programs that are damaged after their headers, and checks that each site lies in
 // the file, at an instruction.
 func FuzzPlan(f *testing.F) {
 	seeds, err := elftest.Seeds()

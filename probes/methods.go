@@ -59,7 +59,7 @@ type methods struct {
 	jumps    []cheapsite.TailJump // jumps from the ends of the followed functions to other functions
 	silent   map[string]int       // number of inlined copies whose return is not observed, by function name
 	returns  []*function.Function // functions and inlined copies whose returns are to be observed
-	ends     map[uint64]int64     // addresses behind inlined copies that have a probe → CopyExit.SPDelta
+	ends     map[uint64]int64     // addresses after inlined copies that have a probe → CopyExit.SPDelta
 }
 
 func (m *methods) function(fn *function.Function) error {
@@ -132,7 +132,7 @@ func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 	return exits
 }
 
-// endCopy plans the probes at the addresses behind an inlined copy.
+// endCopy plans the probes at the addresses after an inlined copy.
 func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) error {
 	for _, x := range exits {
 		if _, done := m.ends[x.At]; done {

@@ -19,7 +19,7 @@ import (
 type Place struct {
 	At     uint64 // address of the instruction
 	Addr   uint64 // address of the probe
-	Offset uint64 // of Addr in the file
+	Offset uint64 // file offset of Addr
 	Class  cheapsite.Class
 	What   elf.UnseenKind
 	Why    string // one line for people
@@ -80,7 +80,7 @@ func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 
 // teller plans the probe of one place. It never puts the probe at an instruction that calls the
 // kernel. The kernel would step a copy of such an instruction, and the system call returns before
-// the step is done, so that the bytes behind the copy run too (measured: in a static program's brk
+// the step is done, so that the bytes after the copy run too (measured: in a static program's brk
 // they store relative to rip, and the program dies of SIGSEGV); a clone's child continues there
 // (SIGTRAP).
 func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool) {

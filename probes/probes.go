@@ -97,7 +97,7 @@ const (
 type Site struct {
 	At        uint64 // the original address: of a function's entry, a return or an access
 	Addr      uint64 // address of the probe
-	Offset    uint64 // of Addr in the file
+	Offset    uint64 // file offset of Addr
 	Class     cheapsite.Class
 	Program   Program
 	Return    bool // a uretprobe accompanies the probe, at the same function's entry

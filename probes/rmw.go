@@ -231,7 +231,7 @@ func copy32(code []byte) (to, from insn.Reg, cleared bool) {
 	return insn.NoReg, insn.NoReg, false
 }
 
-// plainWants returns what to record of a load or store, best first. The probe sits behind the
+// plainWants returns what to record of a load or store, best first. The probe sits after the
 // access: the recorded value of a load must be the one that was loaded, and a load in between would
 // contradict a store that is recorded before it happens.
 func plainWants(a variable.Access) []syncWant {
@@ -350,7 +350,7 @@ func (b *builder) syncAll(v variable.Variable, a variable.Access, wants []syncWa
 
 func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) (cheapsite.Site, error) {
 	cs, fixed := cheapsite.Want{At: a.Addr, Sense: cheapsite.After}, b.fixed(v, a)
-	if !w.stay { // a probe that reads memory moves behind the access
+	if !w.stay { // a probe that reads memory moves after the access
 		cs.Mem = []insn.Mem{{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}}
 		if !fixed {
 			cs.Mem[0] = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}

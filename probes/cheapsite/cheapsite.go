@@ -59,7 +59,7 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// Sense is which side of its operation a probe stands for.
+// Sense is the side of its operation, before or after it, for which a probe stands.
 type Sense uint8
 
 // The senses.
@@ -84,7 +84,7 @@ type Want struct {
 	Mem   []insn.Mem  // memory that it reads when it fires, for example a variable after a store to it
 	Sense Sense
 	// Flags, for Sense After, means that the probe reads the flags that the instruction at At sets,
-	// so that it must sit behind that instruction and before any other that sets them.
+	// so that it must sit after that instruction and before any other that sets them.
 	Flags bool
 	// Return means that the probe is the entry of a uretprobe: sp must be that of the function's
 	// entry, with the return address on top of the stack.

@@ -10,10 +10,11 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// An inlined copy of a function has no return instruction: it ends where control
-// leaves its code. That is the return only if control does not come back into the
-// middle of it, as it does where the compiler has mixed the copy's instructions with
-// those around it, and if the stack pointer there is that of one beginning alone.
+// An inlined copy of a function has no return instruction: it ends where control leaves its code.
+// An exit is a return only under two conditions. Control must not come back into the middle of the
+// copy, as it does where the compiler has mixed the copy's instructions with those around it. And
+// the distance of the stack pointer from its value at the copy's beginning must be the same on all
+// paths.
 
 // CopyExit is an address to which control goes when it leaves an inlined copy.
 type CopyExit struct {
@@ -141,7 +142,7 @@ func (c *copyWalk) leave() (why string) {
 	return ""
 }
 
-// returns returns the reason why control, after it has come to an address behind the copy, may
+// returns returns the reason why control, after it has come to an address after the copy, may
 // enter the copy again, other than at its beginning; "" if it may not.
 func (c *copyWalk) returns(exits []uint64) (why string) {
 	left := maxNodes

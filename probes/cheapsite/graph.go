@@ -153,7 +153,7 @@ func (g *graph) visit(n *node) {
 	}
 }
 
-// fall adds the edge to the instruction behind n.
+// fall adds the edge to the instruction after n.
 func (g *graph) fall(n *node, s *state) {
 	to := n.in.End()
 	if !n.ext.Contains(to) {

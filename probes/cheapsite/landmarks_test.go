@@ -188,7 +188,7 @@ int main(int argc, char **) { try { return caught(argc); } catch (int) { return 
 `
 
 // TestNoProbePassesLandingPads checks, for every instruction of a compiled program, that its probe
-// neither passes nor moves to another address that control may reach.
+// neither passes nor moves to another address that is a landmark.
 func TestNoProbePassesLandingPads(t *testing.T) {
 	for _, opt := range []string{"-O0", "-O1", "-O2", "-Os"} {
 		t.Run(opt, func(t *testing.T) {

@@ -111,7 +111,7 @@ type outcomes struct {
 	*graph
 	settled map[uint64]settled
 	foreign map[uint64]bool // instructions that can be reached other than from the function's entry
-	tail    map[uint64]bool // the settled instructions behind the sites
+	tail    map[uint64]bool // the settled instructions after the sites
 	places  []Outcome
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // TestPassed checks that the probe that records the execution of an instruction sits at it, or
-// behind it where control goes straight on.
+// after it where control goes straight on.
 func TestPassed(t *testing.T) {
 	const (
 		xchg  = "8707"       // xchg %eax,(%rdi)

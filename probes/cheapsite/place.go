@@ -185,11 +185,11 @@ func (s *slide) blocked(addr uint64) string {
 }
 
 // cut returns the reason why the probe may neither pass in nor sit on it, which is that a branch
-// lands inside it, so that control may get behind it in another way; "" if none does. A branch that
-// skips the lock prefix of the probe's own instruction does not count: it performs the same
-// operation, without the lock that a single-threaded process does not need. Nor do the branches
-// count that bytes between functions would be, if they were code: they lie inside instructions as
-// often as not.
+// lands inside it, so that control may reach the code after it in another way; "" if none does. A
+// branch that skips the lock prefix of the probe's own instruction does not count: it performs the
+// same operation, without the lock that a single-threaded process does not need. Nor do the
+// branches count that bytes between functions would be, if they were code: they lie inside
+// instructions as often as not.
 func (s *slide) cut(in *insn.Inst) string {
 	for to := in.Addr + 1; to < in.End(); to++ {
 		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
@@ -234,7 +234,7 @@ func (s *slide) obstacle(in *insn.Inst) string {
 }
 
 // losesMem reports whether the access itself overwrites a register of its operand's address, so
-// that the address is not known behind it.
+// that the address is not known after it.
 func (s *slide) losesMem(in *insn.Inst) bool {
 	for i := range s.w.Mem {
 		m := &s.w.Mem[i]
@@ -350,7 +350,7 @@ func (s *slide) back(stay Site) Site {
 }
 
 // LineBefore returns the instructions before addr that are certain to be executed, one after the
-// other, whenever addr is reached: control does not leave between them and no branch lands behind
+// other, whenever addr is reached: control does not leave between them and no branch lands after
 // the first. It returns none if that cannot be proven.
 func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	s := im.slide(&Want{At: addr})

@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// memCode is code in memory: one executable section at base, data behind it.
+// memCode is code in memory: one executable section at base, data after it.
 type memCode struct {
 	arch  insn.Arch
 	base  uint64
@@ -299,7 +299,7 @@ func TestReturns(t *testing.T) {
 }
 
 // TestReturnsSwitch checks that a resolved jump table leads to the returns of its cases, and that
-// data behind the table does not lead to others.
+// data after the table does not lead to others.
 func TestReturnsSwitch(t *testing.T) {
 	c := machineCode(t, "488d15f96f0000 48630482 4801d0 3effe0 90 c3 90 c3 | 90 c3")
 	for _, to := range []int32{0x1011, 0x1013, 0x1015, 0} {

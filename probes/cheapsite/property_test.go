@@ -147,7 +147,7 @@ func (p *program) naive(w *Want, i, j int) bool {
 	return !w.Return || sp == 0
 }
 
-// jumpedInto reports whether a branch lands inside a piece from i to j, other than just behind the
+// jumpedInto reports whether a branch lands inside a piece from i to j, other than just after the
 // lock prefix of piece i.
 func (p *program) jumpedInto(i, j int) bool {
 	for k := i; k <= j; k++ {

@@ -17,8 +17,8 @@ type Segment struct {
 	Flags  elf.ProgFlag
 	Addr   uint64
 	Data   []byte
-	Off    uint64 // in the file, if it lies
-	Filesz uint64 // in bytes, if it lies
+	Off    uint64 // offset in the file, if the header lies
+	Filesz uint64 // in bytes, if the header lies
 }
 
 // Section is a section header and its contents. A field that is zero gets the value that fits Data.
@@ -29,8 +29,8 @@ type Section struct {
 	Addr  uint64
 	Link  uint32
 	Data  []byte
-	Off   uint64 // in the file, if it lies
-	Size  uint64 // in bytes, if it lies
+	Off   uint64 // offset in the file, if the header lies
+	Size  uint64 // in bytes, if the header lies
 }
 
 // File is a 64-bit little-endian ELF file for x86-64.

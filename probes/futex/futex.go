@@ -171,7 +171,7 @@ const (
 )
 
 // mutexOwner returns the owner of a mutex; 0 if unknown. glibc's futex word is at the beginning of
-// the mutex, musl's is 4 bytes behind it.
+// the mutex, musl's is 4 bytes after it.
 func mutexOwner(c Call, m Memory, at uint64) uint32 {
 	if c.PI {
 		now, _ := m.word(c.Addr)
@@ -413,7 +413,7 @@ func glibcBarrier(c Call, m Memory) bool {
 const ownStack = 1 << 14
 
 // condOffset returns the offset in a glibc condition variable of the word at which a thread waits,
-// one of the two of __g_signals. Before glibc 2.41 these were at 40, behind __g_refs, which counts
+// one of the two of __g_signals. Before glibc 2.41 these were at 40, after __g_refs, which counts
 // the waiting threads; since then there is no __g_refs and they are 8 bytes nearer to the
 // beginning.
 func condOffset(word uint64, m Memory) uint64 {

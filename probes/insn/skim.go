@@ -53,7 +53,7 @@ func MayBranch(arch Arch, code []byte) bool {
 	return false
 }
 
-// shapes1 and shapes0F have, for each opcode of the one-byte map and of that behind 0F,
+// shapes1 and shapes0F have, for each opcode of the one-byte map and of that after 0F,
 // what follows it, as shape1 and shape0F do, and where control goes:
 //
 //	0  nothing        m  ModRM                  j  jcc and one byte

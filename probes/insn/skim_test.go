@@ -30,7 +30,7 @@ func checkSkim(t *testing.T, arch Arch, code []byte, addr uint64) {
 	}
 }
 
-// TestSkimAgrees compares Skim with Decode for every opcode behind every prefix, and for real code.
+// TestSkimAgrees compares Skim with Decode for every opcode after every prefix, and for real code.
 func TestSkimAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	prefixes := []string{"", "\x66", "\xf0", "\xf2", "\xf3", "\x67", "\x48", "\x66\x48", "\x48\x66", "\x2e", "\x3e", "\x64", "\xf0\x49", "\x41", "\xf3\x4c", "\x66\x66\x2e"}

@@ -392,7 +392,7 @@ func FuzzDamagedDWARF(f *testing.F) {
 	})
 }
 
-// FuzzPatched damages programs behind their headers, and checks that the result for every address
+// FuzzPatched damages programs after their headers, and checks that the result for every address
 // has a bounded length.
 func FuzzPatched(f *testing.F) {
 	seeds, err := elftest.Seeds()

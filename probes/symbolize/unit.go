@@ -56,7 +56,7 @@ type call struct {
 	entry       dwarf.Offset
 	first, last int32 // ranges[first:last]
 	parent      int32 // index in calls of the caller; -1: this is a function
-	end         int32 // index in calls behind the calls that are inlined into it, directly or not
+	end         int32 // index in calls just after the last call that is inlined into it, directly or not
 	file        int32 // source file of the call, in files; -1: unknown
 	line        int32
 }
@@ -356,7 +356,7 @@ func (p *parsedUnit) addPieces(d *debugInfo, ranges [][2]uint64, n int32) {
 // finishFunctions prepares the functions for searches.
 func (p *parsedUnit) finishFunctions() {
 	p.calls, p.ranges, p.pieces = slices.Clone(p.calls), slices.Clone(p.ranges), slices.Clone(p.pieces)
-	for i := len(p.calls) - 1; i >= 0; i-- { // inlined calls are behind their callers
+	for i := len(p.calls) - 1; i >= 0; i-- { // inlined calls come after their callers
 		if c := &p.calls[i]; c.parent >= 0 {
 			outer := &p.calls[c.parent]
 			outer.end = max(outer.end, c.end)
@@ -408,8 +408,8 @@ func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
 	return nil, 0
 }
 
-// descend returns the call at and the calls inlined at addr below it. Children are behind their
-// parents, so this ends.
+// descend returns the call at and the calls inlined at addr below it. Children come after their
+// parents in calls, so this ends.
 func (p *parsedUnit) descend(at int32, addr uint64) []int32 {
 	chain := []int32{at}
 	for {

@@ -62,7 +62,7 @@ func FuzzExpression(f *testing.F) {
 	})
 }
 
-// TestHostileFrames checks that the memory and work for a section are bounded by its size.
+// TestHostileFrames checks that the memory allocated for a section is bounded by its size.
 func TestHostileFrames(t *testing.T) {
 	many := common("zR", []byte{0x03}, usual...)
 	one := entry(uint32(0), uint32(codeAt), uint32(codeLen), uint8(0))

@@ -15,7 +15,7 @@ type section struct {
 	elffile.CallFrames
 	cies    map[int]*cie
 	indexed bool
-	index   []indexEntry // by lo
+	index   []indexEntry // sorted by lo
 }
 
 // indexEntry maps a range of code to the offset of its entry.
@@ -40,7 +40,7 @@ type fde struct {
 	lo, hi  uint64
 	cie     *cie
 	program []byte
-	addr    uint64 // of program
+	addr    uint64 // address of program
 }
 
 // record has the offsets of the parts of an entry of either kind.

@@ -313,7 +313,7 @@ func TestARM64(t *testing.T) {
 }
 
 // TestNoCFI checks that without call frame information a walk follows frame pointers, if the return
-// address is behind a call.
+// address is after a call.
 func TestNoCFI(t *testing.T) {
 	code := bytes.Repeat([]byte{0x90}, codeLen)
 	copy(code[0x10:], []byte{0xe8, 0, 0, 0, 0}) // call

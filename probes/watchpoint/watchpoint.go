@@ -49,8 +49,8 @@ func Cover(addr uint64, size int) ([]Part, error) {
 // Hint says which registers pointed to the variable at the access. It tells the operands of a
 // string instruction apart.
 type Hint struct {
-	Source bool // rsi points into the variable, or just behind it
-	Dest   bool // rdi points into the variable, or just behind it
+	Source bool // rsi points into the variable, or just after it
+	Dest   bool // rdi points into the variable, or just after it
 }
 
 // Access is an instruction that made an access.
