@@ -127,7 +127,7 @@ type Site struct {
 	// others; only the accesses of the variable are recorded.
 	Partly bool
 	// Array, with ProgramShared, is the array whose element is accessed; nil if the variable is no
-	// array. The record has the address where the accessed Width bytes begin.
+	// array. The record has the offset in the array at which the accessed Width bytes begin.
 	Array     *variable.Picked
 	Width     int
 	Function  string             // the function that contains At
