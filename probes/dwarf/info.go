@@ -46,7 +46,7 @@ type container struct {
 	*elf.File
 	sections      sections // as loaded
 	joined        bool     // they are joined with those of a supplementary file
-	supplementErr error    // why a supplementary file could not be joined; nil if it was, or there is none
+	supplementErr error    // the error in joining a supplementary file; nil: none
 	left          uint64   // the number of bytes that sections may still have
 	kept          sections // sections that several parts share; nil: not kept
 }

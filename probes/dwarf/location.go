@@ -173,7 +173,8 @@ func (l *Locations) Decode(expr []byte, b Base) Place {
 			return Place{}
 		}
 	}
-	if r.Failed() || r.Left() > 0 || value { // a constant alone is an address that is not known at link time
+	// A constant alone is an address that is not known at link time.
+	if r.Failed() || r.Left() > 0 || value {
 		return Place{}
 	}
 	return p

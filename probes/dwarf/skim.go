@@ -100,7 +100,7 @@ func (s *Skimmer) Next() (e Skimmed, ok bool) {
 		a := &sh.attributes[i]
 		at := s.b[s.r.Pos():]
 		switch {
-		case a.name == dwarf.AttrSibling && a.form == formRef4 && len(at) >= 4: // relative to the unit's header
+		case a.name == dwarf.AttrSibling && a.form == formRef4 && len(at) >= 4: // from the unit's header
 			e.sibling = int(binary.LittleEndian.Uint32(at))
 		case a.name == dwarf.AttrSibling && a.form == formRef8 && len(at) >= 8:
 			e.sibling = int(min(binary.LittleEndian.Uint64(at), uint64(len(s.b))))

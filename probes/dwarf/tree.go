@@ -177,7 +177,9 @@ func (t *Tree) Complete(e *dwarf.Entry) *dwarf.Entry {
 	if e == nil {
 		return nil
 	}
-	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok { // it refers to a definition, although gcc does not always mark it as a declaration
+	// The signature refers to the definition. gcc does not always mark such an entry as a
+	// declaration.
+	if off, ok := e.Val(dwarf.AttrSignature).(dwarf.Offset); ok {
 		if full := t.Entry(off); full != nil {
 			return full
 		}

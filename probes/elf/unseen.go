@@ -38,8 +38,10 @@ type UnseenSite struct {
 	Func   Range // the function extent that contains it
 	Addr   uint64
 	What   UnseenKind
-	Callee string   // the imported function that is called, or ""
-	Mem    insn.Mem // the memory that an atomic instruction changes; Size is 0 if there is none, as with a fence
+	Callee string // the imported function that is called, or ""
+	// Mem is the memory that an atomic instruction changes; Size is 0 if there is none, as with a
+	// fence.
+	Mem insn.Mem
 }
 
 // Unseen describes all synchronisation that a file's own code may perform without pthread calls. It

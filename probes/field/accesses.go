@@ -148,7 +148,9 @@ func (f *flow) views(at value, m *insn.Mem, pc uint64) []value {
 type hit struct {
 	toField int64 // from the operand to the field's beginning
 	inside  int64 // the field's offset in the object
-	stride  int64 // for an operand with an index: the number that index times scale must be a multiple of; 0: not known
+	// stride, for an operand with an index, is the number that index times scale must be a multiple
+	// of; 0: not known.
+	stride int64
 }
 
 // hits reports whether an operand at an address touches the field.

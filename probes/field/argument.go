@@ -152,7 +152,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 func (f *flow) known(source *typ) (t *typ, off int64) {
 	same := true
 	hint := func(v value, to *typ, at int64) {
-		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not a pointer to a part of the object
+		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not into a part
 			same = same && (t == nil || t == to && off == at-v.at)
 			t, off = to, at-v.at
 		}

@@ -77,15 +77,19 @@ func isWord(c byte) bool {
 
 // Field is a field that can be watched.
 type Field struct {
-	Spec   Spec
-	Name   string       // "state of struct conn"
-	Type   dwarf.Offset // the entry of the field's own type
-	Size   int          // bytes; 0 if its type has no size; for a bit field, of the storage that holds it
-	Offset int64        // from the beginning of the type
+	Spec Spec
+	Name string       // "state of struct conn"
+	Type dwarf.Offset // the entry of the field's own type
+	// Size is the size in bytes; 0 if the field's type has no size. For a bit field it is that of
+	// the storage.
+	Size   int
+	Offset int64 // from the beginning of the type
 	// BitOffset and BitSize are the position of a bit field in its storage, counted from the lowest
 	// bit; BitSize is 0 for any other field.
 	BitOffset, BitSize int
-	TypeSize           int64 // bytes of an object of the type; the smallest if several types have the name
+	// TypeSize is the size in bytes of an object of the type; the smallest if several types have
+	// the name.
+	TypeSize int64
 	// Kinds is the number of different types that have the name; all are watched.
 	Kinds int
 }

@@ -87,7 +87,8 @@ func newFlow(p *program, fn *function, stubs map[uint64]string, slots map[uint64
 			continue
 		}
 		left -= r.Hi - r.Lo
-		if b, err := p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil { // else the debug information describes addresses without code
+		// If reading fails, the debug information describes addresses without code.
+		if b, err := p.db.file.Bytes(r.Lo, int(r.Hi-r.Lo)); err == nil {
 			f.code[r.Lo] = b
 			insts = insn.DecodeRun(insts, f.arch, b, r.Lo, nil)
 		}
@@ -533,7 +534,7 @@ func (f *flow) stores(s *state, in *insn.Inst) {
 		if m.Size == 8 && !m.Read && in.ValueReg < numRegs {
 			v = f.get(s, in.ValueReg, in.Addr)
 			if d := f.declared(at, in.Addr); (v.kind == unknown || v.kind == scaled) && d.kind == object {
-				s.regs[in.ValueReg], v = d, d // a value that is stored in a variable has the variable's type
+				s.regs[in.ValueReg], v = d, d // it has the variable's type
 			}
 		}
 		s.spill(at.at, m.Size, v)

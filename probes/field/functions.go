@@ -22,7 +22,7 @@ type function struct {
 	seeds []seed
 	// slots are the variables in the frame.
 	slots []slot
-	of    *typ // the type, if the function is a constructor or destructor of the watched type; else nil
+	of    *typ // the watched type whose constructor or destructor this is; or nil
 }
 
 type frameBase uint8
@@ -66,8 +66,10 @@ type program struct {
 	results   map[uint64]*typ
 	named     map[string]*typ
 	lifetimes []Lifetime
-	inlined   map[string]int  // number of inlined constructors and destructors, by the function that contains them
-	seen      map[uint64]bool // addresses of functions already collected
+	// inlined is the number of inlined constructors and destructors, by the function that contains
+	// them.
+	inlined map[string]int
+	seen    map[uint64]bool // addresses of functions already collected
 }
 
 const (
@@ -353,11 +355,11 @@ func (p *program) place(l dw.Location, t *typ, name string, in scope) {
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
 	case l.Kind == dw.InFrame:
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, t, name})
-	case l.Kind == dw.PointedFromFrame: // an argument that the ABI passes by reference, where the source has none
+	case l.Kind == dw.PointedFromFrame: // passed by reference because of the ABI
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, &typ{shape: pointer, size: 8, to: t.off}, ""})
 	case l.Kind == dw.AtRegister:
 		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, t, l.Off})
-	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // the second case is an object that consists of a pointer
+	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // or an object that is a pointer
 		if to := p.db.pointerAt(t, 0); to != nil {
 			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, to, l.Off})
 		}

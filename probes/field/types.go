@@ -387,7 +387,9 @@ func (db *database) empty(t *typ, depth int) bool {
 		return false
 	}
 	if !t.judged {
-		t.judged = true // set before the members are read: a type that contains itself is damaged, and not empty
+		// It is set before the members are read: a type that contains itself is damaged, and not
+		// empty.
+		t.judged = true
 		t.empty = !slices.ContainsFunc(t.members, func(m member) bool { return !db.empty(db.at(m.typ), depth+1) })
 	}
 	return t.empty

@@ -74,8 +74,10 @@ type Function struct {
 type Found struct {
 	Functions []Function // sorted by address
 	Matched   []bool     // by pattern
-	Misfits   []string   // by pattern: a function that matches but has fewer parameters than the pattern names; "" if none
-	Notes     []string   // sentences on what cannot be observed
+	// Misfits are, by pattern, a function that matches but has fewer parameters than the pattern
+	// names; "" if none.
+	Misfits []string
+	Notes   []string // sentences on what cannot be observed
 }
 
 // finder searches one file.
@@ -87,18 +89,20 @@ type finder struct {
 	out      Found
 	byAddr   map[uint64]*Function
 	typed    bool                 // some pattern distinguishes overloads
-	clones   map[uint64]cloneKind // the kind of each function by the suffix of its symbol, by address
+	clones   map[uint64]cloneKind // by address: the kind by the symbol's suffix
 	debug    *debug               // nil: there is no debug information
 	chains   map[uint64][]*sub    // the entries of functions, by address
 	copies   []copied
-	lacking  map[[2]string]int // number of copies in which a parameter cannot be recorded, by parameter and function
-	abstract []string          // by pattern: a function that matches and may have no code
-	misfit   []string          // by pattern: a function with fewer parameters than the pattern names
-	ranks    map[uint64]int    // the rank of each function's name, by address
+	// lacking is the number of copies in which a parameter cannot be recorded, by parameter and
+	// function.
+	lacking  map[[2]string]int
+	abstract []string       // by pattern: a function that matches and may have no code
+	misfit   []string       // by pattern: a function with fewer parameters than the pattern names
+	ranks    map[uint64]int // the rank of each function's name, by address
 	long     elf.Demangling
 	resolved map[uint64][]uint64 // versions of ifuncs, by the address of the resolver
 
-	byVersion map[uint64][]string // names of ifuncs, by the address of a version; nil until first used
+	byVersion map[uint64][]string // names of ifuncs by version; nil until first used
 }
 
 // Find returns the functions of f that match the patterns.

@@ -70,7 +70,8 @@ func checkSnippets(t *testing.T, f *bin.File, where []bin.Range, tests []snippet
 			all[tt.variable] = accesses(t, f, find(t, f, tt.variable))
 		}
 		got := describeAll(all[tt.variable].within(where[i]))
-		if f.Arch() == insn.ARM64 { // the two instructions that make an address are counted in any split between them
+		// The displacement may be split between the two instructions that make an address.
+		if f.Arch() == insn.ARM64 {
 			got = regexp.MustCompile(`(via r\d+)[+-]\d+`).ReplaceAllString(got, "$1")
 		}
 		if got != tt.want {

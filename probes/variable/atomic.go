@@ -149,7 +149,7 @@ func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath 
 	if out, ok := a.known[e.Offset]; ok {
 		return out
 	}
-	a.known[e.Offset] = nil // set before the members are read: a type that contains itself is damaged
+	a.known[e.Offset] = nil // set first: a type that contains itself is damaged
 	var out []atomicPath
 	a.x.Members(e, func(f dw.Member) bool {
 		if f.Type != 0 && f.Known && f.Bits == 0 {

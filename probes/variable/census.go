@@ -21,8 +21,10 @@ import (
 // Census is what code does with the writable data of its own file.
 type Census struct {
 	Variables []Accessed // by address; those that code accesses directly
-	Arrays    []Picked   // by address; those whose elements code indexes; no element of Variables is inside one
-	Objects   int        // writable data objects looked at
+	// Arrays are the arrays whose elements code indexes, by address. None of Variables is inside
+	// one.
+	Arrays  []Picked
+	Objects int // writable data objects looked at
 	// Escaped are the names, sorted, of objects whose address escapes, so that they may be accessed
 	// through a pointer that is not followed.
 	Escaped []string

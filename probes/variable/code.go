@@ -18,7 +18,7 @@ type Code struct {
 	arrivals code.Arrivals
 
 	names   map[uint64]string // names of the functions that are called; nil until first used
-	objects map[uint64]bool   // addresses at which objects of several parts begin; nil until first used
+	objects map[uint64]bool   // where objects of several parts begin; nil until first used
 	// entryReads are the results of readsAtEntry, by the address of the function.
 	entryReads map[uint64]insn.RegSet
 	returns    map[uint64]bool    // by a function's address: it may return an address

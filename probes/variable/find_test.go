@@ -103,7 +103,7 @@ func TestFindC(t *testing.T) {
 				if toolchain[0] != "gcc" { // clang spells base types as the programmer does
 					typ = strings.NewReplacer("volatile long", "volatile long int", "unsigned short", "short unsigned int").Replace(typ)
 				}
-				if tt.name == "turns" && toolchain[1] == "-gdwarf-4" { // DWARF has _Atomic only since version 5
+				if tt.name == "turns" && toolchain[1] == "-gdwarf-4" { // _Atomic is new in DWARF 5
 					typ, v.Atomic = tt.typ, true
 				}
 				if typ != tt.typ || v.Class != tt.class || v.Size != tt.size || v.Atomic != tt.atomic || v.DeclLine != tt.line {

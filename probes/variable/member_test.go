@@ -184,7 +184,7 @@ func TestTypesOfMembers(t *testing.T) {
 				if n := len(v.Constants); n > 0 {
 					last = v.Constants[n-1].Name
 				}
-				if v.Bits.Size > 0 && tt.bits.Size > 0 && tt.name == "server.flags.c" { // the storage depends on the address
+				if v.Bits.Size > 0 && tt.bits.Size > 0 && tt.name == "server.flags.c" { // depends on the address
 					v.Bits, v.Size = tt.bits, tt.size
 				}
 				if v.Class != tt.class || v.Size != tt.size || v.Bits != tt.bits || v.Atomic != tt.atomic || v.Volatile != tt.volatile || v.Char != tt.char || last != tt.last {

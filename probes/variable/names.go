@@ -315,7 +315,7 @@ func (n *Names) walk(c placedUnit) {
 		}
 		return inner
 	}}
-	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // after an error, what was read so far is valid
+	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // what was read so far is valid
 }
 
 // typeName returns the name of a structure with its scopes, as its language writes it: struct
@@ -345,7 +345,9 @@ type lock struct {
 	path  string // ".stats.mu", "[3].mu"; "" for the type itself
 	class string // the member of the innermost enclosing type that has a name
 	sure  bool   // its type is a synchronisation type of the C or C++ library
-	part  bool   // the path leads only to an object that contains it as a base or as a member without a name
+	// part reports that the path leads only to an object that contains it as a base or as a member
+	// without a name.
+	part bool
 }
 
 // synchronising are the types of synchronisation objects. Their members are not examined.

@@ -96,7 +96,7 @@ func (t *target) isNear(addr uint64) bool {
 		return false
 	}
 	other := !t.whole.Contains(addr) && t.known().begins(addr)
-	if t.v.Array != nil { // the user did not ask for an array: code for the next object is not probed
+	if t.v.Array != nil { // not asked for by the user: do not probe code for the next object
 		return !other
 	}
 	return addr <= t.whole.Hi && addr+away >= t.whole.Lo || !other

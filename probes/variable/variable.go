@@ -155,12 +155,12 @@ type Reason uint8
 const (
 	NotFound    Reason = iota // no such variable; Candidates are similar names
 	BadName                   // the name cannot be parsed
-	Ambiguous                 // Candidates are names that distinguish the variables, each with its source location
+	Ambiguous                 // Candidates are distinct names, each with its source location
 	Optimised                 // it has no fixed address in memory
 	WrongType                 // not a scalar of at most 8 bytes
 	ThreadLocal               // each thread has its own copy
 	LocalOnly                 // a parameter or local variable
-	NoDebugInfo               // there is no debug information, and the symbol's size does not determine the type
+	NoDebugInfo               // no debug information, and the symbol's size does not determine the type
 )
 
 // Error reports why a variable cannot be watched, and what the user can do.
